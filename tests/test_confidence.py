@@ -232,7 +232,7 @@ def test_a_batch_writes_confidence_and_doubt_as_columns_and_counts_the_doubt(tmp
         rows = [(row["label"], row["confidence"], row["unsure"]) for row in csv.DictReader(file)]
     assert rows == [("NOT ENOUGH INFO", "0.4321", "REFUTES"), ("SUPPORTS", "", ""), ("NOT ENOUGH INFO", "0.9", "")]
     assert tally.labels == {"NOT ENOUGH INFO (unsure)": 1, "SUPPORTS": 1, "NOT ENOUGH INFO": 1}
-    assert exit_code(tally.kinds, read_gate(OutputParameters(fail_on=["unsure"]))) == 1
+    assert exit_code(tally.outcomes, read_gate(OutputParameters(fail_on=["unsure"]))) == 1
 
 
 @pytest.mark.parametrize("labels", [FEVER, TWO])

@@ -39,7 +39,7 @@ async def replay(
 
     Raises:
         RecordError: the folder does not contain a finished run.
-        ReplayMiss: a call was not recorded, or it is unclear which of several answers (of an old release) is its.
+        ReplayMiss: a call was not recorded, or several answers (recorded by an old release) could belong to it.
     """
     record = folder if isinstance(folder, Record) else Record(folder, mode="replay")
     recorded, verdicts = record.verdicts(), []
@@ -59,20 +59,20 @@ async def replay(
     return verdicts
 
 
-async def _replay_extraction(record: Record, described: Mapping[str, Any], backend: ReplayBackend) -> None:
+async def _replay_extraction(record: Record, source: Mapping[str, Any], backend: ReplayBackend) -> None:
     manifest = record.manifest
     try:
-        text, extraction = recorded(described)
+        text, extraction = recorded(source)
     except (ValueError, AttributeError):
         raise RecordError(f"the run.json of {str(record.folder)!r} describes no text", hint="restore it") from None
-    models = {**manifest.models, **described.get("models", {})}
+    models = {**manifest.models, **source.get("models", {})}
     item, profile = len(manifest.claims), method_of(config_of(manifest)).settings.profile
 
     async def attempt(calls: CallRecord, listener: Listener) -> None:
         run = Run(backend, item=item, seed=manifest.seed, record=calls, models=models, listeners=[listener])
         if await extract(text, run, profile=profile) != extraction:
             raise RecordError(
-                f"the extraction yields other claims than {str(record.folder)!r} contains",
+                f"the extraction yields claims that differ from those in {str(record.folder)!r}",
                 hint="the code has changed since the run was recorded",
             )
 
@@ -100,7 +100,7 @@ async def replay_claim(
         raise ReplayMiss(
             "with other settings it may matter which of several recorded answers belongs to which question",
             where=str(record.folder),
-            hint="the questions were asked concurrently and their words have changed since; run the claim again",
+            hint="the questions were asked concurrently and their wording has changed since; run the claim again",
         )
     return await _verifier(manifest, replaying, record, settings).verify(claim, item=item, listeners=listeners)
 

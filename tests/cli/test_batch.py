@@ -203,6 +203,6 @@ def test_a_long_batch_holds_one_verdict_of_each_kind() -> None:
     for number in range(1000):
         error = ErrorInfo(type="BadReply", what="w", exit_code=3) if number % 10 == 0 else None
         tally.add(Verdict(claim=Claim(text="A b."), label=None, error=error, usage=Usage(calls=2, usd=0.5)))
-    assert len({id(each) for each in tally.kinds}) == 2
-    assert (len(tally.kinds), tally.errors, tally.calls, tally.usd) == (1000, 100, 2000, 500.0)
+    assert len({id(each) for each in tally.outcomes}) == 2
+    assert (len(tally.outcomes), tally.errors, tally.calls, tally.usd) == (1000, 100, 2000, 500.0)
     assert tally.labels == {"BadReply": 100, "no answer": 900}

@@ -170,7 +170,7 @@ def test_logits_become_probabilities_of_the_named_sides(tmp_path: Path) -> None:
     (cooler,) = UserReader(spec(tmp_path, two), temperature=2.0, model=Scripted(lambda text: (2.0,))).read([("c", "e")])
     assert cooler.supports == pytest.approx(0.731059, abs=1e-6)
     for model in (Scripted(lambda text: (1.0, 2.0)), Scripted(lambda text: (float("nan"),) * 3)):
-        with pytest.raises(UsageError, match="the model gives"):
+        with pytest.raises(UsageError, match="the model returns"):
             UserReader(spec(tmp_path), model=model).read([("c", "e")])
 
 

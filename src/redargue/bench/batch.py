@@ -36,7 +36,7 @@ _FORMULA = tuple("=+-@\t\r\n＝＋－＠")
 
 
 def read_mapping(texts: Sequence[str]) -> dict[str, str]:
-    """Columns by role, from ``claim=statement,context=dialogue``; the claim's is by default ``claim``."""
+    """Columns by role, from ``claim=statement,context=dialogue``; the column of the claim defaults to ``claim``."""
     return check_roles({"claim": "claim", **(split_mapping(",".join(texts)) if texts else {})}, ROLES)
 
 
@@ -110,7 +110,9 @@ class VerdictFiles:
     def __enter__(self) -> VerdictFiles:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
         self._file.close()
         ordered, cells = (path.with_name(f"{path.name}.new") for path in (self.lines, self.table))
         with self._writing_errors():
@@ -152,7 +154,9 @@ def escape_cell(cell: object) -> str:
 
 def _cells(row: Mapping[str, Any]) -> list[object]:
     quotes = [quote for quote in row["quotes"] if quote["status"] != "not_found"]
-    sides = [" | ".join(quote["text"] for quote in quotes if quote["side"] == at) for at in (Side.FOR, Side.AGAINST)]
+    sides = [
+        " | ".join(quote["text"] for quote in quotes if quote["side"] == side) for side in (Side.FOR, Side.AGAINST)
+    ]
     sources = dict.fromkeys(quote["source"]["url"] or quote["source"]["title"] for quote in quotes if quote["source"])
     usage, error = row["usage"], row["error"]
     return [
@@ -168,23 +172,23 @@ class Tally:
     """Running totals of a batch.
 
     Attributes:
-        kinds: for every verdict, the first with the same meaning, sureness and reason not to be checked, to save
-            memory.
+        outcomes: one entry per verdict, shared by verdicts with the same meaning, sureness and reason for being
+            unchecked, to save memory.
         labels: counts of labels, those of unsure verdicts apart, and of errors by type.
         usd: None if no price is known.
     """
 
     def __init__(self) -> None:
-        self._kind: dict[tuple[str | None, str, int, bool], Verdict] = {}
-        self.kinds: list[Verdict] = []
+        self._shared: dict[tuple[str | None, str, int, bool], Verdict] = {}
+        self.outcomes: list[Verdict] = []
         self.labels: Counter[str] = Counter()
         self.errors = self.calls = 0
         self.usd: float | None = None
 
     def add(self, verdict: Verdict) -> None:
         error = verdict.error
-        kind = verdict.meaning, verdict.why_unchecked, error.exit_code if error else 0, verdict.unsure is not None
-        self.kinds.append(self._kind.setdefault(kind, verdict))
+        key = verdict.meaning, verdict.why_unchecked, error.exit_code if error else 0, verdict.unsure is not None
+        self.outcomes.append(self._shared.setdefault(key, verdict))
         label = (verdict.label or "no answer") + (" (unsure)" if verdict.unsure else "")
         self.labels[error.type if error else "not checked" if verdict.unchecked else label] += 1
         self.errors += error is not None

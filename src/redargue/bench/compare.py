@@ -208,7 +208,7 @@ def read_results(folder: Path) -> Comparison:
 
 
 def _prediction(verdict: Verdict, seconds: float) -> Prediction:
-    found = sum(quote.found for quote in verdict.quotes)
+    quotes_found = sum(quote.found for quote in verdict.quotes)
     return Prediction(
         label=verdict.label,
         error=verdict.error.type if verdict.error else "",
@@ -219,7 +219,7 @@ def _prediction(verdict: Verdict, seconds: float) -> Prediction:
         calls=verdict.usage.calls,
         usd=verdict.usage.usd,
         seconds=round(seconds, 4),
-        quotes=(found, len(verdict.quotes) - found),
+        quotes=(quotes_found, len(verdict.quotes) - quotes_found),
     )
 
 
@@ -299,6 +299,6 @@ def _macro_f1(examples: Sequence[Example], first: Row, second: Row, draws: int) 
         for example, one, other in zip(examples, first.said, second.said, strict=True)
         if example.gold is not None
     ]
-    gold, said, compared = zip(*labels, strict=True) if labels else ((), (), ())
+    gold, predicted, compared = zip(*labels, strict=True) if labels else ((), (), ())
     scores = first.scores
-    return macro_f1_difference(gold, said, compared, labels=scores.labels, over=scores.averaged, draws=draws)
+    return macro_f1_difference(gold, predicted, compared, labels=scores.labels, over=scores.averaged, draws=draws)

@@ -39,7 +39,7 @@ from redargue.tasks.step import Step, ToolCall
 STEPS = 5  # default of the released program
 
 _CALL = re.compile(r"Used (\S+) with input: (.*)", re.DOTALL)
-_REFUSED = re.compile(r"Tool '([^']*)' not found\b", re.DOTALL)
+_UNKNOWN_TOOL = re.compile(r"Tool '([^']*)' not found\b", re.DOTALL)
 _RECALLED = re.compile(r"Previous evidence for '(.*?)': (?=\[)(.*)", re.DOTALL)
 _LITERAL = r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
 _CONTENT = rf"TextContent\(type='text', text=({_LITERAL})(?:, \w+=None)*\)"
@@ -75,7 +75,7 @@ def failure_of(text: str) -> Failure:
     """The kind of failure that a tool's answer reports; empty if it found something."""
     if text.startswith("Input validation error"):
         return "arguments"
-    if _REFUSED.match(text):
+    if _UNKNOWN_TOOL.match(text):
         return "unknown tool"
     if text.startswith("Error"):
         return "error"
@@ -110,7 +110,7 @@ def _run(row: Row, labels: LabelSet) -> RecordedRun:
         elif kind == "[Memory]" and (item := _RECALLED.fullmatch(text)):
             memory.append((item[1], item[2]))
         elif kind in ("Action:", "Answer:"):
-            if (call := _called(text)) and kind == "Action:":
+            if (call := _parse_call(text)) and kind == "Action:":
                 calls.append(call)
             steps.append(_step(kind, thought or "", text, call, labels))
             thought = None
@@ -120,13 +120,13 @@ def _run(row: Row, labels: LabelSet) -> RecordedRun:
     steps += [] if thought is None else [thought]
     answered = bool(steps) and isinstance(steps[-1], Step) and steps[-1].answer is not None
     prediction = "" if answered else row.optional("prediction")
-    recording = Recording(decomposition=_decomposition(row), steps=tuple(steps), given=prediction)
+    recording = Recording(decomposition=_decomposition(row), steps=tuple(steps), final_output=prediction)
     return RecordedRun(recording, tuple(calls), tuple(memory))
 
 
-def _called(text: str) -> ObservedCall | None:
-    if refused := _REFUSED.match(text):
-        return ObservedCall(refused[1], "", text)
+def _parse_call(text: str) -> ObservedCall | None:
+    if unknown := _UNKNOWN_TOOL.match(text):
+        return ObservedCall(unknown[1], "", text)
     used = _CALL.fullmatch(text)
     return ObservedCall(used[1], used[2], None) if used else None
 
@@ -251,8 +251,8 @@ def import_runs(path: Path, out: Path, *, clock: Clock | None = None) -> Importe
     system = System.parse(_spec(runs))
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".import-", dir=out.parent) as beside:
-            folder = Path(beside) / out.name
+        with tempfile.TemporaryDirectory(prefix=".import-", dir=out.parent) as temporary:
+            folder = Path(temporary) / out.name
             sample = loaded.sample.model_dump(mode="json")
             config = RunConfig(offline=True)
             bench = Bench(folder, loaded.examples, [system], sample=sample, config=config, components=components)

@@ -24,8 +24,8 @@ class ScoredRows:
     """Examples with a gold label, and their verdicts.
 
     Attributes:
-        said: predicted labels; None for a non-answer.
-        predicted: distinct locations of each verdict's found quotations, in order.
+        predicted: labels; None for a non-answer.
+        predicted_evidence: distinct locations of each verdict's found quotations, in order.
         labels: all possible labels; empty for free text.
         averaged: the gold labels, over which F1 is averaged.
         whole_documents: whether locations name only documents.
@@ -34,8 +34,8 @@ class ScoredRows:
     examples: tuple[Example, ...]
     verdicts: tuple[Verdict, ...]
     gold: tuple[str, ...]
-    said: tuple[str | None, ...]
-    predicted: tuple[tuple[Element, ...], ...]
+    predicted: tuple[str | None, ...]
+    predicted_evidence: tuple[tuple[Element, ...], ...]
     labels: tuple[str, ...]
     averaged: tuple[str, ...]
     whole_documents: bool
@@ -66,10 +66,10 @@ def _evidence(rows: ScoredRows) -> tuple[list[Groups], Sequence[Sequence[Element
     parts = any(element for claim in groups for group in claim for _, element in group)
     named = any(claim for claim in groups)
     if (parts or not named) and not rows.whole_documents:
-        return groups, rows.predicted, ""
+        return groups, rows.predicted_evidence, ""
     by_document: list[Groups] = [[[(name, "") for name, _ in group] for group in claim] for claim in groups]
-    predicted = [list(dict.fromkeys((name, "") for name, _ in places)) for places in rows.predicted]
-    return by_document, predicted, ONLY_DOCUMENTS if parts else ONLY_PAGES
+    predicted_evidence = [list(dict.fromkeys((name, "") for name, _ in places)) for places in rows.predicted_evidence]
+    return by_document, predicted_evidence, ONLY_DOCUMENTS if parts else ONLY_PAGES
 
 
 def with_interval(figure: MetricValue, bounds: Interval) -> MetricValue:
@@ -77,15 +77,15 @@ def with_interval(figure: MetricValue, bounds: Interval) -> MetricValue:
 
 
 def accuracy_with_interval(rows: ScoredRows) -> MetricValue:
-    bounds = interval(correct_items(rows.gold, rows.said), draws=rows.draws)
-    return with_interval(accuracy(rows.gold, rows.said), bounds)
+    bounds = interval(correct_items(rows.gold, rows.predicted), draws=rows.draws)
+    return with_interval(accuracy(rows.gold, rows.predicted), bounds)
 
 
 def macro_f1_with_interval(rows: ScoredRows) -> MetricValue:
     """Macro-F1 over the labels that some row has, with its interval."""
-    gold, said, labels, over = rows.gold, rows.said, rows.labels, rows.averaged
-    bounds = macro_f1_interval(gold, said, labels=labels, over=over, draws=rows.draws)
-    return with_interval(macro_f1(gold, said, labels=labels, over=over), bounds)
+    gold, predicted, labels, over = rows.gold, rows.predicted, rows.labels, rows.averaged
+    bounds = macro_f1_interval(gold, predicted, labels=labels, over=over, draws=rows.draws)
+    return with_interval(macro_f1(gold, predicted, labels=labels, over=over), bounds)
 
 
 def _figures(scores: OfficialScores, rows: ScoredRows, reduced: str = "") -> tuple[MetricValue, ...]:
@@ -105,7 +105,7 @@ def _figures(scores: OfficialScores, rows: ScoredRows, reduced: str = "") -> tup
 def _is_other_corpus(rows: ScoredRows) -> bool:
     """Whether no quoted document is a gold one, so that 0 would be misleading."""
     gold = {part.document for example in rows.examples for group in example.evidence for part in group}
-    quoted = {name for predicted in rows.predicted for name, _ in predicted}
+    quoted = {name for places in rows.predicted_evidence for name, _ in places}
     return bool(gold and quoted and not gold & quoted)
 
 
@@ -116,54 +116,56 @@ def _accuracy(rows: ScoredRows) -> tuple[MetricValue, ...]:
 
 @official_metrics.register("macro-f1")
 def _macro_f1(rows: ScoredRows) -> tuple[MetricValue, ...]:
-    classes = class_scores(confusion(rows.gold, rows.said, labels=rows.labels))
+    classes = class_scores(confusion(rows.gold, rows.predicted, labels=rows.labels))
     by_class = (score.f1.model_copy(update={"name": f"f1 {score.label}"}) for score in classes if score.support)
     return (macro_f1_with_interval(rows), *by_class)
 
 
 @official_metrics.register("fever")
 def _fever(rows: ScoredRows) -> tuple[MetricValue, ...]:
-    groups, predicted, reduced = _evidence(rows)
-    return _figures(fever(rows.gold, rows.said, groups, predicted, not_enough=_not_enough(rows)), rows, reduced)
+    groups, predicted_evidence, reduced = _evidence(rows)
+    return _figures(
+        fever(rows.gold, rows.predicted, groups, predicted_evidence, not_enough=_not_enough(rows)), rows, reduced
+    )
 
 
 @official_metrics.register("feverous")
 def _feverous(rows: ScoredRows) -> tuple[MetricValue, ...]:
-    groups, predicted, reduced = _evidence(rows)
-    return _figures(feverous(rows.gold, rows.said, groups, predicted), rows, reduced)
+    groups, predicted_evidence, reduced = _evidence(rows)
+    return _figures(feverous(rows.gold, rows.predicted, groups, predicted_evidence), rows, reduced)
 
 
 @official_metrics.register("hover")
 def _hover(rows: ScoredRows) -> tuple[MetricValue, ...]:
-    groups, predicted, reduced = _evidence(rows)
+    groups, predicted_evidence, reduced = _evidence(rows)
     facts = [[fact for group in claim for fact in group] for claim in groups]
-    return _figures(hover(rows.gold, rows.said, facts, predicted), rows, reduced)
+    return _figures(hover(rows.gold, rows.predicted, facts, predicted_evidence), rows, reduced)
 
 
 @official_metrics.register("averitec")
 def _averitec(rows: ScoredRows) -> tuple[MetricValue, ...]:
     """A verdict's quotations are its evidence, as the official script's ``string_evidence``."""
-    predicted = [
+    predicted_evidence = [
         list(dict.fromkeys(quote.text for quote in verdict.quotes if quote.found)) for verdict in rows.verdicts
     ]
     gold = [[pair_text(*pair) for pair in example.answers] for example in rows.examples]
-    scores = averitec(rows.gold, rows.said, predicted, gold)
+    scores = averitec(rows.gold, rows.predicted, predicted_evidence, gold)
     return (*_figures(scores, rows), macro_f1_with_interval(rows))
 
 
 @official_metrics.register("scifact")
 def _scifact(rows: ScoredRows) -> tuple[MetricValue, ...]:
     """A verdict's label counts for each abstract that it quotes; without an answer or evidence it predicts none."""
-    groups, predicted, reduced = _evidence(rows)
+    groups, predicted_evidence, reduced = _evidence(rows)
     silent = {None, _not_enough(rows)}
     gold = [
         [] if label in silent else _gold_abstracts(claim, label) for label, claim in zip(rows.gold, groups, strict=True)
     ]
-    said = [
-        [] if label is None or label in silent else _said_abstracts(places, label)
-        for label, places in zip(rows.said, predicted, strict=True)
+    predicted = [
+        [] if label is None or label in silent else _predicted_abstracts(places, label)
+        for label, places in zip(rows.predicted, predicted_evidence, strict=True)
     ]
-    figures = tuple(figure for name, figure in scifact(gold, said).items() if name.endswith("-f1"))
+    figures = tuple(figure for name, figure in scifact(gold, predicted).items() if name.endswith("-f1"))
     if _is_other_corpus(rows):
         return tuple(undefined(figure.name, OTHER_NAMES, n=figure.n) for figure in figures)
     if not reduced:
@@ -179,7 +181,7 @@ def _gold_abstracts(groups: Groups, label: str) -> list[GoldAbstract]:
     return [GoldAbstract(document=name, label=label, rationales=tuple(parts)) for name, parts in rationales.items()]
 
 
-def _said_abstracts(places: Sequence[Element], label: str) -> list[PredictedAbstract]:
+def _predicted_abstracts(places: Sequence[Element], label: str) -> list[PredictedAbstract]:
     sentences: dict[str, list[str]] = defaultdict(list)
     for document, element in places:
         sentences[document] += [element] if element else []

@@ -104,15 +104,16 @@ def score(
     pairs = zip(examples, verdicts, strict=True)
     known = [(example, verdict) for example, verdict in pairs if example.gold is not None]
     rows = _rows(known, _labels(examples), locate, draws)
-    hits = correct_items(rows.gold, rows.said)
-    matrix = confusion(rows.gold, rows.said, labels=rows.labels) if rows.labels and known else None
+    hits = correct_items(rows.gold, rows.predicted)
+    matrix = confusion(rows.gold, rows.predicted, labels=rows.labels) if rows.labels and known else None
     confident = [
         (verdict.confidence, verdict.unsure.label == gold if verdict.unsure else hit)
         for verdict, gold, hit in zip(rows.verdicts, rows.gold, hits, strict=True)
         if verdict.confidence is not None and (verdict.label is not None or verdict.unsure)
     ]
-    sure, sure_right = [confidence for confidence, _ in confident], [hit for _, hit in confident]
-    every_right = hits if len(known) == len(examples) else None
+    confidences, confident_hits = [confidence for confidence, _ in confident], [hit for _, hit in confident]
+    calibrated = (calibration_error, brier, aurc) if confidences else ()
+    all_hits = hits if len(known) == len(examples) else None
     return Scores(
         n=len(examples),
         hidden=len(examples) - len(known),
@@ -124,18 +125,18 @@ def score(
         figures=(
             *_label_figures(rows),
             coverage([verdict.label for verdict in verdicts]),
-            *((calibration_error(sure, sure_right), brier(sure, sure_right), aurc(sure, sure_right)) if sure else ()),
+            *(measure(confidences, confident_hits) for measure in calibrated),
             *_responses(rows),
         ),
         rules=_rules(rows) if matrix else (),
         classes=class_scores(matrix) if matrix else (),
         confusion=matrix,
-        reliability=reliability(sure, sure_right) if sure else (),
-        risk=risk_coverage(sure, sure_right),
+        reliability=reliability(confidences, confident_hits) if confidences else (),
+        risk=risk_coverage(confidences, confident_hits),
         groups=_groups(rows),
         metric=metric,
         official=official_metrics[metric](rows),
-        cost=cost([verdict.usage for verdict in verdicts], right=every_right, seconds=seconds, peak_bytes=peak_bytes),
+        cost=cost([verdict.usage for verdict in verdicts], right=all_hits, seconds=seconds, peak_bytes=peak_bytes),
     )
 
 
@@ -146,21 +147,21 @@ def _require_matching(examples: Sequence[Example], verdicts: Sequence[Verdict]) 
             raise UsageError(
                 f"the verdict is about {verdict.claim.text[:80]!r}",
                 where=f"example {example.id!r}: {example.claim.text[:80]!r}",
-                hint="give each example's verdict in the examples' order",
+                hint="pass the verdicts in the order of the examples",
             )
 
 
 def _rows(known: Sequence[tuple[Example, Verdict]], labels: tuple[str, ...], locate: Locate, draws: int) -> ScoredRows:
-    predicted = []
+    predicted_evidence = []
     for _, verdict in known:
         places = (place for quote in verdict.quotes if quote.found for place in locate(quote))
-        predicted.append(tuple(dict.fromkeys((place.document, place.element) for place in places)))
+        predicted_evidence.append(tuple(dict.fromkeys((place.document, place.element) for place in places)))
     return ScoredRows(
         examples=tuple(example for example, _ in known),
         verdicts=tuple(verdict for _, verdict in known),
         gold=tuple(example.gold or "" for example, _ in known),
-        said=tuple(verdict.label for _, verdict in known),
-        predicted=tuple(predicted),
+        predicted=tuple(verdict.label for _, verdict in known),
+        predicted_evidence=tuple(predicted_evidence),
         labels=labels,
         averaged=tuple(label for label in labels if any(example.gold == label for example, _ in known)),
         whole_documents=locate is by_document,
@@ -182,12 +183,12 @@ def _labels(examples: Sequence[Example]) -> tuple[str, ...]:
 
 def _rules(rows: ScoredRows) -> tuple[RuleScores, ...]:
     negative = rows.examples[0].claim.labels.named(Meaning.REFUTED)
-    return scores_by_rule(rows.gold, rows.said, labels=rows.labels, negative=negative, over=rows.averaged)
+    return scores_by_rule(rows.gold, rows.predicted, labels=rows.labels, negative=negative, over=rows.averaged)
 
 
 def _label_figures(rows: ScoredRows) -> tuple[MetricValue, ...]:
     if not rows.labels:
-        return (accuracy(rows.gold, rows.said), exact_match(rows.gold, rows.said))
+        return (accuracy(rows.gold, rows.predicted), exact_match(rows.gold, rows.predicted))
     return (accuracy_with_interval(rows), macro_f1_with_interval(rows))
 
 
@@ -196,7 +197,7 @@ def _responses(rows: ScoredRows) -> tuple[MetricValue, ...]:
     if not places:
         return ()
     names = [rows.examples[at].response for at in places]
-    plain = response_accuracy(names, [rows.gold[at] == rows.said[at] for at in places])
+    plain = response_accuracy(names, [rows.gold[at] == rows.predicted[at] for at in places])
     labels = rows.examples[places[0]].claim.labels
     if labels.free_text or labels.named(Meaning.SUPPORTED) is None:
         return (plain,)
@@ -204,7 +205,7 @@ def _responses(rows: ScoredRows) -> tuple[MetricValue, ...]:
     def true(label: str | None) -> bool | None:
         return None if label is None else labels.meaning(label) is Meaning.SUPPORTED
 
-    whole = factuality(names, [bool(true(rows.gold[at])) for at in places], [true(rows.said[at]) for at in places])
+    whole = factuality(names, [bool(true(rows.gold[at])) for at in places], [true(rows.predicted[at]) for at in places])
     f1 = whole.f1.model_copy(update={"name": "response-factuality-f1"})
     return (plain, whole.accuracy, f1, whole.coverage)
 
@@ -218,8 +219,8 @@ def _groups(rows: ScoredRows) -> tuple[GroupScores, ...]:
     return tuple(
         GroupScores(
             group=group,
-            accuracy=accuracy([rows.gold[at] for at in members], [rows.said[at] for at in members]),
-            coverage=coverage([rows.said[at] for at in members]),
+            accuracy=accuracy([rows.gold[at] for at in members], [rows.predicted[at] for at in members]),
+            coverage=coverage([rows.predicted[at] for at in members]),
         )
         for group, members in places.items()
     )

@@ -15,9 +15,9 @@ from redargue.registry import did_you_mean
 from redargue.retrieval.tools.base import tools
 
 DEBATED = "debated"
-READS = "~"
+READS = "~"  # before the spec of the system whose passages are read
 FROZEN, FROZEN_WORDS = "frozen", "frozen-words"
-OWN = (FROZEN, FROZEN_WORDS, DEBATED)  # tools that a bench makes of its examples
+BENCH_TOOLS = (FROZEN, FROZEN_WORDS, DEBATED)  # made from the examples of a bench
 _SEED = re.compile(r"#\d+$")
 
 
@@ -55,8 +55,8 @@ class System(Frozen):
             is_list = name in fields and get_origin(fields[name].annotation) is tuple
             settings[name] = [item for item in value.split("+") if item] if is_list else _json_or_text(value)
         for tool in configure(method, profile or "hardened", settings).tools():
-            if tool not in OWN and tool not in tools:
-                raise UnknownName(f"unknown tool {tool!r}", where=spec, hint=did_you_mean(tool, [*OWN, *tools]))
+            if tool not in BENCH_TOOLS and tool not in tools:
+                raise UnknownName(f"unknown tool {tool!r}", where=spec, hint=did_you_mean(tool, [*BENCH_TOOLS, *tools]))
         seed = int(number) if sign else None
         system = cls(spec=spec, method=method, profile=profile or "hardened", settings=settings, seed=seed, reads=reads)
         if reads and DEBATED not in system.tools:

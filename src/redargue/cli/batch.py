@@ -59,10 +59,10 @@ def batch(
         interrupted = verify_in_process(*arguments, concurrency=options.concurrency or CONCURRENCY)
     if not (output.jsonl or (interrupted and not (engine or workers))):
         _summary(tally, out)
-    raise typer.Exit(INTERRUPTED if interrupted else exit_code(tally.kinds, gate))
+    raise typer.Exit(INTERRUPTED if interrupted else exit_code(tally.outcomes, gate))
 
 
 def _summary(tally: Tally, out: Path) -> None:
     counts = ", ".join(f"{count} {printable(name)}" for name, count in sorted(tally.labels.items()))
-    print(f"{len(tally.kinds)} claims: {counts}")  # noqa: T201
+    print(f"{len(tally.outcomes)} claims: {counts}")  # noqa: T201
     print(f"verdicts: {out / 'verdicts.csv'}, {out / 'verdicts.jsonl'}")  # noqa: T201

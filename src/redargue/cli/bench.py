@@ -159,7 +159,7 @@ def _run_all(bench: Bench, systems: Sequence[System], *, concurrency: int, json:
     result = comparison.compare(bench, made=rows)
     comparison.write_results(result, bench.folder)
     _print(result, json=json)
-    raise typer.Exit(exit_code([kind for tally in tallies for kind in tally.kinds]))
+    raise typer.Exit(exit_code([kind for tally in tallies for kind in tally.outcomes]))
 
 
 @app.command("import")

@@ -64,7 +64,7 @@ def verify_in_process(
             with VerdictFiles(out) as files, shown as bar:
                 asyncio.run(verify())
     except KeyboardInterrupt:
-        done = f"{len(tally.kinds)} of {len(claims)} claims"
+        done = f"{len(tally.outcomes)} of {len(claims)} claims"
         typer.echo(f"interrupted after {done}; the same command resumes the batch", err=True)
         return True
     return False
@@ -217,7 +217,7 @@ class _Totals:
         """Returns the number of newly finished claims."""
         before, self.errors = self.count, self._errors + now.errors
         self.count = self._done + now.done + self.errors
-        self.kinds, self.calls, self.usd = range(self.count), now.calls, now.usd if self._priced else None
+        self.outcomes, self.calls, self.usd = range(self.count), now.calls, now.usd if self._priced else None
         return self.count - before
 
 

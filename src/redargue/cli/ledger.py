@@ -51,12 +51,12 @@ def drop(
     if not batch:  # find_batch would return the newest
         raise UsageError("'' is not a batch id", hint="redargue ledger ls lists them")
     with closing(open_ledger(ledger, make=False)) as database:
-        found = find_batch(database, batch)
-        done = count_finished(database, found.number).done
-        question = f"Remove batch {found.id[:12]} with {found.total:,} claims, {done:,} of them done?"
+        found_batch = find_batch(database, batch)
+        done = count_finished(database, found_batch.number).done
+        question = f"Remove batch {found_batch.id[:12]} with {found_batch.total:,} claims, {done:,} of them done?"
         if not yes and not typer.confirm(question, err=True):
             raise typer.Exit(1)
-        removed = drop_batch(database, found)
+        removed = drop_batch(database, found_batch)
     if as_json:
         print_json({"schema_version": 1, "removed": removed}, indent=None)
     else:

@@ -22,10 +22,10 @@ LINE_SECONDS = 10.0  # between two lines off a terminal
 
 
 class Counted(Protocol):
-    """Counts over the claims that have finished; ``kinds`` has one entry per verdict."""
+    """Counts over the claims that have finished; ``outcomes`` has one entry per verdict."""
 
     @property
-    def kinds(self) -> Sequence[object]: ...
+    def outcomes(self) -> Sequence[object]: ...
     @property
     def errors(self) -> int: ...
     @property
@@ -93,7 +93,7 @@ class Progress:
     def _line(self) -> None:
         if self._quiet:
             return
-        done, seconds = len(self._tally.kinds), self._clock.elapsed() - self._began
+        done, seconds = len(self._tally.outcomes), self._clock.elapsed() - self._began
         fresh = done - self._known  # recorded verdicts took no time in this process
         left = f", {(self._total - done) * seconds / fresh:.0f} s left" if fresh > 0 and done < self._total else ""
         name = f"{self._name}: " if self._name else ""

@@ -35,7 +35,7 @@ def verify_text(
     from redargue.cli import show
     from redargue.cli.exit import exit_code, how_to_resume, read_gate, resumable
     from redargue.cli.options import connected
-    from redargue.text.report import unread
+    from redargue.text.report import unchecked_reasons
     from redargue.text.verification import CONCURRENCY, prepare
 
     gate, components = read_gate(output), connected(config)
@@ -55,7 +55,7 @@ def verify_text(
     elif not output.jsonl:
         show.report(report, folder)
     verdicts = [checked.verdict for checked in report.claims]
-    raise typer.Exit(exit_code(verdicts, gate, unread(report.unchecked)))
+    raise typer.Exit(exit_code(verdicts, gate, unchecked_reasons(report.unchecked)))
 
 
 async def _verify(prepared: Prepared, output: OutputParameters, concurrency: int) -> Report:

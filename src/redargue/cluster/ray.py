@@ -17,12 +17,12 @@ from redargue.errors import DiskFull, MissingExtra, RecordError, StoreLocked, Us
 class RayWorkers:
     """The worker tasks of a batch, one per CPU of the cluster unless ``count`` is set."""
 
-    def __init__(self, ray: Any, count: int | None, run: Callable[[str, str], None], where: str, batch: str) -> None:
+    def __init__(self, ray: Any, count: int | None, run: Callable[[str, str], None], ledger: str, batch: str) -> None:
         self._ray = ray
         count = count or max(1, int(ray.cluster_resources().get("CPU", 1)))
         # Unlimited retries: they count the nodes that died.
         task = ray.remote(num_cpus=1, max_retries=-1, scheduling_strategy="SPREAD")(run)
-        self._start: Callable[[], Any] = lambda: task.remote(where, batch)
+        self._start: Callable[[], Any] = lambda: task.remote(ledger, batch)
         self._running = [self._start() for _ in range(count)]
         self._policy = RestartPolicy(count)
 
@@ -54,7 +54,7 @@ class RayWorkers:
 
 @contextmanager
 def ray_workers(
-    run: Callable[[str, str], None], where: str, batch: str, *, count: int | None = None
+    run: Callable[[str, str], None], ledger: str, batch: str, *, count: int | None = None
 ) -> Iterator[RayWorkers]:
     """Workers on the cluster at ``RAY_ADDRESS``, or on this host; ``run`` gets the ledger's address and the batch's id.
 
@@ -76,6 +76,6 @@ def ray_workers(
     with ExitStack() as stack:
         if connect:
             stack.callback(ray.shutdown)
-        workers = RayWorkers(ray, count, run, where, batch)
+        workers = RayWorkers(ray, count, run, ledger, batch)
         stack.callback(workers.stop)
         yield workers

@@ -19,11 +19,11 @@ from redargue.runs.record import Mode, Paid
 
 
 class PaidCall(NamedTuple):
-    """The ``n``-th paid event of a lease, as JSON."""
+    """The paid event with this ``number`` in its lease, as JSON."""
 
     place: int
     lease: int
-    n: int
+    number: int
     event: str
 
 

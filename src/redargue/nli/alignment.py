@@ -129,9 +129,9 @@ def align(claim: Parsed, sentence: Parsed) -> Alignment:
     for word in (claim.stems[place] for place in claim.content):
         options = by_stem.get(word) or _related(word, by_stem)
         loose += bool(options) and word not in by_stem
-        found = min(options, key=lambda option: abs(option - last)) if options else None
-        last = last if found is None else found
-        places.append(found)
+        nearest = min(options, key=lambda option: abs(option - last)) if options else None
+        last = last if nearest is None else nearest
+        places.append(nearest)
     return Alignment(claim, sentence, tuple(places), loose)
 
 
@@ -161,22 +161,22 @@ class QuantityComparison:
 
 def compare_quantities(claim: Parsed, sentence: Parsed) -> QuantityComparison:
     """Answers each quantity by an equal one, or else by the compatible or unequal one in the most similar context."""
-    found: dict[str, list[tuple[Quantity, Quantity]]] = {"equal": [], "compatible": [], "unequal": []}
+    answers: dict[str, list[tuple[Quantity, Quantity]]] = {"equal": [], "compatible": [], "unequal": []}
     missing: list[Quantity] = []
     for quantity in claim.quantities:
         related = [(relation(quantity, other), other) for other in sentence.quantities]
         if same := [other for kind, other in related if kind == "equal"]:
-            found["equal"].append((quantity, same[0]))
+            answers["equal"].append((quantity, same[0]))
             continue
-        for wanted in ("compatible", "unequal"):
-            options = [other for kind, other in related if kind == wanted and same_things(quantity, other)]
+        for kind_wanted in ("compatible", "unequal"):
+            options = [other for kind, other in related if kind == kind_wanted and same_things(quantity, other)]
             if options:
                 shared = [shared_context(claim, quantity, sentence, other) for other in options]
-                found[wanted].append((quantity, options[shared.index(max(shared))]))
+                answers[kind_wanted].append((quantity, options[shared.index(max(shared))]))
                 break
         else:
             missing.append(quantity)
-    equal, compatible, unequal = (tuple(pairs) for pairs in found.values())
+    equal, compatible, unequal = (tuple(pairs) for pairs in answers.values())
     return QuantityComparison(equal, compatible, unequal, tuple(missing))
 
 

@@ -74,21 +74,21 @@ def _cues(sentence: str) -> list[str]:
     """Words, pairs of words, the beginning, the end, and the frame of function words."""
     tokens = ["0" if token.isdigit() else token for token in _TOKEN.findall(sentence.lower())]
     frame = [token if token in _FUNCTION_WORDS or not token[0].isalpha() else _shape(token) for token in tokens]
-    found = [*tokens, *(f"{first} {second}" for first, second in pairwise(tokens))]
-    found += [f"begins {' '.join(tokens[:count])}" for count in (1, 2, 3)]
-    found += [f"ends {' '.join(tokens[-count:])}" for count in (1, 2)]
-    found += [f"frame begins {' '.join(frame[:count])}" for count in (2, 3, 4)]
-    found += [f"frame {' '.join(frame[at : at + 3])}" for at in range(len(frame) - 2)]
-    found += [f"of length {min(len(tokens) // 3, 5)}"]
+    cues = [*tokens, *(f"{first} {second}" for first, second in pairwise(tokens))]
+    cues += [f"begins {' '.join(tokens[:count])}" for count in (1, 2, 3)]
+    cues += [f"ends {' '.join(tokens[-count:])}" for count in (1, 2)]
+    cues += [f"frame begins {' '.join(frame[:count])}" for count in (2, 3, 4)]
+    cues += [f"frame {' '.join(frame[at : at + 3])}" for at in range(len(frame) - 2)]
+    cues += [f"of length {min(len(tokens) // 3, 5)}"]
     if tokens and tokens[0] in _ORDERS:
-        found += ["an order", f"an order {' '.join(frame[1:2])}"]
+        cues += ["an order", f"an order {' '.join(frame[1:2])}"]
     if re.search(r"[a-z,] [A-Z][a-z]", sentence):
-        found.append("a name")
+        cues.append("a name")
     if re.search(r"\d", sentence):
-        found.append("a number")
+        cues.append("a number")
     if not re.search(r"[.!?…][\"')]*$", sentence):
-        found.append("no end")
-    return found
+        cues.append("no end")
+    return cues
 
 
 def _shape(token: str) -> str:

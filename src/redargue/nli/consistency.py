@@ -96,26 +96,26 @@ def _judged(alignment: Alignment, known: frozenset[str]) -> tuple[Verdict, bool,
     if swap := swapped_roles(claim, sentence):
         return "contradicted", False, (swap,)
     edit = edit_of(claim, sentence)
-    if not (found := mismatches(edit)):
+    if not (differences := mismatches(edit)):
         compared = compare_quantities(claim, sentence)
         return "nothing", not (missing or compared.unequal or compared.missing or compared.compatible), ()
-    if len(found) == 1 and nothing_else_differs(edit, known):
-        return "contradicted", False, found
-    return ("nothing" if missing else "doubtful"), False, found
+    if len(differences) == 1 and nothing_else_differs(edit, known):
+        return "contradicted", False, differences
+    return ("nothing" if missing else "doubtful"), False, differences
 
 
 def mismatches(edit: Edit) -> tuple[Mismatch, ...]:
     """The opposed tokens, and a negation that only one side has; "not closed" agrees with "open"."""
-    found = [Mismatch(kind, one.text, other.text) for one, other, kind in edit.pairs if kind != "same"]
+    differences = [Mismatch(kind, one.text, other.text) for one, other, kind in edit.pairs if kind != "same"]
     ours, theirs = ([token.text for token in part if token.negates] for part in (edit.added, edit.dropped))
     if (len(ours) + len(theirs)) % 2 == 0:
-        return tuple(found)
-    opposed = [mismatch for mismatch in found if mismatch.kind in ("opposite", "quantifier")]
+        return tuple(differences)
+    opposed = [mismatch for mismatch in differences if mismatch.kind in ("opposite", "quantifier")]
     if opposed:
-        return tuple(mismatch for mismatch in found if mismatch not in opposed)
-    if not any(mismatch.kind == "modality" for mismatch in found):  # "must not" against "may" is one mismatch
-        found.append(Mismatch("negation", *((ours[0], "no negation") if ours else ("no negation", theirs[0]))))
-    return tuple(found)
+        return tuple(mismatch for mismatch in differences if mismatch not in opposed)
+    if not any(mismatch.kind == "modality" for mismatch in differences):  # "must not" against "may" is one mismatch
+        differences.append(Mismatch("negation", *((ours[0], "no negation") if ours else ("no negation", theirs[0]))))
+    return tuple(differences)
 
 
 _AUXILIARIES = frozenset("do does did is are was were be been being has have had will".split())

@@ -59,16 +59,18 @@ class Token(NamedTuple):
 
 def tokens(text: Parsed) -> list[Token]:
     """Words without articles and pronouns, and each quantity as one token; "isn't" is two words."""
-    found = [(each.start, Token(f"#{each.dimension}", each.text, each)) for each in text.quantities]
+    placed = [
+        (quantity.start, Token(f"#{quantity.dimension}", quantity.text, quantity)) for quantity in text.quantities
+    ]
     for match, stemmed in zip(text.words, text.stems, strict=True):
         word = match.group().lower()
         if match.start() in text.measured or word in _DROPPED:
             continue
         if word.endswith(("n't", "n’t")) or word == "cannot":
             stemmed = "can" if word == "cannot" else stem(word[:-3])
-            found.append((match.start() + 1, Token("not", match.group())))
-        found.append((match.start(), Token(stemmed, match.group())))
-    return [token for _, token in sorted(found, key=lambda pair: pair[0])]
+            placed.append((match.start() + 1, Token("not", match.group())))
+        placed.append((match.start(), Token(stemmed, match.group())))
+    return [token for _, token in sorted(placed, key=lambda pair: pair[0])]
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,7 @@ def edit_of(claim: Parsed, sentence: Parsed) -> Edit:
     places = _best_pairs(kin)
     if not places:
         return Edit((), tuple(ours), (), (), 0)
-    pairs = tuple((ours[i], theirs[j], found) for i, j in places.items() if (found := kin[i][j]))
+    pairs = tuple((ours[i], theirs[j], related) for i, j in places.items() if (related := kin[i][j]))
     first, last = min(places.values()), max(places.values())
     dropped = tuple(theirs[j] for j in range(first, last) if j not in places.values())
     around = (*theirs[max(0, first - 2) : first], *theirs[last + 1 : last + 4])

@@ -58,12 +58,12 @@ def stem(word: str) -> str:
 
 @cache
 def _opposites() -> dict[str, frozenset[str]]:
-    found: dict[str, set[str]] = {}
+    opposites_of: dict[str, set[str]] = {}
     for one, two in (*_pairs("antonyms.txt"), *_pairs("opposites.txt")):
         for first, second in ((stem(one), stem(two)), (stem(two), stem(one))):
             if first != second:
-                found.setdefault(first, set()).add(second)
-    return {word: frozenset(words) for word, words in found.items()}
+                opposites_of.setdefault(first, set()).add(second)
+    return {word: frozenset(words) for word, words in opposites_of.items()}
 
 
 def opposites(stemmed: str) -> frozenset[str]:

@@ -352,7 +352,7 @@ def _numbers(matches: list[re.Match[str]], tokens: list[_Token]) -> Iterator[tup
             if (
                 word == "one"
                 and (before in _NOT_BEFORE_ONE or not after.isalpha() or after in _NOT_AFTER_ONE)
-                and [each.word for each in tokens[number.end : number.end + 3]] != ["and", "a", "half"]
+                and [token.word for token in tokens[number.end : number.end + 3]] != ["and", "a", "half"]
             ):
                 continue
         yield first.start(), last.end(), number.text
@@ -378,7 +378,7 @@ _NOT_AFTER_ONE = frozenset(
 def quantities(text: str) -> tuple[Quantity, ...]:
     """The quantities of a text in order."""
     source = _Source(text)
-    found: list[Quantity] = []
+    parsed: list[Quantity] = []
     taken = bytearray(len(source.text) + 1)
     for parse in (_dates, _clocks, _rates, _weekdays, _shares, _measures, _multiples, _ordinals):
         for quantity_start, quantity_end, values in parse(source.text):
@@ -386,14 +386,14 @@ def quantities(text: str) -> tuple[Quantity, ...]:
                 continue
             taken[quantity_start:quantity_end] = b"\1" * (quantity_end - quantity_start)
             start, end = source.span(quantity_start, quantity_end)
-            found += (_located(value, text, start, end) for value in values)
-    return tuple(_summed(sorted(found, key=lambda quantity: quantity.start), text))
+            parsed += (_located(value, text, start, end) for value in values)
+    return tuple(_summed(sorted(parsed, key=lambda quantity: quantity.start), text))
 
 
-def _summed(found: list[Quantity], text: str) -> Iterator[Quantity]:
+def _summed(parsed: list[Quantity], text: str) -> Iterator[Quantity]:
     """The quantities, "8 minutes 40 seconds" as one."""
     pending: Quantity | None = None
-    for quantity in found:
+    for quantity in parsed:
         if pending and _continues(pending, quantity) and text[pending.end : quantity.start] in (" ", " and ", ", "):
             pending = pending._replace(
                 low=pending.low + quantity.low, high=pending.high + quantity.high, end=quantity.end,

@@ -234,9 +234,9 @@ class Reader:
             candidates += _candidates(passage, texts, nearest)
             judgement = lexical.judge(claim, passage.title, [texts[i] for i in sorted(nearest)])
             by_words = max_score(by_words, SourceScore(judgement.supports, judgement.refutes))
-            found = check(claim, texts, passage.title)
-            if found.sentence is not None and found.verdict in ("supported", "contradicted"):
-                comparisons.append(Comparison(SourcedSentence(texts[found.sentence], passage), found.mismatches))
+            result = check(claim, texts, passage.title)
+            if result.sentence is not None and result.verdict in ("supported", "contradicted"):
+                comparisons.append(Comparison(SourcedSentence(texts[result.sentence], passage), result.mismatches))
         if not candidates:
             return Reading(())
         nearness = self._nearness(claim, [candidate.text for candidate in candidates])

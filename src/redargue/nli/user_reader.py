@@ -1,7 +1,7 @@
 """A user-supplied entailment model in place of the bundled cross-encoder (``redargue models add``).
 
 It reads (claim, evidence) pairs in its own input form. Evidence that is longer than its input is read in windows; the
-window that decides most counts.
+most decisive window counts.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from redargue.nli.reader_sessions import open_model
 from redargue.nli.reader_spec import ReaderSpec, files_sha256
 from redargue.nli.session import TextModel
 
-LEAST_ROOM = 32  # tokens of evidence
+MIN_EVIDENCE = 32  # tokens of evidence
 
 
 class UserReader:
@@ -30,7 +30,7 @@ class UserReader:
     Args:
         weights: of the aggregation; fitted by ``redargue models fit``, else those of the bundled model.
         temperature: the logits are divided by it.
-        model: instead of the one in the spec's folder.
+        model: replaces the one in the spec's folder.
 
     Raises:
         UsageError: the files are not those that were added, or do not fit together.
@@ -46,13 +46,13 @@ class UserReader:
         model: TextModel | None = None,
     ) -> None:
         self.spec, self.weights, self.temperature, self._threads = spec, weights, temperature, threads
-        self._given = model
+        self._model = model
 
     @cached_property
     def sha256(self) -> str:
-        """Of the files, of how they are read, and of the fitted weights."""
-        how = self.spec.model_dump(mode="json", exclude={"name", "source", "folder", "foundation", "revision"})
-        return hashlib.sha256(repr((sorted(how.items()), self.weights, self.temperature)).encode()).hexdigest()
+        """Identifies the files, the settings for reading them, and the fitted weights."""
+        settings = self.spec.model_dump(mode="json", exclude={"name", "source", "folder", "foundation", "revision"})
+        return hashlib.sha256(repr((sorted(settings.items()), self.weights, self.temperature)).encode()).hexdigest()
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> list[Entailment]:
         """One result per pair, in order; each window is read alone, so results do not depend on their neighbours."""
@@ -65,8 +65,8 @@ class UserReader:
         return [[next(rows) for _ in texts] for texts in inputs]
 
     def entailment(self, windows: Sequence[Floats], temperature: float) -> Entailment:
-        """The probabilities of the window that decides most."""
-        return max((self._probabilities(row, temperature) for row in windows), key=_decided)
+        """The probabilities of the most decisive window."""
+        return max((self._probabilities(row, temperature) for row in windows), key=_decisiveness)
 
     def relevance(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """The probability that each text decides the claim either way, in [0, 1]."""
@@ -74,8 +74,8 @@ class UserReader:
 
     @cached_property
     def model(self) -> TextModel:
-        if self._given is not None:
-            return self._given
+        if self._model is not None:
+            return self._model
         spec = self.spec
         if spec.sha256 != files_sha256(spec):
             raise UsageError(
@@ -95,11 +95,11 @@ class UserReader:
 
     def _inputs(self, claim: str, evidence: str) -> list[Text]:
         claim, evidence = without_marks(claim, self._marks), without_marks(evidence, self._marks)
-        around = self._tokens(model_input(self.spec, "", claim, self._separator))
-        room = min(self.spec.window, self.spec.longest - around)
-        if room < LEAST_ROOM:
+        overhead = self._tokens(model_input(self.spec, "", claim, self._separator))
+        room = min(self.spec.window, self.spec.longest - overhead)
+        if room < MIN_EVIDENCE:
             raise UsageError(
-                f"a claim of some {around} tokens leaves no room for evidence",
+                f"a claim of some {overhead} tokens leaves no room for evidence",
                 where=f"reader {self.spec.name!r}, which reads {self.spec.longest}",
                 hint="split the text into claims first: redargue ground",
             )
@@ -115,7 +115,7 @@ class UserReader:
             logits = np.array([0.0, logits[0]])
         if len(logits) != len(self.spec.outputs) or not np.isfinite(logits).all():
             raise UsageError(
-                f"the model gives {logits.tolist()} for a pair, and its labels are {', '.join(self.spec.outputs)}",
+                f"the model returns {logits.tolist()} for a pair, but its labels are {', '.join(self.spec.outputs)}",
                 where=f"reader {self.spec.name!r}",
                 hint="add it again with --labels, or export it again in another precision",
             )
@@ -126,5 +126,5 @@ class UserReader:
         return Entailment(**by_side)
 
 
-def _decided(entailment: Entailment) -> tuple[float, float]:
+def _decisiveness(entailment: Entailment) -> tuple[float, float]:
     return 1 - entailment.neither, entailment.supports

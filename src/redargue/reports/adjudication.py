@@ -205,5 +205,5 @@ def _accuracies(bench: BenchRun, done: Sequence[Adjudicated], spec: str) -> Tabl
     return Table("Accuracy with the adjudicated label instead of gold", (*SYSTEM, *columns), rows, (note,))
 
 
-def _share(gold: Mapping[int, str], said: Sequence[Any]) -> float | None:
-    return sum(said[item].label == label for item, label in gold.items()) / len(gold) if gold else None
+def _share(gold: Mapping[int, str], predictions: Sequence[Any]) -> float | None:
+    return sum(predictions[item].label == label for item, label in gold.items()) / len(gold) if gold else None

@@ -21,13 +21,13 @@ Mark = TypeVar("Mark")
 
 def segments(text: str, spans: Iterable[tuple[int, int, Mark]]) -> Iterator[tuple[str, Mark | None]]:
     """The whole text in pieces, each with the mark of its span; an overlap belongs to the earlier span."""
-    at = 0
+    position = 0
     for start, end, mark in sorted(spans, key=lambda span: span[:2]):
-        start = max(start, at)
-        yield text[at:start], None
+        start = max(start, position)
+        yield text[position:start], None
         yield text[start:end], mark
-        at = max(end, at)
-    yield text[at:], None
+        position = max(end, position)
+    yield text[position:], None
 
 
 class Sentence(NamedTuple):

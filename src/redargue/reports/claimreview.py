@@ -30,8 +30,8 @@ def claim_review(verdict: Verdict) -> dict[str, Any]:
         review["reviewRating"] = {"@type": "Rating", "alternateName": printable(verdict.label, lines=False)}
         words = meaning_text(verdict)
     else:
-        said = not verdict.error and (verdict.unchecked or verdict.unsure)
-        words = meaning_text(verdict) if said else "No verdict was reached."
+        explained = not verdict.error and (verdict.unchecked or verdict.unsure)
+        words = meaning_text(verdict) if explained else "No verdict was reached."
     if words:
         review["reviewBody"] = words
     sources = (quote.source for quote in verdict.quotes if quote.found and quote.source)

@@ -35,7 +35,9 @@ class BenchRun(NamedTuple):
     @property
     def flipping(self) -> frozenset[int]:
         by_claim = enumerate(zip(*(row.said for row in self.comparison.rows), strict=True))
-        return frozenset(item for item, said in by_claim if len({prediction.label for prediction in said}) > 1)
+        return frozenset(
+            item for item, predictions in by_claim if len({prediction.label for prediction in predictions}) > 1
+        )
 
     def shown(self) -> tuple[int, ...]:
         """The claims whose debates are shown: those that flip, then the first of the others."""

@@ -27,7 +27,7 @@ _MARKS = re.compile(r"[\\`*_\[\]<>#|~!&$]")
 
 
 def plain(words: str) -> str:
-    """Text on one line that reads as it was written and contains no markup.
+    """One line of text, escaped so that no markup in it takes effect.
 
     Escapes and code spans that a reader does not see break what some renderers turn into links by themselves:
     ``https://…``, ``www.…``, ``name@host``.
@@ -37,7 +37,7 @@ def plain(words: str) -> str:
     line = re.sub(r"://", r":\\/\\/", line)
     line = re.sub(r"(?i)(www|xmpp|mailto)([.:])", r"\1\\\2", line)
     line = line.replace("@", "`@`")
-    # no list item, no underline of a heading
+    # neither a list item nor the underline of a heading
     return re.sub(r"^(\d+(?=[.)](?:\s|$)))?([-+=.)])(?![\d.])", r"\1\\\2", line)
 
 
@@ -131,8 +131,8 @@ def _quote(quote: Quote) -> str:
     return f"- “{plain(quote.text)}” ({', '.join(cited)})"
 
 
-def _tables(shown: Iterable[Table | None]) -> list[str]:
-    return [table_markdown(table) for table in shown if table and table.rows]
+def _tables(tables_or_none: Iterable[Table | None]) -> list[str]:
+    return [table_markdown(table) for table in tables_or_none if table and table.rows]
 
 
 def _list(lines: Iterable[str]) -> str:

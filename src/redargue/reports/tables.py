@@ -32,8 +32,8 @@ def key(at: int, row: Row) -> tuple[str, str]:
     return letter(at), row.spec
 
 
-def said_label(said: Prediction) -> str:
-    return said.label or (f"error: {said.error}" if said.error else NO_ANSWER)
+def predicted_label(prediction: Prediction) -> str:
+    return prediction.label or (f"error: {prediction.error}" if prediction.error else NO_ANSWER)
 
 
 def anchor(item: int, row: int) -> str:
@@ -103,7 +103,7 @@ def _outcomes(comparison: Comparison) -> Table:
 def _error_types(comparison: Comparison) -> str:
     parts = []
     for at, row in enumerate(comparison.rows):
-        types = Counter(said.error for said in row.said if said.error)
+        types = Counter(prediction.error for prediction in row.said if prediction.error)
         if types:
             parts.append(f"{letter(at)} " + ", ".join(f"{count} {name}" for name, count in types.most_common()))
     return f"Errors: {'; '.join(parts)}." if parts else ""
@@ -238,7 +238,7 @@ def classes(comparison: Comparison) -> Table:
 
 
 def _rules(comparison: Comparison) -> Table:
-    unanswered = any(said.label is None for row in comparison.rows for said in row.said)
+    unanswered = any(prediction.label is None for row in comparison.rows for prediction in row.said)
     return _per_system(
         comparison,
         "Effect of the claims without an answer",
@@ -287,7 +287,7 @@ def flips(comparison: Comparison, pair: Pair, shown: Collection[int]) -> Table:
     winners = {"gained": letter(second), "lost": letter(first), "changed": "neither"}
 
     def label(item: int, row: int) -> Cell:
-        words = said_label(comparison.rows[row].said[item])
+        words = predicted_label(comparison.rows[row].said[item])
         return Link(words, anchor(item, row)) if item in shown else words
 
     rows = tuple(

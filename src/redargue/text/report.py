@@ -65,7 +65,7 @@ class Report(Frozen):
     run: str = ""
 
 
-def unread(sentences: Sequence[UncheckedSentence]) -> tuple[str, ...]:
+def unchecked_reasons(sentences: Sequence[UncheckedSentence]) -> tuple[str, ...]:
     """The reasons of sentences that may state something that was not checked."""
     return tuple(sentence.why for sentence in sentences if sentence.why not in NOT_CLAIMS)
 
@@ -79,14 +79,14 @@ def outcome(verdicts: Sequence[Verdict], sentences: Sequence[UncheckedSentence] 
     if Meaning.REFUTED in meanings:
         return Outcome.NON_FACTUAL
     if all(verdict.unchecked for verdict in verdicts):
-        return Outcome.UNCHECKED if verdicts or unread(sentences) else Outcome.NOT_CHECKABLE
-    if unread(sentences):
+        return Outcome.UNCHECKED if verdicts or unchecked_reasons(sentences) else Outcome.NOT_CHECKABLE
+    if unchecked_reasons(sentences):
         return Outcome.UNDECIDED
     return Outcome.FACTUAL if set(meanings) == {Meaning.SUPPORTED} else Outcome.UNDECIDED
 
 
-def report(text: Text, extraction: Extraction, verdicts: Sequence[Verdict], spent: Usage) -> Report:
-    """Assembles the report; ``spent`` is the usage of the extraction."""
+def report(text: Text, extraction: Extraction, verdicts: Sequence[Verdict], extraction_usage: Usage) -> Report:
+    """Assembles the report."""
     return Report(
         **dict(text),
         outcome=outcome(verdicts, extraction.unchecked),
@@ -96,7 +96,7 @@ def report(text: Text, extraction: Extraction, verdicts: Sequence[Verdict], spen
         ),
         unchecked=extraction.unchecked,
         not_checked=_not_checked(extraction, verdicts),
-        usage=total_usage([spent, *(verdict.usage for verdict in verdicts)]),
+        usage=total_usage([extraction_usage, *(verdict.usage for verdict in verdicts)]),
         run=verdicts[0].run if verdicts else "",
     )
 

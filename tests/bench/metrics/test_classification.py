@@ -119,7 +119,7 @@ def test_reconstruction_finds_the_counts_that_were_printed(tp: int, fp: int, fn:
 def test_a_label_outside_the_set_is_refused_and_shown() -> None:
     with pytest.raises(UsageError, match=r"'maybe' is not a label .*predicted labels, item 1"):
         confusion(["a"], ["maybe"], labels=LABELS)
-    with pytest.raises(UsageError, match="gold 1, said 2"):
+    with pytest.raises(UsageError, match="gold 1, predicted 2"):
         accuracy(["a"], ["a", "b"])
 
 

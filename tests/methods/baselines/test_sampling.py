@@ -108,7 +108,7 @@ def test_as_many_calls_as_another_method_usually_has() -> None:
     many, best = (configure(each, "hardened", {"calls": 37}) for each in ("self-consistency", "best-of-n"))
     assert sum(many.plan()[1].calls.values()) == 37
     assert 35 <= sum(best.plan()[1].calls.values()) <= 37  # each answer takes three
-    with pytest.raises(UsageError, match=r"calls=37 and like=tool-mad.*give one"):
+    with pytest.raises(UsageError, match=r"calls=37 and like=tool-mad.*use one"):
         configure("self-consistency", "hardened", {"calls": 37, "like": "tool-mad"})
 
 

@@ -158,7 +158,7 @@ def test_an_unfit_pdf_is_named(tmp_path: Path, content: bytes, message: str) -> 
         ("a.txt", b" \n ", "text: must not be blank"),
         ("a.txt", b"caf\xe9", "not UTF-8 at byte 3"),
         ("a.md", b"ab\0c", "NUL byte at byte 2"),
-        ("a.html", b"<html></html>", "a page without text"),
+        ("a.html", b"<html></html>", "the page contains no text"),
         ("a.jsonl", b"", "the file is empty"),
         ("a.odt", b"x", "unknown file type '.odt'"),
         ("a.docx", b"x", "the Word document is damaged"),

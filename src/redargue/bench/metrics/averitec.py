@@ -28,7 +28,7 @@ def pair_text(question: str, answer: str, explanation: str = "") -> str:
 
 
 def hungarian(
-    predicted: Sequence[str], gold: Sequence[str], *, limit: int = PAIRS, meteor: Meteor | None = None
+    predicted_evidence: Sequence[str], gold: Sequence[str], *, limit: int = PAIRS, meteor: Meteor | None = None
 ) -> float | None:
     """The best assignment's sum of scores over the number of gold texts; None without gold.
 
@@ -36,19 +36,19 @@ def hungarian(
     """
     if not gold:
         return None
-    if not predicted:
+    if not predicted_evidence:
         return 0.0
     pairwise = (meteor or installed_meteor()).score
     with bench_extra():
         from scipy.optimize import linear_sum_assignment
-    scores = np.array([[pairwise(text, truth) for truth in gold] for text in predicted[:limit]])
+    scores = np.array([[pairwise(text, truth) for truth in gold] for text in predicted_evidence[:limit]])
     return float(scores[linear_sum_assignment(scores, maximize=True)].sum()) / len(gold)
 
 
 def averitec(
     gold: Sequence[str],
-    said: Sequence[str | None],
-    predicted: Sequence[Sequence[str]],
+    predicted: Sequence[str | None],
+    predicted_evidence: Sequence[Sequence[str]],
     pairs: Sequence[Sequence[str]],
     *,
     meteor: Meteor | None = None,
@@ -56,16 +56,16 @@ def averitec(
     """AVeriTeC score, Hungarian METEOR, label accuracy, and the score at every reported threshold.
 
     Args:
-        predicted: predicted evidence texts by claim, of which the first ten count.
+        predicted_evidence: texts by claim, of which the first ten count.
         pairs: gold pair texts by claim (see ``pair_text``); claims without any count only in the accuracy.
     """
-    same_length(gold=gold, said=said, predicted=predicted, pairs=pairs)
+    same_length(gold=gold, predicted=predicted, predicted_evidence=predicted_evidence, pairs=pairs)
     meteor = meteor or installed_meteor()
     suffix = meteor.suffix
-    hits = correct_items(gold, said)
+    hits = correct_items(gold, predicted)
     scored = [
         (hit, score)
-        for hit, texts, truths in zip(hits, predicted, pairs, strict=True)
+        for hit, texts, truths in zip(hits, predicted_evidence, pairs, strict=True)
         if (score := hungarian(texts, truths, meteor=meteor)) is not None
     ]
     empty = "no claim has gold question-answer pairs"

@@ -1,6 +1,6 @@
 """Accuracy, class F1, macro-F1, confusion, coverage, and three rules for non-answers.
 
-A predicted label (``said``) of None is a non-answer. How it counts changes published rankings (MERMAID's released runs:
+A predicted label of None is a non-answer. How it counts changes published rankings (MERMAID's released runs:
 .601, .378 or .804 for the same file), so ``scores_by_rule`` computes all three. ``labels`` are all allowed labels, and
 ``over`` those whose F1 is averaged (None: all).
 """
@@ -70,34 +70,34 @@ def _bare(text: str) -> str:
     return re.sub(r"\s+", " ", text).strip(" \t\n*_`\"'.,:;!?()[]{}").casefold()
 
 
-def exact_match(gold: Sequence[str], said: Predictions) -> MetricValue:
+def exact_match(gold: Sequence[str], predicted: Predictions) -> MetricValue:
     """The share of free-text answers that equal gold, ignoring case, spacing and surrounding punctuation."""
-    same_length(gold=gold, said=said)
-    pairs = zip(gold, said, strict=True)
+    same_length(gold=gold, predicted=predicted)
+    pairs = zip(gold, predicted, strict=True)
     return mean("exact-match", (s is not None and _bare(g) == _bare(s) for g, s in pairs))
 
 
-def correct_items(gold: Sequence[str], said: Predictions) -> tuple[bool, ...]:
-    same_length(gold=gold, said=said)
-    return tuple(g == s for g, s in zip(gold, said, strict=True))
+def correct_items(gold: Sequence[str], predicted: Predictions) -> tuple[bool, ...]:
+    same_length(gold=gold, predicted=predicted)
+    return tuple(g == s for g, s in zip(gold, predicted, strict=True))
 
 
-def accuracy(gold: Sequence[str], said: Predictions) -> MetricValue:
+def accuracy(gold: Sequence[str], predicted: Predictions) -> MetricValue:
     """The share of items with the correct label; a non-answer is wrong."""
-    return mean("accuracy", correct_items(gold, said))
+    return mean("accuracy", correct_items(gold, predicted))
 
 
-def coverage(said: Predictions) -> MetricValue:
+def coverage(predicted: Predictions) -> MetricValue:
     """The share of items with a predicted label."""
-    return mean("coverage", (label is not None for label in said))
+    return mean("coverage", (label is not None for label in predicted))
 
 
-def confusion(gold: Sequence[str], said: Predictions, *, labels: Sequence[str]) -> Confusion:
+def confusion(gold: Sequence[str], predicted: Predictions, *, labels: Sequence[str]) -> Confusion:
     """Counts by gold and predicted label; refuses labels that are not among ``labels``."""
-    same_length(gold=gold, said=said)
+    same_length(gold=gold, predicted=predicted)
     require_known_labels(gold, among=labels, column="gold")
-    require_known_labels([label for label in said if label is not None], among=labels, column="predicted labels")
-    pairs = Counter(zip(gold, said, strict=True))
+    require_known_labels([label for label in predicted if label is not None], among=labels, column="predicted labels")
+    pairs = Counter(zip(gold, predicted, strict=True))
     return Confusion(
         labels=tuple(labels),
         counts=tuple(tuple(pairs[truth, label] for label in labels) for truth in labels),
@@ -126,10 +126,10 @@ def class_scores(matrix: Confusion) -> tuple[ClassScores, ...]:
 
 
 def macro_f1(
-    gold: Sequence[str], said: Predictions, *, labels: Sequence[str], over: Sequence[str] | None = None
+    gold: Sequence[str], predicted: Predictions, *, labels: Sequence[str], over: Sequence[str] | None = None
 ) -> MetricValue:
     """The unweighted mean of F1 over classes; a class without gold or predicted items counts 0."""
-    matrix = confusion(gold, said, labels=labels)
+    matrix = confusion(gold, predicted, labels=labels)
     if not matrix.n:
         return undefined("macro-f1", "no items")
     averaged = set(labels if over is None else over)
@@ -138,23 +138,23 @@ def macro_f1(
 
 
 def apply_rule(
-    rule: NonAnswers, gold: Sequence[str], said: Predictions, *, negative: str | None = None
+    rule: NonAnswers, gold: Sequence[str], predicted: Predictions, *, negative: str | None = None
 ) -> tuple[tuple[str, ...], tuple[str | None, ...]]:
     """Gold and predicted labels after one rule; ``negative`` replaces non-answers under ``NonAnswers.NEGATIVE``."""
-    same_length(gold=gold, said=said)
+    same_length(gold=gold, predicted=predicted)
     if rule is NonAnswers.DROPPED:
-        answered = [(g, s) for g, s in zip(gold, said, strict=True) if s is not None]
+        answered = [(g, s) for g, s in zip(gold, predicted, strict=True) if s is not None]
         return tuple(g for g, _ in answered), tuple(s for _, s in answered)
     if rule is NonAnswers.NEGATIVE:
         if negative is None:
             raise UsageError("no negative label to replace non-answers", hint="give negative=…")
-        return tuple(gold), tuple(negative if label is None else label for label in said)
-    return tuple(gold), tuple(said)
+        return tuple(gold), tuple(negative if label is None else label for label in predicted)
+    return tuple(gold), tuple(predicted)
 
 
 def scores_by_rule(
     gold: Sequence[str],
-    said: Predictions,
+    predicted: Predictions,
     *,
     labels: Sequence[str],
     negative: str | None,
@@ -166,7 +166,7 @@ def scores_by_rule(
         if rule is NonAnswers.NEGATIVE and negative is None:
             reason = "these labels have no negative one"
             return RuleScores(rule=rule, accuracy=undefined("accuracy", reason), macro_f1=undefined("macro-f1", reason))
-        truths, answers = apply_rule(rule, gold, said, negative=negative)
+        truths, answers = apply_rule(rule, gold, predicted, negative=negative)
         return RuleScores(
             rule=rule,
             accuracy=accuracy(truths, answers),

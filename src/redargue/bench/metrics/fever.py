@@ -30,23 +30,23 @@ _CELL_LIKE = ("cell_", "item_", "table_caption_", "header_cell_")
 def _evidence_scores(
     name: str,
     gold: Sequence[str],
-    said: Sequence[str | None],
+    predicted: Sequence[str | None],
     groups: Sequence[Groups],
-    predicted: Sequence[Sequence[Element]],
+    predicted_evidence: Sequence[Sequence[Element]],
     *,
     not_enough: str | None = None,
 ) -> OfficialScores:
     """Scores of labels and of evidence; F1 is that of the mean precision and the mean recall."""
-    same_length(gold=gold, said=said, groups=groups, predicted=predicted)
+    same_length(gold=gold, predicted=predicted, groups=groups, predicted_evidence=predicted_evidence)
     empty = "no claim has gold evidence"
-    hits = correct_items(gold, said)
+    hits = correct_items(gold, predicted)
     covered = [
         any(set(elements).issuperset(group) for group in of_claim)
-        for of_claim, elements in zip(groups, predicted, strict=True)
+        for of_claim, elements in zip(groups, predicted_evidence, strict=True)
     ]
     items = tuple(hit and (label == not_enough or cover) for hit, label, cover in zip(hits, gold, covered, strict=True))
     precisions, recalls = [], []
-    for label, of_claim, elements, cover in zip(gold, groups, predicted, covered, strict=True):
+    for label, of_claim, elements, cover in zip(gold, groups, predicted_evidence, covered, strict=True):
         if label != not_enough:
             relevant = {element for group in of_claim for element in group}
             precisions.append(sum(element in relevant for element in elements) / len(elements) if elements else 1.0)
@@ -65,26 +65,27 @@ def _evidence_scores(
 
 def fever(
     gold: Sequence[str],
-    said: Sequence[str | None],
+    predicted: Sequence[str | None],
     groups: Sequence[Groups],
-    predicted: Sequence[Sequence[Element]],
+    predicted_evidence: Sequence[Sequence[Element]],
     *,
     not_enough: str = NOT_ENOUGH,
     limit: int | None = LIMIT,
 ) -> OfficialScores:
     """FEVER score, label accuracy, evidence precision, recall and F1.
 
-    ``predicted`` lists the (page, sentence) pairs of each claim, best first, of which ``limit`` count (None: all).
+    ``predicted_evidence`` lists the (page, sentence) pairs of each claim, best first;
+    ``limit`` of them count (None: all).
     """
-    cut = [elements[:limit] for elements in predicted]
-    return _evidence_scores("fever-score", gold, said, groups, cut, not_enough=not_enough)
+    cut = [elements[:limit] for elements in predicted_evidence]
+    return _evidence_scores("fever-score", gold, predicted, groups, cut, not_enough=not_enough)
 
 
-def limit_elements(predicted: Sequence[Element]) -> tuple[Element, ...]:
+def limit_elements(predicted_evidence: Sequence[Element]) -> tuple[Element, ...]:
     """The elements that FEVEROUS counts: the first 25 cells, items, captions and header cells, and 5 of all others."""
     counted: list[Element] = []
     room = {True: CELL_LIMIT, False: LIMIT}
-    for element in predicted:
+    for element in predicted_evidence:
         kind = element[1].startswith(_CELL_LIKE)
         if room[kind] > 0:
             room[kind] -= 1
@@ -93,7 +94,10 @@ def limit_elements(predicted: Sequence[Element]) -> tuple[Element, ...]:
 
 
 def feverous(
-    gold: Sequence[str], said: Sequence[str | None], groups: Sequence[Groups], predicted: Sequence[Sequence[Element]]
+    gold: Sequence[str],
+    predicted: Sequence[str | None],
+    groups: Sequence[Groups],
+    predicted_evidence: Sequence[Sequence[Element]],
 ) -> OfficialScores:
     """FEVEROUS score, label accuracy, evidence precision, recall and F1; elements have names like ``cell_0_2_1``."""
-    return _evidence_scores("feverous-score", gold, said, groups, list(map(limit_elements, predicted)))
+    return _evidence_scores("feverous-score", gold, predicted, groups, list(map(limit_elements, predicted_evidence)))

@@ -16,14 +16,14 @@ from redargue.bench.metrics.fever import Element
 
 def hover(
     gold: Sequence[str],
-    said: Sequence[str | None],
+    predicted: Sequence[str | None],
     facts: Sequence[Sequence[Element]],
-    predicted: Sequence[Sequence[Element]],
+    predicted_evidence: Sequence[Sequence[Element]],
 ) -> OfficialScores:
     """Scores from labels and (title, sentence) pairs of each claim."""
-    same_length(gold=gold, said=said, facts=facts, predicted=predicted)
-    hits = correct_items(gold, said)
-    missing = [set(needed).difference(elements) for needed, elements in zip(facts, predicted, strict=True)]
+    same_length(gold=gold, predicted=predicted, facts=facts, predicted_evidence=predicted_evidence)
+    hits = correct_items(gold, predicted)
+    missing = [set(needed).difference(elements) for needed, elements in zip(facts, predicted_evidence, strict=True)]
     documents = [
         {document for document, _ in needed} == {document for document, _ in set(needed) - lacking}
         for needed, lacking in zip(facts, missing, strict=True)

@@ -54,11 +54,11 @@ def response_call(claims: Sequence[bool | None]) -> bool | None:
     return False if False in claims else None if None in claims else True
 
 
-def factuality(responses: Sequence[str], gold: Sequence[bool], said: Sequence[bool | None]) -> Factuality:
+def factuality(responses: Sequence[str], gold: Sequence[bool], predicted: Sequence[bool | None]) -> Factuality:
     """Response-level scores from each claim's truth and the label it got (None for a non-answer)."""
-    same_length(responses=responses, gold=gold, said=said)
+    same_length(responses=responses, gold=gold, predicted=predicted)
     truths = [all(claims) for claims in by_response(responses, gold).values()]
-    calls = [response_call(claims) for claims in by_response(responses, said).values()]
+    calls = [response_call(claims) for claims in by_response(responses, predicted).values()]
     both = list(zip(truths, calls, strict=True))
     counts = Binary(
         tp=both.count((True, True)),

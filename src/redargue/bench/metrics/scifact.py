@@ -35,17 +35,17 @@ class PredictedAbstract(Frozen):
 
 
 def scifact(
-    gold: Sequence[Sequence[GoldAbstract]], said: Sequence[Sequence[PredictedAbstract]]
+    gold: Sequence[Sequence[GoldAbstract]], predicted: Sequence[Sequence[PredictedAbstract]]
 ) -> dict[str, MetricValue]:
     """The 12 metrics by name, from the gold and predicted abstracts of each claim."""
-    same_length(gold=gold, said=said)
+    same_length(gold=gold, predicted=predicted)
     right: Counter[str] = Counter()
-    for claim, (gold_abstracts, said_abstracts) in enumerate(zip(gold, said, strict=True), start=1):
-        for side in (gold_abstracts, said_abstracts):
+    for claim, (gold_abstracts, predicted_abstracts) in enumerate(zip(gold, predicted, strict=True), start=1):
+        for side in (gold_abstracts, predicted_abstracts):
             if len({abstract.document for abstract in side}) < len(side):
                 raise UsageError("an abstract is listed twice", where=f"claim {claim}", hint="merge its sentences")
         by_document = {abstract.document: abstract for abstract in gold_abstracts}
-        for abstract in said_abstracts:
+        for abstract in predicted_abstracts:
             truth = by_document.get(abstract.document)
             if truth is None:
                 continue
@@ -57,9 +57,9 @@ def scifact(
                 right["label"] += 1
                 right["rationale"] += any(first.issuperset(rationale) for rationale in truth.rationales)
                 right["both"] += covered
-    abstracts = sum(map(len, said)), sum(map(len, gold))
+    abstracts = sum(map(len, predicted)), sum(map(len, gold))
     sentences = (
-        sum(len(abstract.sentences) for of_claim in said for abstract in of_claim),
+        sum(len(abstract.sentences) for of_claim in predicted for abstract in of_claim),
         sum(len(part) for of_claim in gold for abstract in of_claim for part in abstract.rationales),
     )
     figures = []

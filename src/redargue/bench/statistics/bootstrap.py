@@ -154,14 +154,14 @@ def _macro_f1_statistic(
 
 def macro_f1_interval(
     gold: Sequence[str],
-    said: Sequence[str | None],
+    predicted: Sequence[str | None],
     *,
     labels: Sequence[str],
     over: Sequence[str] | None = None,
     **resampling: Unpack[Resampling],
 ) -> Interval:
     """Macro-F1 and its interval; a class missing from a sample counts 0 in it, as in the score itself."""
-    statistic = _macro_f1_statistic(gold, {"predicted labels": said}, labels, over)
+    statistic = _macro_f1_statistic(gold, {"predicted labels": predicted}, labels, over)
     return _bootstrap(statistic, len(gold), **resampling)[0]
 
 

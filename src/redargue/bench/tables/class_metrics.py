@@ -32,7 +32,7 @@ def _side(labels: LabelSet, label: str | None) -> str | None:
 
 def _columns(cell: Cell) -> tuple[list[str], list[str | None]]:
     labels = _labels(cell)
-    return [gold for _, gold, _ in labels], [said for *_, said in labels]
+    return [gold for _, gold, _ in labels], [predicted for *_, predicted in labels]
 
 
 def _of_class(cell: Cell, label: str, name: str) -> MetricValue:

@@ -73,9 +73,9 @@ def compare_table(table: PublishedTable, runner: Runner) -> ComparedTable:
     places = [place for place, name in enumerate(printed) if name in (*table.columns, *names)]
     places += [len(printed)] * table.average
     rows = []
-    for line in table.rows:
-        row = _structure(line, runner) if table.columns else _row(table, line, names, runner)
-        paper = tuple(line.paper[place] or EMPTY for place in places) if line.paper else ()
+    for published in table.rows:
+        row = _properties_row(published, runner) if table.columns else _row(table, published, names, runner)
+        paper = tuple(published.paper[place] or EMPTY for place in places) if published.paper else ()
         rows.append(row.model_copy(update={"paper": paper}))
     used = {(name, spec) for row in rows for name, spec in zip(names, row.specs, strict=False) if spec}
     notes = table.notes if table.columns else (*_notes(table, names, runner), *_undefined(rows, columns), *table.notes)
@@ -96,66 +96,68 @@ def _has_reasons(task: type[AnyTask]) -> bool:
     return issubclass(task, StepTask) or (issubclass(task, LabelledTask) and "reasoning" in task.answer_fields)
 
 
-def _structure(line: PublishedRow, runner: Runner) -> ComparedRow:
-    if not line.method:
-        return ComparedRow(name=line.name, ours=(line.missing,))
-    system = System.parse(line.method.format(**runner.words))
+def _properties_row(published: PublishedRow, runner: Runner) -> ComparedRow:
+    if not published.method:
+        return ComparedRow(name=published.name, ours=(published.missing,))
+    system = System.parse(published.method.format(**runner.words))
     method = configure(system.method, system.profile, system.settings)
     tasks = method.tasks()
-    properties = (
+    has_property = (
         any(map(_has_reasons, tasks)),
         len(method.agents()) > 1,
         bool(method.tools()),
         any(issubclass(task, WriteQuery | StepTask) for task in tasks),
     )
-    return ComparedRow(name=line.name, ours=tuple("O" if has else "X" for has in properties), specs=(system.spec,))
+    return ComparedRow(
+        name=published.name, ours=tuple("O" if has else "X" for has in has_property), specs=(system.spec,)
+    )
 
 
-def _row(table: PublishedTable, line: PublishedRow, names: tuple[str, ...], runner: Runner) -> ComparedRow:
-    templates = required_systems(table, line)
+def _row(table: PublishedTable, published: PublishedRow, names: tuple[str, ...], runner: Runner) -> ComparedRow:
+    templates = required_systems(table, published)
     if not templates:
-        return ComparedRow(name=line.name, ours=(line.missing,))
+        return ComparedRow(name=published.name, ours=(published.missing,))
     figures: list[MetricValue | None] = []
     specs = []
     for name in names:
         set_specs = [runner.spec(template, runner.paper.sets[name]) for template in templates]
         cells = [runner.cells.get((name, spec)) for spec in set_specs]
         specs.append(set_specs[0] if cells[0] else "")
-        for measure in table.measures or (line.measure,):
-            measured = line.model_copy(update={"measure": measure})
+        for measure in table.measures or (published.measure,):
+            measured = published.model_copy(update={"measure": measure})
             figures.append(measure_cell(measured, cells[0], cells[-1]) if cells[0] and cells[-1] else None)
-    if not any(figures) and (refused := _refused(table, line, names, runner)):
-        return ComparedRow(name=line.name, ours=(next(iter(refused.values())),))
+    if not any(figures) and (refused := _refused(table, published, names, runner)):
+        return ComparedRow(name=published.name, ours=(next(iter(refused.values())),))
     known = [figure.value for figure in figures if figure and figure.value is not None]
     if table.average:
         figures.append(MetricValue(name="average", value=sum(known) / len(known), n=len(known)) if known else None)
-    ours = [_cell(line, figure, shares=table.shares) for figure in figures]
+    ours = [_cell(published, figure, shares=table.shares) for figure in figures]
     if table.average and 0 < len(known) < len(names):
         ours[-1] += f" (of {len(known)})"
-    return ComparedRow(name=line.name, ours=tuple(ours), figures=tuple(figures), specs=tuple(specs))
+    return ComparedRow(name=published.name, ours=tuple(ours), figures=tuple(figures), specs=tuple(specs))
 
 
-def _refused(table: PublishedTable, line: PublishedRow, names: tuple[str, ...], runner: Runner) -> dict[str, str]:
+def _refused(table: PublishedTable, published: PublishedRow, names: tuple[str, ...], runner: Runner) -> dict[str, str]:
     refused: dict[str, str] = {}
     for name in names:
-        for template in required_systems(table, line):
+        for template in required_systems(table, published):
             if why := runner.refused.get((name, runner.spec(template, runner.paper.sets[name]))):
                 refused.setdefault(name, why)
     return refused
 
 
-def _cell(line: PublishedRow, figure: MetricValue | None, *, shares: bool = False) -> str:
+def _cell(published: PublishedRow, figure: MetricValue | None, *, shares: bool = False) -> str:
     if figure is None or figure.value is None:
         return EMPTY
     if figure.name == "searches":
         return f"{figure.value:.0f}"
     if shares:
         return f"{figure.value:.2f}"
-    if line.measure in ("mean", "quantile"):
+    if published.measure in ("mean", "quantile"):
         return f"{figure.value:.3f} [{figure.n}]"
-    form = "+.1f" if line.measure == "gain" else ".1f"
+    form = "+.1f" if published.measure == "gain" else ".1f"
     bounds = "" if figure.low is None else f" ({100 * figure.low:{form}} to {100 * (figure.high or 0):{form}})"
-    counted = "" if line.measure in ("accuracy", "gain") else f" [{figure.n}]"
+    counted = "" if published.measure in ("accuracy", "gain") else f" [{figure.n}]"
     return f"{100 * figure.value:{form}}{bounds}{counted}"
 
 
@@ -192,22 +194,22 @@ def _notes(table: PublishedTable, names: tuple[str, ...], runner: Runner) -> lis
         elif chosen.note and {chosen.rag, chosen.search} & set(roles.values()):
             note += f"; {chosen.note}"
         notes.append(note)
-    rows = [required_systems(table, line) for line in table.rows]
+    rows = [required_systems(table, published) for published in table.rows]
     if table.average and any(map(runner.lacking, names)):
         notes.append("the average is over the available data sets only: not comparable with the paper's")
     if not runner.choice.config.model and any(spec.startswith("self-consistency") for row in rows for spec in row):
         notes.append("'as many answers': the embedded models do not sample, so all answers to a question are the same")
-    for line in table.rows:  # a row that was refused everywhere shows the reason as its figure
-        refused = _refused(table, line, names, runner)
+    for published in table.rows:  # a row that was refused everywhere shows the reason as its figure
+        refused = _refused(table, published, names, runner)
         if len(refused) < len([name for name in names if not runner.lacking(name)]):
-            notes += [f"{line.name}, {paper.sets[name].title}: {why}" for name, why in refused.items()]
-    if any(not row and line.missing == NOT_HERE for row, line in zip(rows, table.rows, strict=True)):
+            notes += [f"{published.name}, {paper.sets[name].title}: {why}" for name, why in refused.items()]
+    if any(not row and published.missing == NOT_HERE for row, published in zip(rows, table.rows, strict=True)):
         notes.append("'not here yet': redargue does not have this method")
     return notes
 
 
 def _describe_models(table: PublishedTable, runner: Runner) -> str:
-    templates = [template for line in table.rows for template in required_systems(table, line)]
+    templates = [template for published in table.rows for template in required_systems(table, published)]
     templates = [template for template in templates if "{words}" not in template]
     names = dict.fromkeys(template.partition(":")[0].partition("@")[2] for template in templates)
     profiles = " and ".join(repr(name.format(profile=runner.choice.config.profile)) for name in names)

@@ -15,7 +15,7 @@ from redargue.bench.datasets.loading import load
 from redargue.bench.harness import Bench, Outcome
 from redargue.bench.system import READS, System
 from redargue.bench.tables.cell import Cell, read_cell
-from redargue.bench.tables.schema import Paper, Part, PublishedRow, PublishedTable, TableDataset
+from redargue.bench.tables.schema import CorpusSource, Paper, PublishedRow, PublishedTable, TableDataset
 from redargue.config import RunConfig
 from redargue.errors import CannotPlay, RecordError, UsageError
 from redargue.retrieval.corpus.index import open_corpus
@@ -188,7 +188,7 @@ class Runner:
                 store.add(self._documents(part))
         return str(path)
 
-    def _documents(self, part: Part) -> Any:
+    def _documents(self, part: CorpusSource) -> Any:
         path = self._file(part.path)
         assert path is not None
         if part.dataset:

@@ -26,7 +26,7 @@ ResponseMeasure = Literal["response-accuracy", "response-recall", "response-prec
 Measure = Literal["accuracy", "gain", AgentMeasure, ClassMeasure, ResponseMeasure]
 
 
-class Part(Frozen):
+class CorpusSource(Frozen):
     """Some documents of a corpus: a file of a data set, or if that is empty, one that ``redargue corpus add`` reads."""
 
     path: str
@@ -36,7 +36,7 @@ class Part(Frozen):
 class SharedCorpus(Frozen):
     """A corpus that data sets share."""
 
-    documents: tuple[Part, ...]
+    documents: tuple[CorpusSource, ...]
 
 
 class TableDataset(Frozen):
@@ -124,13 +124,13 @@ class PublishedTable(Frozen):
     rows: tuple[PublishedRow, ...]
 
     @model_validator(mode="after")
-    def _even(self) -> Self:
-        wide = len(self.sets) * (len(self.measures) or 1) + len(self.columns) + self.average
+    def _check_rows(self) -> Self:
+        width = len(self.sets) * (len(self.measures) or 1) + len(self.columns) + self.average
         if self.measures and self.average:
             raise ValueError(f"{self.name}: an average over different measures")
         for row in self.rows:
-            if row.paper and len(row.paper) != wide:
-                raise ValueError(f"{self.name}, {row.name!r}: {len(row.paper)} figures for {wide} columns")
+            if row.paper and len(row.paper) != width:
+                raise ValueError(f"{self.name}, {row.name!r}: {len(row.paper)} figures for {width} columns")
             if (row.measure == "gain") != bool(row.against):
                 raise ValueError(f"{self.name}, {row.name!r}: `against` is required for gains and allowed only there")
         return self
@@ -146,7 +146,7 @@ class Paper(Frozen):
     tables: tuple[PublishedTable, ...]
 
     @model_validator(mode="after")
-    def _named(self) -> Self:
+    def _check_references(self) -> Self:
         unknown = {name for table in self.tables for name in table.sets} - self.sets.keys()
         unknown |= {dataset.corpus for dataset in self.sets.values() if dataset.corpus} - self.corpora.keys()
         if unknown:

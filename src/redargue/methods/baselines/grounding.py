@@ -23,14 +23,9 @@ from redargue.verdicts import Verdict
 
 Side = Literal["SUPPORTED", "NOT_SUPPORTED"]
 
-
 MOST_QUESTIONS = 12
-
-
-ANSWER_NEXT = ">>>>>>"  # between a question and its reply in these prompts
-
-
-NEXT_EXAMPLE = "------"
+REPLY_MARK = ">>>>>>"  # between a question and its reply in these prompts
+EXAMPLE_SEPARATOR = "------"
 
 
 class Grounded(Frozen):
@@ -41,7 +36,7 @@ class Grounded(Frozen):
 
 
 def context(asked: tuple[Grounded, ...], profile: Profile) -> str:
-    """Questions with their results; the paper's form leaves out those without an answer."""
+    """Questions with their results; the paper's format omits questions without results."""
     if profile == "paper":
         pairs = (
             (question.question, " ".join(documents(question.passages, profile).split()))
@@ -53,8 +48,8 @@ def context(asked: tuple[Grounded, ...], profile: Profile) -> str:
     return "\n".join(f"Followup Question: {question}\nFound: {answer}" for question, answer in shown)
 
 
-def bracketed(text: str) -> Side:
-    """The label in the first square brackets; a ValueError without brackets, or for something else in them."""
+def bracketed_label(text: str) -> Side:
+    """The label in the first square brackets; ValueError if they are missing or contain anything else."""
     match = re.search(r"\[(.*?)\]", text)
     if match is None or match.group(1) not in ("SUPPORTED", "NOT_SUPPORTED"):
         content = f"hold {match.group(1)[:60]!r}" if match else "are missing"
@@ -63,8 +58,8 @@ def bracketed(text: str) -> Side:
 
 
 def questions_in(text: str) -> tuple[str, ...]:
-    """The lines that begin with "Followup Question:", up to a next example; a ValueError where there is none."""
-    body = text.partition(NEXT_EXAMPLE)[0]
+    """The lines that begin with "Followup Question:", up to a next example; ValueError if there are none."""
+    body = text.partition(EXAMPLE_SEPARATOR)[0]
     questions = re.findall(r"(?im)^[ \t]*follow[ -]?up question:[ \t]*(\S.*)$", body)
     if not questions:
         raise ValueError('no line begins with "Followup Question:"')
@@ -75,32 +70,30 @@ def is_object(text: str) -> bool:
     return text.lstrip().startswith("{")
 
 
-def _some(raw: tuple[str, ...]) -> tuple[str, ...]:
+def _require_questions(raw: tuple[str, ...]) -> tuple[str, ...]:
     questions = tuple(dict.fromkeys(text for question in raw if (text := " ".join(question.split()))))
     if not 0 < len(questions) <= MOST_QUESTIONS:
         raise ValueError(f"{len(questions)} questions; 1 to {MOST_QUESTIONS} were asked for")
     return questions
 
 
-Questions = Annotated[tuple[str, ...], AfterValidator(_some)]
+Questions = Annotated[tuple[str, ...], AfterValidator(_require_questions)]
+QUESTION_BOUNDS: JsonDict = {"minItems": 1, **list_bounds(MOST_QUESTIONS, 300)}
 
 
-SOME_QUESTIONS: JsonDict = {"minItems": 1, **list_bounds(MOST_QUESTIONS, 300)}
+def claim_in_context(claim: Claim, text: str = "") -> str:
+    """The claim or ``text``, followed by the claim's context if it has one."""
+    surrounding = f"It stands in this text: {wrap_untrusted(claim.context)}" if claim.context else None
+    return lines(text or wrap_untrusted(claim.text, inline=True), surrounding)
 
 
-def in_place(claim: Claim, text: str = "") -> str:
-    """The claim, or ``text`` instead of it, with the text around the claim, if any."""
-    stands_in = f"It stands in this text: {wrap_untrusted(claim.context)}" if claim.context else None
-    return lines(text or wrap_untrusted(claim.text, inline=True), stands_in)
-
-
-def asked_whether(claim: Claim) -> str:
+def claim_as_question(claim: Claim) -> str:
     text = wrap_untrusted(" ".join(claim.text.split()).rstrip("."), inline=True)
-    return in_place(claim, f"Question: Is it true that {text}?")
+    return claim_in_context(claim, f"Question: Is it true that {text}?")
 
 
 class ShowsExamples:
-    """A prompt with examples; a plain class without fields, so it goes first."""
+    """A prompt with examples. It has no fields, so it precedes the task in a list of bases."""
 
     @property
     def worked_examples(self: Any) -> str:
@@ -113,11 +106,11 @@ class AsksQuestions(ShowsExamples):
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "demonstrations")
 
     def input_text(self: Any) -> str:
-        after = f"\n{ANSWER_NEXT}" if self.profile == "paper" else ""
-        return f"Claim: {in_place(self.claim)}{after}"
+        after = f"\n{REPLY_MARK}" if self.profile == "paper" else ""
+        return f"Claim: {claim_in_context(self.claim)}{after}"
 
     def template_vars(self: Any) -> dict[str, str]:
-        return {"claim": in_place(self.claim), "demonstrations": self.demonstrations}
+        return {"claim": claim_in_context(self.claim), "demonstrations": self.demonstrations}
 
 
 class JudgesResults(ShowsExamples):
@@ -130,7 +123,7 @@ class GroundingMethod(Method):
     """A method that judges a claim by searching for the answers to questions about it."""
 
     async def ground(self, agent: Agent, question: str, *, round_: int) -> Grounded:
-        """A question with its search results; the query is cut where it is too long for a tool."""
+        """A question with its search results; a query that is too long for a tool is truncated."""
         query = question[:LONGEST_QUERY]
         self.run.emit(QueryWritten(agent=agent.name, round=round_, query=query))
         return Grounded(question=question, passages=await agent.search(query, self.settings.top_k, round_=round_))
@@ -150,4 +143,4 @@ def examples_in(profile: Profile, package: str, name: str, read: Callable[[str],
     text = read_examples(package, name)
     if profile == "paper":
         return text
-    return with_json_replies(text, read, before=f"\n{ANSWER_NEXT}\n", between=f"\n{NEXT_EXAMPLE}\n")
+    return with_json_replies(text, read, before=f"\n{REPLY_MARK}\n", between=f"\n{EXAMPLE_SEPARATOR}\n")

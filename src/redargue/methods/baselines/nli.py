@@ -116,8 +116,8 @@ def _infer(task: InferClaim, backend: EmbeddedBackend) -> Inferences:
         pairs = [(pair.supports, None if task.sigmoid else pair.refutes) for pair in read]
     else:
         pairs = backend.user_nli.read([(premise, task.hypothesis) for premise in task.premises], sigmoid=task.sigmoid)
-    found = (Inferred(supports=_share(supports), refutes=_share(refutes)) for supports, refutes in pairs)
-    return Inferences(inferences=tuple(found))
+    inferences = (Inferred(supports=_share(supports), refutes=_share(refutes)) for supports, refutes in pairs)
+    return Inferences(inferences=tuple(inferences))
 
 
 def _share(value: float | None) -> float | None:

@@ -1,8 +1,8 @@
 """Self-consistency: one search, several sampled answers, and the label that most of them give.
 
 Wang et al., "Self-Consistency Improves Chain of Thought Reasoning in Language Models" (ICLR 2023, arXiv 2203.11171),
-over the prompt of ``single-reader``. ``like`` and ``calls`` match the calls of another method: a debate has to beat not
-one answer but as many answers as it costs.
+over the prompt of ``single-reader``. ``like`` and ``calls`` match the calls of another method, so that a debate is
+compared with as many answers as it costs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SEARCHER = "searcher"
 class SamplingSettings(SearchSettings):
     """Settings of a method that samples answers to one question."""
 
-    n: int = Field(default=40, ge=1, le=200)  # answers; by default the paper's number
+    n: int = Field(default=40, ge=1, le=200)  # number of answers; the paper's by default
     # a method's name; makes as many calls as it usually makes with its default settings, instead of ``n``
     like: str = ""
     calls: int = Field(default=0, ge=0, le=1000)  # makes this many calls instead of ``n``; 0 for no such limit
@@ -36,7 +36,7 @@ class SamplingSettings(SearchSettings):
     @model_validator(mode="after")
     def _one_number(self) -> Self:
         if self.like and self.calls:
-            raise ValueError(f"calls={self.calls} and like={self.like} are two numbers of calls: give one")
+            raise ValueError(f"calls={self.calls} and like={self.like} both set the number of calls: use one of them")
         if self.like:
             usual_calls(self.like)  # an unknown name is refused now, not when the first claim is checked
         return self
@@ -131,4 +131,4 @@ class SelfConsistency(Sampling, name="self-consistency", settings=SamplingSettin
 def majority(labels: Sequence[str | None]) -> str | None:
     """The most frequent label, among several the first; answers without a label do not vote."""
     votes = Counter(label for label in labels if label is not None)
-    return votes.most_common(1)[0][0] if votes else None  # of equals the first, as it was counted first
+    return votes.most_common(1)[0][0] if votes else None  # the first of equals, because a Counter keeps the order

@@ -1,4 +1,4 @@
-"""What the small models play alike in several baselines.
+"""How the small models perform tasks that several baselines share.
 
 They read the same passages in the same way in every role: debaters differ only where the evidence has two sides or
 where they chose different pieces of it, and a debate is mostly one reader's answer (``experiments/LOG.md``).
@@ -47,7 +47,7 @@ def _check_factuality(task: CheckFactuality, backend: EmbeddedBackend) -> Factua
 
 def not_empty(passages: tuple[Passage, ...]) -> tuple[Passage, ...]:
     if not passages:
-        raise BadReply("nothing was found that could be read", raw="", hint="give it a corpus that holds something")
+        raise BadReply("the searches returned no text", raw="", hint="add documents: redargue corpus add")
     return passages
 
 
@@ -68,12 +68,12 @@ def sided(
     return factual, best, "\n".join([*map(cite, best), opening + " ".join(claim.split())])
 
 
-def untried(claim: str, best: tuple[SourcedSentence, ...], asked: Collection[str]) -> Iterator[str]:
+def new_queries(claim: str, best: tuple[SourcedSentence, ...], asked: Collection[str]) -> Iterator[str]:
     """New queries: the claim, its uncovered words with names found so far, its content words, its parts."""
-    found = " ".join(quotes_of(best))
-    covered = {word.lower() for word in words(found)}
+    evidence = " ".join(quotes_of(best))
+    covered = {word.lower() for word in words(evidence)}
     uncovered = [word for word in words(claim) if word.lower() not in covered]
-    bridges = [name for name in names_in(found) if name.lower() not in claim.lower()]
+    bridges = [name for name in names_in(evidence) if name.lower() not in claim.lower()]
     bridging = " ".join([*bridges[:2], *uncovered]) if bridges and uncovered else ""
     queries = (claim, bridging, " ".join(words(claim)), *decompose(claim).entities)
     yield from (query for query in dict.fromkeys(query[:300] for query in queries) if query and query not in asked)
@@ -93,8 +93,8 @@ def is_it_true(statement: str) -> str:
     return f"Is it true that {statement.rstrip(' .?!')}?"
 
 
-def passages_of(asked: tuple[Grounded, ...]) -> tuple[Passage, ...]:
-    return tuple(passage for question in asked for passage in question.passages)
+def passages_of(questions: tuple[Grounded, ...]) -> tuple[Passage, ...]:
+    return tuple(passage for question in questions for passage in question.passages)
 
 
 def likeliest(reading: Reading) -> Meaning:

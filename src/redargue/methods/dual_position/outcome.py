@@ -33,7 +33,7 @@ def outcome(votes: Sequence[tuple[Vote, float]], rule: Rule = "mass") -> Outcome
     The paper takes the largest signed weight. That of a tie is always 0 and that of the negative team at most 0, so the
     negative team cannot win (D1): ``literal`` is that rule; ``mass``, the default, compares confidences.
     """
-    masses = {vote: sum((sure for said, sure in votes if said == vote), 0.0) for vote in VALUES}
+    masses = {vote: sum((confidence for cast, confidence in votes if cast == vote), 0.0) for vote in VALUES}
     weights = {vote: VALUES[vote] * mass for vote, mass in masses.items()}
     compared = masses if rule == "mass" else weights
     most = max(compared.values())

@@ -155,7 +155,7 @@ class JudgeTeams(Task[Judgement]):
 
 
 def _speech(speech: Speech, profile: Profile) -> str:
-    said = wrap_untrusted(speech.argument.text)
+    argument = wrap_untrusted(speech.argument.text)
     count = len(speech.verified)
     checked = f"\n({count} of {len(speech.argument.quotes)} quotations were found in its documents)"
-    return f"Round {speech.round}, {speech.position} team: {said}" + (checked if profile == "hardened" else "")
+    return f"Round {speech.round}, {speech.position} team: {argument}" + (checked if profile == "hardened" else "")

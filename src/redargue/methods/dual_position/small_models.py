@@ -100,8 +100,8 @@ def _judge(task: JudgeTeams, backend: EmbeddedBackend) -> Judgement:
 
 
 def _evidence(speeches: Sequence[Speech], position: Position) -> tuple[Passage, ...]:
-    found = (passage for speech in speeches if speech.position == position for passage in speech.verified)
-    return tuple({passage.text: passage for passage in found}.values())
+    passages = (passage for speech in speeches if speech.position == position for passage in speech.verified)
+    return tuple({passage.text: passage for passage in passages}.values())
 
 
 def _vote(referee: str, both: Reading, scores: dict[str, float]) -> tuple[Vote, float]:

@@ -34,7 +34,7 @@ class Opinion(Frozen):
 
     @model_validator(mode="before")
     @classmethod
-    def _named_otherwise(cls, data: Any) -> Any:
+    def _accept_paper_name(cls, data: Any) -> Any:
         """Accepts ``Error severity``, the paper's name."""
         if not isinstance(data, dict):
             return data

@@ -21,12 +21,12 @@ class Recording(Frozen):
 
     Attributes:
         steps: a text is a step that was neither a call nor an answer.
-        given: the program's final output, where no step was an answer.
+        final_output: of the program, if no step was an answer.
     """
 
     decomposition: Decomposition | None = None
     steps: tuple[Step | str, ...] = ()
-    given: str = ""
+    final_output: str = ""
 
 
 @backends.register("recorded")
@@ -61,8 +61,8 @@ class RecordedBackend:
     async def perform(self, task: Task[Out], call: Call) -> Reply[Out]:
         (recording,) = self.recordings
         if isinstance(task, ForceAnswer):
-            answer = Answer(text=recording.given, label=label_in(task.claim.labels, recording.given))
-            return Reply((Output(cast(Out, answer), text=recording.given),))
+            answer = Answer(text=recording.final_output, label=label_in(task.claim.labels, recording.final_output))
+            return Reply((Output(cast(Out, answer), text=recording.final_output),))
         steps = recording.steps[task.step - 1 : task.step] if isinstance(task, NextStep) else ()
         if not steps and (isinstance(task, NextStep) or recording.decomposition is None):
             raise ProviderError(f"the recording has no {task.name()} at this point", where=call.agent)

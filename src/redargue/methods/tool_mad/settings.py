@@ -23,7 +23,7 @@ PROFILES: dict[str, dict[str, Any]] = {
     "hardened": {},
     "pubmedqa": PAPER | {"debaters": ("corpus", "openalex"), "summarised": ("openalex",)},
     "acl": {"profile": "paper", "scoring": "label_only_stop", "judge_metric": "consistency"},
-    "authors": PAPER  # the authors' program where it differs from their paper; its words are the paper's
+    "authors": PAPER  # the authors' program, with the paper's prompts
     | {
         "order": "sequential",
         "label_reading": "first_inside",

@@ -121,12 +121,12 @@ def debate(trace: Trace, passages: Passages, line: Line) -> Debate:
             rounds.setdefault(event.round, {}).setdefault(event.agent, []).append(event)
     unit = "Step" if any(isinstance(event, events.Stepped) for event in trace) else "Round"
     in_order = verdict is not None and verdict.decided_by == "leader"  # in a chain the order of speakers matters
-    said: dict[str, tuple[int, Markup]] = {}
+    last_shown: dict[str, tuple[int, Markup]] = {}
     arranged = []
     for number, agents in sorted(rounds.items()):
         titled = number and (len(rounds) > 1 or number in ends)
         names = agents if in_order else sorted(agents)
-        turns = {name: Turn(name, _lines(agents[name], passages, said, line)) for name in names}
+        turns = {name: Turn(name, _lines(agents[name], passages, last_shown, line)) for name in names}
         arranged.append(Round(f"{unit} {number}" if titled else "", *_by_team(turns), ends.get(number)))
     return Debate(tuple(arranged), judged, verdict, not any(isinstance(event, events.Answered) for event in trace))
 
@@ -139,17 +139,17 @@ def _by_team(turns: Mapping[str, Turn]) -> tuple[tuple[tuple[Turn, ...], ...], t
 
 
 def _lines(
-    agent_events: Iterable[events.Event], passages: Passages, said: dict[str, tuple[int, Markup]], line: Line
+    agent_events: Iterable[events.Event], passages: Passages, last_shown: dict[str, tuple[int, Markup]], line: Line
 ) -> tuple[Markup, ...]:
     lines: dict[Markup, None] = {}
     for event in agent_events:
         shown = line(event, passages)
         if isinstance(event, events.Spoke | events.Refereed | events.Answered) and shown:
-            first, before = said.get(event.agent, (0, ""))
+            first, before = last_shown.get(event.agent, (0, ""))
             if shown == before:
                 shown = line(event, passages, repeated=first)
             else:
-                said[event.agent] = event.round, shown
+                last_shown[event.agent] = event.round, shown
         if shown:
             lines[shown] = None
     return tuple(lines)

@@ -15,7 +15,7 @@ from redargue.evidence import Side
 from redargue.reports import phrases
 from redargue.reports.html.debate import answer, shorten
 from redargue.reports.table import Cell, Column
-from redargue.reports.tables import anchor, letter, said_label
+from redargue.reports.tables import anchor, letter, predicted_label
 from redargue.sanitize import counted, link_address, printable
 
 COLOURS = 6  # of systems, in report.css
@@ -53,7 +53,7 @@ def environment() -> Environment:
         "letter": letter,
         "meaning_text": phrases.meaning_text,
         "quote_status": phrases.QUOTE_STATUS,
-        "said_label": said_label,
+        "predicted_label": predicted_label,
         "sides": SIDES,
         "summary": phrases.summary,
         "without_gaps": phrases.without_gaps,

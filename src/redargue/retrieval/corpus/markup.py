@@ -31,7 +31,7 @@ def read_html(page: str) -> dict[str, str]:
     except Exception as error:  # parsers raise many types of errors on damaged pages
         raise UnreadableFile(f"damaged HTML: {error}") from error
     if not text:
-        raise UnreadableFile("a page without text")
+        raise UnreadableFile("the page contains no text")
     return {"text": text, **metadata}
 
 
@@ -67,7 +67,9 @@ def read_docx(file: BytesIO) -> dict[str, str]:
     except Exception as error:  # zipfile and lxml raise many types of errors on damaged files
         hint = "if it has a password, save it without one"
         raise UnreadableFile(f"the Word document is damaged: {error}", hint=hint) from error
-    for copy in list(body.iter(f"{_COMPATIBILITY}Fallback", f"{_WORD}moveFrom")):  # text that also is elsewhere
+    for copy in list(
+        body.iter(f"{_COMPATIBILITY}Fallback", f"{_WORD}moveFrom")
+    ):  # copies of text that occurs elsewhere
         copy.getparent().remove(copy)
     paragraphs = [""]
     for element in body.iter(*(f"{_WORD}{name}" for name in ("p", "t", "tab", "br"))):

@@ -12,7 +12,7 @@ from contextlib import closing
 from redargue.retrieval.corpus.ranking import content_words, fts5_query
 
 TOKENIZER = "porter unicode61 remove_diacritics 2"
-TITLE = 3.0  # weight of a word in a title; a word in the text has 1
+TITLE_WEIGHT = 3.0  # BM25 weight of a word in a title; a word in the text has 1
 
 
 def bm25_search(db: sqlite3.Connection, table: str, query: str, count: int) -> list[tuple[int, float]]:
@@ -20,7 +20,7 @@ def bm25_search(db: sqlite3.Connection, table: str, query: str, count: int) -> l
     expression = fts5_query(query)
     if not expression:
         return []
-    score = f"-bm25({table}, {TITLE}, 1.0)"
+    score = f"-bm25({table}, {TITLE_WEIGHT}, 1.0)"
     find = f"SELECT rowid, {score} AS score FROM {table} WHERE {table} MATCH ? ORDER BY score DESC, rowid LIMIT ?"
     return db.execute(find, (expression, count)).fetchall()
 

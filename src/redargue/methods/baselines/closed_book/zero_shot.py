@@ -21,10 +21,10 @@ from redargue.verdicts import Verdict
 
 
 class ClosedBookSettings(MethodSettings):
-    """Settings of a method that asks a model what it knows."""
+    """Settings of a method that relies on what the model knows."""
 
     must_answer: bool = False  # offers only labels that decide the claim
-    # of a plain reply: the label on the last line, or the one that is named first
+    # which label of a plain reply counts: the one on the last line, or the first one
     label_reading: LabelReading = "last_line"
     temperature: float = Field(default=0.0, ge=0, le=2)
 
@@ -45,8 +45,8 @@ class ClosedBook(Method):
         return self.verdict(answer.label, reason=answer.text, decided_by="reader", rounds=1)
 
     async def answer(self, agent: Agent) -> Answer:
-        (kind,) = self.asks_for(self.settings)
-        task: Task[Answer] = kind(**self.shared_fields())
+        (task_class,) = self.asks_for(self.settings)
+        task: Task[Answer] = task_class(**self.shared_fields())
         return await agent.perform(task, round_=1, temperature=self.settings.temperature)
 
     def unread_label(self) -> str | None:
@@ -62,7 +62,7 @@ class ClosedBook(Method):
 
 
 class ZeroShot(ClosedBook, name="zero-shot", settings=ClosedBookSettings):
-    """The model's own answer: the label alone, nothing searched, nothing reasoned (2205.11916)."""
+    """Asks for the label alone, without searching or reasoning (2205.11916)."""
 
     profiles = {"paper": {"profile": "paper", "label_reading": "first_said"}, "hardened": {}}
     paper = "Kojima, Gu, Reid, Matsuo, Iwasawa: Large Language Models are Zero-Shot Reasoners, 2022, arXiv 2205.11916"

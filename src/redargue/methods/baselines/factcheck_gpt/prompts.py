@@ -29,7 +29,7 @@ class Worthiness(Frozen):
 
 
 class Stance(Frozen):
-    """What one piece of evidence says of a claim."""
+    """The relation of one piece of evidence to a claim."""
 
     reasoning: str = Field(default="", description="your reasoning", json_schema_extra=max_length(400))
     stance: Literal["support", "refute", "irrelevant"] = Field(description="what the evidence does to the claim")
@@ -55,10 +55,10 @@ class JudgeWorthiness(Task[Worthiness]):
 
 
 class AskQuestions(ClaimPrompt, Task[Questions]):
-    """Factcheck-GPT: what to ask in order to check a claim; asked in rounds, each a sample of its own."""
+    """Factcheck-GPT: questions that check a claim; asked repeatedly, each time as a new sample."""
 
     claim: Claim
-    most: int = 5  # questions that are read
+    most: int = 5  # questions of the reply that are used
     demonstrations: str = ""
 
     instructions: ClassVar[str] = (
@@ -74,7 +74,7 @@ class AskQuestions(ClaimPrompt, Task[Questions]):
 
 
 class StateStance(Task[Stance]):
-    """Factcheck-GPT: what one piece of evidence says of a claim, asked where no verdict on all of it can be read."""
+    """Factcheck-GPT: the stance of one piece of evidence; asked if the verdict on all evidence is unreadable."""
 
     sections: ClassVar[Sections] = {"claim": "Claim: ", "evidence": "EVIDENCE: "}
 

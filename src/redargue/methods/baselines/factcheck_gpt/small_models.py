@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from redargue.methods.baselines.factcheck_gpt import prompts
-from redargue.methods.baselines.small_models import untried
+from redargue.methods.baselines.small_models import new_queries
 from redargue.nli import claim_filter
 from redargue.nli.backend import EmbeddedBackend, perform
 
@@ -21,7 +21,7 @@ def _judge_worthiness(task: prompts.JudgeWorthiness, backend: EmbeddedBackend) -
 @perform.register
 def _ask_questions(task: prompts.AskQuestions, backend: EmbeddedBackend) -> prompts.Questions:
     """The claim itself in the first round, its content words and its parts in the next."""
-    every = tuple(untried(task.claim.text, (), ()))
+    every = tuple(new_queries(task.claim.text, (), ()))
     return prompts.Questions(questions=(every[1:] if task.sample and every[1:] else every[:1])[: task.most])
 
 

@@ -54,7 +54,7 @@ class FacTool(FactualityMethod, name="factool", settings=FacToolSettings):
         for query in queries:
             self.run.emit(QueryWritten(agent=SEARCHER, round=1, query=query))
         results = await gather_or_cancel(searcher.search(query, self.settings.top_k, round_=1) for query in queries)
-        passages = tuple({passage.sha256: passage for found in results for passage in found}.values())
+        passages = tuple({passage.sha256: passage for result in results for passage in result}.values())
         task = CheckFactuality(claim=claim, passages=passages, profile=self.settings.profile)
         try:
             check = await verifier.perform(task, round_=1, temperature=self.settings.temperature)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from redargue.methods.baselines.factool.prompts import Queries, WriteScepticalQueries
-from redargue.methods.baselines.small_models import untried
+from redargue.methods.baselines.small_models import new_queries
 from redargue.nli.backend import EmbeddedBackend, perform
 
 
 @perform.register
 def _write_sceptical_queries(task: WriteScepticalQueries, backend: EmbeddedBackend) -> Queries:
-    return Queries(queries=tuple(untried(task.claim.text, (), ()))[: task.count])
+    return Queries(queries=tuple(new_queries(task.claim.text, (), ()))[: task.count])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from redargue.claims import Meaning
 from redargue.methods.baselines.fire.prompts import FinalAnswer, GiveFinalAnswer, Move, SearchOrAnswer
 from redargue.methods.baselines.search_results import found_in
-from redargue.methods.baselines.small_models import QUOTES, quotes_of, sided, untried
+from redargue.methods.baselines.small_models import QUOTES, new_queries, quotes_of, sided
 from redargue.nli.backend import EmbeddedBackend, perform
 
 SURE = 0.6  # the probability of a side at which nothing more is searched for
@@ -17,7 +17,7 @@ def _search_or_answer(task: SearchOrAnswer, backend: EmbeddedBackend) -> Move:
     reading = backend.reader.read(task.claim.text, passages)
     supports, refutes, _ = reading.probabilities()
     best = reading.best(Meaning.SUPPORTED if supports >= refutes else Meaning.REFUTED, QUOTES)
-    query = next(untried(task.claim.text, best, {result.query for result in task.results}), None)
+    query = next(new_queries(task.claim.text, best, {result.query for result in task.results}), None)
     if passages and (query is None or max(supports, refutes) >= SURE):
         factual, best, text = sided(task.claim.text, passages, backend)
         return Move(reasoning=text, quotes=quotes_of(best), final_answer="True" if factual else "False")

@@ -43,7 +43,8 @@ class Predicates(Frozen):
         description="all predicates of the claim", json_schema_extra={"minItems": 1, "maxItems": MOST_PREDICATES}
     )
     questions: grounding.Questions = Field(
-        description="what has to be known to verify them, one question each", json_schema_extra=grounding.SOME_QUESTIONS
+        description="what has to be known to verify them, one question each",
+        json_schema_extra=grounding.QUESTION_BOUNDS,
     )
 
     @field_validator("predicates")
@@ -77,7 +78,7 @@ class WritePredicates(grounding.AsksQuestions, Task[Predicates]):
 def parse_predicates(text: str) -> Predicates:
     """Reads ``Name(arguments) ::: what to verify`` and ``Followup Question: …``; a ValueError without either."""
     predicates = []
-    for line in map(str.strip, text.partition(grounding.NEXT_EXAMPLE)[0].splitlines()):
+    for line in map(str.strip, text.partition(grounding.EXAMPLE_SEPARATOR)[0].splitlines()):
         predicate, mark, verify = line.partition(":::")
         if not mark:
             continue
@@ -137,13 +138,13 @@ class VerifyPredicates(grounding.JudgesResults, Task[Prediction]):
     )
 
     def input_text(self) -> str:
-        after = grounding.ANSWER_NEXT if self.profile == "paper" else None
-        opening = f"{grounding.asked_whether(self.claim)}\n\nContext:\n{self._predicates()}\n"
+        after = grounding.REPLY_MARK if self.profile == "paper" else None
+        opening = f"{grounding.claim_as_question(self.claim)}\n\nContext:\n{self._predicates()}\n"
         return lines(opening, grounding.context(self.asked, self.profile), after)
 
     def template_vars(self) -> dict[str, str]:
         return {
-            "claim": grounding.in_place(self.claim),
+            "claim": grounding.claim_in_context(self.claim),
             "predicates": self._predicates(),
             "context": grounding.context(self.asked, self.profile),
             "demonstrations": self.demonstrations,
@@ -171,9 +172,9 @@ class VerifyPredicates(grounding.JudgesResults, Task[Prediction]):
 
 def parse_prediction(text: str) -> Prediction:
     """Reads ``Name(...) is True because …``, explanation and label; a ValueError without a label in brackets."""
-    own = text.partition(grounding.NEXT_EXAMPLE)[0]
+    own = text.partition(grounding.EXAMPLE_SEPARATOR)[0]
     judged = [match for match in _TRUTH.findall(own) if "&&" not in match[0]]
-    label = grounding.bracketed(own)
+    label = grounding.bracketed_label(own)
     truths = {
         name: PredicateTruth(predicate=name.strip(), reason=why.strip(), holds=value == "True")
         for name, value, why in reversed(judged)

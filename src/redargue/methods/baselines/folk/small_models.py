@@ -24,7 +24,7 @@ def _write_predicates(task: prompts.WritePredicates, backend: EmbeddedBackend) -
 
 
 def _predicate(statement: str) -> str:
-    """A clause as Name(subject, object), after its verb."""
+    """A clause as Name(subject, object); the name is its verb."""
     first = decompose(statement).triplets[0]
     name = re.sub(r"\W+", "_", first.relation).strip("_").capitalize() or "Is"
     return f"{name}({', '.join(re.sub(r'[(),]', '', part) for part in (first.subject, first.object) if part)})"
@@ -32,7 +32,7 @@ def _predicate(statement: str) -> str:
 
 @perform.register
 def _verify_predicates(task: prompts.VerifyPredicates, backend: EmbeddedBackend) -> prompts.Prediction:
-    """A predicate holds where all evidence, read together, supports it."""
+    """A predicate holds if all evidence, read together, supports it."""
     passages = passages_of(task.asked)
     truths: list[prompts.PredicateTruth] = []
     quotes: list[str] = []
@@ -40,7 +40,7 @@ def _verify_predicates(task: prompts.VerifyPredicates, backend: EmbeddedBackend)
         reading = backend.reader.read(predicate.verify.removeprefix(VERIFY), passages)
         meaning = likeliest(reading)
         best = quotes_for(reading, meaning)
-        reason = " ".join(f'"{quote}"' for quote in best) or "nothing that was found settles it"
+        reason = " ".join(f'"{quote}"' for quote in best) or "the evidence does not settle it"
         holds = meaning is Meaning.SUPPORTED
         truths.append(prompts.PredicateTruth(predicate=predicate.predicate, reason=reason, holds=holds))
         quotes += best

@@ -75,7 +75,7 @@ class Mad(EvidencePool, name="mad", settings=MadSettings):
     async def moderate(self, round_: int, answers: Mapping[str, str]) -> prompts.Ruling:
         ruling: prompts.Ruling = await self.ask(MODERATOR, self.ruling, round_, number=round_, **answers)
         self.run.emit(Spoke(agent=MODERATOR, round=round_, text=ruling.reason))
-        why = f"the moderator answers {ruling.debate_answer}" if ruling.debate_answer else "the moderator goes on"
+        why = f"the moderator answers {ruling.debate_answer}" if ruling.debate_answer else "the moderator continues"
         self.end_round(round_, self.labels[-1], accepted=bool(ruling.debate_answer), why=why)
         return ruling
 

@@ -225,8 +225,8 @@ class ListCandidates(_BothSides, Task[Candidates], _Debated):
         )
 
     def parse_plain(self, text: str) -> Candidates | None:
-        found = tuple(line.strip() for line in text.splitlines() if line.strip())
-        return Candidates(candidates=found) if found and not text.lstrip().startswith("{") else None
+        candidates = tuple(line.strip() for line in text.splitlines() if line.strip())
+        return Candidates(candidates=candidates) if candidates and not text.lstrip().startswith("{") else None
 
 
 class ListCandidatesOnEvidence(evidence_prompts.OnEvidence, ListCandidates):

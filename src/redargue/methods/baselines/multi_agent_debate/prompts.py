@@ -12,13 +12,13 @@ from redargue.tasks.untrusted import wrap_untrusted
 
 
 class SolveWithOthers(evidence_prompts.DebatePrompt, LabelledTask):
-    """An agent's answer: its own first, then one that takes the other agents' last answers as advice."""
+    """An agent's answer: independent at first, then informed by the other agents' last answers."""
 
     sections: ClassVar[Sections] = dict.fromkeys(("claim", "labels", "evidence", "solutions"))
     answer_fields: ClassVar[tuple[Piece, ...]] = ("reasoning", "label")
 
     before: tuple[Exchange, ...] = ()
-    solutions: tuple[OtherAnswer, ...] = ()  # with none in a later round the agent checks its own answer once more
+    solutions: tuple[OtherAnswer, ...] = ()  # if empty in a later round, the agent checks its own answer again
 
     output_format: ClassVar[str] = "Put your final answer, the label alone and in bold, on the last line of your reply."
     layout: ClassVar[Layout] = FORMAT_LAST

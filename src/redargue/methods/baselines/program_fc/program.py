@@ -51,7 +51,7 @@ class ProgramStep(Frozen):
 
     def filled(self, answers: Mapping[str, str]) -> str:
         """The text with answers instead of references; an answer's own braces are left alone."""
-        return _REFERENCE.sub(lambda found: answers[found.group(1)], self.text)
+        return _REFERENCE.sub(lambda match: answers[match.group(1)], self.text)
 
 
 class Program(Frozen):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from redargue.claims import Meaning
 from redargue.methods.baselines.safe import prompts
 from redargue.methods.baselines.search_results import found_in
-from redargue.methods.baselines.small_models import QUOTES, not_empty, quotes_of, untried
+from redargue.methods.baselines.small_models import QUOTES, new_queries, not_empty, quotes_of
 from redargue.nli import claim_filter
 from redargue.nli.backend import CORRECT, INCORRECT, OPEN, EmbeddedBackend, cite, perform, words
 from redargue.nli.reader import sentences
@@ -33,7 +33,7 @@ def _write_next_query(task: prompts.WriteNextQuery, backend: EmbeddedBackend) ->
     passages = found_in(task.results)
     best = backend.reader.read(task.claim.text, passages).best(Meaning.SUPPORTED, QUOTES)
     asked = {result.query for result in task.results}
-    return Query(text=next(untried(task.claim.text, best, asked), task.claim.text[:300]))
+    return Query(text=next(new_queries(task.claim.text, best, asked), task.claim.text[:300]))
 
 
 @perform.register

@@ -139,6 +139,6 @@ def question_examples(profile: Profile) -> str:
 
 def aggregate_examples(profile: Profile) -> str:
     def read(text: str) -> prompts.Aggregate:
-        return prompts.Aggregate(explanation=text.partition("reasons: ")[2], answer=grounding.bracketed(text))
+        return prompts.Aggregate(explanation=text.partition("reasons: ")[2], answer=grounding.bracketed_label(text))
 
     return grounding.examples_in(profile, __package__, "aggregate", read)

@@ -19,7 +19,7 @@ class FollowUps(Frozen):
 
     questions: grounding.Questions = Field(
         description="what has to be known to check the claim, one question each",
-        json_schema_extra=grounding.SOME_QUESTIONS,
+        json_schema_extra=grounding.QUESTION_BOUNDS,
     )
 
 
@@ -65,21 +65,23 @@ class JudgeAnswers(grounding.JudgesResults, Task[Aggregate]):
         return "Given a question and a context, answer SUPPORTED or NOT_SUPPORTED, and explain why."
 
     def input_text(self) -> str:
-        after = grounding.ANSWER_NEXT if self.profile == "paper" else None
+        after = grounding.REPLY_MARK if self.profile == "paper" else None
         return lines(
-            f"{grounding.asked_whether(self.claim)}\n\nContext:", grounding.context(self.asked, self.profile), after
+            f"{grounding.claim_as_question(self.claim)}\n\nContext:", grounding.context(self.asked, self.profile), after
         )
 
     def template_vars(self) -> dict[str, str]:
         return {
-            "claim": grounding.in_place(self.claim),
+            "claim": grounding.claim_in_context(self.claim),
             "context": grounding.context(self.asked, self.profile),
             "demonstrations": self.demonstrations,
         }
 
     def parse_plain(self, text: str) -> Aggregate | None:
         return (
-            None if grounding.is_object(text) else Aggregate(explanation=text.strip(), answer=grounding.bracketed(text))
+            None
+            if grounding.is_object(text)
+            else Aggregate(explanation=text.strip(), answer=grounding.bracketed_label(text))
         )
 
 
@@ -121,10 +123,14 @@ class AskFollowUp(grounding.JudgesResults, Task[FollowUp]):
     )
 
     def input_text(self) -> str:
-        return lines(grounding.asked_whether(self.claim), self._so_far())
+        return lines(grounding.claim_as_question(self.claim), self._so_far())
 
     def template_vars(self) -> dict[str, str]:
-        return {"claim": grounding.in_place(self.claim), "asked": self._so_far(), "demonstrations": self.demonstrations}
+        return {
+            "claim": grounding.claim_in_context(self.claim),
+            "asked": self._so_far(),
+            "demonstrations": self.demonstrations,
+        }
 
     def _so_far(self) -> str:
         needed = "Are follow up questions needed here:"

@@ -22,7 +22,7 @@ from redargue.errors import UsageError
 from redargue.retrieval.corpus.batches import Prepared, digest
 from redargue.retrieval.corpus.documents import Document
 from redargue.retrieval.corpus.milvus.client import Row
-from redargue.retrieval.corpus.words import TITLE, terms
+from redargue.retrieval.corpus.words import TITLE_WEIGHT, terms
 
 PIECE = 10_000  # characters: at most 40,000 bytes, and Milvus accepts 65,535 in one field
 MAX_DESCRIPTION = 65_000  # bytes
@@ -35,7 +35,7 @@ _REST = re.compile(r"\w{0,100}")
 class Version(Frozen):
     """Identifies one content of a document, and how many chunks and pieces of text it has."""
 
-    digest: str  # half of that of id and content, so that the changes of a whole batch fit into one field
+    digest: str  # half of the digest of id and content, so that the changes of a whole batch fit into one field
     chunks: int
     pieces: int
 
@@ -174,4 +174,4 @@ def state_row(name: str, state: State) -> Row:
 def _words(texts: Sequence[tuple[str, str]]) -> list[str]:
     titles = terms([title.encode()[:TITLE_BYTES].decode(errors="ignore") for title, _ in texts])
     bodies = terms([text for _, text in texts])
-    return [" ".join(title * int(TITLE) + body) or NO_WORDS for title, body in zip(titles, bodies, strict=True)]
+    return [" ".join(title * int(TITLE_WEIGHT) + body) or NO_WORDS for title, body in zip(titles, bodies, strict=True)]
