@@ -29,6 +29,7 @@ from redargue.events import (
 )
 from redargue.evidence import Passage, first_in_time, timing
 from redargue.memory.base import EvidenceMemory, Finding, Recall
+from redargue.memory.lookup import MemoryLookup
 from redargue.nli.language import in_english, language_of
 from redargue.registry import did_you_mean
 from redargue.retrieval.tools.base import Action, Observation, Search, Tool
@@ -207,7 +208,9 @@ class Run:
                 raise ToolFailed(f"there is no tool {tool[:60]!r}", hint=did_you_mean(tool[:60], list(self.actions)))
             return await source.call(arguments, search=context)
 
-        event = await self._evidence(facts, f"a call of {tool!r} with {query}", call, as_of=as_of, least=0)
+        looks_up = isinstance(source, MemoryLookup)  # not a search (MERMAID, ``M15``)
+        what = f"a call of {tool!r} with {query}"
+        event = await self._evidence(facts, what, call, as_of=as_of, least=0, least_found=int(not looks_up))
         return Observation(passages=event.passages) if isinstance(event, EvidenceFound) else Observation(why=event.why)
 
     async def _evidence(
@@ -219,8 +222,12 @@ class Run:
         as_of: date | None,
         most: int | None = None,
         least: int = 1,
+        least_found: int = 1,
     ) -> EvidenceFound | EvidenceMissing:
-        """A tool's answer; a failure counts ``least`` requests. With ``most``, only passages in time are kept."""
+        """A tool's answer, which counts ``least_found`` requests or more; a failure counts ``least`` or more.
+
+        With ``most``, only passages in time are kept.
+        """
         position = evidence_position(facts["agent"], facts["round"], facts["tool"], facts["query"])
         known = await self._recorded(facts["key"], position)
         if isinstance(known, EvidenceFound | EvidenceMissing):
@@ -241,7 +248,7 @@ class Run:
         )
         passages, unread = in_english(passages) if self._english_only else (passages, {})
         kept, left_out = (passages, {}) if most is None else first_in_time(passages, most)
-        requests = max(1, account.requests)
+        requests = max(least_found, account.requests)
         counts: dict[str, Any] = {"left_out": left_out, "unread": unread, "requests": requests, "usd": account.usd}
         event = EvidenceFound(**facts, **counts, passages=kept)
         return self._finish_search(event)

@@ -255,7 +255,7 @@ BAD = {
     "an answer and a call": (Calls((ANSWERED.calls[0], ASKED.calls[0])), "something else beside it"),
     "two answers": (Calls(((ANSWER, {"answer": "True"}), (ANSWER, {"answer": "False"}))), "something else beside it"),
     "an answer without an answer": (Calls(((ANSWER, {"thought": "Hm."}),)), "takes thought, quotes and answer"),
-    "an answer with a tool in it": (Calls(((ANSWER, {"answer": None, "action": {}}),)), "takes thought, quotes"),
+    "an answer with a tool in it": (Calls(((ANSWER, {"answer": None, "action": {}}),)), "an action or an answer"),
     "no label": (Calls(((ANSWER, {"answer": "perhaps"}),)), "none of the answers True, False"),
     "quotes that are none": (Calls(((ANSWER, {"answer": "True", "quotes": [1]}),)), "quotes.0"),
     "prose": ("I will look up what supports the claim.", "no function was called"),

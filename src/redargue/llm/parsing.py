@@ -26,6 +26,7 @@ def one(text: str, kind: type[Frozen], material: str) -> Frozen:
 
     A reply quotes pages, and a page may contain what looks like a reply. So nested objects are not considered (not even
     inside a broken one), no object takes precedence over another, and an object copied from the material is refused.
+    Fields that were not asked for are ignored; an object with none of the fields is refused.
 
     Raises:
         ValueError: there is no object, or several that differ.
@@ -43,9 +44,11 @@ def one(text: str, kind: type[Frozen], material: str) -> Frozen:
     replies: dict[str, Frozen] = {}
     for candidate in candidates:
         try:
-            reply = kind.model_validate(candidate)
+            reply = kind.model_validate(candidate, extra="ignore")
         except ValidationError as error:
             raise ValueError(first_error(error)) from None
+        if not reply.model_fields_set:
+            raise ValueError(f"an object has none of the fields {', '.join(_fields(kind))}")
         replies[reply.model_dump_json()] = reply
     if len(replies) > 1:
         raise ValueError("the reply contains several different answers")

@@ -92,10 +92,11 @@ def _answer_function(task: StepTask) -> dict[str, Any]:
 
 def _answer(call: Called) -> Step:
     arguments = _arguments(call)
-    if "answer" not in arguments or arguments.keys() - {"thought", "quotes", "answer"}:
+    if "answer" not in arguments:
         raise ValueError(f"{ANSWER} takes thought, quotes and answer, not {', '.join(arguments) or 'nothing'}")
     try:
-        step = Step.model_validate(arguments)
+        known = {name: arguments[name] for name in ("thought", "quotes", "answer") if name in arguments}
+        step = Step.model_validate(known)
     except ValidationError as error:
         raise ValueError(f"{ANSWER}: {first_error(error)}") from None
     return step.model_copy(update={"quotes": tuple(dict.fromkeys(text for e in step.quotes if (text := e.strip())))})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -69,6 +70,14 @@ class Step(Frozen):
     def _as_text(cls, value: Any) -> Any:
         return str(value) if isinstance(value, bool) else value
 
+    @model_validator(mode="before")
+    @classmethod
+    def _without_empty_parts(cls, value: Any) -> Any:
+        """An empty action beside an answer, and an empty answer beside an action, are left out."""
+        if not isinstance(value, Mapping):
+            return value
+        return {name: part for name, part in value.items() if name not in ("action", "answer") or part not in ({}, "")}
+
 
 class StepReply(Frozen):
     """A step in one flat object; the fields that do not apply are empty."""
@@ -121,8 +130,19 @@ def label_alone(labels: LabelSet, text: str) -> str | None:
 
 
 def label_in(labels: LabelSet, text: str) -> str | None:
-    """The label that an answer names; None where it names none."""
-    return label_alone(labels, text) or labels.single(text)
+    """The label that an answer names ("The claim is False."); None where it names none, several, or one after "not"."""
+    if alone := label_alone(labels, text):
+        return alone
+    sides = {word.casefold(): label for word, label in label_words(labels).items() if word in ("True", "False")}
+    named = {sides[word.casefold()] for word in _SIDE.findall(text)} if sides else set()
+    if _NOT_SIDE.search(text) or len(named) > 1:
+        return None
+    single = labels.single(text)
+    return single if not named or single in named else named.pop() if single is None else None
+
+
+_SIDE = re.compile(r"(?<!\w)(true|false)(?!\w)", re.IGNORECASE)
+_NOT_SIDE = re.compile(r"(?:\bnot|\bnever|\bneither|n't|n’t)\s+(?:\w+\s+)?(?:true|false)\b", re.IGNORECASE)
 
 
 class StepTask(Task[Step]):

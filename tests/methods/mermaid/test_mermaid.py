@@ -154,6 +154,7 @@ async def test_a_forced_answer_that_cannot_be_read_is_no_label() -> None:
 
     verdict, _, _ = await verify(lambda task: act("corpus", f"q {task.step}"), ForceAnswer=silent, max_steps=2)
     assert verdict.label is None
+    assert verdict.decided_by == "forced"
 
 
 async def test_the_released_program_says_true_where_nothing_was_answered() -> None:
@@ -216,6 +217,7 @@ async def test_a_memory_may_be_a_tool_whose_answers_are_not_kept_again(tmp_path:
     found = [each for each in run.events if isinstance(each, EvidenceFound)]
     assert [each.passages[0].title for each in found] == ["Cape Ansel"]
     assert verdict.rounds == 2
+    assert verdict.usage.searches == 0  # M15: a look into the memory is not a search
 
 
 async def test_the_released_program_makes_the_same_call_again() -> None:

@@ -13,6 +13,7 @@ from redargue.claims import AVERITEC, FEVER, OPTIONS, TWO, YES_NO_MAYBE, Claim, 
 from redargue.evidence import Passage, Recalled
 from redargue.llm.rendering import Renderer, schema_of
 from redargue.methods.mermaid.prompts import DecomposeClaim, ForceAnswer, NextStep
+from redargue.tasks.answer import Answer
 from redargue.tasks.decompose import Decomposition, Triplet
 from redargue.tasks.step import ActionTool, PastStep, Step, ToolCall, label_in, label_words
 
@@ -107,6 +108,34 @@ def test_what_is_no_step_is_refused(reply: Any) -> None:
         read(STEP, reply)
 
 
+@pytest.mark.parametrize(
+    "reply",
+    [
+        {"thought": "t", "answer": "Answer: False", "observation": "none"},
+        {"thought": "t", "answer": "The claim is False.", "action": {}},
+        {"thought": "t", "answer": "False", "action": None, "comment": {"sure": True}},
+    ],
+)
+def test_a_step_is_read_with_fields_that_were_not_asked_for(reply: dict[str, Any]) -> None:
+    assert read(STEP, reply).answer == "REFUTES"
+    with_action = {"thought": "t", "action": {"name": "search", "input": "x", "id": 7}, "answer": "", "note": 1}
+    assert read(STEP, with_action).action == ToolCall(name="search", input="x")
+
+
+def test_an_object_without_any_of_the_fields_is_no_step() -> None:
+    with pytest.raises(ValueError, match="none of the fields"):
+        read(STEP, {"observation": "nothing"})
+
+
+def test_a_forced_answer_has_the_words_of_the_steps() -> None:
+    schema = schema_of(ForceAnswer(claim=CLAIM))
+    assert schema["properties"]["label"]["enum"] == ["True", "False"]
+    given = {"reasoning": "It says 1875.", "quotes": [], "label": "False"}
+    answer = Renderer().read(ForceAnswer(claim=CLAIM), json.dumps(given), plain=False)
+    assert isinstance(answer, Answer)
+    assert answer.label == "REFUTES"
+
+
 def test_a_models_own_confidence_is_not_kept() -> None:
     assert read(STEP, {"thought": "t", "answer": "False", "confidence": 0.99}).confidence is None
 
@@ -149,6 +178,11 @@ def test_every_label_set_has_answers_and_each_gives_its_label(labels: LabelSet, 
         ("So the claim is\nFalse.", "REFUTES"),
         ("**REFUTES**\nbecause of the date", "REFUTES"),
         ("I cannot say.", None),
+        ("The document says 1875.\nAnswer: False", "REFUTES"),
+        ("The document says 1875.\nThe claim is False.", "REFUTES"),
+        ("**Final answer:** the date differs.\n**False**\nThat is all.", "REFUTES"),
+        ("It says 1871.\nThe claim is not true.", None),
+        ("Is it true or false?", None),
     ],
 )
 def test_a_forced_answer_is_read_leniently_or_not_at_all(text: str, label: str | None) -> None:

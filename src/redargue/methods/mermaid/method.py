@@ -156,7 +156,7 @@ class Mermaid(Method, name="mermaid", settings=MermaidSettings):
             answer = await self.agents[EXECUTOR].perform(task, round_=self.settings.max_steps + 1)
         except BadReply as error:
             self.run.emit(Judged(text=error.raw, label=None))
-            return self.conclude(self.settings.max_steps, Step())
+            return self.conclude(self.settings.max_steps, Step(), decided_by="forced")
         self.run.emit(Judged(text=answer.text, label=answer.label))
         step = Step(thought=answer.text, answer=answer.label, quotes=answer.quotes, confidence=answer.confidence)
         return self.conclude(self.settings.max_steps, step, decided_by="forced")

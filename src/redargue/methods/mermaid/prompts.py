@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import ClassVar
 
 from redargue.claims import Claim
@@ -10,7 +11,7 @@ from redargue.evidence import Recalled
 from redargue.tasks.answer import STYLE_IS_NO_EVIDENCE, LabelledTask, claim_section, documents
 from redargue.tasks.base import Profile, Sections, Task, lines
 from redargue.tasks.decompose import Decomposition
-from redargue.tasks.step import ActionTool, PastStep, StepTask, label_in, label_words
+from redargue.tasks.step import ActionTool, PastStep, StepTask, label_alone, label_in, label_words
 from redargue.tasks.untrusted import wrap_untrusted
 
 SECTIONS = {"claim": "Claim: ", "background": "Background: ", "history": "Memory and history of previous steps:\n"}
@@ -107,9 +108,24 @@ class ForceAnswer(LabelledTask):
             "history": _history_lines(self.memory, self.steps, self.profile) or "(nothing)",
         }
 
+    def choice(self) -> dict[str, str]:
+        """The words of :class:`NextStep`."""
+        when = super().choice()
+        return {word: when[label] for word, label in label_words(self.claim.labels).items()}
+
+    def chosen(self, word: str) -> str | None:
+        return label_in(self.claim.labels, word)
+
     def label_of(self, text: str) -> str | None:
         written = [line for line in text.splitlines() if line.strip()]
-        return (label_in(self.claim.labels, written[-1]) if written else None) or super().label_of(text)
+        if not written or self.claim.labels.free_text:
+            return super().label_of(text)
+        return label_in(self.claim.labels, written[-1]) or self._bold(text) or super().label_of(text)
+
+    def _bold(self, text: str) -> str | None:
+        """The label in bold, where all in bold agree."""
+        bold = {label_alone(self.claim.labels, part) for part in re.findall(r"\*\*(.+?)\*\*", text)} - {None}
+        return bold.pop() if len(bold) == 1 else None
 
 
 def _background(background: Decomposition | None) -> str:
