@@ -146,14 +146,21 @@ class RewriteQuery(WriteQuery):
 def parse_query(reply: str) -> Query | None:
     """Reads a query (``T8``): the text in the first square brackets, else the whole reply if it is short, else None.
 
-    Where the text is empty or says "Continue", the last query is kept.
+    Where the text is empty or says "Continue" and nothing else, the last query is kept.
     """
-    bracket = re.search(r"\[(.*?)\]", reply, re.DOTALL)
-    text = " ".join((bracket.group(1) if bracket else reply).split())
-    if re.search(r"\bcontinue\b", text, re.IGNORECASE) and len(text) < 40:
+    bracket = re.search(r"\[\[(.*?)\]\]|\[(.*?)\]", reply, re.DOTALL)
+    text = " ".join(((bracket.group(1) or bracket.group(2) or "") if bracket else reply).split())
+    if _KEEPS.fullmatch(text):
         return Query(kept=True)
     if not text:
         return Query(kept=True) if bracket else None
     if not bracket and len(text) > LONGEST_QUERY:
         return None
     return Query(text=text[:LONGEST_QUERY])
+
+
+_KEEPS = re.compile(
+    r"\W*(?:I(?: will|'ll|’ll)? )?(?:continue|keep|stay)(?: with)?(?: (?:the|my))?"
+    r"(?: (?:same|last|previous|old|earlier))?(?: query| one)?\W*",
+    re.IGNORECASE,
+)
