@@ -13,13 +13,17 @@ T = TypeVar("T")
 
 async def gather_or_cancel(coroutines: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     """The results in order; if one fails, the others are cancelled and have ended before its error is raised."""
+    coroutines = list(coroutines)
+    if len(coroutines) == 1:
+        return [await coroutines[0]]
     tasks = [asyncio.ensure_future(coroutine) for coroutine in coroutines]
     try:
         return list(await asyncio.gather(*tasks))
     finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        if unfinished := [task for task in tasks if not task.done()]:
+            for task in unfinished:
+                task.cancel()
+            await asyncio.gather(*unfinished, return_exceptions=True)
 
 
 def first_error(error: BaseException) -> BaseException:

@@ -56,7 +56,11 @@ def timing(published: str, as_of: date) -> Literal["in time", "later", "undated"
 def without_retrieval_times(value: Any) -> Any:
     """JSON without the times at which passages were retrieved, which differ between otherwise equal runs."""
     if isinstance(value, dict):
-        return {name: without_retrieval_times(item) for name, item in value.items() if name != "retrieved"}
+        return {
+            name: without_retrieval_times(item) if isinstance(item, (dict, list)) else item
+            for name, item in value.items()
+            if name != "retrieved"
+        }
     return [without_retrieval_times(item) for item in value] if isinstance(value, list) else value
 
 

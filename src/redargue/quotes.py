@@ -139,6 +139,7 @@ def _find(quote: str, text: str) -> tuple[int, int] | None:
     return None
 
 
+@lru_cache(maxsize=128)
 def _variants(text: str) -> tuple[str, ...]:
     """The text as it is, with words joined that a line break hyphenates, and without marks of the page; as long.
 
@@ -152,6 +153,7 @@ def _filled(match: re.Match[str]) -> str:
     return _FILLER * len(match.group())
 
 
+@lru_cache(maxsize=128)
 def _spellings(needle: str) -> tuple[str, ...]:
     """Variants of a quotation: without marks around it, ellipses or a closing mark; its first letter in either case."""
     forms = [needle]

@@ -99,6 +99,7 @@ class Task(Frozen, Generic[Out]):
         return cls.__name__
 
     @classmethod
+    @cache
     def answer_type(cls) -> type[Frozen]:
         """The class of the answers, from ``Task[Answer]`` in the class statement."""
         for base in cls.__mro__:
