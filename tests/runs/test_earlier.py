@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from redargue.playback import replay_claim
 from redargue.backends.base import Backend, Call, Output, Reply, Stability
 from redargue.concurrency import gather_or_cancel
 from redargue.errors import RecordError, ReplayMiss
 from redargue.events import CallFinished, Event, EvidenceFound, Spoke
 from redargue.evidence import Passage
+from redargue.playback import replay_claim
 from redargue.run import Run
 from redargue.runs import earlier
 from redargue.runs.earlier import align

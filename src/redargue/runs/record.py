@@ -250,7 +250,7 @@ class Record:
                 self._failed[item] = [call for call in failures if call.key not in unreadable]
 
     def _rewrite(self) -> None:
-        """Drops an incomplete line and events that unfinished claims emit again: the log equals an uninterrupted run's."""
+        """Drops an incomplete line and events that unfinished claims emit again."""
         fine = {item for item, ended in self._ended.items() if ended.fine}
         self._ended = {}
         path = self.folder / "events.new"
