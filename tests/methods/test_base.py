@@ -196,3 +196,13 @@ def test_random_numbers_depend_on_the_seed_and_the_purpose_alone() -> None:
     }
     assert len(set(numbers.values())) == 4
     assert Loud(LoudSettings(), CLAIM, first).rng("a").random() == numbers["first", "a"]
+
+
+async def test_a_repeated_query_shows_the_next_passages_where_the_method_is_hardened() -> None:
+    shelf = [redargue.Passage(text=f"Passage {number}.") for number in range(1, 6)]
+    for further, expected in ((True, ["Passage 3.", "Passage 4."]), (False, ["Passage 1.", "Passage 2."])):
+        run = Run(ScriptedBackend(), {"corpus": ShelfTool("corpus", *shelf)}, clock=CLOCK)
+        agent = Agent("reader", run, tools=("corpus",), next_results=further)
+        assert [passage.text for passage in await agent.search("q", 2)] == ["Passage 1.", "Passage 2."]
+        assert [passage.text for passage in await agent.search("q", 2, round_=2)] == expected
+    assert [passage.text for passage in await agent.search("other", 2)] == ["Passage 1.", "Passage 2."]

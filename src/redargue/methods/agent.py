@@ -8,6 +8,7 @@ from redargue.backends.base import Output
 from redargue.claims import Claim, Frozen
 from redargue.concurrency import gather_or_cancel
 from redargue.errors import Undeclared
+from redargue.events import EvidenceFound, EvidenceMissing
 from redargue.evidence import Passage
 from redargue.run import Run
 from redargue.tasks.base import AnyTask, Out, Task
@@ -20,6 +21,7 @@ class Agent:
         claim: searches respect its ``as_of``.
         tools: registered names of search tools.
         tasks: types that its method declares; None allows any.
+        next_results: whether a repeated query finds the passages after those that it found before.
 
     Attributes:
         answers: to all its tasks so far.
@@ -33,12 +35,14 @@ class Agent:
         claim: Claim | None = None,
         tools: Sequence[str] = (),
         tasks: Collection[type[AnyTask]] | None = None,
+        next_results: bool = False,
     ) -> None:
-        self.name, self.run, self.claim = name, run, claim
+        self.name, self.run, self.claim, self.next_results = name, run, claim, next_results
         self.tools, self._tasks = tuple(dict.fromkeys(tools)), tasks
         self.answers: list[Frozen] = []
         self._read: dict[str, Passage] = {}
         self._query = ""
+        self._shown: dict[tuple[str, str], tuple[Passage, ...]] = {}  # by tool and query
 
     @property
     def tool(self) -> str | None:
@@ -94,10 +98,29 @@ class Agent:
             )
         query = self._query = query if query.strip() else self._query
         results = await gather_or_cancel(
-            self.run.search(name, query, k, agent=self.name, round_=round_, claim=self.claim)
-            for name in ([tool] if tool else self.tools)
+            self._search(name, query, k, round_) for name in ([tool] if tool else self.tools)
         )
         passages = tuple({passage.sha256: passage for result in results for passage in result}.values())
         for passage in passages:
             self._read.setdefault(passage.sha256, passage)
         return passages
+
+    def search_failed(self, query: str) -> bool:
+        """Whether the agent's last search with this query failed; always no in runs recorded under the first rules."""
+        if self.run.verdict_rules < 2:
+            return False
+        searches = (
+            event
+            for event in reversed(self.run.events)
+            if isinstance(event, EvidenceFound | EvidenceMissing) and event.agent == self.name and event.query == query
+        )
+        return isinstance(next(searches, None), EvidenceMissing)
+
+    async def _search(self, tool: str, query: str, k: int, round_: int) -> tuple[Passage, ...]:
+        """The results of a query that follow those which the agent has been shown, where it repeats the query."""
+        shown = self._shown.get((tool, query), ()) if self.next_results else ()
+        results = await self.run.search(tool, query, k + len(shown), agent=self.name, round_=round_, claim=self.claim)
+        known = {passage.sha256 for passage in shown}
+        further = tuple(passage for passage in results if passage.sha256 not in known)[:k] or results[:k]
+        self._shown[tool, query] = tuple({passage.sha256: passage for passage in (*shown, *further)}.values())
+        return further

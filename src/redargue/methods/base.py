@@ -176,8 +176,10 @@ class Method:
     def __init__(self, settings: Any, claim: Claim, run: Run) -> None:
         self.settings, self.claim, self.run = settings, claim, run
         declared = frozenset((*self.asks_for(settings), *self.may_ask))
+        # Runs recorded under the first rules repeated their searches as they were.
+        further = settings.profile == "hardened" and run.verdict_rules > 1
         self.agents = {
-            agent: Agent(agent, run, claim=claim, tools=_tuple(tools), tasks=declared)
+            agent: Agent(agent, run, claim=claim, tools=_tuple(tools), tasks=declared, next_results=further)
             for agent, tools in self.roles_for(settings).items()
         }
         self.quotes: list[Quote] = []

@@ -140,6 +140,15 @@ async def test_a_kept_query_keeps_its_documents_and_asks_no_tool() -> None:
     assert all(task.passages for task in tasks(run, AnswerClaim))
 
 
+async def test_a_kept_query_whose_search_failed_is_asked_again() -> None:
+    tools = {"corpus": ShelfTool("corpus"), "keywords": ShelfTool("keywords", failing=True)}
+    parts: Script = {**script(), **DISAGREE, RewriteQuery: Query(kept=True)}
+    _, run = await debate(parts, rounds=3, tools=tools)
+    assert tools["corpus"].queries == ["first query"]
+    assert tools["keywords"].queries == ["first query"] * 3
+    assert [event.tool for event in run.events if event.kind == "evidence_kept"] == ["corpus"] * 2
+
+
 async def test_without_query_formulation_the_claim_is_the_query() -> None:
     tools = {name: ShelfTool(name) for name in ("corpus", "keywords")}
     parts: Script = {

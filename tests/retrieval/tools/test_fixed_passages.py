@@ -32,6 +32,15 @@ async def test_each_claim_searches_its_own_passages_the_best_first(encoder: Embe
     assert await evidence.for_claim(0).search("bridge", 0, search=Search()) == ()
 
 
+async def test_short_passages_are_whole_and_a_piece_of_another_takes_no_place() -> None:
+    abstract = Passage(title="A", text=" ".join(f"Sentence {number} is about the bridge." for number in range(40)))
+    assert 1_000 < len(abstract.text) <= 2_000
+    piece = abstract.model_copy(update={"text": abstract.text[:300]})
+    other = Passage(title="B", text="The bridge was painted in 1920.")
+    found = await FixedPassages([(piece, abstract, other)]).for_claim(0).search("bridge", 2, search=Search())
+    assert {passage.text for passage in found} == {abstract.text, other.text}
+
+
 async def test_whole_evidence_is_given_whatever_is_asked() -> None:
     evidence = FixedPassages([(LIGHT, BRIDGE)], whole=True)
     found = await evidence.for_claim(0).search("nothing of this", 1, search=Search())

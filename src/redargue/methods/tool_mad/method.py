@@ -120,7 +120,7 @@ class ToolMad(Method, name="tool-mad", settings=ToolMadSettings):
             return Evidence("", False, ())
         query, kept = await self.write_query(round_, debater, own, others)
         self.run.emit(QueryWritten(agent=debater.name, round=round_, query=query, kept=kept))
-        if kept and own:  # a kept query keeps its documents; the tool is not asked (T7)
+        if kept and own and not debater.search_failed(query):  # its documents are kept; the tool is not asked (T7)
             self.run.emit(EvidenceKept(agent=debater.name, round=round_, tool=debater.tool, query=query))
             documents, passages = self.documents[own.round, debater.name], own.passages
         else:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterable, Sequence
 from threading import Lock
-from typing import NamedTuple, Protocol, Self
+from typing import Protocol, Self
 
 from redargue.claims import Frozen
 from redargue.errors import UsageError
@@ -17,7 +16,9 @@ from redargue.registry import Registry
 from redargue.retrieval.corpus.batches import batches
 from redargue.retrieval.corpus.chunk import SIZE
 from redargue.retrieval.corpus.documents import Document
-from redargue.retrieval.corpus.ranking import Span, uncovered
+from redargue.retrieval.corpus.hits import Hit, Hits, merged_passages
+
+__all__ = ["Added", "Corpus", "Encoder", "Entry", "Hit", "Hits", "Opener", "stores"]
 
 K = 3  # passages per search, as Tool-MAD retrieves per tool
 DEPTH = 50  # chunks of each ranking that enter the fusion
@@ -61,18 +62,6 @@ class Encoder(Protocol):
     def encode(self, texts: Sequence[str]) -> Floats:
         """Returns vectors of shape (texts, dimensions), float32."""
         ...
-
-
-class Hit(NamedTuple):
-    """A part of a document that a search found; ``source`` has the passage's fields that describe the document."""
-
-    source: Mapping[str, str]
-    start: int
-    text: str
-    score: float
-
-
-Hits = Generator[Hit, None, None]
 
 
 class Corpus(ABC):
@@ -123,14 +112,14 @@ class Corpus(ABC):
         """All documents, in insertion order."""
 
     def search(self, query: str, k: int = K) -> tuple[Passage, ...]:
-        """Hybrid search: at most ``k`` chunks, ranked by meaning and by words, without overlapping text."""
+        """Hybrid search: at most ``k`` passages of chunks ranked by meaning and by words, without overlapping text."""
         query = _validated(query, k)
-        return _passages(self.hybrid_hits(query, self.encode([query])[0], k), query, k) if query.strip() else ()
+        return merged_passages(self.hybrid_hits(query, self.encode([query])[0], k), query, k) if query.strip() else ()
 
     def search_keywords(self, query: str, k: int = K) -> tuple[Passage, ...]:
         """Keyword search (BM25): at most ``k`` documents, each represented by its best-matching excerpt."""
         query = _validated(query, k)
-        return _passages(self.keyword_hits(query, k), query, k)
+        return merged_passages(self.keyword_hits(query, k), query, k)
 
     def encode(self, texts: Sequence[str]) -> Floats:
         """Vectors of the texts; loads the bundled embedder on first use if no other was given."""
@@ -170,26 +159,6 @@ def _validated(query: str, k: int) -> str:
     if k < 1:
         raise UsageError(f"cannot search for {k} passages", hint="request at least 1")
     return query.encode(errors="replace").decode()
-
-
-def _passages(hits: Hits, query: str, k: int) -> tuple[Passage, ...]:
-    passages: list[Passage] = []
-    shown: dict[str, list[Span]] = {}
-    with closing(hits):
-        for source, begin, text, score in hits:
-            spans = shown.setdefault(source["document"], [])
-            start, end = uncovered((begin, begin + len(text)), spans)
-            text = text[start - begin : end - begin]
-            offset = start + len(text) - len(text.lstrip())
-            passage = Passage(
-                **source, text=text.strip(), start=offset, query=query, rank=len(passages) + 1, score=score
-            )
-            if passage.text and all(passage.text != better.text for better in passages):
-                spans.append((start, end))
-                passages.append(passage)
-                if len(passages) == k:
-                    break
-    return tuple(passages)
 
 
 class Opener(Protocol):

@@ -218,8 +218,12 @@ def _excerpt(db: sqlite3.Connection, document: int, query: str) -> Span:
 
 
 def _hit(db: sqlite3.Connection, document: int, span: Span, score: float) -> Hit:
-    start, end = span
-    find = "SELECT id, title, url, publisher, published, substr(text, ?, ?) FROM documents WHERE number = ?"
-    *source, text = db.execute(find, (start + 1, end - start, document)).fetchone()
+    find = "SELECT id, title, url, publisher, published, length(text) FROM documents WHERE number = ?"
+    *source, length = db.execute(find, (document,)).fetchone()
     names = ("document", "title", "url", "publisher", "published")
-    return Hit(dict(zip(names, source, strict=True)), start, text, score)
+
+    def read(start: int, end: int) -> str:
+        text = "SELECT substr(text, ?, ?) FROM documents WHERE number = ?"
+        return str(db.execute(text, (start + 1, end - start, document)).fetchone()[0])
+
+    return Hit(dict(zip(names, source, strict=True)), *span, score, length, read)

@@ -10,12 +10,14 @@ import asyncio
 import hashlib
 from collections.abc import Sequence
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from redargue.evidence import Passage
 from redargue.retrieval.corpus.base import Encoder
-from redargue.retrieval.corpus.chunk import chunks
+from redargue.retrieval.corpus.chunk import Chunk, chunks
+from redargue.retrieval.corpus.hits import WHOLE, Hit, merged_passages
 from redargue.retrieval.corpus.ranking import fuse, nearest
 from redargue.retrieval.corpus.words import ranked_by_words
 from redargue.retrieval.tools.base import Search
@@ -62,12 +64,16 @@ class FixedPassagesTool:
         self._whole, self._encoder, self._passages = source.whole, source.encoder, passages
 
     @cached_property
-    def _pieces(self) -> list[Passage]:
-        pieces: dict[str, Passage] = {}
-        for passage in self._passages:
-            for chunk in chunks(passage.text):
-                start = passage.start + chunk.start
-                pieces.setdefault(chunk.text, passage.model_copy(update={"text": chunk.text, "start": start}))
+    def _pieces(self) -> list[_Piece]:
+        """Short passages whole, longer ones in chunks; without those whose text another one contains."""
+        pieces: dict[str, _Piece] = {}
+        for number, passage in enumerate(self._passages):
+            others = self._passages[:number] + self._passages[number + 1 :]
+            if any(passage.text in other.text != passage.text and other.title == passage.title for other in others):
+                continue
+            whole = [Chunk(start=0, end=len(passage.text), text=passage.text)]
+            for chunk in whole if len(passage.text) <= WHOLE else chunks(passage.text):
+                pieces.setdefault(chunk.text, _Piece(number, passage, chunk))
         return list(pieces.values())
 
     async def search(self, query: str, k: int, *, search: Search) -> tuple[Passage, ...]:
@@ -77,15 +83,32 @@ class FixedPassagesTool:
 
     def _ranked(self, query: str, k: int) -> tuple[Passage, ...]:
         pieces = self._pieces
-        texts = [(piece.title, piece.text) for piece in pieces]
+        texts = [(piece.passage.title, piece.chunk.text) for piece in pieces]
         by_words = [index for index, _ in ranked_by_words(texts, query, DEPTH)]
         ranking = [(index, 1 / rank) for rank, index in enumerate(by_words, 1)]
         if self._encoder and pieces:
             read = list(dict.fromkeys([*by_words, *range(len(pieces))]))[:DEPTH]
-            vectors = self._encoder.encode([query, *(f"{pieces[index].title}. {pieces[index].text}" for index in read)])
+            vectors = self._encoder.encode([query, *(f"{texts[index][0]}. {texts[index][1]}" for index in read)])
             by_meaning = [read[row] for row in nearest(np.asarray(vectors[1:]), vectors[0], DEPTH)]
             ranking = fuse((by_meaning, 1.0), (by_words, 1.0))
-        return tuple(
-            pieces[index].model_copy(update={"rank": rank, "score": round(score, 6)})
-            for rank, (index, score) in enumerate(ranking[: max(0, k)], 1)
-        )
+        hits = (_hit(pieces[index], score) for index, score in ranking)
+        merged = merged_passages(hits, query, k) if k > 0 else ()
+        return tuple(_as_found(self._passages[int(passage.document)], passage) for passage in merged)
+
+
+class _Piece(NamedTuple):
+    number: int  # of its passage
+    passage: Passage
+    chunk: Chunk
+
+
+def _hit(piece: _Piece, score: float) -> Hit:
+    text, source = piece.passage.text, {"document": str(piece.number)}
+    return Hit(source, piece.chunk.start, piece.chunk.end, score, len(text), lambda start, end: text[start:end])
+
+
+def _as_found(passage: Passage, part: Passage) -> Passage:
+    """A part of a passage, described as the passage is."""
+    score = round(part.score or 0.0, 6)
+    start = passage.start + part.start
+    return passage.model_copy(update={"text": part.text, "start": start, "rank": part.rank, "score": score})

@@ -6,6 +6,7 @@ Milvus also ranks chunks that an interrupted write left behind; they are skipped
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 from redargue.nli.cache import Floats
 from redargue.retrieval.corpus.base import AGAIN, DEPTH, EXCERPT, MEANING, WORDS, Corpus, Hit, Hits
@@ -56,7 +57,8 @@ class MilvusReader(Corpus):
             for row, score in batch:
                 key, version, _ = row["key"].split(".")
                 if key in abouts and abouts[key].version.name == version:  # not a chunk of replaced content
-                    yield Hit(abouts[key].source, row["start"], row["text"], score)
+                    span = row["start"], row["start"] + len(row["text"])
+                    yield self._hit(key, abouts[key], span, score)
 
     def keyword_hits(self, query: str, k: int) -> Hits:
         best: dict[str, tuple[str, float]] = {}  # the best piece of each document
@@ -66,8 +68,10 @@ class MilvusReader(Corpus):
         for key, (piece, score) in best.items():
             about = self._abouts([key]).get(key)
             if about and (piece.startswith("d.") or piece.split(".")[2] == about.version.name):
-                start, end = self._excerpt(key, about, query)
-                yield Hit(about.source, start, self._text(key, about, start, end), score)
+                yield self._hit(key, about, self._excerpt(key, about, query), score)
+
+    def _hit(self, key: str, about: About, span: Span, score: float) -> Hit:
+        return Hit(about.source, *span, score, about.chars, partial(self._text, key, about))
 
     def _excerpt(self, key: str, about: About, query: str) -> Span:
         rows = self._link.get(self._chunks, chunk_keys(key, about.version), ("start", "text"))
