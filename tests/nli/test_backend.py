@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import reduce
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +18,7 @@ from redargue.claims import AVERITEC, FEVER, FREE_TEXT, OPTIONS, TWO, Claim, Mea
 from redargue.errors import CannotPlay, UsageError
 from redargue.evidence import Passage
 from redargue.methods.tool_mad.prompts import SummariseAbstract, WriteKeywords
-from redargue.nli.aggregation import NO_SIGNAL, max_score
+from redargue.nli.aggregation import FAR, NO_SIGNAL, max_score
 from redargue.nli.backend import EmbeddedBackend, quoted, words
 from redargue.nli.entailment import CrossEncoder, Entailment
 from redargue.nli.reader import Reading, ScoredSpan, SourcedSentence, sentences
@@ -225,7 +228,7 @@ def reading(*rows: tuple[float, float, float], passages: tuple[Passage, ...] = (
         for kind in ("sentence", "passage")
     )
     by_words = reduce(max_score, (span.scores for span in spans), NO_SIGNAL)
-    return Reading(spans, lexical=by_words)
+    return Reading(lambda: spans, lambda: by_words)
 
 
 def test_a_reading_is_weighed_by_nearness_and_the_likeliest_label_is_given() -> None:
@@ -245,8 +248,36 @@ def test_the_strongest_sentence_is_quoted_first_however_often_it_was_read() -> N
         ScoredSpan((SourcedSentence(passage.text, passage),), 0.9, Entailment(said, 0.0, 1 - said))
         for passage, said in ((best, 0.95), (other, 0.9), (best, 0.85))  # alone, and after the sentence before it
     )
-    assert [each.quote for each in Reading(windows).best(Meaning.SUPPORTED, 2)] == ["best", "other"]
-    assert [each.quote for each in Reading(windows).best(Meaning.SUPPORTED, 1)] == ["best"]
+    read = Reading(lambda: windows, lambda: NO_SIGNAL)
+    assert [each.quote for each in read.best(Meaning.SUPPORTED, 2)] == ["best", "other"]
+    assert [each.quote for each in read.best(Meaning.SUPPORTED, 1)] == ["best"]
+
+
+def test_what_cannot_change_a_verdict_is_not_read(monkeypatch: Any) -> None:
+    backend = EmbeddedBackend()
+    pairs_read: list[tuple[str, str]] = []
+    read = backend.entailment.read
+
+    def counted(pairs: Sequence[tuple[str, str]]) -> list[Entailment]:
+        pairs_read.extend(pairs)
+        return read(pairs)
+
+    monkeypatch.setattr(backend.entailment, "read", counted)
+    far = Passage(text="Bread is made of flour. Dough rises. It is baked for an hour.")
+    claim = "The lighthouse at Cape Ansel was first lit in 1871."
+    copied = backend.reader.read(claim, (Passage(text=f"Ansel lies north. {claim}"), far))
+    assert copied.label(FEVER) == "SUPPORTS"
+    assert copied.confidence(FEVER, "SUPPORTS") == 0.98
+    assert [sentence.quote for sentence in copied.best(Meaning.SUPPORTED, 2)] == [claim]
+    assert pairs_read == []  # a copy decides
+
+    other = backend.reader.read("The lighthouse at Cape Ansel was lit by gas from 1890.", (Passage(text=claim), far))
+    unread = [span for span in other.spans if span.nearness <= FAR and span.kind != "passage"]
+    assert unread
+    assert len(pairs_read) == len(other.spans) - len(unread)
+    every = read([(pairs_read[0][0], span.cited[0].quote) for span in unread])
+    as_if_read = tuple(replace(span, judgement=judgement) for span, judgement in zip(unread, every, strict=True))
+    assert {span.scores for span in as_if_read} == {NO_SIGNAL}  # whatever the model says of them
 
 
 def test_relevance_is_a_share_and_says_nothing_of_the_side() -> None:

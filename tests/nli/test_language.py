@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from redargue.claims import TWO, Claim
 from redargue.config import Components, RunConfig
 from redargue.events import Event, EvidenceFound
 from redargue.evidence import Passage
+from redargue.nli import language
 from redargue.nli.backend import EmbeddedBackend
 from redargue.nli.language import in_english, language_of
 from redargue.playback import replay
@@ -60,6 +62,30 @@ def test_another_script_is_not_english_however_short(text: str) -> None:
 )
 def test_english_with_names_terms_or_few_words_stays_english(text: str) -> None:
     assert language_of(text) == ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Die Band The Beatles wurde 1960 in Liverpool gegründet.",
+        "Filmen The Matrix hade premiär 1999.",
+        "La serie The Office se estrenó en 2005.",
+        "Film The Pianist powstał w 2002 roku.",
+        "Der Roman What Maisie Knew erschien 1897.",
+    ],
+)
+def test_an_english_title_does_not_make_a_sentence_english(text: str) -> None:
+    assert language_of(text)
+
+
+def test_the_model_of_languages_is_not_loaded_for_a_text_of_common_english_words(monkeypatch: Any) -> None:
+    def load() -> None:
+        pytest.fail("the model was loaded")
+
+    monkeypatch.setattr(language, "_identifier", load)
+    assert language_of("The Eiffel Tower opened in 1889.") == ""
+    with pytest.raises(pytest.fail.Exception):
+        language_of("Eiffel Tower opened 1889.")
 
 
 def test_passages_in_other_languages_are_left_out_and_counted() -> None:

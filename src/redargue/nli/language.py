@@ -1,11 +1,13 @@
 """Tells texts that are not English, which the embedded models do not read.
 
-Another script than Latin is certain. Within Latin script a naive Bayes model over byte n-grams decides (py3langid);
-where it is unsure, as for short texts full of names, a text counts as English.
+Another script than Latin is certain, and so is an English text of common words that no other language has. Otherwise a
+naive Bayes model over byte n-grams decides (py3langid, which takes 0.4 s to load); where it is unsure, as for short
+texts full of names, a text counts as English.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from functools import cache
@@ -19,6 +21,27 @@ FEWEST_LETTERS = 8
 # Chosen with the claims of ``python -m benchmarks languages``: a text in Latin script is not English if English is less
 # probable than the first and another language at least as probable as the second.
 MAX_ENGLISH, MIN_OTHER = 0.0125, 0.2
+# A text is English if at least this share of its words are common ones that no other language has, and there are at
+# least so many times as many of them as of common words of other languages and of accented words.
+LEAST_ENGLISH, TIMES_FOREIGN = 0.1, 4
+ENGLISH = frozenset(
+    (
+        "the and which this that these those with were have been his their they them there from who whose would should"
+        " could when where while what because between both each about after before during than into through your she"
+        " its not"
+    ).split()
+)
+FOREIGN = frozenset(
+    (
+        "le la les des du une est dans qui que pour pas au el los las del y es un una en con por su il lo gli che di"
+        " da per non sono si der das den dem und ist nicht ein eine mit auf von zu im het een van dat niet te op zijn"
+        " og det er som til av på att och är de med inte ikke na se je że się w z nie jest o os um uma em"
+        " ja ei ve bir bu és az hogy nem va și cu ini yang dan"
+        " die wurde wurden sind waren hat fue era fueron été était fut ont sont foi stato stata è werd"
+        " blev blir var był była"
+    ).split()
+)
+_WORD = re.compile(r"[^\W\d_]+")
 NAMES = dict(
     pair.split("=")
     for pair in (
@@ -40,11 +63,22 @@ def language_of(text: str) -> str:
         if len(letters) < FEWEST_LETTERS or len(text.split()) < 2:
             return ""
         text = "".join(filter(_is_latin, text))
+        if _plainly_english(text):
+            return ""
     ranking = _identifier().rank(text)
     (language, probability), english = ranking[0], dict(ranking)["en"]
     if in_latin and (language == "en" or english >= MAX_ENGLISH or probability < MIN_OTHER):
         return ""
     return NAMES.get(language, "another language")
+
+
+def _plainly_english(text: str) -> bool:
+    """Whether common words alone show it; a capitalised word within the text may belong to an English title."""
+    first, *others = _WORD.findall(text) or [""]
+    words = [first.lower(), *others]
+    english = sum(word in ENGLISH for word in words)
+    foreign = sum(word.lower() in FOREIGN or (word.islower() and not word.isascii()) for word in words)
+    return bool(english) and english >= max(LEAST_ENGLISH * len(words), TIMES_FOREIGN * foreign)
 
 
 def _is_latin(character: str) -> bool:

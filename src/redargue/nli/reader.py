@@ -8,9 +8,9 @@ sentences of two passages as one text. :mod:`redargue.nli.aggregation` combines 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache, reduce
+from functools import cached_property, lru_cache, partial, reduce
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
@@ -20,6 +20,7 @@ from redargue.claims import LabelSet, Meaning
 from redargue.evidence import Passage
 from redargue.nli import lexical
 from redargue.nli.aggregation import (
+    FAR,
     MIN_CONFIDENCE,
     MIN_SIGNAL,
     NO_SIGNAL,
@@ -41,6 +42,7 @@ SENTENCES = 4  # read per passage
 IN_SHORT = 4  # of them, read as one text
 DECIDED = (Meaning.SUPPORTED, Meaning.REFUTED)
 COPIED = Entailment(0.98, 0.01, 0.01)  # of 3,000 copied sentences and their contexts, none was refuted
+UNREAD = Entailment(0.0, 0.0, 1.0)
 Kind = Literal["sentence", "passage", "joined"]
 
 
@@ -67,7 +69,7 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True)
 class ScoredSpan:
-    """A text that was read.
+    """A text near the claim, with what the model says about it; :data:`UNREAD` if it is too far to count.
 
     Attributes:
         nearness: cosine of the text to the claim, in [-1, 1].
@@ -101,15 +103,24 @@ class Reading:
     """What passages say about a claim.
 
     Attributes:
-        lexical: the highest probability of each side by words alone, over the passages.
+        read_spans: reads with the models, which takes most of a check's time: called only where the spans matter.
+        compare_words: gives the highest probability of each side by words alone, over the passages.
         comparisons: at most one of each passage.
     """
 
-    spans: tuple[ScoredSpan, ...]
+    read_spans: Callable[[], tuple[ScoredSpan, ...]]
+    compare_words: Callable[[], SourceScore]
     publishers_once: bool = True
-    lexical: SourceScore = NO_SIGNAL
     weights: Weights = WEIGHTS
     comparisons: tuple[Comparison, ...] = ()
+
+    @cached_property
+    def spans(self) -> tuple[ScoredSpan, ...]:
+        return self.read_spans()
+
+    @cached_property
+    def lexical(self) -> SourceScore:
+        return self.compare_words()
 
     @cached_property
     def copy(self) -> SourcedSentence | None:
@@ -168,11 +179,14 @@ class Reading:
         return Entailment(supports, refutes, neither)
 
     def best(self, meaning: Meaning, count: int) -> tuple[SourcedSentence, ...]:
-        """The distinct sentences that express a decided meaning most strongly, or else those nearest to the claim."""
+        """The distinct sentences that express a decided meaning most strongly, or else those nearest to the claim.
+
+        For support by a copy of the claim, that sentence alone.
+        """
+        if meaning is Meaning.SUPPORTED and self.copy:
+            return (self.copy,)[:count]
         spans = [span for span in self.spans if span.kind != "passage"]  # only sentences are quoted
-        checked = self.copy if meaning is Meaning.SUPPORTED else None
-        if meaning is Meaning.REFUTED and self.contradiction:
-            checked = self.contradiction.sentence
+        checked = self.contradiction.sentence if meaning is Meaning.REFUTED and self.contradiction else None
         if meaning in DECIDED:
             order = sorted(spans, key=lambda span: -span.strength(meaning))
             strong = [span for span in order if span.strength(meaning) > 0.5]
@@ -226,30 +240,36 @@ class Reader:
 
     def read(self, claim: str, passages: Sequence[Passage]) -> Reading:
         candidates: list[Candidate] = []
-        by_words, comparisons = NO_SIGNAL, []
+        compared, comparisons = [], []
         for passage in {passage.sha256: passage for passage in passages}.values():
             texts, nearest = self._nearest(claim, passage)
             if not texts:
                 continue
             candidates += _candidates(passage, texts, nearest)
-            judgement = lexical.judge(claim, passage.title, [texts[i] for i in sorted(nearest)])
-            by_words = max_score(by_words, SourceScore(judgement.supports, judgement.refutes))
+            compared.append((passage.title, [texts[i] for i in sorted(nearest)]))
             result = check(claim, texts, passage.title)
             if result.sentence is not None and result.verdict in ("supported", "contradicted"):
                 comparisons.append(Comparison(SourcedSentence(texts[result.sentence], passage), result.mismatches))
+        read_spans, compare_words = partial(self._spans, claim, candidates), partial(_by_words, claim, compared)
+        return Reading(read_spans, compare_words, self._publishers_once, self._weights, tuple(comparisons))
+
+    def _spans(self, claim: str, candidates: Sequence[Candidate]) -> tuple[ScoredSpan, ...]:
+        """Scores of the candidates, and of the nearest sentences of two passages as one text."""
         if not candidates:
-            return Reading(())
+            return ()
         nearness = self._nearness(claim, [candidate.text for candidate in candidates])
         if joined := _joined(candidates, nearness):
-            candidates.append(joined)
+            candidates = [*candidates, joined]
             nearness += self._nearness(claim, [joined.text])
-        pairs = [(claim, candidate.text) for candidate in candidates]
-        judgements, relevances = self._entailment.read(pairs), self._entailment.relevance(pairs)
-        spans = tuple(
-            ScoredSpan(candidate.cited, near, judgement, candidate.kind, relevance)
-            for candidate, near, judgement, relevance in zip(candidates, nearness, judgements, relevances, strict=True)
+        # a far sentence has no strength, whatever the model would say; of a passage the relevance counts too
+        near = [i for i, candidate in enumerate(candidates) if candidate.kind == "passage" or nearness[i] > FAR]
+        pairs = [(claim, candidates[i].text) for i in near]
+        judgements = dict(zip(near, self._entailment.read(pairs), strict=True))
+        relevances = dict(zip(near, self._entailment.relevance(pairs), strict=True))
+        return tuple(
+            ScoredSpan(candidate.cited, nearness[i], judgements.get(i, UNREAD), candidate.kind, relevances.get(i, 0.0))
+            for i, candidate in enumerate(candidates)
         )
-        return Reading(spans, self._publishers_once, by_words, self._weights, tuple(comparisons))
 
     def _nearness(self, claim: str, texts: Sequence[str]) -> list[float]:
         vectors = self._embedder.encode([claim, *texts])
@@ -263,6 +283,12 @@ class Reader:
             nearness = self._nearness(claim, texts)
             order.sort(key=lambda i: -nearness[i])
         return texts, order[:SENTENCES]
+
+
+def _by_words(claim: str, compared: Sequence[tuple[str, Sequence[str]]]) -> SourceScore:
+    """The highest probability of each side; ``compared`` has each passage's title and nearest sentences."""
+    judged = (lexical.judge(claim, title, texts) for title, texts in compared)
+    return reduce(max_score, (SourceScore(each.supports, each.refutes) for each in judged), NO_SIGNAL)
 
 
 def _candidates(passage: Passage, texts: Sequence[str], nearest: Sequence[int]) -> list[Candidate]:
