@@ -22,6 +22,8 @@ from redargue.evidence import Passage
 from redargue.methods.tool_mad.settings import ToolMadSettings
 from redargue.reports.tables import results
 from redargue.reports.terminal import print_comparison
+from redargue.retrieval.corpus.documents import Document
+from redargue.retrieval.corpus.index import open_corpus
 from redargue.runs.record import read_events
 from redargue.verdicts import ErrorInfo
 
@@ -109,6 +111,18 @@ async def test_systems_share_the_sample_and_the_reader_reads_what_the_debate_rea
     assert [{passage.sha256 for passage in passages} for passages in read_by] == [
         {passage.sha256 for passage in passages} for passages in found
     ]
+
+
+async def test_systems_that_searched_another_revision_of_a_corpus_are_not_compared(tmp_path: Path, file: Path) -> None:
+    each = bench(tmp_path / "b", file, "single-reader:tools=corpus", "single-reader:tools=keywords")
+    each.config = RunConfig(store=str(store := tmp_path / "corpus.db"))
+    with open_corpus(store, write=True) as corpus:
+        corpus.add([Document(id="bridge", text=TEXT)])
+        await each.run(each.systems[0])
+        corpus.add([Document(id="mayor", text="The mayor of Orvell has no bicycle.")])
+    await each.run(each.systems[1])
+    with pytest.raises(UsageError, match="'corpus' changed between 'single-reader:tools=corpus' and"):
+        compare(each)
 
 
 async def test_a_reader_is_given_what_the_system_it_names_has_read(tmp_path: Path, file: Path) -> None:

@@ -130,7 +130,12 @@ def compare(bench: Bench, *, made: Mapping[str, Row] = MappingProxyType({}), dra
     Args:
         made: rows by slug, of systems whose records need not be read again.
         draws: bootstrap samples.
+
+    Raises:
+        RecordError: no system has finished.
+        UsageError: the systems did not search the same evidence.
     """
+    bench.require_same_sources()
     rows = []
     for system in bench.systems:
         try:

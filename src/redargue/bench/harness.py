@@ -160,8 +160,29 @@ class Bench:
                 async for item, verdict in verifier.stream(claims, concurrency=concurrency, listeners=[listen]):
                     if on_outcome:
                         on_outcome(item, Outcome(verdict, seconds.get(item, 0.0)))
+                for name, tool in verifier.tools.items():
+                    if tool.revision != self.revisions(system).get(name):
+                        raise _changed(name, f"while {system.spec!r} ran")
             self._write(system, resident_peak() if seconds else None)  # a run that was already finished has no peak
             return self.outcomes(system)
+
+    def revisions(self, system: System) -> dict[str, str]:
+        """The revision of each search tool when the system's run began."""
+        try:
+            about = json.loads((self.folder / system.slug / "run.json").read_text(encoding="utf-8"))
+            return {name: tool["revision"] for name, tool in about["tools"].items()}
+        except (OSError, ValueError, KeyError, TypeError):
+            return {}  # an imported run has no tools
+
+    def require_same_sources(self) -> None:
+        """Raises UsageError if two systems searched different revisions of a source."""
+        first: dict[str, tuple[str, str]] = {}
+        for system in self.systems:
+            for name, revision in self.revisions(system).items():
+                source = "corpus" if name == "keywords" else name  # two tools of one corpus
+                known, other = first.setdefault(source, (revision, system.spec))
+                if revision != known and source != DEBATED:
+                    raise _changed(source, f"between {other!r} and {system.spec!r}")
 
     def _memory(self, system: System) -> Memory | None:
         """A memory for this system alone, initially empty, if its method uses one; never the user's."""
@@ -258,6 +279,13 @@ class Bench:
         for name, tool in verifier.tools.items():
             if not isinstance(tool, PerClaim) and getattr(tool, "online", False):
                 verifier.tools[name] = CachedTool(tool, self.folder / f"searches-{name}.jsonl")
+
+
+def _changed(source: str, when: str) -> UsageError:
+    return UsageError(
+        f"the source {source!r} changed {when}, so the systems did not search the same evidence",
+        hint="run them again in another folder, with a source that does not change meanwhile",
+    )
 
 
 def reopen(folder: Path, path: Path) -> Bench:

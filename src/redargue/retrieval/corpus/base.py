@@ -99,6 +99,9 @@ class Corpus(ABC):
                 progress(total)
         return total
 
+    def require_complete(self) -> None:  # noqa: B027
+        """Raises StoreLocked while documents are being added, if the store can tell: searches would miss some."""
+
     @abstractmethod
     def remove(self, names: Iterable[str]) -> int:
         """Removes documents by id, file or folder, and returns how many; none if a name is unknown (UnknownName)."""

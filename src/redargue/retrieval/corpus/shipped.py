@@ -16,10 +16,19 @@ STARTER = "starter"
 
 
 def open_store(store: str | Path | None) -> Corpus:
-    """Opens the given store; default: the user's corpus, or the starter corpus if the user has none."""
+    """Opens the given store; default: the user's corpus, or the starter corpus if the user has none.
+
+    Raises StoreLocked while documents are being added to it.
+    """
     if store == STARTER or (store is None and not default_store().exists()):
         return open_starter()
-    return open_corpus(store or default_store())
+    corpus = open_corpus(store or default_store())
+    try:
+        corpus.require_complete()
+    except BaseException:
+        corpus.close()
+        raise
+    return corpus
 
 
 def open_starter() -> Corpus:

@@ -8,13 +8,13 @@ from __future__ import annotations
 import hashlib
 import os
 import sqlite3
-from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
 
-from redargue.errors import StoreDamaged
+from redargue.errors import StoreDamaged, StoreLocked
 from redargue.nli.cache import Floats
 from redargue.nli.embedder import DIMENSIONS
 from redargue.retrieval.corpus.base import (
@@ -38,6 +38,7 @@ from redargue.retrieval.corpus.documents import Document
 from redargue.retrieval.corpus.ranking import Span, best_excerpt, fts5_query, fuse, nearest, spread
 from redargue.retrieval.corpus.words import bm25_search
 
+ABANDONED = timedelta(minutes=10)  # without a batch, whoever was adding documents is gone
 _VECTOR_TYPE = np.dtype("<f2")  # half the size of float32, with the same results
 
 
@@ -58,6 +59,31 @@ class SqliteCorpus(Corpus):
     def require_writable(self) -> None:
         self._db.require_writable()
 
+    def add(self, documents: Iterable[Document], *, progress: Callable[[Added], None] | None = None) -> Added:
+        self.require_writable()
+        self._mark_adding(f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S}")
+        try:
+            return super().add(documents, progress=progress)
+        finally:
+            self._mark_adding("")
+
+    def _mark_adding(self, since: str) -> None:
+        with self._db.write() as db:
+            db.execute("INSERT OR REPLACE INTO meta VALUES ('adding', ?)", (since,))
+
+    def require_complete(self) -> None:
+        with self._db.read() as db:
+            row = db.execute("SELECT value FROM meta WHERE name = 'adding'").fetchone()
+        if not row or not row[0]:
+            return
+        since = datetime.fromisoformat(row[0]).replace(tzinfo=UTC)
+        if datetime.now(UTC) - since > ABANDONED:
+            return
+        raise StoreLocked(
+            f"documents are being added to {str(self._db.path)!r} (since {since:%H:%M} UTC): it is not complete",
+            hint="try again when redargue corpus add has ended; if it was interrupted, run it again",
+        )
+
     def add_batch(self, batch: list[Document]) -> Added:
         with self._db.read() as db:
             find = "SELECT id, sha256, path FROM documents WHERE id = ?"
@@ -70,6 +96,10 @@ class SqliteCorpus(Corpus):
         prepared = dict(zip(map(id, changed), prepare(changed, self.encode), strict=True))
         total = Added()
         with self._db.write() as db:
+            db.execute(
+                "UPDATE meta SET value = ? WHERE name = 'adding' AND value != ''",
+                (f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S}",),
+            )
             for document in batch:
                 row = db.execute("SELECT number, sha256 FROM documents WHERE id = ?", (document.id,)).fetchone()
                 if row and row[1] == document.sha256:
