@@ -55,6 +55,7 @@ def _own_home(
     home = tmp_path_factory.mktemp("home")
     (home / starter.name).symlink_to(starter)  # it is only read
     monkeypatch.setenv("REDARGUE_HOME", str(home))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(home / "config"))
     for name in [name for name in os.environ if name.startswith(("REDARGUE_", "OPENAI_"))]:
         if name not in ("REDARGUE_DATA", "REDARGUE_HOME", "REDARGUE_GOLDEN"):
             monkeypatch.delenv(name)

@@ -251,7 +251,9 @@ def test_the_threshold_is_an_option_a_variable_and_a_key_of_the_settings_file(
     command += ["--method", "single-reader", "--fail-on", "unsure"]
     assert run([*command, "--min-confidence", "0"]) == 0
     sure = json.loads(capfd.readouterr().out)["claims"][0]["verdict"]
-    Path("redargue.toml").write_text("[ground]\nmin-confidence = 1.0\n", encoding="utf-8")
+    monkeypatch.setenv("XDG_CONFIG_HOME", "config")
+    Path("config/redargue").mkdir(parents=True)
+    Path("config/redargue/redargue.toml").write_text("[ground]\nmin-confidence = 1.0\n", encoding="utf-8")
     assert run(command) == 1
     unsure = json.loads(capfd.readouterr().out)["claims"][0]["verdict"]
     assert (unsure["label"], unsure["confidence"]) == ("NOT ENOUGH INFO", sure["confidence"])

@@ -126,12 +126,16 @@ def test_the_options_of_a_command_become_a_configuration() -> None:
 
 def test_a_settings_file_may_use_former_names_and_the_environment_wins(tmp_path: Path) -> None:
     (tmp_path / "redargue.toml").write_text('[check]\nat-once = 3\nform = "json"\n[bench.run]\nseed = 7\n')
-    assert read_defaults(KNOWN, tmp_path, {}) == {
+    assert read_defaults(KNOWN, folder=tmp_path, environment={}).tables == {
         "check": {"concurrency": 3, "response_format": "json"},
         "bench": {"run": {"seed": 7}},
     }
-    assert read_defaults(KNOWN, tmp_path, {"REDARGUE_AT_ONCE": "5"})["check"]["concurrency"] == "5"
-    assert read_defaults(KNOWN, tmp_path / "none", {"REDARGUE_AT_ONCE": "5"}) == {"check": {"concurrency": "5"}}
+    assert (
+        read_defaults(KNOWN, folder=tmp_path, environment={"REDARGUE_AT_ONCE": "5"}).tables["check"]["concurrency"]
+        == "5"
+    )
+    none = read_defaults(KNOWN, folder=tmp_path / "none", environment={"REDARGUE_AT_ONCE": "5"})
+    assert none.tables == {"check": {"concurrency": "5"}}
 
 
 @pytest.mark.parametrize(
@@ -147,7 +151,7 @@ def test_a_settings_file_may_use_former_names_and_the_environment_wins(tmp_path:
 def test_a_misspelt_key_of_a_settings_file_says_where_and_what_is_known(text: str, said: str, tmp_path: Path) -> None:
     (tmp_path / "redargue.toml").write_text(text)
     with pytest.raises(UsageError) as caught:
-        read_defaults(KNOWN, tmp_path, {})
+        read_defaults(KNOWN, folder=tmp_path, environment={})
     assert said in str(caught.value)
     assert str(tmp_path / "redargue.toml") in str(caught.value)
 

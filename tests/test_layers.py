@@ -18,7 +18,19 @@ PACKAGE = Path(redargue.__file__).parent
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 LONGEST = 60  # lines of a function
 LAYERS = [  # a module may import those before it and its own group
-    ("errors", "registry", "paths", "sanitize", "concurrency", "claims", "evidence", "denials", "quotes", "verdicts"),
+    (
+        "errors",
+        "registry",
+        "paths",
+        "files",
+        "sanitize",
+        "concurrency",
+        "claims",
+        "evidence",
+        "denials",
+        "quotes",
+        "verdicts",
+    ),
     ("tasks",),
     ("events",),
     ("runs", "net"),

@@ -1,41 +1,101 @@
-"""Reads ``redargue.toml``, which sets defaults of command-line options, one table per command."""
+"""Reads ``redargue.toml``, which sets defaults of command-line options, one table per command.
+
+The file in the user's configuration folder, or the one that ``--config`` names, may set every option. A file in the
+working folder may be a stranger's (a clone, an archive): of its options only those in :data:`HARMLESS` are read.
+"""
 
 from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from redargue.errors import UsageError
+from redargue.files import open_to_read
+from redargue.paths import config_home
 from redargue.registry import did_you_mean
 
 CONFIG = "redargue.toml"
+LARGEST = 1_000_000  # bytes
 RENAMED = {"at_once": "concurrency", "only_in_time": "strict_as_of", "form": "response_format"}  # until 0.3
+# These start, contact, read and write nothing, and do not loosen what the user asked for.
+HARMLESS = frozenset(
+    "method rounds top_k labels as_of strict_as_of seed concurrency budget max_tokens response_format stream logprobs "
+    "offline quiet json as_json jsonl fail_on min_supported limit k mode half ordered draws".split()
+)
 
 Known = Mapping[str, "Known | None"]  # commands and their options; the value for an option is None
 
 
+class Defaults(NamedTuple):
+    """The defaults of each command, and what a file in the working folder set although only the user may."""
+
+    tables: dict[str, Any]
+    ignored: tuple[str, ...] = ()
+
+
 def read_defaults(
-    known: Known, folder: Path | None = None, environment: Mapping[str, str] | None = None
-) -> dict[str, Any]:
+    known: Known,
+    config: Path | None = None,
+    *,
+    folder: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Defaults:
     """The defaults of each command; flags and environment variables win over them.
 
-    Environment variables with a former name (``REDARGUE_AT_ONCE``) are read here, too: they win over the file, and
+    Environment variables with a former name (``REDARGUE_AT_ONCE``) are read here, too: they win over the files, and
     variables with the current name win over them.
+
+    Args:
+        config: the only file to read. By default the user's, which wins, and that of the working folder.
     """
-    path = (folder or Path.cwd()) / CONFIG
-    tables = read_tables(path)
+    if config is not None and not config.is_file():
+        raise UsageError(f"no file {str(config)!r}", where="--config")
     variables = os.environ if environment is None else environment
     former = {new: value for old, new in RENAMED.items() if (value := variables.get(f"REDARGUE_{old.upper()}"))}
-    return _defaults(tables, known, former, str(path), "")
+    trusted = config or config_home() / CONFIG
+    defaults = _defaults(read_tables(trusted), known, former, str(trusted), "")
+    local = (folder or Path.cwd()) / CONFIG
+    if config is not None or _same(local, trusted):
+        return Defaults(defaults)
+    found = _defaults(read_tables(local), known, {}, str(local), "")
+    return Defaults(_merged(_harmless(found), defaults), tuple(_harmful(found)))
+
+
+def _same(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except OSError:
+        return False
+
+
+def _harmless(tables: Mapping[str, Any]) -> dict[str, Any]:
+    kept = {name: _harmless(value) if isinstance(value, dict) else value for name, value in tables.items()}
+    return {name: value for name, value in kept.items() if isinstance(value, dict) or name in HARMLESS}
+
+
+def _harmful(tables: Mapping[str, Any], inside: str = "") -> Iterator[str]:
+    for name, value in tables.items():
+        if isinstance(value, dict):
+            yield from _harmful(value, f"{inside}{name}.")
+        elif name not in HARMLESS:
+            yield inside + name
+
+
+def _merged(weak: Mapping[str, Any], strong: Mapping[str, Any]) -> dict[str, Any]:
+    merged = dict(weak)
+    for name, value in strong.items():
+        old = merged.get(name)
+        merged[name] = _merged(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
+    return merged
 
 
 def read_tables(path: Path) -> dict[str, Any]:
     try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        tables = tomllib.loads(_content(path)) if path.is_file() else {}
+    except (ValueError, RecursionError, OSError) as error:
         raise UsageError(f"{str(path)!r} cannot be read as TOML: {error}") from error
     for name, table in tables.items():
         if not isinstance(table, dict):
@@ -43,6 +103,14 @@ def read_tables(path: Path) -> dict[str, Any]:
                 f"{name!r} in {str(path)!r} is not a table", hint=f"write options under a command: [{name}]"
             )
     return tables
+
+
+def _content(path: Path) -> str:
+    with open_to_read(path) as file:
+        content = file.read(LARGEST + 1)
+    if len(content) > LARGEST:
+        raise ValueError(f"it is larger than {LARGEST:,} bytes")
+    return content.decode()
 
 
 def current_names(arguments: list[str]) -> list[str]:

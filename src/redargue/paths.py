@@ -1,4 +1,4 @@
-"""The folder where redargue keeps its user's data."""
+"""The folders where redargue keeps its user's data and configuration."""
 
 from __future__ import annotations
 
@@ -11,3 +11,8 @@ def home() -> Path:
     if folder := os.environ.get("REDARGUE_HOME"):
         return Path(folder).expanduser()
     return Path(os.environ.get("XDG_DATA_HOME") or "~/.local/share").expanduser() / "redargue"
+
+
+def config_home() -> Path:
+    """The folder of the user's ``redargue.toml``: ``redargue`` in the user's configuration folder."""
+    return Path(os.environ.get("XDG_CONFIG_HOME") or "~/.config").expanduser() / "redargue"

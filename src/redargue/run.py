@@ -17,7 +17,7 @@ from typing import Any, cast
 
 from redargue.backends.base import Backend, Call, Output, Sampling, Token
 from redargue.claims import Claim
-from redargue.errors import BadReply, RedargueError, ReplayMiss, ToolFailed, UsageError
+from redargue.errors import BadReply, RecordError, RedargueError, ReplayMiss, ToolFailed, UsageError
 from redargue.events import (
     CallFailed,
     CallFinished,
@@ -349,7 +349,7 @@ def _fits(task: Task[Out], n: int, event: Answer) -> bool:
         return isinstance(event, CallFailed)
     try:
         answers = [task.validate_answer(_read(task, output).answer) for output in event.outputs]
-    except ValueError:
+    except (ValueError, RecordError):
         return False
     if isinstance(task, CompareTexts):
         return all(isinstance(answer, Similarities) and len(answer.values) == len(task.texts) for answer in answers)
@@ -357,10 +357,14 @@ def _fits(task: Task[Out], n: int, event: Answer) -> bool:
 
 
 def _read(task: Task[Out], output: dict[str, Any]) -> Output[Out]:
-    return Output(
-        cast(Out, task.answer_type().model_validate(convert_answer(task.name(), output["answer"]))),
-        text=output["text"],
-        thoughts=output.get("thoughts", ""),
-        entropy=output["entropy"],
-        tokens=tuple(Token(*token) for token in output.get("tokens", ())),
-    )
+    try:
+        return Output(
+            cast(Out, task.answer_type().model_validate(convert_answer(task.name(), output["answer"]))),
+            text=output["text"],
+            thoughts=output.get("thoughts", ""),
+            entropy=output["entropy"],
+            tokens=tuple(Token(*token) for token in output.get("tokens", ())),
+        )
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        what = f"the recorded answer to {task.name()!r} cannot be read"
+        raise RecordError(what, hint="events.jsonl was changed; restore it, or run again") from error

@@ -267,7 +267,7 @@ def _slot(event: RecordedStep) -> Slot:
 def _lines(event: RecordedStep) -> list[str]:
     match event:
         case CallFinished():
-            return [line for output in event.outputs for line in _json_lines(output["answer"])]
+            return [line for output in event.outputs for line in _json_lines(output.get("answer"))]
         case CallFailed():
             return [f"error: {event.error.what}"]
         case EvidenceMissing():

@@ -10,9 +10,10 @@ from __future__ import annotations
 import csv
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date
+from io import StringIO
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -23,6 +24,7 @@ from redargue.bench.datasets.table import check_roles, split_mapping
 from redargue.claims import Claim, LabelSet
 from redargue.errors import RecordError, UnknownName, UsageError
 from redargue.evidence import Side
+from redargue.files import make_folder, open_to_read, open_to_write, replacing
 from redargue.sanitize import printable
 from redargue.verdicts import Verdict
 
@@ -96,7 +98,8 @@ class VerdictFiles:
         self.lines, self.table = folder / "verdicts.jsonl", folder / "verdicts.csv"
         self._offsets: dict[int, int] = {}
         with self._writing_errors():
-            self._file = self.lines.open("wb")
+            make_folder(folder)
+            self._file = open_to_write(self.lines)
 
     def write(self, item: int, verdict: Verdict) -> str:
         """Appends a verdict immediately and returns its line (:func:`to_json_line`)."""
@@ -115,21 +118,18 @@ class VerdictFiles:
     ) -> None:
         self._file.close()
         ordered, cells = (path.with_name(f"{path.name}.new") for path in (self.lines, self.table))
-        with self._writing_errors():
-            with (
-                self.lines.open("rb") as written,
-                ordered.open("wb") as sorted_lines,
-                cells.open("w", encoding="utf-8", newline="") as file,
-            ):
-                writer = csv.writer(file)
-                writer.writerow(COLUMNS)
-                for _, start in sorted(self._offsets.items()):
-                    written.seek(start)
-                    text = written.readline()
-                    sorted_lines.write(text)
-                    writer.writerow(map(escape_cell, _cells(json.loads(text))))
-            ordered.replace(self.lines)
-            cells.replace(self.table)
+        with (
+            self._writing_errors(),
+            open_to_read(self.lines) as written,
+            replacing(self.lines, ordered) as sorted_lines,
+            replacing(self.table, cells) as table,
+        ):
+            table.write(_csv_line(COLUMNS))
+            for _, start in sorted(self._offsets.items()):
+                written.seek(start)
+                text = written.readline()
+                sorted_lines.write(text)
+                table.write(_csv_line(map(escape_cell, _cells(json.loads(text)))))
 
     @contextmanager
     def _writing_errors(self) -> Iterator[None]:
@@ -138,6 +138,12 @@ class VerdictFiles:
         except OSError as error:
             what = f"{str(self.lines)!r} cannot be written: {error.strerror}"
             raise RecordError(what, hint="free disk space, then run the same command again to resume") from error
+
+
+def _csv_line(cells: Iterable[str]) -> bytes:
+    line = StringIO(newline="")
+    csv.writer(line).writerow(cells)
+    return line.getvalue().encode()
 
 
 def to_json_line(item: int, verdict: Verdict) -> str:

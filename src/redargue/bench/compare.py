@@ -26,6 +26,7 @@ from redargue.bench.system import System
 from redargue.bench.temporal import EvidenceDates, count_dates
 from redargue.claims import Frozen
 from redargue.errors import RecordError, UsageError
+from redargue.files import open_to_read, replacing
 from redargue.runs.record import read_events
 from redargue.verdicts import Verdict
 
@@ -199,14 +200,16 @@ def score_outcomes(
 
 def write_results(comparison: Comparison, folder: Path) -> Path:
     path = folder / RESULTS
-    path.write_text(comparison.model_dump_json(indent=1) + "\n", encoding="utf-8")
+    with replacing(path) as file:
+        file.write((comparison.model_dump_json(indent=1) + "\n").encode())
     return path
 
 
 def read_results(folder: Path) -> Comparison:
     """The comparison of a bench folder; refuses missing results and those of another version."""
     try:
-        return Comparison.model_validate_json((folder / RESULTS).read_text(encoding="utf-8"))
+        with open_to_read(folder / RESULTS) as file:
+            return Comparison.model_validate_json(file.read())
     except (OSError, ValueError) as error:
         hint = "create them with redargue bench run, or for a finished bench with redargue bench compare --path"
         raise UsageError(f"{str(folder)!r} has no results of this version", hint=hint) from error

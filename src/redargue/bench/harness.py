@@ -26,6 +26,7 @@ from redargue.config import Components, RunConfig
 from redargue.errors import RecordError, ReplayMiss, UsageError
 from redargue.events import ClaimEnded, passages_of
 from redargue.evidence import Passage
+from redargue.files import make_folder, open_to_read, replacing
 from redargue.memory.memory import Memory, open_memory
 from redargue.methods.base import configure
 from redargue.nli.embedder import shared
@@ -118,10 +119,8 @@ class Bench:
             **{name: str(file) if file else None for name, file in (("pages", self.pages), ("qrels", self.qrels))},
             "peaks": peaks,
         }
-        beside = path.with_suffix(".new")
-        with _writing_errors(self.folder):
-            beside.write_text(json.dumps(about, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-            beside.replace(path)
+        with _writing_errors(self.folder), replacing(path) as file:
+            file.write((json.dumps(about, indent=1, ensure_ascii=False) + "\n").encode())
 
     async def run(
         self, system: System, *, concurrency: int = 2, on_outcome: Callable[[int, Outcome], None] | None = None
@@ -143,7 +142,7 @@ class Bench:
 
         with ExitStack() as stack:
             with _writing_errors(self.folder):
-                self.folder.mkdir(parents=True, exist_ok=True)
+                make_folder(self.folder)
                 stack.enter_context(writing(self.folder))
             reset_peak()
             memory = self.components.memory
@@ -307,7 +306,8 @@ def reopen(folder: Path, path: Path) -> Bench:
 def read_bench_file(folder: Path) -> dict[str, Any]:
     path = folder / BENCH
     try:
-        about = json.loads(path.read_text(encoding="utf-8"))
+        with open_to_read(path) as file:
+            about = json.loads(file.read())
         slugs = [System.model_validate(fields).slug for fields in about["contenders"]]
         if isinstance(about.get("arguments"), list):  # earlier versions recorded one list for all
             about["arguments"] = dict.fromkeys(slugs, about["arguments"])
@@ -315,7 +315,7 @@ def read_bench_file(folder: Path) -> dict[str, Any]:
             raise ValueError("no sample")
     except FileNotFoundError:
         raise UsageError(f"{str(folder)!r} is not a bench folder", hint="a bench folder has a bench.json") from None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UsageError(f"{str(path)!r} is damaged", hint="restore it, or run the bench in another folder") from error
     return dict(about)
 

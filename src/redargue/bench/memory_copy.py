@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 
 from redargue.errors import RecordError, UsageError
+from redargue.runs.manifest import load_manifest
 
 
 def copy_memory(source: Path, copy: Path, *, whose: str, to: str) -> None:
@@ -35,8 +35,8 @@ def copy_memory(source: Path, copy: Path, *, whose: str, to: str) -> None:
 def require_same_passages(run: Path, tool: str, revision: str, *, of: str) -> None:
     """Refuses to resume a run whose evidence tool, the passages read by the system ``of``, has changed."""
     try:
-        known = json.loads((run / "run.json").read_text(encoding="utf-8"))["tools"][tool]["revision"]
-    except (OSError, ValueError, LookupError, TypeError):
+        known = load_manifest(run)[0].tools[tool].revision
+    except (RecordError, LookupError):
         return  # nothing has run yet; damage is reported when the run is opened
     if known != revision:
         raise RecordError(

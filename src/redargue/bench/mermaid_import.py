@@ -29,6 +29,7 @@ from redargue.claims import LabelSet, Meaning
 from redargue.config import Components, RunConfig
 from redargue.errors import ToolFailed, UsageError
 from redargue.evidence import Passage, Recalled
+from redargue.files import make_folder
 from redargue.memory.base import Finding, Recall, RememberResult
 from redargue.methods.mermaid.recorded import RecordedBackend, Recording
 from redargue.retrieval.tools.base import Search
@@ -250,7 +251,7 @@ def import_runs(path: Path, out: Path, *, clock: Clock | None = None) -> Importe
     )
     system = System.parse(_spec(runs))
     try:
-        out.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(out.parent)
         with tempfile.TemporaryDirectory(prefix=".import-", dir=out.parent) as temporary:
             folder = Path(temporary) / out.name
             sample = loaded.sample.model_dump(mode="json")

@@ -37,8 +37,9 @@ from redargue.cli import (
     worker,
 )
 from redargue.cli import list as list_command
-from redargue.config_file import Known, current_names, read_defaults
+from redargue.config_file import CONFIG, Known, current_names, read_defaults
 from redargue.errors import RedargueError, UsageError
+from redargue.paths import config_home
 from redargue.sanitize import printable
 
 app = typer.Typer(
@@ -77,6 +78,9 @@ def common(
     env_file: Annotated[
         Path | None, typer.Option("--env-file", metavar="FILE", help="Read settings and keys from this file.")
     ] = None,
+    config: Annotated[
+        Path | None, typer.Option("--config", metavar="FILE", help="Read this redargue.toml instead of your own.")
+    ] = None,
 ) -> None:
     if env_file:
         from dotenv import load_dotenv
@@ -85,7 +89,18 @@ def common(
             raise UsageError(f"no file {str(env_file)!r}", where="--env-file")
         load_dotenv(env_file)  # variables that are already set win
     group = context.command
-    context.default_map = read_defaults(_options(group)) if isinstance(group, TyperGroup) else None
+    if isinstance(group, TyperGroup):
+        defaults = read_defaults(_options(group), config)
+        context.default_map = defaults.tables
+        _warn(defaults.ignored, context.invoked_subcommand or "")
+
+
+def _warn(ignored: tuple[str, ...], command: str) -> None:
+    """Says which options of the working folder's settings file were not read for this command."""
+    if names := [name for name in ignored if name.startswith(f"{command}.")]:
+        what = f"{CONFIG} in this folder may not set {', '.join(names)}: ignored"
+        hint = f"set them in {config_home() / CONFIG}, or trust this file: redargue --config {CONFIG} {command} …"
+        typer.echo(printable(f"redargue: {what}\n  → {hint}"), err=True)
 
 
 def _options(group: TyperGroup) -> Known:

@@ -105,6 +105,9 @@ def verify_many(
         job, environment = worker_job(verifier, concurrency or CONCURRENCY)
     where, interrupted = where or str((out / "ledger.db").absolute()), False
     with lock_folder(out):
+        if (out / "ledger.db").is_symlink():
+            what = f"{str(out / 'ledger.db')!r} is a symbolic link"
+            raise RecordError(what, hint="choose another folder: -o DIR, or name the ledger: --ledger PATH")
         id_ = batch_id(claims, about)
         read_mark(out, id_)  # before a ledger or batch is created: ``redargue worker`` takes the newest batch
         with closing(open_ledger(where)) as ledger:
@@ -190,7 +193,8 @@ def _supervise(
         if engine == "ray":
             workers = stack.enter_context(ray_workers(run_on_node, where, batch.id, count=count))
         else:
-            command = [sys.executable, "-m", "redargue.cli.app", "worker", "--batch", batch.id]
+            # -P: nothing is imported from the working folder, which may be a stranger's.
+            command = [sys.executable, "-P", "-m", "redargue.cli.app", "worker", "--batch", batch.id]
             environment = {**environment, "REDARGUE_LEDGER": where}
             workers = stack.enter_context(LocalWorkers(count or WORKERS, command, environment, ledger))
         unfinished = True

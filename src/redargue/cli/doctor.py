@@ -16,7 +16,7 @@ import typer
 from redargue.cli.output import print_json
 from redargue.cli.parameters import AsJson, BaseUrl, EmbeddingModel, Offline, option
 from redargue.errors import UsageError
-from redargue.paths import home
+from redargue.paths import config_home, home
 from redargue.sanitize import printable
 
 
@@ -163,5 +163,5 @@ def _corpus() -> str:
 def _config() -> str:
     from redargue.config_file import CONFIG, read_tables
 
-    tables = read_tables(Path.cwd() / CONFIG)
-    return f"{CONFIG}: {', '.join(tables)}" if tables else f"no {CONFIG} in this folder"
+    own, local = config_home() / CONFIG, Path.cwd() / CONFIG
+    return "; ".join(f"{path}: {', '.join(read_tables(path)) or 'none'}" for path in (own, local))

@@ -13,9 +13,10 @@ from typing import Any
 from redargue.assembly import connect, tools_setting
 from redargue.cli.parameters import RunParameters, SearchParameters
 from redargue.config import Components, RunConfig
-from redargue.errors import UsageError
+from redargue.errors import RecordError, UsageError
 from redargue.methods.base import methods
 from redargue.net.services import services
+from redargue.runs.manifest import load_manifest
 from redargue.runs.record import new_run_folder
 
 CONNECT_SECONDS = 2.0  # without a connection by then, there is no usable network
@@ -110,9 +111,9 @@ def _reachable(place: str) -> bool:
 def _recorded_tools(folder: Path | None, setting: str) -> tuple[str, ...]:
     """The tools of the run to resume: other services may be reachable now than when it began."""
     try:
-        about = json.loads((folder / "run.json").read_text(encoding="utf-8")) if folder else {}
-        return tuple(about["settings"][setting]) if about else ()
-    except (OSError, ValueError, KeyError, TypeError):
+        tools = load_manifest(folder)[0].settings.get(setting) if folder else None
+        return tuple(map(str, tools)) if isinstance(tools, list) else ()
+    except RecordError:
         return ()  # opening the run reports what is wrong with it
 
 

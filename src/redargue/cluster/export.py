@@ -18,6 +18,7 @@ from redargue.cluster.queue import Batch, find_batch, results
 from redargue.cluster.store import SharedDatabase
 from redargue.errors import RecordError, UsageError
 from redargue.events import EVENT, ClaimEnded
+from redargue.files import make_folder, open_to_read, open_to_write, replacing
 from redargue.runs.record import write_atomically, writing
 from redargue.verdicts import Verdict
 
@@ -26,7 +27,7 @@ from redargue.verdicts import Verdict
 def lock_folder(folder: Path) -> Iterator[None]:
     """Creates a folder if necessary and locks it; raises RecordError if another command has locked it."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
     except OSError as error:
         what = f"{str(folder)!r} cannot be a batch folder: {error.strerror}"
         raise UsageError(what, hint="choose another folder: -o DIR") from error
@@ -56,9 +57,12 @@ def read_mark(folder: Path, batch_id: str) -> Mapping[str, Any]:
     mark: Mapping[str, Any] = {}
     if path.exists():
         try:
-            mark = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+            with open_to_read(path) as file:
+                mark = json.loads(file.read())
+        except (OSError, ValueError, RecursionError) as error:
             raise RecordError(f"{str(path)!r} cannot be read: {error}") from error
+        if not isinstance(mark, dict) or not isinstance(mark.get("log", []), list):
+            raise RecordError(f"{str(path)!r} was not written by a batch", hint="choose another folder: -o DIR")
     if mark and mark.get("batch") != batch_id:
         raise RecordError(
             f"{str(folder)!r} holds another batch: {str(mark.get('batch'))[:16]}, not {batch_id[:16]}",
@@ -76,13 +80,11 @@ def read_mark(folder: Path, batch_id: str) -> Mapping[str, Any]:
 def prepare_folder(folder: Path, batch: Batch, claims: Sequence[Claim]) -> None:
     if not read_mark(folder, batch.id):
         head = json.dumps({"run": folder.name, **batch.about}, indent=1, ensure_ascii=False).removesuffix("\n}")
-        new = folder / "run.json.new"
-        with new.open("w", encoding="utf-8") as file:  # one claim at a time: there may be a million
-            file.write(head + ',\n "claims": [')
+        with replacing(folder / "run.json") as file:  # one claim at a time: there may be a million
+            file.write(f'{head},\n "claims": ['.encode())
             for place, claim in enumerate(claims):
-                file.write(("," if place else "") + "\n  " + claim.model_dump_json())
-            file.write("\n ]\n}\n")
-        os.replace(new, folder / "run.json")
+                file.write((("," if place else "") + "\n  " + claim.model_dump_json()).encode())
+            file.write(b"\n ]\n}\n")
         write_atomically(folder / "ledger.json", json.dumps({"batch": batch.id, "log": []}))
 
 
@@ -90,7 +92,8 @@ def write_log(folder: Path, batch: Batch, ledger: SharedDatabase) -> Iterator[tu
     """Rewrites the log with all finished claims; yields the index and verdict of each."""
     log, new = folder / "events.jsonl", folder / "events.new"
     size_before = log.stat().st_size if log.exists() else 0
-    with new.open("wb") as file:
+    new.unlink(missing_ok=True)
+    with open_to_write(new) as file:
         for place, lines in results(ledger, batch.number):
             file.write("".join(f"{line}\n" for line in lines).encode())
             event = EVENT.validate_json(lines[-1])

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from redargue.claims import Frozen
+from redargue.files import make_folder, replacing
 from redargue.llm.response import error_message
 from redargue.net.transport import Answer
 
@@ -49,10 +50,9 @@ class CapabilityStore:
     def keep(self, place: str, model: str, capabilities: Capabilities) -> None:
         content = {**self._all(), f"{place} {model}": capabilities.model_dump(mode="json")}
         with contextlib.suppress(OSError):  # it will be learned again next time
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            temporary = self._path.with_suffix(f".{os.getpid()}.new")
-            temporary.write_text(json.dumps(content, indent=1, sort_keys=True), encoding="utf-8")
-            temporary.replace(self._path)
+            make_folder(self._path.parent)
+            with replacing(self._path, self._path.with_suffix(f".{os.getpid()}.new")) as file:
+                file.write(json.dumps(content, indent=1, sort_keys=True).encode())
 
     def _all(self) -> dict[str, Any]:
         try:

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from redargue.errors import UsageError
+from redargue.files import make_folder, make_private
 
 Floats = npt.NDArray[np.float32]
 Text = str | tuple[str, str]
@@ -29,7 +30,8 @@ class OutputCache:
     def __init__(self, path: Path, model: str) -> None:
         self._model, self._lock = model, Lock()
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(path.parent)
+            make_private(path)
             self._file = sqlite3.connect(path, timeout=30, check_same_thread=False, isolation_level=None)
             self._file.execute("PRAGMA journal_mode = WAL")
             self._file.execute("PRAGMA synchronous = NORMAL")  # a lost entry is computed again

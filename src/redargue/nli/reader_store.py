@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 from redargue.claims import Frozen
 from redargue.errors import MissingExtra, RedargueError, UsageError
+from redargue.files import make_folder
 from redargue.nli.aggregation import WEIGHTS, Weights
 from redargue.nli.reader_spec import FILES, WEIGHT_FILES, ReaderChoices, ReaderSpec, files_sha256, read_spec
 from redargue.nli.user_reader import UserReader
@@ -163,7 +164,7 @@ def _write(spec: ReaderSpec) -> None:
     folder = models_folder() / spec.name
     if (folder / SPEC).is_file() and read_added(spec.name) != spec:
         (folder / FIT).unlink(missing_ok=True)  # fitted to another model, or to another way of reading it
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     (folder / SPEC).write_text(spec.model_dump_json(indent=1) + "\n", encoding="utf-8")
 
 

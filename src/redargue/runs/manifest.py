@@ -10,6 +10,7 @@ from pydantic import Field, JsonValue, ValidationError
 
 from redargue.claims import Claim, Frozen
 from redargue.errors import RecordError
+from redargue.files import open_to_read
 from redargue.verdicts import MethodName
 
 FORMAT = 2  # 1: redargue 0.1.0, which wrote no number
@@ -72,10 +73,11 @@ def load_manifest(folder: Path) -> tuple[RunManifest, int]:
     """The manifest of a run folder, and the format in which it is recorded; raises RecordError."""
     path = folder / "run.json"
     try:
-        values = json.loads(path.read_text(encoding="utf-8"))
+        with open_to_read(path) as file:
+            values = json.loads(file.read())
     except FileNotFoundError:
         raise RecordError(f"{str(folder)!r} contains no run", hint="a run folder has a run.json") from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise RecordError(f"{str(path)!r} cannot be read: {error}", hint="restore it, or run again") from error
     return read_manifest(values, str(path)), values.get("format", 1)
 

@@ -29,6 +29,7 @@ from redargue.events import (
     EvidenceRecalled,
     EvidenceRemembered,
 )
+from redargue.files import make_folder, open_own, open_to_read, open_to_write, replacing, require_own
 from redargue.net.secrets import Secrets
 from redargue.paths import home
 from redargue.runs.manifest import FORMAT, RunManifest, load_manifest
@@ -60,7 +61,7 @@ def writing(folder: Path) -> Iterator[None]:
 
 
 def _lock(folder: Path) -> int:
-    lock = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
+    lock = open_own(folder / ".lock", os.O_RDWR)
     if fcntl is not None:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -125,7 +126,9 @@ class Record:
             self._load()
             return
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            make_folder(folder)
+            if (folder / "run.json").exists():
+                require_own((folder / "run.json").stat(), folder)  # its answers would count as this user's
             self._lock = _lock(self.folder)
         except OSError as error:
             raise RecordError(
@@ -141,7 +144,10 @@ class Record:
             else:
                 self.manifest, self.format = manifest.model_copy(update={"run": manifest.run or folder.name}), FORMAT
                 write_atomically(folder / "run.json", self.manifest.model_dump_json(indent=1) + "\n")
-            self._log = (folder / "events.jsonl").open("ab")
+            self._log = open_to_write(folder / "events.jsonl", append=True)
+        except OSError as error:
+            os.close(self._lock)
+            raise self._unwritable(error) from error
         except BaseException:
             os.close(self._lock)
             raise
@@ -152,7 +158,7 @@ class Record:
         return self.manifest.run or self.folder.name
 
     def events(self, item: int) -> list[Event]:
-        with (self.folder / "events.jsonl").open("rb") as log:
+        with open_to_read(self.folder / "events.jsonl") as log:
             return [_event_at(log, offset) for offset in self._lines.get(item, ())]
 
     def match(self, item: int, answers: Mapping[str, Paid | CallFailed], others: Iterable[Paid | CallFailed]) -> None:
@@ -181,7 +187,7 @@ class Record:
         return {item: self._read(ended) for item, ended in sorted(self._ended.items())}
 
     def _read(self, ended: _Ended) -> Verdict:
-        with (self.folder / "events.jsonl").open("rb") as log:
+        with open_to_read(self.folder / "events.jsonl") as log:
             event = _event_at(log, ended.offset)
         assert isinstance(event, ClaimEnded)
         return event.verdict
@@ -196,14 +202,15 @@ class Record:
             self._log.write(self._secrets.hide(event.model_dump_json()).encode() + b"\n")
             self._log.flush()
         except OSError as error:
-            raise RecordError(
-                f"{str(self.folder)!r} cannot be written: {error.strerror}",
-                hint="make room; the same command resumes the run",
-            ) from error
+            raise self._unwritable(error) from error
         if isinstance(event, ClaimEnded):
             self._ended[event.item] = _Ended(offset, event.verdict.error is None)
             self._paid.pop(event.item, None)  # a long run keeps only unfinished claims in memory
             os.fsync(self._log.fileno())  # a finished claim survives a power failure
+
+    def _unwritable(self, error: OSError) -> RecordError:
+        what = f"{str(error.filename or self.folder)!r} cannot be written: {error.strerror}"
+        return RecordError(what, hint="make room, or choose another folder; the same command resumes the run")
 
     def close(self) -> None:
         if self.mode == "record" and not self._log.closed:
@@ -253,17 +260,13 @@ class Record:
         """Drops an incomplete line and events that unfinished claims emit again."""
         fine = {item for item, ended in self._ended.items() if ended.fine}
         self._ended = {}
-        path = self.folder / "events.new"
-        with path.open("wb") as log:
+        with replacing(self.folder / "events.jsonl") as log:
             for event in read_events(self.folder):
                 if event.item not in fine and not isinstance(event, Paid | CallFailed):
                     continue
                 if isinstance(event, ClaimEnded):
                     self._ended[event.item] = _Ended(log.tell(), True)
                 log.write(event.model_dump_json().encode() + b"\n")
-            log.flush()
-            os.fsync(log.fileno())
-        path.replace(self.folder / "events.jsonl")
 
 
 class _Ended(NamedTuple):
@@ -281,7 +284,7 @@ def _events(folder: Path) -> Iterator[tuple[int, Event]]:
     path, offset = folder / "events.jsonl", 0
     if not path.exists():
         return
-    with path.open("rb") as log:
+    with _log_of(path) as log:
         for number, line in enumerate(log, 1):
             if not line.endswith(b"\n"):
                 return
@@ -295,15 +298,18 @@ def _events(folder: Path) -> Iterator[tuple[int, Event]]:
             offset += len(line)
 
 
+def _log_of(path: Path) -> BinaryIO:
+    try:
+        return open_to_read(path)
+    except OSError as error:
+        raise RecordError(f"{str(path)!r} cannot be read: {error.strerror}", hint="restore it, or run again") from error
+
+
 def _event_at(log: BinaryIO, offset: int) -> Event:
     log.seek(offset)
     return EVENT.validate_json(log.readline())
 
 
 def write_atomically(path: Path, text: str) -> None:
-    temporary = path.with_suffix(".new")
-    with temporary.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
+    with replacing(path) as file:
+        file.write(text.encode())

@@ -18,6 +18,7 @@ from redargue.bench.tables.cell import Cell, read_cell
 from redargue.bench.tables.schema import CorpusSource, Paper, PublishedRow, PublishedTable, TableDataset
 from redargue.config import RunConfig
 from redargue.errors import CannotPlay, RecordError, UsageError
+from redargue.files import make_folder
 from redargue.retrieval.corpus.index import open_corpus
 from redargue.retrieval.corpus.ingest import read_documents
 
@@ -180,7 +181,7 @@ class Runner:
             return None
         corpus = self.paper.sets[name].corpus
         path = self.choice.out / "corpora" / f"{corpus}.db"
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         if not path.exists():
             self._tell(f"indexing the corpus {corpus!r} in {path}, once: some minutes")
         with open_corpus(path, write=True) as store:  # documents already indexed are kept

@@ -16,6 +16,7 @@ from threading import Lock, RLock
 from typing import ClassVar
 
 from redargue.errors import CorpusError, DiskFull, RedargueError, StoreDamaged, StoreForeign, StoreLocked, UsageError
+from redargue.files import make_folder, make_private, open_to_read
 
 APPLICATION = 0x52444152  # "RDAR", at byte 68 of the file
 SCHEMA = 1
@@ -190,11 +191,11 @@ class Database:
         elsewhere = f"choose another path: {self.option} PATH"
         try:
             if self.writable:
-                path.parent.mkdir(parents=True, exist_ok=True)
+                make_folder(path.parent)
             if path.exists():
                 if _OPEN[_identity(path) or (0, 0)] > 0:
                     return
-                with path.open("rb") as file:
+                with open_to_read(path) as file:
                     header = file.read(100)
         except OSError as error:
             raise UsageError(f"{str(path)!r} cannot be opened: {error.strerror or error}", hint=elsewhere) from error
@@ -216,6 +217,8 @@ class Database:
         """
         path, write = self.path, self.writable
         mode = "mode=rwc" if write else "mode=rw"
+        if write:
+            make_private(path)
         if not write and not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)):
             logged = path.with_name(path.name + "-wal").exists()
             mode = "mode=ro" if logged else "mode=ro&immutable=1"

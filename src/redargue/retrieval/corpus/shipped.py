@@ -7,6 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from redargue.errors import UnreadableFile
+from redargue.files import make_folder
 from redargue.paths import home
 from redargue.retrieval.corpus.index import Corpus, default_store, open_corpus
 from redargue.retrieval.corpus.ingest import read_documents
@@ -36,7 +37,7 @@ def open_starter() -> Corpus:
     content = b"".join(path.read_bytes() for path in sorted(ARTICLES.glob("*.md")))
     store = home() / f"starter-{hashlib.sha256(content).hexdigest()[:12]}.db"
     if not store.exists():
-        store.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(store.parent)
         unfinished = store.with_suffix(".new")
         for leftover in store.parent.glob(f"{unfinished.name}*"):
             leftover.unlink()

@@ -12,6 +12,7 @@ from threading import RLock
 from typing import ClassVar
 
 from redargue.errors import MissingExtra, StoreForeign, StoreLocked, UsageError
+from redargue.files import make_folder
 from redargue.retrieval.corpus.milvus.address import INSTALL, nothing_at
 
 
@@ -32,6 +33,8 @@ class LiteServer:
     def __init__(self, path: str, write: bool) -> None:
         self._path, self._users = path, 0
         _require_own_folder(Path(path), write)
+        if write:
+            _make_private(Path(path))
         try:
             from milvus_lite import DataDirLockedError
             from milvus_lite.adapter.grpc.server import start_server_in_thread
@@ -56,6 +59,14 @@ class LiteServer:
                 del self._open[self._path]
                 self._server.stop(grace=2).wait()
                 self._data.close()
+
+
+def _make_private(path: Path) -> None:
+    try:
+        make_folder(path)
+    except OSError as error:
+        what = f"{str(path)!r} cannot be created: {error.strerror}"
+        raise UsageError(what, hint="choose another path: --store milvus:PATH") from error
 
 
 def _require_own_folder(path: Path, write: bool) -> None:

@@ -1,0 +1,95 @@
+"""Opens files in folders that someone else may have filled, and keeps new ones to the user.
+
+Only regular files are opened, so that a named pipe or a device blocks nothing. Nothing is written through a link, or
+into a file of another user. New files are readable by their owner alone (0600), and so are new folders (0700).
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, cast
+
+_NO_LINK, _NO_WAIT = getattr(os, "O_NOFOLLOW", 0), getattr(os, "O_NONBLOCK", 0)  # Windows has neither
+_ALWAYS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | _NO_WAIT
+FILE_MODE, FOLDER_MODE = 0o600, 0o700
+
+
+def open_to_read(path: Path) -> BinaryIO:
+    """Raises OSError, also for what is not a regular file."""
+    return cast(BinaryIO, os.fdopen(_regular(os.open(path, os.O_RDONLY | _ALWAYS), path), "rb"))
+
+
+def open_to_write(path: Path, *, append: bool = False) -> BinaryIO:
+    """A file of the user's, created or emptied; raises OSError, also for a link and a file of another user."""
+    file = open_own(path, os.O_WRONLY | (os.O_APPEND if append else 0))
+    if not append:
+        os.ftruncate(file, 0)
+    return cast(BinaryIO, os.fdopen(file, "ab" if append else "wb"))
+
+
+def open_own(path: Path, flags: int) -> int:
+    """The descriptor of a file of the user's, which is created if there is none."""
+    try:
+        file = _regular(os.open(path, flags | os.O_CREAT | _NO_LINK | _ALWAYS, FILE_MODE), path)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise OSError(error.errno, "it is a symbolic link", str(path)) from None
+        if error.errno == errno.ENXIO:  # a named pipe that nobody reads
+            raise OSError(errno.EINVAL, "it is not a regular file", str(path)) from None
+        raise
+    try:
+        status = os.fstat(file)
+        if status.st_nlink > 1:
+            raise OSError(errno.EMLINK, "it has several names (hard links)", str(path))
+        require_own(status, path)
+    except OSError:
+        os.close(file)
+        raise
+    return file
+
+
+def require_own(status: os.stat_result, path: Path) -> None:
+    """Raises OSError for a file or folder of another user."""
+    if hasattr(os, "geteuid") and status.st_uid != os.geteuid():
+        raise OSError(errno.EPERM, "it belongs to another user", str(path))
+
+
+@contextmanager
+def replacing(path: Path, temporary: Path | None = None) -> Iterator[BinaryIO]:
+    """A new file that replaces ``path`` when the block ends, durably; a link is replaced, not followed."""
+    new = temporary or path.with_suffix(".new")
+    new.unlink(missing_ok=True)
+    with open_to_write(new) as file:
+        yield file
+        file.flush()
+        os.fsync(file.fileno())
+    new.replace(path)
+
+
+def make_folder(path: Path) -> None:
+    """Creates a folder and its parents, where they do not exist, for the user alone."""
+    missing = [folder for folder in (path, *path.parents) if not folder.exists()]
+    for folder in reversed(missing):
+        folder.mkdir(mode=FOLDER_MODE, exist_ok=True)
+    if not path.is_dir():
+        raise OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
+
+
+def make_private(path: Path) -> None:
+    """Creates an empty file for the user alone, where there is none, before another library opens it."""
+    if not path.exists():
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | _ALWAYS, FILE_MODE))
+
+
+def _regular(file: int, path: Path) -> int:
+    if not stat.S_ISREG(os.fstat(file).st_mode):
+        os.close(file)
+        raise OSError(errno.EINVAL, "it is not a regular file", str(path))
+    if _NO_WAIT:
+        os.set_blocking(file, True)
+    return file
