@@ -26,7 +26,7 @@ from redargue.tasks.score import CheckStatements, CompareTexts, RateTexts, Write
 from redargue.verifier import Verifier
 from support.debates import ShelfTool
 from support.loopback import Ask, Behaviour, Loopback, Raw
-from support.scripts import agreeing, disagreeing
+from support.scripts import agreeing, disagreeing, plain_fences
 
 pytestmark = pytest.mark.anyio
 
@@ -135,7 +135,7 @@ async def test_the_paper_profile_and_the_plain_form_ask_as_the_paper_does(
     (body,) = bodies(server)
     assert "response_format" not in body
     assert [each["role"] for each in body["messages"]] == ["user"]
-    assert body["messages"][0]["content"] == task.prompt_text()
+    assert plain_fences(body["messages"][0]["content"]) == task.prompt_text()
 
 
 def test_a_form_that_is_none_is_refused() -> None:

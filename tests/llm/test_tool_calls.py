@@ -31,7 +31,7 @@ from redargue.tasks.step import ActionTool, Step, ToolCall
 from redargue.verifier import Verifier
 from support.debates import CLOCK, QUOTE, ShelfTool
 from support.loopback import Ask, Behaviour, Calls, Loopback, Raw
-from support.scripts import agreeing
+from support.scripts import agreeing, plain_fences
 
 pytestmark = pytest.mark.anyio
 
@@ -117,7 +117,8 @@ async def test_the_tools_are_offered_with_their_own_schemas_and_one_function_for
     system, user = body["messages"]
     assert system["content"].startswith("Task: NextStep.\nYou verify a claim in steps")
     assert "Available tools" not in system["content"]
-    assert user == {"role": "user", "content": TASK.rendered().input_text}
+    without = TASK.model_copy(update={"tools": ()})
+    assert plain_fences(user["content"]) == without.rendered().input_text
 
 
 async def test_every_other_task_is_asked_for_as_with_auto(server: Loopback) -> None:
@@ -169,12 +170,16 @@ async def test_a_tool_is_called_by_the_name_that_was_offered_or_by_its_own(calle
     assert [each["function"]["name"] for each in bodies(server)[0]["tools"]] == ["wiki_search", "wiki_search_2", ANSWER]
 
 
-async def test_what_a_function_has_no_room_for_stands_in_the_system_message(server: Loopback) -> None:
+async def test_a_long_description_is_cut_and_goes_into_the_system_message_only_in_the_paper_profile(
+    server: Loopback,
+) -> None:
     long = SEARCH.model_copy(update={"about": "finds pages " * 100})
-    await step(server, ASKED, task=TASK.model_copy(update={"tools": (long,)}))
-    (body,) = bodies(server)
-    assert body["tools"][0]["function"]["description"].endswith("…")
-    assert f"search: {long.about}" in body["messages"][0]["content"]
+    for profile in ("hardened", "paper"):
+        server.reset()
+        await step(server, ASKED, task=TASK.model_copy(update={"tools": (long,), "profile": profile}))
+        (body,) = bodies(server)
+        assert body["tools"][0]["function"]["description"].endswith("…")
+        assert (f"search: {long.about}" in body["messages"][0]["content"]) == (profile == "paper")
     assert "search:" not in words(TASK)
 
 
@@ -463,7 +468,7 @@ async def test_the_agent_is_told_of_calls_that_were_not_made_and_of_replies_that
     with verifier(server, folder, monkeypatch, actions={"wiki.article": Article()}) as made:
         verdict = await made.verify(CLAIM)
     assert (verdict.label, verdict.rounds, [each.found for each in verdict.quotes]) == ("SUPPORTS", 4, [True])
-    told = bodies(server)[-1]["messages"][-1]["content"]
+    told = plain_fences(bodies(server)[-1]["messages"][-1]["content"])
     assert 'Action: corpus with input: {"query": "lighthouse"}\nObservation: <data>This call was not made' in told
     assert "no function was called" in told
     events = list(read_events(folder))

@@ -158,6 +158,12 @@ def _labels(ask: Ask) -> list[str]:
 
 def _quotes(prompt: str) -> list[str]:
     """The first sentence of the first document in a prompt."""
-    _, found, after = prompt.partition("[1]\n<data>\n")
+    _, found, after = plain_fences(prompt).partition("[1]\n<data>\n")
     lines = [line for line in after.partition("</data>")[0].splitlines() if line.strip()]
     return [lines[-1].split(". ")[0].rstrip(".") + "."] if found and lines else []
+
+
+def plain_fences(text: str) -> str:
+    """A request's text with the fences of the rendered prompt: without the word that only this request has."""
+    rule = ("<data-WORD> and </data-WORD>, with one WORD for the whole message,", "<data> and </data>")
+    return re.sub(r"<(/?)data-[a-z]{6}>", r"<\1data>", text.replace(*rule))

@@ -10,6 +10,7 @@ from typing import Any, cast
 from redargue.backends.base import PAPER_STABILITY, Call, Output, Reply, Stability, backends
 from redargue.errors import UsageError
 from redargue.llm.capabilities import Form
+from redargue.llm.chat_tokens import disarm_messages
 from redargue.llm.client import Endpoint, Message
 from redargue.llm.prompted import PromptedBackend
 from redargue.llm.prompts import Prompts
@@ -83,7 +84,7 @@ class ChatBackend(PromptedBackend):
         self, task: AnyTask, prompt: Prompt, call: Call, n: int, more: Sequence[Message] = (), turn: int = 0
     ) -> tuple[Choice, ...]:
         return await self.endpoint(call.model).complete(
-            lambda form: [*prompt.messages(form), *more],
+            lambda form: disarm_messages([*prompt.messages(form), *more]),
             account=call.account,
             schema=prompt.schema,
             form=self._pinned,

@@ -19,13 +19,13 @@ from typing import Any
 from redargue.backends.base import Sampling, Token
 from redargue.errors import MissingExtra, UsageError
 from redargue.llm.attention import WEIGHTED, Focus, Tokens, focus, plain_attention, register
+from redargue.llm.chat_tokens import DISARMED
 from redargue.llm.client import Message
 from redargue.llm.rendering import WeightedSpan
 
 _INSTALL = "install torch for your machine first (https://pytorch.org), then: pip install 'redargue[transformers]'"
 _TAIL = 8  # tokens decoded before new ones: some tokenizers drop a leading space
 _SAMPLED = 64  # numbers of each weight that are hashed
-_DISARMED = str.maketrans("<>[]|", "‹›⟦⟧¦")
 
 Ending = Callable[[str], int]
 """The index at which a generated text ends, or -1 if it continues."""
@@ -252,7 +252,7 @@ def _shared(left: Sequence[int], right: Sequence[int]) -> int:
 
 
 def _disarmed(mark: re.Match[str]) -> str:
-    plain = mark.group().translate(_DISARMED)
+    plain = mark.group().translate(DISARMED)
     return plain if plain != mark.group() else "·" + plain[1:]
 
 

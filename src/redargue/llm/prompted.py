@@ -19,6 +19,7 @@ from redargue.nli.backend import EmbeddedBackend
 from redargue.tasks.base import AnyTask, Out, Task
 from redargue.tasks.score import RATING, CompareTexts
 from redargue.tasks.step import StepTask
+from redargue.tasks.untrusted import fence_word
 
 MOST_SHOWN = 4_000  # characters of an invalid reply that are sent back
 
@@ -57,6 +58,8 @@ class PromptedBackend(ABC):
         if isinstance(task, CompareTexts):
             return cast("Reply[Out]", await self._compare(task, call))
         prompt = self._prompt(task)
+        if task.profile == "hardened":
+            prompt = prompt.with_named_fences(fence_word(prompt.words, call.seed))
         choices = await self._complete(task, prompt, call, call.sampling.n)
         outputs = await gather_or_cancel(
             self._read(task, prompt, call, choice, index) for index, choice in enumerate(choices)

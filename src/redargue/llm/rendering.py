@@ -19,6 +19,7 @@ from redargue.llm.prompts import Prompts
 from redargue.tasks.answer import Answer, LabelledTask
 from redargue.tasks.base import AnyTask, json_schema, lines
 from redargue.tasks.step import Step, StepTask
+from redargue.tasks.untrusted import name_fences
 
 
 class WeightedSpan(NamedTuple):
@@ -51,6 +52,17 @@ class Prompt(NamedTuple):
         """All texts, without the instructions for the response format."""
         return "\0".join([self.system, *(text for pair in self.history for text in pair), self.user])
 
+    def with_named_fences(self, word: str) -> Prompt:
+        """The prompt as it is sent; its spans move along."""
+
+        def moved(place: int) -> int:
+            return len(name_fences(self.user[:place], word))
+
+        spans = tuple(span._replace(start=moved(span.start), end=moved(span.end)) for span in self.spans)
+        history = tuple((name_fences(user, word), reply) for user, reply in self.history)
+        system, user = name_fences(self.system, word), name_fences(self.user, word)
+        return self._replace(system=system, user=user, spans=spans, history=history)
+
     def messages(self, form: Form) -> Sequence[Message]:
         system = self.system
         if self.schema:
@@ -81,7 +93,8 @@ class Renderer:
         text = task.rendered()
         if self.calls and isinstance(task, StepTask):
             functions = tool_calls.functions(task)
-            return Prompt(tool_calls.words(task), text.input_text, None, history=history, functions=functions)
+            user = task.model_copy(update={"tools": ()}).rendered().input_text  # the functions describe them
+            return Prompt(tool_calls.words(task), user, None, history=history, functions=functions)
         if task.profile == "paper" if self.plain is None else self.plain:
             return Prompt(text.system, text.prompt_text, None, _weighted_spans(task, text.prompt_text), plain)
         system = lines(f"Task: {task.name()}.", text.system, text.instructions).strip()

@@ -15,6 +15,7 @@ import httpx2
 
 from redargue.backends.base import Token
 from redargue.net import transport
+from redargue.tasks.untrusted import strip_marks
 
 DRAIN_TIMEOUT = 0.1  # seconds; the end of a stream usually arrives in the same packet as its last event
 
@@ -99,8 +100,8 @@ def _choice(choice: Mapping[str, Any], *, called: bool) -> Choice:
 
 
 def _valid(text: str) -> str:
-    """Replaces lone surrogates: JSON may contain them, but they can be neither sent nor stored."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    """Replaces lone surrogates, which can be neither sent nor stored, and removes the marks of untrusted texts."""
+    return strip_marks(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
 
 
 def _calls(message: Mapping[str, Any]) -> tuple[Called, ...]:

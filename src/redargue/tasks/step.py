@@ -23,6 +23,32 @@ class ActionTool(Frozen):
     parameters: dict[str, Any]  # JSON schema
 
 
+MAX_ABOUT, MAX_TEXT, MAX_SCHEMA = 600, 200, 3_000  # characters of a description, of a text in a schema, of a schema
+
+
+def bounded(tool: ActionTool) -> ActionTool:
+    """The tool with descriptions of limited length: its server wrote them, and could fill a prompt with orders."""
+    parameters = _cut(tool.parameters)
+    if len(json.dumps(parameters)) > MAX_SCHEMA:
+        properties = tool.parameters.get("properties")
+        names = [str(name)[:64] for name in properties][:20] if isinstance(properties, dict) else []
+        required = [name for name in names if name in (tool.parameters.get("required") or ())]
+        parameters = {"type": "object", "properties": {name: {} for name in names}, "required": required}
+    return ActionTool(name=tool.name, about=_cut_text(tool.about, MAX_ABOUT), parameters=parameters)
+
+
+def _cut(value: Any) -> Any:
+    if isinstance(value, str):
+        return _cut_text(value, MAX_TEXT)
+    if isinstance(value, Mapping):
+        return {name: _cut(item) for name, item in value.items()}
+    return [_cut(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _cut_text(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
 class ToolCall(Frozen):
     """A tool call that an agent asks for."""
 

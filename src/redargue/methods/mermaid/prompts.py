@@ -11,7 +11,7 @@ from redargue.evidence import Recalled
 from redargue.tasks.answer import STYLE_IS_NO_EVIDENCE, LabelledTask, claim_section, documents
 from redargue.tasks.base import Profile, Sections, Task, lines
 from redargue.tasks.decompose import Decomposition
-from redargue.tasks.step import ActionTool, PastStep, StepTask, label_alone, label_in, label_words
+from redargue.tasks.step import ActionTool, PastStep, StepTask, bounded, label_alone, label_in, label_words
 from redargue.tasks.untrusted import wrap_untrusted
 
 SECTIONS = {"claim": "Claim: ", "background": "Background: ", "history": "Memory and history of previous steps:\n"}
@@ -50,7 +50,9 @@ class NextStep(StepTask):
 
     @property
     def instructions(self) -> str:
-        return lines(self.rules(), f"Available tools: {_tool_lines(self.tools)}")
+        """In the hardened profile without the tools, whose descriptions strangers wrote; the input has them."""
+        shown = self.profile == "paper" or not self.tools
+        return lines(self.rules(), f"Available tools: {_tool_lines(self.tools)}" if shown else None)
 
     def rules(self) -> str:
         return lines(
@@ -72,14 +74,16 @@ class NextStep(StepTask):
     def input_text(self) -> str:
         """Claim, background, history with the memory at its head (``M8``), and which step it is (``M14``)."""
         last_chance = f"This is step {self.step} of {self.last}; it may be your last chance to answer."
-        return lines(*self.section_texts(), last_chance)
+        hardened = self.profile == "hardened" and self.tools
+        tools = f"Available tools: {_tools_section(self.tools)}" if hardened else None
+        return lines(tools, *self.section_texts(), last_chance)
 
     def template_vars(self) -> dict[str, str]:
         return {
             "claim": claim_section(self.claim),
             "background": _background(self.background),
             "history": _history_lines(self.memory, self.steps, self.profile) or "(nothing yet)",
-            "tools": _tool_lines(self.tools),
+            "tools": _tool_lines(self.tools) if self.profile == "paper" else _tools_section(self.tools) or "none",
         }
 
 
@@ -135,6 +139,10 @@ def _background(background: Decomposition | None) -> str:
 def _tool_lines(tools: tuple[ActionTool, ...]) -> str:
     rows = ({"name": tool.name, "description": tool.about, "parameters": tool.parameters} for tool in tools)
     return "\n".join(["", *(json.dumps(row, ensure_ascii=False) for row in rows)]) if tools else "none"
+
+
+def _tools_section(tools: tuple[ActionTool, ...]) -> str:
+    return wrap_untrusted(_tool_lines(tuple(map(bounded, tools))).strip()) if tools else ""
 
 
 def _history_lines(memory: tuple[Recalled, ...], steps: tuple[PastStep, ...], profile: Profile) -> str:
