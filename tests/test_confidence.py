@@ -180,19 +180,22 @@ def test_an_unsure_verdict_has_its_own_word_in_counts_and_sentences() -> None:
     counts = label_counts(
         [UNSURE, verdict("NOT ENOUGH INFO", 0.9), apply_threshold(verdict("SUPPORTS", 0.1, TWO), 0.6)]
     )
-    assert counts == "1 NOT ENOUGH INFO, 1 NOT ENOUGH INFO (unsure), 1 no answer (unsure)"
-    assert meaning_text(UNSURE) == f"T{WHY[1:]}: it would have answered REFUTES."
-    assert label_of(verdict("SUPPORTS", 0.9)) == "SUPPORTS"
-    assert (confidence_text(UNSURE), confidence_text(verdict("SUPPORTS", None))) == ("confidence 0.43", "confidence –")
+    assert counts == "1 Not enough evidence, 1 Not enough evidence (unsure), 1 no answer (unsure)"
+    assert meaning_text(UNSURE) == f"T{WHY[1:]}: it would have answered Refuted."
+    assert label_of(verdict("SUPPORTS", 0.9)) == "Supported"
+    assert (confidence_text(UNSURE), confidence_text(verdict("SUPPORTS", None))) == (
+        "confidence 0.43",
+        "confidence not calibrated",
+    )
 
 
 def test_the_terminal_shows_the_confidence_and_the_doubt(capfd: pytest.CaptureFixture[str]) -> None:
     show.verdicts([UNSURE, verdict("SUPPORTS", None)], None)
     out = capfd.readouterr().out
-    assert "NOT ENOUGH INFO (unsure) confidence 0.43" in out
-    assert "The model was unsure (confidence 0.43 < 0.60): it would have answered REFUTES." in " ".join(out.split())
-    assert "SUPPORTS confidence –" in out
-    assert "2 claims: 1 NOT ENOUGH INFO (unsure), 1 SUPPORTS" in out
+    assert "Not enough evidence (unsure) confidence 0.43" in out
+    assert "The model was unsure (confidence 0.43 < 0.60): it would have answered Refuted." in " ".join(out.split())
+    assert "Supported confidence not calibrated" in out
+    assert "2 claims: 1 Not enough evidence (unsure), 1 Supported" in out
 
 
 def test_a_texts_report_counts_the_claims_about_which_the_model_was_unsure(capfd: pytest.CaptureFixture[str]) -> None:
@@ -211,11 +214,16 @@ def test_reports_show_the_confidence_and_the_doubt(tmp_path: Path) -> None:
     events = [*debated(0, claims[0], "NOT ENOUGH INFO", "word", **unsure), *debated(1, claims[1], "SUPPORTS", "word")]
     folder = written(tmp_path / "r", claims, events)
     markdown = render(folder, "md")
-    assert "| The first claim. | NOT ENOUGH INFO (unsure) | 0.43 |" in markdown
-    assert "| The second claim. | SUPPORTS | – |" in markdown
+    assert "| The first claim. | Not enough evidence (unsure) | 0.43 |" in markdown
+    assert "| The second claim. | Supported | – |" in markdown
     assert "confidence 0.43; 4 calls" in markdown
     page = html.document_fromstring(render(folder)).text_content()
-    for text in ("NOT ENOUGH INFO (unsure)", "Confidence 0.43.", "it would have answered REFUTES", "Not calibrated"):
+    for text in (
+        "Not enough evidence (unsure)",
+        "Confidence 0.43.",
+        "it would have answered Refuted",
+        "Not calibrated",
+    ):
         assert text in page
     assert json.loads(render(folder, "json"))["verdicts"][0]["unsure"] == unsure["unsure"]
     review, _ = json.loads(render(folder, "claimreview"))
@@ -231,7 +239,7 @@ def test_a_batch_writes_confidence_and_doubt_as_columns_and_counts_the_doubt(tmp
     with (tmp_path / "verdicts.csv").open(encoding="utf-8", newline="") as file:
         rows = [(row["label"], row["confidence"], row["unsure"]) for row in csv.DictReader(file)]
     assert rows == [("NOT ENOUGH INFO", "0.4321", "REFUTES"), ("SUPPORTS", "", ""), ("NOT ENOUGH INFO", "0.9", "")]
-    assert tally.labels == {"NOT ENOUGH INFO (unsure)": 1, "SUPPORTS": 1, "NOT ENOUGH INFO": 1}
+    assert tally.labels == {"Not enough evidence (unsure)": 1, "Supported": 1, "Not enough evidence": 1}
     assert exit_code(tally.outcomes, read_gate(OutputParameters(fail_on=["unsure"]))) == 1
 
 
@@ -285,8 +293,8 @@ def test_a_claim_that_was_not_checked_is_not_unsure_and_shows_no_confidence() ->
 def test_an_unsure_verdict_keeps_its_caveat() -> None:
     unquoted = verdict("REFUTES", 0.4321).model_copy(update={"caveat": "no quotation verified"})
     unsure = apply_threshold(unquoted, 0.6)
-    assert heading(unsure) == "NOT ENOUGH INFO (unsure)"
-    assert meaning_text(unsure) == f"T{WHY[1:]}: it would have answered REFUTES. No quotation verified."
+    assert heading(unsure) == "Not enough evidence (unsure)"
+    assert meaning_text(unsure) == f"T{WHY[1:]}: it would have answered Refuted. No quotation verified."
 
 
 @pytest.mark.anyio

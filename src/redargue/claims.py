@@ -37,6 +37,14 @@ class Meaning(StrEnum):
     OPTION = "option"
 
 
+PLAIN = {
+    Meaning.SUPPORTED: "Supported",
+    Meaning.REFUTED: "Refuted",
+    Meaning.NOT_ENOUGH: "Not enough evidence",
+    Meaning.CONFLICTING: "Conflicting",
+}
+
+
 class Label(Frozen):
     """One answer of a label set."""
 
@@ -76,6 +84,17 @@ class LabelSet(Frozen):
             if label.name == name:
                 return label.meaning
         raise UsageError(f"{name!r} is not a label of {self.name!r}", hint=f"labels: {', '.join(self.names)}")
+
+    def plain(self, name: str) -> str:
+        """A label in plain words, as people are shown it.
+
+        Its own name is shown where it is an everyday word ("yes"), where several labels share its meaning, and where it
+        has another meaning than those of :data:`PLAIN`.
+        """
+        meanings = {label.name: label.meaning for label in self.labels}
+        words = PLAIN.get(meanings[name]) if name in meanings else None
+        shared = name in meanings and list(meanings.values()).count(meanings[name]) > 1
+        return words if words and self.in_prose and not shared else name
 
     def parse(self, text: str) -> str | None:
         """The label that an answer's text gives, or None, so that an unclear reply is asked for again.

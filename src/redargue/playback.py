@@ -48,7 +48,7 @@ async def replay(
             continue
         if item not in recorded:
             raise RecordError(
-                f"claim {item} of {str(record.folder)!r} was never finished", hint="resume the run: check --run"
+                f"claim {item + 1} of {str(record.folder)!r} was never finished", hint="resume the run: check --run"
             )
         if recorded[item].error:  # an error cannot be replayed
             verdicts.append(recorded[item])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Sequence
 from enum import StrEnum
@@ -99,6 +100,7 @@ class ErrorInfo(Frozen):
         )
 
 
+FAILED_SEARCH = re.compile(r"""[^'"]* failed for ['"]""")  # a gap: the tool, then the query in quotation marks
 NOT_SEARCHED = "not searched: every search failed"
 MODEL_UNSURE = "the model was unsure"
 
@@ -178,6 +180,16 @@ class Verdict(Frozen):
         least = self.unsure.min_confidence
         threshold = max(f"{least:.2f}", f"{least:g}", key=len)
         return f"{MODEL_UNSURE} (confidence {rounded_down(self.confidence):.2f} < {threshold})"
+
+    @property
+    def failed_searches(self) -> tuple[str, ...]:
+        """The gaps of searches that failed; the others found nothing that could be used."""
+        return tuple(gap for gap in self.gaps if FAILED_SEARCH.match(gap))
+
+    @property
+    def empty_searches(self) -> tuple[str, ...]:
+        """The gaps of searches that found nothing that could be used."""
+        return tuple(gap for gap in self.gaps if not FAILED_SEARCH.match(gap))
 
     def side(self, side: Side) -> tuple[Quote, ...]:
         """The quotations for one side that were found."""

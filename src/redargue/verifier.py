@@ -176,7 +176,7 @@ class Verifier:
         if self.record and self.record.mode == "record":
             if item >= len(self.claims) or self.claims[item] != claim:
                 raise UsageError(
-                    f"claim {item} of this run is not {claim.text[:60]!r}",
+                    f"claim {item + 1} of this run is not {claim.text[:60]!r}",
                     hint="a recorded run belongs to its claims: Verifier(folder=…, claims=[…])",
                 )
             if known := self.record.verdict(item):

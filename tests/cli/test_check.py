@@ -29,7 +29,7 @@ def verdict(meaning: str | None = "supported", code: int = 0) -> Verdict:
 
 
 def test_json_goes_to_stdout_and_progress_to_stderr(capfd: pytest.CaptureFixture[str]) -> None:
-    assert run(["check", TRUE, "--store", "starter", "--json", "--rounds", "1"]) == 0
+    assert run(["check", TRUE, "--store", "starter", "--json", "--rounds", "1", "-v"]) == 0
     out, err = capfd.readouterr()
     result = json.loads(out)
     assert result["schema_version"] == 1
@@ -41,7 +41,7 @@ def test_json_goes_to_stdout_and_progress_to_stderr(capfd: pytest.CaptureFixture
 def test_the_debates_among_the_baselines_are_shown_and_as_published_have_their_own_tools(
     method: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(["check", TRUE, "--store", "starter", "--method", method, "--offline"]) == 0
+    assert run(["check", TRUE, "--store", "starter", "--method", method, "--offline", "-v"]) == 0
     out, err = capfd.readouterr()
     assert f"{method} (hardened), embedded backend" in out
     assert "searcher finds" in err

@@ -6,6 +6,7 @@ import io
 
 from rich.console import Console
 
+from redargue.claims import Claim
 from redargue.cli.live import DebateView, columns_of
 from redargue.events import Answered, Event, EvidenceFound, QueryWritten, Refereed, Spoke
 from redargue.evidence import Passage, Quote, QuoteStatus
@@ -16,7 +17,7 @@ TEAMS = tuple(member_name(side, role) for role in ROLES for side in STANCES)
 
 
 def shown(*events: Event, debaters: tuple[str, ...], width: int = 100) -> list[str]:
-    view = DebateView("It was lit in 1871.", debaters, {})
+    view = DebateView(Claim(text="It was lit in 1871."), debaters, {})
     for event in events:
         view.see(event)
     file = io.StringIO()
@@ -62,6 +63,6 @@ def test_what_was_said_before_is_not_printed_again() -> None:
     )
     told = "\n".join(lines)
     assert told.count("first lit in 1871") == 2  # once for each label
-    assert "trust answers: SUPPORTS (as before)" in told
+    assert "trust answers: Supported (as before)" in told
     assert told.count("so it is") == 1
     assert "leader repeats its statement" in told

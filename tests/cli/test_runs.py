@@ -7,12 +7,12 @@ import os
 from pathlib import Path
 
 import pytest
-from redargue.runs.folders import find_run, read_run, run_folders, runs_folder
 
 from redargue.claims import Claim
 from redargue.cli.app import run
 from redargue.errors import UsageError
 from redargue.events import ClaimEnded
+from redargue.runs.folders import find_run, read_run, run_folders, runs_folder
 from redargue.runs.record import Record, writing
 from redargue.verdicts import ErrorInfo, Verdict
 from support.manifests import MANIFEST

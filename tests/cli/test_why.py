@@ -107,7 +107,11 @@ def test_the_command_names_the_passages_and_writes_nothing(tmp_path: Path, capfd
     assert run(["why", "run", "--item", "0", "-q"]) == 0
     out, err = capfd.readouterr()
     assert err == ""
-    for said in ("NOT ENOUGH INFO without these 2 passages", "The Ritz Hotel, London", "every smaller set was tried"):
+    for said in (
+        "Not enough evidence without these 2 passages",
+        "The Ritz Hotel, London",
+        "every smaller set was tried",
+    ):
         assert said in " ".join(out.split())
     assert run(["why", "run", "--item", "1", "-q"]) == 0
     assert "no set that was tried flips the verdict" in " ".join(capfd.readouterr().out.split())
@@ -136,7 +140,7 @@ def test_a_language_model_is_asked_only_after_the_estimate_and_a_yes_or_a_budget
     assert run(["why", "run"]) == 2
     out, err = capfd.readouterr()
     assert out == ""
-    assert "at most 60 verifications, low / likely / high:" in err
+    assert "at most 60 verifications; calls, low / likely / high:" in err
     assert "--yes" in err
     assert server.counts.requests["chat"] == asked
     assert run(["why", "run", "--yes", "--json"]) == 0
@@ -165,10 +169,10 @@ def test_the_key_goes_to_no_address_that_a_run_folder_names(
     ("arguments", "said"),
     [
         (["nowhere"], "no run 'nowhere'"),
-        (["run"], "choose one: --item 0 to 1"),
-        (["run", "--item", "2"], "has no claim 2"),
-        (["run", "--item", "1"], "has no verdict"),
-        (["run", "--item", "0"], "only be verified again from Python"),
+        (["run"], "choose one: --item 1 to 2"),
+        (["run", "--item", "3"], "has no claim 3"),
+        (["run", "--item", "2"], "claim 2 of 'run' has no verdict"),
+        (["run", "--item", "1"], "only be verified again from Python"),
     ],
 )
 @pytest.mark.anyio

@@ -58,9 +58,18 @@ def test_purge_removes_what_is_named_and_nothing_else(path: str, capsys: pytest.
     told(capsys, "purge", "--memory", path, code=2)
     told(capsys, "purge", "9", "--yes", "--memory", path, code=2)
     before = str(NOW.date())
-    assert told(capsys, "purge", "--before", before, "--yes", "--memory", path) == "1 removed\n"
+    assert told(capsys, "purge", "--before", before, "--yes", "--memory", path) == "1 record removed\n"
     assert told_json(capsys, "ls", "--memory", path)["count"] == 1
     assert told_json(capsys, "purge", "--all", "--yes", "--memory", path)["removed"] == 1
+
+
+def test_a_declined_purge_removes_nothing_and_is_no_failure(
+    path: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("typer.confirm", lambda *_, **__: False)
+    assert told(capsys, "purge", "--all", "--memory", path) == "0 records removed\n"
+    assert told_json(capsys, "purge", "--all", "--memory", path)["removed"] == 0
+    assert told_json(capsys, "ls", "--memory", path)["count"] == 2
 
 
 def test_recheck_marks_what_changed_and_what_is_gone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

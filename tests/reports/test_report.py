@@ -150,7 +150,7 @@ def test_what_is_needed_to_repeat_a_bench_is_there(bench: Path) -> None:
 def test_a_run_shows_both_sides_then_the_verdict_then_what_is_missing(tmp_path: Path) -> None:
     tree = html.document_fromstring(render(run_of(tmp_path / "r", ["one statement"])))
     order = [str(each) for each in tree.xpath("//h1/text() | //h2/text() | //h3/text() | //p[@class='label']/text()")]
-    wanted = ["one statement", "Best case for", "Best case against", S, "What could not be found", "Evidence"]
+    wanted = ["one statement", "Best case for", "Best case against", "Supported", "What could not be found", "Evidence"]
     assert [each for each in order if each in wanted] == wanted
     sides = [side.xpath(".//blockquote//u/text()") for side in tree.xpath("//div[@class='sides']/section")]
     assert sides == [["“one statement”"], []]
@@ -201,13 +201,13 @@ def test_a_texts_claims_are_marked_where_they_stand_and_lead_to_their_debates(tm
         ("The second claim.", "refuted"),
     ]
     (prose,) = tree.xpath("//section[h2[@id='text']]/p[@class='prose']")
-    assert prose.text_content() == f"The first claim. [1: {S}]\n\nThe second claim. [2: {R}]"
+    assert prose.text_content() == "The first claim. [1: Supported]\n\nThe second claim. [2: Refuted]"
     assert [each.get("href") for each in prose.xpath(".//a")] == ["#c-0", "#c-1"]
     told = "Not factual: 1 of 2 claims is refuted."
     assert told in tree.text_content()
     markdown = render(folder, "md")
     assert told in markdown
-    assert "| 18–35 | The second claim. | The second claim. | REFUTES |" in markdown
+    assert "| 18–35 | The second claim. | The second claim. | Refuted |" in markdown
     assert json.loads(render(folder, "json"))["run"]["text"]["claims"][1]["start"] == 18
 
 
@@ -279,7 +279,7 @@ def test_a_queue_has_one_open_row_a_disagreement_with_its_evidence(bench: Path, 
     wrong = [
         ask for ask, each in zip(comparison.claims, comparison.rows[1].said, strict=True) if each.label != ask.gold
     ]
-    assert [row["item"] for row in rows] == [ask.item for ask in wrong]
+    assert [row["item"] for row in rows] == [ask.item + 1 for ask in wrong]
     assert {row["verdict"] + row["why"] for row in rows} == {""}
     assert rows[0]["evidence"][0]["text"] == rows[0]["claim"]
     assert len(render(bench, "adjudication").splitlines()) < len(rows)  # the first system by default

@@ -247,7 +247,7 @@ async def test_a_budget_of_nothing_and_a_budget_in_words() -> None:
     budget = Budget.parse("1call")
     await budget.reserve(Cost(1))
     budget.settle(Cost(1), Cost(1))
-    with pytest.raises(BudgetReached, match="1 calls is spent"):
+    with pytest.raises(BudgetReached, match="1 call is spent"):
         await budget.reserve(Cost(1))
 
 

@@ -28,6 +28,7 @@ from redargue.runs.budget import Budget
 from redargue.runs.manifest import RunManifest, ToolEntry
 from redargue.runs.prices import Prices
 from redargue.runs.record import Record, read_events
+from redargue.sanitize import counted
 from redargue.verdicts import ErrorInfo, Verdict
 from redargue.verifier import Verifier
 
@@ -54,7 +55,7 @@ class Counterfactual(Frozen):
     """A set of passages without which the verdict differs.
 
     Attributes:
-        item: index of the claim, from 0.
+        item: number of the claim in its run, from 1.
         before: label with all evidence.
         after: label without the set; None if no set was found.
         told: describes ``how``.
@@ -85,20 +86,25 @@ class Counterfactual(Frozen):
 
 
 class RecordedClaim:
-    """A finished claim of a run folder, with its evidence, read-only; ``item`` may be None if the run has one claim."""
+    """A finished claim of a run folder, with its evidence, read-only.
 
-    def __init__(self, folder: Path, item: int | None = None) -> None:
+    Args:
+        number: of the claim, from 1; may be None if the run has one claim.
+    """
+
+    def __init__(self, folder: Path, number: int | None = None) -> None:
         record = Record(folder, mode="replay")
         self.folder, self.manifest = folder, record.manifest
         count = len(self.manifest.claims)
-        if item is None and count > 1:
-            raise UsageError(f"{str(folder)!r} has {count} claims", hint=f"choose one: --item 0 to {count - 1}")
-        self.item = item or 0
+        if number is None and count > 1:
+            raise UsageError(f"{str(folder)!r} has {count:,} claims", hint=f"choose one: --item 1 to {count}")
+        self.number = number or 1
+        self.item = self.number - 1
         if not 0 <= self.item < count:
-            raise UsageError(f"{str(folder)!r} has no claim {self.item}", hint=f"--item 0 to {count - 1}")
+            raise UsageError(f"{str(folder)!r} has no claim {self.number}", hint=f"--item 1 to {count}")
         verdict = record.verdict(self.item)
         if verdict is None:
-            raise RecordError(f"claim {self.item} of {str(folder)!r} has no verdict", hint="resume the run first")
+            raise RecordError(f"claim {self.number} of {str(folder)!r} has no verdict", hint="resume the run first")
         self.verdict: Verdict = verdict
         self.answers: dict[tuple[str, str], EvidenceFound | EvidenceMissing] = {}
         passages: dict[str, Passage] = {}
@@ -211,7 +217,7 @@ async def find_counterfactual(
     best, everything = search.best or frozenset(), frozenset(recorded.evidence)
     return Counterfactual(
         run=str(recorded.folder),
-        item=recorded.item,
+        item=recorded.number,
         claim=recorded.verdict.claim,
         before=recorded.verdict.label,
         after=trials.label_without(best) if best else None,
@@ -241,7 +247,7 @@ def _describe(how: How, trials: _Trials, everything: frozenset[str]) -> str:
     elif how == "none" and everything in trials.verdicts:
         text += "; without any evidence there is no answer"
     if how == "none" and trials.ended:
-        text += f"; the search ended after {trials.count} verifications"
+        text += f"; the search ended after {counted(trials.count, 'verification')}"
     if trials.failed:
         text += f"; failed verifications, which count as unchanged: {trials.failed}"
     return text

@@ -38,7 +38,7 @@ class SettingDiff(Frozen):
 
 
 class Flip(Frozen):
-    """A claim whose outcome (label, ``error TYPE`` or ``no answer``) differs, with its index in each run."""
+    """A claim whose outcome (label, ``error TYPE`` or ``no answer``) differs, with its number in each run, from 1."""
 
     claim: str
     items: tuple[int, int]
@@ -70,7 +70,7 @@ class ClaimDiff(Frozen):
     """The first differences in the verification of a claim.
 
     Attributes:
-        items: index of the claim in each run, from 0.
+        items: number of the claim in each run, from 1.
         before: searches that differ before the first call that differs.
         call: first call whose prompt or answer differs, if any.
         reply: first call whose answer differs, if it is a later one.
@@ -115,14 +115,14 @@ async def compare_runs(first: Path, second: Path, *, most: int = 10) -> RunDiff:
     first_items, second_items = _finished_items(records[0]), _finished_items(records[1])
     shared = {text: (item, second_items[text]) for text, item in first_items.items() if text in second_items}
     verdicts = records[0].verdicts(), records[1].verdicts()
-    flips = []
+    flips: dict[tuple[int, int], Flip] = {}
     for (text, _), items in shared.items():
         before, after = _outcome(verdicts[0][items[0]]), _outcome(verdicts[1][items[1]])
         if before != after:
-            flips.append(Flip(claim=text, items=items, first=before, second=after))
+            flips[items] = Flip(claim=text, items=_numbers(items), first=before, second=after)
     digests = _digests(first), _digests(second)
     differing = [items for items in shared.values() if digests[0][items[0]] != digests[1][items[1]]]
-    selected = list(dict.fromkeys([*(flip.items for flip in flips), *differing]))[: max(0, most)]
+    selected = list(dict.fromkeys([*flips, *differing]))[: max(0, most)]
     return RunDiff(
         first=str(first),
         second=str(second),
@@ -130,11 +130,15 @@ async def compare_runs(first: Path, second: Path, *, most: int = 10) -> RunDiff:
         only_first=len(first_items) - len(shared),
         only_second=len(second_items) - len(shared),
         settings=_compare_settings(records[0].manifest, records[1].manifest),
-        moves=dict(Counter(f"{flip.first} → {flip.second}" for flip in flips).most_common()),
-        flips=tuple(flips),
+        moves=dict(Counter(f"{flip.first} → {flip.second}" for flip in flips.values()).most_common()),
+        flips=tuple(flips.values()),
         differing=len(differing),
         details=await _compare_claims(records, selected),
     )
+
+
+def _numbers(items: tuple[int, int]) -> tuple[int, int]:
+    return items[0] + 1, items[1] + 1
 
 
 def _finished_items(record: Record) -> dict[tuple[str, int], int]:
@@ -189,7 +193,7 @@ async def _compare_claims(records: tuple[Record, Record], selected: Sequence[tup
         if not steps_diff["before"] and not steps_diff["call"]:
             notes.insert(0, "every call and search is the same: the settings decide")
         claim, note = records[0].manifest.claims[items[0]].text, "; ".join(dict.fromkeys(filter(None, notes)))
-        diffs.append(ClaimDiff(claim=claim, items=items, note=note, **steps_diff))
+        diffs.append(ClaimDiff(claim=claim, items=_numbers(items), note=note, **steps_diff))
     return tuple(diffs)
 
 

@@ -180,7 +180,7 @@ class Tally:
     Attributes:
         outcomes: one entry per verdict, shared by verdicts with the same meaning, sureness and reason for being
             unchecked, to save memory.
-        labels: counts of labels, those of unsure verdicts apart, and of errors by type.
+        labels: counts of labels in plain words, those of unsure verdicts apart, and of errors by type.
         usd: None if no price is known.
     """
 
@@ -195,7 +195,8 @@ class Tally:
         error = verdict.error
         key = verdict.meaning, verdict.why_unchecked, error.exit_code if error else 0, verdict.unsure is not None
         self.outcomes.append(self._shared.setdefault(key, verdict))
-        label = (verdict.label or "no answer") + (" (unsure)" if verdict.unsure else "")
+        plain = verdict.claim.labels.plain(verdict.label) if verdict.label else "no answer"
+        label = plain + (" (unsure)" if verdict.unsure else "")
         self.labels[error.type if error else "not checked" if verdict.unchecked else label] += 1
         self.errors += error is not None
         self.calls += verdict.usage.calls

@@ -34,6 +34,7 @@ from redargue.retrieval.tools.base import PerClaim, Tool
 from redargue.retrieval.tools.cached_tool import CachedTool
 from redargue.retrieval.tools.fixed_passages import FixedPassages
 from redargue.runs.record import Record, read_events, writing
+from redargue.sanitize import counted
 from redargue.verdicts import Verdict
 from redargue.verifier import Verifier
 
@@ -251,7 +252,7 @@ class Bench:
         events = read_events(self.folder / system.slug)
         ended = {event.item: event for event in events if isinstance(event, ClaimEnded)}
         if missing := [item for item in range(len(self.examples)) if item not in ended]:
-            what = f"{len(missing)} claims of {system.spec!r} were never finished"
+            what = f"{counted(len(missing), 'claim')} of {system.spec!r} never finished"
             raise RecordError(what, hint="run the same command again to resume")
         return [Outcome(ended[item].verdict, ended[item].at) for item in range(len(self.examples))]
 

@@ -10,7 +10,7 @@ import typer
 from redargue.cli.check import CONCURRENCY
 from redargue.cli.exit import INTERRUPTED, exit_code, read_gate
 from redargue.cli.parameters import OutputParameters, RunParameters, SearchParameters, option, with_parameters
-from redargue.sanitize import printable
+from redargue.sanitize import counted, printable
 
 if TYPE_CHECKING:
     from redargue.bench.batch import Tally
@@ -64,5 +64,5 @@ def batch(
 
 def _summary(tally: Tally, out: Path) -> None:
     counts = ", ".join(f"{count} {printable(name)}" for name, count in sorted(tally.labels.items()))
-    print(f"{len(tally.outcomes)} claims: {counts}")  # noqa: T201
+    print(f"{counted(len(tally.outcomes), 'claim')}: {counts}")  # noqa: T201
     print(f"verdicts: {out / 'verdicts.csv'}, {out / 'verdicts.jsonl'}")  # noqa: T201

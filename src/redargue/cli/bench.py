@@ -28,6 +28,7 @@ from redargue.cli.parameters import (
     with_parameters,
 )
 from redargue.errors import UsageError
+from redargue.sanitize import counted
 
 if TYPE_CHECKING:
     from redargue.bench.compare import Comparison, Row
@@ -247,7 +248,9 @@ def rescore(
     if json:
         print_json({"would_need_calls": lost, "scores": scores, "as_recorded": before})
         return
-    title = f"{len(examples)} claims rescored from the record; {lost} would need calls that were not recorded"
+    title = (
+        f"{counted(len(examples), 'claim')} rescored from the record; {lost} would need calls that were not recorded"
+    )
     print_tables([rescored(title, scores, before)])
 
 

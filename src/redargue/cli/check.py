@@ -91,7 +91,7 @@ def _verify(
     with (
         resumable(how_to_resume(folder)),
         Verifier(config, components=connected(config), folder=folder, claims=claims) as verifier,
-        Viewer(verifier, claims, concurrency=concurrency, quiet=output.quiet) as viewer,
+        Viewer(verifier, claims, concurrency=concurrency, output=output) as viewer,
     ):
         done = (lambda _, verdict: print_json(verdict, indent=None)) if output.jsonl else None
         work = verifier.verify_all(claims, concurrency=concurrency, listeners=[viewer.see], done=done)

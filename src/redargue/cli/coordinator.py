@@ -14,11 +14,10 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-import typer
-
 from redargue.assembly import is_printed
 from redargue.bench.batch import Tally, VerdictFiles
 from redargue.claims import Claim
+from redargue.cli.exit import say_interrupted
 from redargue.cli.options import connected
 from redargue.cli.parameters import OutputParameters
 from redargue.cli.progress import Progress
@@ -37,6 +36,7 @@ from redargue.net.transport import Transport
 from redargue.registry import did_you_mean
 from redargue.runs.budget import Budget
 from redargue.runs.clock import SystemClock
+from redargue.sanitize import counted
 from redargue.verdicts import Verdict
 from redargue.verifier import Verifier
 
@@ -64,8 +64,8 @@ def verify_in_process(
             with VerdictFiles(out) as files, shown as bar:
                 asyncio.run(verify())
     except KeyboardInterrupt:
-        done = f"{len(tally.outcomes)} of {len(claims)} claims"
-        typer.echo(f"interrupted after {done}; the same command resumes the batch", err=True)
+        done = f"{len(tally.outcomes):,} of {counted(len(claims), 'claim')}"
+        say_interrupted(f"{done} finished; the same command resumes the batch")
         return True
     return False
 
@@ -119,6 +119,7 @@ def verify_many(
                 _supervise(engine, workers, where, batch, ledger, environment, quiet=output.quiet)
             except KeyboardInterrupt:
                 interrupted = True
+                say_interrupted("the same command resumes the batch")
             finally:
                 with VerdictFiles(out) as files:
                     for item, verdict in write_log(out, batch, ledger):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from redargue import events
+from redargue.claims import FREE_TEXT, LabelSet
 from redargue.evidence import Passage, QuoteStatus
 from redargue.sanitize import counted, printable
 
@@ -12,8 +13,11 @@ MARKS = {QuoteStatus.VERIFIED: "✓", QuoteStatus.REPAIRED: "≈", QuoteStatus.N
 NO_LABEL = "(no label)"
 
 
-def describe(event: events.Event) -> str:
-    """The event in words; empty for one that a person does not need to see."""
+def describe(event: events.Event, labels: LabelSet = FREE_TEXT) -> str:
+    """The event in words; empty for one that a person does not need to see.
+
+    ``labels`` are those of the event's claim, which are then shown in plain words.
+    """
     match event:
         case events.ClaimStarted():
             return f"claim: {printable(event.claim.text)}"
@@ -29,18 +33,22 @@ def describe(event: events.Event) -> str:
         case events.RoundVoted():
             return f"round {event.round} ends: {event.winner}, with {event.consensus:.2f} of the confidence"
         case events.Judged():
-            return f"the judge decides: {printable(event.label or NO_LABEL)}"
+            return f"the judge decides: {label_text(event.label, labels)}"
         case events.CallFailed():
             return f"{event.agent}, {event.task}: {printable(event.error.what)}"
         case events.Stepped():
-            return f"step {event.round}, {event.agent} {step_text(event)}"
+            return f"step {event.round}, {event.agent} {step_text(event, labels)}"
         case events.ClaimEnded():
             return ""
-    text = _turn_text(event)
+    text = _turn_text(event, labels)
     return f"round {event.round}, {event.agent} {text}" if text else ""
 
 
-def _turn_text(event: events.Event) -> str:
+def label_text(label: str | None, labels: LabelSet) -> str:
+    return printable(labels.plain(label)) if label else NO_LABEL
+
+
+def _turn_text(event: events.Event, labels: LabelSet) -> str:
     match event:
         case events.QueryWritten():
             return f"searches for: {printable(event.query)}{' (unchanged)' if event.kept else ''}"
@@ -50,7 +58,7 @@ def _turn_text(event: events.Event) -> str:
             return f"cannot search: {printable(event.why)}"
         case events.Answered():
             quotes = "".join(f"\n    {MARKS[quote.status]} “{printable(quote.text)[:200]}”" for quote in event.quotes)
-            return f"answers: {printable(event.label or NO_LABEL)}{quotes}"
+            return f"answers: {label_text(event.label, labels)}{quotes}"
         case events.Scored():
             score = event.score
             value = f"undefined ({score.undefined})" if score.value is None else f"{score.value:.3f}"
@@ -73,9 +81,9 @@ def memory_text(event: events.EvidenceRecalled | events.EvidenceRemembered) -> s
     return words + "".join(f", {count} {printable(reason)}" for reason, count in left_out.items() if count)
 
 
-def step_text(event: events.Stepped) -> str:
+def step_text(event: events.Stepped, labels: LabelSet = FREE_TEXT) -> str:
     if event.answer is not None:
-        return f"answers: {printable(event.answer)}"
+        return f"answers: {printable(labels.plain(event.answer))}"
     if not event.tool:
         return printable(event.problem)
     thought = f"thinks: {printable(event.thought)[:200]}; " if event.thought else ""

@@ -31,10 +31,14 @@ def resumable(how: str = "") -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        # after the ^C of the terminal, on a line of its own
-        start = "\n" if sys.stderr.isatty() else ""
-        typer.echo(f"{start}interrupted{how and '; '}{how}", err=True)
+        say_interrupted(how)
         raise typer.Exit(INTERRUPTED) from None
+
+
+def say_interrupted(how: str = "") -> None:
+    """On a line of its own: a terminal shows ^C where the cursor was."""
+    start = "\n" if sys.stderr.isatty() else ""
+    typer.echo(f"{start}interrupted{how and '; '}{how}", err=True)
 
 
 def how_to_resume(folder: Path | None) -> str:

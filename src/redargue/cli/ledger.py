@@ -10,6 +10,7 @@ import typer
 from redargue.cli.output import print_json
 from redargue.cli.parameters import AsJson
 from redargue.errors import UsageError
+from redargue.sanitize import counted
 
 app = typer.Typer(help="List and remove the batches of a ledger.", no_args_is_help=True)
 
@@ -53,11 +54,11 @@ def drop(
     with closing(open_ledger(ledger, make=False)) as database:
         found_batch = find_batch(database, batch)
         done = count_finished(database, found_batch.number).done
-        question = f"Remove batch {found_batch.id[:12]} with {found_batch.total:,} claims, {done:,} of them done?"
-        if not yes and not typer.confirm(question, err=True):
-            raise typer.Exit(1)
-        removed = drop_batch(database, found_batch)
+        question = (
+            f"Remove batch {found_batch.id[:12]} with {counted(found_batch.total, 'claim')}, {done:,} of them done?"
+        )
+        removed = drop_batch(database, found_batch) if yes or typer.confirm(question, err=True) else 0
     if as_json:
         print_json({"schema_version": 1, "removed": removed}, indent=None)
     else:
-        typer.echo(f"{removed:,} claims removed")
+        typer.echo(f"{counted(removed, 'claim')} removed")

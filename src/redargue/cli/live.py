@@ -1,4 +1,4 @@
-"""Shows a running debate on stderr: in columns on a terminal, else as one line per event.
+"""Shows a running debate on stderr: in columns on a terminal, else as one line per claim, or per event if verbose.
 
 No provisional verdict is shown while the debaters argue.
 """
@@ -16,13 +16,15 @@ from rich.text import Text
 
 from redargue import events
 from redargue.claims import Claim
-from redargue.cli.event_text import MARKS, NO_LABEL, describe, memory_text, step_text
-from redargue.cli.progress import progress_bar
+from redargue.cli.event_text import MARKS, describe, label_text, memory_text, step_text
+from redargue.cli.parameters import OutputParameters
+from redargue.cli.progress import Rate, duration, progress_bar
 from redargue.methods.dual_position.prompts import STANCES
 from redargue.methods.dual_position.settings import ROLES, member_name
 from redargue.methods.tool_mad.settings import ToolMadSettings, debater_names
+from redargue.reports.phrases import label_of
 from redargue.sanitize import counted, printable
-from redargue.verdicts import Metric, Score
+from redargue.verdicts import Metric, Score, Verdict, rounded_down
 from redargue.verifier import Verifier
 
 BAR_WIDTH = 10  # characters
@@ -40,8 +42,9 @@ def columns_of(debaters: Sequence[str]) -> dict[str, str]:
 class DebateView:
     """One claim's debate as a renderable: a column per debater or team, which fills round by round."""
 
-    def __init__(self, claim: str, debaters: Sequence[str], limits: dict[Metric, float]) -> None:
-        self.claim, self.limits = claim, limits
+    def __init__(self, claim: Claim, debaters: Sequence[str], limits: dict[Metric, float]) -> None:
+        self.claim, self.limits, self.labels = claim.text, limits, claim.labels
+        self.titled = True
         self._heading_of = columns_of(debaters)
         self.columns: dict[str, list[Text]] = {heading: [] for heading in self._heading_of.values()}
         self._rounds: dict[str, str] = {}
@@ -53,7 +56,7 @@ class DebateView:
         if isinstance(event, events.CallFinished | events.CallFailed):
             self.calls += event.requests * (event.charge == "call")
         elif isinstance(event, events.RoundEnded | events.RoundVoted | events.Refereed | events.Judged):
-            self.below.append(Text(describe(event), style="dim"))
+            self.below.append(Text(describe(event, self.labels), style="dim"))
         elif not isinstance(event, events.ClaimStarted | events.ClaimEnded) and event.agent in self._heading_of:
             column = self._heading_of[event.agent]
             self.columns[column] += [*self._round_heading(column, event), *self._lines(event)]
@@ -96,11 +99,11 @@ class DebateView:
             case events.Decomposed():
                 return [Text(f"  · {printable(triplet.line)}") for triplet in event.triplets]
             case events.Stepped():
-                return [Text(step_text(event))]
+                return [Text(step_text(event, self.labels))]
             case events.EvidenceRecalled() | events.EvidenceRemembered():
                 return [Text(f"  · {memory_text(event)}", style="cyan")]
             case events.Answered():
-                label = (printable(event.label or NO_LABEL), "bold")
+                label = (label_text(event.label, self.labels), "bold")
                 answer = Text.assemble((self._speaker(event.agent), "bold"), "answers: ", label)
                 quotes = [
                     Text(
@@ -121,28 +124,33 @@ class DebateView:
             table.add_column(heading, ratio=1, overflow="fold")
         table.add_row(*(Group(*lines) for lines in self.columns.values()))
         calls = Text(counted(self.calls, "call"), style="dim")
-        return Group(Panel(Text(printable(self.claim), style="bold")), table, *self.below, calls)
+        title = [Panel(Text(printable(self.claim), style="bold"))] if self.titled else []
+        return Group(*title, table, *self.below, calls)
 
 
 class Viewer:
     """Shows a run: one debate after another, or a progress bar where claims are verified concurrently.
 
-    A context manager. Off a terminal it prints one line per event.
+    A context manager. Off a terminal it prints one line per claim, where there are several; if verbose, one per event.
     """
 
-    def __init__(self, verifier: Verifier, claims: Sequence[Claim], *, concurrency: int, quiet: bool = False) -> None:
+    def __init__(
+        self, verifier: Verifier, claims: Sequence[Claim], *, concurrency: int, output: OutputParameters
+    ) -> None:
         self._console = Console(file=sys.stderr, highlight=False)
-        self._claims, self._quiet = claims, quiet
-        self._animated = self._console.is_terminal and not quiet
+        self._claims, self._quiet, self._verbose = claims, output.quiet, output.verbose
+        self._animated = self._console.is_terminal and not output.quiet
         settings = verifier.method.settings
         debate = isinstance(settings, ToolMadSettings)
         self._limits = settings.limits(verifier.backend.stability) if debate else {}
         self._debaters = debater_names(settings.debaters) if debate else verifier.method.agents()
-        self._view = DebateView(claims[0].text, self._debaters, self._limits)
+        self._view = DebateView(claims[0], self._debaters, self._limits)
         self._debates = concurrency == 1 or len(claims) == 1
-        self._errors = 0
+        self._errors = self._done = 0
+        self._clock = verifier.clock
+        self._rate = Rate(self._clock.elapsed())
         self._progress = progress_bar(self._console)
-        self._task = self._progress.add_task("claims", total=len(claims), note="")
+        self._task = self._progress.add_task("claims", total=len(claims), note="", left="")
         self._live = Live(
             self._view if self._debates else self._progress,
             console=self._console,
@@ -154,19 +162,33 @@ class Viewer:
     def see(self, event: events.Event) -> None:
         if self._animated:
             self._draw(event)
-        elif not self._quiet and (text := describe(event)):
+        elif not self._quiet and (text := self._line(event)):
             number = f"[{event.item + 1}] " if len(self._claims) > 1 else ""
             self._console.print(Text(number + text), soft_wrap=True)
 
+    def _line(self, event: events.Event) -> str:
+        if self._verbose:
+            return describe(event, self._claims[event.item].labels)
+        if isinstance(event, events.ClaimEnded) and len(self._claims) > 1:
+            return outcome_line(event.verdict)
+        return ""
+
     def _draw(self, event: events.Event) -> None:
         if isinstance(event, events.ClaimStarted):
-            self._view = DebateView(event.claim.text, self._debaters, self._limits)
+            self._view = DebateView(event.claim, self._debaters, self._limits)
             self._live.update(self._view if self._debates else self._progress)
         self._view.see(event)
         if isinstance(event, events.ClaimEnded):
             self._errors += event.verdict.error is not None
-            self._progress.update(self._task, advance=1, note=counted(self._errors, "error") if self._errors else "")
+            self._done += 1
+            now, left = self._clock.elapsed(), len(self._claims) - self._done
+            self._rate.finished(now)
+            seconds = self._rate.seconds_left(now, left)
+            words = f"{duration(seconds)} left" if left and seconds is not None else ""
+            note = counted(self._errors, "error") if self._errors else ""
+            self._progress.update(self._task, advance=1, note=note, left=words)
             if self._debates:
+                self._view.titled = len(self._claims) > 1  # the verdict below it begins with the claim
                 self._live.console.print(self._view)  # stays on the screen while the next debate is drawn below it
 
     def __enter__(self) -> Viewer:
@@ -177,6 +199,12 @@ class Viewer:
     def __exit__(self, *_: object) -> None:
         if self._animated:
             self._live.stop()
+
+
+def outcome_line(verdict: Verdict) -> str:
+    """``Refuted (0.75): The Ritz opened in 1926.``."""
+    sure = "" if verdict.confidence is None or verdict.unchecked else f" ({rounded_down(verdict.confidence):.2f})"
+    return printable(f"{label_of(verdict)}{sure}: {verdict.claim.text}", lines=False)
 
 
 def _bar(score: Score, limits: dict[Metric, float]) -> str:

@@ -15,7 +15,7 @@ from redargue.cli.exit import FINISHED_WITH_ERRORS
 from redargue.cli.output import print_json
 from redargue.cli.parameters import AsJson, Offline, option, with_parameters
 from redargue.errors import RedargueError, UnknownName, UsageError
-from redargue.sanitize import printable
+from redargue.sanitize import counted, printable
 
 if TYPE_CHECKING:  # loads numpy and pydantic, which --help does not need
     from redargue.memory.base import MemoryRecord, RecordFilter
@@ -90,7 +90,7 @@ def list_records(
         line = f"{record.number:>7}  {when}  {record.status:<7}  {passage.tool:<10}  {record.length:>7,}  {about}"
         typer.echo(printable(line, lines=False))
     rest = ", ".join(f"{name} {number:,}" for name, number in others.items() if name != selected.workspace)
-    shown = f"{len(records):,} of {count:,} records in workspace {selected.workspace!r}"
+    shown = f"{len(records):,} of {counted(count, 'record')} in workspace {selected.workspace!r}"
     typer.echo(printable(shown + (f"; others: {rest}" if rest else ""), lines=False), err=True)
 
 
@@ -131,13 +131,13 @@ def purge(
         if numbers:
             _require(numbers, opened.records(condition, limit=len(numbers)), selected.workspace)
         count = opened.count(condition)
-        if count and not yes and not typer.confirm(f"Remove {count:,} records of {selected.workspace!r}?", err=True):
-            raise typer.Exit(1)
-        removed = opened.purge(condition) if count else 0
+        question = f"Remove {counted(count, 'record')} of {selected.workspace!r}?"
+        confirmed = yes or (count > 0 and typer.confirm(question, err=True))
+        removed = opened.purge(condition) if confirmed else 0
     if as_json:
         print_json({"workspace": selected.workspace, "removed": removed})
     else:
-        typer.echo(f"{removed:,} removed")
+        typer.echo(f"{counted(removed, 'record')} removed")
 
 
 @app.command()

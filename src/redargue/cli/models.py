@@ -10,7 +10,7 @@ import typer
 from redargue.cli.output import print_json
 from redargue.cli.parameters import AsJson, Offline
 from redargue.errors import UsageError
-from redargue.sanitize import printable
+from redargue.sanitize import counted, printable
 
 if TYPE_CHECKING:
     from redargue.nli.reader_spec import ReaderSpec
@@ -112,7 +112,7 @@ def fit(
     from redargue.nli.user_reader import UserReader
 
     spec, pairs = read_added(reader), read_pairs(data)
-    typer.echo(f"reading {len(pairs)} rows", err=True)
+    typer.echo(f"reading {counted(len(pairs), 'row')}", err=True)
     fitted = fit_reader(UserReader(spec), pairs, shared(0), data)
     better = fitted.after["log_loss"] < fitted.before["log_loss"]
     if json:

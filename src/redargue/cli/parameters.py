@@ -56,6 +56,7 @@ Concurrency = Annotated[
     int | None, option("CONCURRENCY", "Claims verified concurrently; default: 2, or 16 for a text.", min=1)
 ]
 Quiet = Annotated[bool, option("QUIET", "Show no progress.", "--quiet", "-q")]
+Verbose = Annotated[bool, option("VERBOSE", "Off a terminal, show every step of every claim.", "--verbose", "-v")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 RunFolder = Annotated[
     Path | None,
@@ -149,6 +150,7 @@ class OutputParameters:
 
     jsonl: Annotated[bool, typer.Option("--jsonl", help="Print each verdict as a JSON line when reached.")] = False
     quiet: Quiet = False
+    verbose: Verbose = False
     fail_on: Annotated[
         list[str] | None,
         typer.Option(help="Exit 1 if any claim is supported, refuted, not_enough, conflicting or unsure; repeatable."),

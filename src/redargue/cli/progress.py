@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 
 from redargue.sanitize import counted
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from redargue.bench.harness import Outcome
     from redargue.runs.clock import Clock
 
+WINDOW = 32  # claims whose rate the time left is estimated from
 LINE_SECONDS = 10.0  # between two lines off a terminal
 
 
@@ -34,16 +36,37 @@ class Counted(Protocol):
     def usd(self) -> float | None: ...
 
 
+class Rate:
+    """The rate at which the last claims finished: the first ones of a run may be much slower, or were recorded."""
+
+    def __init__(self, began: float) -> None:
+        self._finished: deque[tuple[float, int]] = deque([(began, 0)], WINDOW + 1)
+
+    def finished(self, now: float, count: int = 1) -> None:
+        self._finished.append((now, self._finished[-1][1] + count))
+
+    def seconds_left(self, now: float, claims: int) -> float | None:
+        """For that many claims; None before one has finished."""
+        (since, before), (_, done) = self._finished[0], self._finished[-1]
+        return claims * (now - since) / (done - before) if done > before else None
+
+
+def duration(seconds: float) -> str:
+    """``40 s``, ``12 min``, ``3.5 h``."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+
+
 def progress_bar(console: Console, *, disable: bool = False) -> Bar:
-    """A bar whose tasks have a field ``note``."""
+    """A bar whose tasks have the fields ``note`` and ``left``."""
     return Bar(
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("{task.fields[note]}"),
         TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
+        TextColumn("{task.fields[left]}"),
         console=console,
         disable=disable,
     )
@@ -64,23 +87,26 @@ class Progress:
         self._tally, self._total, self._quiet, self._clock = tally, total, quiet, clock
         self._name, self._known = name, known
         self._began = self._last_line = clock.elapsed()
+        self._rate = Rate(self._began)
         self._console = Console(file=sys.stderr, highlight=False, soft_wrap=True, markup=False)
         self._animated = self._console.is_terminal and not quiet
         self._bar = progress_bar(self._console, disable=not self._animated)
-        self._task = self._bar.add_task(name or "claims", total=total, note="")
+        self._task = self._bar.add_task(name or "claims", total=total, note="", left="")
 
     def moved(self, by: int = 1, *, again: bool = False) -> None:
         """Shows ``by`` more verdicts; ``again`` if they were already recorded, though not counted in ``known``."""
         self._known += again
-        self._bar.update(self._task, advance=by, note=self._cost())
         now = self._clock.elapsed()
+        if not again:
+            self._rate.finished(now, by)
+        self._bar.update(self._task, advance=by, note=self._cost(), left=self._left(now))
         if not self._animated and now - self._last_line >= LINE_SECONDS:
             self._last_line = now
             self._line()
 
     def __enter__(self) -> Progress:
         if self._known and not self._quiet:
-            self._console.print(f"resuming: {self._known:,} of {self._total:,} claims are finished")
+            self._console.print(f"resuming: {self._known:,} of {counted(self._total, 'claim')} finished")
         if self._animated:
             self._bar.start()
         return self
@@ -93,11 +119,17 @@ class Progress:
     def _line(self) -> None:
         if self._quiet:
             return
-        done, seconds = len(self._tally.outcomes), self._clock.elapsed() - self._began
-        fresh = done - self._known  # recorded verdicts took no time in this process
-        left = f", {(self._total - done) * seconds / fresh:.0f} s left" if fresh > 0 and done < self._total else ""
+        done, now = len(self._tally.outcomes), self._clock.elapsed()
+        left = f", {text}" if (text := self._left(now)) else ""
         name = f"{self._name}: " if self._name else ""
-        self._console.print(f"{name}{done:,} of {self._total:,} claims, {self._cost()}, {seconds:.1f} s{left}")
+        self._console.print(
+            f"{name}{done:,} of {counted(self._total, 'claim')}, {self._cost()}, {now - self._began:.1f} s{left}"
+        )
+
+    def _left(self, now: float) -> str:
+        claims = self._total - len(self._tally.outcomes)
+        seconds = self._rate.seconds_left(now, claims)
+        return "" if seconds is None or claims <= 0 else f"{duration(seconds)} left"
 
     def _cost(self) -> str:
         usd = f", ${self._tally.usd:.4f}" if self._tally.usd is not None else ""

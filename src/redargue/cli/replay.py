@@ -6,14 +6,16 @@ import asyncio
 import sys
 
 from redargue.cli.output import print_json
-from redargue.cli.parameters import AsJson, Quiet, Run
+from redargue.cli.parameters import AsJson, Quiet, Run, Verbose
 from redargue.errors import RecordError
+from redargue.sanitize import counted
 
 
 def replay(
     run: Run,
     json: AsJson = False,
     quiet: Quiet = False,
+    verbose: Verbose = False,
 ) -> None:
     """Replay a recorded run offline and compare it with its record.
 
@@ -36,7 +38,7 @@ def replay(
 
     def see(event: Event) -> None:
         seen.append(event)
-        if not quiet and (text := describe(event)):
+        if verbose and not quiet and (text := describe(event, record.manifest.claims[event.item].labels)):
             console.print(Text(text), soft_wrap=True)
 
     folder = find_run(run)
@@ -56,7 +58,8 @@ def replay(
             where=str(folder),
             hint="the code has changed since the run was recorded",
         )
-    console.print(Text(f"replayed {len(replayed)} of {len(verdicts)} claims: every event is as recorded", "green"))
+    done = f"{len(replayed):,} of {counted(len(verdicts), 'claim')}"
+    console.print(Text(f"replayed {done}: every event is as recorded", "green"))
     if matched := sum(record.matched.values()):
         words = f"matched by position: {matched} of the recorded answers, because prompts have changed since then"
         console.print(Text(words, style="yellow"), soft_wrap=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 from rich.console import Console
@@ -11,6 +12,7 @@ from rich.text import Text
 
 from redargue.claims import Frozen
 from redargue.evidence import Quote, QuoteStatus, Side
+from redargue.paths import home
 from redargue.reports.phrases import (
     confidence_text,
     cost,
@@ -25,6 +27,7 @@ from redargue.text.report import Report
 from redargue.verdicts import Verdict
 
 STYLES = {"supported": "bold green", "refuted": "bold red", "not_enough": "bold yellow", "conflicting": "bold magenta"}
+TITLES = ((Side.FOR, "For"), (Side.AGAINST, "Against"), (Side.CONTEXT, "Related, for neither side"))
 
 
 class CheckResult(Frozen):
@@ -35,74 +38,99 @@ class CheckResult(Frozen):
 
 
 def verdicts(verdicts: list[Verdict], folder: Path | None) -> None:
-    console = Console(file=sys.stdout, highlight=False, soft_wrap=False)
-    for verdict in verdicts:
+    console = _console()
+    several = len(verdicts) > 1
+    for number, verdict in enumerate(verdicts, 1):
+        console.rule(style="dim")
+        claim = printable(verdict.claim.text)
+        _print(console, Text(f"{number}. {claim}" if several else claim, style="bold"))
         _verdict(console, verdict)
-    if len(verdicts) > 1:
-        console.print(Text(f"{len(verdicts)} claims: {label_counts(verdicts)}"))
+    if several:
+        console.rule(style="dim")
+        _print(console, Text(f"{counted(len(verdicts), 'claim')}: {label_counts(verdicts)}"))
     _recorded(console, folder)
 
 
 def report(report: Report, folder: Path | None) -> None:
-    console = Console(file=sys.stdout, highlight=False, soft_wrap=False)
+    console = _console()
     for number, claim in enumerate(report.claims, 1):
-        heading = f"{number}. {claim.start}–{claim.end}: {' '.join(printable(claim.stated).split())}"
-        _verdict(console, claim.verdict, heading)
+        console.rule(style="dim")
+        stated, whole = (" ".join(printable(text).split()) for text in (claim.stated, claim.verdict.claim.text))
+        span = (f" ({claim.start}–{claim.end})", "dim")
+        _print(console, Text.assemble((f"{number}. {stated}", "bold"), span))
+        if whole != stated:  # the claim was written to be understood without its text
+            _print(console, Text(f"claim: {whole}"))
+        _verdict(console, claim.verdict)
     console.rule(style="dim")
-    for span in report.unchecked:
-        sentence = " ".join(printable(report.text[span.start : span.end]).split())
-        console.print(Text(f"not checked, {span.start}–{span.end} ({span.why}): {sentence}", style="dim"))
+    for span_ in report.unchecked:
+        sentence = " ".join(printable(report.text[span_.start : span_.end]).split())
+        _print(console, Text(f"not checked, {span_.start}–{span_.end} ({span_.why}): {sentence}", style="dim"))
     verdicts = [claim.verdict for claim in report.claims]
-    refuted = ", ".join(str(number) for number, verdict in enumerate(verdicts, 1) if verdict.meaning == "refuted")
-    unchecked = ", ".join(str(number) for number, verdict in enumerate(verdicts, 1) if verdict.unchecked)
-    failed = ", ".join(str(number) for number, verdict in enumerate(verdicts, 1) if verdict.error)
-    outcome = [(outcome_text(report.outcome, verdicts), "bold")]
-    outcome += [(f" Refuted: {refuted}.", "")] if refuted else []
-    outcome += [(f" Not checked: {unchecked}.", "")] if unchecked else []
-    outcome += [(f" Not verified because of an error: {failed}.", "")] if failed else []
-    console.print(Text.assemble(*outcome))
-    console.print(Text(f"{counted(len(verdicts), 'claim')}, {counted(report.usage.calls, 'call')}", style="dim"))
+    _print(console, Text(outcome_text(report.outcome, verdicts), style="bold"))
+    for title, numbers in (
+        ("Refuted", [number for number, verdict in enumerate(verdicts, 1) if verdict.meaning == "refuted"]),
+        ("Not checked", [number for number, verdict in enumerate(verdicts, 1) if verdict.unchecked]),
+        ("Not verified because of an error", [number for number, verdict in enumerate(verdicts, 1) if verdict.error]),
+    ):
+        if numbers:
+            _print(console, Text(f"{title}: {counted_claims(numbers)}."))
+    _print(console, Text(f"{counted(len(verdicts), 'claim')}, {cost(report.usage)}", style="dim"))
     _recorded(console, folder)
+
+
+def counted_claims(numbers: list[int]) -> str:
+    """``claim 2``, ``claims 2, 5``."""
+    return f"{'claim' if len(numbers) == 1 else 'claims'} {', '.join(map(str, numbers))}"
+
+
+def _console() -> Console:
+    return Console(file=sys.stdout, highlight=False, soft_wrap=False)
+
+
+def _print(console: Console, text: Text, indent: int = 0) -> None:
+    """Prints a text, wrapped on a terminal; elsewhere its lines are as long as they are."""
+    if console.is_terminal:
+        console.print(Padding(text, (0, 0, 0, indent), expand=False))
+    else:
+        console.print(Text(" " * indent) + text, soft_wrap=True)
 
 
 def _recorded(console: Console, folder: Path | None) -> None:
     if folder:
-        console.print(Text(f"recorded: redargue replay {folder}", style="dim"), soft_wrap=True)
+        run = folder.name if folder.parent == home() / "runs" else folder
+        console.print(Text(f"recorded: redargue report {run}", style="dim"), soft_wrap=True)
 
 
-def _verdict(console: Console, verdict: Verdict, heading: str = "") -> None:
-    console.rule(style="dim")
-    if heading:
-        console.print(Text(heading, style="dim"))
-    console.print(Text(printable(verdict.claim.text), style="bold"))
+def _verdict(console: Console, verdict: Verdict) -> None:
     _outcome(console, verdict)
-    for side, title in ((Side.FOR, "For"), (Side.AGAINST, "Against"), (Side.CONTEXT, "For neither side")):
-        _section(console, title, [_quote(quote) for quote in verdict.side(side)])
-    lost = [Text(printable(quote.text)[:300], style="strike dim") for quote in verdict.quotes if not quote.found]
+    for side, title in TITLES:
+        _section(console, title, map(_quote, verdict.side(side)))
+    lost = (Text(printable(quote.text)[:300], style="strike dim") for quote in verdict.quotes if not quote.found)
     _section(console, "Quoted, but not found in any document (not counted)", lost)
-    _section(console, "Failed searches", [Text(printable(gap)) for gap in verdict.gaps])
+    _section(console, "Searches that failed", (Text(printable(gap)) for gap in verdict.failed_searches))
+    _section(console, "Searches without a usable result", (Text(printable(gap)) for gap in verdict.empty_searches))
     how = f"{verdict.method} ({verdict.profile}), {verdict.backend} backend: {cost(verdict.usage)}"
-    console.print(Text(how, style="dim"))
+    _print(console, Text(how, style="dim"))
 
 
 def _outcome(console: Console, verdict: Verdict) -> None:
     if verdict.error:
-        console.print(Text(f"error: {printable(verdict.error.what)}", style="bold red"))
+        _print(console, Text(f"error: {printable(verdict.error.what)}", style="bold red"))
         if verdict.error.hint:
-            console.print(Text(printable(f"→ {verdict.error.hint}")))
+            _print(console, Text(printable(f"→ {verdict.error.hint}")))
         return
     style = "bold" if verdict.unchecked else STYLES.get(str(verdict.meaning), "bold")
     how = ", ".join(filter(None, (how_decided(verdict), confidence_text(verdict))))
-    console.print(Text.assemble((printable(heading(verdict)), style), " ", (how, "dim")))
+    _print(console, Text.assemble((printable(heading(verdict)), style), " ", (how, "dim")))
     if words := meaning_text(verdict):
-        console.print(Text(printable(words)))
+        _print(console, Text(printable(words)))
 
 
-def _section(console: Console, title: str, lines: list[Text]) -> None:
-    if lines:
-        console.print(Text(f"{title}:", style="bold"))
-    for line in lines:
-        console.print(Padding(line, (0, 0, 0, 2)))
+def _section(console: Console, title: str, lines: Iterable[Text]) -> None:
+    for number, line in enumerate(lines):
+        if not number:
+            _print(console, Text(f"{title}:", style="bold"))
+        _print(console, line, indent=2)
 
 
 def _quote(quote: Quote) -> Text:
@@ -111,5 +139,5 @@ def _quote(quote: Quote) -> Text:
         parts = [part for part in (source.title, source.publisher, source.published, source.url) if part]
         parts = parts or [source.document]
     repaired = " (typography repaired)" if quote.status is QuoteStatus.REPAIRED else ""
-    origin = f"— {', '.join(map(printable, parts))}; {quote.agent}{repaired}"
+    origin = f"— {', '.join(map(printable, parts))}; quoted by {quote.agent}{repaired}"
     return Text.assemble("“", printable(quote.text), "” ", (origin, "dim"))

@@ -73,7 +73,7 @@ async def _verify(prepared: Prepared, output: OutputParameters, concurrency: int
     with prepared.verifier() as verifier:
         if not prepared.claims:
             return prepared.report([])
-        with Viewer(verifier, prepared.claims, concurrency=concurrency, quiet=output.quiet) as viewer:
+        with Viewer(verifier, prepared.claims, concurrency=concurrency, output=output) as viewer:
             verdicts = await verifier.verify_all(
                 prepared.claims, concurrency=concurrency, listeners=[viewer.see], done=done
             )

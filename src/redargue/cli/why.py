@@ -12,7 +12,7 @@ from redargue.cli.exit import resumable
 from redargue.cli.output import print_json
 from redargue.cli.parameters import BaseUrl, Offline, Quiet, Run, option
 from redargue.errors import UsageError
-from redargue.sanitize import printable
+from redargue.sanitize import counted, printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def why(
     run: Run,
     item: Annotated[
-        int | None, typer.Option(min=0, help="Index of the claim, from 0; required if the run has several.")
+        int | None, typer.Option(min=1, help="Number of the claim, from 1; required if the run has several.")
     ] = None,
     most: Annotated[int, typer.Option(min=1, help="Maximum number of verifications.")] = 60,
     base_url: BaseUrl = "",
@@ -65,7 +65,7 @@ def _estimate(verifier: Verifier, recorded: RecordedClaim, most: int, *, confirm
     levels = rows.low, rows.likely, rows.high
     calls = " / ".join(f"{level.calls:,}" for level in levels)
     price = "" if rows.likely.usd is None else ", " + " / ".join(f"${level.usd:.4f}" for level in levels)
-    typer.echo(f"at most {most} verifications, low / likely / high: {calls} calls{price}", err=True)
+    typer.echo(f"at most {counted(most, 'verification')}; calls, low / likely / high: {calls}{price}", err=True)
     if not confirmed:
         raise UsageError(
             "this calls the run's language models again",
@@ -74,11 +74,12 @@ def _estimate(verifier: Verifier, recorded: RecordedClaim, most: int, *, confirm
 
 
 def _progress(recorded: RecordedClaim, most: int) -> OnVerified:
+    from redargue.reports.phrases import label_of
     from redargue.verdicts import Verdict
 
     def on_verified(count: int, removed: int, verdict: Verdict) -> None:
-        label = verdict.error.type if verdict.error else printable(verdict.label or "no answer")
-        what = f"without {removed} of {len(recorded.evidence)} passages" if removed else "with all evidence"
+        label = printable(label_of(verdict))
+        what = f"without {removed} of {counted(len(recorded.evidence), 'passage')}" if removed else "with all evidence"
         typer.echo(f"[{count} of at most {most}] {what}: {label}", err=True)
 
     return on_verified
@@ -87,22 +88,27 @@ def _progress(recorded: RecordedClaim, most: int) -> OnVerified:
 def _show(console: Console, result: Counterfactual) -> None:
     from rich.text import Text
 
+    evidence = f"all {result.evidence} passages" if result.evidence > 1 else counted(result.evidence, "passage")
     console.print(Text(printable(result.claim.text), style="bold"))
-    console.print(Text(f"{printable(result.before or 'no answer')} with all {result.evidence} passages"))
+    console.print(Text(f"{_label(result, result.before)} with {evidence}"))
     if result.taken:
         passages = f"these {len(result.taken)} passages" if len(result.taken) > 1 else "this passage"
-        console.print(Text(f"{printable(result.after or 'no answer')} without {passages}:", style="bold yellow"))
+        console.print(Text(f"{_label(result, result.after)} without {passages}:", style="bold yellow"))
         for number, removed in enumerate(result.taken, 1):
             _passage(console, number, removed)
     console.print(Text(result.told))
     if result.without_all is not None and len(result.taken) != result.evidence:
-        console.print(Text(f"Without any evidence: {printable(result.without_all)}"))
+        console.print(Text(f"Without any evidence: {_label(result, result.without_all)}"))
     if result.unrecorded:
         console.print(Text(f"Searches without a recorded result, which returned nothing: {result.unrecorded}"))
     usd = f", ${result.usd:.4f}" if result.usd is not None else ""
     console.print(Text(f"verifications: {result.verifications}; calls: {result.calls:,}{usd}", style="dim"))
     if result.error:
         console.print(Text(f"the search ended early: {printable(result.error.what)}", style="bold red"))
+
+
+def _label(result: Counterfactual, label: str | None) -> str:
+    return printable(result.claim.labels.plain(label)) if label else "no answer"
 
 
 def _passage(console: Console, number: int, removed: RemovedPassage) -> None:

@@ -67,6 +67,17 @@ def source_scores(scores: Iterable[tuple[Passage, SourceScore]]) -> tuple[Source
     return tuple(score for _, score in sources)
 
 
+def first_of_sources(passages: Sequence[Passage]) -> tuple[int, ...]:
+    """The indices of the first passage of each source, in order."""
+    indices, seen = [], frozenset[str]()
+    for index, passage in enumerate(passages):
+        names = _source_names(passage)
+        if not names & seen:
+            indices.append(index)
+        seen |= names
+    return tuple(indices)
+
+
 def _source_names(passage: Passage) -> frozenset[str]:
     """The publisher and the site; without both the document, else the text's hash."""
     try:

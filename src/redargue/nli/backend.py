@@ -11,7 +11,7 @@ import contextvars
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache, cached_property, singledispatch
 from pathlib import Path
 from typing import cast
@@ -211,7 +211,8 @@ def compose_answer(claim: Claim, passages: tuple[Passage, ...], backend: Embedde
     last = (f"**{label}**",) if label else ()
     text = "\n".join([*map(cite, best), *_notes(reading, meaning), opening + " ".join(claim.text.split()), *last])
     confidence = reading.confidence(labels, label)
-    return Answer(text=text, label=label, quotes=tuple(sentence.quote for sentence in best), confidence=confidence)
+    quotes = quotes_of(reading.decisive(best, meaning))
+    return Answer(text=text, label=label, quotes=quotes, confidence=confidence)
 
 
 def _notes(reading: Reading, meaning: Meaning) -> Iterator[str]:
@@ -221,6 +222,10 @@ def _notes(reading: Reading, meaning: Meaning) -> Iterator[str]:
     supports, refutes, neither = reading.probabilities()
     if meaning is Meaning.NOT_ENOUGH and max(supports, refutes) > neither:
         yield f"{UNSURE}support {supports:.2f}, refutation {refutes:.2f}"
+
+
+def quotes_of(sentences: Sequence[SourcedSentence]) -> tuple[str, ...]:
+    return tuple(sentence.quote for sentence in sentences)
 
 
 def cite(sentence: SourcedSentence) -> str:
@@ -239,7 +244,7 @@ def _choose(claim: Claim, passages: tuple[Passage, ...], backend: EmbeddedBacken
     best, label = readings[place].best(Meaning.SUPPORTED, 1), claim.labels.names[place]
     option = " ".join(claim.options[place].split())
     text = "\n".join([*map(cite, best), CORRECT + option, f"**{label}**"])
-    return Answer(text=text, label=label, quotes=tuple(sentence.quote for sentence in best))
+    return Answer(text=text, label=label, quotes=quotes_of(best))
 
 
 @perform.register

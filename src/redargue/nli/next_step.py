@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator
 
 from redargue.claims import Meaning
 from redargue.evidence import Passage, Recalled
-from redargue.nli.backend import EmbeddedBackend, compose_answer, names_in, words
+from redargue.nli.backend import EmbeddedBackend, compose_answer, names_in, quoted, words
 from redargue.tasks.answer import Answer
+from redargue.tasks.query import OtherAnswer
 from redargue.tasks.step import ActionTool, PastStep, Step, StepTask, ToolCall
 
 SURE = 0.6  # probability of a label at which the agent answers
@@ -54,10 +55,10 @@ def _new_calls(task: StepTask, passages: tuple[Passage, ...], answer: Answer) ->
 def _queries(task: StepTask, answer: Answer) -> Iterator[tuple[str, str]]:
     claim = task.claim.text
     yield "the claim itself", claim[:LONGEST_QUERY]
-    quoted = " ".join(answer.quotes)
-    covered = {word.lower() for word in words(quoted)}
+    found = " ".join(quoted((OtherAnswer(agent="", text=answer.text),)))
+    covered = {word.lower() for word in words(found)}
     uncovered = [word for word in words(claim) if word.lower() not in covered]
-    new_names = [name for name in names_in(quoted) if name.lower() not in claim.lower()]
+    new_names = [name for name in names_in(found) if name.lower() not in claim.lower()]
     if new_names and uncovered:
         yield f"{new_names[0]} may lead on", " ".join([*new_names[:2], *uncovered])[:LONGEST_QUERY]
     for entity in task.background.entities if task.background else ():

@@ -29,6 +29,7 @@ from redargue.nli.aggregation import (
     Weights,
     conflict,
     features,
+    first_of_sources,
     max_score,
     probabilities,
     source_scores,
@@ -40,6 +41,7 @@ from redargue.nli.entailment import Entailment, EntailmentModel
 
 SENTENCES = 4  # read per passage
 IN_SHORT = 4  # of them, read as one text
+RELEVANT = 0.5  # probability that a sentence decides the claim either way
 DECIDED = (Meaning.SUPPORTED, Meaning.REFUTED)
 COPIED = Entailment(0.98, 0.01, 0.01)  # of 3,000 copied sentences and their contexts, none was refuted
 UNREAD = Entailment(0.0, 0.0, 1.0)
@@ -198,6 +200,17 @@ class Reading:
         for sentence in (sentence for span in order for sentence in span.cited):
             by_quote.setdefault(sentence.quote, sentence)
         return tuple(by_quote.values())[:count]
+
+    def decisive(self, sentences: Sequence[SourcedSentence], meaning: Meaning) -> tuple[SourcedSentence, ...]:
+        """Those of :meth:`best` that the decision rests on.
+
+        A source counts with its strongest sentence, so for a decided meaning that is the first of each source. For an
+        open claim it is what a search should have returned; nothing else is worth reading.
+        """
+        if meaning in DECIDED:
+            return tuple(sentences[index] for index in first_of_sources([each.passage for each in sentences]))
+        relevant = {cited.quote for span in self.spans if span.relevance >= RELEVANT for cited in span.cited}
+        return tuple(sentence for sentence in sentences if sentence.quote in relevant)
 
     def label(self, labels: LabelSet) -> str | None:
         """The most probable label; for conflicting sources the conflict label, if the set has one.

@@ -20,7 +20,7 @@ from redargue.evidence import Source
 from redargue.reports.load import BenchRun
 from redargue.reports.table import Cell, Column, Table, number
 from redargue.reports.tables import SYSTEM, key
-from redargue.sanitize import printable
+from redargue.sanitize import counted, printable
 from redargue.verdicts import Verdict
 
 VERDICTS = ("true", "false", "uncertain")
@@ -47,7 +47,7 @@ def queue(bench: BenchRun, method: str = "", *, as_csv: bool = False) -> str:
     for ask, prediction in zip(bench.comparison.claims, row.said, strict=True):
         if ask.gold is not None and prediction.label != ask.gold:
             evidence = _evidence(verdicts.get(ask.item))
-            values = (ask.item, ask.id, row.spec, ask.claim, ask.gold, prediction.label, evidence, "", "")
+            values = (ask.item + 1, ask.id, row.spec, ask.claim, ask.gold, prediction.label, evidence, "", "")
             rows.append(dict(zip(FIELDS, values, strict=True)))
     return _csv(rows) if as_csv else "".join(json.dumps(row) + "\n" for row in rows)
 
@@ -135,13 +135,13 @@ def _rows(path: Path) -> list[tuple[int, Mapping[str, Any]]]:
 def _checked(row: Mapping[str, Any], bench: BenchRun, where: str) -> Adjudicated:
     claims = bench.comparison.claims
     text = str(row.get("item", "")).strip()
-    if not re.fullmatch(r"[0-9]{1,9}", text) or int(text) >= len(claims):
-        hint = f"items of this bench are 0 to {len(claims) - 1}"
+    if not re.fullmatch(r"[0-9]{1,9}", text) or not 1 <= int(text) <= len(claims):
+        hint = f"items of this bench are 1 to {len(claims)}"
         raise UsageError(f"{text!r} is not an item", where=where, hint=hint)
-    item = int(text)
+    item = int(text) - 1
     if _same(str(row.get("claim", ""))) != _same(claims[item].claim):
         raise UsageError(
-            f"claim {item} of this bench has another text", where=where, hint="the queue belongs to another bench"
+            f"claim {item + 1} of this bench has another text", where=where, hint="the queue belongs to another bench"
         )
     specs = [system.spec for system in bench.comparison.rows]
     method = str(row.get("method") or specs[0])
@@ -174,7 +174,7 @@ def adjudication_tables(bench: BenchRun, rows: Sequence[Adjudicated]) -> tuple[T
     per_verdict = {why: [counts[why, verdict] for verdict in VERDICTS] for why in reasons}
     per_verdict["All"] = [sum(row.verdict == verdict for row in done) for verdict in VERDICTS]
     lines: tuple[tuple[Cell, ...], ...] = tuple((why, *numbers, sum(numbers)) for why, numbers in per_verdict.items())
-    filled = f"{len(done)} of {len(rows)} rows are filled in."
+    filled = f"{len(done)} of {counted(len(rows), 'row')} filled in."
     note = f"{filled} The person decides whether the claim is true, not who is right."
     columns = (Column("Why"), *map(number, (*VERDICTS, "All")))
     by_reason = Table(f"Disagreements of {spec} with gold, adjudicated", columns, lines, (note,))

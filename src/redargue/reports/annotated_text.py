@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeVar
 
 from redargue.reports.load import SingleRun
 from redargue.reports.phrases import label_of, outcome_text
-from redargue.reports.table import Column, Table
+from redargue.reports.table import Cell, Column, Table, number
 from redargue.reports.tables import shortened
 from redargue.text.extract import Extraction
 from redargue.text.report import outcome
@@ -68,8 +68,9 @@ def text_outcome(run: SingleRun) -> str:
 
 
 def text_table(run: SingleRun, text: Text, extraction: Extraction) -> Table:
-    rows = tuple(
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
         (
+            item + 1,
             f"{claim.start}–{claim.end}",
             shortened(text.text[claim.start : claim.end]),
             shortened(claim.claim),
@@ -77,5 +78,11 @@ def text_table(run: SingleRun, text: Text, extraction: Extraction) -> Table:
         )
         for item, claim in enumerate(extraction.claims)
     )
-    columns = (Column("Characters"), Column("The text says", "long"), Column("Claim", "long"), Column("Verdict"))
+    columns = (
+        number("No."),
+        Column("Characters"),
+        Column("The text says", "long"),
+        Column("Claim", "long"),
+        Column("Verdict"),
+    )
     return Table("Claims in the text", columns, rows, (text_outcome(run),))

@@ -11,7 +11,7 @@ from redargue.reports.annotated_text import text_table
 from redargue.reports.load import BenchRun, SingleRun
 from redargue.reports.phrases import (
     QUOTE_STATUS,
-    gaps_heading,
+    gap_sections,
     heading,
     label_counts,
     meaning_text,
@@ -97,30 +97,34 @@ def bench_markdown(bench: BenchRun, adjudication: Sequence[Table] = ()) -> str:
 def run_markdown(run: SingleRun) -> str:
     parts = []
     if len(run.verdicts) > 1:
-        parts += [f"# {len(run.verdicts)} claims", plain(label_counts(run.verdicts.values())) + "."]
+        parts += [f"# {counted(len(run.verdicts), 'claim')}", plain(label_counts(run.verdicts.values())) + "."]
         parts.append(table_markdown(tables.run_table(run, ())))
     if run.text:
         parts += ["## The text", table_markdown(text_table(run, *run.text))]
-    for verdict in run.verdicts.values():
-        parts += _claim(verdict)
+    several = len(run.manifest.claims) > 1
+    for item, verdict in run.verdicts.items():
+        parts += _claim(verdict, item + 1 if several else None)
     facts = _list(f"{name}: {value}" for name, value in reproducibility.run_facts(run))
     return "\n\n".join([*parts, "## How it was done", facts, *map(block, reproducibility.run_commands(run))]) + "\n"
 
 
-def _claim(verdict: Verdict) -> list[str]:
-    parts = [f"## {plain(verdict.claim.text)}"]
+def _claim(verdict: Verdict, number: int | None = None) -> list[str]:
+    parts = [f"## {f'{number}. ' if number else ''}{plain(verdict.claim.text)}"]
     for side, title in ((Side.FOR, "Best case for"), (Side.AGAINST, "Best case against")):
         quotes = verdict.side(side)
         parts += [f"### {title}", "\n".join(map(_quote, quotes)) if quotes else "Nothing was quoted."]
     if neither := verdict.side(Side.CONTEXT):
-        parts += ["### Quoted for neither side", "\n".join(map(_quote, neither))]
+        parts += ["### Related, for neither side", "\n".join(map(_quote, neither))]
     label = f"Error: {verdict.error.what}" if verdict.error else heading(verdict)
     words = plain(meaning_text(verdict))
     parts += ["### Verdict", f"**{plain(label)}**", *([words] if words else []), plain(summary(verdict))]
-    gaps = [f"- {plain(gap)}" for gap in verdict.gaps]
-    lost = (quote for quote in verdict.quotes if not quote.found)
-    gaps += [f"- ~~{plain(quote.text)}~~ quoted by {plain(quote.agent)}, in no passage" for quote in lost]
-    return [*parts, f"### {gaps_heading(verdict)}", "\n".join(gaps) or without_gaps(verdict)]
+    for title, gaps in gap_sections(verdict):
+        parts += [f"### {title}", "\n".join(f"- {plain(gap)}" for gap in gaps) or without_gaps(verdict)]
+    lost = [quote for quote in verdict.quotes if not quote.found]
+    if lost:
+        lines = (f"- ~~{plain(quote.text)}~~ quoted by {plain(quote.agent)}" for quote in lost)
+        parts += ["### Quoted, but in none of the passages (does not count)", "\n".join(lines)]
+    return parts
 
 
 def _quote(quote: Quote) -> str:

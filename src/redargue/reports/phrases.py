@@ -8,10 +8,11 @@ from collections.abc import Iterable, Sequence
 from redargue.evidence import QuoteStatus
 from redargue.sanitize import WORDS, counted
 from redargue.text.report import Outcome
-from redargue.verdicts import NOT_SEARCHED, Usage, Verdict, rounded_down
+from redargue.verdicts import Usage, Verdict, rounded_down
 
 NO_ANSWER = "no answer"
 NOT_CHECKED = "not checked"
+NOT_FOUND = "What could not be found"
 DECIDED_BY = {
     "consensus": "by consensus of the debaters",
     "reader": "by one reader",
@@ -33,14 +34,22 @@ def label_of(verdict: Verdict | None) -> str:
         return f"error: {verdict.error.type}"
     if verdict.unchecked:
         return NOT_CHECKED
-    return (verdict.label or NO_ANSWER) + (" (unsure)" if verdict.unsure else "")
+    return plain_label(verdict) + (" (unsure)" if verdict.unsure else "")
+
+
+def plain_label(verdict: Verdict) -> str:
+    return verdict.claim.labels.plain(verdict.label) if verdict.label else NO_ANSWER
 
 
 def confidence_text(verdict: Verdict) -> str:
     """The confidence in a label; empty where the claim was not checked."""
     if verdict.unchecked:
         return ""
-    return "confidence –" if verdict.confidence is None else f"confidence {rounded_down(verdict.confidence):.2f}"
+    return (
+        "confidence not calibrated"
+        if verdict.confidence is None
+        else f"confidence {rounded_down(verdict.confidence):.2f}"
+    )
 
 
 def label_counts(verdicts: Iterable[Verdict]) -> str:
@@ -69,7 +78,8 @@ def heading(verdict: Verdict) -> str:
     """The outcome of a verdict without an error."""
     if verdict.unchecked:
         return NOT_CHECKED.capitalize()
-    return (verdict.label or "No answer was given") + (" (unsure)" if verdict.unsure else "")
+    label = plain_label(verdict) if verdict.label else "No answer was given"
+    return label + (" (unsure)" if verdict.unsure else "")
 
 
 def meaning_text(verdict: Verdict) -> str:
@@ -79,15 +89,19 @@ def meaning_text(verdict: Verdict) -> str:
     words = WORDS.get(str(verdict.meaning), "")
     if verdict.unsure:
         why = verdict.why_unsure
-        words = f"{why[:1].upper()}{why[1:]}: it would have answered {verdict.unsure.label}."
+        words = (
+            f"{why[:1].upper()}{why[1:]}: it would have answered {verdict.claim.labels.plain(verdict.unsure.label)}."
+        )
     if not verdict.caveat:
         return words
     caveat = f"{verdict.caveat[:1].upper()}{verdict.caveat[1:]}."
     return f"{words} {caveat}" if verdict.unsure or verdict.meaning == "not_enough" else caveat
 
 
-def gaps_heading(verdict: Verdict) -> str:
-    return "What could not be searched" if verdict.unchecked == NOT_SEARCHED else "What could not be found"
+def gap_sections(verdict: Verdict) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Headings with gaps: searches that failed, then those that found nothing; without a gap, one empty section."""
+    sections = (("What could not be searched", verdict.failed_searches), (NOT_FOUND, verdict.empty_searches))
+    return tuple(section for section in sections if section[1]) or ((NOT_FOUND, ()),)
 
 
 def without_gaps(verdict: Verdict) -> str:

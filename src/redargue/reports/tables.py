@@ -318,9 +318,11 @@ def run_table(run: SingleRun, shown: Collection[int]) -> Table:
         sides = (sum(quote.found and quote.side == side for quote in verdict.quotes) for side in ("for", "against"))
         cell = Link(label, f"c-{item}") if item in shown else label
         sure = None if verdict.confidence is None else rounded_down(verdict.confidence)
-        rows.append((shortened(verdict.claim.text), cell, sure, *sides, len(verdict.gaps), verdict.usage.calls))
+        rows.append(
+            (item + 1, shortened(verdict.claim.text), cell, sure, *sides, len(verdict.gaps), verdict.usage.calls)
+        )
     counts = (number(title, ",") for title in ("Quotes for", "Quotes against", "Gaps", "Calls"))
-    columns = (Column("Claim", "long"), Column("Verdict"), number("Confidence", ".2f"), *counts)
+    columns = (number("No."), Column("Claim", "long"), Column("Verdict"), number("Confidence", ".2f"), *counts)
     note = "“Not enough” does not mean that a claim is partly true."
     return Table("What was found for each claim", columns, tuple(rows), (note,))
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from redargue.errors import BudgetReached, UsageError
+from redargue.sanitize import counted
 
 
 class Cost(NamedTuple):
@@ -75,9 +76,10 @@ class Budget:
         """
         if limit := self._limit_exceeded_by(self.spent.plus(bound)):
             raise BudgetReached(
-                f"the budget of {limit} is spent: {self.spent.calls} calls, {self.spent.tokens:,} tokens,"
+                f"the budget of {limit} is spent: {counted(self.spent.calls, 'call')}, "
+                f"{counted(self.spent.tokens, 'token')},"
                 f" ${self.spent.usd:.4f} so far, and the next call may cost {bound.tokens:,} tokens"
-                if "calls" not in limit
+                if "call" not in limit
                 else f"the budget of {limit} is spent",
                 hint="raise --budget; with --run the finished calls are not repeated",
             )
@@ -101,9 +103,9 @@ class Budget:
     def _limit_exceeded_by(self, total: Cost) -> str:
         """The limit that a total would exceed, in words; empty for none."""
         if self.calls is not None and total.calls > self.calls:
-            return f"{self.calls} calls"
+            return counted(self.calls, "call")
         if self.tokens is not None and total.tokens > self.tokens:
-            return f"{self.tokens:,} tokens"
+            return counted(self.tokens, "token")
         if self.usd is not None and total.usd > self.usd + 1e-12:
             return f"${self.usd:g}"
         return ""

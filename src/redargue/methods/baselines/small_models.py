@@ -23,6 +23,7 @@ from redargue.nli.backend import (
     compose_answer,
     names_in,
     perform,
+    quotes_of,
     words,
 )
 from redargue.nli.open_ie import decompose, statements
@@ -54,7 +55,7 @@ def not_empty(passages: tuple[Passage, ...]) -> tuple[Passage, ...]:
 def sided(
     claim: str, passages: tuple[Passage, ...], backend: EmbeddedBackend
 ) -> tuple[bool, tuple[SourcedSentence, ...], str]:
-    """Whether a claim is more probably true than false, the sentences that say so, and both as a text.
+    """Whether a claim is more probably true than false, the sentences that this rests on, and an answer as a text.
 
     Without support for the likelier side, nothing is quoted and the claim is left open; BadReply without evidence.
     """
@@ -65,7 +66,7 @@ def sided(
     decided = reading.strongest(meaning) > MIN_SIGNAL
     best = reading.best(meaning, QUOTES) if decided else ()
     opening = (CORRECT if factual else INCORRECT) if decided else OPEN
-    return factual, best, "\n".join([*map(cite, best), opening + " ".join(claim.split())])
+    return factual, reading.decisive(best, meaning), "\n".join([*map(cite, best), opening + " ".join(claim.split())])
 
 
 def new_queries(claim: str, best: tuple[SourcedSentence, ...], asked: Collection[str]) -> Iterator[str]:
@@ -77,10 +78,6 @@ def new_queries(claim: str, best: tuple[SourcedSentence, ...], asked: Collection
     bridging = " ".join([*bridges[:2], *uncovered]) if bridges and uncovered else ""
     queries = (claim, bridging, " ".join(words(claim)), *decompose(claim).entities)
     yield from (query for query in dict.fromkeys(query[:300] for query in queries) if query and query not in asked)
-
-
-def quotes_of(best: tuple[SourcedSentence, ...]) -> tuple[str, ...]:
-    return tuple(sentence.quote for sentence in best)
 
 
 def clauses_of(claim: Claim) -> tuple[str, ...]:
@@ -105,4 +102,4 @@ def likeliest(reading: Reading) -> Meaning:
 
 
 def quotes_for(reading: Reading, meaning: Meaning) -> tuple[str, ...]:
-    return () if meaning is Meaning.NOT_ENOUGH else quotes_of(reading.best(meaning, QUOTES))
+    return () if meaning is Meaning.NOT_ENOUGH else quotes_of(reading.decisive(reading.best(meaning, QUOTES), meaning))

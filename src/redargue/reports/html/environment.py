@@ -47,7 +47,7 @@ def environment() -> Environment:
         "colour": colour,
         "confidence_text": phrases.confidence_text,
         "counted": counted,
-        "gaps_heading": phrases.gaps_heading,
+        "gap_sections": phrases.gap_sections,
         "heading": phrases.heading,
         "label_of": phrases.label_of,
         "letter": letter,

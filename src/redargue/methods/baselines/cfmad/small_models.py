@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from redargue.claims import Meaning
 from redargue.methods.baselines.cfmad.prompts import ArgueStance, CriticiseStance, RebutCritic
-from redargue.methods.baselines.small_models import OPPOSITE, QUOTES, quotes_of
+from redargue.methods.baselines.small_models import OPPOSITE, QUOTES
 from redargue.methods.dual_position.prompts import Argument
-from redargue.nli.backend import CORRECT, INCORRECT, OPEN, EmbeddedBackend, cite, perform
+from redargue.nli.backend import CORRECT, INCORRECT, OPEN, EmbeddedBackend, cite, perform, quotes_of
 
 
 @perform.register
@@ -22,4 +22,4 @@ def _argue(task: ArgueStance | RebutCritic | CriticiseStance, backend: EmbeddedB
     best = reading.best(meaning, QUOTES) if reading.strongest(meaning) > 0.5 else ()
     opening = {Meaning.SUPPORTED: CORRECT, Meaning.REFUTED: INCORRECT}[meaning] if best else OPEN
     argument = "\n".join([*map(cite, best), opening + " ".join(text.split())])
-    return Argument(text=argument, quotes=quotes_of(best))
+    return Argument(text=argument, quotes=quotes_of(reading.decisive(best, meaning)))

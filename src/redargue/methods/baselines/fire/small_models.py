@@ -5,8 +5,8 @@ from __future__ import annotations
 from redargue.claims import Meaning
 from redargue.methods.baselines.fire.prompts import FinalAnswer, GiveFinalAnswer, Move, SearchOrAnswer
 from redargue.methods.baselines.search_results import found_in
-from redargue.methods.baselines.small_models import QUOTES, new_queries, quotes_of, sided
-from redargue.nli.backend import EmbeddedBackend, perform
+from redargue.methods.baselines.small_models import QUOTES, new_queries, sided
+from redargue.nli.backend import EmbeddedBackend, perform, quotes_of
 
 SURE = 0.6  # the probability of a side at which nothing more is searched for
 

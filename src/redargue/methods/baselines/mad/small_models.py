@@ -7,8 +7,8 @@ from typing import Literal
 from redargue.claims import Claim
 from redargue.evidence import Passage
 from redargue.methods.baselines.mad import prompts
-from redargue.methods.baselines.small_models import OPPOSITE, QUOTES, quotes_of, read_evidence
-from redargue.nli.backend import EmbeddedBackend, cite, perform
+from redargue.methods.baselines.small_models import OPPOSITE, QUOTES, read_evidence
+from redargue.nli.backend import EmbeddedBackend, cite, perform, quotes_of
 from redargue.tasks.answer import Answer
 
 
@@ -32,7 +32,7 @@ def _objection(claim: Claim, opponent: str, passages: tuple[Passage, ...], backe
         return None
     best = reading.best(meaning, QUOTES)
     text = "\n".join([*map(cite, best), f"**{label}**"])
-    return Answer(text=text, label=label, quotes=quotes_of(best))
+    return Answer(text=text, label=label, quotes=quotes_of(reading.decisive(best, meaning)))
 
 
 @perform.register

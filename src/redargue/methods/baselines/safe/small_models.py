@@ -5,9 +5,9 @@ from __future__ import annotations
 from redargue.claims import Meaning
 from redargue.methods.baselines.safe import prompts
 from redargue.methods.baselines.search_results import found_in
-from redargue.methods.baselines.small_models import QUOTES, new_queries, not_empty, quotes_of
+from redargue.methods.baselines.small_models import QUOTES, new_queries, not_empty
 from redargue.nli import claim_filter
-from redargue.nli.backend import CORRECT, INCORRECT, OPEN, EmbeddedBackend, cite, perform, words
+from redargue.nli.backend import CORRECT, INCORRECT, OPEN, EmbeddedBackend, cite, perform, quotes_of, words
 from redargue.nli.reader import sentences
 from redargue.tasks.answer import Answer
 from redargue.tasks.query import Query
@@ -49,4 +49,4 @@ def _rate_support(task: prompts.RateSupport, backend: EmbeddedBackend) -> Answer
         meaning, opening = (Meaning.REFUTED, INCORRECT) if refutes >= neither else (Meaning.NOT_ENOUGH, OPEN)
     best = reading.best(meaning, QUOTES if opening != OPEN else 1)
     text = "\n".join([*map(cite, best), opening + " ".join(task.claim.text.split()), f"[{label}]"])
-    return Answer(text=text, label=label, quotes=quotes_of(best))
+    return Answer(text=text, label=label, quotes=quotes_of(reading.decisive(best, meaning)))

@@ -1,0 +1,129 @@
+"""The runs that redargue recorded in its home: finds, lists and removes them."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from redargue.errors import RecordError, UsageError
+from redargue.paths import home
+from redargue.registry import did_you_mean
+from redargue.runs.record import writing
+
+LAST = "last"
+ERROR, UNCHECKED, NO_LABEL = "error", "unchecked", "no label"
+_ENDED = re.compile(rb'\{"item":(\d+),[^{}]{0,120}"kind":"claim_ended"')
+_NAMED_BY_TIME = re.compile(r"\d{8}-\d{6}")
+
+
+class RecordedRun(NamedTuple):
+    """A run folder in redargue's home.
+
+    Attributes:
+        began: when the run began (UTC).
+        method: empty if ``run.json`` cannot be read.
+        claims: number of claims.
+        first: the text of the first claim.
+        outcomes: finished claims by the meaning of their label, ``error``, ``unchecked`` or ``no label``.
+        size: of its files, in bytes.
+    """
+
+    folder: Path
+    began: datetime
+    method: str
+    claims: int
+    first: str
+    outcomes: Counter[str]
+    size: int
+
+
+def runs_folder() -> Path:
+    return home() / "runs"
+
+
+def run_folders() -> list[Path]:
+    """The folders of recorded runs, newest first; links are left out."""
+    folder = runs_folder()
+    if not folder.is_dir():
+        return []
+    runs = [path for path in folder.iterdir() if not path.is_symlink() and (path / "run.json").is_file()]
+    return sorted(runs, key=lambda path: (began(path), path.name), reverse=True)
+
+
+def find_run(name: str | Path) -> Path:
+    """The folder of a run: a path, ``last``, or the name of a run in redargue's home, of which a beginning is enough.
+
+    Raises:
+        UsageError: no run, or several, have that name.
+    """
+    path, text = Path(name), str(name)
+    if path.exists() or path.name != text:
+        return path
+    folders = run_folders()
+    if text == LAST and folders:
+        return folders[0]
+    names = [folder.name for folder in folders]
+    matches = [known for known in names if known == text] or [known for known in names if known.startswith(text)]
+    if len(matches) == 1:
+        return runs_folder() / matches[0]
+    if matches:
+        raise UsageError(f"{len(matches)} runs begin with {text!r}", hint=f"write more of the name: {matches[0]}")
+    hint = did_you_mean(text, names[:10]) if names else f"{str(runs_folder())!r} has none yet"
+    raise UsageError(f"no run {text!r}", hint=f"name a run folder, or a run that redargue runs ls lists; {hint}")
+
+
+def read_run(folder: Path) -> RecordedRun:
+    """Reads what a listing shows; a damaged run has no method."""
+    try:
+        about = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+        claims = [str(claim["text"]) for claim in about["claims"]]
+        method = str(about["method"])
+    except (OSError, ValueError, KeyError, TypeError):
+        claims, method = [], ""
+    outcomes = dict(_outcomes(folder / "events.jsonl"))
+    size = sum(path.stat().st_size for path in folder.iterdir() if path.is_file())
+    first = claims[0] if claims else ""
+    return RecordedRun(folder, began(folder), method, len(claims), first, Counter(outcomes.values()), size)
+
+
+def remove_run(folder: Path) -> None:
+    """Removes a run folder with its files; raises RecordError if a process is writing to it."""
+    with writing(folder):
+        try:
+            shutil.rmtree(folder)
+        except OSError as error:
+            raise RecordError(f"{str(folder)!r} cannot be removed: {error.strerror}") from error
+
+
+def began(folder: Path) -> datetime:
+    """When a run began (UTC), by its name or its ``run.json``."""
+    if stamp := _NAMED_BY_TIME.match(folder.name):
+        try:
+            return datetime.strptime(stamp.group(), "%Y%m%d-%H%M%S").replace(tzinfo=UTC)
+        except ValueError:
+            pass  # digits that are no date
+    return datetime.fromtimestamp((folder / "run.json").stat().st_mtime, UTC)
+
+
+def _outcomes(log: Path) -> Iterator[tuple[int, str]]:
+    if not log.is_file():
+        return
+    with log.open("rb") as lines:
+        for line in lines:
+            if ended := _ENDED.match(line):
+                try:
+                    yield int(ended.group(1)), _outcome(json.loads(line)["verdict"])
+                except (ValueError, KeyError, TypeError):
+                    continue  # a line that was cut off: the claim has not finished
+
+
+def _outcome(verdict: dict[str, object]) -> str:
+    if verdict.get("error"):
+        return ERROR
+    return UNCHECKED if verdict.get("unchecked") else str(verdict.get("meaning") or NO_LABEL)

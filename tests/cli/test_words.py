@@ -1,0 +1,208 @@
+"""Words on the screen: plain labels, each claim once, failed searches apart, numbers from 1, one line a claim."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+from redargue.analysis.run_diff import Flip
+from redargue.claims import AVERITEC, FEVER, FREE_TEXT, OPTIONS, YES_NO_MAYBE, Claim, Label, LabelSet, Meaning
+from redargue.cli import show
+from redargue.cli.app import run
+from redargue.cli.event_text import describe
+from redargue.cli.exit import resumable
+from redargue.cli.live import DebateView, outcome_line
+from redargue.cli.progress import WINDOW, Progress, Rate, duration
+from redargue.events import Answered, Judged, Stepped
+from redargue.evidence import Quote, QuoteStatus, Side, Source
+from redargue.reports.phrases import gap_sections, label_counts
+from redargue.text.report import CheckedClaim, Outcome, Report
+from redargue.verdicts import Verdict
+
+RITZ = "The Ritz in London opened in 1926."
+QUOTE = Quote(
+    text="César Ritz opened it in May 1906.",
+    status=QuoteStatus.VERIFIED,
+    side=Side.AGAINST,
+    agent="reader",
+    source=Source(title="The Ritz Hotel, London"),
+)
+GAPS = (
+    "wikipedia failed for 'Ritz': 503",
+    "corpus found nothing for 'Ritz failed for good'",
+    'google failed for "x": y',
+)
+
+
+def refuted(text: str = RITZ, **fields: object) -> Verdict:
+    values = {"claim": Claim(text=text), "label": "REFUTES", "meaning": Meaning.REFUTED, "confidence": 0.756}
+    return Verdict.model_validate(values | {"quotes": (QUOTE,), "method": "tool-mad", "profile": "hardened"} | fields)
+
+
+@pytest.mark.parametrize(
+    ("labels", "name", "words"),
+    [
+        (FEVER, "SUPPORTS", "Supported"),
+        (FEVER, "NOT ENOUGH INFO", "Not enough evidence"),
+        (AVERITEC, "Refuted", "Refuted"),
+        (AVERITEC, "Conflicting Evidence/Cherrypicking", "Conflicting"),
+        (YES_NO_MAYBE, "yes", "yes"),
+        (OPTIONS, "B", "B"),
+        (FREE_TEXT, "In 1906.", "In 1906."),
+        (FEVER, "an unknown label", "an unknown label"),
+    ],
+)
+def test_labels_are_plain_words_where_no_distinction_is_lost(labels: LabelSet, name: str, words: str) -> None:
+    assert labels.plain(name) == words
+
+
+def test_two_labels_with_one_meaning_keep_their_names() -> None:
+    names = {"true": Meaning.SUPPORTED, "mostly true": Meaning.SUPPORTED, "false": Meaning.REFUTED}
+    labels = LabelSet(name="x", labels=tuple(Label(name=name, meaning=meaning) for name, meaning in names.items()))
+    assert [labels.plain(name) for name in names] == ["true", "mostly true", "Refuted"]
+
+
+def test_a_debate_is_told_in_the_same_words() -> None:
+    answered = Answered(agent="corpus", round=1, label="SUPPORTS", text="x")
+    assert describe(answered, FEVER) == "round 1, corpus answers: Supported"
+    assert describe(Judged(text="x", label="NOT ENOUGH INFO"), FEVER) == "the judge decides: Not enough evidence"
+    assert describe(Stepped(agent="a", round=2, answer="REFUTES"), FEVER) == "step 2, a answers: Refuted"
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+@pytest.mark.parametrize("width", [40, 80])
+def test_a_verdict_names_its_claim_once_and_fits(
+    width: int, monkeypatch: pytest.MonkeyPatch, *, terminal: bool
+) -> None:
+    file = io.StringIO()
+    console = Console(file=file, width=width, force_terminal=terminal, color_system=None)
+    monkeypatch.setattr(show, "_console", lambda: console)
+    show.verdicts([refuted(gaps=GAPS), refuted("The Savoy opened in 1926.")], None)
+    lines = file.getvalue().split("\n")
+    assert terminal or all(line == line.rstrip() for line in lines)
+    assert not terminal or max(map(len, lines)) <= width
+    out = " ".join(file.getvalue().split())
+    assert out.count(RITZ) == 1
+    assert f"1. {RITZ} Refuted confidence 0.75" in out
+    assert "Against: “César Ritz opened it in May 1906.” — The Ritz Hotel, London; quoted by reader" in out
+    assert "Searches that failed: wikipedia failed for 'Ritz': 503 google failed" in out
+    assert "Searches without a usable result: corpus found nothing" in out
+    assert "2 claims: 2 Refuted" in out
+    assert "\x1b" not in file.getvalue()
+
+
+def test_a_sentence_of_a_text_is_printed_once_and_its_claim_only_if_it_differs(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    text = "Ritz opened it. It is old."
+    claims = (
+        CheckedClaim(start=0, end=15, stated="Ritz opened it.", verdict=refuted("Ritz opened the Ritz.")),
+        CheckedClaim(start=16, end=26, stated="It is old.", verdict=refuted("It is old.")),
+    )
+    show.report(Report(text=text, kind="text", outcome=Outcome.NON_FACTUAL, claims=claims), None)
+    out = capsys.readouterr().out
+    assert "1. Ritz opened it. (0–15)\nclaim: Ritz opened the Ritz.\n" in out
+    assert "2. It is old. (16–26)\nRefuted" in out
+    assert out.count("It is old.") == 1
+    assert "Refuted: claims 1, 2." in out
+    assert show.counted_claims([2]) == "claim 2"
+
+
+def test_failed_searches_are_told_from_empty_ones() -> None:
+    verdict = refuted(gaps=GAPS)
+    assert verdict.failed_searches == (GAPS[0], GAPS[2])
+    assert verdict.empty_searches == (GAPS[1],)
+    titles = [title for title, _ in gap_sections(verdict)]
+    assert titles == ["What could not be searched", "What could not be found"]
+    assert gap_sections(refuted()) == (("What could not be found", ()),)
+
+
+def test_counts_are_singular_and_plural() -> None:
+    assert label_counts([refuted()]) == "1 Refuted"
+    assert label_counts([refuted(), refuted(label="SUPPORTS", meaning="supported")]) == "1 Refuted, 1 Supported"
+
+
+def test_off_a_terminal_a_claim_is_one_line_and_verbose_shows_every_step(capfd: pytest.CaptureFixture[str]) -> None:
+    given = ["check", "-", "--as", "claims", "--store", "starter", "--offline", "--rounds", "1", "--no-record"]
+    for flags, lines in (([], 2), (["-v"], 20), (["-v", "-q"], 0)):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"Bees are insects.\nThe Ritz opened in 1926.\n")))
+            assert run([*given, *flags]) == 0
+        err = capfd.readouterr().err.strip().splitlines()
+        assert len(err) == lines if lines < 20 else len(err) > lines
+        assert all(line.startswith(("[1] ", "[2] ", "    ")) for line in err)
+
+
+def test_a_single_claim_off_a_terminal_is_in_the_result_alone(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", "Bees are insects.", "--store", "starter", "--offline", "--rounds", "1", "--no-record"]) == 0
+    out, err = capfd.readouterr()
+    assert err == ""
+    assert out.splitlines().count("Bees are insects.") == 1
+
+
+def test_the_line_of_a_claim_has_its_label_confidence_and_text() -> None:
+    assert outcome_line(refuted("A\u202e\nB")) == "Refuted (0.75): A B"
+    assert outcome_line(refuted(confidence=None)) == f"Refuted: {RITZ}"
+
+
+def test_the_debate_of_one_claim_is_left_on_the_screen_without_its_claim() -> None:
+    view = DebateView(Claim(text=RITZ), ("reader",), {})
+    for titled in (True, False):
+        view.titled = titled
+        file = io.StringIO()
+        Console(file=file, width=60).print(view)
+        assert (RITZ in file.getvalue()) is titled
+
+
+def test_the_time_left_follows_the_last_claims() -> None:
+    rate = Rate(0.0)
+    assert rate.seconds_left(5.0, 10) is None
+    rate.finished(100.0)  # the first claim loads the models
+    assert rate.seconds_left(100.0, 10) == 1000
+    for second in range(WINDOW):
+        rate.finished(101.0 + second)
+    assert rate.seconds_left(100.0 + WINDOW, 10) == pytest.approx(10)
+    assert (rate.seconds_left(200.0 + WINDOW, 10) or 0) > 20  # nothing has finished for a while
+    assert [duration(seconds) for seconds in (40, 720, 12_600)] == ["40 s", "12 min", "3.5 h"]
+
+
+class Tally:
+    """One finished claim of three."""
+
+    errors, calls, usd = 0, 2, None
+    outcomes = (1,)
+
+
+class Clock:
+    """Advances by 20 seconds at every look."""
+
+    def __init__(self) -> None:
+        self.time = 0.0
+
+    def elapsed(self) -> float:
+        self.time += 20
+        return self.time
+
+
+def test_the_progress_of_a_batch_off_a_terminal_has_counts_and_time_left(capfd: pytest.CaptureFixture[str]) -> None:
+    with Progress(Tally(), 3, clock=Clock(), known=0) as progress:  # type: ignore[arg-type]
+        progress.moved()
+    err = capfd.readouterr().err
+    assert "1 of 3 claims, 0 errors, 2 calls, 40.0 s, 80 s left" in err
+
+
+def test_ctrl_c_is_answered_on_a_line_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for terminal, wanted in ((True, "\ninterrupted; again\n"), (False, "interrupted; again\n")):
+        monkeypatch.setattr("sys.stderr.isatty", lambda terminal=terminal: terminal)
+        with pytest.raises(BaseException) as stopped, resumable("again"):
+            raise KeyboardInterrupt
+        assert getattr(stopped.value, "exit_code", None) == 130
+        assert capsys.readouterr().err == wanted
+
+
+def test_claims_are_numbered_from_1() -> None:
+    assert "from 1" in (Flip.__doc__ or "")
