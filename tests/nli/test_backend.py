@@ -384,7 +384,7 @@ async def test_a_title_or_a_sentence_cannot_break_out_of_its_line() -> None:
     )
     assert answer.label == FEVER.parse(answer.text) == "SUPPORTS"
     lines = answer.text.splitlines()
-    assert len(lines) == 4  # two quotations, the conclusion, the label
+    assert len(lines) == len(answer.quotes) + 2
     assert QUOTE in quoted((OtherAnswer(agent="a", text=answer.text),))
 
 
