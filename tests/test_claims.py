@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,7 +23,9 @@ from redargue.claims import (
     LabelSet,
     Meaning,
     label_sets,
+    read_labels,
 )
+from redargue.config import RunConfig
 from redargue.errors import UnknownName, UsageError
 
 
@@ -155,3 +159,23 @@ def test_a_claim_is_frozen_and_takes_no_other_fields() -> None:
         claim.text = "no"  # type: ignore[misc]
     with pytest.raises(ValidationError):
         Claim(text="a b", label="SUPPORTS")  # type: ignore[call-arg]
+
+
+def test_own_words_stand_for_labels() -> None:
+    labels = read_labels("True=SUPPORTS, yes=supported,false=Refutes,unclear=nei,mixed=conflicting")
+    assert labels.names == ("True", "false", "unclear", "mixed")
+    assert labels.parse("The answer:\n**YES**") == "True"
+    assert [label.meaning for label in labels.labels] == [
+        Meaning.SUPPORTED,
+        Meaning.REFUTED,
+        Meaning.NOT_ENOUGH,
+        Meaning.CONFLICTING,
+    ]
+    assert read_labels("fever") is FEVER
+    assert RunConfig(labels=labels.name).labels == labels
+
+
+@pytest.mark.parametrize("text", ["true=SUPORTS", "true", "=SUPPORTS", "a=SUPPORTS,A=REFUTES", "a=SUPPORTS,"])
+def test_words_that_stand_for_no_label_are_quoted(text: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(text[:4]) if text != "true" else "true"):
+        read_labels(text)

@@ -22,6 +22,7 @@ LAYERS = [  # a module may import those before it and its own group
         "errors",
         "registry",
         "paths",
+        "encodings",
         "files",
         "sanitize",
         "concurrency",

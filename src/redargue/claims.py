@@ -254,6 +254,40 @@ OPTIONS = _label_set(
 FREE_TEXT = _label_set("free-text")
 
 
+def read_labels(text: str) -> LabelSet:
+    """A label set by its name, or the user's own words for labels: ``true=SUPPORTS,false=REFUTES``.
+
+    The words become the names of the labels, further words for the same label its aliases. What they stand for is a
+    label of FEVER or AVeriTeC or a :class:`Meaning`, in any case.
+
+    Raises:
+        UsageError: unknown name, or a word without a label.
+    """
+    if "=" not in text:
+        return label_sets[text]
+    known = {_bare(name): label for labels in (AVERITEC, FEVER) for label in labels.labels for name in _names(label)}
+    words: dict[Meaning, list[str]] = {}
+    descriptions: dict[Meaning, str] = {}
+    for part in text.split(","):
+        word, _, name = (each.strip() for each in part.partition("="))
+        label = known.get(_bare(name))
+        if not word or label is None:
+            hint = f"write WORD=LABEL,WORD=LABEL with the labels {', '.join(FEVER.names)} or conflicting"
+            raise UsageError(f"cannot read {part.strip()!r} in the labels {text!r}", where="--labels", hint=hint)
+        if any(_bare(word) in map(_bare, others) for others in words.values()):
+            raise UsageError(f"the word {word!r} appears twice in the labels {text!r}", where="--labels")
+        words.setdefault(label.meaning, []).append(word)
+        descriptions.setdefault(label.meaning, label.description)
+    labels = (
+        _label(names[0], meaning, *names[1:], description=descriptions[meaning]) for meaning, names in words.items()
+    )
+    return LabelSet(name=text, labels=tuple(labels), in_prose=False)
+
+
+def _names(label: Label) -> tuple[str, ...]:
+    return label.name, *label.aliases, label.meaning.value
+
+
 class Claim(Frozen):
     """A statement to verify.
 

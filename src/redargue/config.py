@@ -22,7 +22,7 @@ from pydantic import (
 )
 
 from redargue.backends.base import Backend
-from redargue.claims import FEVER, Claim, Frozen, LabelSet, label_sets
+from redargue.claims import FEVER, Claim, Frozen, LabelSet, read_labels
 from redargue.errors import UsageError
 from redargue.memory.base import EvidenceMemory
 from redargue.net.transport import Transport
@@ -34,7 +34,9 @@ from redargue.runs.prices import Prices
 
 ResponseFormat = Literal["auto", "schema", "json", "text", "plain", "tools"]
 PathText = Annotated[str, BeforeValidator(lambda value: str(value) if isinstance(value, Path) else value)]
-NamedLabels = Annotated[LabelSet, BeforeValidator(lambda value: label_sets[value] if isinstance(value, str) else value)]
+NamedLabels = Annotated[
+    LabelSet, BeforeValidator(lambda value: read_labels(value) if isinstance(value, str) else value)
+]
 DateText = Annotated[date | None, BeforeValidator(lambda value: read_date(value) if isinstance(value, str) else value)]
 
 

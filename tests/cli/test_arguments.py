@@ -26,9 +26,9 @@ def read(argument: str, kind: str = "", labels: str = "fever") -> Input:
 
 
 def claims(argument: str, kind: str = "") -> list[str]:
-    text, claims, _ = read(argument, kind)
-    assert text is None
-    return [claim.text for claim in claims]
+    given = read(argument, kind)
+    assert given.text is None
+    return [claim.text for claim in given.claims]
 
 
 @pytest.mark.parametrize(
@@ -103,8 +103,8 @@ def test_several_sentences_are_a_text_which_is_said_unless_one_claim_is_asked_fo
 
 
 def test_sentences_stay_one_claim_with_labels_that_no_text_can_have() -> None:
-    text, (claim,), note = read(TWO, labels="free-text")
-    assert (text, claim.text, note) == (None, TWO, "")
+    given = read(TWO, labels="free-text")
+    assert (given.text, [claim.text for claim in given.claims], given.note) == (None, [TWO], "")
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_a_file_of_claims_in_which_few_have_several_sentences_says_so(tmp_path: 
     [
         ("a.csv", b"text,source\nA b.,x\n", "no field claim; its fields: text, source"),
         ("a.txt", b"\x89PNG\r\n", "'a.txt' cannot be read"),
-        ("a.txt", b"A\0b is c.\n", "control character"),
+        ("a.txt", b"A\0b is c.\n", "NUL byte at byte 1"),
         ("a.md", b" \n", "'a.md' is empty"),
         ("a.md", b"?!", "contains no words (a.md)"),
         ("a.pdf", b"", "the file is empty"),

@@ -16,9 +16,10 @@ from typing import Any
 
 import pytest
 
-from redargue.bench.batch import COLUMNS, Tally, escape_cell, read_claims, read_mapping
+from redargue.bench.batch import COLUMNS, ClaimRow, Tally, escape_cell, read_mapping, read_rows
 from redargue.claims import FEVER, TWO, Claim
 from redargue.cli.app import run
+from redargue.cli.output import JsonLines
 from redargue.errors import UsageError
 from redargue.events import canonical
 from redargue.evidence import without_retrieval_times
@@ -55,7 +56,7 @@ def test_a_table_becomes_verdicts_in_its_order_and_the_same_command_goes_on(
     said, err = capfd.readouterr()
     found = lines(out)
     assert sorted(said.splitlines()) == sorted((out / "verdicts.jsonl").read_text().splitlines())
-    assert [each["item"] for each in found] == [0, 1, 2]
+    assert [each["item"] for each in found] == [1, 2, 3]
     assert (found[0]["label"], found[0]["claim"]["context"]) == ("REFUTES", "A hotel.")
     assert (found[0]["claim"]["labels"]["name"], found[0]["claim"]["as_of"]) == ("two", "2020-01-02")
     assert found[2]["error"]["type"] == "CannotPlay"
@@ -83,7 +84,7 @@ def test_a_spent_budget_is_exit_4_and_a_gate_exit_1(tmp_path: Path, capfd: pytes
     command = ["batch", str(file), "-q", "--concurrency", "1", *OPTIONS]
     assert run([*command, "-o", "cut", "--budget", "12calls"]) == 4
     out, err = capfd.readouterr()
-    assert out.startswith("2 claims: 1 BudgetReached, 1 REFUTES\n")
+    assert out.startswith("2 claims: 1 BudgetReached, 1 Refuted\n")
     assert err == ""
     assert [each["label"] for each in lines(Path("cut"))] == ["REFUTES", None]
     assert run([*command, "-o", "whole", "--fail-on", "refuted"]) == 1
@@ -144,16 +145,68 @@ def test_interrupted_by_hand_is_exit_130_and_keeps_what_was_reached(command: lis
     assert len(cells(out)) == 6
 
 
+def claims_of(file: Path, mapping: dict[str, str]) -> list[Claim]:
+    rows = list(read_rows(file, mapping, labels=FEVER, as_of=date(2000, 1, 1)))
+    return [row.claim for row in rows if isinstance(row, ClaimRow)]
+
+
+def test_a_row_with_an_empty_cell_is_refused_and_the_others_are_verified(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    file, out = tmp_path / "claims.csv", tmp_path / "out"
+    file.write_text("id,claim\na,Bees are birds.\nb,\nc,Fred Perry was left-handed.\n")
+    assert run(["batch", str(file), "-o", str(out), "--store", "starter", "--method", "single-reader"]) == 3
+    out_text, err = capfd.readouterr()
+    assert "refused" in err
+    assert "row 2" in err
+    found = lines(out)
+    assert [(each["item"], each["id"]) for each in found] == [(1, "a"), (2, "b"), (3, "c")]
+    assert found[1]["label"] is None
+    assert found[1]["error"]["where"].endswith("row 2")
+    assert found[0]["label"]
+    assert [(row["item"], row["id"], bool(row["error"])) for row in cells(out)] == [
+        ("1", "a", False),
+        ("2", "b", True),
+        ("3", "c", False),
+    ]
+    assert "2 claims" in out_text
+    assert "1 row refused" in out_text
+
+
+def test_a_row_is_checked_against_its_own_contexts_alone(tmp_path: Path) -> None:
+    file, out = tmp_path / "rows.jsonl", tmp_path / "out"
+    claim = "The lighthouse at Cape Ansel was first lit in 1871."
+    contexts = [[claim], ["Bread is made of flour.", "Dough rises."]]
+    file.write_text("".join(json.dumps({"claim": claim, "contexts": each, "id": 7}) + "\n" for each in contexts))
+    command = ["batch", str(file), "-o", str(out), "--method", "single-reader", "-q"]
+    assert run(command) == 0
+    told, open_ = lines(out)
+    assert (told["label"], open_["label"]) == ("SUPPORTS", "NOT ENOUGH INFO")
+    assert told["quotes"][0]["source"]["document"] == "context-1"
+    assert told["id"] == "7"
+    assert run([*command, "--workers", "2"]) == 2
+    file.write_text(json.dumps({"claim": claim, "contexts": claim}) + "\n" + json.dumps({"claim": claim}) + "\n")
+    assert run([*command[:2], "-o", str(tmp_path / "other")]) == 2  # the second row has none
+
+
+def test_lines_are_printed_in_the_order_of_the_input_if_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    for ordered, expected in ((False, "cab"), (True, "abc")):
+        lines = JsonLines(ordered=ordered)
+        for item in (2, 0, 1):
+            lines.add(item, "abc"[item])
+        assert capsys.readouterr().out.split() == list(expected)
+
+
 def test_rows_are_read_by_their_own_names_or_by_a_mapping(tmp_path: Path) -> None:
     packed = tmp_path / "claims.jsonl.gz"
     row = {"claim": "A b.", "context": "C.", "as_of": "2021-03-31", "labels": "x", "options": None, "n": 1}
     packed.write_bytes(gzip.compress((json.dumps(row) + "\n").encode()))
-    (claim,) = read_claims(packed, {}, labels=FEVER, as_of=date(2000, 1, 1))
+    (claim,) = claims_of(packed, {})
     assert claim == Claim(text="A b.", context="C.", as_of=date(2021, 3, 31))
     table = tmp_path / "claims.tsv"
     table.write_text('q\tchoices\tkind\nWhich?\t"[""x"", ""y""]"\toptions\nThat.\t\ttwo\n')
     mapping = read_mapping(["claim=q, options=choices", "labels=kind"])
-    which, that = read_claims(table, mapping, labels=FEVER, as_of=date(2000, 1, 1))
+    which, that = claims_of(table, mapping)
     assert (which.options, which.labels.name, that.labels) == (("x", "y"), "options", TWO)
     assert that.as_of == date(2000, 1, 1)
 
@@ -161,7 +214,7 @@ def test_rows_are_read_by_their_own_names_or_by_a_mapping(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("name", "text", "mapping", "said"),
     [
-        ("a.csv", "claim\nA b.\n?!\n", "", "row 2"),
+        ("a.csv", "claim\n?!\n", "", "row 1"),
         ("a.csv", "text\nA b.\n", "", "no field claim; its fields: text"),
         ("a.csv", "claim,day\nA b.,tomorrow\n", "as_of=day", "expected a date like '2021-03-31'"),
         ("a.csv", "claim,set\nA b.,fevr\n", "labels=set", "did you mean 'fever'"),
@@ -187,7 +240,7 @@ def test_a_wrong_file_or_mapping_is_exit_2_and_says_where(
 
 def test_no_file_is_exit_2() -> None:
     with pytest.raises(UsageError, match="no file"):
-        list(read_claims(Path("nowhere.csv"), {}, labels=FEVER))
+        list(read_rows(Path("nowhere.csv"), {}, labels=FEVER))
 
 
 @pytest.mark.parametrize("sign", ["=", "+", "-", "@", "\t", "\r", "\n", "＝", "\x00=", "\u202e="])

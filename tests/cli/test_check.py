@@ -153,7 +153,7 @@ def test_a_bad_row_is_named_by_its_line(tmp_path: Path) -> None:
     for rows, message in (
         ('{"claim": "A b."}\nnot json\n', "row 2"),
         ('{"text": "A b."}\n', "no field claim; its fields: text"),
-        ('{"claim": "A b."}\n{"claim": "?"}\n', "row 2"),
+        ('{"claim": "?"}\n{"claim": "?"}\n', "row 1"),
         ("", "the file is empty"),
     ):
         file.write_text(rows)
@@ -174,7 +174,7 @@ def test_lines_end_at_line_breaks_only_and_stdin_takes_both_forms(
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(given)))
     assert claims_in("-") == ["A b.", "C d."]
     for given, message in (
-        (b"caf\xe9 b\n", "cannot be read"),
+        (b"caf\xe9 \x00b\n", "cannot be read"),
         (b'A b.\n{"claim": 5}\n', "-, line 2"),
         (b" ", "is empty"),
     ):

@@ -1,4 +1,4 @@
-"""Batches: claims read from a file with a column mapping, and verdicts written as they arrive.
+"""Batches: rows read from a file with a column mapping, and verdicts written as they arrive.
 
 Beside the run's record (``run.json``, ``events.jsonl``) a batch folder has ``verdicts.jsonl``, in order of arrival
 and at the end in the order of the claims, and ``verdicts.csv``. Every command rebuilds both from the record, from which
@@ -16,7 +16,9 @@ from datetime import date
 from io import StringIO
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, NamedTuple
+
+from pydantic import BaseModel
 
 from redargue.bench.datasets.labels import label_set
 from redargue.bench.datasets.rows import Row, rows, table_rows, unpacked_suffix
@@ -26,15 +28,38 @@ from redargue.errors import RecordError, UnknownName, UsageError
 from redargue.evidence import Side
 from redargue.files import make_folder, open_to_read, open_to_write, replacing
 from redargue.sanitize import printable
-from redargue.verdicts import Verdict
+from redargue.verdicts import ErrorInfo, Verdict
 
-ROLES = ("claim", "context", "options", "labels", "as_of")
+ROLES = ("claim", "id", "context", "options", "labels", "as_of", "contexts")
 COLUMNS = (
     *("item", "claim", "label", "meaning", "decided_by", "rounds", "quotes_for", "quotes_against", "sources", "gaps"),
     *("reason", "calls", "searches", "prompt_tokens", "completion_tokens", "usd", "error"),
-    *("confidence", "unsure", "caveat", "unchecked"),
+    *("confidence", "unsure", "caveat", "unchecked", "id"),
 )
 _FORMULA = tuple("=+-@\t\r\n＝＋－＠")
+
+
+class ClaimRow(NamedTuple):
+    """A claim of an input.
+
+    Attributes:
+        number: of its row among the rows of the input, from 1.
+        id: the input's own identifier; empty where it has none.
+        contexts: the only evidence; None to search.
+    """
+
+    number: int
+    claim: Claim
+    id: str = ""
+    contexts: tuple[str, ...] | None = None
+
+
+class RefusedRow(NamedTuple):
+    """A row that cannot be verified, such as one with an empty cell."""
+
+    number: int
+    error: UsageError
+    id: str = ""
 
 
 def read_mapping(texts: Sequence[str]) -> dict[str, str]:
@@ -42,41 +67,57 @@ def read_mapping(texts: Sequence[str]) -> dict[str, str]:
     return check_roles({"claim": "claim", **(split_mapping(",".join(texts)) if texts else {})}, ROLES)
 
 
-def read_claims(
+def read_rows(
     path: Path, mapping: Mapping[str, str], *, labels: LabelSet, as_of: date | None = None
-) -> Iterator[Claim]:
+) -> Iterator[ClaimRow | RefusedRow]:
     """The claims of a CSV, TSV, JSON or JSON-lines file, gzipped or not, in its order.
 
-    Columns without a mapping are read by role name if they exist (``claim``, ``context``, ``options``, ``as_of``), but
-    ``labels`` only with a mapping, because in a data set that column may contain the answers. ``labels`` and ``as_of``
-    are the defaults of rows without them.
+    Columns without a mapping are read by role name if they exist (``claim``, ``id``, ``context``, ``contexts``,
+    ``options``, ``as_of``), but ``labels`` only with a mapping, because in a data set that column may contain the
+    answers. ``labels`` and ``as_of`` are the defaults of rows without them. A cell that cannot be used refuses its row.
+
+    Raises:
+        UsageError: the file cannot be read, or has no column for the claims.
     """
     suffix = unpacked_suffix(path)
     if suffix not in (".csv", ".tsv", ".json", ".jsonl"):
         what = f"{str(path)!r} is not a .csv, .tsv, .json or .jsonl file"
         raise UsageError(what, hint="check a .txt file or a text with redargue check")
     column = mapping.get("claim", "claim")
-    for row in table_rows(path) if suffix in (".csv", ".tsv") else rows(path):
+    for number, row in enumerate(table_rows(path) if suffix in (".csv", ".tsv") else rows(path), 1):
         if column not in row.fields:
             hint = f"name the column of the claims: redargue batch {path} -o DIR --map claim=COLUMN"
             raise row.error(f"no field {column}; its fields: {', '.join(list(row.fields)[:12]) or 'none'}", hint=hint)
         fields = {role: mapping.get(role, role) for role in ROLES if role in mapping or role in row.fields}
-        attributes: dict[str, Any] = {"labels": labels, "as_of": as_of}
-        if "labels" in mapping and (name := row.optional(mapping["labels"])):
-            try:
-                attributes["labels"] = label_set(name)
-            except UnknownName as error:
-                raise row.field_error(mapping["labels"], f"a label set ({error.hint})") from None
-        if "context" in fields:
-            attributes["context"] = row.cell(fields["context"])
-        if "options" in mapping or isinstance(row.fields.get("options"), list):
-            attributes["options"] = _options(row, fields["options"])
-        if "as_of" in fields:
-            attributes["as_of"] = row.iso_date(fields["as_of"]) or as_of
-        yield row.claim(column, **attributes)
+        row_id = ""
+        try:
+            row_id = row.cell(fields["id"]) if "id" in fields else ""
+            contexts = _contexts(row, fields["contexts"]) if "contexts" in fields else None
+            yield ClaimRow(number, _claim(row, fields, mapping, labels, as_of), row_id, contexts)
+        except UsageError as error:
+            yield RefusedRow(number, error, row_id)
 
 
-def _options(row: Row, field: str) -> tuple[str, ...]:
+def _claim(
+    row: Row, fields: Mapping[str, str], mapping: Mapping[str, str], labels: LabelSet, as_of: date | None
+) -> Claim:
+    attributes: dict[str, Any] = {"labels": labels, "as_of": as_of}
+    if "labels" in mapping and (name := row.optional(mapping["labels"])):
+        try:
+            attributes["labels"] = label_set(name)
+        except UnknownName as error:
+            raise row.field_error(mapping["labels"], f"a label set ({error.hint})") from None
+    if "context" in fields:
+        attributes["context"] = row.cell(fields["context"])
+    if "options" in mapping or isinstance(row.fields.get("options"), list):
+        attributes["options"] = _texts(row, fields["options"])
+    if "as_of" in fields:
+        attributes["as_of"] = row.iso_date(fields["as_of"]) or as_of
+    return row.claim(fields["claim"], **attributes)
+
+
+def _texts(row: Row, field: str) -> tuple[str, ...]:
+    """The texts of a list, which a table has as JSON."""
     cell = row.fields.get(field)
     if not cell:
         return ()
@@ -88,13 +129,28 @@ def _options(row: Row, field: str) -> tuple[str, ...]:
     return row.texts(field)
 
 
+def _contexts(row: Row, field: str) -> tuple[str, ...]:
+    """The documents of a row: a list of texts, or one text that is no JSON list."""
+    cell = row.fields.get(field)
+    one = isinstance(cell, str) and not cell.lstrip().startswith("[")
+    texts = (str(cell),) if one else _texts(row, field)
+    if not any(text.strip() for text in texts):
+        raise row.field_error(field, "a text or a list of texts, which is the only evidence")
+    return texts
+
+
 class VerdictFiles:
     """Context manager that writes ``verdicts.jsonl`` and ``verdicts.csv`` of a batch folder, whose record is open.
 
     It stores the offset of each line, not the verdicts; on exit it sorts the lines by claim and writes the table.
+
+    Args:
+        folder: of the batch.
+        rows: of the claims, for the numbers and identifiers of the input.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, rows: Sequence[ClaimRow] = ()) -> None:
+        self._rows = rows
         self.lines, self.table = folder / "verdicts.jsonl", folder / "verdicts.csv"
         self._offsets: dict[int, int] = {}
         with self._writing_errors():
@@ -102,10 +158,17 @@ class VerdictFiles:
             self._file = open_to_write(self.lines)
 
     def write(self, item: int, verdict: Verdict) -> str:
-        """Appends a verdict immediately and returns its line (:func:`to_json_line`)."""
-        text = to_json_line(item, verdict)
+        """Appends the verdict on a claim, by its index, immediately and returns its line (:func:`to_json_line`)."""
+        row = self._rows[item] if self._rows else None
+        number = row.number if row else item + 1
+        return self._append(number, to_json_line(number, row.id if row else "", verdict))
+
+    def refuse(self, row: RefusedRow) -> str:
+        return self._append(row.number, refused_line(row))
+
+    def _append(self, number: int, text: str) -> str:
         with self._writing_errors():
-            self._offsets[item] = self._file.tell()
+            self._offsets[number] = self._file.tell()
             self._file.write(text.encode() + b"\n")
             self._file.flush()
         return text
@@ -146,9 +209,14 @@ def _csv_line(cells: Iterable[str]) -> bytes:
     return line.getvalue().encode()
 
 
-def to_json_line(item: int, verdict: Verdict) -> str:
-    """A verdict and the index of its claim as one line of ASCII JSON."""
-    return json.dumps({"item": item, **verdict.model_dump(mode="json")})
+def to_json_line(number: int, row_id: str, result: BaseModel) -> str:
+    """A result as one line of ASCII JSON, with the number, from 1, and the identifier of its item in the input."""
+    return json.dumps({"item": number, "id": row_id, **result.model_dump(mode="json")})
+
+
+def refused_line(row: RefusedRow) -> str:
+    error = ErrorInfo.of(row.error).model_dump(mode="json")
+    return json.dumps({"item": row.number, "id": row.id, "claim": None, "label": None, "error": error})
 
 
 def escape_cell(cell: object) -> str:
@@ -159,6 +227,9 @@ def escape_cell(cell: object) -> str:
 
 
 def _cells(row: Mapping[str, Any]) -> list[object]:
+    if row["claim"] is None:
+        known = {"item": row["item"], "error": f"{row['error']['type']}: {row['error']['what']}", "id": row["id"]}
+        return [known.get(name) for name in COLUMNS]
     quotes = [quote for quote in row["quotes"] if quote["status"] != "not_found"]
     sides = [
         " | ".join(quote["text"] for quote in quotes if quote["side"] == side) for side in (Side.FOR, Side.AGAINST)
@@ -170,7 +241,7 @@ def _cells(row: Mapping[str, Any]) -> list[object]:
         *(*sides, " | ".join(filter(None, sources)), " | ".join(row["gaps"]), row["reason"]),
         *(usage[name] for name in ("calls", "searches", "prompt_tokens", "completion_tokens", "usd")),
         f"{error['type']}: {error['what']}" if error else "",
-        *(row["confidence"], row["unsure"] and row["unsure"]["label"], row["caveat"], row["unchecked"]),
+        *(row["confidence"], row["unsure"] and row["unsure"]["label"], row["caveat"], row["unchecked"], row["id"]),
     ]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import warnings
 from pathlib import Path
 from typing import Annotated
 
@@ -38,6 +39,7 @@ from redargue.cli import (
 )
 from redargue.cli import list as list_command
 from redargue.config_file import CONFIG, Known, current_names, read_defaults
+from redargue.encodings import NotUtf8
 from redargue.errors import RedargueError, UsageError
 from redargue.paths import config_home
 from redargue.sanitize import printable
@@ -122,7 +124,10 @@ def run(arguments: list[str]) -> int:
     """Runs one command and returns its exit code; prints errors to stderr."""
     command = typer.main.get_command(app)
     try:
-        command.main(current_names(arguments), prog_name="redargue")
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", NotUtf8)
+            warnings.showwarning = _note
+            command.main(current_names(arguments), prog_name="redargue")
     except SystemExit as exit_:
         return exit_.code if isinstance(exit_.code, int) else 0
     except RedargueError as error:
@@ -131,6 +136,10 @@ def run(arguments: list[str]) -> int:
         print(printable(f"redargue: {error}"), file=sys.stderr)  # noqa: T201
         return error.exit_code
     return 0
+
+
+def _note(message: Warning | str, *others: object, **details: object) -> None:
+    print(printable(f"note: {message}"), file=sys.stderr)  # noqa: T201
 
 
 if __name__ == "__main__":

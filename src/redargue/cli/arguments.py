@@ -14,10 +14,12 @@ from typing import Any, NamedTuple, cast
 
 from pydantic import ValidationError
 
-from redargue.bench.batch import read_claims as read_table
+from redargue.bench.batch import ClaimRow, RefusedRow
+from redargue.bench.batch import read_rows as read_table
 from redargue.bench.datasets.rows import unpacked_suffix
 from redargue.claims import Claim, LabelSet, Meaning, with_strict_as_of
 from redargue.config import RunConfig
+from redargue.encodings import NotText, decode
 from redargue.errors import UnreadableFile, UsageError
 from redargue.registry import did_you_mean
 from redargue.retrieval.corpus.ingest import find_files, read_documents
@@ -40,11 +42,15 @@ _LONG_LINE = 50  # characters of a line that may be wrapped
 
 
 class Input(NamedTuple):
-    """What a command verifies: a text, or claims if it is None; ``note`` says how the argument was read."""
+    """What a command verifies: a text, or rows if it is None; ``note`` says how the argument was read."""
 
     text: Text | None
-    claims: list[Claim]
+    rows: list[ClaimRow | RefusedRow]
     note: str = ""
+
+    @property
+    def claims(self) -> list[Claim]:
+        return [row.claim for row in self.rows if isinstance(row, ClaimRow)]
 
 
 def read_input(argument: str, kind: str, question: str, config: RunConfig) -> Input:
@@ -71,9 +77,10 @@ def read_input(argument: str, kind: str, question: str, config: RunConfig) -> In
         name = printable(argument, lines=False) if is_file and argument != "-" else "the input"
         return Input(text, [], f"{name} is read as a text, claim by claim; --as claim verifies it as one claim")
     if kind == CLAIM or not is_file:
-        return _claims([_claim({"claim": content}, config.labels, config.as_of, "the claim")], question, config)
+        claim = _claim({"claim": content}, config.labels, config.as_of, "the claim")
+        return _claims([ClaimRow(1, claim)], question, config)
     claims = read_lines(content, argument, config.labels, config.as_of)
-    several = 0 if kind else sum(has_several_sentences(claim.text) for claim in claims)
+    several = 0 if kind else sum(has_several_sentences(row.claim.text) for row in claims)
     note = f"{several:,} of {counted(len(claims), 'claim')} have several sentences; --as text reads the input as a text"
     return _claims(claims, question, config, note if several else "")
 
@@ -114,8 +121,8 @@ def read_argument(argument: str, where: str = "") -> str:
     """The text of a plain-text file or of standard input, with its line breaks as they are."""
     try:
         raw = sys.stdin.buffer.read() if argument == "-" else Path(argument).read_bytes()
-        text = raw.decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
+        text = decode(raw, "standard input" if argument == "-" else argument)
+    except (OSError, NotText) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise UsageError(f"{argument!r} cannot be read: {reason}", where=where) from error
     if not text.strip():
@@ -123,9 +130,9 @@ def read_argument(argument: str, where: str = "") -> str:
     return text
 
 
-def read_lines(content: str, argument: str, labels: LabelSet, as_of: date | None = None) -> list[Claim]:
+def read_lines(content: str, argument: str, labels: LabelSet, as_of: date | None = None) -> list[ClaimRow]:
     """One claim per line; a line of standard input that begins with ``{`` is read as JSON."""
-    claims = []
+    claims: list[ClaimRow] = []
     for number, line in enumerate(content.split("\n"), 1):
         if not line.strip():
             continue
@@ -136,7 +143,10 @@ def read_lines(content: str, argument: str, labels: LabelSet, as_of: date | None
                 row = json.loads(line)
             except ValueError as error:
                 raise UsageError(f"not JSON: {line.strip()[:60]!r}", where=where) from error
-        claims.append(_claim(row, labels, as_of, where))
+        row_id = row.get("id", "") if isinstance(row, dict) else ""
+        if not isinstance(row_id, str | int):
+            raise UsageError(f"id: expected a text or a number, got {json.dumps(row_id)[:60]}", where=where)
+        claims.append(ClaimRow(len(claims) + 1, _claim(row, labels, as_of, where), str(row_id)))
     return claims
 
 
@@ -195,11 +205,23 @@ def _text(content: str, kind: str, question: str, where: str) -> Text:
         raise UsageError(error.what, where=error.where or where, hint=error.hint) from error
 
 
-def _claims(claims: Iterable[Claim], question: str, config: RunConfig, note: str = "") -> Input:
+def _claims(rows: Iterable[ClaimRow | RefusedRow], question: str, config: RunConfig, note: str = "") -> Input:
     if question:
         hint = "add --as text, dialogue or qa"
         raise UsageError("a claim has no question", where="--question", hint=hint)
-    return Input(None, with_strict_as_of(claims) if config.strict_as_of else list(claims), note)
+    return Input(None, checked_rows(rows, config), note)
+
+
+def checked_rows(rows: Iterable[ClaimRow | RefusedRow], config: RunConfig) -> list[ClaimRow | RefusedRow]:
+    """The rows of an input, ready to be verified; raises the error of the first if all are refused."""
+    rows = list(rows)
+    accepted = [row for row in rows if isinstance(row, ClaimRow)]
+    if rows and not accepted and isinstance(rows[0], RefusedRow):
+        raise rows[0].error
+    if not config.strict_as_of:
+        return rows
+    claims = iter(with_strict_as_of([row.claim for row in accepted]))
+    return [row._replace(claim=next(claims)) if isinstance(row, ClaimRow) else row for row in rows]
 
 
 def _claim(row: Any, labels: LabelSet, as_of: date | None, where: str) -> Claim:

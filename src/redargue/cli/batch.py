@@ -10,6 +10,7 @@ import typer
 from redargue.cli.check import CONCURRENCY
 from redargue.cli.exit import INTERRUPTED, exit_code, read_gate
 from redargue.cli.parameters import OutputParameters, RunParameters, SearchParameters, option, with_parameters
+from redargue.errors import UsageError
 from redargue.sanitize import counted, printable
 
 if TYPE_CHECKING:
@@ -25,7 +26,9 @@ def batch(
     ],
     mapping: Annotated[
         list[str] | None,
-        typer.Option("--map", metavar="ROLE=COLUMN,…", help="claim=…,context=…,options=…,labels=…,as_of=…"),
+        typer.Option(
+            "--map", metavar="ROLE=COLUMN,…", help="claim=…,id=…,context=…,contexts=…,options=…,labels=…,as_of=…"
+        ),
     ] = None,
     options: RunParameters,
     search: SearchParameters,
@@ -40,29 +43,38 @@ def batch(
 ) -> None:
     """Verify the claims of a file.
 
-    Writes verdicts.jsonl, verdicts.csv and a run folder.
+    Writes verdicts.jsonl, verdicts.csv and a run folder. With a column of contexts, a claim's contexts are its only
+    evidence.
     """
-    from redargue.bench.batch import Tally, read_claims, read_mapping
-    from redargue.claims import with_strict_as_of
-    from redargue.cli.coordinator import verify_in_process, verify_many
-    from redargue.cli.options import run_config
+    from redargue.bench.batch import ClaimRow, RefusedRow, Tally, read_mapping, read_rows
+    from redargue.cli.arguments import checked_rows
+    from redargue.cli.coordinator import BatchOutput, verify_in_process, verify_many
+    from redargue.cli.options import run_config, with_contexts
 
     gate, config = read_gate(output), run_config(options, search, out)
-    claims = list(read_claims(file, read_mapping(mapping or []), labels=config.labels, as_of=config.as_of))
-    claims = with_strict_as_of(claims) if config.strict_as_of else claims
-    tally = Tally()
-    arguments = config, claims, tally, out, output
-    if engine or workers:
+    rows = checked_rows(read_rows(file, read_mapping(mapping or []), labels=config.labels, as_of=config.as_of), config)
+    accepted = [row for row in rows if isinstance(row, ClaimRow)]
+    refused = [row for row in rows if isinstance(row, RefusedRow)]
+    for row in refused:
+        typer.echo(printable(f"refused: {row.error}"), err=True)
+    tally, several = Tally(), bool(engine or workers)
+    if several and any(row.contexts for row in accepted):
+        hint = "leave out --workers and --engine"
+        raise UsageError("claims with contexts of their own are verified in one process", where="contexts", hint=hint)
+    result = BatchOutput(out, accepted, refused, tally, output)
+    if several:
         chosen, concurrency = engine or "local", options.concurrency
-        interrupted = verify_many(*arguments, engine=chosen, workers=workers, where=ledger, concurrency=concurrency)
+        interrupted = verify_many(config, result, engine=chosen, workers=workers, where=ledger, concurrency=concurrency)
     else:
-        interrupted = verify_in_process(*arguments, concurrency=options.concurrency or CONCURRENCY)
-    if not (output.jsonl or (interrupted and not (engine or workers))):
-        _summary(tally, out)
-    raise typer.Exit(INTERRUPTED if interrupted else exit_code(tally.outcomes, gate))
+        config, components = with_contexts(config, accepted)
+        interrupted = verify_in_process(config, components, result, concurrency=options.concurrency or CONCURRENCY)
+    if not (output.jsonl or (interrupted and not several)):
+        _summary(tally, out, len(refused))
+    raise typer.Exit(INTERRUPTED if interrupted else exit_code(tally.outcomes, gate, refused=len(refused)))
 
 
-def _summary(tally: Tally, out: Path) -> None:
+def _summary(tally: Tally, out: Path, refused: int) -> None:
     counts = ", ".join(f"{count} {printable(name)}" for name, count in sorted(tally.labels.items()))
-    print(f"{counted(len(tally.outcomes), 'claim')}: {counts}")  # noqa: T201
+    rest = f"; {counted(refused, 'row')} refused" if refused else ""
+    print(f"{counted(len(tally.outcomes), 'claim')}: {counts}{rest}")  # noqa: T201
     print(f"verdicts: {out / 'verdicts.csv'}, {out / 'verdicts.jsonl'}")  # noqa: T201

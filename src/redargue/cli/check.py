@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from redargue.cli.exit import exit_code, how_to_resume, read_gate, resumable
-from redargue.cli.output import print_json
+from redargue.cli.output import JsonLines, print_json
 from redargue.cli.parameters import (
     AsJson,
     NoRecord,
@@ -19,10 +19,12 @@ from redargue.cli.parameters import (
     SearchParameters,
     with_parameters,
 )
+from redargue.sanitize import printable
 
 if TYPE_CHECKING:
-    from redargue.claims import Claim
+    from redargue.bench.batch import ClaimRow, RefusedRow
     from redargue.config import RunConfig
+    from redargue.verdicts import Verdict
 
 CONCURRENCY = 2  # claims
 
@@ -64,17 +66,17 @@ def check(
     from redargue.cli.text import verify_text
 
     config = run_config(options, search, run)
-    text, claims, note = read_input(claim, as_, question, config)
+    text, rows, note = read_input(claim, as_, question, config)
     if note and not output.quiet:
         typer.echo(note, err=True)
     folder = run_folder(run, no_record=no_record)
     if text:
         verify_text(text, config, folder, output, concurrency=options.concurrency, json=json)
-    _verify(claims, config, folder, output, concurrency=options.concurrency or CONCURRENCY, json=json)
+    _verify(rows, config, folder, output, concurrency=options.concurrency or CONCURRENCY, json=json)
 
 
 def _verify(
-    claims: list[Claim],
+    rows: list[ClaimRow | RefusedRow],
     config: RunConfig,
     folder: Path | None,
     output: OutputParameters,
@@ -82,22 +84,38 @@ def _verify(
     concurrency: int,
     json: bool,
 ) -> None:
+    from redargue.bench.batch import ClaimRow, RefusedRow, refused_line, to_json_line
     from redargue.cli import show
     from redargue.cli.live import Viewer
-    from redargue.cli.options import connected
+    from redargue.cli.options import with_contexts
     from redargue.verifier import Verifier
 
-    gate = read_gate(output)
+    gate, lines = read_gate(output), JsonLines(ordered=output.ordered)
+    accepted = [row for row in rows if isinstance(row, ClaimRow)]
+    refused = [row for row in rows if isinstance(row, RefusedRow)]
+    claims = [row.claim for row in accepted]
+
+    def print_line(number: int, line: str) -> None:
+        if output.jsonl:
+            lines.add(number - 1, line)
+
+    for row in refused:
+        print_line(row.number, refused_line(row))
+        typer.echo(printable(f"refused: {row.error}"), err=True)
+    config, components = with_contexts(config, accepted)
     with (
         resumable(how_to_resume(folder)),
-        Verifier(config, components=connected(config), folder=folder, claims=claims) as verifier,
+        Verifier(config, components=components, folder=folder, claims=claims) as verifier,
         Viewer(verifier, claims, concurrency=concurrency, output=output) as viewer,
     ):
-        done = (lambda _, verdict: print_json(verdict, indent=None)) if output.jsonl else None
+
+        def done(item: int, verdict: Verdict) -> None:
+            print_line(accepted[item].number, to_json_line(accepted[item].number, accepted[item].id, verdict))
+
         work = verifier.verify_all(claims, concurrency=concurrency, listeners=[viewer.see], done=done)
         verdicts = asyncio.run(work)
     if json:
         print_json(show.CheckResult(verdicts=tuple(verdicts)))
     elif not output.jsonl:
         show.verdicts(verdicts, folder)
-    raise typer.Exit(exit_code(verdicts, gate))
+    raise typer.Exit(exit_code(verdicts, gate, refused=len(refused)))

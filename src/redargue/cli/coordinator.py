@@ -8,17 +8,19 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from redargue.assembly import is_printed
-from redargue.bench.batch import Tally, VerdictFiles
+from redargue.bench.batch import ClaimRow, RefusedRow, Tally, VerdictFiles
 from redargue.claims import Claim
 from redargue.cli.exit import say_interrupted
 from redargue.cli.options import connected
+from redargue.cli.output import JsonLines
 from redargue.cli.parameters import OutputParameters
 from redargue.cli.progress import Progress
 from redargue.cluster.export import check_not_dropped, lock_folder, prepare_folder, read_mark, write_log
@@ -47,21 +49,52 @@ SHUTDOWN_TIMEOUT = 10.0  # seconds for the workers to exit when no claims are le
 ADDRESSES = ("base_url", "store", "memory", "mcp")  # with a key, they are read from each machine's environment
 
 
-def verify_in_process(
-    config: RunConfig, claims: Sequence[Claim], tally: Tally, out: Path, output: OutputParameters, *, concurrency: int
-) -> bool:
+class BatchOutput(NamedTuple):
+    """What a batch verifies and where its results go; ``tally`` receives every verdict."""
+
+    folder: Path
+    rows: Sequence[ClaimRow]
+    refused: Sequence[RefusedRow]
+    tally: Tally
+    options: OutputParameters
+
+    @property
+    def claims(self) -> list[Claim]:
+        return [row.claim for row in self.rows]
+
+    @contextmanager
+    def files(self) -> Iterator[Callable[[int, Verdict], None]]:
+        """Writes the files of the batch folder; gives what takes each verdict with the index of its claim."""
+        lines = JsonLines(ordered=self.options.ordered)
+
+        def show(number: int, line: str) -> None:
+            if self.options.jsonl:
+                lines.add(number - 1, line)
+
+        def take(item: int, verdict: Verdict) -> None:
+            show(self.rows[item].number, files.write(item, verdict))
+            self.tally.add(verdict)
+
+        with VerdictFiles(self.folder, self.rows) as files:
+            for row in self.refused:
+                show(row.number, files.refuse(row))
+            yield take
+
+
+def verify_in_process(config: RunConfig, components: Components, batch: BatchOutput, *, concurrency: int) -> bool:
     """Verifies claims in this process and writes the batch folder; returns whether it was interrupted."""
+    claims, tally = batch.claims, batch.tally
 
     async def verify() -> None:
         async for item, verdict in verifier.stream(claims, concurrency=concurrency):
-            _report(files, tally, item, verdict, output)
+            take(item, verdict)
             bar.moved()
 
     try:
-        with Verifier(config, components=connected(config), folder=out, claims=claims) as verifier:
+        with Verifier(config, components=components, folder=batch.folder, claims=claims) as verifier:
             known = sum(1 for _ in verifier.record.finished()) if verifier.record else 0
-            shown = Progress(tally, len(claims), clock=verifier.clock, known=known, quiet=output.quiet)
-            with VerdictFiles(out) as files, shown as bar:
+            shown = Progress(tally, len(claims), clock=verifier.clock, known=known, quiet=batch.options.quiet)
+            with batch.files() as take, shown as bar:
                 asyncio.run(verify())
     except KeyboardInterrupt:
         done = f"{len(tally.outcomes):,} of {counted(len(claims), 'claim')}"
@@ -70,30 +103,21 @@ def verify_in_process(
     return False
 
 
-def _report(files: VerdictFiles, tally: Tally, item: int, verdict: Verdict, output: OutputParameters) -> None:
-    text = files.write(item, verdict)
-    tally.add(verdict)
-    if output.jsonl:
-        print(text, flush=True)  # noqa: T201
-
-
 def verify_many(
     config: RunConfig,
-    claims: Sequence[Claim],
-    tally: Tally,
-    out: Path,
-    output: OutputParameters,
+    output: BatchOutput,
     *,
     engine: str,
     workers: int | None,
     where: str,
     concurrency: int | None,
 ) -> bool:
-    """Verifies claims on several workers, and writes the batch folder from their results.
+    """Verifies claims on several workers, and writes the batch folder from their results, in the order of the claims.
 
-    ``tally`` receives every verdict, in the order of the claims. The ledger is at ``where``; default: a file in
-    ``out``. Returns whether it was interrupted; the same command resumes the batch.
+    The ledger is at ``where``; default: a file in the folder. Returns whether it was interrupted; the same command
+    resumes the batch.
     """
+    claims, out = output.claims, output.folder
     if engine not in ENGINES:
         hint = did_you_mean(engine, list(ENGINES))
         raise UsageError(f"there is no engine {engine!r}", where="--engine", hint=hint)
@@ -116,14 +140,14 @@ def verify_many(
             prepare_folder(out, batch, claims)
             retry(ledger, batch.number)
             try:
-                _supervise(engine, workers, where, batch, ledger, environment, quiet=output.quiet)
+                _supervise(engine, workers, where, batch, ledger, environment, quiet=output.options.quiet)
             except KeyboardInterrupt:
                 interrupted = True
                 say_interrupted("the same command resumes the batch")
             finally:
-                with VerdictFiles(out) as files:
+                with output.files() as take:
                     for item, verdict in write_log(out, batch, ledger):
-                        _report(files, tally, item, verdict, output)
+                        take(item, verdict)
     return interrupted
 
 

@@ -33,8 +33,9 @@ def estimate(
     from redargue.verifier import Verifier
 
     config = run_config(options, search)
-    text, claims, _ = read_input(claim, as_, "", config)
-    if text:
+    given = read_input(claim, as_, "", config)
+    claims = given.claims
+    if given.text:
         hint = "verify it with redargue check, or estimate it as one claim: --as claim"
         raise UsageError(f"{claim[:60]!r} is a text whose claims have not been extracted", hint=hint)
     with Verifier(config, components=connected(config), claims=claims) as verifier:

@@ -91,10 +91,11 @@ def read_gate(output: OutputParameters) -> Gate:
     return Gate(frozenset(fail_on), output.min_supported, output.allow_unchecked)
 
 
-def exit_code(verdicts: Sequence[Verdict], gate: Gate = Gate(), unread: Iterable[str] = ()) -> int:
+def exit_code(verdicts: Sequence[Verdict], gate: Gate = Gate(), unread: Iterable[str] = (), refused: int = 0) -> int:
     """The code for the errors among the verdicts; without errors 1 if the user's gate failed, else 0.
 
-    Says on standard error that nothing was searched, or why the gate failed. ``unread``: as for :meth:`Gate.failures`.
+    Says on standard error that nothing was searched, or why the gate failed. ``unread``: as for :meth:`Gate.failures`;
+    ``refused``: number of rows of the input that could not be read.
     """
     from redargue.verdicts import NOT_SEARCHED
 
@@ -106,8 +107,8 @@ def exit_code(verdicts: Sequence[Verdict], gate: Gate = Gate(), unread: Iterable
         if unsearched:
             typer.echo(NOT_SEARCHED, err=True)
         return 5
-    if codes:
-        return codes[0] if len(verdicts) == 1 else FINISHED_WITH_ERRORS
+    if codes or refused:
+        return codes[0] if codes and len(verdicts) == 1 else FINISHED_WITH_ERRORS
     failures = tuple(gate.failures(verdicts, unread))
     for failure in failures:
         typer.echo(f"gate failed: {printable(failure)}", err=True)

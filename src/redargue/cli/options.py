@@ -6,18 +6,22 @@ import asyncio
 import json
 import os
 import socket
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redargue.assembly import connect, tools_setting
 from redargue.cli.parameters import RunParameters, SearchParameters
 from redargue.config import Components, RunConfig
 from redargue.errors import RecordError, UsageError
+from redargue.evidence import Passage
 from redargue.methods.base import methods
 from redargue.net.services import services
 from redargue.runs.manifest import load_manifest
 from redargue.runs.record import new_run_folder
+
+if TYPE_CHECKING:
+    from redargue.bench.batch import ClaimRow
 
 CONNECT_SECONDS = 2.0  # without a connection by then, there is no usable network
 
@@ -59,6 +63,27 @@ def run_folder(run: Path | None, *, no_record: bool) -> Path | None:
 def connected(config: RunConfig) -> Components:
     """The components of a run, including the tools of its MCP servers; raises ToolFailed if one does not answer."""
     return asyncio.run(connect(config)) if config.mcp else Components()
+
+
+def with_contexts(config: RunConfig, rows: Sequence[ClaimRow]) -> tuple[RunConfig, Components]:
+    """The configuration and components of a run; where rows have contexts, these are their claims' only evidence.
+
+    Raises:
+        UsageError: some rows have contexts and others none.
+    """
+    from redargue.text.verification import with_documents
+
+    contexts = [row.contexts for row in rows if row.contexts is not None]
+    if not contexts:
+        return config, connected(config)
+    if len(contexts) < len(rows):
+        row = next(row for row in rows if row.contexts is None)
+        hint = "give every row its contexts, or none"
+        raise UsageError(f"row {row.number} has no contexts, and others have them", where="contexts", hint=hint)
+    documents = [
+        [Passage(text=text, document=f"context-{number}") for number, text in enumerate(texts, 1)] for texts in contexts
+    ]
+    return with_documents(config, documents)
 
 
 def read_models(options: list[str]) -> tuple[str, dict[str, str]]:

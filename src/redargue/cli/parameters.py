@@ -108,9 +108,15 @@ class RunParameters:
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="Override a setting of the method; repeatable."),
     ] = None
-    labels: Annotated[str, option("LABELS", "Label set; see redargue list labels.", autocompletion=complete_labels)] = (
-        "fever"
-    )
+    labels: Annotated[
+        str,
+        option(
+            "LABELS",
+            "Label set (see redargue list labels), or words for labels: true=SUPPORTS,false=REFUTES.",
+            metavar="SET|WORD=LABEL,…",
+            autocompletion=complete_labels,
+        ),
+    ] = "fever"
     as_of: Annotated[str, option("AS_OF", "As-of date for claims that have none: 2024-03-31.", metavar="DATE")] = ""
     strict_as_of: StrictAsOf = False
     min_confidence: MinConfidence = None
@@ -148,7 +154,13 @@ class SearchParameters:
 class OutputParameters:
     """What is printed, and which verdicts fail the command."""
 
-    jsonl: Annotated[bool, typer.Option("--jsonl", help="Print each verdict as a JSON line when reached.")] = False
+    jsonl: Annotated[
+        bool,
+        typer.Option("--jsonl", help="Print each verdict as a JSON line when reached, with the item's number and id."),
+    ] = False
+    ordered: Annotated[
+        bool, typer.Option("--ordered", help="Print JSON lines in the order of the input, not when reached.")
+    ] = False
     quiet: Quiet = False
     verbose: Verbose = False
     fail_on: Annotated[

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
-from redargue.cli.output import print_json
+from redargue.cli.output import JsonLines, print_json
 from redargue.sanitize import counted
 
 if TYPE_CHECKING:
@@ -59,16 +59,19 @@ def verify_text(
 
 
 async def _verify(prepared: Prepared, output: OutputParameters, concurrency: int) -> Report:
+    from redargue.bench.batch import to_json_line
     from redargue.cli.live import Viewer
     from redargue.text.report import CheckedClaim
     from redargue.verdicts import Verdict
+
+    lines = JsonLines(ordered=output.ordered)
 
     def done(item: int, verdict: Verdict) -> None:
         span = prepared.extraction.claims[item]
         stated = prepared.text.text[span.start : span.end]
         if output.jsonl:
             claim = CheckedClaim(start=span.start, end=span.end, stated=stated, verdict=verdict)
-            print_json(claim, indent=None)
+            lines.add(item, to_json_line(item + 1, "", claim))
 
     with prepared.verifier() as verifier:
         if not prepared.claims:

@@ -198,16 +198,34 @@ def _evidence(
     names: Sequence[str], text: Text, claims: Sequence[Claim], documents: Sequence[Passage]
 ) -> dict[str, FixedPassages]:
     """Replaces every tool by the documents; a dialogue's context is evidence as well (Sun et al. 2024)."""
-    encoder = EmbeddedBackend().embedder
     if text.kind == "summary":
-        nearest = nearest_sentences([claim.text for claim in claims], documents, encoder)
+        nearest = nearest_sentences([claim.text for claim in claims], documents, EmbeddedBackend().embedder)
         return {name: FixedPassages(nearest, name=name, whole=True, about=ABOUT_DOCUMENTS) for name in names}
     dialogue = [Passage(text=text.context, document="context")] if text.kind == "dialogue" and text.context else []
-    passages = [(*documents, *dialogue)] * len(claims)
+    return _only(names, [(*documents, *dialogue)] * len(claims))
+
+
+def _only(names: Sequence[str], documents: Sequence[Sequence[Passage]]) -> dict[str, FixedPassages]:
+    encoder = EmbeddedBackend().embedder
     return {
-        name: FixedPassages(passages, name=name, about=ABOUT_DOCUMENTS, encoder=None if name == "keywords" else encoder)
+        name: FixedPassages(
+            documents, name=name, about=ABOUT_DOCUMENTS, encoder=None if name == "keywords" else encoder
+        )
         for name in names
     }
+
+
+def with_documents(
+    config: RunConfig, documents: Sequence[Sequence[Passage]], components: Components | None = None
+) -> tuple[RunConfig, Components]:
+    """The configuration and components of a run in which each claim's own documents are its only evidence.
+
+    Raises:
+        UsageError: the run has MCP tools or a memory.
+    """
+    components = components or Components()
+    config = _closed(config, components)
+    return config, replace(components, evidence=_only(method_of(config).tools(), documents))
 
 
 class TextOptions(RunOptions, total=False):

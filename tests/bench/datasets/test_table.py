@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import date
 from pathlib import Path
 
@@ -34,6 +35,17 @@ def test_labels_may_be_named_as_a_data_sets_own(samples: Path) -> None:
     assert [(each.gold, each.claim.labels) for each in examples] == [("true", TRUE_FALSE), ("false", TRUE_FALSE)]
     with pytest.raises(UsageError, match="unknown label set 'three'"):
         Table(labels="three")
+
+
+def test_booleans_yes_and_no_are_read_as_supported_and_refuted_and_own_words_are_mapped(tmp_path: Path) -> None:
+    file = tmp_path / "t.jsonl"
+    cells = [True, "no", "FALSE", "Yes", "supports"]
+    file.write_text("".join(json.dumps({"claim": "A b.", "label": cell}) + "\n" for cell in cells))
+    golds = [example.gold for example in Table().read(file)]
+    assert golds == ["SUPPORTS", "REFUTES", "REFUTES", "SUPPORTS", "SUPPORTS"]
+    file.write_text("".join(json.dumps({"claim": "A b.", "label": cell}) + "\n" for cell in ("Pants on Fire", "ok")))
+    labels = "ok=SUPPORTS,pants on fire=REFUTES"
+    assert [example.gold for example in Table(labels=labels).read(file)] == ["pants on fire", "ok"]
 
 
 def test_a_column_of_evidence_becomes_the_passage(samples: Path) -> None:
@@ -71,7 +83,7 @@ def test_a_column_that_is_not_there_is_named_with_those_that_are(samples: Path) 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("claim,label\nA b.,TRUE\n", r"label: expected one of SUPPORTS, .*, got \"TRUE\" \(.*t\.csv, row 1\)"),
+        ("claim,label\nA b.,PERHAPS\n", r"label: expected one of SUPPORTS, .*, got \"PERHAPS\" \(.*t\.csv, row 1\)"),
         ("claim,label\nA b.\n", r"no field for the columns label \(.*row 1\)"),
         ("claim,label\nA b.,SUPPORTS,3\n", r"1 fields more than the 2 columns \(.*row 1\)"),
         ("claim,claim\nA b.,SUPPORTS\n", "two columns are called 'claim'"),

@@ -156,7 +156,7 @@ def test_an_unfit_pdf_is_named(tmp_path: Path, content: bytes, message: str) -> 
     [
         ("a.txt", b"", "the file is empty"),
         ("a.txt", b" \n ", "text: must not be blank"),
-        ("a.txt", b"caf\xe9", "not UTF-8 at byte 3"),
+        ("a.txt", b"caf\xc3\xa9 \xe9", "not UTF-8 at byte 6"),
         ("a.md", b"ab\0c", "NUL byte at byte 2"),
         ("a.html", b"<html></html>", "the page contains no text"),
         ("a.jsonl", b"", "the file is empty"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redargue.claims import Label, LabelSet, Meaning, label_sets
+from redargue.claims import Label, LabelSet, Meaning, label_sets, read_labels
 from redargue.errors import UnknownName
 from redargue.registry import did_you_mean
 
@@ -64,7 +64,9 @@ BY_NAME = {labels.name: labels for labels in (TRUE_FALSE, FACTCHECK_BENCH, BINGC
 
 
 def label_set(name: str) -> LabelSet:
-    """A registered label set, or one of those above."""
+    """A registered label set, one of those above, or words for labels (:func:`redargue.claims.read_labels`)."""
+    if "=" in name:
+        return read_labels(name)
     known = {**{registered: label_sets[registered] for registered in label_sets}, **BY_NAME}
     if name not in known:
         raise UnknownName(f"unknown label set {name!r}", hint=did_you_mean(name, known))

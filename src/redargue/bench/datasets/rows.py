@@ -1,6 +1,7 @@
 """Reads data files row by row; errors name the file, the row, the field, its value and what was expected.
 
-Files are UTF-8: JSON lines, a JSON list, a JSON object of rows, CSV or TSV; gzip is recognised by its first bytes.
+JSON lines, a JSON list, a JSON object of rows, CSV or TSV. JSON is UTF-8; a table may also be UTF-16 or Windows-1252,
+with a warning. gzip is recognised by its first bytes.
 """
 
 from __future__ import annotations
@@ -12,16 +13,20 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
+from io import BufferedReader, TextIOWrapper
 from itertools import chain
+from itertools import count as numbers
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from pydantic import ValidationError
 
 from redargue.bench.datasets.base import Example
 from redargue.claims import Claim, LabelSet
+from redargue.encodings import UTF_16, not_windows, warn_of
 from redargue.errors import UsageError
 
 T = TypeVar("T")
@@ -198,7 +203,8 @@ def table_rows(path: Path) -> Iterator[Row]:
     """The rows of a CSV or TSV file whose first line names the columns; every field is text."""
     delimiter = "\t" if unpacked_suffix(path) == ".tsv" else ","
     csv.field_size_limit(2**31 - 1)  # csv refuses fields of more than 131,072 characters, and contexts may be longer
-    reader = csv.DictReader((text for _, text in _lines(path)), delimiter=delimiter, strict=True)
+    lines = (text for _, text in _lines(path, any_encoding=True))
+    reader = csv.DictReader(lines, delimiter=delimiter, strict=True)
     place = 0
     try:
         if duplicates := [name for name, count in Counter(reader.fieldnames or ()).items() if count > 1]:
@@ -234,34 +240,66 @@ def printable(text: str) -> str:
     return re.sub(r"[\x00-\x08\x0e-\x1f\x7f\ud800-\udfff]", "\ufffd", re.sub(r"[\x0b\x0c]", "\n", text))
 
 
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """The numbered lines from the first that is not blank, unpacked and decoded."""
+def _lines(path: Path, *, any_encoding: bool = False) -> Iterator[tuple[int, str]]:
+    """The numbered lines from the first that is not blank, unpacked and decoded.
+
+    ``any_encoding``: a file may also be UTF-16 or, if all before its first other byte is ASCII, Windows-1252.
+    """
+    number, empty = 0, True
+    with _opened(path) as file:
+        try:
+            for number, text in enumerate(_decoded(file, path) if any_encoding else map(_utf_8, numbers(1), file), 1):
+                empty = empty and not text.strip()
+                if not empty:
+                    yield number, text
+        except UnicodeError as error:
+            at = f"byte {error.start:,} of line {number + 1:,}" if isinstance(error, UnicodeDecodeError) else "its end"
+            raise UsageError(f"not UTF-8 at {at}", where=str(path), hint="save it as UTF-8") from None
+        except (gzip.BadGzipFile, zlib.error, EOFError) as error:
+            raise UsageError(f"damaged gzip data after line {number:,}: {error}", where=str(path)) from None
+    if empty:
+        raise UsageError("the file is empty", where=str(path))
+
+
+def _utf_8(number: int, line: bytes) -> str:
+    return line.decode("utf-8-sig" if number == 1 else "utf-8")
+
+
+def _decoded(file: BufferedReader, path: Path) -> Iterator[str]:
+    if file.peek(2).startswith(UTF_16):
+        warn_of(str(path), "utf-16")
+        with TextIOWrapper(file, "utf-16", newline="") as text:
+            yield from text
+        return
+    encoding = "ascii"
+    for number, line in enumerate(file, 1):
+        try:
+            row = line.decode("cp1252", "replace") if encoding == "cp1252" else _utf_8(number, line)
+            encoding = encoding if line.isascii() or encoding == "cp1252" else "utf-8"
+        except UnicodeDecodeError as error:
+            if encoding == "utf-8" or not line[: error.start].isascii() or not_windows(line):
+                raise
+            encoding, row = "cp1252", line.decode("cp1252", "replace")
+            warn_of(str(path), encoding)
+        yield row
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[BufferedReader]:
     if path.is_dir():
         inside = ", ".join(sorted(file.name for file in path.iterdir())[:5])
         raise UsageError("expected a file, got a folder", where=str(path), hint=f"name one of its files: {inside}")
-    number, empty = 0, True
     try:
         with path.open("rb") as file:
             packed = file.read(2) == _GZIP
         if path.suffix.lower() == ".gz" and not packed:
             raise UsageError("named .gz, but not gzip data", where=str(path))
         with gzip.open(path) if packed else path.open("rb") as unpacked:
-            for number, line in enumerate(unpacked, 1):
-                text = line.decode("utf-8-sig" if number == 1 else "utf-8")
-                empty = empty and not text.strip()
-                if not empty:
-                    yield number, text
+            yield cast(BufferedReader, unpacked)
     except FileNotFoundError:
         raise UsageError(f"no file {str(path)!r}") from None
-    except UnicodeDecodeError as error:
-        what = f"not UTF-8 at byte {error.start:,} of line {number:,}"
-        raise UsageError(what, where=str(path), hint="save it as UTF-8") from None
-    except (gzip.BadGzipFile, zlib.error, EOFError) as error:
-        raise UsageError(f"damaged gzip data after line {number:,}: {error}", where=str(path)) from None
     except OSError as error:
         raise UsageError(f"cannot be opened: {error.strerror or error}", where=str(path)) from None
-    if empty:
-        raise UsageError("the file is empty", where=str(path))
 
 
 def _parse(text: str, path: Path, number: int = 0, *, once: bool = False) -> Any:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from redargue.bench.datasets.base import Dataset, Example
 from redargue.bench.datasets.labels import label_set
-from redargue.bench.datasets.rows import printable, rows, table_rows, unpacked_suffix
-from redargue.claims import FEVER, LabelSet
+from redargue.bench.datasets.rows import Row, printable, rows, table_rows, unpacked_suffix
+from redargue.claims import FEVER, LabelSet, Meaning
 from redargue.errors import UsageError
 from redargue.evidence import Passage
 from redargue.registry import did_you_mean
@@ -26,7 +26,7 @@ class Table(Dataset, name="table"):
     Args:
         mapping: a column for each role (:data:`ROLES`), as text ``claim=text,label=verdict`` or a mapping.
         labels: the label set, or the name of a registered one or a data set's (``true-false``); a cell names a label
-            or an alias.
+            or an alias, or words for them as ``true=SUPPORTS,false=REFUTES``.
     """
 
     about = "your own CSV, TSV or JSON lines, with a mapping claim=…,label=…,context=…,id=…"
@@ -48,10 +48,22 @@ class Table(Dataset, name="table"):
             yield row.example(
                 id=row.key(at["id"]) if "id" in at else str(row.number),
                 claim=row.claim(at["claim"], labels=self.label_set, context=cells.pop("context", ""), as_of=as_of),
-                gold=row.label(at["label"], self.label_set) if "label" in at else None,
+                gold=_gold(row, at["label"], self.label_set) if "label" in at else None,
                 passages=(Passage(text=evidence),) if evidence.strip() else (),
                 **cells,
             )
+
+
+_EVERYDAY = {"true": Meaning.SUPPORTED, "yes": Meaning.SUPPORTED, "false": Meaning.REFUTED, "no": Meaning.REFUTED}
+
+
+def _gold(row: Row, field: str, labels: LabelSet) -> str:
+    """The label of a cell; a Boolean, yes or no means that the claim is supported or refuted, unless it is a label."""
+    value = row.fields.get(field)
+    meaning = _EVERYDAY.get(str(value).strip().casefold())
+    if meaning and Row.as_label(value, labels) is None and (name := labels.named(meaning)):
+        return name
+    return row.label(field, labels)
 
 
 def split_mapping(text: str) -> dict[str, str]:

@@ -12,7 +12,7 @@
 ``.json``          one such document, or a list of them
 =================  =========================================================================================
 
-Each format may be compressed (``.gz``). Text is UTF-8.
+Each format may be compressed (``.gz``). JSON is UTF-8; other text too, or UTF-16 or Windows-1252 with a warning.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from redargue.encodings import NotText, encoding_of, warn_of
 from redargue.errors import UnreadableFile, UsageError
 from redargue.retrieval.corpus.documents import Document
 from redargue.retrieval.corpus.markup import read_docx, read_html, read_pdf
@@ -37,6 +38,7 @@ from redargue.retrieval.corpus.markup import read_docx, read_html, read_pdf
 LARGEST_DOCUMENT = 256 * 10**6  # bytes, uncompressed: a document is read into memory as a whole
 LARGEST_DECOMPRESSED = 2 * 10**9  # bytes that a .jsonl.gz may decompress to
 
+_PLAIN = frozenset({".txt", ".md", ".html", ".htm", ".csv", ".tsv"})
 _FIELDS = ("id", "title", "text", "url", "publisher", "published")
 
 
@@ -91,7 +93,10 @@ def read_file(path: Path) -> Iterator[Document | UnreadableFile]:
             documents = value if isinstance(value, list) else [value]
             yield from _read_lines(path, (json.dumps(document).encode() for document in documents))
         elif suffix in _READERS:
-            fields = _READERS[suffix](_read_bytes(path, compressed))
+            content = _read_bytes(path, compressed)
+            fields = _READERS[suffix](content)
+            if suffix in _PLAIN and (encoding := encoding_of(content)) != "utf-8":
+                warn_of(str(path), encoding)
             yield _document(str(path), id=str(path), path=str(path), **fields)
         else:
             hint = f"supported types: {' '.join((*_READERS, '.jsonl', '.json'))}, optionally with .gz"
@@ -190,7 +195,11 @@ def _text_of(name: str, value: Any) -> str:
 
 
 def _text(content: bytes) -> str:
-    return _decode(content).replace("\r\n", "\n").replace("\r", "\n")
+    try:
+        text = content.decode(encoding_of(content), errors="replace").removeprefix("\ufeff")
+    except NotText as error:
+        raise UnreadableFile(str(error), hint="save it as UTF-8") from None
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _read_markdown(content: bytes) -> dict[str, str]:
