@@ -147,7 +147,7 @@ class _MadeUp:
         return chosen
 
     def _index(self, field: str, options: Sequence[str]) -> int:
-        if not field:  # a list goes on or ends; it gets two items
+        if not field:  # a list continues or ends; it gets two items
             self._items = self._items + 1 if options[0].startswith(", ") else 0
             return int(self._items == 2 or self._repair)
         if {option[:4] for option in options} == {"true", "fals"}:

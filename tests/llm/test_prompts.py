@@ -357,7 +357,7 @@ async def test_a_reply_to_words_of_ones_own_that_ends_in_no_label_is_an_error(se
     async with Transport(secrets=Secrets(), patience=0) as transport:
         service = Service(name="model", url=f"{server.url}/v1")
         backend = ChatBackend(transport, service, "m", prompts=Prompts(WORDS))
-        with pytest.raises(BadReply, match="its last line is none of the labels"):
+        with pytest.raises(BadReply, match="its last line is not one of the labels"):
             await backend.perform(examples("hardened")["AnswerClaim"], Call(agent="corpus"))
     assert server.counts.requests["chat"] == 2
 

@@ -261,7 +261,7 @@ BAD = {
     "two answers": (Calls(((ANSWER, {"answer": "True"}), (ANSWER, {"answer": "False"}))), "something else beside it"),
     "an answer without an answer": (Calls(((ANSWER, {"thought": "Hm."}),)), "takes thought, quotes and answer"),
     "an answer with a tool in it": (Calls(((ANSWER, {"answer": None, "action": {}}),)), "an action or an answer"),
-    "no label": (Calls(((ANSWER, {"answer": "perhaps"}),)), "none of the answers True, False"),
+    "no label": (Calls(((ANSWER, {"answer": "perhaps"}),)), "not one of the answers True, False"),
     "quotes that are none": (Calls(((ANSWER, {"answer": "True", "quotes": [1]}),)), "quotes.0"),
     "prose": ("I will look up what supports the claim.", "no function was called"),
     "a label in prose": ("The document SUPPORTS it.\nIt is true, then.", "no function was called"),

@@ -129,7 +129,7 @@ def compare(bench: Bench, *, made: Mapping[str, Row] = MappingProxyType({}), dra
     """Scores every system that has finished, and tests each pair; at least one must have finished.
 
     Args:
-        made: rows by slug, of systems whose records need not be read again.
+        made: rows by slug, of systems whose records are not read again.
         draws: bootstrap samples.
 
     Raises:

@@ -40,7 +40,7 @@ class CausalModel:
     """
 
     def __init__(self, name: str, *, device: str = "") -> None:
-        torch, transformers = _imported()
+        torch, transformers = import_torch("the transformers backend")
         register()
         self.name = name
         try:
@@ -256,12 +256,13 @@ def _disarmed(mark: re.Match[str]) -> str:
     return plain if plain != mark.group() else "·" + plain[1:]
 
 
-def _imported() -> tuple[Any, Any]:
+def import_torch(user: str) -> tuple[Any, Any]:
+    """The modules torch and transformers; raises MissingExtra, which names their ``user``."""
     try:
         import torch
         import transformers
     except ImportError as error:
-        raise MissingExtra(f"the transformers backend needs torch and transformers: {error}", hint=_INSTALL) from None
+        raise MissingExtra(f"{user} needs torch and transformers: {error}", hint=_INSTALL) from None
     transformers.utils.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
     return torch, transformers

@@ -185,5 +185,5 @@ def _tagged(schema: dict[str, Any], root: dict[str, Any]) -> str:
 def _plain_answer(text: str, task: LabelledTask) -> Answer:
     label = task.label_of(text) if "label" in task.answer_fields else None
     if label is None and not task.lenient:
-        raise ValueError(f"its last line is none of the labels {', '.join(task.choice())}")
+        raise ValueError(f"its last line is not one of the labels {', '.join(task.choice())}")
     return Answer(text=text.strip(), label=label, quotes=quoted(text) if "quotes" in task.answer_fields else ())

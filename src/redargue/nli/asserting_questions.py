@@ -34,7 +34,7 @@ _IRREGULAR = {"can't": "can", "won't": "will"}
 
 
 def asserted(text: str) -> str | None:
-    """The statement that a question makes; a text that is no question as it is; None for other questions."""
+    """The statement that a question makes; a text that is not a question, unchanged; None for other questions."""
     question = text.rstrip("\"'”)* ")
     if not question.endswith("?"):
         return text

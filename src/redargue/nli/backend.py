@@ -193,7 +193,7 @@ def _read_again(task: LabelledTask, answer: Answer) -> Answer:
 
 CORRECT, INCORRECT = "The claim is correct: ", "The claim is incorrect: "
 OPEN = "The documents do not settle the claim: "
-DIFFERENCE, UNSURE = "Difference – ", "The model was unsure: "  # lines of notes, which are no statements
+DIFFERENCE, UNSURE = "Difference – ", "The model was unsure: "  # lines of notes, which are not statements
 
 
 def compose_answer(claim: Claim, passages: tuple[Passage, ...], backend: EmbeddedBackend) -> Answer:

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from redargue.errors import MissingExtra, UsageError
+from redargue.errors import UsageError
+from redargue.llm.hf_model import import_torch
 from redargue.nli.cache import Floats
 from redargue.nli.reader_spec import ReaderSpec
 from redargue.nli.session import TextModel, onnx_inputs, open_onnx, read_tokenizer, threads_setting
 
 KEPT = 10_000  # rows of logits in memory
-INSTALL = "install torch for your machine first (https://pytorch.org), then: pip install 'redargue[transformers]'"
 _PREFIX = "t5."  # of the names of HHEM's weights
 LOCAL = {"local_files_only": True, "trust_remote_code": False}  # nothing is downloaded, no code is executed
 
@@ -64,7 +64,7 @@ class TorchModel(TextModel):
     """A model in safetensors; nothing is downloaded, and no code in its folder is executed."""
 
     def __init__(self, spec: ReaderSpec) -> None:
-        self._torch, transformers = _imported()
+        self._torch, transformers = import_torch("a model in safetensors")
         loaded = _load_hhem(spec, transformers) if spec.foundation else _load(spec, transformers)
         self._device = "cuda" if self._torch.cuda.is_available() else "cpu"
         self._model = loaded.eval().to(self._device)
@@ -136,14 +136,3 @@ def _load_hhem(spec: ReaderSpec, transformers: Any) -> Any:
             hint=f"is {str(spec.foundation)!r} the configuration of flan-t5-base?",
         )
     return model
-
-
-def _imported() -> tuple[Any, Any]:
-    try:
-        import torch
-        import transformers
-    except ImportError as error:
-        raise MissingExtra(f"a model in safetensors needs torch and transformers: {error}", hint=INSTALL) from None
-    transformers.utils.logging.set_verbosity_error()
-    transformers.utils.logging.disable_progress_bar()
-    return torch, transformers

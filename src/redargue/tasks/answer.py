@@ -166,7 +166,7 @@ class LabelledTask(Task[Answer]):
         if "label" in fields:
             label = self.chosen(fields["label"])
             if label is None:
-                raise ValueError(f"{fields['label'][:60]!r} is none of the labels {', '.join(self.choice())}")
+                raise ValueError(f"{fields['label'][:60]!r} is not one of the labels {', '.join(self.choice())}")
         quotes = tuple(dict.fromkeys(text for quote in fields.get("quotes", ()) if (text := quote.strip())))
         cited = [f'"{quote}"' for quote in quotes if quote not in reasoning]
         last = [f"**{label}**"] if label else []

@@ -212,5 +212,5 @@ class StepTask(Task[Step]):
             return answer.model_copy(update={"quotes": (), "confidence": None})
         label = label_in(self.claim.labels, answer.answer)
         if label is None:
-            raise ValueError(f"{answer.answer[:60]!r} is none of the answers {', '.join(self.answers())}")
+            raise ValueError(f"{answer.answer[:60]!r} is not one of the answers {', '.join(self.answers())}")
         return answer.model_copy(update={"answer": label, "confidence": None})

@@ -121,7 +121,7 @@ async def test_the_judge_may_give_every_label_of_the_claim_cfmad_4() -> None:  #
     assert verdict.label == "NOT ENOUGH INFO"
     two = CLAIM.model_copy(update={"labels": TWO})
     _, _, calls = await debate(two, settings={"profile": "paper"})
-    with pytest.raises(ValueError, match="none of the labels"):
+    with pytest.raises(ValueError, match="not one of the labels"):
         Renderer().read(of(calls, "judge", JudgeStances), "**NOT ENOUGH INFO**", plain=True)
 
 

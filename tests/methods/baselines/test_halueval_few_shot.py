@@ -80,7 +80,7 @@ def test_yes_is_hallucinated_whatever_the_labels_are_called() -> None:
 def test_words_are_read_and_with_the_authors_letters() -> None:
     for text in ("Not sure", "Nobody knows"):
         assert read(text, "substrings") == "no"
-        with pytest.raises(ValueError, match="none of the labels Yes, No"):
+        with pytest.raises(ValueError, match="not one of the labels Yes, No"):
             read(text)
     assert read("yes", "substrings") is None
     assert read("yes") == "yes"

@@ -125,7 +125,7 @@ async def test_a_ruling_that_cannot_be_read_is_an_error_and_never_a_label_mad_1(
 def test_an_answer_that_is_no_label_is_refused_mad_3(answer: str, profile: Any) -> None:  # MAD-3
     task = ModerateRound(claim=CLAIM, number=1, affirmative="a", negative="b", profile=profile)
     reply = json.dumps({"preference": "No", "supported_side": "", "reason": "", "debate_answer": answer})
-    with pytest.raises(ValueError, match="none of the labels"):
+    with pytest.raises(ValueError, match="not one of the labels"):
         Renderer().read(task, reply, plain=profile == "paper")
 
 

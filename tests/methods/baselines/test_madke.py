@@ -192,13 +192,13 @@ def test_the_last_bracket_is_the_answer() -> None:
     task = SummariseAnswers(claim=CLAIM, answers=OTHERS, profile="paper")
     reply = "One says [SUPPORTS], but the other one is right: [REFUTES]."
     assert Renderer().read(task, reply, plain=True).model_dump()["label"] == "REFUTES"
-    with pytest.raises(ValueError, match="none of the labels"):
+    with pytest.raises(ValueError, match="not one of the labels"):
         Renderer().read(task, "[SUPPORTS], says one. [Cape Ansel]", plain=True)
 
 
 @pytest.mark.parametrize("reply", ["One says SUPPORTS. The other is not sure.", "So the answer is\nREFUTES"])
 def test_a_summary_without_brackets_is_asked_for_once_more_madke_5(reply: str) -> None:  # MADKE-5
-    with pytest.raises(ValueError, match="none of the labels"):
+    with pytest.raises(ValueError, match="not one of the labels"):
         Renderer().read(SummariseAnswers(claim=CLAIM, answers=OTHERS, profile="paper"), reply, plain=True)
     debater = Renderer().read(AnswerWithKnowledge(claim=CLAIM, profile="paper"), reply, plain=True)
     assert debater == Answer(text=reply, label=None)

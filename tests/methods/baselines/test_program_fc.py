@@ -133,7 +133,7 @@ def test_a_program_has_an_end() -> None:
 @pytest.mark.parametrize(
     ("steps", "said"),
     [
-        ([("Verify", "{answer_1} is old.")], "no answer of a Question before it"),
+        ([("Verify", "{answer_1} is old.")], "not the answer of an earlier Question"),
         ([("Question", "Who?"), ("Verify", "{answer_2} is old."), ("Question", "Where?")], r"fact_1 = .*answer_2"),
         ([("Verify", "It is."), ("Verify", "{fact_1} is old.")], r"fact_2 = .*fact_1"),
         ([("Question", "Who?")], "no Verify"),

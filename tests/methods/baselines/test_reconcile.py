@@ -161,7 +161,7 @@ def test_a_reply_is_one_json_object_whose_answer_is_a_label(profile: Any) -> Non
     task, plain = AnswerSurely(claim=CLAIM, profile=profile), profile == "paper"
     said = Renderer().read(task, '{"reasoning": "so", "answer": "supports", "confidence_level": "80%"}', plain=plain)
     assert said == AnswerWithConfidence(reasoning="so", answer="SUPPORTS", confidence_level=0.8)
-    with pytest.raises(ValueError, match="none of the labels"):
+    with pytest.raises(ValueError, match="not one of the labels"):
         Renderer().read(task, '{"reasoning": "so", "answer": "1871", "confidence_level": 1}', plain=plain)
 
 

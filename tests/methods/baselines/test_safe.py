@@ -147,7 +147,7 @@ async def test_labels_without_sides_are_refused() -> None:
 def test_a_rating_stands_in_square_brackets(reply: str, expected: str | None) -> None:
     task = RateSupport(claim=CLAIM.model_copy(update={"labels": SUPPORT}), profile="paper")
     if expected is None:
-        with pytest.raises(ValueError, match="none of the labels"):
+        with pytest.raises(ValueError, match="not one of the labels"):
             Renderer().read(task, reply, plain=True)
         return
     read = Renderer().read(task, reply, plain=True)

@@ -140,7 +140,7 @@ async def test_a_label_that_was_not_offered_is_no_answer() -> None:
     verdict, asked = await replied("no-search", "**NOT ENOUGH INFO**", "I say **NOT ENOUGH INFO**")
     assert (verdict.label, verdict.error, len(asked)) == (None, None, 2)
     task = AnswerClosedBook(claim=CLAIM, must_answer=True)
-    with pytest.raises(ValueError, match="none of the labels SUPPORTS, REFUTES"):
+    with pytest.raises(ValueError, match="not one of the labels SUPPORTS, REFUTES"):
         Renderer().read(task, '{"reasoning": "x", "label": "NOT ENOUGH INFO"}', plain=False)
     verdict, _ = await replied("no-search", "I recall it.\n**REFUTES**")
     assert verdict.label == "REFUTES"

@@ -80,7 +80,7 @@ def test_the_first_label_that_stands_anywhere_is_read() -> None:
     unread = Renderer().read(task, "I cannot say.", plain=True)
     assert isinstance(unread, Answer)
     assert unread.label is None  # an answer without a label is an answer here, and an error elsewhere
-    with pytest.raises(ValueError, match="none of the labels"):
+    with pytest.raises(ValueError, match="not one of the labels"):
         Renderer().read(AnswerClaim(claim=CLAIM, profile="paper"), "I cannot say.", plain=True)
 
 

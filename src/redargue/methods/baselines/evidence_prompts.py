@@ -38,7 +38,7 @@ def label_in(text: str, labels: LabelSet) -> str:
     """The label that an agent names; a ValueError for another text, or several labels."""
     label = labels.single(text)
     if label is None:
-        raise ValueError(f"{text[:60]!r} is none of the labels {', '.join(labels.names)}")
+        raise ValueError(f"{text[:60]!r} is not one of the labels {', '.join(labels.names)}")
     return label
 
 

@@ -73,7 +73,7 @@ class Program(Frozen):
                 raise ValueError(f"{line}: the text is empty")
             for reference in step.references:
                 if reference not in known:
-                    raise ValueError(f"{line}: {{{reference}}} is no answer of a Question before it")
+                    raise ValueError(f"{line}: {{{reference}}} is not the answer of an earlier Question")
             if step.function == "Question":
                 known.add(name)
         if all(step.function == "Question" for step in self.steps):
@@ -160,7 +160,7 @@ def _joined(written: Mapping[str, ProgramStep], argument: str, where: str) -> Pr
     facts = re.split(r"\s+and\s+", argument.strip())
     for fact in facts:
         if fact not in written:
-            raise ValueError(f"{where}: {fact[:80]!r} is no variable before it; Predict joins facts with 'and' alone")
+            raise ValueError(f"{where}: {fact[:80]!r} is not an earlier variable; Predict joins facts with 'and' alone")
         if written[fact].function == "Question":
             raise ValueError(f"{where}: {fact!r} is the answer to a question, neither true nor false")
     needed = set(facts)
