@@ -79,6 +79,13 @@ class EvidenceKept(_AgentEvent):
     query: str
 
 
+class EvidenceChosen(_AgentEvent):
+    """Which passages of its searches so far an agent keeps, by sha256; nobody reads the others."""
+
+    kind: Literal["evidence_chosen"] = "evidence_chosen"
+    passages: tuple[str, ...]
+
+
 class EvidenceMissing(_AgentEvent):
     """A tool failed; the agent continues without documents, and the verdict names the gap. Recorded like an answer."""
 
@@ -254,6 +261,7 @@ Event = Annotated[
     | QueryWritten
     | EvidenceFound
     | EvidenceKept
+    | EvidenceChosen
     | EvidenceMissing
     | EvidenceRecalled
     | EvidenceRemembered

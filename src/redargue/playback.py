@@ -17,6 +17,7 @@ from redargue.errors import RecordError, ReplayMiss
 from redargue.evidence import Passage
 from redargue.llm.chat import ChatBackend
 from redargue.llm.local import TransformersBackend
+from redargue.methods.base import methods
 from redargue.net.transport import Service, Transport
 from redargue.retrieval.tools.base import Search
 from redargue.run import Run
@@ -117,12 +118,17 @@ def _verifier(
         calls=calls,
     )
     verifier.priced, verifier.verdict_rules = manifest.priced, manifest.verdict_rules
+    verifier.recorded_settings = dict(manifest.settings) if settings is None else None
     return verifier
 
 
 def config_of(manifest: RunManifest) -> RunConfig:
-    names = ("method", "profile", "settings", "models", "seed", "min_confidence")
-    return RunConfig(offline=True, **{name: getattr(manifest, name) for name in names})
+    """The run's configuration; a setting that its release did not have has its default, whatever the profile."""
+    names = ("method", "profile", "models", "seed", "min_confidence")
+    fields = methods[manifest.method].settings_class.model_fields
+    newer = {name: field.get_default(call_default_factory=True) for name, field in fields.items()}
+    settings = {**newer, **manifest.settings}
+    return RunConfig(offline=True, settings=settings, **{name: getattr(manifest, name) for name in names})
 
 
 def _replay_backend(manifest: RunManifest, backend: Backend | None) -> ReplayBackend:

@@ -105,6 +105,7 @@ class Verifier:
             self._close_stores()
             raise
         self.verdict_rules = self.record.manifest.verdict_rules if self.record else 2
+        self.recorded_settings: dict[str, Any] | None = None  # of a replay, whose release may not have had all of them
         if self.record:  # finished claims were paid from the same budget
             for verdict in self.record.finished():
                 self.budget.recall(cost_of(verdict.usage))
@@ -197,7 +198,7 @@ class Verifier:
             memory=for_claim(self.memory, item),
             verdict_rules=self.verdict_rules,
         )
-        settings = self.method.settings.model_dump(mode="json")
+        settings = self.recorded_settings or self.method.settings.model_dump(mode="json")
         run.emit(
             ClaimStarted(
                 claim=claim, method=self.method.name, settings=settings, backend=self.backend.name, seed=self.seed

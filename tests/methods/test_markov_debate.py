@@ -10,7 +10,9 @@ from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import FEVER, OPTIONS, TWO, Claim
 from redargue.errors import UsageError
 from redargue.events import Answered
+from redargue.evidence import Passage
 from redargue.methods.base import ConfiguredMethod
+from redargue.methods.baselines.factool.prompts import Queries, WriteScepticalQueries
 from redargue.methods.markov_debate.method import MarkovDebate
 from redargue.methods.markov_debate.prompts import GiveOpinion, Opinion
 from redargue.methods.markov_debate.settings import MarkovDebateSettings
@@ -128,3 +130,52 @@ def test_opinions_are_read_under_the_papers_names(given: dict[str, Any]) -> None
 def test_what_is_no_opinion_is_refused(given: dict[str, Any]) -> None:
     with pytest.raises(ValueError):
         Opinion.model_validate({"opinion": "x", "factuality": True, "severity": 0} | given)
+
+
+async def test_the_evidence_is_searched_with_factools_two_sceptical_queries() -> None:
+    asked: list[WriteScepticalQueries] = []
+
+    def write(task: WriteScepticalQueries, call: Any) -> Queries:
+        asked.append(task)
+        return Queries(queries=("when was the light of Cape Ansel lit", "Cape Ansel light not lit in 1871"))
+
+    tools = {name: ShelfTool(name) for name in ("corpus", "keywords")}
+    given = script(WriteScepticalQueries=write)
+    run = Run(ScriptedBackend(given), tools, clock=CLOCK)
+    await ConfiguredMethod(MarkovDebate, MarkovDebateSettings(min_rounds=1)).verify(CLAIM, run)
+    assert [task.count for task in asked] == [2]
+    for tool in tools.values():
+        assert tool.queries == ["when was the light of Cape Ansel lit", "Cape Ansel light not lit in 1871"]
+
+
+async def test_the_evidence_has_as_many_documents_as_the_setting_says_and_each_once() -> None:
+    heard: list[GiveOpinion] = []
+
+    def give(task: GiveOpinion, call: Any) -> Opinion:
+        heard.append(task)
+        return opinion(True)
+
+    pages = [Passage(text=f"Text of page {page}.", title=f"Page {page}") for page in range(20)]
+    tools = {name: ShelfTool(name, *pages) for name in ("corpus", "keywords")}
+    run = Run(ScriptedBackend(script(GiveOpinion=give)), tools, clock=CLOCK)
+    await ConfiguredMethod(MarkovDebate, MarkovDebateSettings(min_rounds=0, snippets=6)).verify(CLAIM, run)
+    titles = [passage.title for passage in heard[0].passages]
+    assert len(titles) == len(set(titles)) == 6
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"min_rounds": 9}, "min_rounds=9 is above max_rounds=4"),
+        ({"snippets": 1}, "snippets=1 is fewer than the 2 queries"),
+    ],
+)
+def test_settings_that_cannot_be_kept_are_refused(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        MarkovDebateSettings(**given)
+
+
+async def test_opinions_are_shown_with_their_authors() -> None:
+    _, _, heard = await chain(True, min_rounds=1)
+    leader = heard[-1].prompt_text()
+    assert leader.index("skeptic (factual: true, severity 0)") < leader.index("trust (factual: true, severity 0)")

@@ -18,6 +18,7 @@ from redargue.methods.dual_position.prompts import (
     Rebut,
     SummariseTeam,
     TeamQueries,
+    TeamStatement,
     WriteTeamQueries,
 )
 from redargue.methods.dual_position.referees import DIMENSIONS, Judgement, JudgeTeams
@@ -110,7 +111,7 @@ def script(**lines: Any) -> Script:
         WriteStatements: Statements(statements=("a", "b")),
         CheckStatements: checked(1, 1),
         WriteQuestion: Question(question="When was it lit?", noncommittal=0),
-        CompareTexts: Similarities(values=(0.9, 0.9, 0.9)),
+        CompareTexts: lambda task, call: Similarities(values=(0.9,) * len(task.texts)),
         RateTexts: lambda task, call: Similarities(values=(0.9,) * len(task.texts)),
         JudgeDebate: answer("REFUTES"),
         WriteKeywords: Keywords(keywords=("lighthouse", "Ansel")),
@@ -123,7 +124,7 @@ def script(**lines: Any) -> Script:
         WriteTeamQueries: lambda task, call: TeamQueries(support="lighthouse lit", refute=f"{task.position} lit"),
         AnalyseText: Analysis(phrases="", common_sense="", bias="", language="", summary="plain words"),
         Rebut: Argument(text="They have no document.", quotes=(QUOTE,)),
-        SummariseTeam: Argument(text="We have a document.", quotes=(QUOTE,)),
+        SummariseTeam: TeamStatement(text="We have a document.", quotes=(QUOTE,)),
         JudgeTeams: JUDGED,
         GiveOpinion: Opinion(opinion="It says so.", factuality=True, severity=0, quotes=(QUOTE,)),
         **baselines.SCRIPT,

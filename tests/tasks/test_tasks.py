@@ -20,13 +20,14 @@ from redargue.methods.base import methods
 from redargue.methods.dual_position.prompts import (
     AgentText,
     AnalyseText,
-    Argument,
     Rebut,
+    Speech,
     SummariseTeam,
+    TeamStatement,
     WriteTeamQueries,
 )
-from redargue.methods.dual_position.referees import EMPHASES, JudgeTeams, Speech
-from redargue.methods.markov_debate.prompts import GiveOpinion, Opinion
+from redargue.methods.dual_position.referees import EMPHASES, JudgeTeams
+from redargue.methods.markov_debate.prompts import GiveOpinion, HeardOpinion, Opinion
 from redargue.methods.mermaid.prompts import DecomposeClaim, ForceAnswer, NextStep
 from redargue.methods.tool_mad.prompts import MOST_KEYWORDS, CheckConsensus, Keywords, SummariseAbstract, WriteKeywords
 from redargue.tasks.answer import Answer, AnswerClaim
@@ -81,9 +82,13 @@ STATE: dict[str, Any] = {
 
 
 TEXTS = (AgentText(agent="rebutter", text="It was lit in 1875.", level=7), AgentText(agent="gatherer", text="1871"))
-ARGUMENT = Argument(text="It was lit in 1875.", quotes=("lit in 1875",))
-SPEECHES = tuple(Speech(position=side, round=1, argument=ARGUMENT) for side in ("affirmative", "negative"))
-OPINION = Opinion(opinion="It was lit in 1875.", factuality=False, severity=3)
+STATEMENT = TeamStatement(text="It was lit in 1875.", quotes=("lit in 1875",))
+QUOTED = Passage(text="It was lit in 1875.", title="Cape Ansel light", url="https://lights.example/ansel")
+SPEECHES = (
+    Speech(position="affirmative", round=1, argument=STATEMENT, unfound=STATEMENT.quotes),
+    Speech(position="negative", round=1, argument=STATEMENT, verified=(QUOTED,)),
+)
+OPINION = HeardOpinion(author="skeptic", opinion=Opinion(opinion="It was lit in 1875.", factuality=False, severity=3))
 
 
 def examples(profile: Profile) -> dict[str, Task[Any]]:
@@ -106,7 +111,7 @@ def examples(profile: Profile) -> dict[str, Task[Any]]:
         "Rebut": Rebut(
             claim=CLAIM,
             position="affirmative",
-            opponent="It was lit in 1875.",
+            opponent=SPEECHES[1],
             passages=(PASSAGE,),
             analysis="plain words",
             profile=profile,

@@ -24,7 +24,7 @@ from redargue.bench.system import DEBATED, FROZEN, FROZEN_WORDS, System
 from redargue.bench.temporal import apply_as_of
 from redargue.config import Components, RunConfig
 from redargue.errors import RecordError, ReplayMiss, UsageError
-from redargue.events import ClaimEnded, passages_of
+from redargue.events import ClaimEnded, EvidenceChosen, passages_of
 from redargue.evidence import Passage
 from redargue.files import make_folder, open_to_read, replacing
 from redargue.memory.memory import Memory, open_memory
@@ -240,11 +240,21 @@ class Bench:
         return self.recorded_passages(system)
 
     def recorded_passages(self, system: System) -> list[tuple[Passage, ...]]:
-        """The distinct passages recorded so far for each claim, in the order in which they were found."""
+        """The distinct passages recorded so far for each claim, in the order in which they were found.
+
+        Of an agent that chose among its passages, only the chosen ones.
+        """
+        events = list(read_events(self.folder / system.slug))
+        chosen: dict[tuple[int, str], set[str]] = {}
+        for event in events:
+            if isinstance(event, EvidenceChosen):
+                chosen.setdefault((event.item, event.agent), set()).update(event.passages)
         passages: list[dict[str, Passage]] = [{} for _ in self.examples]
-        for event in read_events(self.folder / system.slug):
+        for event in events:
+            kept = chosen.get((event.item, getattr(event, "agent", "")))
             for passage in passages_of(event):
-                passages[event.item].setdefault(passage.sha256, passage)
+                if kept is None or passage.sha256 in kept:
+                    passages[event.item].setdefault(passage.sha256, passage)
         return [tuple(of_claim.values()) for of_claim in passages]
 
     def outcomes(self, system: System) -> list[Outcome]:

@@ -159,7 +159,9 @@ def _fields(schema: dict[str, Any], root: dict[str, Any]) -> str:
     parts = []
     for name, field in schema["properties"].items():
         inner = _item(field, root)
-        kind = {"string": "text", "boolean": "true or false", "integer": "number"}.get(field.get("type", ""), "")
+        kind = {"string": "text", "boolean": "true or false", "integer": "number", "number": "number"}.get(
+            field.get("type", ""), ""
+        )
         if field.get("type") == "array":
             kind = f"list of objects with {_fields(inner, root)}" if "properties" in inner else "list of texts"
         if "enum" in field:

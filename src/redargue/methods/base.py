@@ -22,9 +22,8 @@ from pydantic import Field, ValidationError, model_validator
 
 from redargue.backends.base import require
 from redargue.claims import Claim, Frozen, Meaning
-from redargue.concurrency import gather_or_cancel
 from redargue.errors import Undeclared, UsageError
-from redargue.events import Answered, QueryWritten
+from redargue.events import Answered
 from redargue.evidence import Passage, Quote
 from redargue.methods.agent import Agent
 from redargue.methods.builtin import METHODS
@@ -300,14 +299,6 @@ class Method:
             gaps=gaps(self.run.events),
             scores=tuple(scores),
         )
-
-    async def search_all(self, agent: Agent, queries: Iterable[str], k: int) -> tuple[Passage, ...]:
-        """At most ``k`` passages per query and tool, from concurrent searches before the first round."""
-        queries = tuple(dict.fromkeys(queries))
-        for query in queries:
-            self.run.emit(QueryWritten(agent=agent.name, round=0, query=query))
-        results = await gather_or_cancel(agent.search(query, k) for query in queries)
-        return tuple({passage.sha256: passage for passages in results for passage in passages}.values())
 
     def require(self, *tasks: type[AnyTask]) -> None:
         """Raises CannotPlay for a backend that cannot perform tasks which only this claim needs."""

@@ -18,6 +18,7 @@ DECIDED_BY = {
     "reader": "by one reader",
     "leader": "by the leader of the last state",
     "vote": "by a vote",
+    "tie": "by a tie of the referees",
     "forced": "by the executor, forced to answer,",
 }
 QUOTE_STATUS = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -9,18 +10,28 @@ import pytest
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import FEVER, OPTIONS, TWO, Claim
 from redargue.errors import BadReply, UsageError
-from redargue.events import CallFinished, Refereed, RoundVoted
+from redargue.events import CallFinished, EvidenceChosen, Refereed, RoundVoted
 from redargue.evidence import Passage, Side
-from redargue.methods.base import ConfiguredMethod
+from redargue.methods.base import ConfiguredMethod, configure
 from redargue.methods.dual_position import DualPosition
-from redargue.methods.dual_position.prompts import Argument, Rebut, SummariseTeam
+from redargue.methods.dual_position.gathering import distinct_documents, merged
+from redargue.methods.dual_position.prompts import (
+    Argument,
+    Rebut,
+    Speech,
+    SummariseTeam,
+    TeamStatement,
+    evidence_of,
+)
 from redargue.methods.dual_position.referees import DIMENSIONS, Judgement, JudgeTeams
 from redargue.methods.dual_position.settings import DualPositionSettings
 from redargue.nli.backend import quoted
+from redargue.reports.phrases import how_decided
 from redargue.run import Run
 from redargue.tasks.query import OtherAnswer
+from redargue.tasks.untrusted import strip_marks
 from redargue.verdicts import Verdict
-from support.debates import CLOCK, QUOTE, ShelfTool, script
+from support.debates import CLOCK, QUOTE, TEXT, ShelfTool, script
 
 pytestmark = pytest.mark.anyio
 CLAIM = Claim(text="The lighthouse at Cape Ansel was lit in 1871.", labels=TWO)
@@ -58,17 +69,37 @@ async def test_the_first_rebuttal_is_against_the_opponents_stance_and_later_ones
     heard: dict[str, list[str]] = {}
 
     def rebut(task: Rebut, call: Any) -> Argument:
-        heard.setdefault(task.position, []).append(task.opponent)
+        heard.setdefault(task.position, []).append(task.template_vars()["opponent"])
         return Argument(text="so they are wrong")
 
     await debate(
         Rebut=rebut,
-        SummariseTeam=lambda task, call: Argument(text=f"{task.position} says so"),
+        SummariseTeam=lambda task, call: TeamStatement(text=f"{task.position} says so"),
         min_rounds=2,
-        uncertainty="off",
+        transition="none",
+        profile="paper",
     )
-    assert heard["affirmative"] == ["The claim is not factual.", "negative says so"]
-    assert heard["negative"] == ["The claim is factual.", "affirmative says so"]
+    (first, later), (other_first, other_later) = heard["affirmative"][::3], heard["negative"][::3]
+    assert (first, other_first) == ("The claim is not factual.", "The claim is factual.")
+    assert "negative says so" in later
+    assert "affirmative says so" in other_later
+
+
+@pytest.mark.parametrize("transition", ["none", "true-skeptic", "always-skeptic", "always-trust"])
+async def test_in_the_first_round_of_every_transition_both_teams_start_from_the_stances(transition: str) -> None:
+    heard: list[Speech | None] = []
+
+    def rebut(task: Rebut, call: Any) -> Argument:
+        heard.append(task.opponent)
+        return Argument(text="no")
+
+    await debate(Rebut=rebut, min_rounds=1, transition=transition, uncertainty="off")
+    assert heard == [None, None]
+
+
+def test_the_paper_profile_has_the_papers_transition_and_rounds() -> None:
+    settings = configure("dual-position", "paper", {}).settings
+    assert (settings.transition, settings.min_rounds, settings.snippets) == ("true-skeptic", 2, 10)
 
 
 @pytest.mark.parametrize(
@@ -81,11 +112,11 @@ async def test_a_transition_lets_one_team_open_and_the_other_answer_in_the_same_
     heard: list[tuple[str, str]] = []
 
     def rebut(task: Rebut, call: Any) -> Argument:
-        heard.append((task.position, task.opponent))
+        heard.append((task.position, task.opponent.argument.text if task.opponent else ""))
         return Argument(text="no")
 
-    def summarise(task: SummariseTeam, call: Any) -> Argument:
-        return Argument(text=f"statement {len(heard)}")
+    def summarise(task: SummariseTeam, call: Any) -> TeamStatement:
+        return TeamStatement(text=f"statement {len(heard)}")
 
     await debate(Rebut=rebut, SummariseTeam=summarise, min_rounds=2, transition=transition, uncertainty="off")
     assert heard[2][0] == opener  # the referees found the claim factual after round 1
@@ -186,24 +217,21 @@ async def test_modules_can_be_left_out(off: str, missing: set[str]) -> None:
 async def test_uncertainty_reaches_the_summariser_as_a_level() -> None:
     told: list[SummariseTeam] = []
 
-    def summarise(task: SummariseTeam, call: Any) -> Argument:
+    def summarise(task: SummariseTeam, call: Any) -> TeamStatement:
         told.append(task)
-        return Argument(text="we say so", quotes=(QUOTE,))
+        return TeamStatement(text="we say so", quotes=(QUOTE,))
 
     await debate(SummariseTeam=summarise, min_rounds=1)
     levels = {each.agent: each.level for each in told[0].texts}
-    assert levels["rebutter"] == levels["analyst"] == 7 or all(
-        level for level in (levels["rebutter"], levels["analyst"])
-    )
-    assert levels["gatherer"] is None
+    assert levels == {"rebutter": 5, "analyst": 5, "gatherer": None}
 
 
 async def test_the_gatherers_documents_are_told_a_paragraph_a_line_whatever_stands_in_them() -> None:
     told: list[SummariseTeam] = []
 
-    def summarise(task: SummariseTeam, call: Any) -> Argument:
+    def summarise(task: SummariseTeam, call: Any) -> TeamStatement:
         told.append(task)
-        return Argument(text="we say so")
+        return TeamStatement(text="we say so")
 
     page = Passage(text='It was lit in 1871.\n\nSailors call it "the candle".', title='Cape "Ansel"')
     await debate(SummariseTeam=summarise, min_rounds=1, passages=(page,))
@@ -218,7 +246,7 @@ async def test_the_gatherers_documents_are_told_a_paragraph_a_line_whatever_stan
 
 async def test_quotations_are_looked_for_in_the_teams_own_documents() -> None:
     verdict, _ = await debate(
-        SummariseTeam=lambda task, call: Argument(
+        SummariseTeam=lambda task, call: TeamStatement(
             text="so it is", quotes=(QUOTE,) if task.position == "affirmative" else ("It was lit in 1875.",)
         ),
         min_rounds=1,
@@ -257,3 +285,196 @@ def test_confidences_are_read_as_shares_or_percentages(given: Any, read: float |
 def test_what_is_no_confidence_is_refused(given: Any) -> None:
     with pytest.raises(ValueError):
         judgement("tie", given)
+
+
+@pytest.mark.parametrize("given", [9, 10, 1.5, "9", "10"])
+def test_a_score_of_ten_is_not_taken_for_per_cent(given: Any) -> None:
+    """9 against 1 of 10 was read as .09 against 1."""
+    with pytest.raises(ValueError, match="is not from 0 to 1"):
+        judgement("tie", given)
+    with pytest.raises(ValueError, match="is not from 0 to 1"):
+        Judgement(**judgement("tie").model_dump() | {"affirmative_evidence": given})
+
+
+@pytest.mark.parametrize(("given", "read"), [("9%", 0.09), ("9000%", None), (10.5, 0.105), ("1", 1.0)])
+def test_per_cent_are_read_where_they_are_said_to_be_or_must_be(given: Any, read: float | None) -> None:
+    if read is None:
+        with pytest.raises(ValueError):
+            judgement("tie", given)
+    else:
+        assert judgement("tie", given).confidence == pytest.approx(read)
+
+
+async def test_a_tie_is_named_and_has_the_label_of_the_papers_doubt() -> None:
+    verdict, _ = await debate(JudgeTeams=judgement("tie"), max_rounds=2, tied="not-factual")
+    assert (verdict.label, verdict.decided_by) == ("REFUTES", "tie")
+    assert verdict.reason.startswith("A tie: no team has more")
+    assert "by a tie of the referees" in how_decided(verdict)
+    verdict, _ = await debate(min_rounds=1)
+    assert verdict.decided_by == "referees"
+
+
+# what teams read
+
+
+PAGES = tuple(
+    Passage(text=f"Text of page {page}.", title=f"Page {page}", url=f"https://pages.example/{page}")
+    for page in range(12)
+)
+
+
+async def test_a_team_reads_as_many_documents_as_its_setting_says_and_each_once() -> None:
+    shown: list[Rebut] = []
+
+    def rebut(task: Rebut, call: Any) -> Argument:
+        shown.append(task)
+        return Argument(text="no")
+
+    for snippets, documents in ((4, 2), (10, 6), (12, 6), (16, 8)):
+        _, run = await debate(
+            Rebut=rebut, passages=PAGES, snippets=snippets, selected=50, uncertainty="off", min_rounds=1
+        )
+        titles = [passage.title for passage in shown[-1].passages]
+        assert len(titles) == len(set(titles)) == documents
+        chosen = [event.passages for event in run.events if isinstance(event, EvidenceChosen)]
+        assert chosen[0] == tuple(passage.sha256 for passage in shown[-1].passages)
+
+
+def test_results_of_two_tools_are_merged_and_a_place_is_filled_from_the_next_hits() -> None:
+    one, other = PAGES, [page.model_copy(update={"text": f"Another piece. {page.text}"}) for page in PAGES]
+    merged_ranks = [passage.title for passage in merged((one[:3], other[3:5]))]
+    assert merged_ranks == ["Page 0", "Page 3", "Page 1", "Page 4", "Page 2"]
+    rankings = [merged((one, other)), merged((one, other))]
+    found = [passage.title for passage in distinct_documents(rankings, 3)]
+    assert found == ["Page 0", "Page 1", "Page 2", "Page 3", "Page 4", "Page 5"]
+
+
+def test_where_there_is_only_one_document_its_further_pieces_are_read() -> None:
+    pieces = [Passage(text=f"Piece {number}.", document="the only one") for number in range(5)]
+    assert list(distinct_documents([pieces, pieces], 2)) == pieces[:4]
+
+
+@pytest.mark.parametrize("snippets", [1, 3])
+def test_fewer_snippets_than_queries_are_refused(snippets: int) -> None:
+    with pytest.raises(ValueError, match=f"snippets={snippets} is fewer than the 4 queries"):
+        DualPositionSettings(snippets=snippets)
+    DualPositionSettings(snippets=snippets, gatherers=False)
+
+
+@pytest.mark.parametrize("profile", ["paper", "hardened"])
+async def test_referees_and_opponents_see_quotations_with_their_sources_and_which_were_not_found(profile: str) -> None:
+    prompts: dict[str, list[str]] = {}
+
+    def judge(task: JudgeTeams, call: Any) -> Judgement:
+        prompts.setdefault("judge", []).append(task.prompt_text())
+        return judgement("tie")
+
+    def rebut(task: Rebut, call: Any) -> Argument:
+        prompts.setdefault(f"rebut {task.opponent is not None}", []).append(task.prompt_text())
+        return Argument(text="no")
+
+    said = TeamStatement(text="So it is.", quotes=(QUOTE, "It was lit in 1875."))
+    page = Passage(text=QUOTE, title="Cape Ansel", url="https://lights.example/ansel")
+    await debate(
+        JudgeTeams=judge,
+        Rebut=rebut,
+        SummariseTeam=said,
+        passages=(page,),
+        profile=profile,
+        uncertainty="off",
+        max_rounds=2,
+    )
+    for prompt in (prompts["judge"][-1], prompts["rebut True"][-1]):
+        assert f'"{QUOTE}" (Cape Ansel, https://lights.example/ansel)' in prompt
+        assert re.search(r"Quotations not found: .*It was lit in 1875\.", prompt)
+    assert "https" not in "".join(re.findall("Quotations.*", prompts["rebut False"][0]))
+    assert prompts["judge"][-1].count(QUOTE) == 1  # later rounds refer to it
+
+
+def test_a_quotation_that_stands_in_the_statement_is_given_by_its_first_words() -> None:
+    text = "The lighthouse at Cape Ansel was first lit in the autumn of 1871."
+    speech = Speech(
+        position="affirmative",
+        round=1,
+        argument=TeamStatement(text=f'It says "{text}"', quotes=(text,)),
+        verified=(Passage(text=text, title="Cape Ansel"),),
+    )
+    shown = evidence_of(speech)
+    assert strip_marks(shown).endswith('- "The lighthouse at Cape Ansel was first lit …" (Cape Ansel)')
+    silent = Speech(position="affirmative", round=1, argument=TeamStatement(text="It is so."))
+    assert evidence_of(silent) == "(It quotes nothing.)"
+
+
+# what is paid for
+
+
+async def test_one_referees_opinion_pays_for_no_analysis() -> None:
+    _, run = await debate(min_rounds=0)
+    assert asked(run, "AnalyseText") == []
+    plan = DualPosition.plan_for(DualPositionSettings(min_rounds=0)).most
+    assert plan.calls == {"WriteTeamQueries": 2, "JudgeTeams": 1}
+
+
+@pytest.mark.parametrize(("off", "task"), [("analysts", "Rebut"), ("rebutters", "AnalyseText")])
+async def test_a_lone_member_is_sampled_once_and_has_no_level(off: str, task: str) -> None:
+    told: list[SummariseTeam] = []
+
+    def summarise(task: SummariseTeam, call: Any) -> TeamStatement:
+        told.append(task)
+        return TeamStatement(text="we say so")
+
+    _, run = await debate(SummariseTeam=summarise, min_rounds=1, **{off: False})
+    samples = [len(each.outputs) for each in run.events if isinstance(each, CallFinished) and each.task == task]
+    assert samples == [1, 1]
+    assert [text.level for text in told[0].texts] == [None, None]
+
+
+@pytest.mark.parametrize(("text", "calls"), [("It was lit in 1871.", 0), ("It was lit in 1871. It fell in 1902.", 2)])
+async def test_the_style_of_a_single_sentence_is_not_analysed_in_the_hardened_profile(text: str, calls: int) -> None:
+    settings = configure("dual-position", "hardened", {}).settings.model_dump()
+    _, run = await debate(Claim(text=text, labels=TWO), **settings)
+    assert len(asked(run, "AnalyseText")) == calls
+
+
+def conceding(*positions: str) -> Any:
+    def summarise(task: SummariseTeam, call: Any) -> TeamStatement:
+        return TeamStatement(text=f"round {call.agent}", quotes=(QUOTE,), concedes=task.position in positions)
+
+    return summarise
+
+
+@pytest.mark.parametrize(
+    ("concedes", "vote", "rounds"),
+    [
+        (("negative",), "affirmative", 1),
+        (("affirmative",), "negative", 1),
+        (("affirmative",), "affirmative", 2),  # the referees see it otherwise: the next round adds nothing, though
+        (("affirmative", "negative"), "tie", 1),
+        ((), "affirmative", 2),
+    ],
+)
+async def test_a_settled_debate_ends(concedes: tuple[str, ...], vote: str, rounds: int) -> None:
+    verdict, _ = await debate(
+        SummariseTeam=conceding(*concedes), JudgeTeams=judgement(vote), min_rounds=2, stop="settled"
+    )
+    assert verdict.rounds == rounds
+
+
+async def test_a_round_without_a_new_quotation_is_the_last_and_one_with_a_new_one_is_not() -> None:
+    def summarise(task: SummariseTeam, call: Any) -> TeamStatement:
+        quotes = TEXT.split(". ", 1)[: 2 if len(seen) > 5 else 1]
+        return TeamStatement(text=f"as I said {len(seen)}", quotes=tuple(quotes))
+
+    seen: list[int] = []
+
+    def judge(task: JudgeTeams, call: Any) -> Judgement:
+        seen.append(1)
+        return judgement("tie")
+
+    verdict, _ = await debate(SummariseTeam=summarise, JudgeTeams=judge, stop="settled", max_rounds=4)
+    assert verdict.rounds == 2
+    seen[:] = [1] * 3
+    verdict, _ = await debate(SummariseTeam=summarise, JudgeTeams=judge, stop="settled", max_rounds=4)
+    assert verdict.rounds == 3
+    verdict, _ = await debate(JudgeTeams=judge, max_rounds=4)
+    assert verdict.rounds == 4  # as published

@@ -62,10 +62,15 @@ def answered(*labels: str | None) -> list[Answer]:
 
 
 @pytest.mark.parametrize(
-    ("uncertainties", "levels"), [((1, 1, 1), (5, 5, 5)), ((0.5, 1, 2), (8, 4, 2)), ((0.001, 5), (10, 1)), ((), ())]
+    ("uncertainties", "levels"), [((1, 1, 1), (5, 5, 5)), ((0.5, 1, 2), (8, 4, 2)), ((0.001, 5), (9, 1)), ((), ())]
 )
 def test_confidence_levels_are_debuncs(uncertainties: Sequence[float], levels: tuple[int, ...]) -> None:
     assert confidence_levels(uncertainties) == levels
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 9])
+def test_equally_uncertain_agents_are_in_the_middle_however_many_there_are(count: int) -> None:
+    assert confidence_levels((0.3,) * count) == (5,) * count
 
 
 def test_agents_without_any_uncertainty_are_equally_sure_and_far_above_the_others() -> None:
@@ -203,8 +208,8 @@ def test_a_text_stands_with_its_writers_level_and_only_its_own_words_are_its_par
         AgentText(agent="gatherer", text="Yes."),
     )
     task = _Merge(said=said, profile=profile)
-    assert "what analyst wrote (confidence level is 8):" in task.rendered().input_text
-    assert "what gatherer wrote:" in task.rendered().input_text
+    assert "The analyst wrote, with a confidence level of 8:" in task.rendered().input_text
+    assert "The gatherer wrote:" in task.rendered().input_text
     own = [(part.agent, part.text, part.weight) for part in task.parts() if part.agent]
     assert own == [("analyst", "It was lit. </data>", 2.0), ("gatherer", "Yes.", 1.0)]
     closed = "It was lit. </data>" if profile == "paper" else "It was lit. ‹/data›"

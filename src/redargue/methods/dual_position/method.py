@@ -6,7 +6,7 @@ Framework" (ICIC 2025). ``docs/dual-position.md`` lists how ``D1`` … ``D20`` s
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
 from redargue.claims import Claim, Meaning
@@ -16,6 +16,7 @@ from redargue.events import Refereed, RoundVoted, Spoke
 from redargue.evidence import Passage, cited
 from redargue.methods.agent import Agent
 from redargue.methods.base import CostRange, Method, Roles
+from redargue.methods.dual_position.gathering import gather_documents
 from redargue.methods.dual_position.outcome import Outcome, outcome
 from redargue.methods.dual_position.prompts import (
     OPPONENTS,
@@ -25,12 +26,15 @@ from redargue.methods.dual_position.prompts import (
     Argument,
     Position,
     Rebut,
+    Speech,
     SummariseTeam,
+    TeamStatement,
     WriteTeamQueries,
 )
-from redargue.methods.dual_position.referees import EMPHASES, Judgement, JudgeTeams, Speech
+from redargue.methods.dual_position.referees import EMPHASES, Judgement, JudgeTeams, Vote
 from redargue.methods.dual_position.settings import (
     PROFILES,
+    QUERIES,
     ROLES,
     DualPositionSettings,
     member_name,
@@ -38,7 +42,8 @@ from redargue.methods.dual_position.settings import (
     referee_name,
 )
 from redargue.methods.dual_position.uncertainty import attention_weights, confidence_levels, uncertain
-from redargue.tasks.base import AnyTask, Out, Task
+from redargue.retrieval.corpus.chunk import sentence_spans
+from redargue.tasks.base import AnyTask, Out, Task, lines
 from redargue.tasks.score import CompareTexts
 from redargue.verdicts import Verdict
 
@@ -75,17 +80,29 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         await gather_or_cancel(preparations)
         if self.settings.min_rounds == 0:  # one referee's opinion (D9)
             return self.conclude(0, await self.vote(0, self.settings.referees[:1]))
-        opener = self.settings.opener(None)
+        opener: Position | None = None
         for round_ in range(1, self.settings.max_rounds + 1):
-            self.speeches += await self.make_statements(round_, opener)
+            earlier = {passage.text for speech in self.speeches for passage in speech.verified}
+            said = await self.make_statements(round_, opener)
+            self.speeches += said
             voted = await self.vote(round_, self.settings.referees)
             if round_ >= self.settings.min_rounds and self.is_decided(voted):
                 break
-            opener = self.settings.opener(voted.winner == "affirmative")
+            if self.settings.stop == "settled" and self.is_settled(said, earlier, voted.winner):
+                break
+            opener = self.settings.opener(voted.winner)
         return self.conclude(round_, voted)
 
     def is_decided(self, voted: Outcome) -> bool:
         return voted.consensus >= self.settings.consensus and voted.winner != "tie"
+
+    def is_settled(self, said: Sequence[Speech], earlier: Set[str], winner: Vote) -> bool:
+        """Whether both teams concede, or one to the winner, or neither quotes anything that is not ``earlier``."""
+        conceding = [speech.position for speech in said if speech.argument.concedes]
+        if len(conceding) == 2 or [OPPONENTS[position] for position in conceding] == [winner]:
+            return True
+        quoted = {passage.text for speech in said for passage in speech.verified}
+        return len(self.speeches) > len(said) and quoted <= earlier
 
     async def gather(self, position: Position) -> None:
         if not self.settings.gatherers:
@@ -93,11 +110,13 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         gatherer = self.member(position, "gatherer")
         task = WriteTeamQueries(claim=self.claim, position=position, profile=self.settings.profile)
         written = await gatherer.perform(task)
-        per_search = max(1, self.settings.snippets // (len(STANCES) * 2 * len(self.settings.tools)))
-        self.records[position] = await self.search_all(gatherer, (written.support, written.refute), per_search)
+        queries = (written.support, written.refute)
+        self.records[position] = await gather_documents(self, gatherer, queries, self.settings.snippets, QUERIES)
 
     async def analyse(self, position: Position) -> None:
-        if not self.settings.analysts:
+        """Checks the claim's style, if it has enough sentences and a rebutter or summariser reads the result."""
+        sentences = len(list(sentence_spans(f"{self.claim.context} {self.claim.text}")))
+        if not self.settings.analysts or not self.settings.min_rounds or sentences < self.settings.analysed_sentences:
             return
         task = AnalyseText(claim=self.claim, position=position, profile=self.settings.profile)
         analysis, uncertainty = await self.measured(position, "analyst", task)
@@ -105,16 +124,15 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         self.run.emit(Spoke(agent=member_name(position, "analyst"), round=0, text=analysis.summary))
 
     async def make_statements(self, round_: int, opener: Position | None) -> list[Speech]:
-        last = {speech.position: speech.argument.text for speech in self.speeches}
+        last = {speech.position: speech for speech in self.speeches}
         if opener is None:
             return await gather_or_cancel(self.make_statement(round_, position, last) for position in STANCES)
         first = await self.make_statement(round_, opener, last)
-        last[opener] = first.argument.text
-        return [first, await self.make_statement(round_, OPPONENTS[opener], last)]
+        return [first, await self.make_statement(round_, OPPONENTS[opener], {**last, opener: first})]
 
-    async def make_statement(self, round_: int, position: Position, last: Mapping[Position, str]) -> Speech:
+    async def make_statement(self, round_: int, position: Position, last: Mapping[Position, Speech]) -> Speech:
         """Rebuttal and summary; in the first round the opponent's stance is what it said (``D11``)."""
-        opponent = last.get(OPPONENTS[position], STANCES[OPPONENTS[position]])
+        opponent = last.get(OPPONENTS[position])
         passages = await self.select(round_, position, opponent)
         texts: dict[str, Statement] = {}
         if self.settings.rebutters:
@@ -122,27 +140,36 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         if position in self.analyses:
             texts["analyst"] = self.analyses[position]
         if passages:
-            lines = [cited(line, p.title) for p in passages for line in p.text.splitlines() if line.strip()]
-            texts["gatherer"] = Statement(Argument(text="\n".join(lines)), None)
+            found = [cited(line, p.title) for p in passages for line in p.text.splitlines() if line.strip()]
+            texts["gatherer"] = Statement(Argument(text="\n".join(found)), None)
         argument = await self.summarise(round_, position, texts)
         stated = self.factual if position == "affirmative" else self.not_factual
         quotes = self.cite(
             argument.quotes, label=stated, agent=member_name(position, "team"), passages=self.records[position]
         )
-        verified = tuple(Passage(**dict(q.source), text=q.text) for q in quotes if q.found and q.source is not None)
-        return Speech(position=position, round=round_, argument=argument, verified=verified)
+        verified = [Passage(**dict(q.source), text=q.text) for q in quotes if q.found and q.source is not None]
+        return Speech(
+            position=position,
+            round=round_,
+            argument=argument,
+            verified=tuple({passage.text: passage for passage in verified}.values()),
+            unfound=tuple(dict.fromkeys(quote.text for quote in quotes if not quote.found)),
+        )
 
-    async def select(self, round_: int, position: Position, opponent: str) -> tuple[Passage, ...]:
+    async def select(self, round_: int, position: Position, opponent: Speech | None) -> tuple[Passage, ...]:
         records = self.records[position]
         if len(records) <= self.settings.selected:
             return records
+        said = opponent.argument.text if opponent else STANCES[OPPONENTS[position]]
         texts = tuple(passage.text for passage in records)
-        task = CompareTexts(reference=f"{self.claim.text} {opponent}", texts=texts, profile=self.settings.profile)
+        task = CompareTexts(reference=f"{self.claim.text} {said}", texts=texts, profile=self.settings.profile)
         similarities = (await self.member(position, "gatherer").perform(task, round_=round_)).values
         nearest = sorted(range(len(records)), key=lambda place: -similarities[place])[: self.settings.selected]
         return tuple(records[place] for place in sorted(nearest))
 
-    async def rebut(self, round_: int, position: Position, opponent: str, passages: tuple[Passage, ...]) -> Statement:
+    async def rebut(
+        self, round_: int, position: Position, opponent: Speech | None, passages: tuple[Passage, ...]
+    ) -> Statement:
         task = Rebut(
             claim=self.claim,
             position=position,
@@ -155,12 +182,12 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         self.run.emit(Spoke(agent=member_name(position, "rebutter"), round=round_, text=rebuttal.argument.text))
         return rebuttal
 
-    async def summarise(self, round_: int, position: Position, texts: Mapping[str, Statement]) -> Argument:
+    async def summarise(self, round_: int, position: Position, texts: Mapping[str, Statement]) -> TeamStatement:
         """The team's statement; without a summariser its members' texts as they are, rebuttal first."""
         if not self.settings.summarisers:
             quotes = tuple(dict.fromkeys(quote for text in texts.values() for quote in text.argument.quotes))
             joined = "\n".join(text.argument.text for text in texts.values()) or STANCES[position]
-            return Argument(text=joined, quotes=quotes)
+            return TeamStatement(text=joined, quotes=quotes)
         task = SummariseTeam(
             claim=self.claim, position=position, texts=self.with_confidence(texts), profile=self.settings.profile
         )
@@ -183,8 +210,11 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
     async def measured(
         self, position: Position, role: str, task: Task[Out], round_: int = 0
     ) -> tuple[Out, float | None]:
+        """The member's answer; its uncertainty if the summariser has another member's to compare it with (D6)."""
         member, measure = self.member(position, role), self.settings.uncertainty
-        if measure == "off" or not self.settings.summarisers:
+        compared = self.settings.rebutters if role == "analyst" else position in self.analyses
+        compared = compared or self.run.verdict_rules < 2  # 0.1.0 sampled lone members, too
+        if measure == "off" or not self.settings.summarisers or not compared:
             return await member.perform(task, round_=round_), None
         sampled = await uncertain(member, task, measure=measure, samples=self.settings.samples, round_=round_)
         return sampled.output.answer, sampled.value
@@ -208,7 +238,7 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
             referee=referee,
             emphasis=EMPHASES.get(referee, f"You are the {referee} referee: what is {referee} counts most."),
             speeches=tuple(self.speeches),
-            passages=() if self.speeches else tuple(p for records in self.records.values() for p in records),
+            passages=() if self.speeches else self.gathered(),
             profile=self.settings.profile,
         )
         try:
@@ -221,11 +251,20 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         self.run.emit(Refereed(agent=name, round=round_, vote=vote, confidence=sure, reason=reason, scores=scores))
         return judgement
 
+    def gathered(self) -> tuple[Passage, ...]:
+        """Both teams' documents, each once."""
+        return tuple({passage.sha256: passage for of_team in self.records.values() for passage in of_team}.values())
+
     def conclude(self, rounds: int, voted: Outcome) -> Verdict:
-        """The winning team's label; a tie is not factual, or (``tied``) not enough evidence (``D3``)."""
+        """The winning team's label; a tie, which the verdict names, is not factual or not enough evidence (``D3``)."""
         undecided = self.claim.labels.named(Meaning.NOT_ENOUGH) if self.settings.tied == "not-enough" else None
         labels = {"affirmative": self.factual, "negative": self.not_factual, "tie": undecided or self.not_factual}
-        return self.verdict(labels[voted.winner], reason=self.reason, decided_by="referees", rounds=rounds)
+        label = labels[voted.winner]
+        if voted.winner != "tie" or self.run.verdict_rules < 2:
+            return self.verdict(label, reason=self.reason, decided_by="referees", rounds=rounds)
+        masses = ", ".join(f"{vote} {mass:.2f}" for vote, mass in voted.masses.items())
+        reason = lines(f"A tie: no team has more of the referees' confidence than all else ({masses}).", self.reason)
+        return self.verdict(label, reason=reason, decided_by="tie", rounds=rounds)
 
     def member(self, position: Position, role: str) -> Agent:
         return self.agents[member_name(position, role)]
@@ -250,5 +289,6 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
 
     @classmethod
     def plan_for(cls, settings: DualPositionSettings) -> CostRange:
-        least = settings.plan(settings.min_rounds)
-        return CostRange(least, least, settings.plan(settings.max_rounds if settings.min_rounds else 0))
+        usual = settings.plan(settings.min_rounds, full=False)
+        least = settings.plan(min(1, settings.min_rounds), full=False) if settings.stop == "settled" else usual
+        return CostRange(least, usual, settings.plan(settings.max_rounds if settings.min_rounds else 0, full=True))

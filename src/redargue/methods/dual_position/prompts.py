@@ -16,27 +16,44 @@ from redargue.tasks.untrusted import split_marked, wrap_untrusted
 Position = Literal["affirmative", "negative"]
 STANCES: dict[Position, str] = {"affirmative": "The claim is factual.", "negative": "The claim is not factual."}
 OPPONENTS: dict[Position, Position] = {"affirmative": "negative", "negative": "affirmative"}
+MEANINGS: dict[Position, str] = {
+    "affirmative": "that the claim is factual: every part of it is true",
+    "negative": "that the claim is not factual: at least one part of it is false",
+}
 
 
 class TeamQueries(Frozen):
     """A gatherer's queries: for its own view, and against the opponent's."""
 
     support: str = Field(
-        min_length=1, description="a query for what supports your view", json_schema_extra=max_length(300)
+        min_length=1,
+        description="for the strongest fact that would bear out your team's view",
+        json_schema_extra=max_length(300),
     )
     refute: str = Field(
-        min_length=1, description="a query for what refutes the opponent's view", json_schema_extra=max_length(300)
+        min_length=1,
+        description="for what would show the other team wrong, in other words and from another kind of source",
+        json_schema_extra=max_length(300),
     )
 
 
 class Analysis(Frozen):
     """Four checks of a text, and a summary of them."""
 
-    phrases: str = Field(description="sensational or inciting phrases, if any", json_schema_extra=max_length(400))
-    common_sense: str = Field(description="whether it agrees with common sense", json_schema_extra=max_length(400))
-    bias: str = Field(description="political bias, if any", json_schema_extra=max_length(400))
-    language: str = Field(description="mistakes of spelling and grammar, if any", json_schema_extra=max_length(400))
-    summary: str = Field(description="the issues found, in short", json_schema_extra=max_length(600))
+    phrases: str = Field(
+        description="sensational or inciting wording, quoted; or none", json_schema_extra=max_length(400)
+    )
+    common_sense: str = Field(
+        description="whether the claim agrees with common sense, and where it does not",
+        json_schema_extra=max_length(400),
+    )
+    bias: str = Field(
+        description="a political bias, with the words that show it; or none", json_schema_extra=max_length(400)
+    )
+    language: str = Field(description="mistakes of spelling and grammar; or none", json_schema_extra=max_length(400))
+    summary: str = Field(
+        description="the issues found, and what the claim leaves undefined, in short", json_schema_extra=max_length(600)
+    )
 
 
 class Argument(Frozen):
@@ -44,6 +61,32 @@ class Argument(Frozen):
 
     text: str = Field(description="your argument", json_schema_extra=max_length(1_000))
     quotes: tuple[str, ...] = quotes_field("what you rely on, copied word for word from the documents")
+
+
+class TeamStatement(Argument):
+    """A team's statement in a round.
+
+    Attributes:
+        concedes: whether the team no longer stands by its view; only the ``hardened`` profile asks.
+    """
+
+    quotes: tuple[str, ...] = quotes_field("each quotation in it, word for word")
+    concedes: bool = Field(default=False, description="true if your documents do not bear out your team's view")
+
+
+class Speech(Frozen):
+    """A team's statement in a round, after its quotations were looked up in the team's documents.
+
+    Attributes:
+        verified: the quotations that were found, with their sources.
+        unfound: the others, as the team gave them.
+    """
+
+    position: Position
+    round: int
+    argument: TeamStatement
+    verified: tuple[Passage, ...] = ()
+    unfound: tuple[str, ...] = ()
 
 
 class _OfATeam(Frozen):
@@ -63,11 +106,19 @@ class WriteTeamQueries(Task[TeamQueries], _OfATeam):
 
     @property
     def instructions(self) -> str:
+        if self.profile == "paper":
+            return lines(
+                "You gather information for a team that debates a claim. You search once, before the debate begins.",
+                _view(self.position),
+                "Write one query for information that supports your team's view, and one for information that refutes"
+                " the opponent's view.",
+            )
         return lines(
-            "You gather information for a team that debates a claim. You search once, before the debate begins.",
-            _view(self.position),
-            "Write one query for information that supports your team's view, and one for information that refutes the"
-            " opponent's view.",
+            "You search for one of two teams that debate a claim. Write the two queries of your only search, before"
+            " the debate begins.",
+            team(self.position),
+            "A query names the people, places, dates or terms that it is about, and can be understood without the"
+            " claim.",
         )
 
     def input_text(self) -> str:
@@ -88,15 +139,21 @@ class AnalyseText(Task[Analysis], _OfATeam):
 
     @property
     def instructions(self) -> str:
-        weight = "so it is less likely to be true" if self.profile == "paper" else "which is a note and no evidence"
+        if self.profile == "paper":
+            return lines(
+                "You analyse a text for a team that debates whether it is factual.",
+                _view(self.position),
+                "Phrases: are there sensational or inciting phrases, so it is less likely to be true?",
+                "Common sense: do title and content agree with it?",
+                "Bias: is there a biased political stance, so it is less likely to be true?",
+                "Language: are there mistakes of spelling or grammar, so it is less likely to be true?",
+                "Then summarise the issues that you found.",
+            )
         return lines(
-            "You analyse a text for a team that debates whether it is factual.",
-            _view(self.position),
-            f"Phrases: are there sensational or inciting phrases, {weight}?",
-            "Common sense: do title and content agree with it?",
-            f"Bias: is there a biased political stance, {weight}?",
-            f"Language: are there mistakes of spelling or grammar, {weight}?",
-            "Then summarise the issues that you found.",
+            "You read the claim for one of two teams that debate it, before the debate begins: you look at how it is"
+            " worded, the others at the evidence.",
+            team(self.position),
+            "Report what you see, whichever team it serves. Style is a note, and no evidence.",
         )
 
     def input_text(self) -> str:
@@ -107,7 +164,11 @@ class AnalyseText(Task[Analysis], _OfATeam):
 
 
 class Rebut(Task[Argument], _OfATeam):
-    """The rebutter's attack on the opponent's last statement; in the first round on its stance (D11)."""
+    """The rebutter's answer to the opponent's last statement; in the first round to its stance (D11).
+
+    Attributes:
+        opponent: what the other team said last; None in the first round, when it has said nothing.
+    """
 
     sections: ClassVar[Sections] = {
         "claim": None,
@@ -118,7 +179,7 @@ class Rebut(Task[Argument], _OfATeam):
     }
     quotes_in_text: ClassVar[bool] = True
 
-    opponent: str
+    opponent: Speech | None = None
     passages: tuple[Passage, ...] = ()
     analysis: str = ""
 
@@ -127,12 +188,20 @@ class Rebut(Task[Argument], _OfATeam):
 
     @property
     def instructions(self) -> str:
+        if self.profile == "paper":
+            return lines(
+                "You rebut for a team that debates a claim.",
+                _view(self.position),
+                "Attack what the opponent said last, with what your team has gathered. Look at: the authenticity of its"
+                " evidence; the authority of its sources; whether it is consistent with the context; contradictions in"
+                " what it says; repetition in its explanations.",
+            )
         return lines(
-            "You rebut for a team that debates a claim.",
-            _view(self.position),
-            "Attack what the opponent said last, with what your team has gathered. Look at: the authenticity of its"
-            " evidence; the authority of its sources; whether it is consistent with the context; contradictions in what"
-            " it says; repetition in its explanations.",
+            "You argue for one of two teams that debate a claim.",
+            team(self.position),
+            "Argue from the numbered documents alone. Concede what they show, and do not argue beyond them: where they"
+            " settle nothing, say so.",
+            _ANSWER if self.opponent else "The other team has said nothing yet: open with your team's best case.",
         )
 
     def input_text(self) -> str:
@@ -141,29 +210,46 @@ class Rebut(Task[Argument], _OfATeam):
     def template_vars(self) -> dict[str, str]:
         return {
             **self.claim_and_view(),
-            "opponent": wrap_untrusted(self.opponent),
-            "analysis": wrap_untrusted(self.analysis),
             "documents": documents(self.passages, self.profile),
+            "analysis": wrap_untrusted(self.analysis),
+            "opponent": self._opponent(),
         }
 
+    def _opponent(self) -> str:
+        if self.opponent:
+            return lines(wrap_untrusted(self.opponent.argument.text), evidence_of(self.opponent))
+        return STANCES[OPPONENTS[self.position]] if self.profile == "paper" else ""
 
-class SummariseTeam(Task[Argument], _OfATeam):
+
+class SummariseTeam(Task[TeamStatement], _OfATeam):
     """One statement from the members' texts, the more certain ones weighing more (D6, D7)."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "view", "texts")
 
     texts: tuple[AgentText, ...]
 
-    hardened_rules: ClassVar[str] = "Keep quotations word for word, in double quotation marks."
     output_format: ClassVar[str] = 'Reply in JSON: {"text": "the statement", "quotes": ["word for word"]}'
 
     @property
     def instructions(self) -> str:
+        levels = any(text.level is not None for text in self.texts)
+        if self.profile == "paper":
+            return lines(
+                "You summarise for a team that debates a claim: one statement from what its members found.",
+                _view(self.position),
+                LEVELS if levels else None,
+            )
         return lines(
-            "You summarise for a team that debates a claim: one statement from what its members found.",
-            _view(self.position),
-            LEVELS if any(text.level is not None for text in self.texts) else None,
+            "You speak for one of two teams that debate a claim. Write its statement in this round from what its"
+            " members wrote.",
+            team(self.position),
+            "Put the strongest quotation first, in double quotation marks. Leave out what no quotation bears out; how"
+            " the claim is worded is no evidence.",
+            f"{LEVELS} {STEADINESS}" if levels else None,
         )
+
+    def requested_type(self) -> type[Frozen]:
+        return Argument if self.profile == "paper" else TeamStatement
 
     def input_text(self) -> str:
         return "".join(part.text for part in self.parts())
@@ -180,10 +266,63 @@ def _view(position: Position) -> str:
     return f"Your team is the {position} one. Its view: {STANCES[position]} The opponent's view: {opposing}"
 
 
+def team(position: Position) -> str:
+    """Whose side an agent is on, and what both sides hold; the ``hardened`` profile's."""
+    other = OPPONENTS[position]
+    return f"Your team, the {position} one, holds {MEANINGS[position]}. The {other} team holds {MEANINGS[other]}."
+
+
+_ANSWER = (
+    "Answer the other team's last statement. Are its quotations authentic, from sources that can know, and about what"
+    " the claim is about? Does it contradict or repeat itself?"
+)
 LEVELS = (
-    "With each text stands its writer's confidence level, from 1 (lowest) to 10 (highest). Give more weight to a text"
+    "With a text stands its writer's confidence level, from 1 (lowest) to 10 (highest). Give more weight to a text"
     " with a higher level, and do not mention confidence in your reply."
 )
+STEADINESS = (
+    "A level says how steadily the writer said the same when asked again, not that it is right: a quotation outweighs"
+    " any level."
+)
+
+
+def evidence_of(speech: Speech, numbers: dict[str, int] | None = None) -> str:
+    """A statement's quotations for a prompt: those that were found, with title and URL, and those that were not.
+
+    A quotation that stands in the statement is given by its first words.
+
+    Args:
+        numbers: of the quotations that the prompt shows so far: one of them is given by its number, and new ones are
+            numbered and added. None: quotations have no numbers.
+    """
+    found = [_sourced(passage, speech.argument.text, numbers) for passage in speech.verified]
+    missing = "; ".join(wrap_untrusted(f'"{_line(quote)}"', inline=True) for quote in speech.unfound)
+    return lines(
+        "\n".join(["Quotations found in its documents:", *found]) if found else None,
+        f"Quotations not found: {missing}" if missing else None,
+        None if found or missing else "(It quotes nothing.)",
+    )
+
+
+def _sourced(passage: Passage, statement: str, numbers: dict[str, int] | None) -> str:
+    source = ", ".join(filter(None, (_line(passage.title), passage.url)))
+    text = _line(passage.text)
+    shown = _first_words(text) if text in _line(statement) else text
+    cited = wrap_untrusted(f'"{shown}"' + (f" ({source})" if source else ""), inline=True)
+    if numbers is None:
+        return f"- {cited}"
+    known = len(numbers)
+    number = numbers.setdefault(f"{text} ({source})", known + 1)
+    return f"[{number}] {cited}" if number > known else f"[{number}], as above"
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _first_words(text: str, most: int = 8) -> str:
+    words = text.split()
+    return " ".join(words[:most]) + (" …" if len(words) > most else "")
 
 
 class AgentText(Frozen):
@@ -204,9 +343,9 @@ def agent_text_parts(texts: Sequence[AgentText]) -> tuple[Part, ...]:
     """The texts in order; only an agent's own words are marked as its part."""
     parts: list[Part] = []
     for written in texts:
-        level = "" if written.level is None else f" (confidence level is {written.level})"
+        level = "" if written.level is None else f", with a confidence level of {written.level}"
         opening, text, closing = split_marked(wrap_untrusted(written.text))
-        parts.append(Part(text=f"This is what {written.agent} wrote{level}:\n{opening}"))
+        parts.append(Part(text=f"The {written.agent} wrote{level}:\n{opening}"))
         parts.append(Part(text=text, agent=written.agent, weight=written.weight))
         parts.append(Part(text=f"{closing}\n"))
     return tuple(parts)

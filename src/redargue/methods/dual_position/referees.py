@@ -11,9 +11,9 @@ from pydantic.json_schema import SkipJsonSchema
 
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
-from redargue.methods.dual_position.prompts import STANCES, Argument, Position
+from redargue.methods.dual_position.prompts import MEANINGS, STANCES, Position, Speech, evidence_of
 from redargue.tasks.answer import claim_lines, documents
-from redargue.tasks.base import Profile, Sections, Task, lines, max_length
+from redargue.tasks.base import Sections, Task, lines, max_length
 from redargue.tasks.untrusted import wrap_untrusted
 
 Vote = Literal["affirmative", "negative", "tie"]
@@ -27,29 +27,29 @@ TIE_BAND = 0.05  # of mean scores: closer ones are a tie where no vote was given
 
 
 def _score(about: str) -> Any:
-    return Field(ge=0, le=1, description=f"{about}, from 0 to 1")
+    return Field(ge=0, le=1, description=about)
 
 
 class Judgement(Frozen):
-    """A referee's judgement; scores in [0, 1], percentages are converted.
+    """A referee's judgement; scores in [0, 1]. Percentages are converted; a score on another scale is refused.
 
     Attributes:
         vote: None where none was given: then the scores decide (``D4``).
         confidence: in [0, 1]; None where none was given: then the distance of the scores.
     """
 
-    reason: str = Field(default="", description="why", json_schema_extra=max_length(800))
-    affirmative_evidence: float = _score("credibility of the affirmative team's evidence")
-    affirmative_logic: float = _score("its logical consistency")
-    affirmative_neutrality: float = _score("how free it is of emotional or biased language")
+    reason: str = Field(default="", description="which quotations decide, and why", json_schema_extra=max_length(800))
+    affirmative_evidence: float = _score("how authentic and authoritative the affirmative team's evidence is")
+    affirmative_logic: float = _score("how well its arguments follow from its evidence")
+    affirmative_neutrality: float = _score("how free its language is of emotion and bias")
     affirmative_persuasiveness: float = _score("how clear, complete and persuasive it is")
-    negative_evidence: float = _score("credibility of the negative team's evidence")
-    negative_logic: float = _score("its logical consistency")
-    negative_neutrality: float = _score("how free it is of emotional or biased language")
+    negative_evidence: float = _score("how authentic and authoritative the negative team's evidence is")
+    negative_logic: float = _score("how well its arguments follow from its evidence")
+    negative_neutrality: float = _score("how free its language is of emotion and bias")
     negative_persuasiveness: float = _score("how clear, complete and persuasive it is")
-    vote: Vote | SkipJsonSchema[None] = Field(default=None, description="who wins: affirmative, negative or tie")
+    vote: Vote | SkipJsonSchema[None] = Field(default=None, description="your vote")
     confidence: Annotated[float, Field(ge=0, le=1)] | SkipJsonSchema[None] = Field(
-        default=None, description="how sure you are, from 0 to 1"
+        default=None, description="how sure you are of the vote"
     )
 
     @field_validator(
@@ -57,11 +57,15 @@ class Judgement(Frozen):
     )
     @classmethod
     def _percent(cls, value: Any) -> Any:
-        """Reads 90, 90 % and "90%" as 0.9; a number is never clipped."""
-        if isinstance(value, str) and (found := re.fullmatch(r"\s*([\d.]+)\s*(%?)\s*", value)):
-            value = float(found[1]) / 100 if found[2] else float(found[1])
+        """Reads 90, 90 % and "90%" as 0.9; 9 may be of 10 or of 100, and is refused. A number is never clipped."""
+        if isinstance(value, str) and (found := re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*(%?)\s*", value)):
+            if found[2]:
+                return float(found[1]) / 100
+            value = float(found[1])
         if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
-            return value / 100 if 1 < value <= 100 else value
+            if 1 < value <= 10:
+                raise ValueError(f"{value:g} is not from 0 to 1: 0 is the worst, 1 the best")
+            return value / 100 if 10 < value <= 100 else value
         return None if value == "" else value
 
     @field_validator("vote", mode="before")
@@ -98,15 +102,6 @@ class Judgement(Frozen):
         return self.confidence if self.confidence is not None else min(1.0, abs(self.difference)) or 0.5
 
 
-class Speech(Frozen):
-    """A team's statement in a round."""
-
-    position: Position
-    round: int
-    argument: Argument
-    verified: tuple[Passage, ...] = ()  # quotations that were found in the team's documents, with their sources
-
-
 class JudgeTeams(Task[Judgement]):
     """One referee's judgement of the debate so far; of the teams' ``passages`` where nobody has spoken yet."""
 
@@ -118,17 +113,27 @@ class JudgeTeams(Task[Judgement]):
     speeches: tuple[Speech, ...]
     passages: tuple[Passage, ...] = ()
 
-    hardened_rules: ClassVar[str] = "Quotations that were not found in the documents are no evidence."
-
     @property
     def instructions(self) -> str:
+        if self.profile == "paper":
+            return lines(
+                f"You referee a debate on a claim. The affirmative team says: {STANCES['affirmative']} The negative"
+                f" team says: {STANCES['negative']}",
+                self.emphasis,
+                "Score each team from 0 to 1 on: credibility of evidence (authentic, authoritative); logical"
+                " consistency between arguments and evidence; neutral language; overall persuasiveness (clear,"
+                " complete).",
+                "Then vote for the team that won, or for a tie, and say how sure you are, from 0 to 1.",
+            )
         return lines(
-            f"You referee a debate on a claim. The affirmative team says: {STANCES['affirmative']} The negative team"
-            f" says: {STANCES['negative']}",
+            f"You are one of several referees of a debate. The affirmative team argues {MEANINGS['affirmative']}. The"
+            f" negative team argues {MEANINGS['negative']}.",
+            _EVIDENCE if not self.passages else "The teams have not spoken: judge by the documents alone.",
+            "Score each team, then vote on whether the claim is factual as the evidence shows, not on style or on how"
+            " often something is said: affirmative if the evidence bears out every part of the claim, negative if it"
+            " contradicts at least one part, tie if it does neither. Scores and confidence are numbers from 0, the"
+            " lowest, to 1.",
             self.emphasis,
-            "Score each team from 0 to 1 on: credibility of evidence (authentic, authoritative); logical consistency"
-            " between arguments and evidence; neutral language; overall persuasiveness (clear, complete).",
-            "Then vote for the team that won, or for a tie, and say how sure you are, from 0 to 1.",
         )
 
     @property
@@ -151,11 +156,16 @@ class JudgeTeams(Task[Judgement]):
     def _debate(self) -> str:
         if self.passages:
             return f"Nothing was said yet. Documents: {documents(self.passages, self.profile)}"
-        return "\n".join(_speech(speech, self.profile) for speech in self.speeches) or "(nothing was said)"
+        numbers: dict[str, int] = {}
+        return "\n".join(_speech(speech, numbers) for speech in self.speeches) or "(nothing was said)"
 
 
-def _speech(speech: Speech, profile: Profile) -> str:
+_EVIDENCE = (
+    "Under each statement stand its quotations, which code has looked up in the team's documents. One that was not"
+    " found is no evidence."
+)
+
+
+def _speech(speech: Speech, numbers: dict[str, int]) -> str:
     argument = wrap_untrusted(speech.argument.text)
-    count = len(speech.verified)
-    checked = f"\n({count} of {len(speech.argument.quotes)} quotations were found in its documents)"
-    return f"Round {speech.round}, {speech.position} team: {argument}" + (checked if profile == "hardened" else "")
+    return f"Round {speech.round}, {speech.position} team: {argument}\n{evidence_of(speech, numbers)}"

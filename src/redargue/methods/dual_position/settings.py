@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
@@ -9,12 +10,16 @@ from pydantic import Field, model_validator
 from redargue.methods.base import CostPlan, MethodSettings
 from redargue.methods.dual_position.outcome import Rule
 from redargue.methods.dual_position.prompts import OPPONENTS, STANCES, Position
-from redargue.methods.dual_position.referees import EMPHASES
+from redargue.methods.dual_position.referees import EMPHASES, Vote
 from redargue.methods.dual_position.uncertainty import SAMPLES
 
+QUERIES = 2 * len(STANCES)  # both teams have two
 ROLES = ("gatherer", "analyst", "rebutter", "summariser")
 Transition = Literal["none", "true-skeptic", "true-trust", "always-skeptic", "always-trust"]
-PROFILES: dict[str, dict[str, Any]] = {"paper": {"profile": "paper"}, "hardened": {"tied": "not-enough"}}
+PROFILES: dict[str, dict[str, Any]] = {
+    "paper": {"profile": "paper"},
+    "hardened": {"tied": "not-enough", "transition": "none", "analysed_sentences": 2, "stop": "settled"},
+}
 
 
 class DualPositionSettings(MethodSettings):
@@ -23,20 +28,24 @@ class DualPositionSettings(MethodSettings):
     Attributes:
         gatherers: off: no team has documents (Table 6).
         analysts: off: nobody checks the style of the text (Table 6).
+        analysed_sentences: the least number of sentences, with the context's, of a claim whose style is checked.
         rebutters: off: the teams hand in summaries only (``D19``).
         summarisers: off: the rebuttal is the team's statement (Table 6).
-        snippets: passages per claim, over both teams' queries (``D12``).
+        snippets: documents per claim, over both teams' queries, of which each gets a fourth, rounded up (``D12``).
         selected: passages of a team per round, nearest to the opponent's last statement (``D13``).
         uncertainty: how members' uncertainty is measured (``D6``): by the disagreement of samples, as in the paper, by
-            log probabilities where the model gives them, or not at all.
+            log probabilities where the model gives them, or not at all. A lone member is compared with nobody, and not
+            measured.
         samples: of each member's text, if they are compared.
         referees: factual, logical, rhetorical, or any name, which says what counts most for that referee.
         rule: confidence masses, or the paper's signed weights, by which the negative team cannot win (``D1``).
         min_rounds: before the debate may end; 0 is one referee's opinion of the claim alone (``D9``).
         consensus: share of confidence behind the winner that ends the debate (``D8``).
+        stop: by consensus alone, or also, and before ``min_rounds``, once nothing is left to settle: a team concedes to
+            the winner, both teams concede, or neither adds a quotation to those of earlier rounds.
         transition: who opens the round after a vote (``D9``): both teams concurrently, or one whose statement the other
-            answers in the same round. ``true-skeptic``: after a vote for factual the negative team opens, otherwise the
-            affirmative one.
+            answers in the same round. ``true-skeptic`` (§4.1): after a vote for factual the negative team opens,
+            otherwise the affirmative one. The first round is concurrent in any case (``D11``).
         tied: the outcome of a tie after the last round: not factual, as the paper's doubt has it, or the set's label
             for not enough evidence, where it has one (``D3``).
     """
@@ -46,6 +55,7 @@ class DualPositionSettings(MethodSettings):
     rebutters: bool = True
     summarisers: bool = True
     tools: tuple[str, ...] = Field(default=("corpus", "keywords"), min_length=1, max_length=8)
+    analysed_sentences: int = Field(default=1, ge=1, le=50)
     snippets: int = Field(default=10, ge=1, le=100)
     selected: int = Field(default=5, ge=1, le=50)
     uncertainty: Literal["off", "agreement", "entropy", "token-sar"] = "agreement"
@@ -55,7 +65,8 @@ class DualPositionSettings(MethodSettings):
     min_rounds: int = Field(default=2, ge=0, le=20)
     max_rounds: int = Field(default=4, ge=1, le=20)
     consensus: float = Field(default=0.6, ge=0, le=1)
-    transition: Transition = "none"
+    stop: Literal["consensus", "settled"] = "consensus"
+    transition: Transition = "true-skeptic"
     tied: Literal["not-factual", "not-enough"] = "not-factual"
 
     @model_validator(mode="after")
@@ -66,9 +77,13 @@ class DualPositionSettings(MethodSettings):
             raise ValueError("two referees of one name")
         if not (self.rebutters or self.summarisers or self.analysts or self.gatherers):
             raise ValueError("a team without members says nothing")
+        if self.gatherers and self.snippets < QUERIES:
+            raise ValueError(f"snippets={self.snippets} is fewer than the {QUERIES} queries of both teams")
         return self
 
-    def opener(self, factual: bool | None) -> Position | None:
+    def opener(self, winner: Vote) -> Position | None:
+        """Who opens the round after a vote; None: both teams speak at once."""
+        factual = winner == "affirmative"
         openers: dict[Transition, Position | None] = {
             "none": None,
             "always-skeptic": "negative",
@@ -78,22 +93,32 @@ class DualPositionSettings(MethodSettings):
         }
         return openers[self.transition]
 
-    def plan(self, rounds: int) -> CostPlan:
+    @property
+    def per_query(self) -> int:
+        return ceil(self.snippets / QUERIES)
+
+    def plan(self, rounds: int, *, full: bool) -> CostPlan:
+        """The cost of a debate of that many rounds.
+
+        ``full``: the claim's style is checked, however few sentences it has, and every query finds all its documents.
+        """
         teams = len(STANCES)
         statements = rounds * teams
-        measured = self.summarisers and self.uncertainty != "off"
+        analysts = self.analysts and rounds > 0 and (full or self.analysed_sentences == 1)
+        measured = self.summarisers and self.uncertainty != "off" and self.rebutters and analysts
         sampled = {"Rebut": self.samples, "AnalyseText": self.samples} if measured else {}
-        pairs = (self.rebutters * statements + self.analysts * teams) * (self.samples - 1) * measured
+        pairs = (statements + teams) * (self.samples - 1) * measured
+        selections = statements * self.gatherers * (full and 2 * self.per_query > self.selected)
         calls = {
             "WriteTeamQueries": teams * self.gatherers,
-            "AnalyseText": teams * self.analysts,
+            "AnalyseText": teams * analysts,
             "Rebut": statements * self.rebutters,
-            "CompareTexts": pairs,
+            "CompareTexts": pairs + selections,
             "SummariseTeam": statements * self.summarisers,
-            "JudgeTeams": max(1, rounds) * len(self.referees) if rounds else 1,
+            "JudgeTeams": rounds * len(self.referees) if rounds else 1,
         }
         speaking = int(self.rebutters) + int(self.summarisers)
-        together = 1 if self.transition == "none" else 2
+        in_turn = max(0, rounds - 1) if self.transition != "none" else 0  # rounds whose second team waits for the first
         searches = 2 * teams * self.gatherers
         return CostPlan(
             calls={name: count for name, count in calls.items() if count},
@@ -103,7 +128,7 @@ class DualPositionSettings(MethodSettings):
                 **{name: members(role) for name, role in _ASKS.items()},
                 "JudgeTeams": tuple(referee_name(referee) for referee in self.referees),
             },
-            call_depth=int(self.gatherers or self.analysts) + rounds * (speaking * together + 1),
+            call_depth=int(self.gatherers or analysts) + speaking * (rounds + in_turn) + max(1, rounds),
             search_depth=int(self.gatherers),
         )
 

@@ -17,11 +17,13 @@ from redargue.methods.dual_position.prompts import (
     Argument,
     Position,
     Rebut,
+    Speech,
     SummariseTeam,
     TeamQueries,
+    TeamStatement,
     WriteTeamQueries,
 )
-from redargue.methods.dual_position.referees import Judgement, JudgeTeams, Speech, Vote
+from redargue.methods.dual_position.referees import Judgement, JudgeTeams, Vote
 from redargue.nli.aggregation import NO_SIGNAL, source_scores
 from redargue.nli.backend import CORRECT, INCORRECT, OPEN, EmbeddedBackend, cite, perform, quoted, words
 from redargue.nli.reader import Reading
@@ -70,12 +72,13 @@ def write_argument(claim: str, position: Position, reading: Reading) -> Argument
 
 
 @perform.register
-def _summarise(task: SummariseTeam, backend: EmbeddedBackend) -> Argument:
+def _summarise(task: SummariseTeam, backend: EmbeddedBackend) -> TeamStatement:
     order = sorted(task.texts, key=lambda text: -(text.level or 5))
     answers = (OtherAnswer(agent=member.agent, text=member.text) for member in order)
     quotations = dict.fromkeys(text for answer in answers for text in quoted((answer,)))
     passages = tuple(Passage(text=text) for text in quotations)
-    return write_argument(task.claim.text, task.position, backend.reader.read(task.claim.text, passages))
+    argument = write_argument(task.claim.text, task.position, backend.reader.read(task.claim.text, passages))
+    return TeamStatement(text=argument.text, quotes=argument.quotes, concedes=not argument.quotes)
 
 
 @perform.register

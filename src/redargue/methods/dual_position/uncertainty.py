@@ -28,7 +28,11 @@ Measure = Literal["entropy", "token-sar", "agreement"]
 
 @dataclass(frozen=True)
 class Uncertain(Generic[Out]):
-    """The first of several samples with its writer's uncertainty, 0 or more; different measures cannot be compared."""
+    """An output with its writer's uncertainty, 0 or more; different measures cannot be compared.
+
+    The output is the one that is used. With ``agreement`` it is the first of the samples, at temperature 1, as in
+    DebUnc; with the other measures it is sampled at temperature 0, and only further samples at 1.
+    """
 
     output: Output[Out]
     value: float
@@ -117,13 +121,14 @@ def token_sar(logprobs: Sequence[float], relevances: Sequence[float]) -> float |
 
 
 def confidence_levels(uncertainties: Sequence[float]) -> tuple[int, ...]:
-    """DebUnc's levels from 1 to 10 for agents beside each other: equally uncertain ones get 5.
+    """DebUnc's levels from 1 to 10 for agents beside each other: equally uncertain ones get 5, however many.
 
-    A confidence is 1/u; all are scaled to a sum of 14, 1/n is added, and the sum is clipped and rounded.
+    A confidence is 1/u; all are scaled to a sum, 1/n is added, and the result is clipped and rounded. DebUnc's sum is
+    14, for three agents; 5n - 1 is the same for three, and keeps the mean at 5 for any number n.
     """
     confidences = attention_weights(uncertainties)
-    total = sum(confidences)
-    scaled = (confidence * 14 / total + 1 / len(confidences) for confidence in confidences)
+    count, total = len(confidences), sum(confidences)
+    scaled = (confidence * (5 * count - 1) / total + 1 / count for confidence in confidences)
     return tuple(round(min(10.0, max(1.0, level))) for level in scaled)
 
 

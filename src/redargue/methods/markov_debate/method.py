@@ -12,9 +12,13 @@ from redargue.events import Answered
 from redargue.evidence import Passage
 from redargue.methods.agent import Agent
 from redargue.methods.base import CostPlan, CostRange, Method, Roles
+from redargue.methods.baselines import factool
+from redargue.methods.baselines.factool.prompts import WriteScepticalQueries
+from redargue.methods.dual_position.gathering import gather_documents
 from redargue.methods.dual_position.prompts import WriteTeamQueries
-from redargue.methods.markov_debate.prompts import GiveOpinion, Opinion, Part
-from redargue.methods.markov_debate.settings import PROFILES, MarkovDebateSettings
+from redargue.methods.few_shot import read_examples
+from redargue.methods.markov_debate.prompts import GiveOpinion, HeardOpinion, Opinion, Part
+from redargue.methods.markov_debate.settings import PROFILES, QUERIES, MarkovDebateSettings
 from redargue.quotes import find_quote
 from redargue.verdicts import Verdict
 
@@ -27,33 +31,45 @@ class MarkovDebate(Method, name="markov-debate", settings=MarkovDebateSettings):
     paper = "Sun et al., Markov chain-based multi-agent debate, 2024, arXiv 2406.03075"
     graph = "queries -> searches -> opinion -> each state: first -> second -> leader"
     profiles = PROFILES
-    asks = (WriteTeamQueries, GiveOpinion)
+    asks = (WriteScepticalQueries, GiveOpinion)
+    may_ask = (WriteTeamQueries,)  # in recordings of 0.1.0
+    few_shot = True
 
     settings: MarkovDebateSettings
 
     async def check(self, claim: Claim, searcher: Agent) -> Verdict:
         self.two_sides()
         self.evidence = await self.gather_evidence(searcher)
-        opinion = await self.ask("judge", 0)
+        last = await self.ask("judge", 0)
         round_ = 0
         while round_ < (self.settings.max_rounds if self.settings.min_rounds else 0):
             round_ += 1
-            first, second, leader = self.settings.state(opinion.factuality)
-            opening = await self.ask(first, round_, opinion)
+            first, second, leader = self.settings.state(last.opinion.factuality)
+            opening = await self.ask(first, round_, last)
             answer = await self.ask(second, round_, opening)
-            opinion = await self.ask(leader, round_, opening, answer)
-            agreed = opening.factuality == answer.factuality == opinion.factuality
+            last = await self.ask(leader, round_, opening, answer)
+            agreed = len({heard.opinion.factuality for heard in (opening, answer, last)}) == 1
             if agreed and round_ >= self.settings.min_rounds:
                 break
+        opinion = last.opinion
         return self.verdict(self.label(opinion), reason=opinion.opinion, decided_by="leader", rounds=round_)
 
     async def gather_evidence(self, searcher: Agent) -> tuple[Passage, ...]:
-        task = WriteTeamQueries(claim=self.claim, position="affirmative", profile=self.settings.profile)
-        written = await searcher.perform(task)
-        per_search = max(1, self.settings.snippets // (2 * len(self.settings.tools)))
-        return await self.search_all(searcher, (written.support, written.refute), per_search)
+        queries = await self.write_queries(searcher)
+        return await gather_documents(self, searcher, queries, self.settings.snippets, QUERIES)
 
-    async def ask(self, part: Part, round_: int, *others: Opinion) -> Opinion:
+    async def write_queries(self, searcher: Agent) -> tuple[str, ...]:
+        """FacTool's two sceptical queries, as in Sun et al."""
+        profile = self.settings.profile
+        if self.run.verdict_rules < 2:
+            asked = WriteTeamQueries(claim=self.claim, position="affirmative", profile=profile)
+            written = await searcher.perform(asked)
+            return written.support, written.refute
+        examples = read_examples(factool.__package__) if profile == "paper" else ""
+        task = WriteScepticalQueries(claim=self.claim, count=QUERIES, demonstrations=examples, profile=profile)
+        return (await searcher.perform(task)).queries
+
+    async def ask(self, part: Part, round_: int, *others: HeardOpinion) -> HeardOpinion:
         task = GiveOpinion(
             claim=self.claim, part=part, passages=self.evidence, others=others, profile=self.settings.profile
         )
@@ -61,7 +77,7 @@ class MarkovDebate(Method, name="markov-debate", settings=MarkovDebateSettings):
         quotes = self.cite(opinion.quotes, label=self.stated(opinion), agent=part, passages=self.evidence)
         label = self.label(opinion)
         self.run.emit(Answered(agent=part, round=round_, text=opinion.opinion, label=label, quotes=quotes))
-        return opinion
+        return HeardOpinion(author=part, opinion=opinion)
 
     def stated(self, opinion: Opinion) -> str:
         factual, not_factual = self.two_sides()
@@ -79,15 +95,15 @@ class MarkovDebate(Method, name="markov-debate", settings=MarkovDebateSettings):
 
     @classmethod
     def plan_for(cls, settings: MarkovDebateSettings) -> CostRange:
-        least = cls._plan(settings, min(settings.min_rounds, settings.max_rounds))
+        least = cls._plan(settings, settings.min_rounds)
         return CostRange(least, least, cls._plan(settings, settings.max_rounds if settings.min_rounds else 0))
 
     @classmethod
     def _plan(cls, settings: MarkovDebateSettings, rounds: int) -> CostPlan:
         return CostPlan(
-            calls={"WriteTeamQueries": 1, "GiveOpinion": 1 + 3 * rounds},
-            searches=dict.fromkeys(settings.tools, 2),
-            asked_by={"WriteTeamQueries": (SEARCHER,), "GiveOpinion": ("judge", "trust", "skeptic", "leader")},
+            calls={"WriteScepticalQueries": 1, "GiveOpinion": 1 + 3 * rounds},
+            searches=dict.fromkeys(settings.tools, QUERIES),
+            asked_by={"WriteScepticalQueries": (SEARCHER,), "GiveOpinion": ("judge", "trust", "skeptic", "leader")},
             call_depth=2 + 3 * rounds,
             search_depth=1,
         )

@@ -22,15 +22,21 @@ ROLES: dict[Part, str] = {
     " opinion.",
     "leader": "You lead the discussion: weigh both opinions against the evidence and decide.",
 }
+DISCUSSION = (
+    "You take part in a discussion of whether a claim is factual. It is factual if the numbered evidence bears out"
+    " every part of it, and not factual if the evidence contradicts at least one part. Where it does neither, say what"
+    " is missing, take the likelier side, and quote nothing."
+)
+CHECK = "An opinion is no evidence: check what it says, and agree or differ for what the evidence shows."
 
 
 class Opinion(Frozen):
     """What an agent thinks of a claim."""
 
     opinion: str = Field(description="your reasoning, from the evidence", json_schema_extra=max_length(1_000))
-    factuality: bool = Field(description="true if the claim is factual")
+    factuality: bool = Field(description="whether the claim is factual")
     severity: Literal[0, 1, 2, 3, 4, 5] = Field(description=f"of the claim's error: {SEVERITIES}")
-    quotes: tuple[str, ...] = Field(default=(), description="what you rely on, copied word for word from the evidence")
+    quotes: tuple[str, ...] = Field(default=(), description="each quotation, word for word")
 
     @model_validator(mode="before")
     @classmethod
@@ -47,6 +53,19 @@ class Opinion(Frozen):
         return int(value) if isinstance(value, str) and value.strip().isdecimal() else value
 
 
+class HeardOpinion(Frozen):
+    """An opinion with its author, as another agent's prompt shows it."""
+
+    author: Part
+    opinion: Opinion
+
+    @property
+    def text(self) -> str:
+        said = self.opinion
+        called = f"factual: {str(said.factuality).lower()}, severity {said.severity}"
+        return f"{self.author} ({called}): {wrap_untrusted(said.opinion)}"
+
+
 class GiveOpinion(Task[Opinion]):
     """One agent's opinion in a state; it answers the last state's, or the first agent's, or both for the leader."""
 
@@ -55,7 +74,7 @@ class GiveOpinion(Task[Opinion]):
     claim: Claim
     part: Part
     passages: tuple[Passage, ...]
-    others: tuple[Opinion, ...] = ()
+    others: tuple[HeardOpinion, ...] = ()
 
     quote_source: ClassVar[str] = "the evidence"
     output_format: ClassVar[str] = (
@@ -64,18 +83,18 @@ class GiveOpinion(Task[Opinion]):
 
     @property
     def instructions(self) -> str:
-        return lines(ROLES[self.part], f"Say whether the claim is factual, and how grave its error is: {SEVERITIES}.")
+        if self.profile == "paper":
+            return lines(
+                ROLES[self.part], f"Say whether the claim is factual, and how grave its error is: {SEVERITIES}."
+            )
+        return lines(DISCUSSION, ROLES[self.part], CHECK if self.others else None)
 
     def input_text(self) -> str:
         return lines(claim_lines(self.claim), *self.section_texts())
 
     def template_vars(self) -> dict[str, str]:
-        opinions = (
-            f"{opinion.opinion} (factual: {str(opinion.factuality).lower()}, severity {opinion.severity})"
-            for opinion in self.others
-        )
         return {
             "claim": wrap_untrusted(self.claim.text, inline=True),
             "evidence": documents(self.passages, self.profile),
-            "others": "\n".join(map(wrap_untrusted, opinions)),
+            "others": "\n".join(heard.text for heard in self.others),
         }

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from redargue.methods.base import MethodSettings
 from redargue.methods.markov_debate.prompts import Part
 
+QUERIES = 2
 Transition = Literal["true-skeptic", "true-trust", "always-skeptic", "always-trust"]
 STATES: dict[str, tuple[Part, Part, Part]] = {
     "trust": ("trust", "skeptic", "leader"),
@@ -21,7 +22,7 @@ class MarkovDebateSettings(MethodSettings):
     """Settings of ``markov-debate``; the defaults are the paper's, the ablations are fields.
 
     Attributes:
-        snippets: pieces of evidence per claim, over two queries and all tools.
+        snippets: documents per claim, of which each of the two queries gets half, rounded up.
         transition: the state that follows a judgement: the skeptic's after "factual" and the trusting one's after any
             other (the paper's), the reverse, or always the same.
         min_rounds: states after the first before the debate may end; 0: the first opinion is the answer.
@@ -36,6 +37,14 @@ class MarkovDebateSettings(MethodSettings):
     min_rounds: int = Field(default=2, ge=0, le=20)
     max_rounds: int = Field(default=4, ge=0, le=20)
     unproven: Literal["believed", "not-enough"] = "believed"
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.min_rounds > self.max_rounds:
+            raise ValueError(f"min_rounds={self.min_rounds} is above max_rounds={self.max_rounds}")
+        if self.snippets < QUERIES:
+            raise ValueError(f"snippets={self.snippets} is fewer than the {QUERIES} queries")
+        return self
 
     def state(self, factual: bool) -> tuple[Part, Part, Part]:
         doubted = {"true-skeptic": factual, "true-trust": not factual, "always-skeptic": True, "always-trust": False}
