@@ -104,7 +104,7 @@ async def _verify(name: str, transport: Transport, many: int) -> tuple[float, in
     settings = configured(name).settings.model_dump(include={"debaters", "tools", "memory"})
     config = RunConfig(method=name, model="for-model", embedding_model="loopback-embedding", settings=settings)
     with Verifier(config, transport=transport) as verifier:
-        claims = [CLAIM.model_copy(update={"text": f"{CLAIM.text} {at}".strip()}) for at in range(many)]
+        claims = [CLAIM.model_copy(update={"text": f"{CLAIM.text.removesuffix('.')} ({at})."}) for at in range(many)]
         began = time.perf_counter()
         verdicts = await verifier.verify_all(claims, concurrency=many)
         seconds = time.perf_counter() - began
