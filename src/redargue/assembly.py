@@ -17,6 +17,7 @@ from redargue.llm.prompts import Prompts
 from redargue.memory.memory import Memory, open_memory
 from redargue.methods.base import ConfiguredMethod, configure, methods
 from redargue.methods.builtin import METHODS
+from redargue.net.offline import require_local
 from redargue.net.services import SERVICES, limiter, services
 from redargue.net.transport import Service, Transport
 from redargue.nli.backend import EmbeddedBackend
@@ -112,6 +113,8 @@ def _printed(name: str) -> Path:
 def memory_of(config: RunConfig, method: ConfiguredMethod) -> Memory | None:
     settings = getattr(method.settings, "remembering", None)
     if settings is not None:
+        if config.offline:
+            require_local(config.memory, what="memory")
         return open_memory(config.memory, workspace=config.workspace, settings=settings)
     if config.memory or config.workspace != "default":
         raise UsageError(

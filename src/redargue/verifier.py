@@ -23,6 +23,7 @@ from redargue.memory.base import EvidenceMemory
 from redargue.memory.memory import Memory
 from redargue.methods.base import ConfiguredMethod
 from redargue.methods.verdict_parts import limited, not_checked, without_unread
+from redargue.net.offline import require_local
 from redargue.net.services import limiter, services
 from redargue.net.transport import Transport
 from redargue.nli.language import ENGLISH_ONLY, language_of
@@ -112,6 +113,8 @@ class Verifier:
 
     def _tools(self, made: dict[str, Tool | PerClaim]) -> dict[str, Tool | PerClaim]:
         def opened() -> Corpus:
+            if self.config.offline:
+                require_local(str(self.config.store or ""), what="corpus")
             self.corpus = self.corpus or open_store(self.config.store)
             return self.corpus
 

@@ -126,7 +126,7 @@ def _unpaused(lane: Callable[[Limiter, str], Any]) -> Callable[[Limiter, str], A
         ({"retry-after": "soon"}, None),
         ({"retry-after": "Fri, 99 Foo 2020 00:00:00 GMT"}, None),
         ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0),
-        ({"retry-after": "nan"}, 0.0),
+        ({"retry-after": "nan"}, None),
     ],
 )
 def test_a_service_says_how_long_to_wait(headers: dict[str, str], expected: float | None) -> None:

@@ -24,7 +24,7 @@ from redargue.cli.output import JsonLines
 from redargue.cli.parameters import OutputParameters
 from redargue.cli.progress import Progress
 from redargue.cluster.export import check_not_dropped, lock_folder, prepare_folder, read_mark, write_log
-from redargue.cluster.job import WorkerJob, read_job
+from redargue.cluster.job import ADDRESSES, WorkerJob, read_job
 from redargue.cluster.local import LocalWorkers
 from redargue.cluster.queue import Batch, Counts, batch_id, count_finished, find_batch, progress, retry, submit
 from redargue.cluster.ray import RayWorkers, ray_workers
@@ -32,6 +32,7 @@ from redargue.cluster.store import SharedDatabase, open_ledger
 from redargue.cluster.worker import Worker, verify_leased
 from redargue.config import Components, RunConfig
 from redargue.errors import RecordError, UsageError
+from redargue.net.offline import is_offline, require_local
 from redargue.net.secrets import Secrets, has_credentials
 from redargue.net.services import limiter
 from redargue.net.transport import Transport
@@ -46,7 +47,6 @@ ENGINES = ("local", "ray")
 CONCURRENCY, WORKERS = 16, 2
 POLL = 0.5  # seconds between progress updates
 SHUTDOWN_TIMEOUT = 10.0  # seconds for the workers to exit when no claims are left
-ADDRESSES = ("base_url", "store", "memory", "mcp")  # with a key, they are read from each machine's environment
 
 
 class BatchOutput(NamedTuple):
@@ -124,6 +124,8 @@ def verify_many(
     if engine == "ray" and not where:
         what = "the engine ray needs a ledger that every node reaches"
         raise UsageError(what, where="--ledger", hint="postgresql://host/database")
+    if config.offline:
+        require_local(where, what="ledger")
     with Verifier(config, components=connected(config)) as verifier:
         about = verifier.manifest().model_dump(mode="json", exclude={"claims"}) | {"run": out.name}
         job, environment = worker_job(verifier, concurrency or CONCURRENCY)
@@ -152,7 +154,7 @@ def verify_many(
 
 
 def worker_job(verifier: Verifier, concurrency: int) -> tuple[WorkerJob, dict[str, str]]:
-    """The job without keys, and the addresses with keys, which workers read from their environment.
+    """The job without keys, and the environment that allows workers what it starts, contacts, reads and writes.
 
     Raises UsageError if another option contains a key.
     """
@@ -191,7 +193,7 @@ def worker_job(verifier: Verifier, concurrency: int) -> tuple[WorkerJob, dict[st
     if secrets.hide(text) != text:
         what = "an option contains a key, and the ledger stores the options"
         raise UsageError(what, hint="set it as an environment variable")
-    return job, withheld
+    return job, job.reaches() | withheld
 
 
 def _supervise(
@@ -216,7 +218,10 @@ def _supervise(
 
         workers: LocalWorkers | RayWorkers
         if engine == "ray":
-            workers = stack.enter_context(ray_workers(run_on_node, where, batch.id, count=count))
+            # What this command allows its tasks; addresses with a key come from each node's environment.
+            allowed = {name: value for name, value in environment.items() if name not in batch.spec.get("withheld", ())}
+            run = partial(run_on_node, allowed=allowed)
+            workers = stack.enter_context(ray_workers(run, where, batch.id, count=count))
         else:
             # -P: nothing is imported from the working folder, which may be a stranger's.
             command = [sys.executable, "-P", "-m", "redargue.cli.app", "worker", "--batch", batch.id]
@@ -250,26 +255,29 @@ class _Totals:
         return self.count - before
 
 
-def run_worker(where: str, batch_id: str, owner: str = "") -> None:
+def run_worker(where: str, batch_id: str, owner: str = "", allowed: Mapping[str, str] | None = None) -> None:
     """Runs a worker in this process until no claims of the batch are left.
 
-    A coordinator gives its workers an ``owner``; they stop when standard input ends. Raises UsageError if this
+    A coordinator gives its workers an ``owner``; they stop when standard input ends. What the batch starts, contacts,
+    reads and writes has to be ``allowed``, besides this machine's environment. Raises UsageError if it is not, or this
     machine's version, corpus, model or settings differ from the batch's, and RecordError if the worker has expired.
     """
+    if is_offline():
+        require_local(where, what="ledger")
     with closing(open_ledger(where, make=False)) as ledger:
         batch = find_batch(ledger, batch_id)
     job = read_job(batch.spec)
-    config = job.with_environment(os.environ)
+    config = job.with_environment({**os.environ, **(allowed or {})})
     try:
         asyncio.run(_work(where, batch, job, config, connected(config), owner))
     except asyncio.CancelledError:
         return  # stopped by a signal or the coordinator; its leases are returned
 
 
-def run_on_node(where: str, batch_id: str) -> None:
+def run_on_node(where: str, batch_id: str, allowed: Mapping[str, str] | None = None) -> None:
     """Runs a worker as a task of an engine, which restarts it after a RecordError."""
     try:
-        run_worker(where, batch_id)
+        run_worker(where, batch_id, allowed=allowed)
     except (UsageError, RecordError):
         raise
     except Exception as error:

@@ -144,9 +144,12 @@ def _passage_text(passage: Passage) -> str:
 
 @contextmanager
 def _open(store: str, *, write: bool = False, create: bool = True) -> Iterator[Corpus]:
+    from redargue.net.offline import is_offline, require_local
     from redargue.retrieval.corpus.index import default_store, open_corpus
 
     location = store or default_store()
+    if is_offline():
+        require_local(str(location), what="corpus")
     if write and not create:
         open_corpus(location).close()  # raises if there is no corpus; writing would create one
     with open_corpus(location, write=write) as corpus:

@@ -10,7 +10,7 @@ import typer
 from redargue.cli.output import print_json
 from redargue.cli.parameters import AsJson
 from redargue.errors import UsageError
-from redargue.sanitize import counted
+from redargue.sanitize import counted, printable
 
 app = typer.Typer(help="List and remove the batches of a ledger.", no_args_is_help=True)
 
@@ -24,7 +24,10 @@ def list_batches(ledger: Where, as_json: AsJson = False) -> None:
     """List batches, newest first: id, method, progress, cost."""
     from redargue.cluster.batches import summarize_batches
     from redargue.cluster.store import open_ledger
+    from redargue.net.offline import is_offline, require_local
 
+    if is_offline():
+        require_local(ledger, what="ledger")
     with closing(open_ledger(ledger, make=False)) as database:
         batches = summarize_batches(database)
     if as_json:
@@ -33,7 +36,8 @@ def list_batches(ledger: Where, as_json: AsJson = False) -> None:
     for batch in batches:
         progress = f"{batch.done:,} of {batch.total:,} done, {batch.errors:,} failed, {batch.leased:,} in progress"
         cost = f"calls: {batch.calls:,}, tokens: {batch.tokens:,}" + (f", ${batch.usd:.4f}" if batch.usd else "")
-        typer.echo(f"{batch.id[:12]}  {batch.method:<16}  {progress}; workers: {batch.workers}; {cost}")
+        line = f"{batch.id[:12]}  {batch.method:<16}  {progress}; workers: {batch.workers}; {cost}"
+        typer.echo(printable(line, lines=False))
     typer.echo(f"{len(batches)} {'batch' if len(batches) == 1 else 'batches'}", err=True)
 
 
@@ -48,9 +52,12 @@ def drop(
     from redargue.cluster.batches import drop_batch
     from redargue.cluster.queue import count_finished, find_batch
     from redargue.cluster.store import open_ledger
+    from redargue.net.offline import is_offline, require_local
 
     if not batch:  # find_batch would return the newest
         raise UsageError("'' is not a batch id", hint="redargue ledger ls lists them")
+    if is_offline():
+        require_local(ledger, what="ledger")
     with closing(open_ledger(ledger, make=False)) as database:
         found_batch = find_batch(database, batch)
         done = count_finished(database, found_batch.number).done

@@ -37,7 +37,10 @@ class MemoryParameters:
 
     def open(self, *, write: bool = False) -> Memory:
         from redargue.memory.memory import open_memory
+        from redargue.net.offline import is_offline, require_local
 
+        if is_offline():
+            require_local(self.memory, what="memory")
         if write:
             open_memory(self.memory, write=False).close()  # raises if there is none, instead of creating it
         return open_memory(self.memory, workspace=self.workspace, write=write)

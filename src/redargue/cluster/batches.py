@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import NamedTuple
 
-from redargue.cluster.queue import CHUNK, DONE, DROPPED, FAILED, LEASED, Batch, count_states
+from redargue.cluster.queue import CHUNK, DONE, DROPPED, FAILED, LEASED, Batch, count_states, read_object
 from redargue.cluster.store import SharedDatabase
 from redargue.errors import UsageError
 
@@ -46,7 +45,7 @@ def _summary(database: SharedDatabase, number: int, id_: str, about: str, total:
         (workers,) = db.execute(_COUNT_ALIVE, (number, db.now())).fetchone()
         calls, tokens, usd = db.execute(sums, (number,)).fetchone()
     leased, done, errors = (counts.get(state, 0) for state in (LEASED, DONE, FAILED))
-    waiting, method = total - leased - done - errors, json.loads(about)["method"]
+    waiting, method = total - leased - done - errors, str(read_object(about, "description").get("method"))
     spent = int(calls), int(tokens), float(usd)
     return BatchSummary(id_, method, total, waiting, leased, done, errors, int(workers), *spent)
 

@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from redargue.claims import Claim
 from redargue.cluster.queue import Batch, find_batch, results
 from redargue.cluster.store import SharedDatabase
@@ -96,8 +98,12 @@ def write_log(folder: Path, batch: Batch, ledger: SharedDatabase) -> Iterator[tu
     with open_to_write(new) as file:
         for place, lines in results(ledger, batch.number):
             file.write("".join(f"{line}\n" for line in lines).encode())
-            event = EVENT.validate_json(lines[-1])
-            assert isinstance(event, ClaimEnded)
+            try:
+                event = EVENT.validate_json(lines[-1])
+            except ValidationError:
+                event = None
+            if not isinstance(event, ClaimEnded):
+                raise RecordError(f"the result of claim {place} in this ledger is damaged", hint="drop the batch")
             yield place, event.verdict
         file.flush()
         os.fsync(file.fileno())

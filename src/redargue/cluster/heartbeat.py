@@ -60,8 +60,9 @@ class Heartbeat:
                     f"the worker {self.owner!r} sent no heartbeat for {self.lease:g} s",
                     hint="its claims are leased to other workers",
                 )
-        if now >= self._swept + self.interval:
+        if not self._swept <= now < self._swept + self.interval:
             self._swept = now
+            _follow_clock(db, now, self.lease)
             late = f"SELECT owner FROM workers WHERE gone = 0 AND until < ?{db.skip_locked}"
             for (owner,) in db.execute(late, (now,)).fetchall():
                 expire_worker(db, owner)
@@ -72,6 +73,26 @@ class Heartbeat:
             db.execute(f"{release} attempts = attempts - 1 {_OWNED}", (WAITING, self.batch, self.owner))
         expire_worker(db, self.owner)
         return [None] * len(requests)
+
+
+def _follow_clock(db: Transaction, now: float, lease: float) -> None:
+    """Moves stored times back with a clock that was set back by more than a lease.
+
+    Otherwise the claims of dead workers and paused services would wait until the clock is where it was.
+    """
+    row = db.execute(f"SELECT value FROM meta WHERE name = 'clock'{db.for_update}").fetchone()
+    if row and (back := float(row[0]) - now) > lease:
+        # A worker that has sent a heartbeat since then is at most a lease ahead.
+        ahead = f"SELECT owner FROM workers WHERE until > ?{db.skip_locked}"
+        db.execute(f"UPDATE workers SET until = until - ? WHERE owner IN ({ahead})", (back, now + lease))
+        db.execute(
+            "UPDATE lanes SET requests_due = requests_due - ?, tokens_due = tokens_due - ?,"
+            " paused_until = paused_until - ?",
+            (back, back, back),
+        )
+    if not row or float(row[0]) != now:
+        store = "INSERT INTO meta VALUES ('clock', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+        db.execute(store, (repr(now),))
 
 
 def expire_worker(db: Transaction, owner: str) -> None:

@@ -9,7 +9,15 @@ from pydantic import Field, ValidationError
 from redargue.claims import Frozen
 from redargue.config import RunConfig
 from redargue.errors import UsageError
+from redargue.net.offline import is_offline
 from redargue.net.rate_limit import Rate
+from redargue.net.secrets import display_url
+
+ADDRESSES = ("base_url", "store", "memory", "mcp")  # with a key, they are read from each machine's environment
+REACHING = (*ADDRESSES, "prompts", "prices")  # a worker uses them only if its own environment has the same value
+STARTER = "starter"  # the bundled corpus
+WITHHELD = frozenset(f"REDARGUE_{name.upper()}" for name in ADDRESSES)
+MOST_CONCURRENT = 10_000
 
 
 class WorkerJob(Frozen):
@@ -24,16 +32,42 @@ class WorkerJob(Frozen):
     config: RunConfig
     withheld: tuple[str, ...] = ()
     rates: dict[str, Rate] = Field(default_factory=dict)
-    concurrency: int = Field(ge=1)
+    concurrency: int = Field(ge=1, le=MOST_CONCURRENT)
+
+    def reaches(self) -> dict[str, str]:
+        """What the configuration starts, contacts, reads or writes, by the variable that allows it to a worker."""
+        config = self.config
+        values = {name: getattr(config, name) for name in REACHING}
+        values["backend"] = config.backend if config.backend == "transformers" else ""  # it may download a model
+        texts = {
+            name: " ".join(value) if isinstance(value, tuple) else str(value or "") for name, value in values.items()
+        }
+        return {f"REDARGUE_{name.upper()}": text for name, text in texts.items() if text and text != STARTER}
 
     def with_environment(self, environment: Mapping[str, str]) -> RunConfig:
-        """The configuration with the addresses from the environment; raises UsageError if one is not set."""
+        """The configuration, if this worker's environment allows what it starts, contacts, reads and writes.
+
+        Whoever can write to the ledger must not decide that. Addresses that contain a key are read from the
+        environment. Raises UsageError if a variable is not set, or differs from the ledger's value.
+        """
+        for variable, wanted in self.reaches().items():
+            allowed = environment.get(variable, "")
+            if allowed.split() != wanted.split():
+                own = f"is {display_url(allowed)!r} here" if allowed else "is not set here"
+                raise UsageError(
+                    f"the batch uses {display_url(wanted)!r}, and {variable} {own}",
+                    hint=f"if you trust whoever started it, set {variable} to that value on every machine",
+                )
         values = dict(self.config)
         for variable in self.withheld:
+            if variable not in WITHHELD:
+                raise UsageError(f"the ledger asks for {variable!r}, which is not an address", hint="start it again")
             if not (value := environment.get(variable)):
                 raise UsageError(f"the batch needs {variable}, which contains a key", hint="set it on every machine")
             name = variable.removeprefix("REDARGUE_").lower()
             values[name] = tuple(value.split()) if name == "mcp" else value
+        if is_offline(environment):
+            values["offline"] = True
         return RunConfig(**values)
 
 
@@ -43,5 +77,6 @@ def read_job(spec: Mapping[str, object]) -> WorkerJob:
         return WorkerJob.model_validate(spec)
     except (ValidationError, UsageError) as error:
         raise UsageError(
-            "this batch was started by another version of redargue", hint="install the same version on every machine"
+            "this batch was started by another version of redargue, or its specification was changed",
+            hint="install the same version on every machine",
         ) from error

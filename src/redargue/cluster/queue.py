@@ -21,6 +21,7 @@ from redargue.errors import RecordError, UsageError
 WAITING, LEASED, DONE, FAILED = range(4)
 SUSPECT = 3  # attempts after which a claim is leased alone, after all others: it may be what killed its workers
 CHUNK = 5_000  # claims per transaction
+LARGEST_EVENTS = 500_000_000  # bytes of a claim's events, decompressed
 DROPPED = "-"  # first character of the id of a batch whose removal has started; it cannot be found any more
 
 
@@ -93,7 +94,17 @@ def find_batch(database: SharedDatabase, id_: str = "") -> Batch:
         what = f"{'several batches' if rows else 'no batch'} {id_!r} in this ledger".replace(" ''", "")
         raise UsageError(what, hint="redargue ledger ls lists them")
     number, full_id, about, spec, total = rows[0]
-    return Batch(number, full_id, json.loads(about), json.loads(spec), total)
+    return Batch(number, full_id, read_object(about, "description"), read_object(spec, "specification"), total)
+
+
+def read_object(text: str, what: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        raise UsageError(f"the {what} of the batch in this ledger is damaged", hint="start the batch again")
+    return value
 
 
 def require_batch(db: Transaction, batch: int, *, lock: str = "") -> None:
@@ -150,10 +161,23 @@ def results(database: SharedDatabase, batch: int, *, page: int = 200) -> Iterato
         with database.transaction() as db:
             rows = db.execute(query, (batch, last, DONE, page)).fetchall()
         for place, events in rows:
-            yield place, tuple(zlib.decompress(events).decode().split("\n"))
+            yield place, tuple(_decompress(events, place).split("\n"))
         if not rows:
             return
         last = rows[-1][0]
+
+
+def _decompress(events: bytes, place: int) -> str:
+    unpack = zlib.decompressobj()
+    try:
+        text = unpack.decompress(events, LARGEST_EVENTS).decode()
+    except (zlib.error, UnicodeDecodeError):
+        text = ""
+    if not text or unpack.unconsumed_tail:
+        raise RecordError(
+            f"the result of claim {place} in this ledger is damaged", hint="drop the batch: redargue ledger"
+        )
+    return text
 
 
 def compress(lines: Sequence[str]) -> bytes:

@@ -10,9 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from pydantic import ValidationError
+
 from redargue.cluster.queue import Job
 from redargue.cluster.store import Transaction
 from redargue.cluster.transaction_batcher import TransactionBatcher
+from redargue.errors import UsageError
 from redargue.events import EVENT, CallFailed, Event
 from redargue.net.secrets import Secrets
 from redargue.runs.record import Mode, Paid
@@ -60,7 +63,11 @@ class SharedRecord:
         self._claims: dict[int, _LeasedClaim] = {}
 
     def begin(self, job: Job) -> None:
-        events = [(EVENT.validate_json(text), old) for text, old in job.paid]
+        try:
+            events = [(EVENT.validate_json(text), old) for text, old in job.paid]
+        except ValidationError:
+            what = f"a paid call of claim {job.place} in this ledger is damaged"
+            raise UsageError(what, hint="drop the batch (redargue ledger drop) and start it again") from None
         paid: dict[str, Paid | CallFailed] = {event.key: event for event, _ in events if isinstance(event, Paid)}
         failures = [(event, old) for event, old in events if isinstance(event, CallFailed)]
         unreadable = {

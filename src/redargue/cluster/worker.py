@@ -10,6 +10,8 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable, Mapping
 
+from pydantic import ValidationError
+
 from redargue.claims import Claim
 from redargue.cluster.budget import BudgetTable, SharedBudget
 from redargue.cluster.heartbeat import LEASE, Heartbeat, Leave
@@ -123,7 +125,15 @@ async def verify_leased(worker: Worker, verifier: Verifier, batch: Batch, *, con
         )
 
     async def verify(job: Job) -> Verdict:
-        return await verifier.verify(Claim.model_validate_json(job.claim), item=job.place)
+        return await verifier.verify(_claim(job), item=job.place)
 
     async with verifier.transport:
         await worker.work(verify, concurrency=concurrency)
+
+
+def _claim(job: Job) -> Claim:
+    try:
+        return Claim.model_validate_json(job.claim)
+    except ValidationError as error:
+        what = f"claim {job.place} in this ledger is damaged: {str(error.errors()[0]['msg'])[:200]}"
+        raise UsageError(what, hint="start the batch again") from None

@@ -14,6 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC
 from functools import lru_cache
 from typing import Any
 
@@ -220,7 +221,8 @@ class _Retries:
         if not kind or self._tries[kind] + 1 >= most or (requested or 0) > LONGEST_WAIT:
             return None
         self._tries[kind] += 1
-        return self._backoff(kind) if requested is None else requested * (1 + 0.1 * self._rng.random())
+        usual = self._backoff(kind)
+        return usual if requested is None else max(usual, requested * (1 + 0.1 * self._rng.random()))
 
     def _count(self, kind: str, most: int, what: str) -> None:
         self._tries[kind] += 1
@@ -248,16 +250,16 @@ async def read_body(response: httpx2.Response) -> str:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """The requested wait in seconds, from ``retry-after-ms`` or ``Retry-After`` (seconds or a date)."""
-    with contextlib.suppress(ValueError):
-        if exact := headers.get("retry-after-ms"):
-            return max(0.0, float(exact) / 1000)
-    try:
-        value = headers.get("retry-after", "")
-        return max(0.0, float(value)) if value else None
-    except ValueError:
-        try:
-            moment = email.utils.parsedate_to_datetime(headers["retry-after"])
-        except (ValueError, KeyError):
-            return None
+    """The requested wait in seconds, from ``retry-after-ms`` or ``Retry-After`` (seconds or a date); 0 if it is past.
+
+    None if there is no such header, or it cannot be read.
+    """
+    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        with contextlib.suppress(ValueError):
+            if (seconds := float(headers.get(name, "nan")) * unit) == seconds:  # not NaN
+                return max(0.0, seconds)
+    with contextlib.suppress(ValueError, TypeError, OverflowError, IndexError):
+        moment = email.utils.parsedate_to_datetime(headers.get("retry-after", ""))
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
         return max(0.0, moment.timestamp() - time.time())
+    return None
