@@ -7,6 +7,7 @@ calls (:mod:`redargue.llm.tool_calls`). Parsing is strict: missing, mistyped and
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
@@ -66,6 +67,7 @@ class Prompt(NamedTuple):
     def messages(self, form: Form) -> Sequence[Message]:
         system = self.system
         if self.schema:
+            system = _examples_in_tags(system, self.schema[1]) if form == "text" else system
             system = "\n".join(part for part in (system, _words(self.schema[1], form)) if part)
         messages = [{"role": "system", "content": system}] if system else []
         for user, reply in self.history:
@@ -182,6 +184,40 @@ def _tagged(schema: dict[str, Any], root: dict[str, Any]) -> str:
         tag = ITEM if whole else one_of(name)
         parts.append(f"<{tag}>{_tagged(inner, root) if whole else about}</{tag}> (again for each)")
     return "\n".join(parts)
+
+
+_EXAMPLE = re.compile(r"(?m)^((?:Reply|Output): )?(\{.*\})$")
+
+
+def _examples_in_tags(text: str, schema: dict[str, Any]) -> str:
+    """A text whose lines that are an example of the reply, in JSON, are in tags, as the reply shall be."""
+
+    def in_tags(match: re.Match[str]) -> str:
+        try:
+            example = json.loads(match[2])
+        except ValueError:
+            return match[0]
+        known = isinstance(example, dict) and example.keys() <= schema["properties"].keys()
+        return f"{match[1] or ''}{_example_tags(example)}" if known and example else match[0]
+
+    return _EXAMPLE.sub(in_tags, text)
+
+
+def _example_tags(example: dict[str, Any]) -> str:
+    parts = []
+    for name, value in example.items():
+        if not isinstance(value, list):
+            parts.append(f"<{name}>{_plain(value)}</{name}>")
+            continue
+        for item in value:
+            whole = isinstance(item, dict)
+            tag = ITEM if whole else one_of(name)
+            parts.append(f"<{tag}>{_example_tags(item) if whole else _plain(item)}</{tag}>")
+    return "".join(parts)
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _plain_answer(text: str, task: LabelledTask) -> Answer:

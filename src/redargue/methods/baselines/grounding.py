@@ -118,6 +118,13 @@ class JudgesResults(ShowsExamples):
 
     quote_source: ClassVar[str] = "what was found"
 
+    @property
+    def hardened_rules(self) -> str:
+        return (
+            "SUPPORTED: what was found states or directly implies every part of the claim. NOT_SUPPORTED: it"
+            " contradicts the claim, or leaves a part of it open."
+        )
+
 
 class GroundingMethod(Method):
     """A method that judges a claim by searching for the answers to questions about it."""

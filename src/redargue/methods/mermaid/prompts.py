@@ -7,11 +7,20 @@ import re
 from typing import ClassVar
 
 from redargue.claims import Claim
-from redargue.evidence import Recalled
+from redargue.evidence import Passage, Recalled
 from redargue.tasks.answer import STYLE_IS_NO_EVIDENCE, LabelledTask, claim_section, documents
 from redargue.tasks.base import Profile, Sections, Task, lines
 from redargue.tasks.decompose import Decomposition
-from redargue.tasks.step import ActionTool, PastStep, StepTask, bounded, label_alone, label_in, label_words
+from redargue.tasks.step import (
+    ActionTool,
+    PastStep,
+    StepTask,
+    answer_conditions,
+    bounded,
+    label_alone,
+    label_in,
+    label_words,
+)
 from redargue.tasks.untrusted import wrap_untrusted
 
 SECTIONS = {"claim": "Claim: ", "background": "Background: ", "history": "Memory and history of previous steps:\n"}
@@ -37,6 +46,11 @@ class DecomposeClaim(Task[Decomposition]):
         'Reply in JSON: {"triplets": [{"subject": "", "relation": "", "object": "", "attributes": ""}], "topics": [""]}'
     )
 
+    hardened_rules: ClassVar[str] = (
+        "Evidence is kept under the subjects and objects: name each in full, without pronouns, as an encyclopedia"
+        " would."
+    )
+
     def template_vars(self) -> dict[str, str]:
         return {"claim": wrap_untrusted(self.claim.text, inline=True)}
 
@@ -55,8 +69,12 @@ class NextStep(StepTask):
         return lines(self.rules(), f"Available tools: {_tool_lines(self.tools)}" if shown else None)
 
     def rules(self) -> str:
+        what = "You verify a claim in steps: you think, and then either call one tool or give the final answer."
+        if self.profile == "hardened":
+            answers = "; ".join(f"{word}: {when}" for word, when in answer_conditions(self.claim.labels).items())
+            return lines(what, f"Answers: {answers}." if answers else None, _HOW)
         return lines(
-            "You verify a claim in steps: you think, and then either call one tool or give the final answer.",
+            what,
             "Look at the history first: what is there already does not have to be asked again.",
             "As soon as the evidence is sufficient, give the final answer.",
         )
@@ -74,6 +92,9 @@ class NextStep(StepTask):
     def input_text(self) -> str:
         """Claim, background, history with the memory at its head (``M8``), and which step it is (``M14``)."""
         last_chance = f"This is step {self.step} of {self.last}; it may be your last chance to answer."
+        if self.profile == "hardened":
+            must = "give your final answer now" if self.step >= self.last else "you must answer on the last"
+            last_chance = f"This is step {self.step} of {self.last}; {must}."
         hardened = self.profile == "hardened" and self.tools
         tools = f"Available tools: {_tools_section(self.tools)}" if hardened else None
         return lines(tools, *self.section_texts(), last_chance)
@@ -96,12 +117,22 @@ class ForceAnswer(LabelledTask):
     memory: tuple[Recalled, ...] = ()
     steps: tuple[PastStep, ...] = ()
 
-    instructions: ClassVar[str] = (
-        "You verified a claim in steps, and the steps are used up. Give your final answer now, from what is there."
-    )
+    hardened_rules: ClassVar[str] = STYLE_IS_NO_EVIDENCE
+
+    @property
+    def instructions(self) -> str:
+        what = "You verified a claim in steps, and the steps are used up. Give your final answer now, from"
+        if self.profile == "hardened":
+            return f"{what} the evidence in the memory and the observations; do not fill gaps from what you know."
+        return f"{what} what is there."
+
+    quote_source: ClassVar[str] = "the evidence"
 
     @property
     def output_format(self) -> str:
+        if self.profile == "hardened" and (when := answer_conditions(self.claim.labels)):
+            answers = "; ".join(f"**{word}** if {condition}" for word, condition in when.items())
+            return f"Explain first; then give your answer alone on the last line: {answers}."
         words = ", ".join(f"**{word}**" for word in label_words(self.claim.labels))
         return f"Explain first; then give your answer alone on the last line: {words or 'your answer'}."
 
@@ -114,8 +145,7 @@ class ForceAnswer(LabelledTask):
 
     def choice(self) -> dict[str, str]:
         """The words of :class:`NextStep`."""
-        when = super().choice()
-        return {word: when[label] for word, label in label_words(self.claim.labels).items()}
+        return answer_conditions(self.claim.labels)
 
     def chosen(self, word: str) -> str | None:
         return label_in(self.claim.labels, word)
@@ -132,6 +162,15 @@ class ForceAnswer(LabelledTask):
         return bold.pop() if len(bold) == 1 else None
 
 
+_HOW = lines(
+    "The evidence is what the memory and the observations say, not what you know. Read it first, and do not ask again"
+    " for what is there. What comes from the memory was found for an earlier claim: use it only where it is about this"
+    " one.",
+    "Where the last call found nothing useful, ask in other words, or about another part of the claim.",
+    "Give the final answer as soon as the evidence settles the claim.",
+)
+
+
 def _background(background: Decomposition | None) -> str:
     return wrap_untrusted(background.model_dump_json()) if background else ""
 
@@ -146,16 +185,30 @@ def _tools_section(tools: tuple[ActionTool, ...]) -> str:
 
 
 def _history_lines(memory: tuple[Recalled, ...], steps: tuple[PastStep, ...], profile: Profile) -> str:
+    """Memory and steps; in the hardened profile documents are numbered across them, and each is shown once."""
+    numbers: dict[str, int] = {}
+
+    def shown(passages: tuple[Passage, ...]) -> str:
+        if profile == "paper" or not passages:
+            return documents(passages, profile)
+        texts = []
+        for passage in passages:
+            known = numbers.get(passage.sha256)
+            number = numbers.setdefault(passage.sha256, len(numbers) + 1)
+            text = wrap_untrusted(lines(passage.title, passage.text))
+            texts.append(f"[{known}] again" if known else f"[{number}]\n{text}")
+        return "\n".join(texts)
+
     parts: list[str] = []
     for item in memory:
         passage = item.passage
         day = f", retrieved {passage.retrieved:%Y-%m-%d}" if passage.retrieved else ""
-        parts.append(f"From memory{day}: {passage.tool} was asked: {wrap_untrusted(passage.query)}")
-        parts.append(f"Observation: {documents((passage,) if item.status == 'ok' else (), profile)}")
+        parts.append(f"From memory{day}: {passage.tool or 'a tool'} was asked: {wrap_untrusted(passage.query)}")
+        parts.append(f"Observation: {shown((passage,) if item.status == 'ok' else ())}")
     for step in steps:
         if step.thought:
             parts.append(f"Thought: {step.thought}")
         if step.action:
             parts.append(f"Action: {step.action.name} with input: {step.action.input}")
-        parts.append(f"Observation: {wrap_untrusted(step.problem, inline=True) or documents(step.passages, profile)}")
+        parts.append(f"Observation: {wrap_untrusted(step.problem, inline=True) or shown(step.passages)}")
     return "\n".join(parts)

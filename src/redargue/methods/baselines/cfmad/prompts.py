@@ -8,7 +8,7 @@ from redargue.claims import Claim, Frozen, Meaning
 from redargue.evidence import Passage
 from redargue.methods.baselines.evidence_prompts import label_question
 from redargue.methods.dual_position.prompts import Argument
-from redargue.tasks.answer import AnswerClaim, claim_section, documents
+from redargue.tasks.answer import STYLE_IS_NO_EVIDENCE, AnswerClaim, claim_section, documents
 from redargue.tasks.base import FORMAT_LAST, Layout, Sections, Task, lines
 from redargue.tasks.untrusted import wrap_untrusted
 
@@ -45,6 +45,12 @@ class _OnEvidence:
 
 class _Speaker(_OnEvidence):
     quotes_in_text: ClassVar[bool] = True
+
+    hardened_rules: ClassVar[str] = lines(
+        "You take part in a debate about a claim, in the part that the last message gives you. Argue from the evidence"
+        " alone, and say nothing that it does not bear out.",
+        STYLE_IS_NO_EVIDENCE,
+    )
 
     quote_source: ClassVar[str] = "the evidence"
 
@@ -122,7 +128,11 @@ class JudgeStances(_OnEvidence, AnswerClaim):
 
     threads: tuple[Thread, ...] = ()
 
-    hardened_rules: ClassVar[str] = ""
+    hardened_rules: ClassVar[str] = lines(
+        "You judge a debate about a claim. Read the evidence yourself: the arguments of both sides are opinions to"
+        " check against it. Do not count arguments.",
+        STYLE_IS_NO_EVIDENCE,
+    )
     output_format: ClassVar[str] = "Give your final answer, the label alone and in bold, on the last line only."
     layout: ClassVar[Layout] = FORMAT_LAST
 

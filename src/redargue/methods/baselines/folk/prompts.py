@@ -130,6 +130,11 @@ class VerifyPredicates(grounding.JudgesResults, Task[Prediction]):
         " each predicate whether it is True or False and why; the claim is SUPPORTED if all of them are True.",
         "Explain your prediction so that a person understands it.",
     )
+
+    @property
+    def hardened_rules(self) -> str:
+        return "A predicate is True if what was found states or directly implies it, else it is False."
+
     output_format: ClassVar[str] = lines(
         "Reply in this form: Prediction: and under it one line a predicate: Name(...) is True or False because ...",
         "then their conjunction: Name(...) && Name(...) is True or False.",

@@ -133,7 +133,10 @@ class JudgeConsistency(Task[Consistency]):
     def instructions(self) -> str:
         return lines(
             "The agents put their answers in the form [answer]." if self.profile == "paper" else None,
-            "Find each agent's answer, and say whether all of them answer the question correctly and in the same way.",
+            "Find each agent's answer, and say whether all of them answer the question correctly and in the same way."
+            if self.profile == "paper"
+            else "Find each agent's answer, and say whether all of them are the same. Whether they are right does not"
+            " matter.",
         )
 
     def parse_plain(self, text: str) -> Consistency | None:
@@ -221,7 +224,10 @@ class AnswerWithKnowledge(AnswerClaim):
 
     @property
     def worked_examples(self) -> str:
-        return f"Here are examples:\n{self.examples}\n(end of the examples)" if self.examples else ""
+        if not self.examples:
+            return ""
+        of = "" if self.profile == "paper" else " of the reasoning; the form of your reply is described below"
+        return f"Here are examples{of}:\n{self.examples}\n(end of the examples)"
 
     @property
     def output_format(self) -> str:

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from redargue.tasks.answer import STYLE_IS_NO_EVIDENCE, claim_lines, documents
 from redargue.tasks.base import lines
-from redargue.tasks.step import ActionTool, Step, StepTask, ToolCall
+from redargue.tasks.step import ActionTool, Step, StepTask, ToolCall, answer_conditions
 from redargue.tasks.untrusted import wrap_untrusted
 
 SEARCH = ActionTool(
@@ -39,7 +39,16 @@ class ThinkAndAct(StepTask):
     tools: tuple[ActionTool, ...] = (SEARCH, LOOKUP)
     demonstrations: str = ""  # example claims with their steps
 
-    hardened_rules: ClassVar[str] = STYLE_IS_NO_EVIDENCE
+    @property
+    def hardened_rules(self) -> str:
+        names = {name: name for name in self.claim.labels.names}
+        when = "; ".join(f"{name}: {when}" for name, when in answer_conditions(self.claim.labels, names).items())
+        return lines(
+            f"{when}. The evidence is what was observed." if when else None,
+            "The examples show whole courses; give the next step alone." if self.demonstrations else None,
+            STYLE_IS_NO_EVIDENCE,
+        )
+
     output_format: ClassVar[str] = lines(
         "Write the next thought and the next action, in this form, and nothing after them:",
         "Thought N: what you think",

@@ -101,12 +101,19 @@ class CheckRelevance(_OfAResponse, Task[Relevance]):
 
     claim: Claim
 
-    instructions: ClassVar[str] = lines(
-        "Two subjects are 'Foo' if a RESPONSE says how they have to do with each other.",
-        "Find the subject that the RESPONSE is about and the subject of the STATEMENT, and decide whether they are"
-        " Foo. Whether the statement is true does not matter.",
-    )
-    hardened_rules: ClassVar[str] = "Relevant means Foo."
+    @property
+    def instructions(self) -> str:
+        find = "Find the subject that the RESPONSE is about and the subject of the STATEMENT, and decide whether"
+        if self.profile == "hardened":
+            return (
+                f"{find} the RESPONSE says how they have to do with each other: then the statement is relevant."
+                " Whether it is true does not matter."
+            )
+        return lines(
+            "Two subjects are 'Foo' if a RESPONSE says how they have to do with each other.",
+            f"{find} they are Foo. Whether the statement is true does not matter.",
+        )
+
     output_format: ClassVar[str] = "Reason first; then end with [Foo] or [Not Foo], in square brackets."
 
     def parse_plain(self, text: str) -> Relevance | None:

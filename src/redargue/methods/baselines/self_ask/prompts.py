@@ -117,6 +117,15 @@ class AskFollowUp(grounding.JudgesResults, Task[FollowUp]):
         "You answer a question by asking follow up questions, one at a time, which a search engine answers.",
         "Go on where the last text stops; as soon as nothing is left to ask, give the final answer.",
     )
+
+    @property
+    def hardened_rules(self) -> str:
+        return lines(
+            super().hardened_rules,
+            "A question has to be understood without those before it.",
+            "The examples show whole courses of questions; give the next step alone." if self.demonstrations else None,
+        )
+
     output_format: ClassVar[str] = lines(
         f"Reply with the next line alone: {_ASKS} your question",
         f"or: {_FINAL} SUPPORTED or NOT_SUPPORTED",
