@@ -20,10 +20,11 @@ from benchmarks import ragas_cases
 from benchmarks.ragas_cases import Case
 from redargue.backends.base import Call
 from redargue.backends.scripted import ScriptedBackend
+from redargue.evidence import Passage
 from redargue.methods.agent import Agent
 from redargue.methods.faithfulness import faithfulness
 from redargue.methods.tool_mad.scores import relevance
-from redargue.methods.tool_mad.settings import Noncommittal
+from redargue.methods.tool_mad.settings import Asked, Noncommittal
 from redargue.run import Run
 from redargue.tasks.score import (
     CheckedStatements,
@@ -48,6 +49,7 @@ INPUTS: dict[type, set[str]] = {
 }
 ROUNDING = 5.1e-10  # redargue rounds its scores to nine places
 RULES: tuple[Noncommittal, ...] = get_args(Noncommittal)
+ASKED: tuple[Asked, ...] = ("samples", "requests")
 
 
 def main(arguments: list[str]) -> None:
@@ -93,14 +95,15 @@ async def scores(cases: list[Case]) -> list[dict[str, Any]]:
     out = []
     for case in cases:
         backend = scripted(case)
-        scored = await faithfulness(_agent(backend), case.question, case.answer, case.contexts)
+        contexts = tuple(Passage(text=text) for text in case.contexts)
+        scored = await faithfulness(_agent(backend), case.question, case.answer, contexts, profile="paper")
         row: dict[str, Any] = {"faithfulness": [scored.value], "inputs": inputs(backend)}
         for rule in RULES:
             row[rule] = []
-            for one_request in (True, False):
+            for asked in ASKED:
                 backend = scripted(case)
                 scored = await relevance(
-                    _agent(backend), case.question, case.answer, noncommittal=rule, one_request=one_request
+                    _agent(backend), case.question, case.answer, noncommittal=rule, asked=asked, profile="paper"
                 )
                 row[rule].append(scored.value)
                 row["inputs"] += inputs(backend)

@@ -149,15 +149,17 @@ class Quote(Frozen):
     Attributes:
         text: the passage's own characters where found; what was claimed where not.
         status: ``verified`` verbatim; ``repaired`` up to spaces and typography; ``not_found`` is not evidence.
-        start: offset in characters in the passage's text; -1 where not found.
+        part: of the passage: its text or its title.
+        start: offset in characters in that part of the passage; -1 where not found.
         end: one past the last character; -1 where not found.
-        offset: of its first character in the document's text; -1 where not found.
+        offset: of its first character in the document's text; -1 in a title, or where not found.
         passage: sha256 of the passage's text; empty where not found.
         source: None where not found.
     """
 
     text: str
     status: QuoteStatus
+    part: Literal["text", "title"] = "text"
     start: int = -1
     end: int = -1
     offset: int = -1

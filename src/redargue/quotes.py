@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import lru_cache
+from typing import Any
 
 from redargue.denials import REACH, denied
 from redargue.evidence import Passage, Quote, QuoteStatus, Side
@@ -46,18 +47,31 @@ _MARKUP = re.compile(
     r"|[†‡]|(?<!\w)\*{1,3}(?=\S)|(?<=\S)\*{1,3}(?!\w)|(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)"
 )
 _FILLER = "\u00ad"  # takes the place of characters that are left out, so that offsets stay
+_NUMBER = re.compile(r"^\s*\[\d{1,3}\]\s*(?=\S)")  # of a document, before its title and text
 _INSIDE_WORDS = frozenset("-'.,")
 _NUMBER_MARKS = frozenset(".,")
 _NESTED = 6  # marks around a quotation, inside each other, that are removed
 _MOST_INVISIBLE = 64  # in a row; more of them count as part of a word
 
 
-def find_quote(text: str, passages: tuple[Passage, ...], *, side: Side = Side.CONTEXT, agent: str = "") -> Quote:
+def find_quote(
+    text: str,
+    passages: tuple[Passage, ...],
+    *,
+    side: Side = Side.CONTEXT,
+    agent: str = "",
+    titles: bool = True,
+) -> Quote:
     """Finds a quotation in the passages an agent saw: verbatim in any of them, otherwise repaired.
+
+    Agents see each passage after its number and its title. So a quotation may begin with a number in brackets, and
+    (``titles``) be found in a title; of one that runs from the title into the text, the part in the text counts.
 
     A quotation has to begin and end at word boundaries, and the words that it leaves out beside it must not deny it
     (:mod:`redargue.denials`).
     """
+    if titles:
+        text = _NUMBER.sub("", text)
     best: Quote | None = None
     for passage in passages:
         span = _find(text, passage.text)
@@ -80,7 +94,26 @@ def find_quote(text: str, passages: tuple[Passage, ...], *, side: Side = Side.CO
         if status is QuoteStatus.VERIFIED:
             return quote
         best = best or quote
+    if best is None and titles:
+        best = next(filter(None, (_in_title(text, passage) for passage in passages)), None)
+        best = best and best.model_copy(update={"side": side, "agent": agent})
     return best or Quote(text=text, status=QuoteStatus.NOT_FOUND, side=side, agent=agent)
+
+
+def _in_title(text: str, passage: Passage) -> Quote | None:
+    """A quotation of a passage's title, or of the title and the beginning of the text."""
+    title = passage.title.strip()
+    span = _find(text, f"{title}\n{passage.text}") if title else None
+    if span is None:
+        return None
+    start, end = span
+    found: dict[str, Any] = {"passage": passage.sha256, "source": passage.source()}
+    if end <= len(title):
+        status = QuoteStatus.VERIFIED if title[start:end] == text.strip() else QuoteStatus.REPAIRED
+        return Quote(text=title[start:end], status=status, part="title", start=start, end=end, **found)
+    start, end = 0, end - len(title) - 1
+    quoted = passage.text[start:end]
+    return Quote(text=quoted, status=QuoteStatus.REPAIRED, start=start, end=end, offset=passage.start + start, **found)
 
 
 @lru_cache(maxsize=128)

@@ -117,7 +117,7 @@ async def test_a_tagged_answer_is_read(form: str, server: Loopback) -> None:
 
 
 async def test_tagged_verdicts_are_read(server: Loopback) -> None:
-    replying(server, "<item><statement>s</statement><reason>r</reason><verdict>1</verdict></item>")
+    replying(server, "<item><number>1</number><reason>r</reason><verdict>1</verdict></item>")
     async with chat(server, form="text") as backend:
         reply = await backend.perform(CheckStatements(context="c", statements=("s",)), call())
     assert [each.verdict for each in reply.outputs[0].answer.statements] == [1]

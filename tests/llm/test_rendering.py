@@ -33,7 +33,7 @@ REWRITE = RewriteQuery(claim=CLAIM, tool="corpus", about="documents", others=(),
 ANSWER = AnswerClaim(claim=CLAIM)
 JUDGE = JudgeDebate(claim=CLAIM, history=())
 SPLIT = WriteStatements(question="q", answer="a")
-CHECK = CheckStatements(context="c", statements=("s", "t"))
+CHECK = CheckStatements(context="c", statements=("s", "t"), profile="paper")
 ASK = WriteQuestion(response="r")
 AGREE = CheckConsensus(claim=CLAIM, answers=(OtherAnswer(agent="a", text="1871"),))
 
@@ -356,6 +356,22 @@ def test_what_is_asked_for_in_words_names_every_field_of_the_schema(form: Litera
         words = Prompt("", "", schema=(task.name(), schema)).messages(form)[0]["content"]
         for name in schema["properties"]:
             assert (f"<{name.removesuffix('s')}>" if form == "text" else f'"{name}"') in words
+
+
+@pytest.mark.parametrize("numbers", [(3,), (0,), (1, 1)])
+def test_a_verdict_on_no_statement_or_twice_on_one_is_refused(numbers: tuple[int, ...]) -> None:
+    task = CheckStatements(context="c", statements=("s", "t"))
+    reply = {"verdicts": [{"number": number, "reason": "r", "verdict": 1} for number in numbers]}
+    with pytest.raises(ValueError, match="is not the number of one statement: they are 1 to 2"):
+        Renderer().read(task, json.dumps(reply), plain=False)
+
+
+def test_verdicts_name_statements_by_their_numbers() -> None:
+    task = CheckStatements(context="c", statements=("s", "t"))
+    reply = {"verdicts": [{"number": 2, "reason": "r", "verdict": 1}, {"number": 1, "reason": "", "verdict": 0}]}
+    read = Renderer().read(task, json.dumps(reply), plain=False)
+    assert isinstance(read, CheckedStatements)
+    assert [(item.statement, item.verdict) for item in read.statements] == [("t", 1), ("s", 0)]
 
 
 def test_no_tag_that_is_asked_for_stands_inside_itself() -> None:

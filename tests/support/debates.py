@@ -39,10 +39,12 @@ from redargue.tasks.score import (
     CheckStatements,
     CompareTexts,
     Question,
+    Questions,
     RateTexts,
     Similarities,
     Statements,
     WriteQuestion,
+    WriteQuestions,
     WriteStatements,
 )
 from redargue.tasks.step import Step, ToolCall
@@ -111,6 +113,9 @@ def script(**lines: Any) -> Script:
         WriteStatements: Statements(statements=("a", "b")),
         CheckStatements: checked(1, 1),
         WriteQuestion: Question(question="When was it lit?", noncommittal=0),
+        WriteQuestions: Questions(
+            questions=("When was it lit?", "Was it lit in 1871?", "What was lit?"), noncommittal=0
+        ),
         CompareTexts: lambda task, call: Similarities(values=(0.9,) * len(task.texts)),
         RateTexts: lambda task, call: Similarities(values=(0.9,) * len(task.texts)),
         JudgeDebate: answer("REFUTES"),

@@ -35,6 +35,7 @@ ALWAYS: dict[str, dict[str, Any]] = {
     "AnalyseText": dict.fromkeys(("phrases", "common_sense", "bias", "language", "summary"), "nothing to say"),
     "WriteStatements": {"statements": [STATEMENT]},
     "WriteQuestion": {"question": STATEMENT, "noncommittal": 0},
+    "WriteQuestions": {"questions": [STATEMENT], "noncommittal": 0},
     "WriteKeywords": {"keywords": ["bridge", "Orvell"]},
     "SummariseAbstract": {"summary": STATEMENT},
 }
@@ -55,6 +56,8 @@ def _reply(ask: Ask, *, label: str, verdict: int) -> Said:
                 return f"The document says it. {STATEMENT}\n**{chosen}**"
             return {"reasoning": f"The document says it. {STATEMENT}", "quotes": _quotes(ask.user), "label": chosen}
         case "CheckStatements":
+            if '"verdicts"' in ask.system + ask.user or "verdicts" in (ask.schema or {}).get("properties", {}):
+                return {"verdicts": [{"number": 1, "reason": "it says so", "verdict": verdict}]}
             return {"statements": [{"statement": STATEMENT, "reason": "it says so", "verdict": verdict}]}
         case "CheckConsensus":
             return {"agree": verdict, "answer": "1889" if verdict else ""}
@@ -108,6 +111,8 @@ def _calling(offered: list[dict[str, Any]], answer: str, user: str) -> Calls:
 DIMENSIONS = ("evidence", "logic", "neutrality", "persuasiveness")
 SIGNS = {  # of prompts in the papers' own form, which name no task
     "stay with the query": "RewriteQuery",
+    "keep your last query": "RewriteQuery",
+    "Write one query with which": "WriteQuery",
     "You are choosing your query: ": "RewriteQuery",  # as printed:tool-mad has it
     "You are choosing your first query": "WriteQuery",
     "extract the knowledge triplets": "DecomposeClaim",
@@ -124,9 +129,13 @@ SIGNS = {  # of prompts in the papers' own form, which name no task
     "Write the query": "WriteQuery",
     "You judge a debate": "JudgeDebate",
     "must stand on the last line": "AnswerClaim",
-    "first explain from the document": "AnswerClaim",
+    "irst explain from the document": "AnswerClaim",
+    "Explain from the documents first": "AnswerClaim",
+    "Explain first; then give your answer": "AnswerClaim",
     "Break each sentence": "WriteStatements",
+    "Break an answer about": "WriteStatements",
     "For each statement": "CheckStatements",
+    "Write three different questions": "WriteQuestions",
     "Write a question": "WriteQuestion",
     "answered the same question": "CheckConsensus",
     "Extract every claim": "ExtractClaims",
@@ -153,12 +162,14 @@ def _labels(ask: Ask) -> list[str]:
     if ask.schema:
         field = ask.schema["properties"]["label"]
         return list(field.get("enum", ["1889"]))
-    return re.findall(r"output \*\*(.+?)\*\*", ask.user) or ["1889"]
+    last_line = re.search(r"alone on the last line, in bold: (.+)", ask.user)
+    named = re.findall(r"\*\*(.+?)\*\*", last_line[1] if last_line else "")
+    return named or re.findall(r"output \*\*(.+?)\*\*", ask.user) or ["1889"]
 
 
 def _quotes(prompt: str) -> list[str]:
     """The first sentence of the first document in a prompt."""
-    _, found, after = plain_fences(prompt).partition("[1]\n<data>\n")
+    _, found, after = plain_fences(prompt).replace("[D1]", "[1]").partition("[1]\n<data>\n")
     lines = [line for line in after.partition("</data>")[0].splitlines() if line.strip()]
     return [lines[-1].split(". ")[0].rstrip(".") + "."] if found and lines else []
 

@@ -43,7 +43,14 @@ from redargue.tasks.extract import (
 )
 from redargue.tasks.judge import JudgeDebate, MeanScore, Turn
 from redargue.tasks.query import OtherAnswer, Query, RewriteQuery, WriteQuery, parse_query
-from redargue.tasks.score import CheckStatements, CompareTexts, RateTexts, WriteQuestion, WriteStatements
+from redargue.tasks.score import (
+    CheckStatements,
+    CompareTexts,
+    RateTexts,
+    WriteQuestion,
+    WriteQuestions,
+    WriteStatements,
+)
 from redargue.tasks.step import ActionTool, PastStep, ToolCall
 from redargue.verdicts import Metric
 from support import baselines
@@ -93,14 +100,26 @@ OPINION = HeardOpinion(author="skeptic", opinion=Opinion(opinion="It was lit in 
 
 def examples(profile: Profile) -> dict[str, Task[Any]]:
     tool = {"tool": "corpus", "about": "a collection of documents", "profile": profile}
-    later = RewriteQuery(claim=CLAIM, others=(OTHER,), used="Cape Ansel lit", **tool)
+    later = RewriteQuery(claim=CLAIM, others=(OTHER,), used="Cape Ansel lit", found=("Cape Ansel",), **tool)
     return {
         "WriteQuery": WriteQuery(claim=CLAIM, **tool),
         "RewriteQuery": later,
-        "AnswerClaim": AnswerClaim(claim=CLAIM, passages=(PASSAGE,), others=(OTHER,), profile=profile),
+        "AnswerClaim": AnswerClaim(
+            claim=CLAIM,
+            passages=(PASSAGE,),
+            others=(OTHER,),
+            own="It was lit in 1871." if profile == "hardened" else "",
+            profile=profile,
+        ),
         "WriteStatements": WriteStatements(question=CLAIM.text, answer=ANSWER.text, profile=profile),
-        "CheckStatements": CheckStatements(context=PASSAGE.text, statements=("It was lit in 1871.",), profile=profile),
+        "CheckStatements": CheckStatements(
+            context=PASSAGE.text if profile == "paper" else "",
+            passages=() if profile == "paper" else (PASSAGE,),
+            statements=("It was lit in 1871.", "It was lit in 1875."),
+            profile=profile,
+        ),
         "WriteQuestion": WriteQuestion(response=ANSWER.text, profile=profile),
+        "WriteQuestions": WriteQuestions(response="It was first lit in 1871, so the claim is right.", profile=profile),
         "CompareTexts": CompareTexts(reference=CLAIM.text, texts=("When was it lit?",), profile=profile),
         "RateTexts": RateTexts(reference="It was lit in 1871.", texts=("It was first lit in 1871.",), profile=profile),
         "DecomposeClaim": DecomposeClaim(claim=CLAIM, profile=profile),
@@ -133,6 +152,7 @@ def examples(profile: Profile) -> dict[str, Task[Any]]:
         "JudgeDebate": JudgeDebate(
             claim=CLAIM,
             history=(TURN, TURN.model_copy(update={"agent": "keywords", "round": 1})),
+            objections=("corpus: faithfulness 0.650 is not above 0.7",),
             profile=profile,
             scores=(
                 MeanScore(agent="corpus", metric=Metric.FAITHFULNESS, value=0.75),

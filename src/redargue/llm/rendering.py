@@ -137,8 +137,8 @@ def schema_of(task: AnyTask) -> dict[str, Any]:
     kind = task.requested_type()
     schema: dict[str, Any] = json.loads(json_schema(kind))
     if isinstance(task, LabelledTask) and "label" in task.answer_fields and (choice := task.choice()):
-        meanings = "; ".join(f"{word} if {when}" for word, when in choice.items())
-        schema["properties"]["label"] |= {"enum": list(choice), "description": f"your final answer: {meanings}"}
+        meanings = "" if task.defines_labels else ": " + "; ".join(f"{word} if {when}" for word, when in choice.items())
+        schema["properties"]["label"] |= {"enum": list(choice), "description": f"your final answer{meanings}"}
     for name, texts in task.enum_fields().items():
         schema["properties"][name]["enum"] = list(texts)
     return schema

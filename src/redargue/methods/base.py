@@ -263,9 +263,14 @@ class Method:
         if passages is None:
             passages = [passage for reader in self.agents.values() for passage in reader.passages]
         side = side_of(self.claim.labels, label)
-        quotes = tuple(find_quote(text, tuple(passages), side=side, agent=agent) for text in texts if text.strip())
+        found = (self.find_quote(text, tuple(passages)) for text in texts if text.strip())
+        quotes = tuple(quote.model_copy(update={"side": side, "agent": agent}) for quote in found)
         self.quotes += quotes
         return quotes
+
+    def find_quote(self, text: str, passages: tuple[Passage, ...]) -> Quote:
+        """A quotation, looked up in passages and their titles; in texts alone for a recording of 0.1.0."""
+        return find_quote(text, passages, titles=self.run.verdict_rules > 1)
 
     def answered(
         self, agent: str, answer: Answer, *, round_: int = 0, passages: Sequence[Passage] | None = None

@@ -7,7 +7,11 @@ reason.
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 from redargue.errors import BadReply
+from redargue.evidence import Passage
 from redargue.methods.agent import Agent
 from redargue.tasks.base import Profile
 from redargue.tasks.score import CheckStatements, WriteStatements
@@ -18,14 +22,16 @@ async def faithfulness(
     agent: Agent,
     question: str,
     answer: str,
-    contexts: tuple[str, ...],
+    passages: tuple[Passage, ...],
     *,
     round_: int = 0,
     profile: Profile = "hardened",
 ) -> Score:
-    """Scores a whole answer, its label's line included (``T32``), against the documents' joined texts (``T33``).
+    """Scores an answer against the documents that its author was shown.
 
-    In [0, 1]; undefined without statements or verdicts, or where a reply could not be read.
+    In the ``paper`` profile the whole answer, its label's line included (``T32``), against the documents' joined texts
+    (``T33``); in the hardened one its reasoning alone against the numbered documents with their titles. In [0, 1];
+    undefined without statements or verdicts, or where a reply could not be read.
     """
 
     def score(value: float | None, undefined: str = "", detail: tuple[str, ...] = ()) -> Score:
@@ -33,12 +39,15 @@ async def faithfulness(
             metric=Metric.FAITHFULNESS, value=value, undefined=undefined, agent=agent.name, round=round_, detail=detail
         )
 
+    documents: dict[str, Any] = {"context": "\n".join(passage.text for passage in passages)}
+    if profile == "hardened":
+        answer, documents = reasoning_of(answer), {"passages": passages}
     try:
         write = WriteStatements(question=question, answer=answer, profile=profile)
         written = await agent.perform(write, round_=round_)
         if not written.statements:
             return score(None, "the answer makes no statement")
-        check = CheckStatements(context="\n".join(contexts), statements=written.statements, profile=profile)
+        check = CheckStatements(**documents, statements=written.statements, profile=profile)
         checked = (await agent.perform(check, round_=round_)).statements
     except BadReply as error:  # an undefined score fails the gate (T13)
         return score(None, f"a reply could not be read: {error.what}")
@@ -46,3 +55,28 @@ async def faithfulness(
         return score(None, "no verdict on any statement came back")
     detail = tuple(f"{item.verdict} {item.statement}" for item in checked)
     return score(round(sum(item.verdict for item in checked) / len(checked), 9), detail=detail)
+
+
+def reasoning_of(answer: str) -> str:
+    """An answer without its label's line, its lines of quotations, and its remarks on the debate.
+
+    These say nothing that documents could support or contradict, or (quotations) only what the documents say. An answer
+    that consists of nothing else is returned whole.
+    """
+    kept = []
+    for line in answer.splitlines():
+        if _LABEL_LINE.fullmatch(line.strip()) or _QUOTATION_LINE.fullmatch(line.strip()):
+            continue
+        sentences = [text for text in _SENTENCE_END.split(line) if not _ABOUT_DEBATE.search(text)]
+        kept += [" ".join(sentences)] if any(text.strip() for text in sentences) else []
+    return "\n".join(kept).strip() or answer
+
+
+_LABEL_LINE = re.compile(r"(?i)(?:(?:final )?(?:answer|label|verdict)\W*)?\*\*[^*]+\*\*[.!]?")
+_QUOTATION_LINE = re.compile(r"""["“][^"”]+["”](?: \([^"]*\))?[.,;]?""")
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[\"“'(\[A-Z])")
+_ABOUT_DEBATE = re.compile(
+    r"(?i)\b(?:(?:other|another|opposing|fellow) (?:debater|agent|side)|the debate\b"
+    r"|my (?:last|earlier|previous) answer|I (?:dis)?agree\b"
+    r"|(?:document|source|passage) \[?\d+\]? is (?:titled|called|entitled))"
+)

@@ -49,10 +49,12 @@ from redargue.tasks.score import (
     CheckStatements,
     CompareTexts,
     Question,
+    Questions,
     RateTexts,
     Similarities,
     Statements,
     WriteQuestion,
+    WriteQuestions,
     WriteStatements,
 )
 
@@ -273,10 +275,17 @@ NOT, UNSETTLED = "It is not the case that ", "It remains open whether "
 @perform.register
 def _check_statements(task: CheckStatements, backend: EmbeddedBackend) -> CheckedStatements:
     """Each statement against overlapping windows of the context."""
-    context, step = sentences(task.context), CONTEXT_SENTENCES // 2
+    read = task.context or "\n".join(passage.text for passage in task.passages)
+    context, step = sentences(read), CONTEXT_SENTENCES // 2
     starts = range(0, max(1, len(context) - step), step) if context else ()
     windows = [" ".join(context[i : i + CONTEXT_SENTENCES]) for i in starts]
-    checked = tuple(_check(statement, windows, task.context, backend) for statement in task.statements)
+    titles = tuple(passage.title for passage in task.passages)
+    checked = tuple(
+        CheckedStatement(statement=statement, reason="a title", verdict=1)
+        if statement in titles
+        else _check(statement, windows, read, backend)
+        for statement in task.statements
+    )
     return CheckedStatements(statements=checked)
 
 
@@ -312,6 +321,14 @@ def _write_question(task: WriteQuestion, backend: EmbeddedBackend) -> Question:
     plain = statement.removeprefix(NOT).removeprefix(UNSETTLED).rstrip(" .")
     evasive = any(statement.startswith(UNSETTLED) for statement in statements)
     return Question(question=f"Is it true that {plain}?", noncommittal=int(evasive))
+
+
+@perform.register
+def _write_questions(task: WriteQuestions, backend: EmbeddedBackend) -> Questions:
+    """The questions that three samples of :class:`WriteQuestion` would give."""
+    written = [_write_question(WriteQuestion(response=task.response, sample=at), backend) for at in range(3)]
+    texts = (question.question for question in written)
+    return Questions(questions=tuple(filter(None, texts)), noncommittal=written[0].noncommittal)
 
 
 @perform.register

@@ -6,9 +6,10 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from redargue.claims import Claim, Frozen, LabelSet, Meaning
+from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
 from redargue.tasks.base import Profile, Sections, Task, lines, list_bounds, max_length
+from redargue.tasks.labels import label_conditions, label_definitions, label_names, label_rules, last_line, subject
 from redargue.tasks.query import OtherAnswer, others
 from redargue.tasks.untrusted import wrap_untrusted
 from redargue.verdicts import Metric
@@ -70,31 +71,6 @@ _REPLIES: dict[tuple[Piece, ...], type[Frozen]] = {
 }
 
 
-def label_rules(labels: LabelSet) -> str:
-    """When to give which label, and that the explanation comes first (Tool-MAD, journal, Fig. 5)."""
-    if labels.free_text:
-        return "Explain from the document first, then give your answer on the last line."
-    last = f"Your final answer ({label_names(labels)}) must stand on the last line only, after your reasoning."
-    return lines(label_conditions(labels), last)
-
-
-def label_conditions(labels: LabelSet) -> str:
-    """One line per label; one for all options; none for free text."""
-    if labels.labels and labels.labels[0].meaning is Meaning.OPTION:
-        return "Explain from the document which option is the best one, then output its letter, for example **A**."
-    when = {
-        Meaning.SUPPORTED: "If the claim is correct, first explain from the document why it is correct",
-        Meaning.REFUTED: "If the claim is incorrect, first explain from the document why it is incorrect",
-        Meaning.NOT_ENOUGH: "If the evidence is unclear or inconsistent, first explain what is uncertain",
-        Meaning.CONFLICTING: "If the evidence contradicts itself or the claim leaves out what matters, explain how",
-    }
-    return "\n".join(f"{when[label.meaning]}, then output **{label.name}**." for label in labels.labels)
-
-
-def label_names(labels: LabelSet) -> str:
-    return ", ".join(f"**{name}**" for name in labels.names)
-
-
 def claim_lines(claim: Claim) -> str:
     """The claim with its options and context, for a prompt."""
     return f"Claim: {claim_section(claim)}"
@@ -110,15 +86,15 @@ def claim_section(claim: Claim) -> str:
     return lines(wrap_untrusted(claim.text, inline=True), options, context)
 
 
-def documents(passages: tuple[Passage, ...], profile: Profile) -> str:
-    """The documents for a prompt, or a note that there are none."""
+def documents(passages: tuple[Passage, ...], profile: Profile, *, name: str = "") -> str:
+    """The documents for a prompt, or a note that there are none; hardened: numbered, with a ``name`` before numbers."""
     if not passages:
         return "(no document was found)"
     if profile == "paper":
         return "\n".join(passage.text for passage in passages)
     # A title is untrusted, too.
     texts = (wrap_untrusted(lines(passage.title, passage.text)) for passage in passages)
-    return "\n".join(f"[{number}]\n{text}" for number, text in enumerate(texts, 1))
+    return "\n".join(f"[{name}{number}]\n{text}" for number, text in enumerate(texts, 1))
 
 
 class LabelledTask(Task[Answer]):
@@ -148,6 +124,11 @@ class LabelledTask(Task[Answer]):
         """Whether a reply without a label is an answer without one, and is not asked for again."""
         return self.label_reading != "last_line" or "label" not in self.answer_fields
 
+    @property
+    def defines_labels(self) -> bool:
+        """Whether its instructions define the labels, so that the schema of its reply need not."""
+        return False
+
     def choice(self) -> dict[str, str]:
         """The words of a closed choice, in order, each with when to choose it; empty where any text is an answer."""
         return {label.name: label.description or "this option is right" for label in self.claim.labels.labels}
@@ -173,6 +154,9 @@ class LabelledTask(Task[Answer]):
         return Answer(text="\n".join([reasoning.strip(), *cited, *last]).strip(), label=label, quotes=quotes)
 
 
+FROM_DOCUMENTS = "Explain from the documents first, naming them by number; then give your answer."
+
+
 class AnswerClaim(LabelledTask):
     """An answer from the agent's documents and, after the first round, the other debaters' last answers (Eq. 3, 6)."""
 
@@ -182,23 +166,60 @@ class AnswerClaim(LabelledTask):
         "label_rules": None,
         "others": "Other debaters' answer: ",
         "document": "Document: ",
+        "own": None,
     }
+    variants: ClassVar[tuple[str, ...]] = ("first",)  # nobody has answered yet
+    own_prompt: ClassVar[bool] = False  # whether a subclass has another prompt, and its small models play this task
 
     passages: tuple[Passage, ...] = ()
     has_tool: bool = True  # whether the agent has documents at all (a vanilla debater has none, ``T18``)
     others: tuple[OtherAnswer, ...] = ()
+    own: str = ""  # the agent's last answer, whose quoted documents are among ``passages`` (``T36``)
     alert: tuple[Metric, ...] = ()  # scores of its last answer, too low for the consensus it was part of (``T15``)
-
-    variants: ClassVar[tuple[str, ...]] = ("first",)  # nobody has answered yet
 
     @property
     def variant(self) -> str:
         return "" if self.others else "first"
 
     @property
+    def defines_labels(self) -> bool:
+        return self._hardened
+
+    @property
+    def _hardened(self) -> bool:
+        return self.profile == "hardened" and not self.own_prompt
+
+    @property
     def instructions(self) -> str:
         low = " and ".join(METRIC_NAMES[metric] for metric in self.alert)
-        return f"My last answer's {low} was too low. I will revise it." if low else ""
+        alert = f"My last answer's {low} was too low. I will revise it." if low else None
+        return lines(self._asked() if self._hardened else None, alert)
+
+    def _asked(self) -> str:
+        labels, what = self.claim.labels, subject(self.claim.labels)
+        verb = "Answer a question" if what == "question" else f"Check a {what}"
+        whence = (
+            f"{verb} {'from' if what == 'question' else 'against'} the numbered documents alone; do not fill gaps from"
+            " memory."
+            if self.has_tool
+            else f"{verb} from what you know; you have no documents."
+        )
+        return lines(
+            whence,
+            label_definitions(labels, has_documents=self.has_tool),
+            FROM_DOCUMENTS if self.has_tool else "Explain first; then give your answer.",
+            self._debate_rules() if self.others else None,
+        )
+
+    def _debate_rules(self) -> str:
+        check = "check it against your documents, " if self.has_tool else ""
+        quoted = " Quote it only where your own documents say the same." if self.has_tool else ""
+        still = " The documents that you have quoted before are still among yours, perhaps under other numbers."
+        kept = still if self.own and self.has_tool else ""
+        return (
+            f"You are in a debate. Another debater's answer is an opinion: {check}say where you agree or differ, and"
+            f" change your mind only for evidence.{quoted}{kept}"
+        )
 
     @property
     def hardened_rules(self) -> str:
@@ -206,11 +227,27 @@ class AnswerClaim(LabelledTask):
 
     @property
     def quote_source(self) -> str:
-        return "the document" if self.has_tool else ""
+        return "the documents" if self.has_tool else ""
 
     @property
     def output_format(self) -> str:
-        return label_rules(self.claim.labels)
+        return last_line(self.claim.labels) if self._hardened else label_rules(self.claim.labels)
+
+    def reply_type(self) -> type[Frozen]:
+        return ReasonedReply if self._hardened and not self.has_tool else super().reply_type()
+
+    def section_texts(self) -> list[str]:
+        if not self._hardened:
+            return super().section_texts()
+        values = self.template_vars()
+        whose = "The other debaters' answers" if len(self.others) > 1 else "The other debater's answer"
+        headings = {
+            "claim": f"{subject(self.claim.labels).capitalize()}: ",
+            "document": "Documents:\n",
+            "own": "Your last answer: ",
+            "others": f"{whose}: ",
+        }
+        return [heading + values[name] for name, heading in headings.items() if values[name]]
 
     def template_vars(self) -> dict[str, str]:
         return {
@@ -219,4 +256,5 @@ class AnswerClaim(LabelledTask):
             "label_rules": label_conditions(self.claim.labels),
             "others": others(self.others),
             "document": documents(self.passages, self.profile) if self.has_tool else "",
+            "own": wrap_untrusted(self.own),
         }

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from redargue.claims import Claim, Frozen
 from redargue.tasks.base import Sections, Task, lines, max_length
+from redargue.tasks.labels import subject
 from redargue.tasks.untrusted import wrap_untrusted
 
 LONGEST_QUERY = 300  # characters
@@ -33,9 +34,9 @@ class QueryReply(Frozen):
 class RequeryReply(Frozen):
     """A later query."""
 
-    keep: bool = Field(description="true to stay with the query you used before, false to change it")
+    keep: bool = Field(description="true to keep your last query, false to write a new one")
     query: str = Field(
-        description="the new query; empty if you keep the old one", json_schema_extra=max_length(LONGEST_QUERY)
+        description="the new query; empty if you keep the last one", json_schema_extra=max_length(LONGEST_QUERY)
     )
 
 
@@ -92,13 +93,29 @@ class WriteQuery(QueryTask):
 
     @property
     def instructions(self) -> str:
-        return lines(
-            "You take part in a debate that checks a claim; the aim is to agree on a correct answer.",
-            f"Your own source of evidence is {self.tool}: {self.about}.",
-            self._request(),
+        hardened, what = self.profile == "hardened", subject(self.claim.labels)
+        role = (
+            f"You {'answer' if what == 'question' else 'check'} a {what} in a debate whose debaters search different"
+            " sources."
+            if hardened
+            else "You take part in a debate that checks a claim; the aim is to agree on a correct answer."
         )
+        whose = "Your" if hardened else "Your own"
+        return lines(role, f"{whose} source of evidence is {self.tool}: {self.about}.", self._request())
+
+    def _heading(self) -> str:
+        return f"{subject(self.claim.labels).capitalize()}: "
+
+    def section_texts(self) -> list[str]:
+        if self.profile == "paper":
+            return super().section_texts()
+        return [self._heading() + self.template_vars()["claim"]]
 
     def _request(self) -> str:
+        if self.profile == "hardened":
+            what = subject(self.claim.labels)
+            shown = "answer the question" if what == "question" else f"show the {what} to be right or wrong"
+            return f"Write one query with which this source finds documents that {shown}."
         return "Write the query that will find the evidence you need first."
 
     @property
@@ -116,15 +133,24 @@ class RewriteQuery(WriteQuery):
         **WriteQuery.sections,
         "others": "Other debaters' answer: ",
         "used": "The query you used before: ",
+        "found": None,
     }
     claim_last: ClassVar[bool] = True
     can_keep: ClassVar[bool] = True
 
     others: tuple[OtherAnswer, ...]
     used: str  # the agent's own last query, not all of them (``T6``)
+    found: tuple[str, ...] = ()  # titles of the documents that the last query found, which may be empty
     must_revise: bool = False  # says that a contradicted or insufficient query has to change (``T34``)
 
     def _request(self) -> str:
+        if self.profile == "hardened":
+            return lines(
+                "Choose your query for the next round. Write a new one, in other words, where your last query missed a"
+                " part of the claim or another debater's answer names something to look up. Keep your last query where"
+                " no better one can be asked.",
+                MUST_REVISE if self.must_revise else None,
+            )
         return lines(
             "You are choosing your query for the next round: change it, or stay with the one you used where nothing"
             " better could be asked.",
@@ -133,14 +159,29 @@ class RewriteQuery(WriteQuery):
 
     @property
     def output_format(self) -> str:
-        return lines(super().output_format, "Reply [Continue] to stay with the query you used before.")
+        keep = "keep your last query" if self.profile == "hardened" else "stay with the query you used before"
+        return lines(super().output_format, f"Reply [Continue] to {keep}.")
 
     def template_vars(self) -> dict[str, str]:
         return {
             **super().template_vars(),
             "others": others(self.others),
             "used": wrap_untrusted(self.used, inline=True),
+            "found": "\n".join(wrap_untrusted(title, inline=True) for title in self.found),
         }
+
+    def section_texts(self) -> list[str]:
+        if self.profile == "paper":
+            return super().section_texts()
+        values = self.template_vars()
+        whose = "The other debaters' answers" if len(self.others) > 1 else "The other debater's answer"
+        headings = {
+            "claim": self._heading(),
+            "used": "Your last query: ",
+            "found": "Titles that it found:\n",
+            "others": f"{whose}: ",
+        }
+        return [heading + values[name] for name, heading in headings.items() if values[name]]
 
 
 def parse_query(reply: str) -> Query | None:

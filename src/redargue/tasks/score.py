@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from functools import cache
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, cast
 
 from pydantic import Field, FiniteFloat
 
 from redargue.claims import Frozen
-from redargue.tasks.base import Task, json_schema, lines, list_bounds, max_length
+from redargue.evidence import Passage
+from redargue.tasks.answer import documents
+from redargue.tasks.base import Profile, Task, json_schema, lines, list_bounds, max_length
 from redargue.tasks.untrusted import wrap_untrusted
 
 
@@ -46,6 +48,32 @@ class Question(Frozen):
     )
     noncommittal: Literal[0, 1] = Field(
         description="1 if the response is evasive, vague or says that it does not know, 0 otherwise"
+    )
+
+
+class Questions(Frozen):
+    """Up to three different questions that the response would answer; none if it answers none."""
+
+    questions: tuple[str, ...] = Field(
+        description="three different questions that the response answers; none if it answers none",
+        json_schema_extra=list_bounds(3, 300),
+    )
+    noncommittal: Literal[0, 1] = Field(description="1 if the response gives no answer, 0 if it gives one")
+
+
+class NumberedVerdict(Frozen):
+    """A verdict on the statement with that number."""
+
+    number: int = Field(description="the statement's number")
+    reason: str = Field(default="", description="why, in a few words", json_schema_extra=max_length(400))
+    verdict: Literal[0, 1] = Field(description="1 if the documents state or directly imply it, 0 if not")
+
+
+class NumberedVerdicts(Frozen):
+    """Verdicts by the statements' numbers, so that the statements are not repeated."""
+
+    verdicts: tuple[NumberedVerdict, ...] = Field(
+        description="one item per statement, in their order", json_schema_extra={"maxItems": 20}
     )
 
 
@@ -114,47 +142,158 @@ class _JsonInput:
         return _json({name: getattr(self, name) for name in self.template_var_names})
 
     def template_vars(self) -> dict[str, str]:
-        values = {name: getattr(self, name) for name in self.template_var_names}
+        values: dict[str, Any] = {name: getattr(self, name) for name in self.template_var_names}
         return {name: wrap_untrusted(text) if isinstance(text, str) else _json(text) for name, text in values.items()}
 
 
-class WriteStatements(_JsonInput, Task[Statements]):
+class _ScoringTask(_JsonInput):
+    """ragas' prompts in the ``paper`` profile; sections and examples in words in the hardened one.
+
+    A plain class without fields, so it goes first.
+    """
+
+    paper_format: ClassVar[str] = ""
+    examples: ClassVar[str] = ""  # hardened: in the words of the input, so that they fit every form of reply
+    fields: ClassVar[str] = ""  # hardened: the JSON object of a reply in the paper's own form
+    profile: Profile
+
+    @property
+    def worked_examples(self) -> str:
+        return self.examples if self.profile == "hardened" else ""
+
+    @property
+    def output_format(self) -> str:
+        return f"Reply with one JSON object: {self.fields}" if self.profile == "hardened" else self.paper_format
+
+
+class WriteStatements(_ScoringTask, Task[Statements]):
     """Splits an answer into statements (ragas 0.3.0, first call of faithfulness)."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ("question", "answer")
+    paper_format: ClassVar[str] = _json_format(Statements)
+    fields: ClassVar[str] = '{"statements": ["…", "…"]}'
+    examples: ClassVar[str] = (
+        "Example:\n"
+        "Claim: Mara Lindqvist built ships.\n"
+        "Answer: [1] calls her a Swedish engineer who designed bridges, so the claim is wrong.\n"
+        "Statements: Mara Lindqvist was a Swedish engineer. | Mara Lindqvist designed bridges. | Mara Lindqvist did not"
+        " build ships."
+    )
 
     question: str
     answer: str
 
-    instructions: ClassVar[str] = (
-        "Break each sentence of the answer into one or more statements that can be understood alone."
-        " Use no pronouns. Reply with the statements only, in the answer's order."
-    )
-    output_format: ClassVar[str] = _json_format(Statements)
+    @property
+    def instructions(self) -> str:
+        if self.profile == "hardened":
+            return (
+                "Break an answer about a claim into the statements that it makes. Each statement is one sentence that"
+                " can be understood alone: with names instead of pronouns, and without numbers of documents. What the"
+                " documents leave open is a statement, too. Add nothing, and keep the answer's order."
+            )
+        return (
+            "Break each sentence of the answer into one or more statements that can be understood alone."
+            " Use no pronouns. Reply with the statements only, in the answer's order."
+        )
+
+    def input_text(self) -> str:
+        if self.profile == "paper":
+            return super().input_text()
+        return lines(f"Claim: {wrap_untrusted(self.question, inline=True)}", f"Answer: {wrap_untrusted(self.answer)}")
 
 
-class CheckStatements(_JsonInput, Task[CheckedStatements]):
-    """Judges statements against a context (ragas 0.3.0, second call of faithfulness)."""
+class CheckStatements(_ScoringTask, Task[CheckedStatements]):
+    """Judges statements against a context (ragas 0.3.0, second call of faithfulness).
+
+    Attributes:
+        context: in the ``paper`` profile, the documents' joined texts.
+        passages: in the hardened profile, the documents as the answer's author saw them: numbered, with their titles.
+    """
 
     template_var_names: ClassVar[tuple[str, ...]] = ("context", "statements")
+    paper_format: ClassVar[str] = _json_format(CheckedStatements)
+    fields: ClassVar[str] = '{"verdicts": [{"number": 1, "reason": "…", "verdict": 1}, …]}'
+    examples: ClassVar[str] = (
+        "Example:\n"
+        "Documents: [1] Tomas keeps bees behind the mill in Orvell. He sells the honey on Saturdays.\n"
+        "Statements: 1. Tomas keeps bees. 2. Tomas owns the mill. 3. The documents do not say who owns the mill.\n"
+        "Verdicts: 1: 1, because [1] says that he keeps bees. 2: 0, because [1] does not name the mill's owner. 3: 1,"
+        " because the owner is not named."
+    )
 
-    context: str
+    context: str = ""
+    passages: tuple[Passage, ...] = ()
     statements: tuple[str, ...]
 
-    instructions: ClassVar[str] = (
-        "For each statement give a reason and a verdict: 1 if it can be inferred from the context directly,"
-        " 0 if it cannot."
-    )
-    output_format: ClassVar[str] = _json_format(CheckedStatements)
+    @property
+    def instructions(self) -> str:
+        if self.profile == "hardened":
+            return (
+                "Check statements against the documents alone. For each statement, by its number, give a reason and a"
+                " verdict: 1 if the documents state or directly imply it, 0 if they contradict it or do not say so. A"
+                " statement that the documents leave something open gets 1 if they do."
+            )
+        return (
+            "For each statement give a reason and a verdict: 1 if it can be inferred from the context directly,"
+            " 0 if it cannot."
+        )
+
+    def input_text(self) -> str:
+        if self.profile == "paper":
+            return super().input_text()
+        values = self.template_vars()
+        return lines(f"Documents:\n{values['context']}", f"Statements:\n{values['statements']}")
+
+    def template_vars(self) -> dict[str, str]:
+        if self.profile == "paper":
+            return super().template_vars()
+        numbered = (f"{at}. {wrap_untrusted(text, inline=True)}" for at, text in enumerate(self.statements, 1))
+        shown = documents(self.passages, self.profile) if self.passages else wrap_untrusted(self.context)
+        return {"context": shown, "statements": "\n".join(numbered)}
+
+    def reply_type(self) -> type[Frozen]:
+        return NumberedVerdicts if self.profile == "hardened" else CheckedStatements
+
+    def from_reply(self, reply: Frozen) -> CheckedStatements:
+        """A ValueError for a number that no statement has, or that occurs twice."""
+        if not isinstance(reply, NumberedVerdicts):
+            return cast(CheckedStatements, reply)
+        numbers = [item.number for item in reply.verdicts]
+        for number in numbers:
+            if not 1 <= number <= len(self.statements) or numbers.count(number) > 1:
+                raise ValueError(f"{number} is not the number of one statement: they are 1 to {len(self.statements)}")
+        return CheckedStatements(
+            statements=tuple(
+                CheckedStatement(statement=self.statements[item.number - 1], reason=item.reason, verdict=item.verdict)
+                for item in reply.verdicts
+            )
+        )
 
     def fixed_items(self) -> dict[str, tuple[str, Sequence[Any]]]:
+        if self.profile == "hardened":
+            return {"verdicts": ("number", range(1, len(self.statements) + 1))}
         return {"statements": ("statement", self.statements)}
 
 
-class WriteQuestion(_JsonInput, Task[Question]):
+_WHAT_IS_NONCOMMITTAL = (
+    "noncommittal: 1 if it gives no answer, because it is evasive or vague or declines to say; 0 if it gives one. That"
+    " the documents do not settle a matter is an answer, too: 0."
+)
+
+
+class WriteQuestion(_ScoringTask, Task[Question]):
     """Writes a question for a response, which alone is shown (ragas 0.3.0, answer relevance); asked three times."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ("response",)
+    paper_format: ClassVar[str] = _json_format(Question)
+    fields: ClassVar[str] = '{"question": "…", "noncommittal": 0}'
+    examples: ClassVar[str] = (
+        "Examples:\n"
+        "Response: The lighthouse at Carrow Point was lit in 1874.\n"
+        "Question: When was the lighthouse at Carrow Point lit? Noncommittal: 0\n"
+        "Response: I cannot say what the new ferry's engine does; I have no information on it.\n"
+        "Question: What does the new ferry's engine do? Noncommittal: 1"
+    )
 
     response: str
 
@@ -162,7 +301,35 @@ class WriteQuestion(_JsonInput, Task[Question]):
         "Write a question that the response answers, and say whether the response is noncommittal: 1 if it is"
         " evasive, vague or says that it does not know, 0 otherwise."
     )
-    output_format: ClassVar[str] = _json_format(Question)
+
+    def input_text(self) -> str:
+        return super().input_text() if self.profile == "paper" else f"Response: {wrap_untrusted(self.response)}"
+
+
+class WriteQuestions(_ScoringTask, Task[Questions]):
+    """Three questions for a response from one request, and whether it is noncommittal (``hardened``)."""
+
+    template_var_names: ClassVar[tuple[str, ...]] = ("response",)
+    paper_format: ClassVar[str] = f"Reply with one JSON object that follows this schema: {json_schema(Questions)}"
+    fields: ClassVar[str] = '{"questions": ["…", "…", "…"], "noncommittal": 0}'
+    examples: ClassVar[str] = (
+        "Examples:\n"
+        "Response: The lighthouse at Carrow Point was lit in 1874, so the claim is right.\n"
+        "Questions: When was the lighthouse at Carrow Point lit? | Was the lighthouse at Carrow Point lit in 1874? |"
+        " Which lighthouse was lit in 1874? Noncommittal: 0\n"
+        "Response: I would rather not say anything about the new ferry.\n"
+        "Questions: What is the new ferry like? Noncommittal: 1"
+    )
+
+    response: str
+
+    instructions: ClassVar[str] = (
+        "Write three different questions that a response answers. Ask about its main point, with the names and numbers"
+        f" that the response has. Also say whether the response is {_WHAT_IS_NONCOMMITTAL}"
+    )
+
+    def input_text(self) -> str:
+        return f"Response: {wrap_untrusted(self.response)}"
 
 
 class CompareTexts(Task[Similarities]):

@@ -41,7 +41,33 @@ def test_the_profile_holds_every_difference() -> None:
     assert differing == {
         "profile", "faithfulness_threshold", "relevance_threshold", "order", "label_reading", "empty_equals_empty",
         "undefined_passes", "judge_sees_last_round", "judge_divisor", "low_score_alert", "unread_is_conflicting",
+        "one_request",
     }  # fmt: skip
+
+
+async def test_the_authors_profile_asks_for_three_questions_in_three_requests() -> None:
+    """As ragas 0.3.0 does, which their program calls; ``paper`` takes three samples of one request."""
+    calls = {}
+    for profile in ("paper", "authors"):
+        settings = configure("tool-mad", profile, {"rounds": 1}).settings
+        _, run = await debate(script(), **settings.model_dump())
+        calls[profile] = run.usage.by_task["WriteQuestion"]
+    assert calls == {"paper": 2, "authors": 6}
+    assert configure("tool-mad", "authors", {}).settings.plan(1, judged=False).calls["WriteQuestion"] == 6
+    assert configure("tool-mad", "paper", {}).settings.plan(1, judged=False).calls["WriteQuestion"] == 2
+
+
+async def test_the_authors_judge_is_told_that_disagreement_is_not_conflicting_evidence() -> None:
+    """Their AVeriTeC script alone says so; it has that label."""
+    settings = configure("tool-mad", "authors", {"rounds": 2}).settings.model_dump()
+    caution = "Disagreement between the debaters is not by itself a reason"
+    said: Script = {(AnswerClaim, "corpus"): answer("Supported"), (AnswerClaim, "keywords"): answer("Refuted")}
+    _, run = await debate(
+        {**script(JudgeDebate=answer("Refuted")), **said}, claim=Claim(text=CLAIM.text, labels=AVERITEC), **settings
+    )
+    assert caution in tasks(run, JudgeDebate)[0].prompt_text()
+    _, run = await debate({**script(), **DISAGREE}, **settings)
+    assert caution not in tasks(run, JudgeDebate)[0].prompt_text()
 
 
 async def test_the_judge_does_not_see_the_last_round() -> None:

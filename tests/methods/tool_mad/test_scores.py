@@ -10,6 +10,7 @@ from __future__ import annotations
 import pytest
 
 from redargue.backends.scripted import ScriptedBackend
+from redargue.evidence import Passage
 from redargue.methods.agent import Agent
 from redargue.methods.faithfulness import faithfulness
 from redargue.methods.tool_mad.scores import relevance
@@ -30,9 +31,12 @@ from support.debates import CLOCK, Script, checked
 pytestmark = pytest.mark.anyio
 
 
+ONE_TWO = (Passage(text="one"), Passage(text="two"))
+
+
 async def faithful(statements: tuple[str, ...], verdicts: tuple[int, ...]) -> Score:
     script: Script = {WriteStatements: Statements(statements=statements), CheckStatements: checked(*verdicts)}
-    return await faithfulness(Agent("a", Run(ScriptedBackend(script), clock=CLOCK)), "q", "an answer", ("one", "two"))
+    return await faithfulness(Agent("a", Run(ScriptedBackend(script), clock=CLOCK)), "q", "an answer", ONE_TWO)
 
 
 async def relevant(
@@ -115,9 +119,9 @@ async def test_three_requests_and_one_request_score_alike() -> None:
         CompareTexts: Similarities(values=(0.5, 0.6, 0.7)),
     }
     values, calls = [], []
-    for one in (True, False):
+    for asked in ("samples", "requests"):
         run = Run(ScriptedBackend(script), clock=CLOCK)
-        values.append((await relevance(Agent("a", run), "q", "an answer", one_request=one)).value)
+        values.append((await relevance(Agent("a", run), "q", "an answer", asked=asked)).value)
         calls.append(run.usage.calls)
     assert values == [0.6, 0.6]
     assert calls == [1, 3]
@@ -132,7 +136,7 @@ async def test_the_question_writer_is_shown_the_response_alone_and_the_checker_t
     }
     backend = ScriptedBackend(script)
     agent = Agent("a", Run(backend, clock=CLOCK))
-    await faithfulness(agent, "the claim", "the answer", ("one", "two"))
+    await faithfulness(agent, "the claim", "the answer", ONE_TWO, profile="paper")
     await relevance(agent, "the claim", "the answer")
     words = {type(task): task.prompt_text() for task, _ in backend.calls}
     assert "the claim" not in words[WriteQuestion]

@@ -3,25 +3,35 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 from typing import Any
 
 import pytest
 
-from redargue.backends.base import Sampling
 from redargue.backends.scripted import ScriptedBackend
-from redargue.claims import TWO, Claim
+from redargue.claims import FEVER, TWO, Claim, LabelSet, Meaning
+from redargue.config import Components
 from redargue.errors import BadReply
-from redargue.evidence import QuoteStatus, Side
+from redargue.evidence import Passage, QuoteStatus, Side
+from redargue.methods.faithfulness import reasoning_of
 from redargue.methods.tool_mad import ToolMad
 from redargue.methods.tool_mad.prompts import SummariseAbstract, Summary
 from redargue.methods.tool_mad.settings import ToolMadSettings, debater_names
+from redargue.quotes import find_quote
 from redargue.run import Run
-from redargue.tasks.answer import AnswerClaim
+from redargue.tasks.answer import Answer, AnswerClaim, documents
 from redargue.tasks.judge import JudgeDebate
 from redargue.tasks.query import Query, RewriteQuery
-from redargue.tasks.score import CheckStatements, Question, Similarities, Statements, WriteStatements
+from redargue.tasks.score import (
+    CheckStatements,
+    Question,
+    Questions,
+    Similarities,
+    Statements,
+    WriteQuestions,
+    WriteStatements,
+)
 from redargue.verdicts import Metric
+from redargue.verifier import Verifier
 from support.debates import CLAIM, QUOTE, TEXT, Script, ShelfTool, answer, checked, debate, script
 
 pytestmark = pytest.mark.anyio
@@ -245,18 +255,10 @@ async def test_the_two_metrics_of_two_answers_overlap() -> None:
     async def meet(task: Any, call: Any) -> Any:
         await asyncio.wait_for(met.wait(), 60)
         statements = isinstance(task, WriteStatements)
-        return Statements(statements=("a",)) if statements else Question(question="q", noncommittal=1)
+        return Statements(statements=("a",)) if statements else Questions(questions=("q",), noncommittal=1)
 
-    class OneQuestion(ScriptedBackend):
-        """Answers a request for three questions with one: the barrier then counts requests, not samples."""
-
-        async def perform(self, task: Any, call: Any) -> Any:
-            single = dataclasses.replace(call, sampling=Sampling(n=1))
-            return await super().perform(task, single)
-
-    run = Run(
-        OneQuestion(script(WriteStatements=meet, WriteQuestion=meet)), {n: ShelfTool(n) for n in ("corpus", "keywords")}
-    )
+    backend = ScriptedBackend(script(WriteStatements=meet, WriteQuestions=meet))
+    run = Run(backend, {name: ShelfTool(name) for name in ("corpus", "keywords")})
     verdict = await ToolMad(ToolMadSettings(rounds=1), CLAIM, run).verify()
     assert verdict.decided_by == "judge"
 
@@ -282,15 +284,126 @@ async def test_hardened_consensus_needs_a_found_quotation_and_the_papers_does_no
     assert "<data>" not in tasks(run, AnswerClaim)[0].prompt_text()
 
 
-async def test_not_enough_info_answers_are_noncommittal_and_reach_the_judge() -> None:
+async def test_an_agreed_not_enough_takes_ten_calls_and_the_papers_thirty_one() -> None:
+    """Ragas calls every such answer noncommittal, so that no debate could agree on it (``T38``)."""
     parts = script(
         AnswerClaim=answer("NOT ENOUGH INFO"),
         WriteQuestion=Question(question="q", noncommittal=1),
+        WriteQuestions=Questions(questions=("q", "r", "s"), noncommittal=1),
         JudgeDebate=answer("NOT ENOUGH INFO"),
     )
-    verdict, run = await debate(parts, rounds=1)
-    assert (verdict.decided_by, verdict.label) == ("judge", "NOT ENOUGH INFO")
+    verdict, run = await debate(parts)
+    assert (verdict.decided_by, verdict.label, verdict.rounds) == ("consensus", "NOT ENOUGH INFO", 1)
+    assert run.usage.calls == 10
+    verdict, run = await debate(parts, profile="paper")
+    assert (verdict.decided_by, verdict.label, verdict.rounds) == ("judge", "NOT ENOUGH INFO", 3)
+    assert run.usage.calls == 31
     assert run.usage.embeddings == 0
+
+
+async def test_a_not_enough_without_reasons_and_an_evasive_answer_stay_noncommittal() -> None:
+    evasive = Questions(questions=("q", "r", "s"), noncommittal=1)
+    bare = Answer(text="**NOT ENOUGH INFO**", label="NOT ENOUGH INFO")
+    for said in (bare, answer("SUPPORTS")):
+        verdict, _ = await debate(script(AnswerClaim=said, WriteQuestions=evasive), rounds=1)
+        assert verdict.decided_by == "judge"
+        assert {score.value for score in verdict.scores if score.metric is Metric.RELEVANCE} == {0.0}
+
+
+async def test_the_judge_reads_how_the_debate_ended() -> None:
+    _, run = await debate({**script(), **DISAGREE}, rounds=1)
+    (task,) = tasks(run, JudgeDebate)
+    assert "In the last round the debaters disagreed: corpus SUPPORTS, keywords REFUTES." in task.prompt_text()
+    _, run = await debate(script(CheckStatements=checked(0, 0)), rounds=1)
+    (task,) = tasks(run, JudgeDebate)
+    words = task.prompt_text()
+    assert "all debaters answered SUPPORTS" in words
+    for name in ("corpus", "keywords"):
+        assert f"{name}: faithfulness 0.000 is not above 0.7" in words
+    assert "did not settle" not in words
+    _, run = await debate(script(), rounds=1, scoring="run_all_rounds", profile="paper")
+    assert "did not settle" not in tasks(run, JudgeDebate)[0].prompt_text()
+
+
+async def test_the_judge_is_shown_each_document_once() -> None:
+    _, run = await debate({**script(), **DISAGREE}, rounds=3)
+    (task,) = tasks(run, JudgeDebate)
+    assert len(task.history) == 6
+    words = task.prompt_text()
+    assert words.count(TEXT) == 1
+    assert words.count("(its [1] is D1)") == 6
+    assert task.model_copy(update={"profile": "paper"}).prompt_text().count(TEXT) == 6
+
+
+async def test_a_debater_sees_its_last_answer_and_keeps_the_documents_that_it_quoted() -> None:
+    other = Passage(text="Cape Ansel has a harbour.", title="Harbour")
+
+    class TwoShelves(ShelfTool):
+        async def search(self, query: str, k: int, *, search: Any) -> tuple[Passage, ...]:
+            found = await super().search(query, k, search=search)
+            return found if len(self.queries) == 1 else (other,)
+
+    for profile, texts in (("hardened", [other.text, TEXT]), ("paper", [other.text])):
+        tools = {name: TwoShelves(name) for name in ("corpus", "keywords")}
+        _, run = await debate({**script(), **DISAGREE}, rounds=3, tools=tools, profile=profile)
+        first, second, third = tasks(run, AnswerClaim, "corpus")
+        assert first.own == ""
+        assert [passage.text for passage in second.passages] == texts
+        assert [passage.text for passage in third.passages] == texts
+        assert ("Your last answer" in second.prompt_text()) == (profile == "hardened")
+
+
+async def test_a_verdict_line_quotations_and_remarks_on_the_debate_are_not_scored() -> None:
+    text = (
+        "Document [1] is titled Cape Ansel. It says that the light was lit in 1871. The other debater says 1875, which"
+        f' [1] does not say. I agree with nothing else.\n"{QUOTE}"\n**SUPPORTS**'
+    )
+    said = Answer(text=text, label="SUPPORTS", quotes=(QUOTE,))
+    _, run = await debate(script(AnswerClaim=said))
+    assert {task.answer for task in tasks(run, WriteStatements)} == {"It says that the light was lit in 1871."}
+    assert {task.response for task in tasks(run, WriteQuestions)} == {"It says that the light was lit in 1871."}
+    _, run = await debate(script(AnswerClaim=said), profile="paper")
+    assert {task.answer for task in tasks(run, WriteStatements)} == {text}
+    assert reasoning_of("**SUPPORTS**") == "**SUPPORTS**"  # nothing else to score
+
+
+async def test_answerer_checker_and_quotations_see_the_same_documents() -> None:
+    """Number, title and text: a title that is quoted is found, and its statement can be checked."""
+    tools = {
+        name: ShelfTool(name, Passage(text=TEXT, title="The light of Cape Ansel")) for name in ("corpus", "keywords")
+    }
+    parts = script(AnswerClaim=answer("SUPPORTS", "[1] The light of Cape Ansel"))
+    verdict, run = await debate(parts, tools=tools)
+    (read, check) = (tasks(run, kind, "corpus")[0] for kind in (AnswerClaim, CheckStatements))
+    shown = documents(read.passages, "hardened")
+    assert shown in read.input_text()
+    assert shown in check.input_text()
+    (quote,) = verdict.side(Side.FOR)
+    assert (quote.text, quote.part, quote.status) == ("The light of Cape Ansel", "title", QuoteStatus.VERIFIED)
+    assert verdict.decided_by == "consensus"
+    both = find_quote("[1]\nThe light of Cape Ansel\nThe lighthouse at Cape Ansel", read.passages)
+    assert (both.text, both.part, both.start, both.status) == (
+        "The lighthouse at Cape Ansel", "text", 0, QuoteStatus.REPAIRED
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("method", ["tool-mad", "single-reader"])
+@pytest.mark.parametrize("labels", [FEVER, TWO])
+async def test_no_side_leaves_the_hardened_profile_without_a_verified_quotation(method: str, labels: LabelSet) -> None:
+    """Neither as a consensus, nor from a judge, nor from a single reader."""
+    made_up = answer("SUPPORTS", "Three hundred candles lit it.")
+    tools = {name: ShelfTool(name) for name in ("corpus", "keywords")}
+    claim = Claim(text=CLAIM.text, labels=labels)
+    disagreeing = {(AnswerClaim, "corpus"): made_up, (AnswerClaim, "keywords"): answer("REFUTES", "Not so at all.")}
+    invented = script(AnswerClaim=made_up, JudgeDebate=made_up)
+    for parts in (invented, {**invented, **disagreeing}):
+        made = Verifier(method=method, components=Components(backend=ScriptedBackend(parts), evidence=tools))
+        with made as verifier:
+            verdict = await verifier.verify(claim)
+        assert verdict.error is None
+        assert verdict.label == labels.named(Meaning.NOT_ENOUGH)
+        assert "no quotation verified" in verdict.caveat
+        assert not any(quote.found for quote in verdict.quotes)
 
 
 async def test_a_debater_of_papers_searches_keywords_and_reads_summaries_and_its_quotations_are_of_the_papers() -> None:
@@ -330,6 +443,6 @@ async def test_the_claims_own_labels_are_offered() -> None:
 
 
 async def test_faithfulness_is_of_the_whole_answer_against_the_documents_joined() -> None:
-    _, run = await debate(script())
+    _, run = await debate(script(), profile="paper")
     assert tasks(run, WriteStatements, "corpus")[0].answer.endswith("**SUPPORTS**")
     assert tasks(run, CheckStatements, "corpus")[0].context.startswith("The lighthouse at Cape Ansel")

@@ -41,14 +41,13 @@ class BestOfN(Sampling, name="best-of-n", settings=BestOfNSettings):
     async def check(self, claim: Claim) -> Verdict:
         """Scores the answers that have a label and keeps the best; among equals the first."""
         answers = await self.sample()
-        contexts = tuple(passage.text for passage in self.passages)
         labelled = [place for place, answer in enumerate(answers) if answer.label is not None]
         results = await gather_or_cancel(
             faithfulness(
                 self.readers[place],
                 claim.text,
                 answers[place].text,
-                contexts,
+                tuple(self.passages),
                 round_=1,
                 profile=self.settings.profile,
             )

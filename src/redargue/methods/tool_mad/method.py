@@ -13,22 +13,22 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import Any, NamedTuple
 
-from redargue.claims import Claim
+from redargue.claims import Claim, Meaning
 from redargue.concurrency import first_error, gather_or_cancel
 from redargue.events import EvidenceKept, Judged, QueryWritten, RoundEnded, Scored
 from redargue.evidence import Passage, Side
 from redargue.methods.agent import Agent
 from redargue.methods.base import CostRange, Method, Roles
-from redargue.methods.faithfulness import faithfulness
+from redargue.methods.faithfulness import faithfulness, reasoning_of
 from redargue.methods.tool_mad.prompts import CheckConsensus, SummariseAbstract, WriteKeywords
 from redargue.methods.tool_mad.scores import consistency, relevance
 from redargue.methods.tool_mad.settings import JUDGE, MODERATOR, NO_TOOL, PROFILES, ToolMadSettings, debater_names
 from redargue.methods.verdict_parts import side_of
-from redargue.quotes import find_quote
 from redargue.tasks.answer import Answer, AnswerClaim
 from redargue.tasks.base import AnyTask
 from redargue.tasks.judge import JudgeDebate, MeanScore, Turn
 from redargue.tasks.query import OtherAnswer, RewriteQuery, WriteQuery
+from redargue.tasks.score import WriteQuestion
 from redargue.verdicts import Metric, Score, Verdict
 
 
@@ -63,7 +63,7 @@ class ToolMad(Method, name="tool-mad", settings=ToolMadSettings):
         "similarity); no consensus after the last round: -> judge"
     )
     profiles = PROFILES
-    may_ask = (CheckConsensus,)
+    may_ask = (CheckConsensus, WriteQuestion)  # three samples of the latter: recordings of 0.1.0
 
     settings: ToolMadSettings
     background: asyncio.TaskGroup
@@ -76,6 +76,7 @@ class ToolMad(Method, name="tool-mad", settings=ToolMadSettings):
         self.scores: dict[tuple[int, str], asyncio.Task[tuple[Score, ...]]] = {}
         self.documents: dict[tuple[int, str], tuple[Passage, ...]] = {}
         self.alerts: dict[str, tuple[Metric, ...]] = {}
+        self.objections: tuple[str, ...] = ()
         try:
             async with asyncio.TaskGroup() as self.background:
                 return await self.debate()
@@ -110,7 +111,7 @@ class ToolMad(Method, name="tool-mad", settings=ToolMadSettings):
         own = next((turn for turn in last if turn.agent == debater.name), None)
         others = answers_of(turn for turn in last if turn.agent != debater.name)
         evidence = await self.gather_evidence(round_, debater, own, others)
-        return await self.respond(round_, debater, evidence, others)
+        return await self.respond(round_, debater, evidence, others, own)
 
     async def gather_evidence(
         self, round_: int, debater: Agent, own: Turn | None, others: tuple[OtherAnswer, ...]
@@ -126,8 +127,27 @@ class ToolMad(Method, name="tool-mad", settings=ToolMadSettings):
         else:
             documents = await self.retrieve(round_, debater, query)
             passages = await self.summarise(round_, debater, query, documents)
+        if self.hardened:
+            new = {document.sha256: (document, read) for document, read in zip(documents, passages, strict=True)}
+            pairs = (new | {sha: pair for sha, pair in self.quoted_by(debater.name).items() if sha not in new}).values()
+            documents, passages = tuple(pair[0] for pair in pairs), tuple(pair[1] for pair in pairs)
         self.documents[round_, debater.name] = documents
         return Evidence(query, kept, passages)
+
+    def quoted_by(self, debater: str) -> dict[str, tuple[Passage, Passage]]:
+        """The documents that a debater has quoted, which stay in view, each with what it read of it (``T36``)."""
+        return {
+            document.sha256: (document, passage)
+            for turn in chain.from_iterable(self.history)
+            if turn.agent == debater
+            for document, passage in zip(self.documents.get((turn.round, debater), ()), turn.passages, strict=True)
+            if any(self.find_quote(text, (document,)).found for text in turn.answer.quotes)
+        }
+
+    @property
+    def hardened(self) -> bool:
+        """Whether rules that the paper does not have apply; recordings of 0.1.0 keep theirs."""
+        return self.settings.profile == "hardened" and self.run.verdict_rules > 1
 
     async def write_query(
         self, round_: int, debater: Agent, own: Turn | None, others: tuple[OtherAnswer, ...]
@@ -140,7 +160,10 @@ class ToolMad(Method, name="tool-mad", settings=ToolMadSettings):
         if own is None:
             return (await debater.perform(first, round_=round_)).text or self.claim.text, False
         must_revise = debater.tool in self.settings.must_revise
-        task = RewriteQuery(**dict(first), others=others, used=own.query, must_revise=must_revise)
+        found = (
+            tuple(dict.fromkeys(passage.title for passage in own.passages if passage.title)) if self.hardened else ()
+        )
+        task = RewriteQuery(**dict(first), others=others, used=own.query, found=found, must_revise=must_revise)
         query = await debater.perform(task, round_=round_)
         kept = query.kept or query.text == own.query
         return (own.query if kept else query.text), kept
@@ -166,13 +189,21 @@ class ToolMad(Method, name="tool-mad", settings=ToolMadSettings):
             for document, written in zip(documents, summaries, strict=True)
         )
 
-    async def respond(self, round_: int, debater: Agent, evidence: Evidence, others: tuple[OtherAnswer, ...]) -> Turn:
+    async def respond(
+        self,
+        round_: int,
+        debater: Agent,
+        evidence: Evidence,
+        others: tuple[OtherAnswer, ...],
+        own: Turn | None = None,
+    ) -> Turn:
         """The debater's answer (Eq. 3, 6); its scores are computed in the background."""
         task = AnswerClaim(
             claim=self.claim,
             passages=evidence.passages,
             has_tool=debater.tool is not None,
             others=others,
+            own=own.answer.text if own and self.hardened else "",
             alert=self.alerts.get(debater.name, ()),
             label_reading=self.settings.label_reading,
             profile=self.settings.profile,
@@ -219,7 +250,7 @@ class ToolMad(Method, name="tool-mad", settings=ToolMadSettings):
         if self.settings.profile != "hardened" or not turn.query or not decides:
             return True
         passages = self.documents.get((turn.round, turn.agent), ())
-        return any(find_quote(text, passages).found for text in turn.answer.quotes)
+        return any(self.find_quote(text, passages).found for text in turn.answer.quotes)
 
     async def consensus(self, turns: tuple[Turn, ...], agreement: Agreement) -> Verdict:
         """The agreed answer, with the debaters' mean confidence where all of them are calibrated."""
@@ -235,6 +266,8 @@ class ToolMad(Method, name="tool-mad", settings=ToolMadSettings):
             claim=self.claim,
             history=history,
             scores=await self.mean_scores() if self.settings.judge_scores else (),
+            objections=self.objections,
+            conflict_caution=self.settings.unread_is_conflicting,
             label_reading=self.settings.label_reading,
             profile=self.settings.profile,
         )
@@ -282,10 +315,17 @@ class ToolMad(Method, name="tool-mad", settings=ToolMadSettings):
         settings, debater, answer, claim = self.settings, self.agents[turn.agent], turn.answer.text, self.claim.text
         documents = tuple(passage.text for passage in turn.passages)
         shared: dict[str, Any] = {"round_": turn.round, "profile": settings.profile}
-        questions: dict[str, Any] = {"noncommittal": settings.noncommittal, "one_request": settings.one_request}
+        questions: dict[str, Any] = {"noncommittal": settings.noncommittal, "asked": settings.asked}
+        about = answer
+        if self.hardened:
+            about = reasoning_of(answer)
+            open_ = turn.answer.label is not None and turn.answer.label == self.claim.labels.named(Meaning.NOT_ENOUGH)
+            questions["committal"] = open_ and about != answer
+        elif settings.asked == "together":
+            questions["asked"] = "samples"  # a recording of 0.1.0
         metrics = {
-            Metric.FAITHFULNESS: lambda: faithfulness(debater, claim, answer, documents, **shared),
-            Metric.RELEVANCE: lambda: relevance(debater, claim, answer, **questions, **shared),
+            Metric.FAITHFULNESS: lambda: faithfulness(debater, claim, answer, turn.passages, **shared),
+            Metric.RELEVANCE: lambda: relevance(debater, claim, about, **questions, **shared),
             Metric.CONSISTENCY: lambda: consistency(debater, answer, documents, round_=turn.round),
         }
         names = settings.metrics(has_documents=debater.tool is not None)
@@ -297,6 +337,7 @@ class ToolMad(Method, name="tool-mad", settings=ToolMadSettings):
     def report_round(
         self, turns: tuple[Turn, ...], agreement: Agreement, scores: tuple[Score, ...], *, accepted: bool
     ) -> None:
+        self.objections = ()
         if not agreement.reached:
             why = ["the debaters disagree"]
         elif not self.may_end_early:
@@ -305,6 +346,7 @@ class ToolMad(Method, name="tool-mad", settings=ToolMadSettings):
             ungrounded = (turn.agent for turn in turns if not self.is_grounded(turn))
             why = [self.objection(score) for score in scores if not self.is_stable(score)]
             why += [f"{agent}: no quotation was found in its documents" for agent in ungrounded]
+            self.objections = tuple(why)
         labels = tuple(turn.answer.label for turn in turns)
         ended: dict[str, Any] = {"labels": labels, "agreed": agreement.reached, "accepted": accepted, "why": tuple(why)}
         self.run.emit(RoundEnded(round=turns[0].round, **ended))

@@ -3,6 +3,10 @@
 Relevance (journal, §III-C) is computed as in ragas 0.3.0: three questions written from the response alone, the mean of
 their cosines to the claim, and 0 for a noncommittal response. In 0.3.0 one noncommittal question of the three is
 enough; since September 2025 all must be.
+
+In the ``hardened`` profile the three questions are written in one reply, about the answer's reasoning, and a reasoned
+answer that the documents do not settle the claim is committal (``T38``): under ragas' rule it always scores 0, so that
+no debate can agree on it.
 """
 
 from __future__ import annotations
@@ -10,9 +14,9 @@ from __future__ import annotations
 from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
 from redargue.methods.agent import Agent
-from redargue.methods.tool_mad.settings import QUESTIONS, Noncommittal
+from redargue.methods.tool_mad.settings import QUESTIONS, Asked, Noncommittal
 from redargue.tasks.base import Profile
-from redargue.tasks.score import CompareTexts, Question, RateTexts, WriteQuestion
+from redargue.tasks.score import CompareTexts, Question, RateTexts, WriteQuestion, WriteQuestions
 from redargue.verdicts import Metric, Score
 
 TEMPERATURE = 0.3  # of ragas for several samples of one request
@@ -25,13 +29,17 @@ async def relevance(
     *,
     round_: int = 0,
     noncommittal: Noncommittal = "any",
-    one_request: bool = True,
+    asked: Asked = "samples",
+    committal: bool = False,
     profile: Profile = "hardened",
 ) -> Score:
-    """Scores a whole answer against the claim: the mean cosine, in [-1, 1], or 0 for a ``noncommittal`` answer.
+    """Scores an answer against the claim: the mean cosine, in [-1, 1], or 0 for a ``noncommittal`` answer.
 
-    Undefined where every question is empty or could not be read. ``one_request`` takes three samples of one request;
-    else there are three requests, as in ragas 0.3.0.
+    Undefined where every question is empty or could not be read.
+
+    Args:
+        asked: three questions in one reply, three samples of one request, or three requests as in ragas 0.3.0.
+        committal: whether the answer is known to be none that evades the question.
     """
     questions: tuple[Question, ...] = ()
 
@@ -42,13 +50,13 @@ async def relevance(
         )
 
     try:
-        questions = await _questions(agent, answer, round_, one_request=one_request, profile=profile)
+        questions = await _questions(agent, answer, round_, asked=asked, profile=profile)
     except BadReply as error:
         return score(None, f"a reply could not be read: {error.what}")
     texts = tuple(q.question for q in questions)
     if not any(text.strip() for text in texts):
         return score(None, "no question could be written for the answer")
-    flags = [bool(q.noncommittal) for q in questions]
+    flags = [bool(q.noncommittal) and not committal for q in questions]
     if any(flags) if noncommittal == "any" else all(flags):
         return score(0.0)
     similarities = await agent.perform(CompareTexts(reference=claim, texts=texts), round_=round_)
@@ -69,10 +77,11 @@ async def consistency(agent: Agent, answer: str, documents: tuple[str, ...], *, 
     return score.model_copy(update={"value": _mean(rated.values)})
 
 
-async def _questions(
-    agent: Agent, answer: str, round_: int, *, one_request: bool, profile: Profile
-) -> tuple[Question, ...]:
-    if one_request:
+async def _questions(agent: Agent, answer: str, round_: int, *, asked: Asked, profile: Profile) -> tuple[Question, ...]:
+    if asked == "together":
+        written = await agent.perform(WriteQuestions(response=answer, profile=profile), round_=round_)
+        return tuple(Question(question=text, noncommittal=written.noncommittal) for text in written.questions)
+    if asked == "samples":
         task = WriteQuestion(response=answer, profile=profile)
         return await agent.sample(task, QUESTIONS, round_=round_, temperature=TEMPERATURE)
     tasks = (WriteQuestion(response=answer, sample=sample, profile=profile) for sample in range(QUESTIONS))

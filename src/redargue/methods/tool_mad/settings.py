@@ -11,11 +11,19 @@ from redargue.backends.base import Stability
 from redargue.methods.base import CostPlan, MethodSettings
 from redargue.tasks.answer import LabelReading
 from redargue.tasks.base import AnyTask
-from redargue.tasks.score import CheckStatements, CompareTexts, RateTexts, WriteQuestion, WriteStatements
+from redargue.tasks.score import (
+    CheckStatements,
+    CompareTexts,
+    RateTexts,
+    WriteQuestion,
+    WriteQuestions,
+    WriteStatements,
+)
 from redargue.verdicts import Metric
 
 QUESTIONS = 3  # written per answer for its relevance
 Noncommittal = Literal["any", "all"]
+Asked = Literal["together", "samples", "requests"]
 
 PAPER = {"profile": "paper", "faithfulness_threshold": 0.7, "relevance_threshold": 0.8}
 PROFILES: dict[str, dict[str, Any]] = {
@@ -33,6 +41,7 @@ PROFILES: dict[str, dict[str, Any]] = {
         "judge_divisor": "three",
         "low_score_alert": "first",
         "unread_is_conflicting": True,
+        "one_request": False,
     },
 }
 _RELEASED = (
@@ -62,7 +71,7 @@ class ToolMadSettings(MethodSettings):
             nothing (``T24``).
         order: debaters answer concurrently (Eq. 6), or in turn, reading this round's earlier answers (``T5``).
         noncommittal: whether any or all of three questions make an answer noncommittal (:func:`.scores.relevance`).
-        one_request: three questions from one request, or from three.
+        one_request: three questions from one request (in the ``hardened`` profile in one reply), or from three.
         label_reading: the label on the last line, or the first of the set anywhere in an answer (``T11``), which then
             may have none.
         empty_equals_empty: whether answers without a label agree (``T12``).
@@ -72,7 +81,9 @@ class ToolMadSettings(MethodSettings):
         low_score_alert: who is warned that its score blocked a consensus: nobody, every debater whose score was too
             low, or the first of them (``T15``).
         must_revise: tools whose debaters' prompts state when a query has to change (``T34``).
-        unread_is_conflicting: an unreadable judgement gets the label for conflicting evidence, if any (``T22``).
+        unread_is_conflicting: their AVeriTeC judge: an unreadable judgement gets the label for conflicting evidence
+            (``T22``), and the judge is told that disagreement between debaters is not by itself such evidence
+            (``T37``), as it always is in the ``hardened`` profile.
     """
 
     debaters: tuple[str, ...] = Field(default=("corpus", "keywords"), min_length=2, max_length=8)
@@ -121,7 +132,15 @@ class ToolMadSettings(MethodSettings):
             return ()
         if self.judge_metric == "consistency":
             return (RateTexts,)
-        return (WriteStatements, CheckStatements, WriteQuestion, CompareTexts)
+        question = WriteQuestions if self.asked == "together" else WriteQuestion
+        return (WriteStatements, CheckStatements, question, CompareTexts)
+
+    @property
+    def asked(self) -> Asked:
+        """How the three questions about an answer are asked for."""
+        if not self.one_request:
+            return "requests"
+        return "together" if self.profile == "hardened" else "samples"
 
     @model_validator(mode="after")
     def _gate_has_thresholds(self) -> Self:
@@ -146,7 +165,8 @@ class ToolMadSettings(MethodSettings):
             "AnswerClaim": debaters * rounds,
             "WriteStatements": has_documents * scored,
             "CheckStatements": has_documents * scored,
-            "WriteQuestion": debaters * scored * (1 if self.one_request else QUESTIONS),
+            "WriteQuestions": debaters * scored * (self.asked == "together"),
+            "WriteQuestion": debaters * scored * {"together": 0, "samples": 1, "requests": QUESTIONS}[self.asked],
             "CompareTexts": debaters * scored,
             "RateTexts": has_documents * rated,
             "JudgeDebate": int(judged),
@@ -158,7 +178,7 @@ class ToolMadSettings(MethodSettings):
             searches={tool: count * searched for tool, count in sorted(searches.items())},
             asked_by={"JudgeDebate": (JUDGE,)}
             | {name: debater_names(self.debaters) for name in calls if name != "JudgeDebate"},
-            samples={"WriteQuestion": QUESTIONS} if self.one_request and scored else {},
+            samples={"WriteQuestion": QUESTIONS} if self.asked == "samples" and scored else {},
             call_depth=(asked + 1) * rounds + 2 * bool(papers) * searched + waited + int(judged),
             search_depth=searched if has_documents else 0,
         )

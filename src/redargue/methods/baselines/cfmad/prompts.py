@@ -125,6 +125,7 @@ class JudgeStances(_OnEvidence, AnswerClaim):
     """Which stance is right, after both threads."""
 
     sections: ClassVar[Sections] = {**_CASE, "labels": None, "threads": ""}
+    own_prompt: ClassVar[bool] = True
 
     threads: tuple[Thread, ...] = ()
 

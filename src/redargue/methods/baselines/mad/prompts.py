@@ -90,6 +90,7 @@ class DebateTurnOnEvidence(evidence_prompts.OnEvidence, DebateTurn, AnswerClaim)
     """What a side says that sees evidence."""
 
     answer_fields: ClassVar[tuple[Piece, ...]] = ("reasoning", "quotes", "label")
+    own_prompt: ClassVar[bool] = True
 
 
 class _PaperKeys(Frozen):

@@ -196,6 +196,7 @@ class AnswerWithKnowledge(AnswerClaim):
         "demonstrations": None,
     }
     claim_last: ClassVar[bool] = True
+    own_prompt: ClassVar[bool] = True
 
     own: str = ""
     examples: str = ""

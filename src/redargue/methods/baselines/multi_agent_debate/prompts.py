@@ -59,3 +59,4 @@ class SolveWithOthersOnEvidence(evidence_prompts.OnEvidence, SolveWithOthers, An
     """The answer of an agent that sees evidence."""
 
     answer_fields: ClassVar[tuple[Piece, ...]] = ("reasoning", "quotes", "label")
+    own_prompt: ClassVar[bool] = True

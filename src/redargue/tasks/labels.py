@@ -1,0 +1,119 @@
+"""When each label of a claim applies: the one place where prompts define labels, in the claim's own terms."""
+
+from __future__ import annotations
+
+from redargue.claims import Label, LabelSet, Meaning
+from redargue.tasks.base import lines
+
+QUESTIONS = ("yes-no-maybe", "options", "free-text")  # label sets of questions; others are of claims
+HALLUCINATED = "hallucinated"
+
+_BY_MEANING = {
+    Meaning.SUPPORTED: "the documents state or directly imply every part of the claim",
+    Meaning.REFUTED: "the documents contradict at least one part of the claim",
+    Meaning.NOT_ENOUGH: "the documents contradict no part of the claim, but leave a part open; say which",
+    Meaning.CONFLICTING: "the documents contradict each other about the claim",
+}
+_FROM_MEMORY = {
+    Meaning.SUPPORTED: "every part of the claim is correct",
+    Meaning.REFUTED: "at least one part of the claim is incorrect",
+    Meaning.NOT_ENOUGH: "nothing you know settles the claim; say which part is open",
+    Meaning.CONFLICTING: "sources that you know contradict each other about the claim",
+}
+_ANSWER_FROM_MEMORY = {
+    Meaning.SUPPORTED: "the answer to the question is yes",
+    Meaning.REFUTED: "the answer to the question is no",
+    Meaning.NOT_ENOUGH: "nothing you know settles the question",
+}
+_BY_SET: dict[str, dict[Meaning, str]] = {
+    "averitec": {
+        Meaning.NOT_ENOUGH: "the documents are silent or unclear about a part of the claim; say which",
+        Meaning.CONFLICTING: (
+            "the documents contradict each other, or the claim is right only because of what it leaves out"
+        ),
+    },
+    "yes-no-maybe": {
+        Meaning.SUPPORTED: "the documents show that the answer to the question is yes",
+        Meaning.REFUTED: "the documents show that the answer to the question is no",
+        Meaning.NOT_ENOUGH: "the documents leave the answer open; say why",
+    },
+    "hover": {Meaning.REFUTED: "the documents contradict a part of the claim, or leave it open"},
+    HALLUCINATED: {
+        Meaning.REFUTED: "the text contains something that the documents contradict or that is made up",
+        Meaning.SUPPORTED: "the documents bear out everything that the text says",
+    },
+}
+_PARTLY = "the documents state or imply a part of the claim and contradict none"  # BingCheck's second label
+# Descriptions that only repeat a label's meaning; any other one is the label's own definition.
+_MEANINGS_ALONE = (
+    *("", "the claim is correct", "the claim is incorrect", "the evidence does not settle the claim"),
+    *("the evidence supports the claim", "the evidence contradicts the claim", "no abstract settles the claim"),
+    *("the abstracts support the claim", "the abstracts contradict the claim"),
+)
+
+
+def subject(labels: LabelSet) -> str:
+    """What is answered with these labels: a claim, a question or a text that may be hallucinated."""
+    if labels.name in QUESTIONS:
+        return "question"
+    return "text" if labels.name == HALLUCINATED else "claim"
+
+
+def label_definitions(labels: LabelSet, *, has_documents: bool = True) -> str:
+    """A line per label with its definition; one line for all options and for free text."""
+    if labels.free_text:
+        return "Answer in a few words."
+    if labels.labels[0].meaning is Meaning.OPTION:
+        return "Choose the one best option and answer with its letter."
+    names = {
+        "claim": "Answer with one of these labels:",
+        "question": "Answer the question with one of these labels:",
+        "text": "Is the text hallucinated? Answer with one of these labels:",
+    }
+    definitions = (f"- {label.name}: {_definition(labels, label, has_documents)}." for label in labels.labels)
+    choose = None
+    if labels.named(Meaning.NOT_ENOUGH) is None and labels.name in ("two", "true-false"):
+        choose = "If neither is certain, choose the likelier label and say what is open."
+    return lines(names[subject(labels)], *definitions, choose)
+
+
+def _definition(labels: LabelSet, label: Label, has_documents: bool) -> str:
+    if labels.name == "bingcheck" and label.name == "partially supported":
+        return _PARTLY
+    if label.description not in _MEANINGS_ALONE and labels.name not in _BY_SET:
+        return label.description
+    if not has_documents:
+        return (_ANSWER_FROM_MEMORY if labels.name in QUESTIONS else _FROM_MEMORY)[label.meaning]
+    return _BY_SET.get(labels.name, {}).get(label.meaning) or _BY_MEANING[label.meaning]
+
+
+def label_rules(labels: LabelSet) -> str:
+    """When to give which label, and that the explanation comes first (Tool-MAD, journal, Fig. 5)."""
+    if labels.free_text:
+        return "Explain from the document first, then give your answer on the last line."
+    last = f"Your final answer ({label_names(labels)}) must stand on the last line only, after your reasoning."
+    return lines(label_conditions(labels), last)
+
+
+def label_conditions(labels: LabelSet) -> str:
+    """As the paper has them: a line per label; one for all options; none for free text."""
+    if labels.labels and labels.labels[0].meaning is Meaning.OPTION:
+        return "First explain from the document which option is the best one, then output its letter, such as **A**."
+    when = {
+        Meaning.SUPPORTED: "If the claim is correct, first explain from the document why it is correct",
+        Meaning.REFUTED: "If the claim is incorrect, first explain from the document why it is incorrect",
+        Meaning.NOT_ENOUGH: "If the evidence is unclear or inconsistent, first explain what is uncertain",
+        Meaning.CONFLICTING: "If the evidence contradicts itself or the claim leaves out what matters, explain how",
+    }
+    return "\n".join(f"{when[label.meaning]}, then output **{label.name}**." for label in labels.labels)
+
+
+def label_names(labels: LabelSet) -> str:
+    return ", ".join(f"**{name}**" for name in labels.names)
+
+
+def last_line(labels: LabelSet) -> str:
+    """Where the label belongs in a reply that is not an object."""
+    if labels.free_text:
+        return "Give your answer alone on the last line."
+    return f"End with the label alone on the last line, in bold: {label_names(labels)}."
