@@ -30,7 +30,7 @@ from redargue.text.report import CheckedClaim, Outcome, Report, outcome
 from redargue.text.verification import ground, verify_text
 from redargue.verdicts import Unsure, Verdict, apply_threshold
 from support.debates import CLAIM, CLOCK, QUOTE, TEXT, ShelfTool
-from support.reported import debated, written
+from support.reported import SIGNATURE, debated, written
 
 
 def verdict(label: str | None, confidence: float | None, labels: LabelSet = FEVER) -> Verdict:
@@ -226,7 +226,7 @@ def test_reports_show_the_confidence_and_the_doubt(tmp_path: Path) -> None:
     ):
         assert text in page
     assert json.loads(render(folder, "json"))["verdicts"][0]["unsure"] == unsure["unsure"]
-    review, _ = json.loads(render(folder, "claimreview"))
+    review, _ = json.loads(render(folder, "claimreview", signature=SIGNATURE))
     assert review["reviewBody"].startswith("The model was unsure")
 
 

@@ -11,6 +11,7 @@ from typing import Unpack
 from redargue.assembly import connect
 from redargue.claims import Claim
 from redargue.config import RunConfig, RunOptions, read_options
+from redargue.errors import UsageError
 from redargue.events import Event
 from redargue.verdicts import Verdict
 from redargue.verifier import Verifier
@@ -38,7 +39,9 @@ async def verify(
 def verify_sync(
     claim: str | Claim, *, config: RunConfig | None = None, folder: Path | None = None, **options: Unpack[RunOptions]
 ) -> Verdict:
-    """:func:`verify` for code without an event loop."""
+    """:func:`verify` for code without an event loop; raises UsageError in one, such as a notebook's."""
+    if asyncio._get_running_loop() is not None:
+        raise UsageError("verify_sync cannot run inside an event loop", hint="use await redargue.verify(…)")
     return asyncio.run(verify(claim, config=config, folder=folder, **options))
 
 

@@ -36,8 +36,19 @@ def tools_setting(method: str) -> str:
 
 
 def method_of(config: RunConfig) -> ConfiguredMethod:
-    tools = {} if config.tools is None else {tools_setting(config.method): config.tools}
+    tools = {}
+    if config.tools is not None:
+        tools = {tools_setting(config.method): with_default_tool(config.tools, config.method, config.profile)}
     return configure(config.method, config.profile, {**config.settings, **tools})
+
+
+def with_default_tool(tools: tuple[str, ...], method: str, profile: str) -> tuple[str, ...]:
+    """The tools of a method's debaters; where only one is named, the other debater has its default."""
+    if len(tools) != 1 or tools_setting(method) != "debaters":
+        return tools
+    field = methods[method].settings_class.model_fields["debaters"]
+    first, second, *_ = methods[method].profiles.get(profile, {}).get("debaters", field.default)
+    return (*tools, second) if tools[0] == first else (first, *tools)
 
 
 def make_backend(

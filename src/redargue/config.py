@@ -23,7 +23,7 @@ from pydantic import (
 
 from redargue.backends.base import Backend
 from redargue.claims import FEVER, Claim, Frozen, LabelSet, read_labels
-from redargue.errors import UsageError
+from redargue.errors import UsageError, problem_of
 from redargue.memory.base import EvidenceMemory
 from redargue.net.transport import Transport
 from redargue.registry import did_you_mean
@@ -124,7 +124,7 @@ class RunConfig(Frozen):
         try:
             return Claim(text=claim, labels=self.labels, as_of=self.as_of, only_in_time=self.strict_as_of)
         except ValidationError as error:
-            raise UsageError(f"this claim cannot be checked: {error.errors()[0]['msg']}") from error
+            raise UsageError(f"this claim cannot be checked: {problem_of(error)}") from error
 
 
 class ConfigOptions(TypedDict, total=False):
@@ -229,4 +229,4 @@ def _explained(error: ValidationError) -> UsageError:
     if name == "response_format":
         hint = did_you_mean(str(first["input"]), list(get_args(ResponseFormat)))
         return UsageError(f"replies cannot be requested as {value}", where=name, hint=hint)
-    return UsageError(f"{value} does not fit {name!r}: {first['msg']}", where=".".join(map(str, first["loc"])))
+    return UsageError(f"{value} does not fit {name!r}: {problem_of(error)}", where=".".join(map(str, first["loc"])))

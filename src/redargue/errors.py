@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+import re
+from typing import Any, ClassVar, Protocol
 
 
 class RedargueError(Exception):
@@ -19,6 +20,15 @@ class RedargueError(Exception):
     def __init__(self, what: str, *, where: str = "", hint: str = "") -> None:
         self.what, self.where, self.hint = what, where, hint
         super().__init__(self.what + (f" ({where})" if where else "") + (f"\n  → {hint}" if hint else ""))
+
+
+class _ValidationError(Protocol):
+    def errors(self) -> list[Any]: ...
+
+
+def problem_of(error: _ValidationError) -> str:
+    """The first problem that a pydantic ValidationError names, in the words of whoever raised it."""
+    return re.sub(r"^(Value error|Assertion failed), ", "", str(error.errors()[0]["msg"]))
 
 
 class UsageError(RedargueError):

@@ -9,11 +9,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from redargue.claims import Claim, Frozen
+from redargue.claims import MAX_CLAIM, Claim, Frozen, LabelSet
 from redargue.errors import UsageError
 from redargue.llm.chat import ChatBackend
 from redargue.methods.base import CostPlan
+from redargue.sanitize import counted
 from redargue.tasks.base import every_task
+from redargue.tasks.extract import BLOCK
+from redargue.text.extract import extraction_tasks
+from redargue.text.segment import Text, sentences_of
 from redargue.verifier import Verifier
 
 # Tokens of a prompt at 4 bytes per token: 10th, 50th and 90th percentile over the 50 example claims, with three
@@ -63,8 +67,9 @@ def estimate(
     concurrency: int = 2,
     call_seconds: float = 1.5,
     search_seconds: float = 1.0,
+    text: Text | None = None,
 ) -> Estimate:
-    """Estimates the cost of verifying the claims; sends nothing.
+    """Estimates the cost of verifying the claims, and of extracting them from ``text``; sends nothing.
 
     ``call_seconds`` is for a language model; other backends use a measured duration. The likely sum is that of a debate
     that ends in its second round, not a mean of the others.
@@ -76,12 +81,45 @@ def estimate(
         _sum(verifier, chat, plan, quantile, claims, concurrency, call_seconds, search_seconds)
         for quantile, plan in enumerate(verifier.method.plan())
     ]
+    if text:
+        sums = [_with_extraction(total, text, verifier, chat, call_seconds) for total in sums]
     assumed = [f"{call_seconds:g} s per call, {search_seconds:g} s per search, concurrency {concurrency}"]
     if chat:
         assumed.append("a model without visible reasoning; no request refused or repeated")
         if sums[0].usd is None:
             assumed.append(f"no total in dollars: {_unpriced(verifier, chat)}")
+    if text:
+        assumed.append(f"one claim for each of {counted(len(claims), 'sentence')}")
     return Estimate(claims=len(claims), low=sums[0], likely=sums[1], high=sums[2], assumed=tuple(assumed))
+
+
+def claims_of(text: Text, labels: LabelSet) -> tuple[Claim, ...]:
+    """One claim a sentence, or the question with its answer: what extraction finds is known only afterwards."""
+    texts = (text.whole,) if text.kind == "qa" else tuple(sentence.text for sentence in sentences_of(text.text))
+    return tuple(Claim(text=sentence[:MAX_CLAIM], labels=labels) for sentence in texts)
+
+
+def _with_extraction(total: Sum, text: Text, verifier: Verifier, chat: ChatBackend | None, seconds: float) -> Sum:
+    """Adds the calls that extract claims; each reads one block of sentences and writes about as much."""
+    tasks = extraction_tasks(text)
+    blocks = math.ceil(len(sentences_of(text.text)) / BLOCK) * len(tasks)
+    written = math.ceil(len(text.text) / 4)
+    prompt, reply = (blocks * OTHER[0][1] + len(tasks) * written, len(tasks) * written) if chat else (0, 0)
+    models = [verifier.models.get(task.name(), chat.model) for task in tasks] if chat else []
+    prices = [price for model in models if (price := verifier.prices.model(model))]
+    usd = total.usd
+    if usd is not None and prices:
+        usd = round(usd + sum(price.of(prompt, reply) for price in prices) / len(prices), 6)
+    return total.model_copy(
+        update={
+            "calls": total.calls + blocks,
+            "prompt_tokens": total.prompt_tokens + prompt,
+            "completion_tokens": total.completion_tokens + reply,
+            "usd": usd,
+            "depth": total.depth + len(tasks),
+            "seconds": round(total.seconds + len(tasks) * seconds, 2),
+        }
+    )
 
 
 def _sum(

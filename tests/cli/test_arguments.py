@@ -234,8 +234,8 @@ def test_an_estimate_reads_its_argument_like_check(tmp_path: Path, capfd: pytest
     (tmp_path / "a.csv").write_text(f"claim\n{ONE}\nBirds are animals.\n")
     assert run(["estimate", "a.csv", "--store", "starter"]) == 0
     assert "2 claims" in capfd.readouterr().out
-    assert run(["estimate", TWO, "--store", "starter"]) == 2
-    assert "a text whose claims have not been extracted" in capfd.readouterr().err
+    assert run(["estimate", TWO, "--store", "starter"]) == 0
+    assert "one claim for each of 2 sentences" in capfd.readouterr().out
     assert run(["estimate", TWO, "--as", "claim", "--store", "starter"]) == 0
 
 

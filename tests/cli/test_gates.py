@@ -29,6 +29,7 @@ UNREADABLE = Verdict(claim=CLAIM, label=None, error=ErrorInfo.of(BadReply("no la
 AWAY = Verdict(claim=CLAIM, label=None, error=ErrorInfo.of(ProviderError("the model does not answer")))
 ON_REFUTED = Gate(frozenset({"refuted"}))
 ALL_SUPPORTED = Gate(min_supported=1.0)
+SIGNED = ["--author", "A newsroom", "--url", "https://example.org/review", "--date", "2026-11-22"]
 
 
 @pytest.mark.parametrize("gate", [ON_REFUTED, ALL_SUPPORTED])
@@ -112,7 +113,7 @@ def test_every_output_says_that_a_claim_was_not_searched(tmp_path: Path, capfd: 
         assert "Not checked" in text
         assert "Not searched: every search failed" in text
         assert "could not be found" not in text
-    assert run(["report", "out", "-f", "claimreview"]) == 0
+    assert run(["report", "out", "-f", "claimreview", *SIGNED]) == 0
     assert "reviewRating" not in capfd.readouterr().out
     assert run(["check", CLAIM.text, *OFFLINE]) == 5
     out, err = capfd.readouterr()

@@ -11,6 +11,7 @@ from redargue.cli.app import run
 from support.reported import bench_of, run_of
 
 pytest.importorskip("scipy", reason="needs the extra bench")
+SIGNED = ["--author", "A newsroom", "--url", "https://example.org/review", "--date", "2026-11-22"]
 
 
 @pytest.fixture
@@ -57,7 +58,7 @@ def test_a_run_is_reported_as_json(tmp_path: Path, capsys: pytest.CaptureFixture
         (["nowhere"], "no run 'nowhere'"),
         (["b", "-f", "pdf"], "no format 'pdf'"),
         (["b", "-o", "missing/x.html"], "cannot be written"),
-        (["b", "-f", "claimreview", "--method", "nobody"], "no system 'nobody'"),
+        (["b", "-f", "claimreview", "--method", "nobody", *SIGNED], "no system 'nobody'"),
     ],
 )
 def test_what_cannot_be_reported_is_exit_2_with_a_reason(

@@ -82,6 +82,10 @@ def test_recheck_marks_what_changed_and_what_is_gone(tmp_path: Path, capsys: pyt
         asyncio.run(memory.remember(some, entities=["Cape Ansel"], claim=CLAIM, run="", now=NOW))
     result = told_json(capsys, "recheck", "--memory", where, "--store", store, code=3)
     assert result["counts"] == {"changed": 1, "gone": 1, "no tool": 1, "same": 1}
+    causes = {row["outcome"]: row["why"] for row in result["records"]}
+    assert causes["same"] == ""
+    assert causes["changed"] == "the stored text is not in its source; now: “Cape Ansel is red now.”"
+    assert "none of this source" in causes["gone"]
     with open_memory(where, write=False) as memory:
         statuses = {each.passage.document: each.status for each in memory.records()}
         assert statuses == {"a": "ok", "b": "changed", "c": "gone", "": "ok"}

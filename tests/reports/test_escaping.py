@@ -23,7 +23,7 @@ from redargue.reports.render import render
 from redargue.sanitize import link_address, printable
 from redargue.verdicts import Verdict
 from support.payloads import ADDRESSES, ALL, DOCUMENTS, FORMULAS, MARKUP, TERMINAL
-from support.reported import bench_of, run_of, text_of, written
+from support.reported import SIGNATURE, bench_of, run_of, text_of, written
 
 pytest.importorskip("scipy", reason="needs the extra bench")
 
@@ -113,7 +113,7 @@ def test_markdown_holds_no_link_image_or_html_of_a_stranger(folder: Path) -> Non
 
 @pytest.mark.parametrize("format_", ["json", "claimreview"])
 def test_data_is_ascii_and_valid(folder: Path, format_: str) -> None:
-    made = render(folder, format_)
+    made = render(folder, format_, signature=SIGNATURE)
     assert made.isascii()
     assert not CONTROLS.search(made)
     json.loads(made)

@@ -16,11 +16,12 @@ from redargue.claims import Claim
 from redargue.errors import RecordError, UsageError
 from redargue.reports import load, rounds
 from redargue.reports.adjudication import neutral
+from redargue.reports.claimreview import read_signature
 from redargue.reports.html import pages
 from redargue.reports.load import BenchRun
 from redargue.reports.render import render
 from redargue.verdicts import ErrorInfo
-from support.reported import N, R, S, bench_of, debated, run_of, text_of, written
+from support.reported import SIGNATURE, N, R, S, bench_of, debated, run_of, text_of, written
 
 pytest.importorskip("scipy", reason="needs the extra bench")
 
@@ -171,19 +172,38 @@ def test_a_claim_that_ended_in_an_error_has_no_verdict_and_no_rating(tmp_path: P
     events = debated(0, claim, None, "word", error=error, decided_by=None)
     folder = written(tmp_path / "r", [claim], events)
     assert "No verdict: unreadable" in render(folder)
-    (review,) = json.loads(render(folder, "claimreview"))
+    (review,) = json.loads(render(folder, "claimreview", signature=SIGNATURE))
     assert "reviewRating" not in review
 
 
 def test_a_claim_review_holds_what_is_known_and_invents_no_address(tmp_path: Path) -> None:
-    first, second, _ = json.loads(render(run_of(tmp_path / "r", WORDS[:3]), "claimreview"))
+    first, second, _ = json.loads(render(run_of(tmp_path / "r", WORDS[:3]), "claimreview", signature=SIGNATURE))
     assert first["@type"] == "ClaimReview"
     assert first["claimReviewed"] == first["itemReviewed"]["text"] == "statement 0"
-    assert first["reviewRating"] == {"@type": "Rating", "alternateName": S}
-    assert second["reviewRating"]["alternateName"] == R
-    assert first["author"] == {"@type": "Organization", "name": "redargue"}
-    assert first["url"] == ""
+    assert first["reviewRating"] == {"@type": "Rating", "alternateName": "Supported"}
+    assert second["reviewRating"]["alternateName"] == "Refuted"
+    assert first["author"] == {"@type": "Organization", "name": "A newsroom"}
+    assert (first["url"], first["datePublished"]) == ("https://example.org/review", "2026-11-22")
     assert "url" not in first["citation"][0]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (("", "https://example.org", "2026-11-22"), "--author is missing"),
+        (("A", "", ""), "--url, --date are missing"),
+        (("A", "javascript:x", "2026-11-22"), "is not an address"),
+        (("A", "https://example.org", "22.11.2026"), "is not a date"),
+    ],
+)
+def test_a_claim_review_without_a_signature_is_refused(given: tuple[str, str, str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        read_signature(*given)
+
+
+def test_no_claim_review_is_written_unsigned(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="is signed"):
+        render(run_of(tmp_path / "r", WORDS[:1]), "claimreview")
 
 
 def test_a_run_that_goes_on_says_how_many_claims_have_not_ended(tmp_path: Path) -> None:
@@ -339,7 +359,7 @@ def test_files_that_are_no_filled_queue_are_refused(bench: Path, tmp_path: Path)
 
 def test_options_that_do_not_fit_are_refused(bench: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no system 'x'"):
-        render(bench, "claimreview", method="x")
+        render(bench, "claimreview", method="x", signature=SIGNATURE)
     with pytest.raises(UsageError, match="shows all systems"):
         render(bench, "html", method="tool-mad")
     run = run_of(tmp_path / "r", WORDS[:1])

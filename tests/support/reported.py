@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 from redargue.bench.compare import compare, write_results
@@ -25,9 +25,11 @@ from redargue.events import (
     Scored,
 )
 from redargue.evidence import Passage, Quote, QuoteStatus, Side
+from redargue.reports.claimreview import Signature
 from redargue.verdicts import ErrorInfo, Metric, Score, Usage, Verdict
 
 S, R, N = FEVER.names
+SIGNATURE = Signature("A newsroom", "https://example.org/review", date(2026, 11, 22))
 WHEN = datetime(2026, 1, 2, tzinfo=UTC)
 
 

@@ -27,7 +27,7 @@ from redargue.bench.harness import Bench
 from redargue.bench.system import System
 from redargue.claims import LabelSet, Meaning
 from redargue.config import Components, RunConfig
-from redargue.errors import ToolFailed, UsageError
+from redargue.errors import ToolFailed, UsageError, problem_of
 from redargue.evidence import Passage, Recalled
 from redargue.files import make_folder
 from redargue.memory.base import Finding, Recall, RememberResult
@@ -149,7 +149,7 @@ def _decomposition(row: Row) -> Decomposition | None:
     try:
         return Decomposition.model_validate(row.fields["decomposition"])
     except ValidationError as error:
-        raise row.error(f"decomposition: {error.errors()[0]['msg']}") from None
+        raise row.error(f"decomposition: {problem_of(error)}") from None
 
 
 class RecordedAction:

@@ -20,7 +20,7 @@ from redargue.bench.datasets.rows import unpacked_suffix
 from redargue.claims import Claim, LabelSet, Meaning, with_strict_as_of
 from redargue.config import RunConfig
 from redargue.encodings import NotText, decode
-from redargue.errors import UnreadableFile, UsageError
+from redargue.errors import UnreadableFile, UsageError, problem_of
 from redargue.registry import did_you_mean
 from redargue.retrieval.corpus.ingest import find_files, read_documents
 from redargue.sanitize import counted, printable
@@ -232,5 +232,4 @@ def _claim(row: Any, labels: LabelSet, as_of: date | None, where: str) -> Claim:
         return Claim(text=row["claim"], labels=labels, **fields)
     except ValidationError as error:
         first = error.errors()[0]
-        what = str(first["msg"]).removeprefix("Value error, ")
-        raise UsageError(f"{'.'.join(map(str, first['loc']))}: {what}", where=where) from error
+        raise UsageError(f"{'.'.join(map(str, first['loc']))}: {problem_of(error)}", where=where) from error

@@ -7,37 +7,54 @@ from typing import Annotated
 import typer
 
 from redargue.cli.check import CONCURRENCY
-from redargue.cli.parameters import AsJson, RunParameters, SearchParameters, with_parameters
-from redargue.errors import UsageError
+from redargue.cli.parameters import (
+    AsJson,
+    NoRecord,
+    OutputParameters,
+    RunFolder,
+    RunParameters,
+    SearchParameters,
+    with_parameters,
+)
 from redargue.sanitize import counted
 
 
 @with_parameters
 def estimate(
-    claim: Annotated[str, typer.Argument(metavar="CLAIM|FILE|-", help="A claim or a file of claims, as for check.")],
+    claim: Annotated[str, typer.Argument(metavar="CLAIM|FILE|-", help="A claim, a text or a file, as for check.")],
     *,
-    as_: Annotated[str, typer.Option("--as", help="What the input is: claim (one) or claims.")] = "",
+    as_: Annotated[
+        str, typer.Option("--as", help="What the input is: claim (one), claims, text, dialogue (a reply), or qa.")
+    ] = "",
+    question: Annotated[
+        str, typer.Option(metavar="TEXT|FILE", help="The question that a text answers, or the dialogue before it.")
+    ] = "",
     options: RunParameters,
     search: SearchParameters,
+    run: RunFolder = None,
+    no_record: NoRecord = False,
     json: AsJson = False,
+    output: OutputParameters,
     call_seconds: Annotated[float, typer.Option(min=0, help="Assumed duration of a call.")] = 1.5,
     search_seconds: Annotated[float, typer.Option(min=0, help="Assumed duration of a search.")] = 1.0,
 ) -> None:
     """Estimate what check would cost, without calling a model.
 
-    Takes the same arguments as check. Prints calls, depth (calls in sequence), tokens, price and time.
+    Takes the same arguments as check; those about the record and the output change nothing. Prints calls, depth (calls
+    in sequence), tokens, price and time.
     """
     from redargue.cli.arguments import read_input
     from redargue.cli.options import connected, run_config
+    from redargue.estimate import claims_of
     from redargue.estimate import estimate as estimate_cost
     from redargue.verifier import Verifier
 
     config = run_config(options, search)
-    given = read_input(claim, as_, "", config)
-    claims = given.claims
-    if given.text:
-        hint = "verify it with redargue check, or estimate it as one claim: --as claim"
-        raise UsageError(f"{claim[:60]!r} is a text whose claims have not been extracted", hint=hint)
+    given = read_input(claim, as_, question, config)
+    if given.note and not output.quiet:
+        typer.echo(given.note, err=True)
+    text = given.text
+    claims = list(claims_of(text, config.labels)) if text else given.claims
     with Verifier(config, components=connected(config), claims=claims) as verifier:
         estimated = estimate_cost(
             verifier,
@@ -45,6 +62,7 @@ def estimate(
             concurrency=options.concurrency or CONCURRENCY,
             call_seconds=call_seconds,
             search_seconds=search_seconds,
+            text=text,
         )
     if json:
         print(estimated.model_dump_json(indent=1))  # noqa: T201

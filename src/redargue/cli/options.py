@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from redargue.assembly import connect, tools_setting
+from redargue.assembly import connect, tools_setting, with_default_tool
 from redargue.cli.parameters import RunParameters, SearchParameters
 from redargue.config import Components, RunConfig
 from redargue.errors import RecordError, UsageError
@@ -42,7 +42,8 @@ def _tools(
 ) -> tuple[str, ...] | None:
     fields, name = methods[run.method].settings_class.model_fields, tools_setting(run.method)
     if search.tool:
-        return tuple(search.tool)
+        tools = with_default_tool(tuple(search.tool), run.method, run.profile)
+        return tuple(tool if tool in search.tool else _live(tool, search) for tool in tools)
     if name in settings or name not in fields:  # a closed-book method has no tools
         return () if search.mcp and name not in settings else None
     if search.mcp:
@@ -50,7 +51,11 @@ def _tools(
     if recorded := _recorded_tools(folder, name):
         return recorded
     default = methods[run.method].profiles.get(run.profile, {}).get(name, fields[name].default)
-    return tuple(live_tool(offline=search.offline) if tool == "keywords" else tool for tool in default)
+    return tuple(_live(tool, search) for tool in default)
+
+
+def _live(tool: str, search: SearchParameters) -> str:
+    return live_tool(offline=search.offline) if tool == "keywords" else tool
 
 
 def run_folder(run: Path | None, *, no_record: bool) -> Path | None:

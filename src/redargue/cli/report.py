@@ -23,6 +23,9 @@ def report(
     method: Annotated[
         str, typer.Option(metavar="SPEC", help="System of a bench, for claimreview and adjudication; default: first.")
     ] = "",
+    author: Annotated[str, typer.Option(help="Who publishes the review, for claimreview.")] = "",
+    url: Annotated[str, typer.Option(help="Address of the page with the review, for claimreview.")] = "",
+    date: Annotated[str, typer.Option(metavar="DATE", help="Day of its publication, for claimreview.")] = "",
     adjudicated: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Completed adjudication file (.jsonl or .csv) to include.")
     ] = None,
@@ -31,11 +34,13 @@ def report(
 
     No model is called, and the HTML page loads nothing from elsewhere.
     """
+    from redargue.reports.claimreview import read_signature
     from redargue.reports.render import render
     from redargue.runs.folders import find_run
 
+    signature = read_signature(author, url, date) if format == "claimreview" else None
     csv = out is not None and out.suffix.lower() == ".csv"
-    text = render(find_run(run), format, method=method, adjudicated=adjudicated, csv=csv)
+    text = render(find_run(run), format, method=method, adjudicated=adjudicated, csv=csv, signature=signature)
     if out is None:
         sys.stdout.write(text)
         return

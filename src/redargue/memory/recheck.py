@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
+from difflib import SequenceMatcher
 from typing import Literal, NamedTuple
 
 from redargue.errors import ToolFailed
@@ -14,6 +15,7 @@ from redargue.evidence import Passage
 from redargue.memory.base import MemoryRecord, Status
 from redargue.memory.memory import Memory
 from redargue.retrieval.tools.base import Search, Tool
+from redargue.sanitize import counted
 
 MIN_PASSAGES = 10  # passages per search: more than any method requests, so a lower rank alone does not mark a record
 
@@ -21,7 +23,10 @@ Outcome = Literal["same", "changed", "gone", "failed", "no tool"]
 
 
 class RecheckResult(NamedTuple):
-    """The record before the recheck, and the outcome; ``failed`` and ``no tool`` leave the record unchanged."""
+    """The record before the recheck, the outcome, and its cause unless it is ``same``.
+
+    ``failed`` and ``no tool`` leave the record unchanged.
+    """
 
     record: MemoryRecord
     outcome: Outcome
@@ -49,26 +54,55 @@ async def recheck(
             for record in group:
                 yield RecheckResult(record, "failed", str(error))
             continue
-        outcomes = [(record, _outcome(record, passages)) for record in group]
-        memory.mark({record.number: _status(record, outcome) for record, outcome in outcomes}, now)
-        for record, outcome in outcomes:
-            yield RecheckResult(record, outcome)
+        results = [_compare(record, passages) for record in group]
+        memory.mark({result.record.number: _status(result) for result in results}, now)
+        for result in results:
+            yield result
 
 
-def _outcome(record: MemoryRecord, passages: Sequence[Passage]) -> Literal["same", "changed", "gone"]:
+def _compare(record: MemoryRecord, passages: Sequence[Passage]) -> RecheckResult:
+    """How a record differs from what the same search finds now.
+
+    A tool may cut the same document in other places, and the stored text may be truncated: it only has to occur in what
+    is found of its source.
+    """
     stored = record.passage
     if not stored.text:
-        return "changed" if passages else "same"
-    if any(passage.text.startswith(stored.text) for passage in passages):  # the stored text may be truncated
-        return "same"
-    same_source = any(
-        (stored.url and passage.url == stored.url) or (stored.document and passage.document == stored.document)
-        for passage in passages
+        found = f"the search, which found nothing, now finds {counted(len(passages), 'passage')}"
+        return RecheckResult(record, "changed", found) if passages else RecheckResult(record, "same")
+    text, texts = _on_one_line(stored.text), [_on_one_line(passage.text) for passage in passages]
+    if any(text in now for now in texts):
+        return RecheckResult(record, "same")
+    source = [
+        passage
+        for passage in sorted(passages, key=lambda passage: passage.start)
+        if (stored.url and passage.url == stored.url) or (stored.document and passage.document == stored.document)
+    ]
+    if not source:
+        why = f"the search finds {counted(len(passages), 'passage')}, none of this source"
+        return RecheckResult(record, "gone", why if passages else "the search finds nothing now")
+    if text in _on_one_line(" ".join(passage.text for passage in source)):
+        return RecheckResult(record, "same")
+    now = max(source, key=lambda passage: SequenceMatcher(None, stored.text[:1000], passage.text[:1000]).ratio())
+    return RecheckResult(
+        record, "changed", f"the stored text is not in its source; now: {_difference(stored.text, now.text)}"
     )
-    return "changed" if same_source else "gone"
 
 
-def _status(record: MemoryRecord, outcome: Literal["same", "changed", "gone"]) -> Status:
-    if outcome != "same":
-        return outcome
-    return "ok" if record.passage.text else "empty"
+def _on_one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _difference(before: str, now: str) -> str:
+    """The new text from the first difference on, cut to 80 characters."""
+    before, now = _on_one_line(before), _on_one_line(now)
+    pairs = enumerate(zip(before, now, strict=False))
+    at = next((i for i, (one, other) in pairs if one != other), min(len(before), len(now)))
+    start = max(0, now.rfind(" ", 0, max(0, at - 20)))
+    return f"“{'…' * (start > 0)}{now[start : start + 80].strip()}{'…' * (len(now) > start + 80)}”"
+
+
+def _status(result: RecheckResult) -> Status:
+    if result.outcome in ("changed", "gone"):
+        return result.outcome
+    return "ok" if result.record.passage.text else "empty"

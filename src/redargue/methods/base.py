@@ -22,7 +22,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from redargue.backends.base import require
 from redargue.claims import Claim, Frozen, Meaning
-from redargue.errors import Undeclared, UsageError
+from redargue.errors import Undeclared, UsageError, problem_of
 from redargue.events import Answered
 from redargue.evidence import Passage, Quote
 from redargue.methods.agent import Agent
@@ -387,7 +387,7 @@ def configure(name: str, profile: str, overrides: Mapping[str, Any]) -> Configur
     except ValidationError as error:
         first = error.errors()[0]
         setting = ".".join(map(str, first["loc"]))
-        message = f"{first['input']!r} does not fit the setting {setting!r} of {name!r}: {first['msg']}"
+        message = f"{first['input']!r} does not fit the setting {setting!r} of {name!r}: {problem_of(error)}"
         raise UsageError(message) from error
     return ConfiguredMethod(method, settings)
 

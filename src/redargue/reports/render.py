@@ -10,7 +10,7 @@ from typing import Any
 from redargue.errors import UsageError
 from redargue.registry import did_you_mean
 from redargue.reports.adjudication import Adjudicated, adjudication_tables, queue, read_back
-from redargue.reports.claimreview import claim_reviews
+from redargue.reports.claimreview import Signature, claim_reviews, read_signature
 from redargue.reports.html.pages import bench_page, run_page
 from redargue.reports.load import BenchRun, SingleRun, load
 from redargue.reports.markdown import bench_markdown, run_markdown
@@ -23,24 +23,34 @@ SCHEMA_VERSION = 1
 
 
 def render(
-    folder: Path, format_: str = "html", *, method: str = "", adjudicated: Path | None = None, csv: bool = False
+    folder: Path,
+    format_: str = "html",
+    *,
+    method: str = "",
+    adjudicated: Path | None = None,
+    csv: bool = False,
+    signature: Signature | None = None,
 ) -> str:
     """The report of a bench or a run as text; no model is called.
 
     ``method`` is the system to review or queue, by default the first. ``adjudicated`` is a completed queue to include;
-    ``csv`` writes a queue as CSV instead of JSON Lines.
+    ``csv`` writes a queue as CSV instead of JSON Lines. ``signature`` is required for claimreview.
     """
     if format_ not in FORMATS:
         raise UsageError(f"no format {format_!r}", where="--format", hint=did_you_mean(format_, list(FORMATS)))
+    if format_ == "claimreview" and signature is None:
+        signature = read_signature("", "", "")
     loaded = load(folder)
     if isinstance(loaded, SingleRun):
         if method or adjudicated or format_ == "adjudication":
             raise UsageError(f"{str(folder)!r} is a run, not a bench", hint="a bench has gold labels and systems")
-        return _run(loaded, format_)
+        return _run(loaded, format_, signature)
     if method and format_ not in ("claimreview", "adjudication"):
         raise UsageError(f"{format_} shows all systems", where="--method", hint="for claimreview and adjudication")
     if adjudicated and format_ not in ("html", "md", "json"):
         raise UsageError(f"no table in {format_}", where="--adjudicated", hint="for html, md and json")
+    if signature and format_ == "claimreview":
+        return claim_reviews(loaded.verdicts(loaded.row(method)).values(), signature)
     return _bench(loaded, format_, method, read_back(adjudicated, loaded) if adjudicated else None, csv=csv)
 
 
@@ -52,8 +62,6 @@ def _bench(bench: BenchRun, format_: str, method: str, rows: tuple[Adjudicated, 
         return bench_markdown(bench, tables)
     if format_ == "adjudication":
         return queue(bench, method, as_csv=csv)
-    if format_ == "claimreview":
-        return claim_reviews(bench.verdicts(bench.row(method)).values())
     report: dict[str, Any] = {
         "comparison": bench.comparison.model_dump(mode="json"),
         "runs": [_dumped(manifest) for manifest in bench.manifests],
@@ -65,13 +73,13 @@ def _bench(bench: BenchRun, format_: str, method: str, rows: tuple[Adjudicated, 
     return _as_json("bench", report)
 
 
-def _run(run: SingleRun, format_: str) -> str:
+def _run(run: SingleRun, format_: str, signature: Signature | None) -> str:
     if format_ == "html":
         return run_page(run)
     if format_ == "md":
         return run_markdown(run)
-    if format_ == "claimreview":
-        return claim_reviews(run.verdicts.values())
+    if signature and format_ == "claimreview":
+        return claim_reviews(run.verdicts.values(), signature)
     report = {
         "run": _dumped(run.manifest),
         "unfinished": run.unfinished,

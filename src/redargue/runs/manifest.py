@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import Field, JsonValue, ValidationError
 
 from redargue.claims import Claim, Frozen
-from redargue.errors import RecordError
+from redargue.errors import RecordError, problem_of
 from redargue.files import open_to_read
 from redargue.verdicts import MethodName
 
@@ -100,7 +100,7 @@ def read_manifest(values: object, where: str) -> RunManifest:
     except ValidationError as error:
         first = error.errors()[0]
         raise RecordError(
-            f"{where!r} is not a run's description: {'.'.join(map(str, first['loc']))}: {first['msg']}",
+            f"{where!r} is not a run's description: {'.'.join(map(str, first['loc']))}: {problem_of(error)}",
             hint="restore it, or run again",
         ) from error
 

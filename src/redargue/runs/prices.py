@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from pydantic import Field, ValidationError
 
 from redargue.claims import Frozen
-from redargue.errors import UsageError
+from redargue.errors import UsageError, problem_of
 from redargue.paths import home
 from redargue.registry import did_you_mean
 
@@ -83,7 +83,7 @@ def _parse(text: str, where: str) -> Prices:
     except ValidationError as error:
         first = error.errors()[0]
         raise UsageError(
-            f"{first['input']!r} is not a price: {first['msg']}",
+            f"{first['input']!r} is not a price: {problem_of(error)}",
             where=f"{where}, {'.'.join(map(str, first['loc']))}",
             hint='write it like "gpt-4o" = { input = 2.5, output = 10 }',
         ) from error

@@ -18,7 +18,7 @@ from redargue.assembly import connect, method_of
 from redargue.backends.base import require
 from redargue.claims import Claim, Meaning
 from redargue.config import Components, RunConfig, RunOptions, read_options
-from redargue.errors import RecordError, UsageError
+from redargue.errors import RecordError, UsageError, problem_of
 from redargue.events import CallFailed, CallFinished, Event
 from redargue.evidence import Passage
 from redargue.methods.base import methods
@@ -70,7 +70,7 @@ def text_of(text: str | Text, *, kind: Kind = "text", context: str = "") -> Text
     try:
         return Text(text=text, kind=kind, context=context)
     except ValidationError as error:
-        raise UsageError(f"this text cannot be checked: {error.errors()[0]['msg']}") from error
+        raise UsageError(f"this text cannot be checked: {problem_of(error)}") from error
 
 
 async def prepare(
@@ -170,7 +170,7 @@ def _claims(extraction: Extraction, config: RunConfig, context: str) -> tuple[Cl
             claims.append(Claim.model_validate({"text": located.claim, **shared}))
         except ValidationError as error:
             first, where = error.errors()[0], f"the claim at characters {located.start} to {located.end}"
-            what = f"{'.'.join(map(str, first['loc'])) or 'the claim'}: {first['msg']}"
+            what = f"{'.'.join(map(str, first['loc'])) or 'the claim'}: {problem_of(error)}"
             raise UsageError(what, where=where) from error
     return tuple(claims)
 
@@ -280,16 +280,27 @@ async def verify_text(
     return prepared.report(verdicts)
 
 
-async def ground(answer: str | Text, *, contexts: Sequence[str | Passage], **options: Unpack[TextOptions]) -> Report:
+async def ground(
+    answer: str | Text, *, contexts: str | Passage | Sequence[str | Passage], **options: Unpack[TextOptions]
+) -> Report:
     """Verifies an answer against given documents only, without search requests.
 
     Args:
         answer: text to check; its kind may also be ``summary``.
-        contexts: whole documents; a claim of a summary is checked against its ten most similar sentences.
+        contexts: whole documents, or one; a claim of a summary is checked against its ten most similar sentences.
         options: as for :func:`verify_text`.
     """
-    documents = [
-        document if isinstance(document, Passage) else Passage(text=document, document=f"context-{number}")
-        for number, document in enumerate(contexts, 1)
-    ]
-    return await verify_text(answer, documents=documents, **options)
+    return await verify_text(answer, documents=documents_of(contexts), **options)
+
+
+def documents_of(contexts: str | Passage | Sequence[str | Passage]) -> list[Passage]:
+    """The documents that an answer is checked against; raises UsageError for what is not a document."""
+    documents = []
+    for number, document in enumerate([contexts] if isinstance(contexts, str | Passage) else contexts, 1):
+        if not isinstance(document, str | Passage):
+            what = f"context {number} is neither a text nor a Passage: {document!r:.60}"
+            raise UsageError(what, where="contexts", hint="contexts=['the text of a document', …]")
+        documents.append(
+            Passage(text=document, document=f"context-{number}") if isinstance(document, str) else document
+        )
+    return documents

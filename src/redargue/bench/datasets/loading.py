@@ -11,7 +11,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from redargue.bench.datasets.base import Dataset, Example, datasets
 from redargue.bench.datasets.sampling import Sample, Sampling, describe, draw
-from redargue.errors import UsageError
+from redargue.errors import UsageError, problem_of
 from redargue.registry import did_you_mean
 
 TAKES = ("first", "random", "balanced", "group")
@@ -86,4 +86,4 @@ def _checked(where: str, value: Any, type_: Any) -> Any:
         adapter = TypeAdapter(type_, config=ConfigDict(arbitrary_types_allowed=True))
         return adapter.validate_python(value, strict=type_ is bool)
     except ValidationError as error:
-        raise UsageError(f"invalid value {value!r}: {error.errors()[0]['msg']}", where=where) from None
+        raise UsageError(f"invalid value {value!r}: {problem_of(error)}", where=where) from None

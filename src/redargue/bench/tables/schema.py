@@ -13,7 +13,7 @@ from typing import Literal, Self
 from pydantic import ValidationError, model_validator
 
 from redargue.claims import Frozen
-from redargue.errors import UnknownName, UsageError
+from redargue.errors import UnknownName, UsageError, problem_of
 from redargue.registry import did_you_mean
 from redargue.verdicts import Metric
 
@@ -167,7 +167,7 @@ def parse(text: str, name: str) -> Paper:
     except ValidationError as error:
         first = error.errors()[0]
         where = ", ".join([name, *map(str, first["loc"])])
-        raise UsageError(str(first["msg"]).removeprefix("Value error, "), where=where) from None
+        raise UsageError(problem_of(error), where=where) from None
 
 
 def find_table(name: str) -> tuple[Paper, PublishedTable]:

@@ -31,7 +31,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from redargue.encodings import NotText, encoding_of, warn_of
-from redargue.errors import UnreadableFile, UsageError
+from redargue.errors import UnreadableFile, UsageError, problem_of
 from redargue.retrieval.corpus.documents import Document
 from redargue.retrieval.corpus.markup import read_docx, read_html, read_pdf
 
@@ -114,7 +114,7 @@ def _document(where: str, **fields: str) -> Document:
         return Document(**fields)
     except ValidationError as error:
         first = error.errors()[0]
-        problem = str(first["msg"]).removeprefix("Value error, ")
+        problem = problem_of(error)
         raise UnreadableFile(f"{first['loc'][0]}: {problem}", where=where) from None
 
 

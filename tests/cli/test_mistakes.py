@@ -1,0 +1,134 @@
+"""What a user gets wrong at first, and what the message says: what was meant, where it is, what to write instead."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import redargue
+from redargue.assembly import with_default_tool
+from redargue.cli.app import run
+from redargue.errors import UsageError
+from redargue.text.report import Outcome
+
+CHECK = ["check", "Bees are insects.", "--store", "starter", "--offline", "--rounds", "1", "--no-record", "-q"]
+JARGON = ("Value error", "Traceback", "codec", "pydantic", "Tuple should", "validation error")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--tool", "corpsu"], ("unknown tool 'corpsu'", "did you mean 'corpus'?")),
+        (["--tool", "corpus", "--tool", "wikipeda"], ("unknown tool 'wikipeda'", "did you mean 'wikipedia'?")),
+        (["--budget", "3 apples"], ("cannot read the budget '3 apples'", "0.50usd")),
+        (["--as-of", "31.3.2024"], ("'31.3.2024' is not a date", "2024-03-31")),
+        (["--set", "top_k=0"], ("0 does not fit the setting 'top_k'",)),
+    ],
+)
+def test_a_mistake_on_the_command_line_is_named_without_jargon(
+    arguments: list[str], said: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*CHECK, *arguments]) == 2
+    err = capsys.readouterr().err
+    assert all(words in err for words in said)
+    assert not any(word in err for word in JARGON)
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        (("wikipedia",), ("corpus", "wikipedia")),
+        (("corpus",), ("corpus", "keywords")),
+        (("keywords",), ("corpus", "keywords")),
+        (("none",), ("corpus", "none")),
+        (("wikipedia", "tavily"), ("wikipedia", "tavily")),
+    ],
+)
+def test_where_one_debaters_tool_is_named_the_other_has_its_default(
+    given: tuple[str, ...], wanted: tuple[str, ...]
+) -> None:
+    assert with_default_tool(given, "tool-mad", "hardened") == wanted
+
+
+def test_a_method_with_one_agent_takes_one_tool() -> None:
+    assert with_default_tool(("wikipedia",), "single-reader", "hardened") == ("wikipedia",)
+
+
+def test_one_tool_is_enough_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*CHECK, "--tool", "keywords", "--json"]) == 0
+    usage = json.loads(capsys.readouterr().out)["verdicts"][0]["usage"]
+    assert set(usage["by_tool"]) == {"corpus", "keywords"}
+
+
+@pytest.mark.anyio
+async def test_a_single_context_may_be_a_string() -> None:
+    one = await redargue.ground("Bees are insects.", contexts="Bees are insects.", method="single-reader")
+    assert one.outcome is Outcome.FACTUAL
+    passage = redargue.Passage(text="Bees are insects.")
+    assert (await redargue.ground("Bees are insects.", contexts=passage)).outcome is Outcome.FACTUAL
+
+
+@pytest.mark.anyio
+async def test_a_context_that_is_no_text_is_named() -> None:
+    with pytest.raises(UsageError, match=r"context 2 is neither a text nor a Passage: 3"):
+        await redargue.ground("Bees are insects.", contexts=["Bees.", 3])  # type: ignore[list-item]
+
+
+@pytest.mark.anyio
+async def test_a_budget_may_be_a_string_and_is_explained_where_it_cannot_be_met() -> None:
+    verdict = await redargue.verify("Bees are insects.", budget="1call", store="starter", offline=True)
+    assert verdict.error is not None
+    assert "1 call" in verdict.error.what
+    with pytest.raises(UsageError, match="give the budget in calls"):
+        await redargue.ground("Bees are insects.", contexts="Bees.", budget="0.5usd")
+
+
+@pytest.mark.anyio
+async def test_verify_sync_in_a_notebook_says_what_to_write() -> None:
+    with pytest.raises(UsageError, match=r"use await redargue\.verify"):
+        redargue.verify_sync("Bees are insects.")
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("claim", ["", "\x00 x", "x" * 30_000])
+async def test_a_claim_that_cannot_be_checked_is_refused_without_jargon(claim: str) -> None:
+    with pytest.raises(UsageError, match="this claim cannot be checked") as error:
+        await redargue.verify(claim)
+    assert not any(word in str(error.value) for word in JARGON)
+
+
+TEXT = "The bridge opened in 1889. It is 300 metres long. It was built of stone."
+
+
+def estimated(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, object]:
+    assert run(["estimate", *arguments, "--store", "starter", "--offline", "--json", "-q"]) == 0
+    found: dict[str, object] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def test_estimate_takes_the_arguments_of_check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = estimated(capsys, TEXT, "--fail-on", "refuted", "--run", str(tmp_path / "r"), "--concurrency", "2")
+    assert found["claims"] == 3
+    assert "one claim for each of 3 sentences" in str(found["assumed"])
+    assert not (tmp_path / "r").exists()
+    answer = ["It opened in 1889.", "--as", "qa", "--question", "When did the bridge open?"]
+    assert estimated(capsys, *answer)["claims"] == 1
+    assert estimated(capsys, "Bees are insects.")["claims"] == 1
+
+
+def test_estimate_counts_tokens_where_the_price_is_unknown(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    one = estimated(capsys, "Bees are insects.", "--model", "a-model-of-mine")
+    text = estimated(capsys, TEXT, "--model", "a-model-of-mine")
+    likely, of_text = one["likely"], text["likely"]
+    assert isinstance(likely, dict)
+    assert isinstance(of_text, dict)
+    assert likely["usd"] is None
+    assert likely["prompt_tokens"] > 1000
+    assert of_text["prompt_tokens"] > 3 * likely["prompt_tokens"]
+    assert of_text["calls"] == 3 * likely["calls"] + 1
+    assert "no total in dollars" in str(one["assumed"])
