@@ -17,7 +17,7 @@ from redargue.bench.system import System
 from redargue.cli.app import run
 from redargue.config import RunConfig
 from redargue.errors import BadReply, RecordError, UsageError
-from redargue.events import canonical
+from redargue.events import canonical, passages_of
 from redargue.evidence import Passage
 from redargue.methods.tool_mad.settings import ToolMadSettings
 from redargue.reports.tables import results
@@ -140,6 +140,19 @@ async def test_a_reader_is_given_what_the_system_it_names_has_read(tmp_path: Pat
     lone = bench(tmp_path / "lone", file, FROZEN, reader.spec)
     with pytest.raises(UsageError, match=f"'{narrow}' is not in this bench"):
         await lone.run(lone.systems[1])
+
+
+async def test_a_reader_is_given_what_a_debate_chose_and_not_all_that_it_found(tmp_path: Path, file: Path) -> None:
+    loaded = load("table", file, options={"mapping": MAPPING})
+    pages = tuple(Passage(text=f"The bridge at Orvell has {number} lamps.", title=str(number)) for number in range(9))
+    examples = [example.model_copy(update={"passages": pages}) for example in loaded.examples]
+    debate = System.parse("dual-position:tools=frozen+frozen-words,snippets=4")
+    each = Bench(tmp_path / "b", examples, [debate], sample=loaded.sample.model_dump(mode="json"))
+    await each.run(debate)
+    found = {passage.sha256 for event in read_events(each.folder / debate.slug) for passage in passages_of(event)}
+    for read in each.passages_read(debate):
+        assert len({passage.title for passage in read}) == len(read) == 2
+        assert {passage.sha256 for passage in read} < found
 
 
 async def test_a_reader_is_told_when_what_it_read_was_found_anew(tmp_path: Path, file: Path) -> None:

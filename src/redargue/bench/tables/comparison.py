@@ -30,6 +30,12 @@ TITLES = {
     "response-f1": "F1 of responses",
 }
 EMPTY = "–"
+OF_TEXTS: dict[str, str] = {  # a text is factual if all its claims are
+    "two-way": "response-accuracy",
+    "recall": "response-recall",
+    "precision": "response-precision",
+    "f1": "response-f1",
+}
 
 
 class ComparedRow(Frozen):
@@ -123,8 +129,9 @@ def _row(table: PublishedTable, published: PublishedRow, names: tuple[str, ...],
         set_specs = [runner.spec(template, runner.paper.sets[name]) for template in templates]
         cells = [runner.cells.get((name, spec)) for spec in set_specs]
         specs.append(set_specs[0] if cells[0] else "")
+        by_text = bool(runner.paper.sets[name].claims_of) and not published.whole
         for measure in table.measures or (published.measure,):
-            measured = published.model_copy(update={"measure": measure})
+            measured = published.model_copy(update={"measure": OF_TEXTS.get(measure, measure) if by_text else measure})
             figures.append(measure_cell(measured, cells[0], cells[-1]) if cells[0] and cells[-1] else None)
     if not any(figures) and (refused := _refused(table, published, names, runner)):
         return ComparedRow(name=published.name, ours=(next(iter(refused.values())),))
@@ -186,7 +193,8 @@ def _notes(table: PublishedTable, names: tuple[str, ...], runner: Runner) -> lis
             continue
         counts = {len(cell.examples) for (dataset, _), cell in runner.cells.items() if dataset == name}
         roles = runner.roles(chosen)
-        note = f"{chosen.title}: {max(counts, default=0)} claims; RAG is {roles['rag']!r}, SEARCH {roles['search']!r}"
+        unit = "texts and their claims" if chosen.claims_of else "claims"
+        note = f"{chosen.title}: {max(counts, default=0)} {unit}; RAG is {roles['rag']!r}, SEARCH {roles['search']!r}"
         if roles["search"] not in tools or not tools[roles["search"]].online:
             note += f" in place of {chosen.live}"
         if name in choice.stores:

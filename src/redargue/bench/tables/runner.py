@@ -16,12 +16,14 @@ from redargue.bench.harness import Bench, Outcome
 from redargue.bench.system import READS, System
 from redargue.bench.tables.cell import Cell, read_cell
 from redargue.bench.tables.schema import CorpusSource, Paper, PublishedRow, PublishedTable, TableDataset
+from redargue.bench.tables.texts import claims_of_texts
 from redargue.config import RunConfig
 from redargue.errors import CannotPlay, RecordError, UsageError
 from redargue.files import make_folder
 from redargue.retrieval.corpus.index import open_corpus
 from redargue.retrieval.corpus.ingest import read_documents
 
+CLAIMS = "claims.jsonl"
 SEARCHED = ("corpus", "keywords")  # tools that need a corpus
 
 Watch = Callable[[str, int], AbstractContextManager[Callable[[int, Outcome], None]]]
@@ -142,10 +144,14 @@ class Runner:
                 for line in table.rows
                 if line.memory_of
             }
-            if missing:
-                self._run(name, [System.parse(spec) for spec in missing], memory_owners)
+            whole = {self.spec(line.method, chosen) for line in table.rows if line.whole}
+            for of_whole in (False, True):
+                if systems := [System.parse(spec) for spec in missing if (spec in whole) == of_whole]:
+                    self._run(name, systems, memory_owners, whole=of_whole or not chosen.claims_of)
 
-    def _run(self, name: str, systems: Sequence[System], memory_owners: Mapping[str, System]) -> None:
+    def _run(
+        self, name: str, systems: Sequence[System], memory_owners: Mapping[str, System], *, whole: bool = True
+    ) -> None:
         chosen, choice = self.paper.sets[name], self.choice
         path = self._path(name)
         assert path is not None
@@ -154,10 +160,14 @@ class Runner:
         loaded = load(chosen.dataset, path, limit=limit, take=take, half=half, seed=seed, options=options)
         # Two papers may mean different files by one name.
         known = name if name == chosen.dataset else f"{name}-{chosen.dataset}"
-        place = f"{known}-{half}-{limit}-{take}-{seed}"
+        place = f"{known}-{half}-{limit}-{take}-{seed}" + ("" if whole else "-claims")
         folder = choice.out / folder_of(choice.config.model) / place
         config = choice.config.updated(store=self._store(name, systems))
-        bench = Bench(folder, loaded.examples, systems, sample=loaded.sample.model_dump(mode="json"), config=config)
+        examples, sample = loaded.examples, loaded.sample.model_dump(mode="json")
+        if chosen.claims_of and not whole:
+            examples = claims_of_texts(examples, chosen.claims_of, config, folder / CLAIMS, self._tell)
+            sample["claims_of"] = chosen.claims_of
+        bench = Bench(folder, examples, systems, sample=sample, config=config)
         for system in systems:
             if owner := memory_owners.get(system.spec):
                 bench.lend(choice.out / folder_of(choice.memory_from or choice.config.model) / place, owner, system)

@@ -50,6 +50,7 @@ class TableDataset(Frozen):
         search: the tool of the paper's search agent, instead of ``live``.
         settings: further settings of Tool-MAD.
         kind: of text, in HaluEval's terms; ``{kind}`` in a row's method.
+        claims_of: the kind of text whose claims are verified one by one; empty if a text is one claim.
         limit: default maximum number of claims.
         note: differences from the paper.
     """
@@ -65,6 +66,7 @@ class TableDataset(Frozen):
     live: str = "Tavily"
     settings: str = ""
     kind: str = "qa"
+    claims_of: Literal["", "summary", "dialogue"] = ""
     limit: int = 300
     note: str = ""
 
@@ -82,6 +84,7 @@ class PublishedRow(Frozen):
         at: a quantile in [0, 1], or the threshold that a score must exceed.
         gate: thresholds of faithfulness and relevance; None for the run's.
         memory_of: the system whose evidence memory this one starts with, frozen (proxy memory).
+        whole: whether texts are verified whole, even those of a data set whose claims are verified one by one.
         missing: why there is no figure of ours, if there is no method.
     """
 
@@ -95,6 +98,7 @@ class PublishedRow(Frozen):
     at: float = 0.5
     gate: tuple[float, float] | None = None
     memory_of: str = ""
+    whole: bool = False
     missing: str = NOT_HERE
 
 

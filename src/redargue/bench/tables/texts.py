@@ -1,0 +1,99 @@
+"""Texts of a data set taken apart into claims, which systems verify one by one (Dual-Position Debate, §4.1).
+
+A summary's claim has the ten most similar sentences of the document as evidence, a dialogue's claim the data set's
+knowledge and the conversation. Every claim has its text's gold label, so only scores of whole texts are meaningful.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from redargue.assembly import method_of
+from redargue.bench.datasets.base import Example
+from redargue.claims import Claim
+from redargue.config import Components, RunConfig
+from redargue.errors import BadReply
+from redargue.evidence import Passage
+from redargue.nli.embedder import shared
+from redargue.retrieval.tools.fixed_passages import FixedPassages
+from redargue.run import Run
+from redargue.text.extract import extract
+from redargue.text.nearest_sentences import nearest_sentences
+from redargue.text.segment import Kind, Text
+from redargue.verifier import Verifier
+
+
+def claims_of_texts(
+    examples: Sequence[Example], kind: Kind, config: RunConfig, path: Path, tell: Callable[[str], None]
+) -> tuple[Example, ...]:
+    """The claims of all texts, each with its text's id as ``response``.
+
+    A text from which no claim can be taken is verified whole, as one claim.
+
+    Args:
+        path: where the claims are kept, a line per text, so that a bench that goes on has the same ones.
+    """
+    known = _read(path)
+    if missing := [example for example in examples if example.id not in known]:
+        tell(f"taking the claims out of {len(missing)} texts")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        known |= asyncio.run(_extracted(missing, kind, config, path))
+    return tuple(claim for example in examples for claim in _examples(example, kind, known[example.id]))
+
+
+def _read(path: Path) -> dict[str, list[str]]:
+    if not path.exists():
+        return {}
+    rows = (line for line in path.read_text(encoding="utf-8").splitlines(keepends=True) if line.endswith("\n"))
+    return {row["text"]: row["claims"] for row in map(json.loads, rows)}
+
+
+async def _extracted(examples: Sequence[Example], kind: Kind, config: RunConfig, path: Path) -> dict[str, list[str]]:
+    claims: dict[str, list[str]] = {}
+    unused = Components(evidence={name: FixedPassages(()) for name in method_of(config).tools()})
+    with Verifier(config, components=unused) as verifier, path.open("a", encoding="utf-8") as lines:
+        async with verifier.transport:
+            for example in examples:
+                context = example.claim.context if kind == "dialogue" else ""
+                text = Text(text=example.claim.text, kind=kind, context=context)
+                run = Run(
+                    verifier.backend,
+                    seed=config.seed,
+                    budget=verifier.budget,
+                    models=config.models,
+                    priced=verifier.priced,
+                )
+                try:
+                    extraction = await extract(text, run, profile=verifier.method.settings.profile)
+                    found = [located.claim for located in extraction.claims]
+                except BadReply:
+                    found = []
+                claims[example.id] = found
+                lines.write(json.dumps({"text": example.id, "claims": found}, ensure_ascii=False) + "\n")
+                lines.flush()
+    return claims
+
+
+def _examples(example: Example, kind: Kind, claims: Sequence[str]) -> list[Example]:
+    if not claims:
+        return [example.model_copy(update={"response": example.id})]
+    context = example.claim.context if kind == "dialogue" else ""
+    if kind == "summary":
+        passages = nearest_sentences(claims, example.passages, shared())
+    else:
+        conversation = (Passage(text=context, title="The conversation"),) if context else ()
+        passages = [(*example.passages, *conversation)] * len(claims)
+    return [
+        example.model_copy(
+            update={
+                "id": f"{example.id}.{number}",
+                "claim": Claim(text=text, context=context, labels=example.claim.labels),
+                "passages": read,
+                "response": example.id,
+            }
+        )
+        for number, (text, read) in enumerate(zip(claims, passages, strict=True), 1)
+    ]
