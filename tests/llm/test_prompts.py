@@ -25,6 +25,7 @@ from redargue.llm.capabilities import Form
 from redargue.llm.chat import ChatBackend
 from redargue.llm.prompts import Prompts
 from redargue.llm.rendering import Renderer
+from redargue.methods.mermaid.prompts import NextStep
 from redargue.net.secrets import Secrets
 from redargue.net.transport import Service, Transport
 from redargue.runs.record import read_events
@@ -382,6 +383,20 @@ def test_the_printed_prompts_of_tool_mad_have_the_papers_slots_in_its_order() ->
     later = examples("paper")["AnswerClaim"]
     first = later.model_copy(update={"others": ()})
     assert [("Other debaters" in (printed.fill(task) or ("", ""))[1]) for task in (first, later)] == [False, True]
+
+
+def test_the_printed_prompts_of_mermaid_are_system_messages_with_the_papers_slots_in_its_order() -> None:
+    printed = read_prompts(Path("printed:mermaid"))
+    assert printed is not None
+    slots = {name: re.findall(r"\{(\w+)\}", text) for name, text in printed.texts.items()}
+    assert slots["DecomposeClaim.system"] == ["claim"]
+    assert slots["NextStep.system"] == ["claim", "background", "history", "tools", "answers"]
+    filled = printed.fill(NextStep(claim=CLAIM, profile="paper"))
+    assert filled is not None
+    system, user = filled
+    assert "Query: The lighthouse at Cape Ansel was lit in 1871." in system
+    assert '{"thought": "your reasoning", "answer": "True" | "False" | "NOT ENOUGH INFO"}' in system
+    assert user == "Give the JSON object.\n"
 
 
 def test_a_method_without_printed_prompts_is_refused_with_those_that_there_are() -> None:

@@ -46,10 +46,7 @@ class DecomposeClaim(Task[Decomposition]):
         'Reply in JSON: {"triplets": [{"subject": "", "relation": "", "object": "", "attributes": ""}], "topics": [""]}'
     )
 
-    hardened_rules: ClassVar[str] = (
-        "Evidence is kept under the subjects and objects: name each in full, without pronouns, as an encyclopedia"
-        " would."
-    )
+    hardened_rules: ClassVar[str] = "Name subjects and objects in full, as an encyclopedia would, without pronouns."
 
     def template_vars(self) -> dict[str, str]:
         return {"claim": wrap_untrusted(self.claim.text, inline=True)}
@@ -58,7 +55,7 @@ class DecomposeClaim(Task[Decomposition]):
 class NextStep(StepTask):
     """The next step of a verification: a tool call or the answer."""
 
-    sections: ClassVar[Sections] = {**SECTIONS, "tools": None}
+    sections: ClassVar[Sections] = {**SECTIONS, "tools": None, "answers": None}
 
     hardened_rules: ClassVar[str] = STYLE_IS_NO_EVIDENCE
 
@@ -81,13 +78,15 @@ class NextStep(StepTask):
 
     @property
     def output_format(self) -> str:
-        words = " | ".join(f'"{word}"' for word in self.answers())
         return lines(
             "Reply with one JSON object and nothing else: no explanation, no markdown, no text around it.",
             'To call a tool: {"thought": "your reasoning", "action": {"name": "tool_name", "reason": "why", "input":'
             ' "query"}}',
-            f'To give the final answer: {{"thought": "your reasoning", "answer": {words or "your answer"}}}',
+            f'To give the final answer: {{"thought": "your reasoning", "answer": {self._answers()}}}',
         )
+
+    def _answers(self) -> str:
+        return " | ".join(f'"{word}"' for word in self.answers()) or '"your answer"'
 
     def input_text(self) -> str:
         """Claim, background, history with the memory at its head (``M8``), and which step it is (``M14``)."""
@@ -102,9 +101,10 @@ class NextStep(StepTask):
     def template_vars(self) -> dict[str, str]:
         return {
             "claim": claim_section(self.claim),
-            "background": _background(self.background),
+            "background": _background(self.background, self.profile),
             "history": _history_lines(self.memory, self.steps, self.profile) or "(nothing yet)",
             "tools": _tool_lines(self.tools) if self.profile == "paper" else _tools_section(self.tools) or "none",
+            "answers": self._answers(),
         }
 
 
@@ -139,7 +139,7 @@ class ForceAnswer(LabelledTask):
     def template_vars(self) -> dict[str, str]:
         return {
             "claim": claim_section(self.claim),
-            "background": _background(self.background),
+            "background": _background(self.background, self.profile),
             "history": _history_lines(self.memory, self.steps, self.profile) or "(nothing)",
         }
 
@@ -163,16 +163,16 @@ class ForceAnswer(LabelledTask):
 
 
 _HOW = lines(
-    "The evidence is what the memory and the observations say, not what you know. Read it first, and do not ask again"
-    " for what is there. What comes from the memory was found for an earlier claim: use it only where it is about this"
-    " one.",
-    "Where the last call found nothing useful, ask in other words, or about another part of the claim.",
-    "Give the final answer as soon as the evidence settles the claim.",
+    "The evidence is what the memory and the observations say, not what you know; do not ask again for what is there."
+    " The memory was found for earlier claims: use it only where it is about this one.",
+    "If the last call found nothing useful, ask in other words, or about another part of the claim. Give the final"
+    " answer as soon as the evidence settles the claim.",
 )
 
 
-def _background(background: Decomposition | None) -> str:
-    return wrap_untrusted(background.model_dump_json()) if background else ""
+def _background(background: Decomposition | None, profile: Profile) -> str:
+    hardened = profile == "hardened"  # without empty attributes
+    return wrap_untrusted(background.model_dump_json(exclude_defaults=hardened)) if background else ""
 
 
 def _tool_lines(tools: tuple[ActionTool, ...]) -> str:
@@ -181,7 +181,13 @@ def _tool_lines(tools: tuple[ActionTool, ...]) -> str:
 
 
 def _tools_section(tools: tuple[ActionTool, ...]) -> str:
-    return wrap_untrusted(_tool_lines(tuple(map(bounded, tools))).strip()) if tools else ""
+    """The tools, with the parameters of their schemas alone."""
+    rows = []
+    for tool in map(bounded, tools):
+        required, properties = tool.parameters.get("required", ()), tool.parameters.get("properties", {})
+        optional = {"optional": others} if (others := [name for name in properties if name not in required]) else {}
+        rows.append({"name": tool.name, "description": tool.about, "parameters": properties} | optional)
+    return wrap_untrusted("\n".join(json.dumps(row, ensure_ascii=False) for row in rows))
 
 
 def _history_lines(memory: tuple[Recalled, ...], steps: tuple[PastStep, ...], profile: Profile) -> str:
