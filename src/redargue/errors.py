@@ -125,6 +125,10 @@ class FetchFailed(ProviderError):
     """A web page could not be fetched."""
 
 
+class DeadLink(FetchFailed):
+    """There is no page at an address: its host is unknown, or answers that there is none."""
+
+
 class FetchRefused(UsageError):
     """A web address that must not be opened, such as one of a private network; nothing was sent to it."""
 

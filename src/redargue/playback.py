@@ -71,7 +71,7 @@ async def _replay_extraction(record: Record, source: Mapping[str, Any], backend:
 
     async def attempt(calls: CallRecord, listener: Listener) -> None:
         run = Run(backend, item=item, seed=manifest.seed, record=calls, models=models, listeners=[listener])
-        if await extract(text, run, profile=profile) != extraction:
+        if not (await extract(text, run, profile=profile)).agrees_with(extraction):
             raise RecordError(
                 f"the extraction yields claims that differ from those in {str(record.folder)!r}",
                 hint="the code has changed since the run was recorded",

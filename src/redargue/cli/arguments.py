@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
@@ -21,8 +22,11 @@ from redargue.claims import Claim, LabelSet, Meaning, with_strict_as_of
 from redargue.config import RunConfig
 from redargue.encodings import NotText, decode
 from redargue.errors import UnreadableFile, UsageError, problem_of
+from redargue.evidence import Passage
+from redargue.net.fetch import PageFetcher
 from redargue.registry import did_you_mean
 from redargue.retrieval.corpus.ingest import find_files, read_documents
+from redargue.retrieval.web_pages import read_page
 from redargue.sanitize import counted, printable
 from redargue.text.segment import KINDS, Kind, Text, sentences_of
 from redargue.text.verification import text_of
@@ -53,8 +57,8 @@ class Input(NamedTuple):
         return [row.claim for row in self.rows if isinstance(row, ClaimRow)]
 
 
-def read_input(argument: str, kind: str, question: str, config: RunConfig) -> Input:
-    """Reads the argument of ``check``; ``kind`` is the value of --as.
+def read_input(argument: str, kind: str, question: str, config: RunConfig, *, fetch: bool = False) -> Input:
+    """Reads the argument of ``check``; ``kind`` is the value of --as, and ``fetch`` allows a URL.
 
     Without a kind, a table gives the claims of its rows and a document gives a text. A .txt file and standard input
     give a text if they are prose, otherwise one claim per line. An argument that names no file gives a text if it has
@@ -62,6 +66,12 @@ def read_input(argument: str, kind: str, question: str, config: RunConfig) -> In
     """
     if kind not in ("", CLAIM, CLAIMS, *KINDS):
         raise UsageError(f"no kind of text {kind!r}", where="--as", hint=did_you_mean(kind, [CLAIM, CLAIMS, *KINDS]))
+    if fetch and is_web_address(argument):
+        if kind in (CLAIM, CLAIMS):
+            raise UsageError(f"a page is a text: {argument!r}", where="--as", hint="drop --as, or choose text")
+        page = fetched(argument, offline=config.offline)
+        note = f"{printable(page.url, lines=False)} is read as a text, claim by claim"
+        return Input(_text(page.text, kind or "text", question, argument), [], note)
     if kind in KINDS:
         return Input(read_text(argument, kind, question), [])
     is_file = argument == "-" or (os.path.exists(argument) if kind == CLAIM else bool(named_path(argument)))
@@ -83,6 +93,15 @@ def read_input(argument: str, kind: str, question: str, config: RunConfig) -> In
     several = 0 if kind else sum(has_several_sentences(row.claim.text) for row in claims)
     note = f"{several:,} of {counted(len(claims), 'claim')} have several sentences; --as text reads the input as a text"
     return _claims(claims, question, config, note if several else "")
+
+
+def is_web_address(argument: str) -> bool:
+    return bool(re.fullmatch(r"https?://\S+", argument.strip(), re.IGNORECASE))
+
+
+def fetched(url: str, *, offline: bool) -> Passage:
+    """The page at an address; raises FetchRefused, FetchFailed or UnreadableFile."""
+    return asyncio.run(read_page(url.strip(), PageFetcher.from_environment(offline=offline)))
 
 
 def read_text(argument: str, kind: str, question: str, where: str = "") -> Text:
@@ -108,8 +127,8 @@ def named_path(argument: str, where: str = "", *, one_word: bool = True) -> Path
         return Path(argument)
     text = argument.strip()
     if _URL.fullmatch(text):
-        hint = "save the page and give the file, or write the text as a sentence"
-        raise UsageError(f"{argument!r} is a URL, and a URL is not fetched", where=where, hint=hint)
+        hint = "add --fetch, save the page and give the file, or write the text as a sentence"
+        raise UsageError(f"{argument!r} is a URL, and a URL is not fetched without --fetch", where=where, hint=hint)
     looks_like_path = unpacked_suffix(Path(text)) in NAMED_BY_SUFFIX or _PATH.fullmatch(text)
     if "\n" not in text and (looks_like_path or (one_word and _WORD_LIKE_A_PATH.fullmatch(text))):
         hint = "check the path; if this is a text, end it with a full stop"

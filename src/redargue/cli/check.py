@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +13,7 @@ from redargue.cli.exit import exit_code, how_to_resume, read_gate, resumable
 from redargue.cli.output import JsonLines, print_json
 from redargue.cli.parameters import (
     AsJson,
+    Fetch,
     NoRecord,
     OutputParameters,
     RunFolder,
@@ -19,6 +21,7 @@ from redargue.cli.parameters import (
     SearchParameters,
     with_parameters,
 )
+from redargue.errors import UsageError
 from redargue.sanitize import printable
 
 if TYPE_CHECKING:
@@ -34,9 +37,9 @@ def check(
     claim: Annotated[
         str,
         typer.Argument(
-            metavar="CLAIM|FILE|-",
+            metavar="CLAIM|FILE|URL|-",
             help="A claim; a text (several sentences); a file of claims (csv, tsv, json, jsonl, or txt, one per line); "
-            "a document (txt, md, html, pdf, docx); or - for standard input.",
+            "a document (txt, md, html, pdf, docx); the URL of a page, with --fetch; or - for standard input.",
         ),
     ],
     *,
@@ -49,6 +52,13 @@ def check(
     question: Annotated[
         str, typer.Option(metavar="TEXT|FILE", help="The question that a text answers, or the dialogue before it.")
     ] = "",
+    cited: Annotated[
+        bool,
+        typer.Option(
+            "--cited", help="Check each claim of a text against the web pages that it links there, and nothing else."
+        ),
+    ] = False,
+    fetch: Fetch = False,
     options: RunParameters,
     search: SearchParameters,
     run: RunFolder = None,
@@ -65,13 +75,17 @@ def check(
     from redargue.cli.options import run_config, run_folder
     from redargue.cli.text import verify_text
 
-    config = run_config(options, search, run)
-    text, rows, note = read_input(claim, as_, question, config)
+    config = run_config(options, replace(search, offline=search.offline or cited), run)
+    config = config.updated(offline=search.offline)
+    text, rows, note = read_input(claim, "text" if cited and not as_ else as_, question, config, fetch=fetch)
+    if cited and not text:
+        hint = "drop --as, or choose text, dialogue or qa"
+        raise UsageError("claims cite no pages: --cited checks a text", where="--cited", hint=hint)
     if note and not output.quiet:
         typer.echo(note, err=True)
     folder = run_folder(run, no_record=no_record)
     if text:
-        verify_text(text, config, folder, output, concurrency=options.concurrency, json=json)
+        verify_text(text, config, folder, output, cited=cited, concurrency=options.concurrency, json=json)
     _verify(rows, config, folder, output, concurrency=options.concurrency or CONCURRENCY, json=json)
 
 

@@ -9,7 +9,9 @@ import typer
 
 from redargue.cli.parameters import (
     AsJson,
+    Fetch,
     NoRecord,
+    Offline,
     OutputParameters,
     RunFolder,
     RunParameters,
@@ -39,7 +41,7 @@ def ground(
         list[str],
         typer.Option(
             "--context",
-            metavar="TEXT|FILE|FOLDER|-",
+            metavar="TEXT|FILE|FOLDER|URL|-",
             help="A source document: text, a file (txt, md, html, pdf, docx, csv, tsv, json, jsonl), a folder, or - "
             "for standard input; repeatable.",
         ),
@@ -50,6 +52,8 @@ def ground(
     question: Annotated[
         str, typer.Option(metavar="TEXT|FILE", help="The question that was answered, or the dialogue before it.")
     ] = "",
+    fetch: Fetch = False,
+    offline: Offline = False,
     options: RunParameters,
     run: RunFolder = None,
     no_record: NoRecord = False,
@@ -58,28 +62,35 @@ def ground(
 ) -> None:
     """Verify an answer against its source documents.
 
-    Only these documents are evidence: no search sends a request. The schema of --json is docs/schemas/text.v1.json.
+    Only these documents are evidence: no search sends a request. --fetch reads pages that are given as URLs. The
+    schema of --json is docs/schemas/text.v1.json.
     """
-    from redargue.cli.arguments import read_text
+    from redargue.cli.arguments import fetched, is_web_address, read_text
     from redargue.cli.options import run_config, run_folder
     from redargue.cli.text import verify_text
     from redargue.text.segment import KINDS
+    from redargue.text.verification import text_of
 
     if kind not in KINDS:
         raise UsageError(f"{kind!r} is not a kind of answer", where="--as", hint=did_you_mean(kind, KINDS))
-    text = read_text(answer, kind, question, "--answer")
+    if fetch and is_web_address(answer):
+        text = text_of(fetched(answer, offline=offline).text, kind=kind, context=question)
+    else:
+        text = read_text(answer, kind, question, "--answer")
     config = run_config(options, SearchParameters(offline=True), run)
-    config = config.updated(offline=not config.model)  # a named language model may be called
-    documents = [document for place in context for document in _documents(place)]
+    config = config.updated(offline=offline or not config.model)  # a named language model may be called
+    documents = [document for place in context for document in _documents(place, fetch=fetch, offline=offline)]
     folder = run_folder(run, no_record=no_record)
     verify_text(text, config, folder, output, documents, concurrency=options.concurrency, json=json)
 
 
-def _documents(context: str) -> list[Passage]:
-    from redargue.cli.arguments import named_path, read_argument
+def _documents(context: str, *, fetch: bool, offline: bool) -> list[Passage]:
+    from redargue.cli.arguments import fetched, is_web_address, named_path, read_argument
     from redargue.evidence import Passage
     from redargue.retrieval.corpus.ingest import read_documents
 
+    if fetch and is_web_address(context):
+        return [fetched(context, offline=offline)]
     path = Path("-") if context == "-" else named_path(context, "--context")
     if path is None:
         if not context.strip():

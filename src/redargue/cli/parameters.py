@@ -58,6 +58,7 @@ Concurrency = Annotated[
 Quiet = Annotated[bool, option("QUIET", "Show no progress.", "--quiet", "-q")]
 Verbose = Annotated[bool, option("VERBOSE", "Off a terminal, show every step of every claim.", "--verbose", "-v")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Fetch = Annotated[bool, option("FETCH", "Fetch the page of an argument that is a URL.", "--fetch")]
 RunFolder = Annotated[
     Path | None,
     typer.Option("--run", metavar="DIR", help="Record the run there; the same command resumes an interrupted run."),

@@ -23,7 +23,7 @@ from redargue.reports.phrases import (
     outcome_text,
 )
 from redargue.sanitize import counted, printable
-from redargue.text.report import Report
+from redargue.text.report import CITATION_WORDS, Report
 from redargue.verdicts import Verdict
 
 STYLES = {"supported": "bold green", "refuted": "bold red", "not_enough": "bold yellow", "conflicting": "bold magenta"}
@@ -60,6 +60,10 @@ def report(report: Report, folder: Path | None) -> None:
         _print(console, Text.assemble((f"{number}. {stated}", "bold"), span))
         if whole != stated:  # the claim was written to be understood without its text
             _print(console, Text(f"claim: {whole}"))
+        if claim.citation:
+            said = f"cites {claim.citation.url}: {CITATION_WORDS[claim.citation.outcome]}"
+            why = f" ({claim.citation.why})" if claim.citation.why else ""
+            _print(console, Text(printable(said + why, lines=False), style="bold"))
         _verdict(console, claim.verdict)
     console.rule(style="dim")
     for span_ in report.unchecked:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from redargue.cli.parameters import OutputParameters
     from redargue.config import RunConfig
     from redargue.evidence import Passage
+    from redargue.text.citations import PreparedCitations
     from redargue.text.report import Report
     from redargue.text.segment import Text
     from redargue.text.verification import Prepared
@@ -28,25 +29,37 @@ def verify_text(
     output: OutputParameters,
     documents: Sequence[Passage] | None = None,
     *,
+    cited: bool = False,
     concurrency: int | None,
     json: bool,
 ) -> NoReturn:
-    """Verifies a text, prints its report and exits; ``documents``, if given, are the only evidence."""
+    """Verifies a text, prints its report and exits.
+
+    ``documents``, if given, are the only evidence; with ``cited``, the page that a claim cites is.
+    """
     from redargue.cli import show
     from redargue.cli.exit import exit_code, how_to_resume, read_gate, resumable
     from redargue.cli.options import connected
+    from redargue.net.fetch import PageFetcher
+    from redargue.text.citations import prepare_cited
     from redargue.text.report import unchecked_reasons
     from redargue.text.verification import CONCURRENCY, prepare
 
     gate, components = read_gate(output), connected(config)
 
     async def verify() -> Report:
-        prepared = await prepare(text, config, components, documents=documents, folder=folder)
+        whole: Prepared | PreparedCitations
+        if cited:
+            fetcher = PageFetcher.from_environment(offline=config.offline)
+            whole = await prepare_cited(text, config, fetcher, components, folder)
+            prepared = whole.prepared
+        else:
+            whole = prepared = await prepare(text, config, components, documents=documents, folder=folder)
         if not output.quiet:
             unchecked = len(prepared.extraction.unchecked)
             rest = f"; {counted(unchecked, 'sentence')} without one" if unchecked else ""
             typer.echo(f"{counted(len(prepared.claims), 'claim')} in {len(text.text):,} characters{rest}", err=True)
-        return await _verify(prepared, output, concurrency or CONCURRENCY)
+        return await _verify(prepared, whole, output, concurrency or CONCURRENCY)
 
     with resumable(how_to_resume(folder)):
         report = asyncio.run(verify())
@@ -58,26 +71,24 @@ def verify_text(
     raise typer.Exit(exit_code(verdicts, gate, unchecked_reasons(report.unchecked)))
 
 
-async def _verify(prepared: Prepared, output: OutputParameters, concurrency: int) -> Report:
+async def _verify(
+    prepared: Prepared, whole: Prepared | PreparedCitations, output: OutputParameters, concurrency: int
+) -> Report:
     from redargue.bench.batch import to_json_line
     from redargue.cli.live import Viewer
-    from redargue.text.report import CheckedClaim
     from redargue.verdicts import Verdict
 
     lines = JsonLines(ordered=output.ordered)
 
     def done(item: int, verdict: Verdict) -> None:
-        span = prepared.extraction.claims[item]
-        stated = prepared.text.text[span.start : span.end]
         if output.jsonl:
-            claim = CheckedClaim(start=span.start, end=span.end, stated=stated, verdict=verdict)
-            lines.add(item, to_json_line(item + 1, "", claim))
+            lines.add(item, to_json_line(item + 1, "", whole.checked(item, verdict)))
 
     with prepared.verifier() as verifier:
         if not prepared.claims:
-            return prepared.report([])
+            return whole.report([])
         with Viewer(verifier, prepared.claims, concurrency=concurrency, output=output) as viewer:
             verdicts = await verifier.verify_all(
                 prepared.claims, concurrency=concurrency, listeners=[viewer.see], done=done
             )
-    return prepared.report(verdicts)
+    return whole.report(verdicts)

@@ -19,7 +19,7 @@ from importlib.metadata import version
 
 import httpx2
 
-from redargue.errors import FetchFailed, FetchRefused
+from redargue.errors import DeadLink, FetchFailed, FetchRefused
 from redargue.net.public_address import is_public
 from redargue.net.secrets import display_url
 from redargue.sanitize import printable
@@ -124,7 +124,9 @@ class PageFetcher:
         try:
             addresses = await self._resolve(host, port)
         except (OSError, UnicodeError) as error:
-            raise FetchFailed(f"{shown!r} cannot be fetched: no address of {host!r} is known ({error})") from None
+            unknown = isinstance(error, socket.gaierror) and error.errno == socket.EAI_NONAME  # not: no network
+            failure = DeadLink if unknown else FetchFailed
+            raise failure(f"{shown!r} cannot be fetched: no address of {host!r} is known ({error})") from None
         private = [address for address in addresses if not is_public(address)]
         if private and not allowed:
             what = f"{shown!r} is not fetched: {private[0]} is not an address of the public internet"
@@ -205,7 +207,8 @@ async def _read(url: httpx2.URL, response: httpx2.Response) -> Page | str:
     if response.status_code in _REDIRECTS and (target := response.headers.get("location")):
         return str(target)
     if response.status_code != 200:
-        raise FetchFailed(f"{shown!r} answered with status {response.status_code}")
+        failure = DeadLink if response.status_code in (404, 410) else FetchFailed
+        raise failure(f"{shown!r} answered with status {response.status_code}")
     encoding = response.headers.get("content-encoding", "").strip().lower()
     if encoding not in ("", "identity", "gzip", "x-gzip", "deflate"):
         raise FetchFailed(f"{shown!r} is compressed as {printable(encoding)[:40]!r}, which was not asked for")

@@ -15,6 +15,7 @@ from redargue.tasks.extract import BLOCK, ExtractClaims, MarkOpinions
 from redargue.text.segment import LocatedClaim, Sentence, Text, UncheckedSentence, sentences_of
 
 EXTRACTOR = "extractor"
+CITES_NOTHING = "cites no page"
 CONTEXT_SENTENCES = 8  # preceding sentences shown with a block
 
 
@@ -23,6 +24,15 @@ class Extraction(Frozen):
 
     claims: tuple[LocatedClaim, ...]
     unchecked: tuple[UncheckedSentence, ...] = ()
+
+    def agrees_with(self, recorded: Extraction) -> bool:
+        """Whether a recorded extraction is this one, or its claims once for each page that they cite."""
+        if self == recorded:
+            return True
+        uncited = {(sentence.start, sentence.end) for sentence in recorded.unchecked if sentence.why == CITES_NOTHING}
+        cited = tuple(claim for claim in self.claims if (claim.start, claim.end) not in uncited)
+        unchecked = tuple(sentence for sentence in recorded.unchecked if sentence.why != CITES_NOTHING)
+        return cited == tuple(dict.fromkeys(recorded.claims)) and self.unchecked == unchecked
 
 
 def recorded(record: Mapping[str, Any]) -> tuple[Text, Extraction]:

@@ -25,6 +25,42 @@ class Outcome(StrEnum):
     NOT_CHECKABLE = "not_checkable"
 
 
+class CitationOutcome(StrEnum):
+    """What a cited page is to the claim that cites it."""
+
+    SUPPORTS = "supports"
+    CONTRADICTS = "contradicts"
+    DOES_NOT_SUPPORT = "does_not_support"
+    DEAD_LINK = "dead_link"
+    NOT_FETCHED = "not_fetched"
+    NOT_CHECKED = "not_checked"
+
+
+CITATION_WORDS = {
+    CitationOutcome.SUPPORTS: "the cited page supports it",
+    CitationOutcome.CONTRADICTS: "the cited page contradicts it",
+    CitationOutcome.DOES_NOT_SUPPORT: "the cited page does not support it",
+    CitationOutcome.DEAD_LINK: "dead link",
+    CitationOutcome.NOT_FETCHED: "the cited page was not fetched",
+    CitationOutcome.NOT_CHECKED: "not checked against the cited page",
+}
+
+
+class Citation(Frozen):
+    """A link that a claim cites, and what its page says of the claim.
+
+    Attributes:
+        url: as the text has it.
+        page: its address after redirects; empty if it was not read.
+        why: it was not read or not checked; empty if it was.
+    """
+
+    url: str
+    page: str = ""
+    outcome: CitationOutcome
+    why: str = ""
+
+
 class CheckedClaim(Frozen):
     """One claim of a text.
 
@@ -32,19 +68,23 @@ class CheckedClaim(Frozen):
         start: offset of the sentence that makes the claim, in characters from 0.
         end: one past its last character.
         stated: the sentence, ``text[start:end]``; ``verdict.claim`` is the self-contained claim.
+        citation: the link whose page is the claim's only evidence, if the links of the text were checked; a claim with
+            several links occurs once for each.
     """
 
     start: int
     end: int
     stated: str
     verdict: Verdict
+    citation: Citation | None = None
 
 
 class Report(Frozen):
     """A text, its claims with their verdicts, and the outcome for the whole text.
 
     Attributes:
-        text: the input text; all offsets count its characters (Unicode code points).
+        text: the input text, without the addresses of its links if these were checked; all offsets count its
+            characters (Unicode code points).
         context: question or conversation that the text responds to.
         outcome: ``non_factual`` if a claim is refuted; ``factual`` if every claim is supported; ``not_checkable`` if
             there are no claims; ``unchecked`` if there may be claims and none was checked; otherwise ``undecided``.

@@ -27,7 +27,7 @@ from redargue.retrieval.tools.fixed_passages import FixedPassages
 from redargue.run import Run
 from redargue.text.extract import EXTRACTOR, Extraction, extract, extraction_tasks, recorded
 from redargue.text.nearest_sentences import nearest_sentences
-from redargue.text.report import Report, report
+from redargue.text.report import CheckedClaim, Report, report
 from redargue.text.segment import Kind, Text
 from redargue.verdicts import Usage, Verdict
 from redargue.verifier import Listener, Verifier, cost_of
@@ -58,6 +58,11 @@ class Prepared(NamedTuple):
             for event in self.calls:
                 verifier.record.write(event.model_copy(update={"item": len(self.claims)}))
         return verifier
+
+    def checked(self, item: int, verdict: Verdict) -> CheckedClaim:
+        span = self.extraction.claims[item]
+        stated = self.text.text[span.start : span.end]
+        return CheckedClaim(start=span.start, end=span.end, stated=stated, verdict=verdict)
 
     def report(self, verdicts: Sequence[Verdict]) -> Report:
         return report(self.text, self.extraction, verdicts, self.spent)

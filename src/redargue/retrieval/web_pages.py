@@ -1,0 +1,90 @@
+"""The text of web pages, fetched through :mod:`redargue.net.fetch`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from enum import StrEnum
+from io import BytesIO
+
+from redargue.claims import Frozen
+from redargue.concurrency import gather_or_cancel
+from redargue.errors import DeadLink, FetchFailed, FetchRefused, RedargueError, UnreadableFile
+from redargue.evidence import Passage
+from redargue.net.fetch import Page, PageFetcher
+from redargue.retrieval.corpus.markup import read_html, read_pdf
+from redargue.sanitize import printable
+
+CONCURRENT = 4  # pages fetched at the same time
+TOOL = "fetch"
+
+
+class Fetched(StrEnum):
+    """How fetching a page ended."""
+
+    READ = "read"
+    DEAD = "dead_link"
+    NOT_FETCHED = "not_fetched"
+
+
+class WebPage(Frozen):
+    """A page that a text or the user names.
+
+    Attributes:
+        url: as it was named.
+        why: it was not read; empty where it was.
+        passage: its text and where it is from; None where it was not read.
+    """
+
+    url: str
+    outcome: Fetched
+    why: str = ""
+    passage: Passage | None = None
+
+
+async def read_page(url: str, fetcher: PageFetcher) -> Passage:
+    """Fetches a page and reads its text.
+
+    Raises:
+        FetchRefused, FetchFailed: it must not or cannot be fetched.
+        UnreadableFile: it has no text.
+    """
+    page = await fetcher.fetch(url)
+    fields = await asyncio.to_thread(_fields, page)
+    known = {name: fields.get(name, "") for name in ("text", "title", "publisher", "published")}
+    return Passage(**known, url=page.url, document=page.url, tool=TOOL, retrieved=datetime.now(UTC))
+
+
+async def read_pages(urls: Iterable[str], fetcher: PageFetcher) -> dict[str, WebPage]:
+    """Reads pages concurrently; one that cannot be read has its reason."""
+    slots = asyncio.Semaphore(CONCURRENT)
+
+    async def read(url: str) -> WebPage:
+        async with slots:
+            try:
+                return WebPage(url=url, outcome=Fetched.READ, passage=await read_page(url, fetcher))
+            except (FetchRefused, FetchFailed, UnreadableFile) as error:
+                outcome = Fetched.DEAD if isinstance(error, DeadLink) else Fetched.NOT_FETCHED
+                return WebPage(url=url, outcome=outcome, why=_reason(error))
+
+    pages = await gather_or_cancel(read(url) for url in dict.fromkeys(urls))
+    return {page.url: page for page in pages}
+
+
+def _reason(error: RedargueError) -> str:
+    return printable(error.what, lines=False)
+
+
+def _fields(page: Page) -> dict[str, str]:
+    kind, start = page.content_type, page.content[:512].lstrip().lower()
+    if kind == "application/pdf" or start.startswith(b"%pdf-"):
+        return read_pdf(BytesIO(page.content))
+    if kind in ("text/html", "application/xhtml+xml") or (not kind and start.startswith(b"<")):
+        return read_html(page.text)
+    if kind.startswith("text/") or kind in ("", "application/json"):
+        text = page.text
+        if text.strip() and "\0" not in text:
+            return {"text": text}
+        raise UnreadableFile("the page contains no text")
+    raise UnreadableFile(f"the page is {kind!r}, which has no text that can be read")

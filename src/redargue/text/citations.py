@@ -1,0 +1,172 @@
+"""Checks what a text says against the pages that it cites there: each claim against each of its links alone.
+
+The pages are read once and kept in the run folder (``citations.json``), so that a resumed run fetches none again; what
+a page said is also in the record of the run, as the evidence of the claim.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import ValidationError
+
+from redargue.assembly import method_of
+from redargue.claims import Claim, Frozen, Meaning
+from redargue.config import Components, RunConfig
+from redargue.errors import RecordError, ToolFailed, UsageError
+from redargue.evidence import Passage
+from redargue.files import make_folder, open_to_read, replacing
+from redargue.net.fetch import PageFetcher
+from redargue.nli.backend import EmbeddedBackend
+from redargue.retrieval.corpus.base import Encoder
+from redargue.retrieval.tools.base import Search
+from redargue.retrieval.tools.fixed_passages import FixedPassages, FixedPassagesTool
+from redargue.retrieval.web_pages import Fetched, WebPage, read_pages
+from redargue.text.extract import CITES_NOTHING, Extraction
+from redargue.text.links import cited_by, read_links
+from redargue.text.report import CITATION_WORDS, CheckedClaim, Citation, CitationOutcome, Report
+from redargue.text.segment import Text, UncheckedSentence
+from redargue.text.verification import Prepared, prepare
+from redargue.verdicts import Verdict
+
+ABOUT_PAGE = "the page that the text cites for the claim"
+FILE = "citations.json"
+
+
+class Citations(Frozen):
+    """The links of a text: of each claim its address, in order, and the pages."""
+
+    links: tuple[str, ...]
+    pages: tuple[WebPage, ...]
+
+    def page(self, item: int) -> WebPage:
+        return next(page for page in self.pages if page.url == self.links[item])
+
+
+class PreparedCitations(NamedTuple):
+    """Claims of a text, one for each link that a claim cites, ready to be verified."""
+
+    prepared: Prepared
+    citations: Citations
+
+    def checked(self, item: int, verdict: Verdict) -> CheckedClaim:
+        citation = _citation(self.citations.page(item), verdict)
+        return self.prepared.checked(item, verdict).model_copy(update={"citation": citation})
+
+    def report(self, verdicts: Sequence[Verdict]) -> Report:
+        claims = tuple(self.checked(item, verdict) for item, verdict in enumerate(verdicts))
+        return self.prepared.report(verdicts).model_copy(update={"claims": claims})
+
+
+async def prepare_cited(
+    text: Text,
+    config: RunConfig,
+    fetcher: PageFetcher,
+    components: Components | None = None,
+    folder: Path | None = None,
+) -> PreparedCitations:
+    """Extracts the claims of a text, and fetches the pages that it cites.
+
+    Raises:
+        UsageError: the text cites no page, or the options do not fit.
+        RecordError: the folder holds another run.
+        BadReply, BudgetReached, ProviderError: the extraction failed.
+    """
+    linked = read_links(text.text)
+    if not linked.links:
+        what = "the text cites no page: it has no link that begins with http:// or https://"
+        raise UsageError(what, where="--cited", hint="leave --cited out to search for evidence")
+    text = text.model_copy(update={"text": linked.plain})
+    nothing = Passage(text="The cited pages are read once the claims are known.")
+    prepared = await prepare(text, config, components, documents=[nothing], folder=folder)
+    citations = _recorded(folder) if folder and (folder / "run.json").exists() else None
+    if citations is None:
+        extraction, links = _cited(prepared.extraction, cited_by(linked))
+        claims = dict(zip(prepared.extraction.claims, prepared.claims, strict=True))
+        prepared = prepared._replace(
+            extraction=extraction, claims=tuple(claims[located] for located in extraction.claims)
+        )
+        citations = Citations(links=links, pages=tuple((await read_pages(links, fetcher)).values()))
+        if folder:
+            _record(folder, citations)
+    names = method_of(prepared.config).tools()
+    evidence = await asyncio.to_thread(_evidence, names, prepared.claims, citations)
+    components = replace(prepared.components, evidence=evidence)
+    return PreparedCitations(prepared._replace(components=components), citations)
+
+
+def _cited(extraction: Extraction, cited: dict[tuple[int, int], tuple[str, ...]]) -> tuple[Extraction, tuple[str, ...]]:
+    """Each claim once for each of its links, and these links; sentences of claims without one are unchecked."""
+    pairs = [(claim, url) for claim in extraction.claims for url in cited.get((claim.start, claim.end), ())]
+    without = {(claim.start, claim.end) for claim in extraction.claims} - cited.keys()
+    unchecked = [UncheckedSentence(start=start, end=end, why=CITES_NOTHING) for start, end in without]
+    ordered = sorted([*extraction.unchecked, *unchecked], key=lambda sentence: sentence.start)
+    claims = tuple(claim for claim, _ in pairs)
+    return Extraction(claims=claims, unchecked=tuple(ordered)), tuple(url for _, url in pairs)
+
+
+class CitedPages(FixedPassages):
+    """The cited page of each claim; a search fails where it could not be read."""
+
+    def __init__(self, pages: Sequence[WebPage], *, name: str, encoder: Encoder | None) -> None:
+        passages = [(page.passage,) if page.passage else () for page in pages]
+        super().__init__(passages, name=name, about=ABOUT_PAGE, encoder=encoder)
+        self._pages = pages
+        failures = "\0".join(f"{page.url} {page.outcome}" for page in pages)
+        self.revision = hashlib.sha256(f"{self.revision} {failures}".encode()).hexdigest()[:16]
+
+    def for_claim(self, item: int) -> FixedPassagesTool:
+        tool = super().for_claim(item)
+        page = self._pages[item]
+        return tool if page.passage else _Unread(self, page)
+
+
+class _Unread(FixedPassagesTool):
+    def __init__(self, source: FixedPassages, page: WebPage) -> None:
+        super().__init__(source, ())
+        self._page = page
+
+    async def search(self, query: str, k: int, *, search: Search) -> tuple[Passage, ...]:
+        raise ToolFailed(f"{CITATION_WORDS[_UNREAD[self._page.outcome]]}: {self._page.why}")
+
+
+def _evidence(names: Sequence[str], claims: Sequence[Claim], citations: Citations) -> dict[str, CitedPages]:
+    encoder, pages = EmbeddedBackend().embedder, [citations.page(item) for item in range(len(claims))]
+    return {name: CitedPages(pages, name=name, encoder=None if name == "keywords" else encoder) for name in names}
+
+
+_UNREAD = {Fetched.DEAD: CitationOutcome.DEAD_LINK, Fetched.NOT_FETCHED: CitationOutcome.NOT_FETCHED}
+
+
+def _citation(page: WebPage, verdict: Verdict) -> Citation:
+    if page.passage is None:
+        return Citation(url=page.url, outcome=_UNREAD[page.outcome], why=page.why)
+    if verdict.why_unchecked:
+        outcome = CitationOutcome.NOT_CHECKED
+    else:
+        decided = {Meaning.SUPPORTED: CitationOutcome.SUPPORTS, Meaning.REFUTED: CitationOutcome.CONTRADICTS}
+        outcome = decided.get(verdict.meaning or Meaning.NOT_ENOUGH, CitationOutcome.DOES_NOT_SUPPORT)
+    return Citation(url=page.url, page=page.passage.url, outcome=outcome, why=verdict.why_unchecked)
+
+
+def _recorded(folder: Path) -> Citations:
+    try:
+        with open_to_read(folder / FILE) as file:
+            return Citations.model_validate_json(file.read())
+    except (OSError, ValidationError, ValueError):
+        what = f"{str(folder)!r} contains the run of a text, but not the pages that it cites"
+        raise RecordError(what, hint="choose another folder") from None
+
+
+def _record(folder: Path, citations: Citations) -> None:
+    try:
+        make_folder(folder)
+        with replacing(folder / FILE) as file:
+            file.write(citations.model_dump_json().encode())
+    except OSError as error:
+        raise RecordError(f"{str(folder / FILE)!r} cannot be written: {error.strerror}") from error

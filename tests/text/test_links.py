@@ -1,0 +1,50 @@
+"""Links are found in the forms in which texts have them, and belong to the sentence that they stand in or after."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from redargue.text.links import cited_by, read_links
+
+A, B = "https://a.example/page", "https://b.example/x_(y)"
+
+
+@pytest.mark.parametrize(
+    ("text", "plain", "cited"),
+    [
+        (f"According to [NASA]({A}), it is so.", "According to NASA, it is so.", {"According to NASA": [A]}),
+        (f'It is so ([NASA]({A} "Title")). That is not.', "It is so. That is not.", {"It is so": [A]}),
+        (f"It is so [[1]]({A}). That is not.", "It is so. That is not.", {"It is so": [A]}),
+        (f"It is so ({A}). That is not.", "It is so. That is not.", {"It is so": [A]}),
+        (f"It is so: see {A}. That is not ({B}).", "It is so: see. That is not.", {"It is": [A], "That is": [B]}),
+        (f"It is so. {A}\nThat is not.", "It is so. \nThat is not.", {"It is so": [A]}),
+        (f"It is so. <{A}> That is not.", "It is so.  That is not.", {"It is so": [A]}),
+        (f"It is so.[1] That is not [2].\n\n[1]: {A}\n[2]: <{B}>\n", "", {"It is so": [A], "That is not": [B]}),
+        (f"It is so.[^a] That is not.\n\n[^a]: Title, {A}\n", "", {"It is so": [A]}),
+        (f'[It][1] is so.\n\n[1]: {A} "Title"\n', "", {"It is so": [A]}),
+        (f"It is so [1, 2].\n\n## Sources\n\n1. A. {A}\n2. {B}\n", "It is so.\n\n", {"It is so": [A, B]}),
+        (f"It is so.\n\n1. That is not, see {A}\n", "", {"That is not": [A]}),  # a list of claims
+        (f"It is so {A} and {B}.", "It is so  and.", {"It is so": [A, B]}),
+        ("It is so [1]. ftp://a.example", "It is so [1]. ftp://a.example", {}),
+        (f"![A map]({A}) It is so.", "A map It is so.", {}),
+    ],
+)
+def test_a_link_belongs_to_its_sentence(text: str, plain: str, cited: dict[str, list[str]]) -> None:
+    linked = read_links(text)
+    assert not plain or linked.plain == plain
+    assert "a.example/page" not in linked.plain or "ftp" in text
+    found = {linked.plain[start:end]: list(urls) for (start, end), urls in cited_by(linked).items()}
+    assert len(found) == len(cited)
+    for (sentence, urls), (beginning, expected) in zip(sorted(found.items()), sorted(cited.items()), strict=True):
+        assert sentence.startswith(beginning), sentence
+        assert urls == expected
+
+
+def test_finding_links_takes_time_in_proportion_to_the_text() -> None:
+    began = time.process_time()
+    hostile = ("[", "[a](", "[1] ", "\n1. ", "(", "sources:\n", "https://a.b ", "[a](https://a.b) ", "( ", " . ")
+    for part in hostile:
+        read_links(part * (150_000 // len(part)) + " https://a.example/b")
+    assert time.process_time() - began < 20
