@@ -125,11 +125,10 @@ def test_standard_input_and_question_and_answer(
         (["ground", "--answer", "?!", "--context", "d"], "contains no words"),
         (
             ["ground", "--answer", "A b c.", "--context", "https://example.org/a.pdf"],
-            "a URL is not fetched (--context)",
+            "a URL is not fetched without --fetch (--context)",
         ),
         (["ground", "--answer", "missing.docx", "--context", "d"], "no file or folder 'missing.docx' (--answer)"),
         (["ground", "--answer", "A b c."], "--context"),
-        (["estimate", "answer.md"], "a text whose claims have not been extracted"),
     ],
 )
 def test_wrong_usage_is_exit_2_and_says_what_to_do(
