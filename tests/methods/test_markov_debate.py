@@ -11,7 +11,7 @@ from redargue.claims import FEVER, OPTIONS, TWO, Claim
 from redargue.errors import UsageError
 from redargue.events import Answered
 from redargue.evidence import Passage
-from redargue.methods.base import ConfiguredMethod
+from redargue.methods.base import ConfiguredMethod, configure
 from redargue.methods.baselines.factool.prompts import Queries, WriteScepticalQueries
 from redargue.methods.markov_debate.method import MarkovDebate
 from redargue.methods.markov_debate.prompts import GiveOpinion, Opinion
@@ -179,3 +179,10 @@ async def test_opinions_are_shown_with_their_authors() -> None:
     _, _, heard = await chain(True, min_rounds=1)
     leader = heard[-1].prompt_text()
     assert leader.index("skeptic (factual: true, severity 0)") < leader.index("trust (factual: true, severity 0)")
+
+
+def test_settings_that_contradict_each_other_are_named_and_not_printed_as_a_dictionary() -> None:
+    with pytest.raises(UsageError) as refused:
+        configure("markov-debate", "hardened", {"min_rounds": 9})
+    message = "the settings of 'markov-debate' do not fit together: min_rounds=9 is above max_rounds=4"
+    assert refused.value.what == message

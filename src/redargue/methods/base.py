@@ -388,6 +388,8 @@ def configure(name: str, profile: str, overrides: Mapping[str, Any]) -> Configur
         first = error.errors()[0]
         setting = ".".join(map(str, first["loc"]))
         message = f"{first['input']!r} does not fit the setting {setting!r} of {name!r}: {problem_of(error)}"
+        if not setting:  # each value is possible, and they contradict each other
+            message = f"the settings of {name!r} do not fit together: {problem_of(error)}"
         raise UsageError(message) from error
     return ConfiguredMethod(method, settings)
 

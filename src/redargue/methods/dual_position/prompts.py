@@ -201,7 +201,7 @@ class Rebut(Task[Argument], _OfATeam):
             team(self.position),
             "Argue from the numbered documents alone. Concede what they show, and do not argue beyond them: where they"
             " settle nothing, say so.",
-            _ANSWER if self.opponent else "The other team has said nothing yet: open with your team's best case.",
+            _ANSWER if self.opponent else "The opponent has said nothing yet: open with your team's best case.",
         )
 
     def input_text(self) -> str:
@@ -273,7 +273,7 @@ def team(position: Position) -> str:
 
 
 _ANSWER = (
-    "Answer the other team's last statement. Are its quotations authentic, from sources that can know, and about what"
+    "Answer the opponent's last statement. Are its quotations authentic, from sources that can know, and about what"
     " the claim is about? Does it contradict or repeat itself?"
 )
 LEVELS = (
