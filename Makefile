@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: demo test test-all check bench tables clean
+.PHONY: demo test test-all check bench tables docs clean
 
 demo: $(STAMP)
 	$(BIN)/redargue check examples/demo.txt --store starter --concurrency 1 --offline
@@ -32,6 +32,10 @@ $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
 	touch $@
+
+docs: $(STAMP)  # the documentation site, in build/docs
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[docs]"
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs build/docs
 
 clean:
 	rm -rf .venv build dist
