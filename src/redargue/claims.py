@@ -150,8 +150,17 @@ class LabelSet(Frozen):
         return names[_bare(match[1])] or None
 
     def first_substring(self, text: str) -> str | None:
-        """The first label of the set whose name is a substring of the text, as in Tool-MAD's released program."""
-        return next((label.name for label in self.labels if label.name in text), None)
+        """The first label of the set whose name is a substring of the text, as in Tool-MAD's released program.
+
+        An occurrence within another label's name does not count: NOT_SUPPORTED does not contain SUPPORTED.
+        """
+        for name in self.names:
+            rest = text
+            for longer in self.names:
+                rest = rest.replace(longer, " ") if name != longer and name in longer else rest
+            if name in rest:
+                return name
+        return None
 
     def first_mentioned(self, text: str) -> str | None:
         """The label that occurs first in the text, ignoring case except for single letters (Kojima et al., 2022)."""

@@ -44,6 +44,8 @@ def test_scifact_rationales_are_gold_groups_and_a_claim_without_any_has_not_enou
     assert [each.gold for each in (first, second, third)] == ["SUPPORT", "CONTRADICT", "NOT ENOUGH INFO"]
     assert third.evidence == ()
     decided = [each.id for each in SciFact(decided=True).read(samples / "scifact.jsonl")]
+    both = {each.claim.labels.names for each in SciFact(decided=True).read(samples / "scifact.jsonl")}
+    assert both == {("SUPPORT", "CONTRADICT")}  # MERMAID, Table 2
     assert decided == [each.id for each in (first, second, third) if each.evidence]
     assert 0 < len(decided) < 3
     (hidden,) = SciFact().read(samples / "scifact_test.jsonl")

@@ -98,7 +98,8 @@ async def test_chain_of_thought_is_two_questions_in_one_chat_as_in_the_paper() -
     assert [each["role"] for each in second] == ["user", "assistant", "user"]
     assert second[0] == first[0]
     assert second[1]["content"] == said[0]
-    assert second[2]["content"].endswith("Therefore, what is the answer?")
+    assert second[2]["content"].endswith("Therefore, the answer (**SUPPORTS**, **REFUTES**, **NOT ENOUGH INFO**) is")
+    assert first[0]["content"].endswith("Let's think step by step.")
     assert CLAIM.text not in second[2]["content"]
     method = configure("zero-shot-cot", "paper", {})
     assert method.tasks() == (ReasonStepByStep, AnswerFromReasoning)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from redargue.claims import AVERITEC, FEVER, Claim
+from redargue.claims import AVERITEC, FEVER, Claim, Label, LabelSet
 from redargue.errors import UsageError
 from redargue.llm.rendering import Renderer
 from redargue.methods.base import configure
@@ -99,6 +99,10 @@ def test_the_first_label_that_stands_anywhere_is_read() -> None:
     assert FEVER.first_substring(text) == "SUPPORTS"
     assert FEVER.first_substring("**NOT ENOUGH INFO**, though one page REFUTES it") == "REFUTES"
     assert FEVER.first_substring("it supports") is None
+    hover = LabelSet(name="h", labels=(Label(name="SUPPORTED", meaning="supported"),))
+    hover = LabelSet(name="h", labels=(*hover.labels, Label(name="NOT_SUPPORTED", meaning="refuted")))
+    assert hover.first_substring("**NOT_SUPPORTED**") == "NOT_SUPPORTED"
+    assert hover.first_substring("NOT_SUPPORTED, where SUPPORTED was expected") == "SUPPORTED"
     task = AnswerClaim(claim=CLAIM, profile="paper", label_reading="first_inside")
     read = Renderer().read(task, text, plain=True)
     assert isinstance(read, Answer)

@@ -15,6 +15,7 @@ from redargue.evidence import Passage
 from redargue.net.transport import Service, Transport
 from redargue.retrieval.tools.base import Search, Sources, tools
 from redargue.retrieval.tools.google import GoogleTool
+from redargue.retrieval.tools.online import clean
 from redargue.runs.budget import Account
 from support.loopback import Behaviour, Loopback
 
@@ -250,3 +251,8 @@ async def test_it_is_made_from_the_settings_serper_first_and_says_both_ways_to_s
             made(*lacking)
     with pytest.raises(UsageError, match="no key"):
         tools["google"].make(Sources(corpus=no_corpus, transport=Transport()))
+
+
+def test_entities_are_decoded_and_superscripts_stay_superscripts() -> None:
+    snippet = "10<sup>6</sup> cells &amp; CO<sub>2</sub>, 10<sup>-3</sup> m on the 1<sup>st</sup> day"
+    assert clean(snippet) == "10⁶ cells & CO2, 10⁻³ m on the 1st day"

@@ -68,8 +68,8 @@ SCRIPT: dict[Any, Any] = {  # for ``ScriptedBackend``: a task type and its answe
     DetectHallucination: lambda task, call: Answer(text="No", label=task.chosen("No")),
 }
 SIGNS: dict[str, str] = {  # words in a plain prompt, and the task that has them
-    "Write your reasoning": "ReasonStepByStep",
-    "Therefore, what is the answer": "AnswerFromReasoning",
+    "Let's think step by step.": "ReasonStepByStep",
+    "Therefore, the answer": "AnswerFromReasoning",
     "Think step by step before": "AnswerStepByStep",
     "and nothing else.\nClaim:": "AnswerZeroShot",
     "You have no documents": "AnswerClosedBook",

@@ -52,6 +52,9 @@ SCIFACT = _label_set(
     _label("NOT ENOUGH INFO", Meaning.NOT_ENOUGH, "no abstract settles the claim", "NEI"),
 )
 
+SCIFACT_DECIDED = _label_set("scifact-decided", *SCIFACT.labels[:2])
+"""Of the claims that an abstract supports or contradicts, as in FOLK's and MERMAID's samples."""
+
 HALLUCINATED = _label_set(
     "hallucinated",
     _label("yes", Meaning.REFUTED, "the text holds something made up or wrong"),
@@ -60,7 +63,8 @@ HALLUCINATED = _label_set(
 )
 """HaluEval asks whether a text is hallucinated, so *yes* means refuted."""
 
-BY_NAME = {labels.name: labels for labels in (TRUE_FALSE, FACTCHECK_BENCH, BINGCHECK, HOVER, SCIFACT, HALLUCINATED)}
+_ALL = (TRUE_FALSE, FACTCHECK_BENCH, BINGCHECK, HOVER, SCIFACT, SCIFACT_DECIDED, HALLUCINATED)
+BY_NAME = {labels.name: labels for labels in _ALL}
 
 
 def label_set(name: str) -> LabelSet:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from redargue.bench.datasets.base import Dataset, Example, GoldEvidence
-from redargue.bench.datasets.labels import SCIFACT
+from redargue.bench.datasets.labels import SCIFACT, SCIFACT_DECIDED
 from redargue.bench.datasets.rows import Row, rows
 from redargue.claims import Meaning
 from redargue.retrieval.corpus.documents import Document
@@ -21,7 +21,8 @@ class SciFact(Dataset, name="scifact"):
     """Reads the official claims; each rationale is a gold group of one abstract's sentences, numbered from 0.
 
     Attributes:
-        decided: keeps only claims that an abstract supports or contradicts, as FOLK and MERMAID do.
+        decided: keeps only claims that an abstract supports or contradicts, with these two labels, as FOLK and
+            MERMAID do.
     """
 
     decided: bool = False
@@ -35,7 +36,8 @@ class SciFact(Dataset, name="scifact"):
             gold, groups = (None, ()) if hidden else _rationales(row)
             if self.decided and not groups:
                 continue
-            yield row.example(id=row.key("id"), claim=row.claim("claim", labels=SCIFACT), gold=gold, evidence=groups)
+            claim = row.claim("claim", labels=SCIFACT_DECIDED if self.decided else SCIFACT)
+            yield row.example(id=row.key("id"), claim=claim, gold=gold, evidence=groups)
 
 
 def _rationales(row: Row) -> tuple[str | None, tuple[tuple[GoldEvidence, ...], ...]]:

@@ -203,6 +203,8 @@ _TAGS = re.compile(
     r"(?:\s+[\w:-]+\s*=[^<>]*)?\s*/?>",
     re.IGNORECASE,
 )
+_RAISED = re.compile(r"<sup(?:\s[^<>]*)?>\s*([-+−–]?\d{1,4})\s*</sup>", re.IGNORECASE)  # 10<sup>6</sup> is not 106
+SUPERSCRIPTS = str.maketrans("0123456789+-−–", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻")
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#x[0-9a-f]{1,6}|[a-z][a-z0-9]{1,30});", re.IGNORECASE)
 _UNSTORABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
@@ -216,6 +218,7 @@ def clean(value: Any) -> str:
     """A text on one line, without tags and entities; empty if the value is not a text."""
     if not isinstance(value, str):
         return ""
+    value = _RAISED.sub(lambda raised: raised[1].translate(SUPERSCRIPTS), value)
     text = _TAGS.sub(lambda tag: "" if tag[1] else " ", " ".join(value.split()))
     return " ".join(storable(_ENTITY.sub(lambda entity: html.unescape(entity[0]), text)).split())
 

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from redargue.errors import ToolFailed
 from redargue.evidence import Passage
 from redargue.retrieval.tools.base import Search, tools
-from redargue.retrieval.tools.online import AbstractsTool, clean, iso_date, parse_xml, published_by
+from redargue.retrieval.tools.online import SUPERSCRIPTS, AbstractsTool, clean, iso_date, parse_xml, published_by
 
 
 @tools.register("pubmed")
@@ -111,9 +111,6 @@ def _parts(about: Any) -> Iterator[str]:
             yield text if label in ("", "UNLABELLED") else f"{label.rstrip(':')}: {text}"
 
 
-_SUPERSCRIPT = str.maketrans("0123456789+-−–", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻")
-
-
 def element_text(element: Any) -> str:
     if element is None:
         return ""
@@ -121,7 +118,7 @@ def element_text(element: Any) -> str:
         inner = "".join(raised.itertext())
         if re.fullmatch(r"[0-9+−–-]+", inner):
             del raised[:]
-            raised.text = inner.translate(_SUPERSCRIPT)
+            raised.text = inner.translate(SUPERSCRIPTS)
     return clean("".join(element.itertext()))
 
 

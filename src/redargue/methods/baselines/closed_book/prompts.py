@@ -148,7 +148,19 @@ class ReasonStepByStep(AnswerStepByStep):
     answer_fields: ClassVar[tuple[Piece, ...]] = ("reasoning",)
 
     @property
+    def instructions(self) -> str:
+        if self.profile == "hardened":
+            return super().instructions
+        return lines("Is the claim correct?", None if self.claim.labels.free_text else f"Answers: {self._every()}.")
+
+    @property
+    def layout(self) -> Layout:
+        return FORMAT_LAST if self.profile == "paper" else super().layout
+
+    @property
     def output_format(self) -> str:
+        if self.profile == "paper":
+            return "Let's think step by step."
         choice = "" if self.claim.labels.free_text else f" The answer will be one of {self._every()}."
         return f"Write your reasoning.{choice}"
 
@@ -162,7 +174,10 @@ class AnswerFromReasoning(AnswerZeroShot):
     hardened_rules: ClassVar[str] = "Say whether the claim is correct, as your reasoning has it."
 
     def input_text(self) -> str:
-        return "Therefore, what is the answer?"
+        if self.profile == "hardened":
+            return "Therefore, what is the answer?"
+        choice = "" if self.claim.labels.free_text else f" ({self._every()})"
+        return f"Therefore, the answer{choice} is"
 
     def chat_history(self) -> tuple[Exchange, ...]:
         return (self.reasoning,)
