@@ -18,14 +18,40 @@ if TYPE_CHECKING:
     from redargue.claims import LabelSet as LabelSet
     from redargue.claims import Meaning as Meaning
     from redargue.config import RunConfig as RunConfig
+    from redargue.errors import BadReply as BadReply
+    from redargue.errors import BudgetReached as BudgetReached
+    from redargue.errors import CannotPlay as CannotPlay
+    from redargue.errors import CorpusError as CorpusError
+    from redargue.errors import DiskFull as DiskFull
+    from redargue.errors import FetchFailed as FetchFailed
+    from redargue.errors import FetchRefused as FetchRefused
+    from redargue.errors import LeaseLost as LeaseLost
+    from redargue.errors import MissingExtra as MissingExtra
+    from redargue.errors import ProviderError as ProviderError
+    from redargue.errors import RecordError as RecordError
     from redargue.errors import RedargueError as RedargueError
+    from redargue.errors import ReplayMiss as ReplayMiss
+    from redargue.errors import ScriptError as ScriptError
+    from redargue.errors import StoreDamaged as StoreDamaged
+    from redargue.errors import StoreForeign as StoreForeign
+    from redargue.errors import StoreLocked as StoreLocked
+    from redargue.errors import ToolFailed as ToolFailed
+    from redargue.errors import Undeclared as Undeclared
+    from redargue.errors import UnknownName as UnknownName
+    from redargue.errors import UnreadableFile as UnreadableFile
+    from redargue.errors import UsageError as UsageError
+    from redargue.errors import WorkerLost as WorkerLost
     from redargue.evidence import Passage as Passage
     from redargue.evidence import Quote as Quote
     from redargue.evidence import QuoteStatus as QuoteStatus
     from redargue.evidence import Side as Side
     from redargue.playback import replay as replay
     from redargue.runs.budget import Budget as Budget
+    from redargue.text.grounder import Grounder as Grounder
+    from redargue.text.report import CheckedClaim as CheckedClaim
+    from redargue.text.report import Outcome as Outcome
     from redargue.text.report import Report as Report
+    from redargue.text.stream import check_stream as check_stream
     from redargue.text.verification import ground as ground
     from redargue.text.verification import verify_text as verify_text
     from redargue.verdicts import Score as Score
@@ -39,12 +65,38 @@ _HOMES = {
     "redargue.backends.scripted": ("ScriptedBackend",),
     "redargue.claims": ("Claim", "Label", "LabelSet", "Meaning"),
     "redargue.config": ("RunConfig",),
-    "redargue.errors": ("RedargueError",),
+    "redargue.errors": (
+        "BadReply",
+        "BudgetReached",
+        "CannotPlay",
+        "CorpusError",
+        "DiskFull",
+        "FetchFailed",
+        "FetchRefused",
+        "LeaseLost",
+        "MissingExtra",
+        "ProviderError",
+        "RecordError",
+        "RedargueError",
+        "ReplayMiss",
+        "ScriptError",
+        "StoreDamaged",
+        "StoreForeign",
+        "StoreLocked",
+        "ToolFailed",
+        "Undeclared",
+        "UnknownName",
+        "UnreadableFile",
+        "UsageError",
+        "WorkerLost",
+    ),
     "redargue.evidence": ("Passage", "Quote", "QuoteStatus", "Side"),
     "redargue.playback": ("replay",),
     "redargue.runs.budget": ("Budget",),
+    "redargue.text.grounder": ("Grounder",),
+    "redargue.text.stream": ("check_stream",),
     "redargue.text.verification": ("ground", "verify_text"),
-    "redargue.text.report": ("Report",),
+    "redargue.text.report": ("CheckedClaim", "Outcome", "Report"),
     "redargue.verdicts": ("Score", "Usage", "Verdict"),
     "redargue.verifier": ("Verifier",),
 }

@@ -27,6 +27,13 @@ class Embedder:
         vectors = self._session.run(list(texts))
         return np.stack(vectors) if vectors else np.zeros((0, DIMENSIONS), np.float32)
 
+    def hold(self, texts: Sequence[str]) -> None:
+        """Keeps the vectors of texts in memory until they are released as often as they are held."""
+        self._session.hold(texts)
+
+    def release(self, texts: Sequence[str]) -> None:
+        self._session.release(texts)
+
 
 @cache
 def shared(threads: int = 0) -> Embedder:

@@ -304,6 +304,13 @@ def _by_words(claim: str, compared: Sequence[tuple[str, Sequence[str]]]) -> Sour
     return reduce(max_score, (SourceScore(each.supports, each.refutes) for each in judged), NO_SIGNAL)
 
 
+def encoded_texts(passage: Passage) -> tuple[str, ...]:
+    """The texts of a passage that are encoded whatever the claim is."""
+    texts, title = sentences(passage.text), f"{passage.title}. " if passage.title else ""
+    windows = (f"{title}{before} {text}" for before, text in pairwise(texts))
+    return tuple(dict.fromkeys([*texts, *(title + text for text in texts), *windows]))
+
+
 def _candidates(passage: Passage, texts: Sequence[str], nearest: Sequence[int]) -> list[Candidate]:
     title = f"{passage.title}. " if passage.title else ""
     cited = [(SourcedSentence(text, passage),) for text in texts]

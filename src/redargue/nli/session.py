@@ -49,6 +49,7 @@ class TextModel(ABC):
         self.threads, self.tokenizer = threads, tokenizer
         self._kept, self._lock = kept, Lock()
         self._known: OrderedDict[Text, tuple[Floats, int]] = OrderedDict()
+        self._held: dict[Text, tuple[tuple[Floats, int], int]] = {}  # and how often
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix=name)
         cache = os.environ.get("REDARGUE_CACHE")
         self._cache = OutputCache(Path(cache), sha256()) if cache else None
@@ -58,8 +59,31 @@ class TextModel(ABC):
 
         Cached texts count their tokens too, so that a resumed run reports the usage of an uninterrupted one.
         """
+        known = self._outputs(texts)
+        counts = tally.get()
+        if counts is not None:
+            counts.append(sum(known[text][1] for text in texts))
+        return [known[text][0] for text in texts]
+
+    def hold(self, texts: Sequence[Text]) -> None:
+        """Keeps the outputs of texts in memory until they are released as often as they are held."""
+        outputs = self._outputs(texts)
         with self._lock:
-            known = {text: self._known[text] for text in texts if text in self._known}
+            for text in texts:
+                output, count = self._held.get(text, (outputs[text], 0))
+                self._held[text] = output, count + 1
+
+    def release(self, texts: Sequence[Text]) -> None:
+        with self._lock:
+            for text in texts:
+                output, count = self._held.pop(text)
+                if count > 1:
+                    self._held[text] = output, count - 1
+
+    def _outputs(self, texts: Sequence[Text]) -> dict[Text, tuple[Floats, int]]:
+        with self._lock:
+            known = {text: self._held[text][0] for text in texts if text in self._held}
+            known |= {text: self._known[text] for text in texts if text in self._known and text not in known}
         new = [text for text in dict.fromkeys(texts) if text not in known]
         cached = self._cache.recall(new) if self._cache is not None and new else {}
         unread = [text for text in new if text not in cached]
@@ -71,10 +95,7 @@ class TextModel(ABC):
             self._known.update((text, known[text]) for text in new)
             while len(self._known) > self._kept:
                 self._known.popitem(last=False)
-        counts = tally.get()
-        if counts is not None:
-            counts.append(sum(known[text][1] for text in texts))
-        return [known[text][0] for text in texts]
+        return known
 
     def _one(self, row: Any) -> tuple[Floats, int]:
         return self._output(row), len(row.ids)

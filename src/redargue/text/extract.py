@@ -12,7 +12,7 @@ from redargue.nli.language import ENGLISH_ONLY, language_of
 from redargue.run import Run
 from redargue.tasks.base import AnyTask, Profile
 from redargue.tasks.extract import BLOCK, ExtractClaims, MarkOpinions
-from redargue.text.segment import LocatedClaim, Sentence, Text, UncheckedSentence, sentences_of
+from redargue.text.segment import NOT_CLAIMS, LocatedClaim, Sentence, Text, UncheckedSentence, sentences_of
 
 EXTRACTOR = "extractor"
 CITES_NOTHING = "cites no page"
@@ -82,6 +82,23 @@ async def extract(text: Text, run: Run, *, profile: Profile = "hardened") -> Ext
             if (sentence.start, sentence.end) not in spans
         ),
     )
+
+
+async def extract_claims(
+    sentences: Sequence[Sentence], run: Run, *, context: str = "", profile: Profile = "hardened"
+) -> tuple[LocatedClaim, ...] | UncheckedSentence:
+    """The claims of the last of some consecutive sentences, or why it has none.
+
+    Raises:
+        BadReply, BudgetReached, ProviderError: the extraction failed.
+    """
+    last = sentences[-1]
+    if why := _unread(last, run):
+        return UncheckedSentence(start=last.start, end=last.end, why=why)
+    read = [sentence for sentence in sentences if not _unread(sentence, run)]
+    block = range(len(read) - 1, len(read))
+    claims = await _claims(read, block, Text(text=last.text, context=context), Agent(EXTRACTOR, run), profile)
+    return tuple(claims) or UncheckedSentence(start=last.start, end=last.end, why=NOT_CLAIMS[1])
 
 
 def _unread(sentence: Sentence, run: Run) -> str:

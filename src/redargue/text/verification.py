@@ -23,12 +23,12 @@ from redargue.events import CallFailed, CallFinished, Event
 from redargue.evidence import Passage
 from redargue.methods.base import methods
 from redargue.nli.backend import EmbeddedBackend
-from redargue.retrieval.tools.fixed_passages import FixedPassages
+from redargue.retrieval.tools.fixed_passages import FixedPassages, FixedPassagesTool
 from redargue.run import Run
 from redargue.text.extract import EXTRACTOR, Extraction, extract, extraction_tasks, recorded
 from redargue.text.nearest_sentences import nearest_sentences
 from redargue.text.report import CheckedClaim, Report, report
-from redargue.text.segment import Kind, Text
+from redargue.text.segment import Kind, LocatedClaim, Text
 from redargue.verdicts import Usage, Verdict
 from redargue.verifier import Listener, Verifier, cost_of
 
@@ -102,8 +102,8 @@ async def prepare(
         BadReply, BudgetReached, ProviderError: the extraction failed.
     """
     components = components or Components()
-    _check_options(text, config, documents)
-    config = config if documents is None else _closed(config, components)
+    check_options(text, config, documents)
+    config = config if documents is None else closed(config, components)
     roles = {EXTRACTOR, *(task.name() for task in extraction_tasks(text))}
     models = {role: model for role, model in config.models.items() if role in roles}
     config = config.updated(models={role: model for role, model in config.models.items() if role not in roles})
@@ -113,7 +113,7 @@ async def prepare(
     with Verifier(_without_memory(config).updated(mcp=()), components=unused) as first:
         require(first.backend, f"the extraction of claims from a {text.kind}", extraction_tasks(text))
         extraction, spent, calls = await _extracted(text, first, folder, {**config.models, **models})
-    claims = _claims(extraction, config, text.context if text.kind == "dialogue" else "")
+    claims = claims_of(extraction.claims, config, text.context if text.kind == "dialogue" else "")
     if documents is not None:
         evidence = await asyncio.to_thread(_evidence, tools, text, claims, documents)
         components = replace(components, evidence=evidence)
@@ -134,7 +134,7 @@ async def _extracted(
     return extraction, run.usage, tuple(event for event in run.events if isinstance(event, CallFinished | CallFailed))
 
 
-def _check_options(text: Text, config: RunConfig, documents: Sequence[Passage] | None) -> None:
+def check_options(text: Text, config: RunConfig, documents: Sequence[Passage] | None) -> None:
     labels = config.labels
     if config.strict_as_of and config.as_of is None:
         raise UsageError("the text has no as-of date", where="--strict-as-of", hint="set one: --as-of 2024-03-31")
@@ -149,7 +149,7 @@ def _check_options(text: Text, config: RunConfig, documents: Sequence[Passage] |
         raise UsageError("there is no document to check the text against", hint="pass one: --context FILE")
 
 
-def _closed(config: RunConfig, components: Components) -> RunConfig:
+def closed(config: RunConfig, components: Components) -> RunConfig:
     """The configuration of a run whose only evidence is the given documents."""
     others = components.actions or components.memory or config.mcp or config.memory
     if others or config.settings.get("memory", "off") != "off":
@@ -167,10 +167,11 @@ def _without_memory(config: RunConfig) -> RunConfig:
     return config.model_copy(update={"memory": "", "workspace": "default", "settings": settings})
 
 
-def _claims(extraction: Extraction, config: RunConfig, context: str) -> tuple[Claim, ...]:
+def claims_of(extracted: Sequence[LocatedClaim], config: RunConfig, context: str = "") -> tuple[Claim, ...]:
+    """Extracted claims with a configuration's labels and dates; raises UsageError for one that cannot be checked."""
     shared = {"context": context, "labels": config.labels, "as_of": config.as_of, "only_in_time": config.strict_as_of}
     claims = []
-    for located in extraction.claims:
+    for located in extracted:
         try:
             claims.append(Claim.model_validate({"text": located.claim, **shared}))
         except ValidationError as error:
@@ -220,6 +221,11 @@ def _only(names: Sequence[str], documents: Sequence[Sequence[Passage]]) -> dict[
     }
 
 
+def shared_evidence(config: RunConfig, documents: Sequence[Passage]) -> dict[str, FixedPassagesTool]:
+    """Search tools over documents that are the only evidence of every claim."""
+    return {name: tool.for_claim(0) for name, tool in _only(method_of(config).tools(), [documents]).items()}
+
+
 def with_documents(
     config: RunConfig, documents: Sequence[Sequence[Passage]], components: Components | None = None
 ) -> tuple[RunConfig, Components]:
@@ -229,7 +235,7 @@ def with_documents(
         UsageError: the run has MCP tools or a memory.
     """
     components = components or Components()
-    config = _closed(config, components)
+    config = closed(config, components)
     return config, replace(components, evidence=_only(method_of(config).tools(), documents))
 
 

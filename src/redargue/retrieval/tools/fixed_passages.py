@@ -76,6 +76,11 @@ class FixedPassagesTool:
                 pieces.setdefault(chunk.text, _Piece(number, passage, chunk))
         return list(pieces.values())
 
+    @property
+    def encoded_texts(self) -> tuple[str, ...]:
+        """The texts that a ranking by meaning encodes."""
+        return tuple(f"{piece.passage.title}. {piece.chunk.text}" for piece in self._pieces) if self._encoder else ()
+
     async def search(self, query: str, k: int, *, search: Search) -> tuple[Passage, ...]:
         if self._whole:
             return tuple(passage.model_copy(update={"rank": rank}) for rank, passage in enumerate(self._passages, 1))

@@ -1,0 +1,157 @@
+"""Checks many answers against the same documents, which stay cut and encoded between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from types import TracebackType
+from typing import Self, Unpack
+
+from redargue.config import RunConfig, RunOptions, read_options
+from redargue.evidence import Passage
+from redargue.nli.backend import EmbeddedBackend
+from redargue.nli.reader import encoded_texts
+from redargue.run import Run
+from redargue.tasks.extract import ExtractClaims, MarkOpinions
+from redargue.text.extract import EXTRACTOR, extract, extract_claims
+from redargue.text.report import CheckedClaim, Report, report
+from redargue.text.segment import NOT_CLAIMS, Kind, Sentence, Text, UncheckedSentence
+from redargue.text.verification import (
+    CONCURRENCY,
+    check_options,
+    claims_of,
+    closed,
+    documents_of,
+    ground,
+    shared_evidence,
+    text_of,
+)
+from redargue.verdicts import Verdict
+from redargue.verifier import Listener, Verifier
+
+
+class Grounder:
+    """Documents to check answers against, as :func:`redargue.ground` does; a context manager.
+
+    The documents are cut and encoded once, when it is made. Nothing is recorded, and a budget is that of all answers.
+
+    Args:
+        contexts: whole documents, or one.
+        config: configuration of the runs.
+        options: as for :func:`redargue.verify`.
+
+    Raises:
+        UsageError: there is no document, or an option does not fit.
+
+    Example:
+        >>> with redargue.Grounder(["Bees are insects. They have six legs."], method="single-reader") as grounder:
+        ...     report = await grounder.ground("Bees have eight legs.")
+    """
+
+    def __init__(
+        self,
+        contexts: str | Passage | Sequence[str | Passage],
+        *,
+        config: RunConfig | None = None,
+        **options: Unpack[RunOptions],
+    ) -> None:
+        self.documents = tuple(documents_of(contexts))
+        config, components = read_options(options, config)
+        check_options(Text(text="any text"), config, self.documents)
+        self._config, self._components = closed(config, components), components
+        extracting = {EXTRACTOR, ExtractClaims.name(), MarkOpinions.name()}
+        self._models = config.models  # those of the extraction too
+        models = {role: model for role, model in config.models.items() if role not in extracting}
+        evidence = shared_evidence(self._config, self.documents)
+        self._verifier = Verifier(
+            self._config.updated(models=models), components=replace(components, evidence=evidence)
+        )
+        self._embedder = (
+            self._verifier.backend.embedder if isinstance(self._verifier.backend, EmbeddedBackend) else None
+        )
+        texts = [text for tool in evidence.values() for text in tool.encoded_texts]
+        texts += [text for document in self.documents for text in encoded_texts(document)]
+        self._held = tuple(dict.fromkeys(texts))
+        if self._embedder:
+            self._embedder.hold(self._held)
+
+    async def ground(
+        self,
+        answer: str | Text,
+        *,
+        kind: Kind = "text",
+        context: str = "",
+        concurrency: int = CONCURRENCY,
+        listeners: Sequence[Listener] = (),
+        done: Callable[[int, Verdict], None] | None = None,
+    ) -> Report:
+        """The report on an answer; arguments as for :func:`redargue.ground`.
+
+        Raises:
+            UsageError: the answer cannot be checked.
+            BadReply, BudgetReached, ProviderError: the extraction of its claims failed.
+        """
+        text, verifier = text_of(answer, kind=kind, context=context), self._verifier
+        if text.kind in ("dialogue", "summary"):  # whose evidence differs by answer or claim
+            budget = self._components.budget or verifier.budget
+            parts = {name: getattr(self._components, name) for name in ("backend", "prices", "transport", "clock")}
+            return await ground(
+                text,
+                contexts=self.documents,
+                config=self._config.updated(models=self._models),
+                concurrency=concurrency,
+                listeners=listeners,
+                done=done,
+                budget=budget,
+                **parts,
+            )
+        run = self._run()
+        async with verifier.transport:
+            extraction = await extract(text, run, profile=verifier.method.settings.profile)
+            claims = claims_of(extraction.claims, self._config)
+            verdicts = await verifier.verify_all(claims, concurrency=concurrency, listeners=listeners, done=done)
+        return report(text, extraction, verdicts, run.usage)
+
+    async def check_sentence(self, sentences: Sequence[Sentence]) -> tuple[CheckedClaim, ...]:
+        """The verdicts on the claims of the last of some consecutive sentences of a text.
+
+        A sentence that may state something and could not be read has a verdict that says so; one that states nothing
+        has none.
+        """
+        last, verifier = sentences[-1], self._verifier
+        async with verifier.transport:
+            found = await extract_claims(sentences, self._run(), profile=verifier.method.settings.profile)
+            if isinstance(found, UncheckedSentence):
+                unread = Verdict(claim=self._config.claim(last.text), label=None, unchecked=found.why)
+                return () if found.why in NOT_CLAIMS else (self._checked(last, unread),)
+            verdicts = await verifier.verify_all(claims_of(found, self._config), concurrency=CONCURRENCY)
+        return tuple(self._checked(last, verdict) for verdict in verdicts)
+
+    def _checked(self, sentence: Sentence, verdict: Verdict) -> CheckedClaim:
+        return CheckedClaim(start=sentence.start, end=sentence.end, stated=sentence.text, verdict=verdict)
+
+    def _run(self) -> Run:
+        verifier = self._verifier
+        return Run(
+            verifier.backend,
+            seed=verifier.seed,
+            budget=verifier.budget,
+            clock=verifier.clock,
+            models=self._models,
+            priced=verifier.priced,
+        )
+
+    def close(self) -> None:
+        """Gives the memory of the encoded documents back."""
+        if self._embedder and self._held:
+            self._embedder.release(self._held)
+        self._held = ()
+        self._verifier.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,165 @@
+"""Checks a text while it is being written: every sentence once it is complete, whatever the chunks are cut into."""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+import re
+from collections.abc import AsyncGenerator, AsyncIterable, Iterable, Sequence
+from contextlib import nullcontext
+from typing import Unpack
+
+from redargue.config import RunConfig, RunOptions
+from redargue.errors import UsageError
+from redargue.evidence import Passage
+from redargue.text.grounder import Grounder
+from redargue.text.report import CheckedClaim
+from redargue.text.segment import MAX_LENGTH, Sentence, sentences_of
+from redargue.text.verification import CONCURRENCY
+
+BEFORE = 8  # sentences before one that say what its pronouns mean
+
+# A sentence is complete when two whole words or a blank line follow it: what follows "Dr." or "3." may belong to it.
+_FOLLOWED = re.compile(r"[^\S\n]*\n[ \t\r]*\n|\s+\S+\s+\S+\s")
+_MAY_BE_COMPLETE = re.compile(r"[.!?…][^\w\s]*\s+\S+\s+\S+\s|\n")
+
+
+class Segmenter:
+    """Splits a text that arrives in chunks into the sentences that the whole text has.
+
+    Attributes:
+        text: what has arrived, with offsets in characters.
+        sentences: the complete ones.
+    """
+
+    def __init__(self) -> None:
+        self.text = ""
+        self.sentences: list[Sentence] = []
+        self._decode = codecs.getincrementaldecoder("utf-8")()
+        self._half = ""  # the first half of a character in UTF-16
+
+    def add(self, chunk: str | bytes) -> list[Sentence]:
+        """The sentences that this chunk completes; raises UsageError for what is not UTF-8 or too long a text."""
+        self.text += self._decoded(chunk)
+        if len(self.text) > MAX_LENGTH:
+            raise UsageError(f"the text has more than {MAX_LENGTH:,} characters", hint="split it into parts")
+        return self._new(ended=False) if _MAY_BE_COMPLETE.search(self.text, self._checked) else []
+
+    def end(self) -> list[Sentence]:
+        """The remaining sentences; raises UsageError where the text ends within a character."""
+        if self._half or self._decode.getstate()[0]:
+            raise UsageError("the text ends within a character", hint="pass all bytes of the stream")
+        return self._new(ended=True)
+
+    @property
+    def _checked(self) -> int:
+        return self.sentences[-1].end if self.sentences else 0
+
+    def _decoded(self, chunk: str | bytes) -> str:
+        if isinstance(chunk, str):
+            text, self._half = self._half + chunk, ""
+            if text and "\ud800" <= text[-1] <= "\udbff":
+                text, self._half = text[:-1], text[-1]
+            return re.sub(r"[\ud800-\udbff][\udc00-\udfff]", _joined, text)
+        try:
+            return self._decode.decode(chunk)
+        except UnicodeDecodeError as error:
+            where = f"after character {len(self.text)}"
+            raise UsageError(f"{chunk[error.start : error.start + 4]!r} is not UTF-8", where=where) from None
+
+    def _new(self, *, ended: bool) -> list[Sentence]:
+        # Sentences do not cross a blank line, so that everything before the last one need not be read again.
+        start = self.text.rfind("\n\n", 0, self._checked) + 1
+        new = []
+        for sentence in sentences_of(self.text[start:]):
+            found = Sentence(start=start + sentence.start, end=start + sentence.end, text=sentence.text)
+            if found.start < self._checked:
+                continue
+            if not (ended or _FOLLOWED.match(self.text, found.end)):
+                break
+            new.append(found)
+        self.sentences += new
+        return new
+
+
+def _joined(halves: re.Match[str]) -> str:
+    return halves.group().encode("utf-16", "surrogatepass").decode("utf-16")
+
+
+async def check_stream(
+    chunks: AsyncIterable[str | bytes] | Iterable[str | bytes],
+    contexts: Grounder | str | Passage | Sequence[str | Passage],
+    *,
+    config: RunConfig | None = None,
+    **options: Unpack[RunOptions],
+) -> AsyncGenerator[CheckedClaim, None]:
+    """Verdicts on a text while it is being written, in the order of the text.
+
+    A sentence is judged once it is complete: not at an abbreviation, a decimal point, or the end of a chunk. A sentence
+    that states nothing that can be checked has no verdict; one that could not be read has one with ``unchecked``.
+
+    Args:
+        chunks: of the text, as a model writes them: strings, or bytes in UTF-8, cut anywhere.
+        contexts: the documents to check against, or a :class:`Grounder`, which stays open.
+        config: configuration of the runs.
+        options: as for :func:`redargue.verify`.
+
+    Yields:
+        Each claim with its verdict; ``start`` and ``end`` are offsets in the whole text, in characters from 0.
+
+    Raises:
+        UsageError: an option does not fit, or the text cannot be read.
+        BadReply, BudgetReached, ProviderError: the extraction of claims failed.
+
+    Example:
+        >>> async for claim in redargue.check_stream(model.stream(question), contexts=documents):
+        ...     print(claim.start, claim.end, claim.verdict.label)
+    """
+    if isinstance(contexts, Grounder):
+        if config is not None or options:
+            raise UsageError("a Grounder has its options", hint="give them to Grounder(…) instead")
+        opened: Grounder | nullcontext[Grounder] = nullcontext(contexts)
+    else:
+        opened = Grounder(contexts, config=config, **options)
+    with opened as grounder:
+        queue: asyncio.Queue[asyncio.Task[tuple[CheckedClaim, ...]] | None] = asyncio.Queue(CONCURRENCY)
+        reading = asyncio.create_task(_read(chunks, grounder, queue))
+        try:
+            while (checking := await queue.get()) is not None:
+                for claim in await checking:
+                    yield claim
+            await reading  # raises what ended it
+        finally:
+            reading.cancel()
+            rest = [reading]
+            while not queue.empty():
+                if (checking := queue.get_nowait()) is not None:
+                    checking.cancel()
+                    rest.append(checking)  # type: ignore[arg-type]
+            await asyncio.gather(*rest, return_exceptions=True)
+
+
+async def _read(
+    chunks: AsyncIterable[str | bytes] | Iterable[str | bytes],
+    grounder: Grounder,
+    queue: asyncio.Queue[asyncio.Task[tuple[CheckedClaim, ...]] | None],
+) -> None:
+    """Starts a check for every complete sentence, in order; None ends the queue."""
+    segmenter = Segmenter()
+
+    async def start(new: Sequence[Sentence]) -> None:
+        first = len(segmenter.sentences) - len(new)
+        for number in range(first, len(segmenter.sentences)):
+            sentences = segmenter.sentences[max(0, number - BEFORE) : number + 1]
+            await queue.put(asyncio.create_task(grounder.check_sentence(sentences)))
+
+    try:
+        if isinstance(chunks, AsyncIterable):
+            async for chunk in chunks:
+                await start(segmenter.add(chunk))
+        else:
+            for chunk in chunks:
+                await start(segmenter.add(chunk))
+        await start(segmenter.end())
+    finally:
+        await queue.put(None)
