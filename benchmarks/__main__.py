@@ -17,6 +17,7 @@ EVERY = (
     "reader",
     "fever",
     "thresholds",
+    "relevance",
     "speed",
     "load",
     "faults",

@@ -12,7 +12,7 @@ from redargue.errors import UsageError
 from redargue.llm.capabilities import Form
 from redargue.llm.chat_tokens import disarm_messages
 from redargue.llm.client import Endpoint, Message
-from redargue.llm.prompted import PromptedBackend
+from redargue.llm.prompted import RELEVANCE, PromptedBackend
 from redargue.llm.prompts import Prompts
 from redargue.llm.rendering import Prompt, Renderer
 from redargue.llm.response import Choice
@@ -67,8 +67,7 @@ class ChatBackend(PromptedBackend):
         words = prompts.sha256[:12] if prompts else ""
         parts = (service.display_url, model, f"form={form}", f"max={max_tokens}", f"prompts={words}")
         # The bundled embedder's cosines differ from ada-002's, for which the paper's threshold was chosen.
-        relevance = self._embedded.stability.relevance
-        self.stability = PAPER_STABILITY if embedding_model else Stability(PAPER_STABILITY.faithfulness, relevance)
+        self.stability = PAPER_STABILITY if embedding_model else Stability(PAPER_STABILITY.faithfulness, RELEVANCE)
         hashes = [model.sha256[:12] for model in (self._embedded.user_reranker, self._embedded.user_nli) if model]
         rated = [f"rated={','.join(hashes)}"] if embedding_model and hashes else []  # else in the embedded identity
         embeddings = f"embeddings={embedding_model or self._embedded.identity}"

@@ -18,11 +18,10 @@ from redargue.errors import UsageError
 from redargue.llm.client import Message
 from redargue.llm.constrained_decoding import fill
 from redargue.llm.hf_model import CausalModel, Draft
-from redargue.llm.prompted import PromptedBackend
+from redargue.llm.prompted import RELEVANCE, PromptedBackend
 from redargue.llm.prompts import Prompts
 from redargue.llm.rendering import Prompt, Renderer, WeightedSpan
 from redargue.llm.response import Choice
-from redargue.nli.backend import EmbeddedBackend
 from redargue.tasks.base import AnyTask
 
 LONGEST = 1_000  # characters of free text, as in the schemas
@@ -41,7 +40,7 @@ class TransformersBackend(PromptedBackend):
     supports_attention_weights = True
     english_only = False
     form = "auto"
-    stability = Stability(PAPER_STABILITY.faithfulness, EmbeddedBackend.stability.relevance)
+    stability = Stability(PAPER_STABILITY.faithfulness, RELEVANCE)
 
     def __init__(
         self,

@@ -21,6 +21,7 @@ from redargue.tasks.score import RATING, CompareTexts
 from redargue.tasks.step import StepTask
 from redargue.tasks.untrusted import fence_word
 
+RELEVANCE = 0.6  # threshold with the bundled embedder: ``python -m benchmarks relevance``, chosen on even claims
 MOST_SHOWN = 4_000  # characters of an invalid reply that are sent back
 
 
