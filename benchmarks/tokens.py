@@ -5,6 +5,8 @@ token. By default Tool-MAD debates the example claims over the starter corpus, w
 reckons with. ``--frozen`` gives figures per claim over frozen searches instead:
 
     python -m benchmarks tokens --method dual-position@paper --frozen factcheckbench --half odd --limit 12
+
+``--every-round`` lets Tool-MAD debate every claim to the end, so that each has a judge's prompt.
 """
 
 from __future__ import annotations
@@ -64,6 +66,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--frozen", metavar="SNAPSHOT", help="factcheckbench, factool_qa or bingcheck")
     parser.add_argument("--half", choices=("all", "even", "odd"), default="odd")
     parser.add_argument("--limit", type=int, help="claims; by default all")
+    parser.add_argument("--every-round", action="store_true", help="scoring=run_all_rounds (tool-mad)")
     given = parser.parse_args(arguments)
     backend, (method, _, profile) = Measured(), given.method.partition("@")
     if not given.frozen:
@@ -75,7 +78,8 @@ def main(arguments: list[str]) -> None:
     snapshot = pool.data() / "snapshots" / f"{given.frozen}.jsonl.gz"
     examples = load("snapshots", snapshot, half=given.half, limit=given.limit).examples
     claims = [example.claim for example in examples]
-    play(backend, claims, method=method, profile=profile or "hardened", evidence=frozen(examples))
+    settings: dict[str, Any] = {"settings": {"scoring": "run_all_rounds"}} if given.every_round else {}
+    play(backend, claims, method=method, profile=profile or "hardened", evidence=frozen(examples), **settings)
     show(backend)
     calls = [size for name, sizes in backend.sizes.items() for size in sizes if name != CompareTexts.name()]
     read = Counter({claim.text: len(backend.documents[claim.text]) for claim in claims})
@@ -114,4 +118,5 @@ def show(backend: Measured) -> None:
     for name, sizes in sorted(backend.sizes.items()):
         ordered = sorted(sizes)
         low, likely, high = (ordered[int(share * (len(ordered) - 1))] for share in (0.1, 0.5, 0.9))
-        print(json.dumps({"task": name, "prompts": len(sizes), "tokens": [low, likely, high]}))
+        mean = round(sum(sizes) / len(sizes))
+        print(json.dumps({"task": name, "prompts": len(sizes), "tokens": [low, likely, high], "mean": mean}))

@@ -57,6 +57,11 @@ async def faithfulness(
     return score(round(sum(item.verdict for item in checked) / len(checked), 9), detail=detail)
 
 
+def without_quotations(answer: str) -> str:
+    """An answer without its lines of quotations, whose documents its author still sees."""
+    return "\n".join(line for line in answer.splitlines() if not _QUOTATION_LINE.fullmatch(line.strip()))
+
+
 def reasoning_of(answer: str) -> str:
     """An answer without its label's line, its lines of quotations, and its remarks on the debate.
 

@@ -40,7 +40,7 @@ class AnswerReply(Frozen):
         description="your explanation, from the documents first", json_schema_extra=max_length(1_000)
     )
     quotes: tuple[str, ...] = Field(
-        description="what you rely on, copied word for word from the documents", json_schema_extra=list_bounds(6, 400)
+        description="what you rely on, word for word", json_schema_extra=list_bounds(6, 400)
     )
     label: str = Field(description="your final answer")
 
@@ -154,7 +154,7 @@ class LabelledTask(Task[Answer]):
         return Answer(text="\n".join([reasoning.strip(), *cited, *last]).strip(), label=label, quotes=quotes)
 
 
-FROM_DOCUMENTS = "Explain from the documents first, naming them by number; then give your answer."
+NAME_DOCUMENTS = "Name documents by their numbers."
 
 
 class AnswerClaim(LabelledTask):
@@ -207,18 +207,18 @@ class AnswerClaim(LabelledTask):
         return lines(
             whence,
             label_definitions(labels, has_documents=self.has_tool),
-            FROM_DOCUMENTS if self.has_tool else "Explain first; then give your answer.",
+            NAME_DOCUMENTS if self.has_tool else None,
             self._debate_rules() if self.others else None,
         )
 
     def _debate_rules(self) -> str:
         check = "check it against your documents, " if self.has_tool else ""
-        quoted = " Quote it only where your own documents say the same." if self.has_tool else ""
-        still = " The documents that you have quoted before are still among yours, perhaps under other numbers."
+        quoted = " Quote it only where your documents say the same." if self.has_tool else ""
+        still = " The documents that you have quoted are still among yours, perhaps under other numbers."
         kept = still if self.own and self.has_tool else ""
         return (
-            f"You are in a debate. Another debater's answer is an opinion: {check}say where you agree or differ, and"
-            f" change your mind only for evidence.{quoted}{kept}"
+            f"You are in a debate. Another debater's answer is an opinion: {check}say where you differ, and change your"
+            f" mind only for evidence.{quoted}{kept}"
         )
 
     @property

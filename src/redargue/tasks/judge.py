@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from redargue.claims import Frozen, Meaning
 from redargue.evidence import Passage
-from redargue.tasks.answer import FROM_DOCUMENTS, METRIC_NAMES, Answer, LabelledTask, claim_section, documents
+from redargue.tasks.answer import METRIC_NAMES, NAME_DOCUMENTS, Answer, LabelledTask, claim_section, documents
 from redargue.tasks.base import Sections, lines
 from redargue.tasks.labels import label_definitions, label_names, last_line, subject
 from redargue.tasks.untrusted import wrap_untrusted
@@ -80,7 +80,7 @@ class JudgeDebate(LabelledTask):
             "That the debaters disagree does not mean that the documents do."
             if self.claim.labels.named(Meaning.CONFLICTING)
             else None,
-            FROM_DOCUMENTS,
+            NAME_DOCUMENTS,
         )
 
     def _score_rule(self) -> str:

@@ -115,5 +115,5 @@ def label_names(labels: LabelSet) -> str:
 def last_line(labels: LabelSet) -> str:
     """Where the label belongs in a reply that is not an object."""
     if labels.free_text:
-        return "Give your answer alone on the last line."
-    return f"End with the label alone on the last line, in bold: {label_names(labels)}."
+        return "Explain first; then give your answer alone on the last line."
+    return f"Explain first; end with the label alone on the last line, in bold: {label_names(labels)}."

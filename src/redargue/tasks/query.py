@@ -34,9 +34,9 @@ class QueryReply(Frozen):
 class RequeryReply(Frozen):
     """A later query."""
 
-    keep: bool = Field(description="true to keep your last query, false to write a new one")
+    keep: bool = Field(description="whether you keep your last query")
     query: str = Field(
-        description="the new query; empty if you keep the last one", json_schema_extra=max_length(LONGEST_QUERY)
+        description="the new query; empty if you keep the last", json_schema_extra=max_length(LONGEST_QUERY)
     )
 
 
@@ -145,10 +145,10 @@ class RewriteQuery(WriteQuery):
 
     def _request(self) -> str:
         if self.profile == "hardened":
+            what = subject(self.claim.labels)
             return lines(
-                "Choose your query for the next round. Write a new one, in other words, where your last query missed a"
-                " part of the claim or another debater's answer names something to look up. Keep your last query where"
-                " no better one can be asked.",
+                f"Choose your next query: a new one, in other words, where the last missed a part of the {what} or"
+                " another debater's answer names something to look up; else keep the last.",
                 MUST_REVISE if self.must_revise else None,
             )
         return lines(
@@ -167,7 +167,7 @@ class RewriteQuery(WriteQuery):
             **super().template_vars(),
             "others": others(self.others),
             "used": wrap_untrusted(self.used, inline=True),
-            "found": "\n".join(wrap_untrusted(title, inline=True) for title in self.found),
+            "found": wrap_untrusted("; ".join(self.found), inline=True),
         }
 
     def section_texts(self) -> list[str]:
@@ -178,7 +178,7 @@ class RewriteQuery(WriteQuery):
         headings = {
             "claim": self._heading(),
             "used": "Your last query: ",
-            "found": "Titles that it found:\n",
+            "found": "Titles that it found: ",
             "others": f"{whose}: ",
         }
         return [heading + values[name] for name, heading in headings.items() if values[name]]

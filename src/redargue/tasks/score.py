@@ -55,26 +55,24 @@ class Questions(Frozen):
     """Up to three different questions that the response would answer; none if it answers none."""
 
     questions: tuple[str, ...] = Field(
-        description="three different questions that the response answers; none if it answers none",
+        description="the three questions",
         json_schema_extra=list_bounds(3, 300),
     )
-    noncommittal: Literal[0, 1] = Field(description="1 if the response gives no answer, 0 if it gives one")
+    noncommittal: Literal[0, 1]
 
 
 class NumberedVerdict(Frozen):
     """A verdict on the statement with that number."""
 
-    number: int = Field(description="the statement's number")
-    reason: str = Field(default="", description="why, in a few words", json_schema_extra=max_length(400))
-    verdict: Literal[0, 1] = Field(description="1 if the documents state or directly imply it, 0 if not")
+    number: int = Field(description="of the statement")
+    reason: str = Field(default="", description="in a few words", json_schema_extra=max_length(400))
+    verdict: Literal[0, 1]
 
 
 class NumberedVerdicts(Frozen):
     """Verdicts by the statements' numbers, so that the statements are not repeated."""
 
-    verdicts: tuple[NumberedVerdict, ...] = Field(
-        description="one item per statement, in their order", json_schema_extra={"maxItems": 20}
-    )
+    verdicts: tuple[NumberedVerdict, ...] = Field(description="one per statement", json_schema_extra={"maxItems": 20})
 
 
 Probability = Annotated[FiniteFloat, Field(ge=0, le=1)]
@@ -175,9 +173,8 @@ class WriteStatements(_ScoringTask, Task[Statements]):
     examples: ClassVar[str] = (
         "Example:\n"
         "Claim: Mara Lindqvist built ships.\n"
-        "Answer: [1] calls her a Swedish engineer who designed bridges, so the claim is wrong.\n"
-        "Statements: Mara Lindqvist was a Swedish engineer. | Mara Lindqvist designed bridges. | Mara Lindqvist did not"
-        " build ships."
+        "Answer: [1] says that she designed bridges, not ships.\n"
+        "Statements: Mara Lindqvist designed bridges. | Mara Lindqvist did not build ships."
     )
 
     question: str
@@ -187,9 +184,9 @@ class WriteStatements(_ScoringTask, Task[Statements]):
     def instructions(self) -> str:
         if self.profile == "hardened":
             return (
-                "Break an answer about a claim into the statements that it makes. Each statement is one sentence that"
-                " can be understood alone: with names instead of pronouns, and without numbers of documents. What the"
-                " documents leave open is a statement, too. Add nothing, and keep the answer's order."
+                "Break an answer about a claim into the statements that it makes, each one a sentence that can be"
+                " understood alone, with names instead of pronouns and without numbers of documents. What the documents"
+                " leave open is a statement, too. Add nothing."
             )
         return (
             "Break each sentence of the answer into one or more statements that can be understood alone."
@@ -215,10 +212,9 @@ class CheckStatements(_ScoringTask, Task[CheckedStatements]):
     fields: ClassVar[str] = '{"verdicts": [{"number": 1, "reason": "…", "verdict": 1}, …]}'
     examples: ClassVar[str] = (
         "Example:\n"
-        "Documents: [1] Tomas keeps bees behind the mill in Orvell. He sells the honey on Saturdays.\n"
-        "Statements: 1. Tomas keeps bees. 2. Tomas owns the mill. 3. The documents do not say who owns the mill.\n"
-        "Verdicts: 1: 1, because [1] says that he keeps bees. 2: 0, because [1] does not name the mill's owner. 3: 1,"
-        " because the owner is not named."
+        "Documents: [1] Tomas keeps bees behind the mill in Orvell.\n"
+        "Statements: 1. Tomas keeps bees. 2. Tomas owns the mill. 3. It remains open who owns the mill.\n"
+        "Verdicts: 1: 1, [1] says so. 2: 0, [1] names no owner. 3: 1, [1] names no owner."
     )
 
     context: str = ""
@@ -229,9 +225,9 @@ class CheckStatements(_ScoringTask, Task[CheckedStatements]):
     def instructions(self) -> str:
         if self.profile == "hardened":
             return (
-                "Check statements against the documents alone. For each statement, by its number, give a reason and a"
-                " verdict: 1 if the documents state or directly imply it, 0 if they contradict it or do not say so. A"
-                " statement that the documents leave something open gets 1 if they do."
+                "Check statements against the documents alone. Give each statement, by its number, a reason and a"
+                " verdict: 1 if the documents state or directly imply it, 0 if they do not. That the documents leave"
+                " something open is 1 if they do."
             )
         return (
             "For each statement give a reason and a verdict: 1 if it can be inferred from the context directly,"
@@ -247,9 +243,9 @@ class CheckStatements(_ScoringTask, Task[CheckedStatements]):
     def template_vars(self) -> dict[str, str]:
         if self.profile == "paper":
             return super().template_vars()
-        numbered = (f"{at}. {wrap_untrusted(text, inline=True)}" for at, text in enumerate(self.statements, 1))
+        numbered = (f"{at}. {' '.join(text.split())}" for at, text in enumerate(self.statements, 1))
         shown = documents(self.passages, self.profile) if self.passages else wrap_untrusted(self.context)
-        return {"context": shown, "statements": "\n".join(numbered)}
+        return {"context": shown, "statements": wrap_untrusted("\n".join(numbered))}
 
     def reply_type(self) -> type[Frozen]:
         return NumberedVerdicts if self.profile == "hardened" else CheckedStatements
@@ -273,12 +269,6 @@ class CheckStatements(_ScoringTask, Task[CheckedStatements]):
         if self.profile == "hardened":
             return {"verdicts": ("number", range(1, len(self.statements) + 1))}
         return {"statements": ("statement", self.statements)}
-
-
-_WHAT_IS_NONCOMMITTAL = (
-    "noncommittal: 1 if it gives no answer, because it is evasive or vague or declines to say; 0 if it gives one. That"
-    " the documents do not settle a matter is an answer, too: 0."
-)
 
 
 class WriteQuestion(_ScoringTask, Task[Question]):
@@ -313,19 +303,18 @@ class WriteQuestions(_ScoringTask, Task[Questions]):
     paper_format: ClassVar[str] = f"Reply with one JSON object that follows this schema: {json_schema(Questions)}"
     fields: ClassVar[str] = '{"questions": ["…", "…", "…"], "noncommittal": 0}'
     examples: ClassVar[str] = (
-        "Examples:\n"
-        "Response: The lighthouse at Carrow Point was lit in 1874, so the claim is right.\n"
-        "Questions: When was the lighthouse at Carrow Point lit? | Was the lighthouse at Carrow Point lit in 1874? |"
-        " Which lighthouse was lit in 1874? Noncommittal: 0\n"
-        "Response: I would rather not say anything about the new ferry.\n"
-        "Questions: What is the new ferry like? Noncommittal: 1"
+        "Example:\n"
+        "Response: The light at Carrow Point was lit in 1874.\n"
+        "Questions: When was the light at Carrow Point lit? | Was the light at Carrow Point lit in 1874? | Which light"
+        " was lit in 1874? Noncommittal: 0"
     )
 
     response: str
 
     instructions: ClassVar[str] = (
-        "Write three different questions that a response answers. Ask about its main point, with the names and numbers"
-        f" that the response has. Also say whether the response is {_WHAT_IS_NONCOMMITTAL}"
+        "Write three different questions that a response answers, about its main point and with its names. Noncommittal"
+        " is 1 if the response gives no answer, because it is evasive or vague or declines to say, else 0; that the"
+        " documents leave something open is an answer."
     )
 
     def input_text(self) -> str:

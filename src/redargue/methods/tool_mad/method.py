@@ -19,7 +19,7 @@ from redargue.events import EvidenceKept, Judged, QueryWritten, RoundEnded, Scor
 from redargue.evidence import Passage, Side
 from redargue.methods.agent import Agent
 from redargue.methods.base import CostRange, Method, Roles
-from redargue.methods.faithfulness import faithfulness, reasoning_of
+from redargue.methods.faithfulness import faithfulness, reasoning_of, without_quotations
 from redargue.methods.tool_mad.prompts import CheckConsensus, SummariseAbstract, WriteKeywords
 from redargue.methods.tool_mad.scores import consistency, relevance
 from redargue.methods.tool_mad.settings import JUDGE, MODERATOR, NO_TOOL, PROFILES, ToolMadSettings, debater_names
@@ -203,7 +203,7 @@ class ToolMad(Method, name="tool-mad", settings=ToolMadSettings):
             passages=evidence.passages,
             has_tool=debater.tool is not None,
             others=others,
-            own=own.answer.text if own and self.hardened else "",
+            own=without_quotations(own.answer.text) if own and self.hardened else "",
             alert=self.alerts.get(debater.name, ()),
             label_reading=self.settings.label_reading,
             profile=self.settings.profile,
