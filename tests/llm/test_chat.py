@@ -15,9 +15,10 @@ from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply, BudgetReached, ProviderError, UsageError
 from redargue.evidence import Passage
 from redargue.llm.chat import ChatBackend
-from redargue.llm.prompted import MOST_SHOWN
+from redargue.llm.prompted import MOST_SHOWN, RELEVANCE
 from redargue.net.secrets import Secrets
 from redargue.net.transport import Service, Transport
+from redargue.nli.backend import EmbeddedBackend
 from redargue.runs.budget import Account, Budget
 from redargue.runs.prices import Price, Prices
 from redargue.tasks.answer import Answer, AnswerClaim
@@ -449,3 +450,12 @@ async def test_a_model_that_repeats_what_its_page_says_inside_its_reasons_keeps_
         reply = await backend.perform(AnswerClaim(claim=CLAIM, passages=(Passage(text=said),)), call())
     assert reply.outputs[0].answer.label == "SUPPORTS"
     assert CLAIM.labels.parse(reply.outputs[0].answer.text) == "SUPPORTS"
+
+
+def test_the_threshold_of_relevance_depends_on_who_writes_the_questions_and_who_compares_them() -> None:
+    """The embedded writer repeats the claim, a language model does not (``python -m benchmarks relevance``)."""
+    nowhere = Service(name="model", url="http://localhost")
+    bundled = ChatBackend(Transport(secrets=Secrets()), nowhere, "m").stability
+    own = ChatBackend(Transport(secrets=Secrets()), nowhere, "m", embedding_model="e").stability
+    assert EmbeddedBackend.stability.relevance < bundled.relevance == RELEVANCE == 0.6
+    assert own == PAPER_STABILITY

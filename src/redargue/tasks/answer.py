@@ -19,7 +19,7 @@ METRIC_NAMES = {
     Metric.RELEVANCE: "answer relevance",
     Metric.CONSISTENCY: "consistency",
 }
-STYLE_IS_NO_EVIDENCE = "How something is written is no evidence for or against it."
+STYLE_IS_NO_EVIDENCE = "Tone and style are not evidence."
 LabelReading = Literal["last_line", "first_inside", "first_said"]
 Piece = Literal["reasoning", "quotes", "label"]
 
