@@ -22,6 +22,7 @@ EVERY = (
     "load",
     "faults",
     "texts",
+    "grounder",
     "claims",
     "languages",
     "local",
