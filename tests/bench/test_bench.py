@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +17,7 @@ from redargue.bench.datasets.loading import load
 from redargue.bench.harness import Bench, reopen
 from redargue.bench.system import System
 from redargue.cli.app import run
-from redargue.config import RunConfig
+from redargue.config import Components, RunConfig
 from redargue.errors import BadReply, RecordError, UsageError
 from redargue.events import canonical, passages_of
 from redargue.evidence import Passage
@@ -26,6 +28,7 @@ from redargue.retrieval.corpus.documents import Document
 from redargue.retrieval.corpus.index import open_corpus
 from redargue.runs.record import read_events
 from redargue.verdicts import ErrorInfo
+from support.debates import ShelfTool
 
 pytest.importorskip("scipy", reason="needs the extra bench")
 
@@ -123,6 +126,26 @@ async def test_systems_that_searched_another_revision_of_a_corpus_are_not_compar
     await each.run(each.systems[1])
     with pytest.raises(UsageError, match="'corpus' changed between 'single-reader:tools=corpus' and"):
         compare(each)
+
+
+async def test_tools_of_mcp_servers_are_for_the_methods_that_call_them(tmp_path: Path, file: Path) -> None:
+    class Search(ShelfTool):
+        parameters = {"properties": {"query": {"type": "string"}}, "required": ["query"]}
+
+        async def call(self, arguments: Mapping[str, Any], *, search: Any) -> tuple[Passage, ...]:
+            return await self.search(arguments["query"], 3, search=search)
+
+    each = bench(tmp_path / "b", file, "mermaid:memory=off", "single-reader:tools=frozen")
+    each.config = RunConfig(mcp=("wikipedia",))
+    shelf = Search("search_wikipedia", Passage(text=TEXT, title="Bridge"))
+    each.components = Components(actions={"search_wikipedia": shelf})
+    for system in each.systems:
+        await each.run(system)
+    mermaid, reader = (json.loads((each.folder / each_.slug / "run.json").read_text()) for each_ in each.systems)
+    assert (list(mermaid["actions"]), list(mermaid["tools"])) == (["search_wikipedia"], [])
+    assert list(reader["tools"]) == ["frozen"]
+    assert shelf.queries
+    assert each.revisions(each.systems[0]) == {}
 
 
 async def test_a_reader_is_given_what_the_system_it_names_has_read(tmp_path: Path, file: Path) -> None:

@@ -206,3 +206,9 @@ async def test_a_repeated_query_shows_the_next_passages_where_the_method_is_hard
         assert [passage.text for passage in await agent.search("q", 2)] == ["Passage 1.", "Passage 2."]
         assert [passage.text for passage in await agent.search("q", 2, round_=2)] == expected
     assert [passage.text for passage in await agent.search("other", 2)] == ["Passage 1.", "Passage 2."]
+
+
+def test_a_list_is_written_with_plus_signs_as_in_a_bench() -> None:
+    settings = configure("tool-mad", "hardened", {"debaters": "corpus+wikipedia"}).settings
+    assert settings.debaters == ("corpus", "wikipedia")
+    assert configure("mermaid", "hardened", {"tools": ""}).settings.tools == ()

@@ -14,6 +14,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from redargue.assembly import connect, tools_setting
 from redargue.bench.datasets.base import Example
 from redargue.bench.datasets.loading import load
 from redargue.bench.evidence_spans import load_qrels
@@ -28,7 +29,7 @@ from redargue.events import ClaimEnded, EvidenceChosen, passages_of
 from redargue.evidence import Passage
 from redargue.files import make_folder, open_to_read, replacing
 from redargue.memory.memory import Memory, open_memory
-from redargue.methods.base import configure
+from redargue.methods.base import configure, methods
 from redargue.nli.embedder import shared
 from redargue.retrieval.tools.base import PerClaim, Tool
 from redargue.retrieval.tools.cached_tool import CachedTool
@@ -151,9 +152,10 @@ class Bench:
                 memory = stack.enter_context(opened)
             if memory is not None:
                 concurrency = 1  # the memory depends on the order of the claims
-            components = replace(self.components, evidence=evidence, memory=memory)
+            config = self._configured(system)
+            components = await connect(config, replace(self.components, evidence=evidence, memory=memory))
             run = self.folder / system.slug
-            with Verifier(system.applied(self.config), components=components, folder=run, claims=claims) as verifier:
+            with Verifier(config, components=components, folder=run, claims=claims) as verifier:
                 self._write(system)  # after opening the verifier, which may refuse the run
                 with _writing_errors(self.folder):
                     self._share(verifier)
@@ -183,6 +185,17 @@ class Bench:
                 known, other = first.setdefault(source, (revision, system.spec))
                 if revision != known and source != DEBATED:
                     raise _changed(source, f"between {other!r} and {system.spec!r}")
+
+    def _configured(self, system: System) -> RunConfig:
+        """The configuration of a system; MCP servers are for methods whose agents call their tools, and for no others.
+
+        With servers, such a method has no other tools unless its system names some.
+        """
+        config = system.applied(self.config)
+        if not config.mcp or not getattr(methods[system.method], "calls_actions", False):
+            return config.updated(mcp=())
+        tools = tools_setting(system.method)
+        return config if tools in system.settings else config.updated(settings={**system.settings, tools: ()})
 
     def _memory(self, system: System) -> Memory | None:
         """A memory for this system alone, initially empty, if its method uses one; never the user's."""

@@ -17,6 +17,7 @@ from redargue.cli.parameters import (
     BaseUrl,
     Concurrency,
     EmbeddingModel,
+    Mcp,
     MinConfidence,
     Models,
     Offline,
@@ -76,6 +77,7 @@ class BenchParameters:
     reader: ReaderName = ""
     budget: Annotated[str | None, option("BUDGET", "Spending limit per method: 40calls, 200ktok, 0.50usd.")] = None
     min_confidence: MinConfidence = None
+    mcp: Mcp = None
     offline: Offline = False
 
     def config(self, seed: int) -> RunConfig:
@@ -85,6 +87,7 @@ class BenchParameters:
         model, models = read_models(self.model or [])
         embedding_model = self.embedding_model if model else ""
         named = {"model": model, "models": models, "embedding_model": embedding_model, "seed": seed}
+        named |= {"mcp": tuple(self.mcp or ())}
         return RunConfig(**{**vars(self), **named})
 
 
@@ -123,7 +126,7 @@ def run(
     if seeds > 1:
         systems = [system.seeded(sample.seed + more) for system in systems for more in range(seeds)]
     examples, drawn = _drawn(sample)
-    shared = ("store", "base_url", "budget", "embedding_model", "reader", "offline")
+    shared = ("store", "mcp", "base_url", "budget", "embedding_model", "reader", "offline")
     values: dict[str, object] = {"qrels": qrels, "pages": pages, **{name: getattr(options, name) for name in shared}}
     values |= {"as_of": sample.as_of, "strict_as_of": sample.strict_as_of, "model": options.model}
     values["min_confidence"] = None if options.min_confidence is None else str(options.min_confidence)  # 0 is a value

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from redargue.cli.exit import exit_code, resumable
-from redargue.cli.parameters import BaseUrl, Concurrency, EmbeddingModel, Offline, Quiet, option, with_parameters
+from redargue.cli.parameters import BaseUrl, Concurrency, EmbeddingModel, Mcp, Offline, Quiet, option, with_parameters
 from redargue.errors import UsageError
 from redargue.registry import did_you_mean
 
@@ -35,6 +35,7 @@ class TableParameters:
     model: Annotated[str, option("MODEL", "Language model of every role.")] = ""
     base_url: BaseUrl = ""
     embedding_model: EmbeddingModel = ""
+    mcp: Mcp = None
     budget: Annotated[str, option("BUDGET", "Spending limit per method and data set: 200ktok, 0.50usd.")] = ""
     offline: Offline = False
 
@@ -44,7 +45,8 @@ class TableParameters:
         profile = self.profile or ("paper" if self.model else "hardened")
         embedding_model = self.embedding_model if self.model else ""
         options = {name: value for name, value in vars(self).items() if name not in ("take", "half")}
-        return RunConfig(**{**options, "profile": profile, "embedding_model": embedding_model})
+        named = {"profile": profile, "embedding_model": embedding_model, "mcp": tuple(self.mcp or ())}
+        return RunConfig(**{**options, **named})
 
 
 @with_parameters

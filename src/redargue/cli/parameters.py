@@ -52,6 +52,14 @@ MinConfidence = Annotated[
         max=1,
     ),
 ]
+Mcp = Annotated[
+    list[str] | None,
+    option(
+        "MCP",
+        "MCP server: wikipedia, google, scholar, papers, a command or a URL; repeatable.",
+        metavar="[NAME=]SERVER",
+    ),
+]
 Concurrency = Annotated[
     int | None, option("CONCURRENCY", "Claims verified concurrently; default: 2, or 16 for a text.", min=1)
 ]
@@ -139,14 +147,7 @@ class SearchParameters:
             autocompletion=complete_tool,
         ),
     ] = None
-    mcp: Annotated[
-        list[str] | None,
-        option(
-            "MCP",
-            "MCP server: wikipedia, google, scholar, papers, a command or a URL; repeatable.",
-            metavar="[NAME=]SERVER",
-        ),
-    ] = None
+    mcp: Mcp = None
     store: Store = None
     offline: Offline = False
 

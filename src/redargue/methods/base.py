@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any, ClassVar, NamedTuple, final
+from typing import Any, ClassVar, NamedTuple, final, get_origin
 
 from pydantic import Field, ValidationError, model_validator
 
@@ -382,8 +382,10 @@ def configure(name: str, profile: str, overrides: Mapping[str, Any]) -> Configur
     for setting in overrides:
         if setting not in fields:
             raise UsageError(f"{name!r} has no setting {setting!r}", hint=did_you_mean(setting, fields))
+    lists = {setting: value for setting, value in overrides.items() if get_origin(fields[setting].annotation) is tuple}
+    split = {setting: _parts(value) for setting, value in lists.items() if isinstance(value, str)}
     try:
-        settings = method.settings_class(**{"profile": words, **method.profiles[profile], **overrides})
+        settings = method.settings_class(**{"profile": words, **method.profiles[profile], **overrides, **split})
     except ValidationError as error:
         first = error.errors()[0]
         setting = ".".join(map(str, first["loc"]))
@@ -392,6 +394,11 @@ def configure(name: str, profile: str, overrides: Mapping[str, Any]) -> Configur
             message = f"the settings of {name!r} do not fit together: {problem_of(error)}"
         raise UsageError(message) from error
     return ConfiguredMethod(method, settings)
+
+
+def _parts(text: str) -> list[str]:
+    """The items of a list that is written as ``corpus+keywords``."""
+    return [item for item in text.split("+") if item]
 
 
 def usual_calls(name: str) -> int:

@@ -125,6 +125,8 @@ class Runner:
         if READS in template:  # the other system as its own row has it
             return READS.join(self.spec(part, chosen) for part in template.split(READS))
         words = {**self.words, **self.roles(chosen), "kind": chosen.kind}
+        if self.choice.config.mcp and template.startswith("mermaid"):
+            template = template.replace("tools={rag}", "tools=")  # MERMAID's own tools are those of the servers
         spec = template.format(**words)
         if chosen.settings and "{search}" in template and template.startswith("tool-mad"):
             spec += "," + chosen.settings.format(**words)
