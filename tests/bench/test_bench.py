@@ -397,3 +397,24 @@ def test_the_command_runs_compares_lists_and_scores_again(
     assert json.loads(capfd.readouterr().out)["would_need_calls"] == 0
     assert reopen(folder, file).examples[0].claim.text == ROWS[0]["claim"]
     assert run(["bench", "compare", str(tmp_path)]) == 2
+
+
+async def test_triplets_are_drawn_once_and_their_judgements_are_kept(
+    tmp_path: Path, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    each = bench(tmp_path / "b", file, "mermaid:tools=frozen,memory=off", "single-reader:tools=frozen")
+    for system in each.systems:
+        await each.run(system)
+    mermaid, reader = (str(each.folder / system.slug) for system in each.systems)
+    sample = tmp_path / "triplets.jsonl"
+    assert run(["bench", "triplets", mermaid, "-o", str(sample), "--count", "3"]) == 0
+    rows = [json.loads(line) for line in sample.read_text().splitlines()]
+    assert len(rows) == 3
+    assert {row["claim"] for row in rows} <= {row["claim"] for row in ROWS}
+    for row, judgement in zip(rows, ("right", "wrong", ""), strict=True):
+        row["judgement"] = judgement
+    sample.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert run(["bench", "triplets", mermaid, "-o", str(sample)]) == 0
+    assert "3 triplets" in (out := capsys.readouterr().out)
+    assert "2 judged; 50.0% right" in out
+    assert run(["bench", "triplets", reader, "-o", str(tmp_path / "none.jsonl")]) == 2

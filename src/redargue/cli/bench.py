@@ -215,6 +215,25 @@ def list_benches(folder: Annotated[Path, typer.Argument(metavar="DIR", help="Fol
         print(f"{path.parent}: {sample['dataset']}, {sample['taken']} claims, half {sample['half']}; {names}")  # noqa: T201
 
 
+@app.command("triplets")
+def triplets(
+    run: Annotated[Path, typer.Argument(exists=True, metavar="RUN", help="Run folder of mermaid.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="File of the sample; one that exists keeps its judgements.")],
+    count: Annotated[int, typer.Option(min=1, help="Triplets to draw.")] = 200,
+    seed: Annotated[int, typer.Option(help="Random seed of the sample.")] = 0,
+) -> None:
+    """Draw triplets of a run to be judged by a person, or count the judgements.
+
+    Each line of the file is a triplet with its claim; set "judgement" to "right" or "wrong" and run the command again.
+    """
+    from redargue.bench.triplets import draw
+
+    counts = draw(run, out, count, seed)
+    judged = counts["right"] + counts["wrong"]
+    share = f"; {counts['right'] / judged:.1%} right" if judged else ""
+    typer.echo(f"{counts.total()} triplets in {out}: {judged} judged{share}")
+
+
 @app.command("rescore")
 def rescore(
     bench: Folder,
