@@ -1,0 +1,72 @@
+"""Each label is defined once, in the claim's own terms, in every form of reply."""
+
+from __future__ import annotations
+
+import pytest
+
+from redargue.bench.datasets.labels import BINGCHECK, BY_NAME, HALLUCINATED
+from redargue.claims import AVERITEC, FEVER, OPTIONS, TWO, YES_NO_MAYBE, Claim, LabelSet
+from redargue.evidence import Passage
+from redargue.llm.capabilities import Form
+from redargue.llm.rendering import Renderer
+from redargue.tasks.answer import AnswerClaim
+from redargue.tasks.judge import JudgeDebate
+from redargue.tasks.labels import label_definitions
+from redargue.tasks.query import OtherAnswer, WriteQuery
+
+PASSAGES = (Passage(text="The lighthouse at Cape Ansel was first lit in 1871."),)
+
+
+def shown(labels: LabelSet, form: Form = "schema", **fields: object) -> str:
+    claim = Claim(text="It was lit in 1871.", labels=labels, options=("1871", "1875") if labels is OPTIONS else ())
+    task = AnswerClaim(claim=claim, **{"passages": PASSAGES, **fields})
+    return "\n".join(message["content"] for message in Renderer().prompt(task).messages(form))
+
+
+@pytest.mark.parametrize("form", ["schema", "json", "text"])
+@pytest.mark.parametrize("labels", [FEVER, TWO, AVERITEC, YES_NO_MAYBE, BINGCHECK])
+def test_every_form_defines_each_label_once(labels: LabelSet, form: Form) -> None:
+    words = shown(labels, form)
+    for name in labels.names:
+        assert words.count(f"\n- {name}: ") == 1
+    assert "the claim is correct" not in words
+
+
+def test_definitions_are_in_the_terms_of_the_data_set() -> None:
+    averitec = label_definitions(AVERITEC)
+    assert "Not Enough Evidence: the documents are silent or unclear" in averitec
+    assert "Cherrypicking: the documents contradict each other" in averitec
+    assert "yes: the documents show that the answer to the question is yes" in label_definitions(YES_NO_MAYBE)
+    assert "Is the text hallucinated?" in label_definitions(HALLUCINATED)
+    assert label_definitions(OPTIONS).count("\n") == 0
+    for labels in (FEVER, TWO, *BY_NAME.values()):
+        assert all(f"- {name}: the " in label_definitions(labels) for name in labels.names)
+
+
+def test_a_set_of_ones_own_keeps_its_descriptions() -> None:
+    first, *rest = FEVER.labels
+    own = LabelSet(name="own", labels=(first.model_copy(update={"description": "a committee agreed"}), *rest))
+    assert "- SUPPORTS: a committee agreed." in label_definitions(own)
+
+
+@pytest.mark.parametrize(
+    ("labels", "heading"),
+    [(FEVER, "Claim: "), (YES_NO_MAYBE, "Question: "), (OPTIONS, "Question: "), (HALLUCINATED, "Text: ")],
+)
+def test_a_question_is_called_a_question(labels: LabelSet, heading: str) -> None:
+    assert heading in shown(labels)
+    query = WriteQuery(claim=Claim(text="Was it lit?", labels=labels), tool="corpus", about="documents")
+    assert heading in query.prompt_text()
+
+
+def test_a_debater_without_documents_is_not_asked_for_quotations() -> None:
+    words = shown(FEVER, has_tool=False, passages=(), others=(OtherAnswer(agent="a", text="No."),))
+    assert "you have no documents" in words
+    assert "quotes" not in words
+    assert "every part of the claim is correct" in words
+
+
+def test_the_judge_is_told_that_debaters_who_disagree_are_no_conflicting_documents() -> None:
+    rule = "That the debaters disagree does not mean that the documents do."
+    for labels, told in ((AVERITEC, True), (FEVER, False)):
+        assert (rule in JudgeDebate(claim=Claim(text="It was lit.", labels=labels), history=()).prompt_text()) == told
