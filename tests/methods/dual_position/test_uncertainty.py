@@ -16,7 +16,7 @@ from redargue.backends.scripted import ScriptedBackend
 from redargue.llm.attention import rescaled
 from redargue.llm.response import read_response
 from redargue.methods.agent import Agent
-from redargue.methods.dual_position.prompts import LEVELS, AgentText, agent_text_parts
+from redargue.methods.dual_position.prompts import LEVELS, AgentText, SummariseTeam, agent_text_parts
 from redargue.methods.dual_position.uncertainty import (
     attention_weights,
     confidence_levels,
@@ -227,3 +227,11 @@ def test_a_weight_belongs_to_the_question() -> None:
 def test_a_weight_is_a_number_above_zero(weight: float) -> None:
     with pytest.raises(ValueError, match="weight"):
         AgentText(agent="a", text="Yes.", weight=weight)
+
+
+def test_a_level_is_said_to_be_no_evidence_where_texts_have_one() -> None:
+    levelled = (AgentText(agent="rebutter", text="a", level=3), AgentText(agent="analyst", text="b", level=9))
+    for texts, said in ((levelled, True), (tuple(AgentText(agent="rebutter", text="a") for _ in "a"), False)):
+        prompt = SummariseTeam(claim=CLAIM, position="affirmative", texts=texts).prompt_text()
+        assert ("a quotation outweighs any level" in prompt) == said
+        assert ("1 (lowest) to 10 (highest)" in prompt) == said
