@@ -456,3 +456,12 @@ def test_what_is_refused_on_one_data_set_keeps_its_figures_on_the_others(tmp_pat
     assert reader.ours[0] == "–"
     assert [each.n for each in reader.figures if each] == [1]
     assert any(note.startswith("reader, Long: claims of 'tool-mad") for note in table.notes)
+
+
+def test_figure_3_of_mermaid_has_claims_of_all_hops_and_the_papers_total() -> None:
+    paper, figure = find_table("mermaid-figure-3")
+    assert "hops" not in paper.sets["hover"].options
+    assert "hover" in figure.sets
+    without, with_ = (sum(int(str(value)) for value in row.paper) for row in figure.rows)
+    assert (without, with_) == (1840, 1533)
+    assert any("1,840" in note and "1,533" in note for note in figure.notes)
