@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -238,3 +239,45 @@ def _visible(text: str, at: int, step: int) -> tuple[str, str]:
         skipped += text[at] in _INVISIBLE
         at += step
     return (*seen, "", "")[0], (*seen, "", "")[1]
+
+
+_FUNCTION_WORDS = frozenset(
+    "a about above after again all also am an and any are as at be because been before being below between both "
+    "but by can could did do does doing down during each else even every few for from further get gets got had "
+    "has have having he her here hers him his how i if in into is it its just let may me might more most must my "
+    "no nor not now of off on once only or other our out over own per quite rather same shall she should so some "
+    "such than that the their them then there these they this those though through thus to too under until up "
+    "upon us very was we were what when where whether which while who whom whose why will with within without "
+    "would yes yet you your".split()
+)
+_UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u0e00-\u0e7f]")  # Japanese, Chinese, Thai
+_ENOUGH, _ENOUGH_WHOLE = 3, 2  # content words of a quotation; of one that is a whole sentence
+_SENTENCE_ENDS = frozenset(".!?。！？…।؟:;\n")
+
+
+def can_decide(quote: Quote, passages: Iterable[Passage]) -> bool:
+    """Whether a quotation says enough to carry a verdict: three content words, or a whole sentence with two.
+
+    ``passages`` contain the one that it is from.
+    """
+    if not quote.found:
+        return False
+    count = len(_content_words(quote.text))
+    if count >= _ENOUGH or count < _ENOUGH_WHOLE:
+        return count >= _ENOUGH
+    return any(_is_sentence(quote, passage.text) for passage in passages if passage.sha256 == quote.passage)
+
+
+def _content_words(text: str) -> frozenset[str]:
+    """Distinct words that are not function words; in scripts without spaces, two characters count as a word."""
+    words = {word for word in re.findall(r"\w+", text.casefold()) if not _UNSPACED.search(word)}
+    characters = _UNSPACED.findall(text)
+    pairs = {"".join(characters[index : index + 2]) for index in range(0, len(characters) - 1, 2)}
+    return frozenset(words - _FUNCTION_WORDS) | pairs
+
+
+def _is_sentence(quote: Quote, text: str) -> bool:
+    before, after = text[: quote.start].rstrip(" \t\"'“”‘’()[]*•-"), text[quote.end :].lstrip(" \t\"'”’)]*")
+    begins = not before or before[-1] in _SENTENCE_ENDS
+    ends = not after or after[0] in _SENTENCE_ENDS or quote.text.rstrip("\"'”’)] ")[-1:] in _SENTENCE_ENDS
+    return begins and ends

@@ -31,6 +31,7 @@ from redargue.tasks.base import Part, Profile, Task
 from redargue.tasks.extract import ExtractClaims, MarkOpinions
 from redargue.tasks.query import WriteQuery
 from redargue.tasks.score import CheckStatements, CompareTexts, WriteQuestion
+from redargue.tasks.untrusted import fence_word
 from redargue.verifier import Verifier
 from support.debates import CLAIM, CLOCK, ShelfTool
 from support.tiny import needs_torch, tiny_llama
@@ -277,6 +278,7 @@ async def test_closed_fields_take_the_likeliest_option(backend: TransformersBack
     reply = await backend.perform(task, call())
     (output,) = reply.outputs
     model, prompt = model_of(backend), Renderer().prompt(task)
+    prompt = prompt.with_named_fences(fence_word(prompt.words, call().seed))
     text = model.rendered(prompt.messages("schema"))
     before = output.text[: -len("0}")]
     scores = []

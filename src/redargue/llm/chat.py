@@ -93,6 +93,9 @@ class ChatBackend(PromptedBackend):
             functions=prompt.functions,
         )
 
+    def _asked_for_tags(self, model: str) -> bool:
+        return (self._pinned or self.endpoint(model).capabilities.form) == "text"
+
     async def _compare(self, task: CompareTexts, call: Call) -> Reply[Any]:
         if not self.embedding_model:
             return await super()._compare(task, call)

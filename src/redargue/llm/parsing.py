@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 import re
-from functools import cache
+from collections.abc import Sequence
+from functools import cache, lru_cache
+from itertools import islice
 from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from redargue.claims import Frozen
+from redargue.claims import Claim, Frozen
+from redargue.evidence import Passage
+from redargue.tasks.base import Exchange
 
 MOST_OBJECTS = 20  # distinct objects in a reply
+MOST_BRACES = 100  # objects of the material that are compared with a reply's
 SHORTEST_QUOTE = 3  # words of a quotation in plain text
 ITEM = "item"  # the tag of objects in a list: their own name might be that of a field
 
@@ -21,8 +26,8 @@ def one_of(plural: str) -> str:
     return plural.removesuffix("s")
 
 
-def one(text: str, kind: type[Frozen], material: str) -> Frozen:
-    """The only object of that kind in a reply, as JSON or tags, whichever begins first.
+def one(text: str, kind: type[Frozen], material: str, *, tags: bool = True) -> Frozen:
+    """The only object of that kind in a reply, as JSON or, where ``tags`` were asked for, tags; whichever begins first.
 
     A reply quotes pages, and a page may contain what looks like a reply. So nested objects are not considered (not even
     inside a broken one), no object takes precedence over another, and an object copied from the material is refused.
@@ -32,12 +37,14 @@ def one(text: str, kind: type[Frozen], material: str) -> Frozen:
         ValueError: there is no object, or several that differ.
     """
     brace, opening = _next_object(text, 0), _opening(kind).search(text)
-    if opening is not None and (brace < 0 or opening.start() < brace):
+    if tags and opening is not None and (brace < 0 or opening.start() < brace):
         fields, rest = _from_tags(text, kind)
+        if _repeats_tags(text, kind, material):
+            raise ValueError("the tags of the documents were repeated")
         candidates = [fields]
         mixed = _next_object(rest, 0) >= 0
     else:
-        candidates, rest = _objects(text, material)
+        candidates, rest = _objects(text, material, _tag_names(kind))
         mixed = _opening(kind).search(rest) is not None
     if mixed:
         raise ValueError("the reply contains answers in several forms")
@@ -67,7 +74,64 @@ def quoted(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(quote.strip() for quote in matches if len(quote.split()) >= SHORTEST_QUOTE))
 
 
-def _objects(text: str, material: str) -> tuple[list[Any], str]:
+def is_repeated(text: str, material: str) -> bool:
+    """Whether a reply's last line, and the one before it if there is one, are lines of the material."""
+    written = [line for line in map(_flat, text.splitlines()) if line]
+    shown = set(map(_flat, material.splitlines())) if written else set()
+    return bool(written) and all(line in shown for line in written[-2:])
+
+
+def material_of(task: BaseModel) -> str:
+    """The claim and the passages of a task, without what agents wrote: these may say the same and agree."""
+    texts: list[str] = []
+    for name in type(task).model_fields:
+        value = getattr(task, name)
+        for item in value if isinstance(value, tuple) else (value,):
+            if isinstance(item, Passage):
+                texts += [item.title, item.text]
+            elif isinstance(item, Claim):
+                texts += [item.text, item.context]
+            elif isinstance(item, Exchange):
+                texts.append(item.input_text if item is value[0] else "")  # the first has the documents
+            elif isinstance(item, BaseModel):
+                texts.append(material_of(item))
+    return "\n".join(texts)
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split()).strip("*_`\"'. ").casefold()
+
+
+def _repeats_tags(text: str, kind: type[BaseModel], material: str) -> bool:
+    """Whether the whole stretch of tags stands in the material, whatever the white space."""
+    opening = _opening(kind).search(text)
+    closing = max((text.rfind(f"</{tag}>") + len(tag) + 3 for tag in _tag_names(kind)), default=0)
+    return opening is not None and "".join(text[opening.start() : closing].split()) in "".join(material.split())
+
+
+def _repeats_object(value: Any, shown: Sequence[Any], names: Sequence[str]) -> bool:
+    """Whether an object of the material has the same values in the fields that were asked for, two at least."""
+    if not isinstance(value, dict):
+        return False
+    fields = [name for name in value if name in names or f"{name}s" in names or one_of(name) in names]
+    return len(fields) > 1 and any(all(other.get(name) == value[name] for name in fields) for other in shown)
+
+
+@lru_cache(maxsize=8)
+def _objects_of(material: str) -> tuple[dict[str, Any], ...]:
+    """All JSON objects of the material, nested ones included; the first hundred."""
+    decoder = json.JSONDecoder(strict=False)
+    objects: list[dict[str, Any]] = []
+    for match in islice(re.finditer(r'\{\s*"', material), MOST_BRACES):
+        try:
+            value, _ = decoder.raw_decode(material, match.start())
+        except (ValueError, RecursionError):
+            continue
+        objects.append(value)
+    return tuple(objects)
+
+
+def _objects(text: str, material: str, names: Sequence[str]) -> tuple[list[Any], str]:
     """The outermost JSON objects of a text, and the text around them; a broken or copied object is a ValueError."""
     decoder = json.JSONDecoder(strict=False)  # small models break lines inside strings, which is unambiguous
     objects: list[Any] = []
@@ -78,7 +142,7 @@ def _objects(text: str, material: str) -> tuple[list[Any], str]:
             value, end = decoder.raw_decode(text, at)
         except (ValueError, RecursionError):
             raise ValueError("no JSON object can be read: one is broken") from None
-        if text[at:end] in material:
+        if text[at:end] in material or _repeats_object(value, _objects_of(material), names):
             raise ValueError("an object of the documents was repeated")
         if value not in objects:
             objects.append(value)

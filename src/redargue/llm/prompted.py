@@ -86,7 +86,7 @@ class PromptedBackend(ABC):
         self, task: Task[Out], prompt: Prompt, call: Call, choice: Choice, index: int
     ) -> tuple[Output[Out], Rejected | None]:
         try:
-            return self._parse(task, prompt, choice), None
+            return self._parse(task, prompt, choice, call.model), None
         except ValueError as error:
             first = Rejected(why=str(error), raw=choice.verbatim[:2000])
         repair = (
@@ -97,7 +97,7 @@ class PromptedBackend(ABC):
             more.insert(0, {"role": "assistant", "content": choice.verbatim[:MOST_SHOWN]})
         (second,) = await self._complete(task, prompt, call, 1, more, turn=index + 1)
         try:
-            return self._parse(task, prompt, second), first
+            return self._parse(task, prompt, second, call.model), first
         except ValueError as error:
             raise BadReply(
                 f"{call.model or self.model!r} gave no answer to {task.name()} that can be read: {error}",
@@ -106,11 +106,16 @@ class PromptedBackend(ABC):
                 hint=self.format_hint,
             ) from None
 
-    def _parse(self, task: Task[Out], prompt: Prompt, choice: Choice) -> Output[Out]:
+    def _asked_for_tags(self, model: str) -> bool:
+        """Whether a reply is requested in tags; only then are tags read."""
+        return False
+
+    def _parse(self, task: Task[Out], prompt: Prompt, choice: Choice, model: str) -> Output[Out]:
         if choice.problem:
             raise ValueError(choice.problem)
         if prompt.functions and isinstance(task, StepTask):
             answer: Frozen = step_of(task, choice)
         else:
-            answer = self._renderer.read(task, choice.text, plain=prompt.schema is None)
+            tags = self._asked_for_tags(model)
+            answer = self._renderer.read(task, choice.text, plain=prompt.schema is None, tags=tags)
         return Output(cast(Out, answer), choice.verbatim, choice.thoughts, choice.entropy, choice.tokens)

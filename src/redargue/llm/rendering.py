@@ -15,7 +15,7 @@ from redargue.claims import Frozen
 from redargue.llm import tool_calls
 from redargue.llm.capabilities import Form
 from redargue.llm.client import Function, Message
-from redargue.llm.parsing import ITEM, one, one_of, quoted
+from redargue.llm.parsing import ITEM, is_repeated, material_of, one, one_of, quoted
 from redargue.llm.prompts import Prompts
 from redargue.tasks.answer import Answer, LabelledTask
 from redargue.tasks.base import AnyTask, json_schema, lines
@@ -103,8 +103,10 @@ class Renderer:
         user = text.input_text
         return Prompt(system, user, (task.name(), schema_of(task)), _weighted_spans(task, user), history)
 
-    def read(self, task: AnyTask, text: str, *, plain: bool) -> Frozen:
-        """Parses a reply; a ValueError's message is shown to the model."""
+    def read(self, task: AnyTask, text: str, *, plain: bool, tags: bool = True) -> Frozen:
+        """Parses a reply, in ``tags`` only if these were asked for; a ValueError's message is shown to the model."""
+        if plain and task.profile == "hardened" and is_repeated(text, material_of(task)):
+            raise ValueError("the end of the documents was repeated")
         if plain and (answer := task.parse_plain(text)) is not None:
             return cast(Frozen, task.validate_answer(answer))
         if plain and isinstance(task, LabelledTask):
@@ -112,7 +114,7 @@ class Renderer:
         kind = Step if plain and isinstance(task, StepTask) else task.reply_type()
         history = (exchange.input_text for exchange in task.chat_history())  # a reply may repeat its evidence
         shown = [task.fill(task.system), *history, task.fill(task.input_text())]
-        return cast(Frozen, task.from_reply(one(text, kind, "\n".join(shown))))
+        return cast(Frozen, task.from_reply(one(text, kind, "\n".join(shown), tags=tags)))
 
 
 def _weighted_spans(task: AnyTask, user: str) -> tuple[WeightedSpan, ...]:

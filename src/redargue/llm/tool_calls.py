@@ -17,7 +17,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from redargue.llm.chat_tokens import disarm, disarm_values
-from redargue.llm.parsing import first_error, one, quoted
+from redargue.llm.parsing import first_error, is_repeated, material_of, one, quoted
 from redargue.llm.response import Called, Choice
 from redargue.tasks.base import lines, list_bounds, max_length
 from redargue.tasks.step import ActionTool, Step, StepTask, ToolCall, bounded, label_alone
@@ -124,9 +124,11 @@ def _without_call(task: StepTask, text: str) -> Step:
     """A step without a function call: in the paper's own form, or a label alone on the last line."""
     stripped = [line.strip() for line in text.splitlines() if line.strip()]
     if stripped and label_alone(task.claim.labels, stripped[-1]):
+        if task.profile == "hardened" and is_repeated(text, material_of(task)):
+            raise ValueError("no function was called, and the end of the documents was repeated")
         return Step(thought="\n".join(stripped[:-1]), answer=stripped[-1], quotes=quoted(text))
     try:
-        step = one(text, Step, task.rendered().input_text)
+        step = one(text, Step, task.rendered().input_text, tags=False)
     except ValueError as error:
         raise ValueError(f"no function was called ({error})") from None
     assert isinstance(step, Step)

@@ -28,7 +28,7 @@ from redargue.evidence import Passage, Quote
 from redargue.methods.agent import Agent
 from redargue.methods.builtin import METHODS
 from redargue.methods.verdict_parts import distinct, gaps, side_of
-from redargue.quotes import find_quote
+from redargue.quotes import can_decide, find_quote
 from redargue.registry import Registry, did_you_mean
 from redargue.run import Run
 from redargue.tasks.answer import Answer
@@ -271,6 +271,14 @@ class Method:
     def find_quote(self, text: str, passages: tuple[Passage, ...]) -> Quote:
         """A quotation, looked up in passages and their titles; in texts alone for a recording of 0.1.0."""
         return find_quote(text, passages, titles=self.run.verdict_rules > 1)
+
+    def has_evidence(self, texts: Iterable[str], passages: Sequence[Passage]) -> bool:
+        """Whether one of the texts is a quotation of the passages that can carry a verdict.
+
+        In runs of earlier releases any quotation that is found does.
+        """
+        quotes = (self.find_quote(text, tuple(passages)) for text in texts)
+        return any(quote.found if self.run.verdict_rules < 2 else can_decide(quote, passages) for quote in quotes)
 
     def answered(
         self, agent: str, answer: Answer, *, round_: int = 0, passages: Sequence[Passage] | None = None

@@ -10,6 +10,7 @@ from redargue.claims import LabelSet, Meaning
 from redargue.events import Event, EvidenceFound, EvidenceMissing, passages_of
 from redargue.evidence import Quote, Side
 from redargue.nli.language import ENGLISH_ONLY
+from redargue.quotes import can_decide
 from redargue.sanitize import counted
 from redargue.verdicts import NOT_SEARCHED, Verdict
 
@@ -67,7 +68,8 @@ def gaps(events: Iterable[Event]) -> tuple[str, ...]:
 def limited(verdict: Verdict, events: Sequence[Event], *, reads_evidence: bool, hardened: bool) -> Verdict:
     """Says what a verdict does not rest on; a hardened one for or against the claim needs a quotation on its side.
 
-    Without one its label becomes that for unsettled claims; None where the label set has none.
+    The quotation has to say enough (:func:`~redargue.quotes.can_decide`). Without one the label becomes that for
+    unsettled claims; None where the label set has none.
     """
     if verdict.error or verdict.unchecked:
         return verdict
@@ -82,7 +84,9 @@ def limited(verdict: Verdict, events: Sequence[Event], *, reads_evidence: bool, 
         changes["caveat"] = NOTHING_FOUND
     side = side_of(verdict.claim.labels, verdict.label)
     decides = verdict.label is not None and verdict.meaning is not Meaning.NOT_ENOUGH
-    if decides and not any(quote.found and (side is Side.CONTEXT or quote.side is side) for quote in verdict.quotes):
+    passages = [passage for event in events for passage in passages_of(event)]
+    own = [quote for quote in verdict.quotes if side is Side.CONTEXT or quote.side is side]
+    if decides and not any(can_decide(quote, passages) for quote in own):
         changes["caveat"] = UNQUOTED
         if hardened and side is not Side.CONTEXT:
             undecided = verdict.claim.labels.named(Meaning.NOT_ENOUGH)

@@ -19,7 +19,6 @@ from redargue.methods.dual_position.prompts import WriteTeamQueries
 from redargue.methods.few_shot import read_examples
 from redargue.methods.markov_debate.prompts import GiveOpinion, HeardOpinion, Opinion, Part
 from redargue.methods.markov_debate.settings import PROFILES, QUERIES, MarkovDebateSettings
-from redargue.quotes import find_quote
 from redargue.verdicts import Verdict
 
 SEARCHER = "searcher"
@@ -85,7 +84,7 @@ class MarkovDebate(Method, name="markov-debate", settings=MarkovDebateSettings):
 
     def label(self, opinion: Opinion) -> str:
         """The opinion's label; not enough evidence if ``unproven`` says so and no quotation is found (``D21``)."""
-        proven = any(find_quote(text, self.evidence).found for text in opinion.quotes)
+        proven = self.has_evidence(opinion.quotes, self.evidence)
         undecided = self.claim.labels.named(Meaning.NOT_ENOUGH) if self.settings.unproven == "not-enough" else None
         return self.stated(opinion) if proven else undecided or self.stated(opinion)
 

@@ -250,7 +250,7 @@ class ToolMad(Method, name="tool-mad", settings=ToolMadSettings):
         if self.settings.profile != "hardened" or not turn.query or not decides:
             return True
         passages = self.documents.get((turn.round, turn.agent), ())
-        return any(self.find_quote(text, passages).found for text in turn.answer.quotes)
+        return self.has_evidence(turn.answer.quotes, passages)
 
     async def consensus(self, turns: tuple[Turn, ...], agreement: Agreement) -> Verdict:
         """The agreed answer, with the debaters' mean confidence where all of them are calibrated."""
