@@ -29,6 +29,7 @@ LAYERS = [  # a module may import those before it and its own group
         "claims",
         "evidence",
         "denials",
+        "injections",
         "quotes",
         "verdicts",
     ),

@@ -265,7 +265,9 @@ def can_decide(quote: Quote, passages: Iterable[Passage]) -> bool:
     count = len(_content_words(quote.text))
     if count >= _ENOUGH or count < _ENOUGH_WHOLE:
         return count >= _ENOUGH
-    return any(_is_sentence(quote, passage.text) for passage in passages if passage.sha256 == quote.passage)
+    own = (passage for passage in passages if passage.sha256 == quote.passage)
+    texts = (passage.title if quote.part == "title" else passage.text for passage in own)
+    return any(_is_sentence(quote, text) for text in texts)
 
 
 def _content_words(text: str) -> frozenset[str]:

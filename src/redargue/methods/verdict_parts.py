@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
+from urllib.parse import urlsplit
 
 from redargue.claims import LabelSet, Meaning
 from redargue.events import Event, EvidenceFound, EvidenceMissing, passages_of
-from redargue.evidence import Quote, Side
+from redargue.evidence import Passage, Quote, Side, Source
+from redargue.injections import injection_in
 from redargue.nli.language import ENGLISH_ONLY
 from redargue.quotes import can_decide
-from redargue.sanitize import counted
+from redargue.sanitize import counted, printable
 from redargue.verdicts import NOT_SEARCHED, Verdict
 
 FROM_MEMORY = "answered from memory, without evidence"
 NOTHING_FOUND = "no evidence found"
 UNQUOTED = "no quotation verified"
+INJECTED = "only a passage that speaks to models is quoted"
+RECALLED_ALONE = "from the memory alone, not searched again"
+MOST_FLAGS = 3  # that are shown
 
 
 def side_of(labels: LabelSet, label: str | None) -> Side:
@@ -69,7 +74,8 @@ def limited(verdict: Verdict, events: Sequence[Event], *, reads_evidence: bool, 
     """Says what a verdict does not rest on; a hardened one for or against the claim needs a quotation on its side.
 
     The quotation has to say enough (:func:`~redargue.quotes.can_decide`). Without one the label becomes that for
-    unsettled claims; None where the label set has none.
+    unsettled claims; None where the label set has none. Passages that speak to models carry no verdict and are named;
+    so are a single source where others were at hand, and evidence that was only recalled.
     """
     if verdict.error or verdict.unchecked:
         return verdict
@@ -84,16 +90,50 @@ def limited(verdict: Verdict, events: Sequence[Event], *, reads_evidence: bool, 
         changes["caveat"] = NOTHING_FOUND
     side = side_of(verdict.claim.labels, verdict.label)
     decides = verdict.label is not None and verdict.meaning is not Meaning.NOT_ENOUGH
-    passages = [passage for event in events for passage in passages_of(event)]
+    passages = {passage.sha256: passage for event in events for passage in passages_of(event)}
+    orders = {
+        sha: kind for sha, passage in passages.items() if (kind := injection_in(f"{passage.title}\n{passage.text}"))
+    }
     own = [quote for quote in verdict.quotes if side is Side.CONTEXT or quote.side is side]
-    if decides and not any(can_decide(quote, passages) for quote in own):
-        changes["caveat"] = UNQUOTED
+    telling = [quote for quote in own if can_decide(quote, passages.values())]
+    sound = [quote for quote in telling if quote.passage not in orders]
+    if decides and not sound:
+        why = INJECTED if telling else UNQUOTED
+        changes["caveat"] = why
         if hardened and side is not Side.CONTEXT:
             undecided = verdict.claim.labels.named(Meaning.NOT_ENOUGH)
             meaning = Meaning.NOT_ENOUGH if undecided else None
-            caveat = f"{UNQUOTED}: the answer {verdict.label} does not count"
+            caveat = f"{why}: the answer {verdict.label} does not count"
             changes |= {"label": undecided, "meaning": meaning, "confidence": None, "caveat": caveat}
+    flags = [
+        *(f"{_publisher(passages[sha]) or 'a passage'} {kind}" for sha, kind in orders.items()),
+        *(_single_source(sound, passages.values()) if decides and sound else ()),
+        *([RECALLED_ALONE] if decides and sound and _only_recalled(sound, events) else ()),
+    ]
+    caveat = "; ".join(dict.fromkeys([*filter(None, [changes.get("caveat", "")]), *flags[:MOST_FLAGS]]))
+    changes |= {"caveat": caveat} if caveat else {}
     return verdict.model_copy(update=changes) if changes else verdict
+
+
+def _single_source(quotes: Sequence[Quote], passages: Collection[Passage]) -> tuple[str, ...]:
+    """A flag where one publisher's text decides although others were at hand."""
+    publishers = {_publisher(quote.source) for quote in quotes if quote.source}
+    others = {name for passage in passages if (name := _publisher(passage))} - publishers
+    (publisher,) = publishers if len(publishers) == 1 else ("",)
+    return (f"single source: only {publisher} is quoted, of {counted(len(others) + 1, 'publisher')}",) * bool(
+        publisher and others
+    )
+
+
+def _publisher(source: Source) -> str:
+    """Whose text it is, as far as the source says it."""
+    return printable(source.publisher.strip() or urlsplit(source.url).netloc.removeprefix("www."), lines=False)[:80]
+
+
+def _only_recalled(quotes: Sequence[Quote], events: Iterable[Event]) -> bool:
+    """Whether no quotation is from a search of this run."""
+    searched = {p.sha256 for event in events if isinstance(event, EvidenceFound) for p in event.passages}
+    return not any(quote.passage in searched for quote in quotes)
 
 
 def not_checked(verdict: Verdict, why: str) -> Verdict:
