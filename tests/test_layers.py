@@ -30,6 +30,7 @@ LAYERS = [  # a module may import those before it and its own group
         "evidence",
         "denials",
         "injections",
+        "outgoing",
         "quotes",
         "verdicts",
     ),

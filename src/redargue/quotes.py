@@ -262,7 +262,7 @@ def can_decide(quote: Quote, passages: Iterable[Passage]) -> bool:
     """
     if not quote.found:
         return False
-    count = len(_content_words(quote.text))
+    count = len(content_words(quote.text))
     if count >= _ENOUGH or count < _ENOUGH_WHOLE:
         return count >= _ENOUGH
     own = (passage for passage in passages if passage.sha256 == quote.passage)
@@ -270,7 +270,7 @@ def can_decide(quote: Quote, passages: Iterable[Passage]) -> bool:
     return any(_is_sentence(quote, text) for text in texts)
 
 
-def _content_words(text: str) -> frozenset[str]:
+def content_words(text: str) -> frozenset[str]:
     """Distinct words that are not function words; in scripts without spaces, two characters count as a word."""
     words = {word for word in re.findall(r"\w+", text.casefold()) if not _UNSPACED.search(word)}
     characters = _UNSPACED.findall(text)

@@ -26,11 +26,14 @@ from redargue.events import (
     EvidenceMissing,
     EvidenceRecalled,
     EvidenceRemembered,
+    passages_of,
 )
 from redargue.evidence import Passage, first_in_time, timing
+from redargue.injections import injection_in
 from redargue.memory.base import EvidenceMemory, Finding, Recall
 from redargue.memory.lookup import MemoryLookup
 from redargue.nli.language import in_english, language_of
+from redargue.outgoing import reason_to_refuse
 from redargue.registry import did_you_mean
 from redargue.retrieval.tools.base import Action, Observation, Search, Tool
 from redargue.runs.budget import Account, Budget, Cost
@@ -50,6 +53,7 @@ from redargue.tasks.base import Out, Task
 from redargue.tasks.score import CompareTexts, Similarities
 from redargue.verdicts import ErrorInfo, Usage
 
+SPEAKS_TO_MODELS = "speaks to models"
 STRICT_FACTOR = 4  # times as many passages are requested where those not in time are left out
 
 
@@ -176,6 +180,8 @@ class Run:
         async def find(context: Search) -> Sequence[Passage]:
             if not query.strip():
                 raise ToolFailed("the query is empty", hint="search with a query, for example the claim's text")
+            if getattr(source, "online", True):
+                self._refuse_leak(query, claim)
             return await source.search(query, requested, search=context)
 
         event = await self._evidence(
@@ -206,12 +212,19 @@ class Run:
         async def call(context: Search) -> tuple[Passage, ...]:
             if source is None:
                 raise ToolFailed(f"there is no tool {tool[:60]!r}", hint=did_you_mean(tool[:60], list(self.actions)))
+            if getattr(source, "online", True):
+                self._refuse_leak("\n".join(_texts_in(arguments)), claim)
             return await source.call(arguments, search=context)
 
         looks_up = isinstance(source, MemoryLookup)  # not a search (MERMAID, ``M15``)
         what = f"a call of {tool!r} with {query}"
         event = await self._evidence(facts, what, call, as_of=as_of, least=0, least_found=int(not looks_up))
         return Observation(passages=event.passages) if isinstance(event, EvidenceFound) else Observation(why=event.why)
+
+    def _refuse_leak(self, text: str, claim: Claim | None) -> None:
+        """Raises ToolFailed for a request that would carry a passage's text or address out."""
+        if why := reason_to_refuse(text, claim, (passage for event in self.events for passage in passages_of(event))):
+            raise ToolFailed(f"the request was not sent: {why}", hint="use words of your own, or a result's address")
 
     async def _evidence(
         self,
@@ -276,7 +289,8 @@ class Run:
         known = await self._recorded(key, memory_position("recall", agent, round_, entities))
         if not isinstance(known, EvidenceRecalled):
             self._refuse_in_replay(f"a recall of {', '.join(map(repr, entities))}")
-            recall = self._readable(await self._memory().recall(entities, claim=claim, now=self.clock.now(), text=text))
+            recall = await self._memory().recall(entities, claim=claim, now=self.clock.now(), text=text)
+            recall = _without_injections(self._readable(recall))
             facts = {"agent": agent, "round": round_, "entities": tuple(entities), "text": text, "key": key}
             known = EvidenceRecalled(**facts, **dict(recall))
         self.emit(known)
@@ -301,9 +315,11 @@ class Run:
             self._refuse_in_replay(f"{len(findings)} findings for the memory")
             memory = self._memory()
             run, now = self.record.id if self.record else "", self.clock.now()
-            kept = await memory.remember(findings, entities=entities, claim=claim.text, run=run, now=now)
+            safe = [finding for finding in findings if not injection_in(finding.passage.text)]
+            kept = await memory.remember(safe, entities=entities, claim=claim.text, run=run, now=now)
             facts = {"agent": agent, "round": round_, "entities": tuple(entities), "passages": tuple(shas), "key": key}
-            known = EvidenceRemembered(**facts, dropped=kept.dropped)
+            hostile = {SPEAKS_TO_MODELS: len(findings) - len(safe)} if len(safe) < len(findings) else {}
+            known = EvidenceRemembered(**facts, dropped=kept.dropped | hostile)
         self.emit(known)
 
     def _memory(self) -> EvidenceMemory:
@@ -342,6 +358,22 @@ def _dumped(output: Output[Out]) -> dict[str, Any]:
     if output.tokens:
         more["tokens"] = [list(token) for token in output.tokens]
     return {"answer": output.answer.model_dump(mode="json"), "text": output.text, "entropy": output.entropy} | more
+
+
+def _without_injections(recall: Recall) -> Recall:
+    """Earlier releases, and other programs, may have stored texts that speak to models."""
+    items = tuple(item for item in recall.items if not injection_in(item.passage.text))
+    hostile = {SPEAKS_TO_MODELS: len(recall.items) - len(items)} if len(items) < len(recall.items) else {}
+    return recall.model_copy(update={"items": items, "left_out": recall.left_out | hostile})
+
+
+def _texts_in(value: Any) -> list[str]:
+    """All texts in a call's arguments, names included."""
+    if isinstance(value, Mapping):
+        return [text for pair in value.items() for part in pair for text in _texts_in(part)]
+    if isinstance(value, list | tuple):
+        return [text for item in value for text in _texts_in(item)]
+    return [str(value)]
 
 
 def _fits(task: Task[Out], n: int, event: Answer) -> bool:

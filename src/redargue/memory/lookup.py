@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from redargue.claims import Claim
 from redargue.errors import ToolFailed, UsageError
@@ -27,6 +27,8 @@ class MemoryLookup:
         "required": ["entity"],
         "additionalProperties": False,
     }
+
+    online: ClassVar[bool] = False
 
     def __init__(self, memory: EvidenceMemory | None, claim: Claim, clock: Clock) -> None:
         self._memory, self._claim, self._clock = memory, claim, clock

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ from redargue.claims import Frozen
 from redargue.concurrency import gather_or_cancel
 from redargue.methods.agent import Agent
 from redargue.nli.language import ENGLISH_ONLY, language_of
+from redargue.quotes import content_words
 from redargue.run import Run
 from redargue.tasks.base import AnyTask, Profile
 from redargue.tasks.extract import BLOCK, ExtractClaims, MarkOpinions
@@ -129,8 +131,27 @@ async def _claims(
     located = []
     for extracted in sorted(answer.claims, key=lambda claim: claim.sentence):
         sentence = block_sentences[extracted.sentence - 1]
-        located.append(LocatedClaim(claim=extracted.claim.strip(), start=sentence.start, end=sentence.end))
+        shown = " ".join([text.context, *_texts(before), *_texts(block_sentences[: extracted.sentence])])
+        claim = extracted.claim.strip()
+        if profile == "hardened" and not is_contained(claim, sentence.text, shown):
+            claim = " ".join(sentence.text.split())
+        located.append(LocatedClaim(claim=claim, start=sentence.start, end=sentence.end))
     return list(dict.fromkeys(located))
+
+
+def is_contained(claim: str, sentence: str, shown: str) -> bool:
+    """Whether a claim says nothing that its sentence and the text before it do not.
+
+    Its numbers have to occur in them, and half of its content words, one of them at least in the sentence itself. Words
+    are compared by their first four letters, so that inflected ones are equal.
+    """
+    words, own, all_words = (_beginnings(text) for text in (claim, sentence, f"{shown} {sentence}"))
+    numbers = set(re.findall(r"\d[\d.,]*\d|\d", claim)) - set(re.findall(r"\d[\d.,]*\d|\d", f"{shown} {sentence}"))
+    return not numbers and bool(words & own) and 2 * len(words & all_words) >= len(words)
+
+
+def _beginnings(text: str) -> set[str]:
+    return {word[:4] for word in content_words(text)}
 
 
 def _texts(sentences: Sequence[Sentence]) -> tuple[str, ...]:

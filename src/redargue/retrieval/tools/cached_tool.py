@@ -38,6 +38,7 @@ class CachedTool:
     def __init__(self, inner: Tool, path: Path) -> None:
         self._inner, self._path = inner, path
         self.name, self.about = inner.name, inner.about
+        self.online: bool = getattr(inner, "online", True)
         self._known: dict[tuple[Any, ...], tuple[Passage, ...]] = {}
         if not path.exists():
             return

@@ -10,7 +10,7 @@ import asyncio
 import hashlib
 from collections.abc import Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -58,6 +58,8 @@ class FixedPassages:
 
 class FixedPassagesTool:
     """Searches one claim's passages."""
+
+    online: ClassVar[bool] = False
 
     def __init__(self, source: FixedPassages, passages: tuple[Passage, ...]) -> None:
         self.name, self.revision, self.about = source.name, source.revision, source.about

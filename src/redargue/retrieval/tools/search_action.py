@@ -23,6 +23,7 @@ class SearchAction:
     def __init__(self, tool: Tool, k: int) -> None:
         self._tool, self._k = tool, k
         self.name, self.about = tool.name, tool.about
+        self.online: bool = getattr(tool, "online", True)
 
     @property
     def revision(self) -> str:
