@@ -84,7 +84,7 @@ async def test_claims_stand_where_the_text_makes_them_and_the_rest_is_named() ->
     ],
 )
 async def test_a_text_is_not_factual_if_one_of_its_claims_is_not(labels: tuple[Any, ...], outcome: str) -> None:
-    claims = [(1, f"Claim {at} of the text.") for at, _ in enumerate(labels)]
+    claims = [(1, f"The bridge was opened {word}.") for word, _ in zip(("first", "again"), labels, strict=False)]
     backend = scripted({text: label for (_, text), label in zip(claims, labels, strict=True)}, claimed(*claims))
     report = await verify_text(TEXT, **options(backend))
     assert report.outcome == outcome
@@ -114,7 +114,8 @@ async def test_question_and_answer_are_one_claim_without_asking_for_any() -> Non
 async def test_a_long_text_is_taken_apart_in_blocks_that_see_what_stands_before() -> None:
     text = " ".join(f"Number {at} is a number." for at in range(45))
     backend = scripted(
-        {f"Claim {at}.": "SUPPORTS" for at in range(3)}, *(claimed((5, f"Claim {at}.")) for at in range(3))
+        {f"Number {at} is one.": "SUPPORTS" for at in (4, 24, 44)},
+        *(claimed((5, f"Number {at} is one.")) for at in (4, 24, 44)),
     )
     report = await verify_text(text, **options(backend))
     asked = sorted(
