@@ -110,6 +110,6 @@ def _serving() -> Iterator[str]:
 
 if __name__ == "__main__":
     if sys.argv[1:] == ["http"]:
-        serve_http(served, "127.0.0.1:0", lambda url: print(url, file=sys.stderr, flush=True))
+        serve_http(served, "127.0.0.1:0", "", lambda url: print(url, file=sys.stderr, flush=True))
     else:
         served.run()

@@ -52,6 +52,7 @@ _NUMBER = re.compile(r"^\s*\[\d{1,3}\]\s*(?=\S)")  # of a document, before its t
 _INSIDE_WORDS = frozenset("-'.,")
 _NUMBER_MARKS = frozenset(".,")
 _NESTED = 6  # marks around a quotation, inside each other, that are removed
+_LONGEST_CLUSTER = 32  # a character with its combining marks, which are put in order in quadratic time
 _MOST_INVISIBLE = 64  # in a row; more of them count as part of a word
 
 
@@ -128,7 +129,7 @@ def _normalised(text: str) -> tuple[str, list[int]]:
     index = 0
     while index < len(text):
         stop = index + 1
-        while stop < len(text) and unicodedata.combining(text[stop]):
+        while stop < min(len(text), index + _LONGEST_CLUSTER) and unicodedata.combining(text[stop]):
             stop += 1
         cluster = unicodedata.normalize("NFC", text[index:stop])
         for char in cluster:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from urllib.parse import urlsplit
 
 WORDS = {
@@ -22,6 +23,21 @@ _CONTROLS = (*range(0x20), *range(0x7F, 0xA0), *range(0xD800, 0xE000), 0x2028, 0
 _DIRECTIONS = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
 _REMOVED = {code: " " if chr(code).isspace() else None for code in (*_CONTROLS, *_DIRECTIONS)}
 _REMOVED_EXCEPT_LINE_BREAKS = {code: char for code, char in _REMOVED.items() if code != ord("\n")}
+
+
+_UNSEEN = ("Cf", "Cc", "Mn", "Zs", "Zl", "Zp")  # Unicode categories
+_FORMULA = tuple("=+-@\t\r\n＝＋－＠﹢﹣﹦﹫")
+
+
+def csv_cell(cell: object, *, lines: bool = True) -> str:
+    """A cell without control characters that no spreadsheet reads as a formula; None is empty.
+
+    Spreadsheets skip spaces and characters without width before the sign of a formula.
+    """
+    raw = "" if cell is None else str(cell)
+    text = printable(raw, lines=lines)
+    visible = "".join(char for char in text[:100] if not char.isspace() and unicodedata.category(char) not in _UNSEEN)
+    return f"'{text}" if raw.startswith(_FORMULA) or visible.startswith(_FORMULA) else text
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from redargue.bench.batch import COLUMNS, ClaimRow, Tally, escape_cell, read_mapping, read_rows
+from redargue.bench.batch import COLUMNS, ClaimRow, Tally, read_mapping, read_rows
 from redargue.claims import FEVER, TWO, Claim
 from redargue.cli.app import run
 from redargue.cli.output import JsonLines
@@ -24,6 +24,7 @@ from redargue.errors import UsageError
 from redargue.events import canonical
 from redargue.evidence import without_retrieval_times
 from redargue.runs.record import read_events
+from redargue.sanitize import csv_cell
 from redargue.verdicts import ErrorInfo, Usage, Verdict
 
 OPTIONS = ["--store", "starter", "--rounds", "1"]
@@ -245,10 +246,10 @@ def test_no_file_is_exit_2() -> None:
 
 @pytest.mark.parametrize("sign", ["=", "+", "-", "@", "\t", "\r", "\n", "＝", "\x00=", "\u202e="])
 def test_no_cell_is_a_formula(sign: str) -> None:
-    assert escape_cell(f"{sign}1+1").startswith("'")
-    assert escape_cell("1-1") == "1-1"
-    assert escape_cell(None) == ""
-    assert escape_cell("a\x1b[2Jb") == "a[2Jb"
+    assert csv_cell(f"{sign}1+1").startswith("'")
+    assert csv_cell("1-1") == "1-1"
+    assert csv_cell(None) == ""
+    assert csv_cell("a\x1b[2Jb") == "a[2Jb"
 
 
 def test_a_long_batch_holds_one_verdict_of_each_kind() -> None:

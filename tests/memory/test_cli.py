@@ -41,7 +41,7 @@ def test_ls_lists_the_newest_first_and_what_is_asked_for(path: str, capsys: pyte
     assert "Ansel" in lines[0]
     listed = told_json(capsys, "ls", "--memory", path, "--tool", "wikipedia", "--entity", "the cape ansel")
     assert [each["passage"]["text"] for each in listed["records"]] == ["Lit in 1871."]
-    assert (listed["count"], listed["workspaces"]) == (1, {"default": 2})
+    assert (listed["count"], "workspaces" in listed) == (1, False)
     assert told_json(capsys, "ls", "--memory", path, "--workspace", "other")["records"] == []
 
 

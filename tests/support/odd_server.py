@@ -113,6 +113,6 @@ def fail() -> str:
 
 if __name__ == "__main__":
     if "http" in sys.argv:
-        serve_http(server, "127.0.0.1:0", lambda url: print(url, file=sys.stderr, flush=True))  # noqa: T201
+        serve_http(server, "127.0.0.1:0", "", lambda url: print(url, file=sys.stderr, flush=True))  # noqa: T201
     else:
         server.run()

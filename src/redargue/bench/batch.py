@@ -27,7 +27,7 @@ from redargue.claims import Claim, LabelSet
 from redargue.errors import RecordError, UnknownName, UsageError
 from redargue.evidence import Side
 from redargue.files import make_folder, open_to_read, open_to_write, replacing
-from redargue.sanitize import printable
+from redargue.sanitize import csv_cell
 from redargue.verdicts import ErrorInfo, Verdict
 
 ROLES = ("claim", "id", "context", "options", "labels", "as_of", "contexts")
@@ -36,7 +36,6 @@ COLUMNS = (
     *("reason", "calls", "searches", "prompt_tokens", "completion_tokens", "usd", "error"),
     *("confidence", "unsure", "caveat", "unchecked", "id"),
 )
-_FORMULA = tuple("=+-@\t\r\n＝＋－＠")
 
 
 class ClaimRow(NamedTuple):
@@ -192,7 +191,7 @@ class VerdictFiles:
                 written.seek(start)
                 text = written.readline()
                 sorted_lines.write(text)
-                table.write(_csv_line(map(escape_cell, _cells(json.loads(text)))))
+                table.write(_csv_line(map(csv_cell, _cells(json.loads(text)))))
 
     @contextmanager
     def _writing_errors(self) -> Iterator[None]:
@@ -217,13 +216,6 @@ def to_json_line(number: int, row_id: str, result: BaseModel) -> str:
 def refused_line(row: RefusedRow) -> str:
     error = ErrorInfo.of(row.error).model_dump(mode="json")
     return json.dumps({"item": row.number, "id": row.id, "claim": None, "label": None, "error": error})
-
-
-def escape_cell(cell: object) -> str:
-    """A cell without control characters that no spreadsheet reads as a formula; None is empty."""
-    raw = "" if cell is None else str(cell)
-    text = printable(raw)
-    return f"'{text}" if raw.startswith(_FORMULA) or text.startswith(_FORMULA) else text
 
 
 def _cells(row: Mapping[str, Any]) -> list[object]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -101,13 +102,21 @@ def remove(
     if everything == bool(names):
         raise UsageError("rm takes ids or paths, or --all", hint="list the ids with redargue corpus ls")
     with _open(store, write=True, create=False) as corpus:
-        if everything and not yes and not typer.confirm("Remove all documents?", err=True):
+        wide = [name for name in names or [] if _is_wide(name)]
+        what = "Remove all documents?" if everything else f"Remove all documents below {', '.join(map(repr, wide))}?"
+        if (everything or wide) and not yes and not typer.confirm(printable(what), err=True):
             raise typer.Exit(1)
         removed = corpus.clear() if everything else corpus.remove(names or [])
     if as_json:
         print_json({"removed": removed})
     else:
         typer.echo(f"{counted(removed, 'document')} removed")
+
+
+def _is_wide(name: str) -> bool:
+    """Whether a path is the working folder, the user's home, or a folder above one of them."""
+    path = Path(os.path.abspath(os.path.expanduser(name)))
+    return any(folder.is_relative_to(path) for folder in (Path.cwd(), Path.home()))
 
 
 @app.command()

@@ -14,10 +14,14 @@ NO_LABEL = "(no label)"
 
 
 def describe(event: events.Event, labels: LabelSet = FREE_TEXT) -> str:
-    """The event in words; empty for one that a person does not need to see.
+    """The event in words, for a terminal; empty for one that a person does not need to see.
 
     ``labels`` are those of the event's claim, which are then shown in plain words.
     """
+    return printable(_described(event, labels))  # agents and tools have names from servers and folders, too
+
+
+def _described(event: events.Event, labels: LabelSet) -> str:
     match event:
         case events.ClaimStarted():
             return f"claim: {printable(event.claim.text)}"

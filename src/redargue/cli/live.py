@@ -72,7 +72,7 @@ class DebateView:
         return [Text(heading, style="bold underline")]
 
     def _speaker(self, agent: str) -> str:
-        return "" if self._heading_of[agent] == agent else f"{agent.rpartition('-')[2]} "
+        return "" if self._heading_of[agent] == agent else f"{printable(agent.rpartition('-')[2], lines=False)} "
 
     def _unless_repeated(self, agent: str, lines: list[Text], repeated: list[Text]) -> list[Text]:
         again = self._last.get(agent) == lines

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import sys
+import os
+import secrets
 from typing import Annotated
 
 import typer
@@ -15,14 +16,23 @@ def mcp_tools(
     http: Annotated[
         str, typer.Option("--http", metavar="HOST:PORT", help="Serve streamable HTTP; default: standard input/output.")
     ] = "",
+    no_token: Annotated[
+        bool, typer.Option("--no-token", help="Serve every user of this machine; default: those who send the token.")
+    ] = False,
     offline: Offline = False,
 ) -> None:
-    """Serve search tools over MCP."""
+    """Serve search tools over MCP.
+
+    Over HTTP, clients send a token: that of REDARGUE_MCP_SERVER_TOKEN, or a new one, which is printed.
+    """
     from redargue.assembly import sources
     from redargue.retrieval.mcp.serving import build, serve_http
 
     server = build(kind, sources(offline=offline))
     if http:
-        serve_http(server, http, lambda url: print(f"redargue: {kind} at {url}", file=sys.stderr, flush=True))  # noqa: T201
+        own = os.environ.get("REDARGUE_MCP_SERVER_TOKEN", "").strip()
+        token = "" if no_token else own or secrets.token_urlsafe(24)
+        note = "" if no_token or own else f"\n  → clients send the header Authorization: Bearer {token}"
+        serve_http(server, http, token, lambda url: typer.echo(f"redargue: {kind} at {url}{note}", err=True))
     else:
         server.run()

@@ -82,9 +82,9 @@ def list_records(
     """
     condition = selected.condition()
     with selected.open() as opened:
-        records, count, others = opened.records(condition, limit=limit), opened.count(condition), opened.workspaces()
+        records, count = opened.records(condition, limit=limit), opened.count(condition)
     if as_json:
-        print_json({"workspace": selected.workspace, "count": count, "workspaces": others, "records": records})
+        print_json({"workspace": selected.workspace, "count": count, "records": records})
         return
     for record in records:
         passage = record.passage
@@ -92,9 +92,8 @@ def list_records(
         about = passage.title or passage.query
         line = f"{record.number:>7}  {when}  {record.status:<7}  {passage.tool:<10}  {record.length:>7,}  {about}"
         typer.echo(printable(line, lines=False))
-    rest = ", ".join(f"{name} {number:,}" for name, number in others.items() if name != selected.workspace)
     shown = f"{len(records):,} of {counted(count, 'record')} in workspace {selected.workspace!r}"
-    typer.echo(printable(shown + (f"; others: {rest}" if rest else ""), lines=False), err=True)
+    typer.echo(printable(shown, lines=False), err=True)
 
 
 @app.command()

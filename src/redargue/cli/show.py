@@ -102,7 +102,9 @@ def _print(console: Console, text: Text, indent: int = 0) -> None:
 def _recorded(console: Console, folder: Path | None) -> None:
     if folder:
         run = folder.name if folder.parent == home() / "runs" else folder
-        console.print(Text(f"recorded: redargue report {run}", style="dim"), soft_wrap=True)
+        console.print(
+            Text(f"recorded: redargue report {printable(str(run), lines=False)}", style="dim"), soft_wrap=True
+        )
 
 
 def _verdict(console: Console, verdict: Verdict) -> None:
@@ -114,7 +116,7 @@ def _verdict(console: Console, verdict: Verdict) -> None:
     _section(console, "Searches that failed", (Text(printable(gap)) for gap in verdict.failed_searches))
     _section(console, "Searches without a usable result", (Text(printable(gap)) for gap in verdict.empty_searches))
     how = f"{verdict.method} ({verdict.profile}), {verdict.backend} backend: {cost(verdict.usage)}"
-    _print(console, Text(how, style="dim"))
+    _print(console, Text(printable(how, lines=False), style="dim"))
 
 
 def _outcome(console: Console, verdict: Verdict) -> None:
@@ -125,7 +127,7 @@ def _outcome(console: Console, verdict: Verdict) -> None:
         return
     style = "bold" if verdict.unchecked else STYLES.get(str(verdict.meaning), "bold")
     how = ", ".join(filter(None, (how_decided(verdict), confidence_text(verdict))))
-    _print(console, Text.assemble((printable(heading(verdict)), style), " ", (how, "dim")))
+    _print(console, Text.assemble((printable(heading(verdict)), style), " ", (printable(how, lines=False), "dim")))
     if words := meaning_text(verdict):
         _print(console, Text(printable(words)))
 
@@ -143,5 +145,5 @@ def _quote(quote: Quote) -> Text:
         parts = [part for part in (source.title, source.publisher, source.published, source.url) if part]
         parts = parts or [source.document]
     repaired = " (typography repaired)" if quote.status is QuoteStatus.REPAIRED else ""
-    origin = f"— {', '.join(map(printable, parts))}; quoted by {quote.agent}{repaired}"
+    origin = f"— {', '.join(map(printable, parts))}; quoted by {printable(quote.agent, lines=False)}{repaired}"
     return Text.assemble("“", printable(quote.text), "” ", (origin, "dim"))

@@ -246,11 +246,6 @@ class Memory:
         with self._database.read() as db:
             return records.count(db, self.workspace, condition or RecordFilter())
 
-    def workspaces(self) -> dict[str, int]:
-        """Number of records by workspace."""
-        with self._database.read() as db:
-            return records.count_by_workspace(db)
-
     def purge(self, condition: RecordFilter) -> int:
         """Deletes matching records permanently and frees their space; returns how many."""
         with self._database.write() as db:

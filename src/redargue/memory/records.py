@@ -174,11 +174,6 @@ def count(db: Transaction, workspace: str, condition: RecordFilter) -> int:
     return int(db.execute(f"SELECT count(*) FROM records WHERE {where}", values).fetchone()[0])
 
 
-def count_by_workspace(db: Transaction) -> dict[str, int]:
-    rows = db.execute("SELECT workspace, count(*) FROM records GROUP BY workspace ORDER BY workspace").fetchall()
-    return {workspace: int(count) for workspace, count in rows}
-
-
 def mark_checked(db: Transaction, number: int, status: str, now: datetime) -> None:
     db.execute("UPDATE records SET status = ?, checked = ? WHERE number = ?", (status, _timestamp(now), number))
 

@@ -12,7 +12,6 @@ import asyncio
 import os
 import re
 import socket
-import zlib
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -20,6 +19,7 @@ from importlib.metadata import version
 import httpx2
 
 from redargue.errors import DeadLink, FetchFailed, FetchRefused
+from redargue.net.decompress import ACCEPTED, read_bounded
 from redargue.net.public_address import is_public
 from redargue.net.secrets import display_url
 from redargue.sanitize import printable
@@ -32,7 +32,7 @@ ALLOW = "REDARGUE_FETCH_ALLOW"  # HOST:PORT …, which may be private: a wiki of
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _META_CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.IGNORECASE)
-_HEADERS = {"User-Agent": f"redargue/{version('redargue')}", "Accept": "*/*", "Accept-Encoding": "gzip, deflate"}
+_HEADERS = {"User-Agent": f"redargue/{version('redargue')}", "Accept": "*/*", "Accept-Encoding": ACCEPTED}
 
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 """The addresses of a host name; OSError if it has none."""
@@ -209,22 +209,7 @@ async def _read(url: httpx2.URL, response: httpx2.Response) -> Page | str:
     if response.status_code != 200:
         failure = DeadLink if response.status_code in (404, 410) else FetchFailed
         raise failure(f"{shown!r} answered with status {response.status_code}")
-    encoding = response.headers.get("content-encoding", "").strip().lower()
-    if encoding not in ("", "identity", "gzip", "x-gzip", "deflate"):
-        raise FetchFailed(f"{shown!r} is compressed as {printable(encoding)[:40]!r}, which was not asked for")
-    unpack = None if encoding in ("", "identity") else zlib.decompressobj(47 if "gzip" in encoding else 15)
-    parts, size = [], 0
-    async for raw in response.aiter_raw(65_536):
-        try:
-            part = unpack.decompress(raw, LARGEST_PAGE + 1 - size) if unpack else raw
-        except zlib.error as error:
-            raise FetchFailed(f"{shown!r} is damaged: {error}") from None
-        size += len(part)
-        if size > LARGEST_PAGE:
-            raise FetchFailed(f"{shown!r} is larger than {LARGEST_PAGE:,} bytes", hint="save it and give the file")
-        parts.append(part)
+    content = await read_bounded(response, LARGEST_PAGE)
     kind, _, parameters = response.headers.get("content-type", "").partition(";")
     charset = re.search(r"charset\s*=\s*[\"']?([\w.:-]{1,40})", parameters, re.IGNORECASE)
-    return Page(
-        url=str(url), content_type=kind.strip().lower(), charset=charset[1] if charset else "", content=b"".join(parts)
-    )
+    return Page(url=str(url), content_type=kind.strip().lower(), charset=charset[1] if charset else "", content=content)

@@ -10,40 +10,69 @@ import html.entities
 import logging
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from urllib.parse import unquote, urlsplit
 from weakref import WeakSet
 
 HIDDEN = "[secret]"
+_KNOWN_NAME = re.compile(
+    r"(?:REDARGUE|OPENAI|TAVILY|SERPER|GOOGLE_CSE|GOOGLE|NCBI|OPENALEX|ANTHROPIC|HF|HUGGINGFACE)_(?:\w+_)?"
+    r"(?:API_KEY|KEY|TOKEN|PASSWORD)|PGPASSWORD"
+)
+_PLACEHOLDERS = frozenset(
+    "ollama none null empty dummy test fake local localhost token secret key apikey api-key no-key nokey not-needed "
+    "unused lm-studio lmstudio vllm llama llama.cpp sk-xxx xxxx placeholder anything true false default".split()
+)
+_ENCODED = re.compile(r"\\u00|%[2-7]|&#", re.IGNORECASE)
 _KEY_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
 
 
 class Secrets:
-    """The keys of this process. Short ones and plain words are ignored: redacting "ollama" would garble text."""
+    """The keys of this process.
 
-    def __init__(self, values: Iterable[str] = ()) -> None:
+    Short ones and plain words are ignored, because redacting "key" would garble text, unless they are known to be keys;
+    those are hidden where they stand as words. What servers without keys are given ("ollama") is never hidden.
+    """
+
+    def __init__(self, values: Iterable[str] = (), *, known: Iterable[str] = ()) -> None:
         self._values: set[str] = set()
-        self._pattern: re.Pattern[str] | None = None
+        self._words: set[str] = set()
+        self._verbatim: re.Pattern[str] | None = None
+        self._encoded: re.Pattern[str] | None = None
         self.add(*values)
+        self.add_known(*known)
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Secrets:
         """The values of variables whose names suggest keys, and the credentials in URLs."""
         variables = os.environ if environment is None else environment
         secrets = cls(value for name, value in variables.items() if _KEY_NAME.search(name))
+        secrets.add_known(*(value for name, value in variables.items() if _KNOWN_NAME.fullmatch(name)))
         for value in variables.values():
             if "://" in value:
                 secrets.add_url(value)
         return secrets
 
     def add(self, *values: str) -> None:
-        known = len(self._values)
-        for value in map(str.strip, values):
-            if len(value) >= 20 or (len(value) >= 8 and re.search(r"\d", value) and re.search(r"[^\W\d]", value)):
-                self._values.add(value)
-        if len(self._values) > known:
-            longest_first = sorted(self._values, key=len, reverse=True)
-            self._pattern = re.compile("|".join("".join(map(_encodings, value)) for value in longest_first))
+        self._extend(self._values, {value for value in map(str.strip, values) if _is_long(value)})
+
+    def add_known(self, *values: str) -> None:
+        """Adds what certainly is a key, however short; of four characters or more."""
+        short = {value for value in map(str.strip, values) if len(value) >= 4 and not _is_long(value)}
+        self._extend(self._words, {value for value in short if value.lower() not in _PLACEHOLDERS})
+        self.add(*values)
+
+    def _extend(self, known: set[str], more: set[str]) -> None:
+        if more <= known:
+            return
+        known |= more
+        values = sorted(self._values | self._words, key=len, reverse=True)  # longest first
+        self._verbatim = self._compiled(values, _escapes)
+        self._encoded = self._compiled(values, _encodings)
+
+    def _compiled(self, values: Iterable[str], forms: Callable[[str], str]) -> re.Pattern[str]:
+        patterns = (("".join(map(forms, value)), value in self._words) for value in values)
+        return re.compile("|".join(rf"(?<![^\W_]){text}(?![^\W_])" if word else text for text, word in patterns))
 
     def add_url(self, url: str) -> None:
         try:
@@ -59,7 +88,11 @@ class Secrets:
             self.add(value, unquote(value))
 
     def hide(self, text: str) -> str:
-        return self._pattern.sub(HIDDEN, text) if self._pattern else text
+        if self._verbatim is None or self._encoded is None:
+            return text
+        text = self._verbatim.sub(HIDDEN, text)
+        # Any character may be encoded, which is slower to look for, and rare.
+        return self._encoded.sub(HIDDEN, text) if _ENCODED.search(text) else text
 
     def redact_logs(self) -> None:
         """Redacts the logs of the HTTP and MCP libraries for the lifetime of this object."""
@@ -94,10 +127,20 @@ _LOGGERS = (
 )
 
 
+def _is_long(value: str) -> bool:
+    """Whether a value is a key by its looks."""
+    return len(value) >= 20 or (
+        len(value) >= 8 and re.search(r"\d", value) is not None and re.search(r"[^\W\d]", value) is not None
+    )
+
+
+def _escapes(char: str) -> str:
+    """A pattern for a character, of which letters and digits are verbatim."""
+    return char if char.isalnum() and char.isascii() else _encodings(char)
+
+
 def _encodings(char: str) -> str:
     """A pattern for a character: verbatim, percent-encoded, or escaped for JSON or HTML."""
-    if char.isalnum() and char.isascii():
-        return char
     forms = [r"\\{0,4}" + re.escape(char), "(?i:" + "".join(f"%{byte:02x}" for byte in char.encode()) + ")"]
     forms += [rf"\\{{0,4}}(?i:\\u{ord(char):04x})", rf"(?i:&\#x0*{ord(char):x};)", rf"&\#0*{ord(char)};"]
     forms += [f"&{html.entities.codepoint2name[ord(char)]};"] if ord(char) in html.entities.codepoint2name else []

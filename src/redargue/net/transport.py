@@ -21,6 +21,7 @@ from typing import Any
 import httpx2
 
 from redargue.errors import ProviderError, UsageError
+from redargue.net.decompress import ACCEPTED, read_bounded
 from redargue.net.rate_limit import Limiter
 from redargue.net.secrets import Secrets, display_url
 from redargue.runs.budget import Account
@@ -143,7 +144,7 @@ class Transport:
             await asyncio.sleep(wait)
 
     def _address(self, service: Service, path: str, params: Mapping[str, Any] | None) -> httpx2.URL:
-        self.secrets.add(service.key)
+        self.secrets.add_known(service.key)
         self.secrets.add_url(service.url)
         try:
             url = _joined(service.url, path)
@@ -170,7 +171,8 @@ class Transport:
     ) -> Answer:
         async with asyncio.timeout(service.timeout):
             client = self._open()
-            request = client.build_request(method, url, headers=headers, json=json)
+            accepted = {"Accept-Encoding": ACCEPTED, **(headers or {})}
+            request = client.build_request(method, url, headers=accepted, json=json)
             response = await client.send(request, stream=True)
             try:
                 body = await (read if read and response.status_code == 200 else read_body)(response)
@@ -235,14 +237,7 @@ class _Retries:
 
 
 async def read_body(response: httpx2.Response) -> str:
-    parts: list[bytes] = []
-    size = 0
-    async for part in response.aiter_bytes():
-        size += len(part)
-        if size > LARGEST_ANSWER:
-            raise httpx2.ReadError(f"the answer is larger than {LARGEST_ANSWER:,} bytes")
-        parts.append(part)
-    body = b"".join(parts)
+    body = await read_bounded(response, LARGEST_ANSWER)
     try:
         return body.decode(response.encoding or "utf-8", errors="replace")
     except (LookupError, ValueError):  # an unknown codec, or one that does not decode to text

@@ -20,7 +20,7 @@ from redargue.evidence import Source
 from redargue.reports.load import BenchRun
 from redargue.reports.table import Cell, Column, Table, number
 from redargue.reports.tables import SYSTEM, key
-from redargue.sanitize import counted, printable
+from redargue.sanitize import counted, csv_cell
 from redargue.verdicts import Verdict
 
 VERDICTS = ("true", "false", "uncertain")
@@ -77,8 +77,8 @@ def _csv(rows: Iterable[Mapping[str, Any]]) -> str:
 
 def neutral(cell: str) -> str:
     """A cell that no spreadsheet takes for a formula, without control characters."""
-    bare = printable(cell, lines=False)
-    return f"'{bare}" if bare.lstrip()[:1] in tuple("=+-@|%＝＋－＠") and bare.strip() else bare
+    bare = csv_cell(cell, lines=False)
+    return f"'{bare}" if bare.lstrip()[:1] in ("|", "%") else bare
 
 
 class Adjudicated(NamedTuple):

@@ -347,9 +347,9 @@ def test_a_server_without_its_key_or_of_another_name_or_beyond_this_machine_is_r
     for kind, told in (("google", "no key"), ("scholar", "no key"), ("wikipedai", "there is no tool server")):
         with pytest.raises(UsageError, match=told):
             build(kind, nothing)
-    for place in ("0.0.0.0:80", "example.org:80", "127.0.0.1:x", "127.0.0.1:70000", "8080"):
+    for place in ("0.0.0.0:80", "example.org:80", "127.0.0.1:x", "127.0.0.1:70000", "8080", "127.0.0.1:٨٠٨٠"):
         with pytest.raises(UsageError, match="not an address on this machine"):
-            serve_http(build("papers", nothing), place, print)
+            serve_http(build("papers", nothing), place, "", print)
 
 
 @pytest.fixture
@@ -378,7 +378,7 @@ async def test_the_command_serves_over_standard_input_and_output(server: Loopbac
 @pytest.fixture
 def papers(environment: None) -> Iterator[str]:
     """The address of the papers' server over HTTP."""
-    command = [*COMMAND, "papers", "--http", "127.0.0.1:0"]
+    command = [*COMMAND, "papers", "--http", "127.0.0.1:0", "--no-token"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         try:

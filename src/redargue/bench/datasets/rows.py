@@ -12,7 +12,7 @@ import json
 import re
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
@@ -31,6 +31,9 @@ from redargue.errors import UsageError
 
 T = TypeVar("T")
 
+LARGEST_LINE = 512 * 10**6  # bytes
+LARGEST_WHOLE = 2 * 10**9  # characters of a JSON list or object, which is read as a whole
+LARGEST_DECOMPRESSED = 20 * 10**9  # bytes of gzip data, read row by row
 _GZIP = b"\x1f\x8b"
 _SHOWN = 60  # characters of a wrong value that an error quotes
 
@@ -177,7 +180,7 @@ def rows(path: Path) -> Iterator[Row]:
     lines = _lines(path)
     number, first = next(lines)
     if first.lstrip().startswith("["):
-        whole = _parse(first + "".join(text for _, text in lines), path)
+        whole = _parse(_joined(chain([(number, first)], lines), path), path)
         for place, value in enumerate(whole, 1):
             yield _row(value, path, place)
         if not whole:
@@ -190,13 +193,24 @@ def rows(path: Path) -> Iterator[Row]:
 
 def keyed_rows(path: Path) -> Iterator[Row]:
     """The rows of a file that is one JSON object whose values are rows."""
-    whole = _parse("".join(text for _, text in _lines(path)), path, once=True)
+    whole = _parse(_joined(_lines(path), path), path, once=True)
     if not isinstance(whole, dict):
         raise UsageError("expected a JSON object with a row under each key, got a list", where=str(path))
     if not whole:
         raise UsageError("expected rows, got an empty object", where=str(path))
     for place, (name, value) in enumerate(whole.items(), 1):
         yield _row(value, path, place, name)
+
+
+def _joined(lines: Iterable[tuple[int, str]], path: Path) -> str:
+    texts, size = [], 0
+    for _, text in lines:
+        size += len(text)
+        if size > LARGEST_WHOLE:
+            what = f"one JSON value of more than {LARGEST_WHOLE:,} characters"
+            raise UsageError(what, where=str(path), hint="write one JSON object per line")
+        texts.append(text)
+    return "".join(texts)
 
 
 def table_rows(path: Path) -> Iterator[Row]:
@@ -248,7 +262,9 @@ def _lines(path: Path, *, any_encoding: bool = False) -> Iterator[tuple[int, str
     number, empty = 0, True
     with _opened(path) as file:
         try:
-            for number, text in enumerate(_decoded(file, path) if any_encoding else map(_utf_8, numbers(1), file), 1):
+            for number, text in enumerate(
+                _decoded(file, path) if any_encoding else map(_utf_8, numbers(1), _raw_lines(file, path)), 1
+            ):
                 empty = empty and not text.strip()
                 if not empty:
                     yield number, text
@@ -259,6 +275,19 @@ def _lines(path: Path, *, any_encoding: bool = False) -> Iterator[tuple[int, str
             raise UsageError(f"damaged gzip data after line {number:,}: {error}", where=str(path)) from None
     if empty:
         raise UsageError("the file is empty", where=str(path))
+
+
+def _raw_lines(file: BufferedReader, path: Path) -> Iterator[bytes]:
+    """The lines; a small file must not fill the memory when it is unpacked."""
+    size, packed = 0, isinstance(file, gzip.GzipFile)
+    for number, line in enumerate(iter(lambda: file.readline(LARGEST_LINE + 1), b""), 1):
+        size += len(line)
+        if len(line) > LARGEST_LINE:
+            raise UsageError(f"line {number:,} is longer than {LARGEST_LINE:,} bytes", where=str(path))
+        if packed and size > LARGEST_DECOMPRESSED:
+            what = f"decompresses to more than {LARGEST_DECOMPRESSED:,} bytes"
+            raise UsageError(what, where=str(path), hint="decompress it")
+        yield line
 
 
 def _utf_8(number: int, line: bytes) -> str:
@@ -272,7 +301,7 @@ def _decoded(file: BufferedReader, path: Path) -> Iterator[str]:
             yield from text
         return
     encoding = "ascii"
-    for number, line in enumerate(file, 1):
+    for number, line in enumerate(_raw_lines(file, path), 1):
         try:
             row = line.decode("cp1252", "replace") if encoding == "cp1252" else _utf_8(number, line)
             encoding = encoding if line.isascii() or encoding == "cp1252" else "utf-8"

@@ -53,15 +53,23 @@ def read_documents(path: Path) -> Iterator[Document | UnreadableFile]:
     """
     if not path.exists():
         raise UsageError(f"no file or folder {str(path)!r}")
-    return (document for file in find_files(path) for document in read_file(file))
+    return (document for file in find_files(path) for document in _read_inside(file, path))
+
+
+def _read_inside(file: Path, folder: Path) -> Iterator[Document | UnreadableFile]:
+    """Reads a file unless it is a link out of the folder that was named: a stranger's folder can link to any file."""
+    if file != folder and not file.resolve().is_relative_to(folder.resolve()):
+        hint = "to index what it links to, name that path"
+        return iter((UnreadableFile("a link out of the folder", where=str(file), hint=hint),))
+    return read_file(file)
 
 
 def find_files(path: Path) -> Iterator[Path]:
     """The file itself, or all files below a folder in order of their paths, and folders that cannot be listed."""
-    return _walk(path, set()) if path.is_dir() else iter((path,))
+    return _walk(path, set(), path.resolve()) if path.is_dir() else iter((path,))
 
 
-def _walk(folder: Path, seen: set[tuple[int, int]]) -> Iterator[Path]:
+def _walk(folder: Path, seen: set[tuple[int, int]], root: Path) -> Iterator[Path]:
     try:
         status = folder.stat()
         entries = sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
@@ -72,7 +80,8 @@ def _walk(folder: Path, seen: set[tuple[int, int]]) -> Iterator[Path]:
         return
     seen.add((status.st_dev, status.st_ino))
     for entry in entries:
-        yield from _walk(entry, seen) if entry.is_dir() else (entry,)
+        inside = not entry.is_symlink() or entry.resolve().is_relative_to(root)
+        yield from _walk(entry, seen, root) if entry.is_dir() and inside else (entry,)
 
 
 def read_file(path: Path) -> Iterator[Document | UnreadableFile]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import zipfile
 from io import BytesIO
 
@@ -25,7 +26,7 @@ def read_html(page: str) -> dict[str, str]:
     from redargue.retrieval.corpus.page_text import main_text
 
     try:
-        tree = parse_html(page)
+        tree = parse_html(_LONG_TAG.sub(_without_attributes, page))
         metadata = page_metadata(tree)
         text = main_text(tree).strip()
     except Exception as error:  # parsers raise many types of errors on damaged pages
@@ -33,6 +34,15 @@ def read_html(page: str) -> dict[str, str]:
     if not text:
         raise UnreadableFile("the page contains no text")
     return {"text": text, **metadata}
+
+
+LONGEST_TAG = 4_000  # characters of attributes, in which no text of the page is
+_LONG_TAG = re.compile(r"""<([A-Za-z][\w:-]{0,30}+)((?:[^>"']++|"[^"]*+"|'[^']*+'|["'])*+)""")
+
+
+def _without_attributes(tag: re.Match[str]) -> str:
+    """The tag without attributes if they are very long: the parser compares each of them with all others."""
+    return tag[0] if len(tag[2]) <= LONGEST_TAG else f"<{tag[1]} "
 
 
 def read_pdf(file: BytesIO) -> dict[str, str]:

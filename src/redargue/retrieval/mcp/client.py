@@ -14,6 +14,7 @@ import shlex
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -27,7 +28,11 @@ from redargue.retrieval.tools.base import Search, Sources
 from redargue.retrieval.tools.online import clean, page_passage, parse_json, storable, web_address
 
 MAX_OBSERVATION = 20_000  # characters
-MAX_PAGES = 50  # of a list of tools
+MAX_NAME = 64  # characters of a tool's name
+MAX_PAGES, MAX_TOOLS = 50, 128  # of a list of tools
+MAX_SCHEMA = 100_000  # characters of a tool's schema as JSON
+MAX_REFERENCES = 1_000  # of a schema, followed in one validation
+MAX_FOUND = 100  # wrong arguments that are looked for
 MAX_ERRORS = 3  # of wrong arguments that are reported
 
 
@@ -55,12 +60,11 @@ class McpTool:
         hide = server.secrets.hide
         self.server, self.price, self.max_chars = server, price, max_chars
         self.own_name: str = listed.name
-        self.name = name or listed.name
+        self.name = re.sub(r"[^A-Za-z0-9_.-]", "_", name or listed.name)[:MAX_NAME]  # shown, and part of requests
         self.about = storable(hide(listed.description or "")).strip()
         self.parameters: Mapping[str, Any] = json.loads(hide(json.dumps(listed.input_schema)))
         digest = hashlib.sha256(json.dumps([self.about, self.parameters], sort_keys=True).encode()).hexdigest()[:8]
         self.revision = " ".join(filter(None, (server.target.place, by, self.own_name, digest, str(max_chars))))
-        self._validator = _validator(self.parameters)
 
     async def __aenter__(self) -> McpTool:
         await self.server.__aenter__()
@@ -83,7 +87,10 @@ class McpTool:
 
     def _validate(self, arguments: Mapping[str, Any]) -> None:
         try:
-            errors = sorted(self._validator.iter_errors(dict(arguments)), key=lambda error: str(error.json_path))
+            errors = sorted(
+                islice(_validator(self.parameters).iter_errors(dict(arguments)), MAX_FOUND),
+                key=lambda error: str(error.json_path),
+            )
         except Exception as error:  # the server's schema may be broken in any way
             raise ToolFailed(f"the schema of the tool {self.name!r} cannot be read: {str(error)[:200]}") from None
         if errors:
@@ -106,7 +113,8 @@ async def list_tools(servers: Sequence[Server], prices: Mapping[str, float] | No
     tools = {}
     for server, by, tool in listed:
         name = tool.name if count[tool.name] == 1 else f"{server.name}_{tool.name}"
-        tools[name] = McpTool(server, tool, name=name, by=by, price=(prices or {}).get(tool.name, 0.0))
+        made = McpTool(server, tool, name=name, by=by, price=(prices or {}).get(tool.name, 0.0))
+        tools[made.name] = made
     return tools
 
 
@@ -116,6 +124,9 @@ async def _listed(server: Server) -> list[Any]:
     for _ in range(MAX_PAGES):
         page = await server.ask("list_tools", cursor=cursor)
         tools |= {tool.name: tool for tool in page.tools}
+        if len(tools) > MAX_TOOLS:
+            what = f"the MCP server {server.name!r} lists more than {MAX_TOOLS} tools"
+            raise ToolFailed(what, hint="start it with fewer tools, if it can be configured")
         cursor = page.next_cursor
         if not cursor:
             break
@@ -190,12 +201,42 @@ def _address(url: str, token: str, timeout: float, *, offline: bool) -> Address:
 
 
 def _validator(schema: Mapping[str, Any]) -> Any:
-    """Validates arguments; the empty registry keeps it from opening addresses that a schema refers to."""
+    """Validates arguments against a server's schema, in bounded time.
+
+    The empty registry keeps it from opening addresses that the schema refers to. Regular expressions are not tried,
+    because one of the server's could run for hours; the server checks them itself. References are counted.
+    """
     from jsonschema import Draft202012Validator
-    from jsonschema.validators import validator_for
+    from jsonschema.validators import extend, validator_for
     from referencing import Registry
 
-    return validator_for(schema, default=Draft202012Validator)(schema, registry=Registry())
+    if len(json.dumps(schema)) > MAX_SCHEMA:
+        raise ValueError(f"it is longer than {MAX_SCHEMA:,} characters")
+    base = validator_for(schema, default=Draft202012Validator)
+    followed = 0
+
+    def counted(keyword: str) -> Any:
+        follow = base.VALIDATORS[keyword]
+
+        def validate(validator: Any, value: Any, instance: Any, whole: Any) -> Any:
+            nonlocal followed
+            followed += 1
+            if followed > MAX_REFERENCES:
+                raise ValueError(f"it has more than {MAX_REFERENCES:,} references")
+            return follow(validator, value, instance, whole)
+
+        return validate
+
+    def additional(validator: Any, value: Any, instance: Any, whole: Any) -> Any:
+        known = base.VALIDATORS["additionalProperties"]
+        return () if "patternProperties" in whole else known(validator, value, instance, whole)
+
+    def untried(validator: Any, value: Any, instance: Any, whole: Any) -> Any:
+        return ()
+
+    keywords = {name: counted(name) for name in ("$ref", "$dynamicRef") if name in base.VALIDATORS}
+    keywords |= dict.fromkeys(("pattern", "patternProperties", "unevaluatedProperties"), untried)
+    return extend(base, {**keywords, "additionalProperties": additional})(schema, registry=Registry())
 
 
 def _signature(schema: Mapping[str, Any]) -> str:

@@ -69,7 +69,7 @@ class Server:
         self.name, self.target, self.timeout = name, target, timeout
         self.secrets = secrets or Secrets.from_environment()
         if isinstance(target, Address):
-            self.secrets.add(target.token)
+            self.secrets.add_known(target.token)
             self.secrets.add_url(target.url)
         self._users = 0
         self._connection: _Connection | None = None

@@ -7,9 +7,11 @@ redargue's transport, so limits, retries and the hiding of keys are those of eve
 from __future__ import annotations
 
 import functools
+import hmac
 import logging
+import re
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
@@ -62,11 +64,12 @@ def build(kind: str, sources: Sources) -> MCPServer:
     return server
 
 
-def serve_http(server: MCPServer, where: str, ready: Callable[[str], None]) -> None:
+def serve_http(server: MCPServer, where: str, token: str, ready: Callable[[str], None]) -> None:
     """Serves over streamable HTTP until it is stopped; ``ready`` is called with the address.
 
     Args:
         where: ``HOST:PORT`` on this machine's loopback; port 0 takes a free one.
+        token: what clients send as a bearer token; with an empty one, every user of this machine is served.
 
     Raises:
         UsageError: the address is invalid, in use, or not on loopback: anyone who reaches it can search with your keys.
@@ -74,7 +77,7 @@ def serve_http(server: MCPServer, where: str, ready: Callable[[str], None]) -> N
     import uvicorn
 
     host, _, port = where.rpartition(":")
-    if host not in LOOPBACK or not port.isdigit() or int(port) > 65_535:
+    if host not in LOOPBACK or not re.fullmatch("[0-9]{1,5}", port) or int(port) > 65_535:
         raise UsageError(
             f"{where!r} is not an address on this machine",
             where="--http",
@@ -88,9 +91,36 @@ def serve_http(server: MCPServer, where: str, ready: Callable[[str], None]) -> N
             listener.listen()  # before the address is announced: early clients wait
         except OSError as error:
             raise UsageError(f"cannot listen on {where!r}: {error.strerror}", where="--http") from error
-        app = server.streamable_http_app(streamable_http_path=PATH, host=host)
-        ready(f"http://{host}:{listener.getsockname()[1]}{PATH}")
+        address = f"http://{host}:{listener.getsockname()[1]}"
+        app = _Guard(server.streamable_http_app(streamable_http_path=PATH, host=host), address, token)
+        ready(address + PATH)
         uvicorn.Server(uvicorn.Config(app, log_level="warning")).run([listener])
+
+
+class _Guard:
+    """Refuses requests of web pages, other ports of this machine included, and requests without the token."""
+
+    def __init__(self, app: Any, address: str, token: str) -> None:
+        self._app, self._address, self._token = app, address.encode(), token.encode()
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http" and (refusal := self._refusal(scope["headers"])):
+            status, text = refusal
+            headers = [(b"content-type", b"text/plain"), (b"content-length", str(len(text)).encode())]
+            headers += [(b"www-authenticate", b"Bearer")] if status == 401 else []
+            await send({"type": "http.response.start", "status": status, "headers": headers})
+            await send({"type": "http.response.body", "body": text})
+            return
+        await self._app(scope, receive, send)
+
+    def _refusal(self, headers: Iterable[tuple[bytes, bytes]]) -> tuple[int, bytes] | None:
+        origins = [value for name, value in headers if name == b"origin"]
+        if any(origin != self._address for origin in origins):
+            return 403, b"requests of web pages are refused"
+        sent = [value for name, value in headers if name == b"authorization"]
+        if self._token and not (len(sent) == 1 and hmac.compare_digest(sent[0], b"Bearer " + self._token)):
+            return 401, b"send the token that the server printed: Authorization: Bearer TOKEN"
+        return None
 
 
 def _with_readable_errors(tool: ServedTool) -> ServedTool:

@@ -52,7 +52,10 @@ class Address:
 
 
 async def _bound(response: httpx2.Response) -> None:
-    """Bounds a JSON answer, which the SDK reads as a whole; it bounds events itself."""
+    """Bounds a JSON answer, which the SDK reads as a whole; it bounds events itself. Refuses compressed answers."""
+    if response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
+        await response.aclose()
+        raise httpx2.StreamError("the answer is compressed, which was not asked for; it was discarded")
     if "json" in response.headers.get("content-type", ""):
         response.stream = _Bounded(response.stream)
 

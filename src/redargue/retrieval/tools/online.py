@@ -24,6 +24,8 @@ from redargue.net.transport import Answer, Service, Transport
 from redargue.retrieval.tools.base import Search, Sources
 
 MAX_MESSAGE = 200  # characters of a service's error message
+MAX_TEXT, MAX_FIELD = 20_000, 500  # characters of a result's text, and of its title, publisher and date
+MAX_ADDRESS = 2_000  # characters
 
 
 class Request(TypedDict, total=False):
@@ -61,7 +63,7 @@ class OnlineTool(ABC):
 
     def __init__(self, service: Service, transport: Transport, *, price: float = 0.0) -> None:
         self.service, self.price = service, price
-        self._transport, self._secrets = transport, Secrets([service.key])
+        self._transport, self._secrets = transport, Secrets(known=[service.key])
 
     @classmethod
     def make(cls, sources: Sources) -> Self:
@@ -85,7 +87,8 @@ class OnlineTool(ABC):
         distinct: dict[str, Passage] = {}
         for passage in await self.find(text, min(k, self.max_results), search):
             if passage.text:
-                distinct.setdefault(passage.text, passage)
+                bounded = _bounded(passage)
+                distinct.setdefault(bounded.text, bounded)
         return tuple(
             passage.model_copy(update={"rank": rank, "query": query, "tool": self.name})
             for rank, passage in enumerate(list(distinct.values())[:k], 1)
@@ -140,6 +143,15 @@ class OnlineTool(ABC):
     def unreadable(self, what: str) -> ToolFailed:
         hint = f"is {self.service.display_url} the address of that service?"
         return ToolFailed(f"{self.service.name} answered with {what}", hint=hint)
+
+
+def _bounded(passage: Passage) -> Passage:
+    """A result whose fields are no longer than any honest one's: a model reads all of them."""
+    short = {name: getattr(passage, name)[:MAX_FIELD] for name in ("title", "publisher", "published")}
+    text = passage.text
+    if len(text) > MAX_TEXT:
+        text = text[:MAX_TEXT].rpartition(" ")[0] or text[:MAX_TEXT]
+    return passage.model_copy(update={**short, "document": passage.document[:MAX_ADDRESS], "text": text})
 
 
 class AbstractsTool(OnlineTool):
@@ -234,7 +246,7 @@ def shorten(query: str, limit: int) -> str:
 def web_address(value: Any) -> str:
     """The value if it is an http(s) address, otherwise empty (``javascript:``)."""
     url = storable(value).strip() if isinstance(value, str) else ""
-    return url if re.match(r"https?://[^\s/]", url, re.I) else ""
+    return url if len(url) <= MAX_ADDRESS and re.match(r"https?://[^\s/]", url, re.I) else ""
 
 
 def published_by(passages: Iterable[Passage], as_of: date | None) -> Iterator[Passage]:

@@ -1,0 +1,255 @@
+"""Small inputs that would cost minutes or gigabytes: each stays within seconds of processor time and its limit."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import time
+import zlib
+from collections.abc import AsyncIterator, Iterable
+from contextlib import suppress
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import httpx2
+import pytest
+
+from redargue.bench.datasets import rows as data_files
+from redargue.errors import ProviderError, ToolFailed, UnreadableFile, UsageError
+from redargue.evidence import Passage
+from redargue.net.transport import LARGEST_ANSWER, Service, Transport
+from redargue.quotes import find_quote
+from redargue.retrieval.corpus.markup import read_html
+from redargue.retrieval.mcp import client
+from redargue.retrieval.mcp.streamable_http import _bound
+from redargue.retrieval.tools.base import Search
+from redargue.retrieval.tools.online import OnlineTool
+from redargue.runs.budget import Account
+
+MARKS = "\u0301\u0316"
+QUOTES = {
+    "quotation marks": ('"' * 64_000 + "a", '"' * 64_000 + " b"),
+    "marks around marks": ("“‘" * 30_000 + "a" + "’”" * 30_000, "a " * 10_000),
+    "one letter": ("a", "ba " * 100_000),
+    "repeated words": ("a a a", "a " * 100_000 + "b"),
+    "combining marks": ("a" + MARKS * 32_000, "a" + MARKS * 32_000),
+    "spaces": (" " * 64_000 + "a", " " * 64_000),
+    "ellipses": ("..." * 30_000 + "a", "..." * 30_000),
+    "invisible": ("a" + "\u200b" * 64_000 + "b", "a" + "\u200b" * 64_000 + "c"),
+    "line-break hyphens": ("a-\n" * 30_000, "a-\n" * 30_000),
+    "brackets": ("[" * 64_000 + "a", "[" * 64_000),
+    "stars": ("*" * 64_000 + "a", "*" * 64_000 + " b"),
+    "underscores": ("_" * 64_000 + "a", "_" * 64_000 + " b"),
+    "denials": ("is true", "not not " * 20_000 + "is true " * 5_000),
+}
+
+
+@pytest.mark.parametrize(("quote", "text"), QUOTES.values(), ids=QUOTES)
+def test_a_quotation_is_looked_for_in_linear_time(quote: str, text: str) -> None:
+    start = time.process_time()
+    find_quote(quote, (Passage(text=text),))
+    assert time.process_time() - start < 2
+
+
+ATTRIBUTES = " ".join(f"a{number}=1" for number in range(40_000))
+PAGES = {
+    "attributes": f"<p {ATTRIBUTES}>hello</p>",
+    "attributes without spaces": "<p " + "".join(f'a{number}="1"' for number in range(40_000)) + ">hello</p>",
+    "attributes parted by slashes": "<p/" + ATTRIBUTES.replace(" ", "/") + ">hello</p>",
+    "after an open quotation mark": f'<p x=a"b {ATTRIBUTES}>hello</p>',
+    "after a mark in a value": f"<p x='<' {ATTRIBUTES}>hello</p>",
+    "never closed": f"<p {ATTRIBUTES} hello",
+    "many tags": ("<p " + " ".join(f"a{number}=1" for number in range(550)) + ">x</p>") * 100,
+    "open marks": '<p "' * 20_000 + "hello",
+    "open marks of two kinds": "<p '\"" * 20_000 + "hello",
+    "nested": "<div>" * 40_000 + "hello",
+    "meta": "<meta name=a content=b>" * 40_000 + "<p>hello",
+}
+
+
+@pytest.mark.parametrize("page", PAGES.values(), ids=PAGES)
+def test_a_page_is_read_in_seconds(page: str) -> None:
+    start = time.process_time()
+    with suppress(UnreadableFile):
+        read_html(page)
+    assert time.process_time() - start < 5
+
+
+class Body(httpx2.AsyncByteStream):
+    def __init__(self, content: bytes) -> None:
+        self.content = content
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for start in range(0, len(self.content), 65_536):
+            yield self.content[start : start + 65_536]
+
+
+class Bomb(httpx2.AsyncBaseTransport):
+    def __init__(self, encoding: str, content: bytes) -> None:
+        self.encoding, self.content = encoding, content
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        headers = {"content-encoding": self.encoding, "content-type": "application/json"}
+        return httpx2.Response(200, headers=headers, stream=Body(self.content))
+
+
+BOMBS = {
+    "gzip": gzip.compress(bytes(60_000_000), 9),
+    "deflate": zlib.compress(bytes(60_000_000), 9),
+    "br": b"\x8b\x02\x80",
+    "zstd": b"(\xb5/\xfd",
+    "gzip, gzip": gzip.compress(gzip.compress(bytes(60_000_000), 9)),
+}
+
+
+@pytest.mark.parametrize(("encoding", "content"), BOMBS.items(), ids=BOMBS)
+def test_a_services_answer_is_unpacked_up_to_the_limit(encoding: str, content: bytes) -> None:
+    async def send() -> None:
+        service = Service(name="model", url="http://127.0.0.1:9")
+        async with Transport(inner=Bomb(encoding, content), patience=0) as transport:
+            transport._client = httpx2.AsyncClient(transport=transport._inner)
+            await transport.send(service, "GET", "/", account=Account())
+
+    with pytest.raises(ProviderError, match=rf"larger than {LARGEST_ANSWER:,}|not asked for"):
+        asyncio.run(send())
+
+
+@pytest.mark.parametrize(("encoding", "content"), BOMBS.items(), ids=BOMBS)
+def test_a_compressed_answer_of_an_mcp_server_is_refused(encoding: str, content: bytes) -> None:
+    async def ask() -> None:
+        hooks: dict[str, Any] = {"response": [_bound]}
+        async with httpx2.AsyncClient(transport=Bomb(encoding, content), event_hooks=hooks) as http:
+            await http.get("http://127.0.0.1:9/mcp")
+
+    with pytest.raises(httpx2.StreamError, match="compressed"):
+        asyncio.run(ask())
+
+
+class Verbose(OnlineTool):
+    name = "verbose"
+    about = "a service"
+    max_query, max_results = 400, 20
+
+    async def find(self, query: str, k: int, search: Search) -> Iterable[Passage]:
+        long = "word " * 800_000
+        return [
+            Passage(text=f"{number} {long}", title=long, publisher=long, published=long, document=long)
+            for number in range(k)
+        ]
+
+
+def test_results_of_a_search_are_no_longer_than_honest_ones() -> None:
+    tool = Verbose(Service(name="verbose", url="http://127.0.0.1:9"), Transport(offline=True))
+    passages = asyncio.run(tool.search("a", 20, search=Search(account=Account())))
+    assert len(passages) == 20
+    assert sum(len(passage.model_dump_json()) for passage in passages) < 20 * 25_000
+
+
+class Lists:
+    """A server that lists tools."""
+
+    name, secrets = "many", SimpleNamespace(hide=lambda text: text)
+    target = SimpleNamespace(place="here")
+
+    def __init__(self, *tools: Any, pages: int = 1) -> None:
+        self.tools, self.pages = tools, pages
+
+    async def __aenter__(self) -> Lists:
+        return self
+
+    async def __aexit__(self, *error: object) -> None: ...
+
+    async def about(self) -> str:
+        return "many 1"
+
+    async def ask(self, method: str, cursor: str | None = None) -> Any:
+        at = int(cursor or 0)
+        tools = [SimpleNamespace(name=f"{tool.name}{at or ''}", **tool.more) for tool in self.tools]
+        return SimpleNamespace(tools=tools, next_cursor=str(at + 1) if at + 1 < self.pages else None)
+
+
+def listed(name: str, schema: dict[str, Any] | None = None) -> Any:
+    return SimpleNamespace(name=name, more={"description": "a tool", "input_schema": schema or {"type": "object"}})
+
+
+@pytest.mark.parametrize(("tools", "pages"), [(100_000, 1), (129, 1), (10, 50)])
+def test_a_server_with_very_many_tools_is_refused(tools: int, pages: int) -> None:
+    server: Any = Lists(*(listed(f"tool{number}x") for number in range(tools)), pages=pages)
+    with pytest.raises(ToolFailed, match="more than 128 tools"):
+        asyncio.run(client.list_tools([server]))
+
+
+def chain(depth: int) -> dict[str, Any]:
+    links = {
+        f"d{at}": {"allOf": [{"$ref": f"#/$defs/d{at + 1}"}, {"$ref": f"#/$defs/d{at + 1}"}]} for at in range(depth)
+    }
+    return {"$defs": {**links, f"d{depth}": True}, "properties": {"query": {"$ref": "#/$defs/d0"}}}
+
+
+EVIL = r"^(a+)+$"
+SCHEMAS: dict[str, dict[str, Any]] = {
+    "pattern": {"properties": {"query": {"type": "string", "pattern": EVIL}}},
+    "pattern in a choice": {"properties": {"query": {"anyOf": [{"pattern": EVIL}, {"pattern": "(a|a)*$"}]}}},
+    "patternProperties": {"patternProperties": {EVIL: {}}},
+    "additionalProperties": {"patternProperties": {EVIL: {}}, "additionalProperties": False},
+    "unevaluatedProperties": {"patternProperties": {EVIL: {}}, "unevaluatedProperties": False},
+    "propertyNames": {"propertyNames": {"pattern": EVIL}},
+    "an older draft": {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "properties": {"query": {"pattern": EVIL}},
+    },
+    "references in pairs": chain(40),
+    "a reference to itself": {"properties": {"query": {"$ref": "#/properties/query"}}},
+    "long": {"properties": {f"p{number}": {"description": "x" * 100} for number in range(50_000)}},
+    "deep": json.loads('{"not":' * 900 + "{}" + "}" * 900),
+}
+
+
+@pytest.mark.parametrize("schema", SCHEMAS.values(), ids=SCHEMAS)
+def test_a_foreign_schema_is_tried_in_bounded_time(schema: dict[str, Any]) -> None:
+    server: Any = Lists(listed("tool", schema))
+    start = time.process_time()
+    (tool,) = asyncio.run(client.list_tools([server])).values()
+    for arguments in ({"query": "a" * 40 + "!"}, {"a" * 40 + "!": 1}):
+        with suppress(ToolFailed):
+            tool._validate(arguments)
+    assert time.process_time() - start < 3
+
+
+def test_wrong_arguments_are_still_refused() -> None:
+    schema = {"properties": {"query": {"type": "string", "maxLength": 3}}, "additionalProperties": False}
+    server: Any = Lists(listed("tool", {**schema, "required": ["query"]}))
+    (tool,) = asyncio.run(client.list_tools([server])).values()
+    tool._validate({"query": "abc"})
+    for wrong in ({}, {"query": 1}, {"query": "abcd"}, {"query": "a", "other": 1}):
+        with pytest.raises(ToolFailed, match="wrong arguments"):
+            tool._validate(wrong)
+
+
+@pytest.mark.parametrize("name", ["claims.jsonl.gz", "claims.csv.gz", "claims.json.gz"])
+def test_a_packed_data_set_is_read_up_to_a_total(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(data_files, "LARGEST_DECOMPRESSED", 1_000_000)
+    row = json.dumps({"claim": "a" * 1_000}) if "json" in name else "a" * 1_000
+    text = f"[{row}" if name == "claims.json.gz" else f"claim\n{row}" if "csv" in name else row
+    Path(name).write_bytes(gzip.compress("\n".join([text, *[row] * 2_000]).encode()))
+    read = data_files.table_rows if "csv" in name else data_files.rows
+    with pytest.raises(UsageError, match="decompresses to more than"):
+        list(read(Path(name)))
+
+
+def test_a_line_of_a_packed_data_set_is_read_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(data_files, "LARGEST_LINE", 1_000_000)
+    Path("claims.jsonl.gz").write_bytes(gzip.compress(b'{"claim": "' + bytes(50_000_000)))
+    with pytest.raises(UsageError, match="is longer than"):
+        list(data_files.rows(Path("claims.jsonl.gz")))
+
+
+def test_one_json_value_is_read_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(data_files, "LARGEST_WHOLE", 1_000_000)
+    Path("claims.json").write_text("[\n" + ",\n".join('{"claim": "a"}' for _ in range(100_000)) + "]")
+    with pytest.raises(UsageError, match="one JSON value of more than"):
+        list(data_files.rows(Path("claims.json")))
+    with pytest.raises(UsageError, match="one JSON value of more than"):
+        list(data_files.keyed_rows(Path("claims.json")))
