@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from redargue.errors import BudgetReached as BudgetReached
     from redargue.errors import CannotPlay as CannotPlay
     from redargue.errors import CorpusError as CorpusError
+    from redargue.errors import DeadLink as DeadLink
     from redargue.errors import DiskFull as DiskFull
     from redargue.errors import FetchFailed as FetchFailed
     from redargue.errors import FetchRefused as FetchRefused
@@ -70,6 +71,7 @@ _HOMES = {
         "BudgetReached",
         "CannotPlay",
         "CorpusError",
+        "DeadLink",
         "DiskFull",
         "FetchFailed",
         "FetchRefused",

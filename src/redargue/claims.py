@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from redargue.errors import UsageError
 from redargue.registry import Registry
+from redargue.sanitize import shortened
 
 MAX_CLAIM = 20_000  # characters
 
@@ -67,6 +68,9 @@ class LabelSet(Frozen):
     name: str
     labels: tuple[Label, ...] = ()
     in_prose: bool = True
+
+    def __repr__(self) -> str:
+        return f"<LabelSet {self.name}: {', '.join(self.names) or 'any text'}>"
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -315,6 +319,10 @@ class Claim(Frozen):
     labels: LabelSet = FEVER
     as_of: date | None = None
     only_in_time: bool = False
+
+    def __repr__(self) -> str:
+        as_of = f", as of {self.as_of}" if self.as_of else ""
+        return f"<Claim {shortened(self.text)!r} ({self.labels.name}{as_of})>"
 
     @field_validator("text")
     @classmethod

@@ -109,6 +109,12 @@ class RunConfig(Frozen):
         except ValidationError as error:
             raise _explained(error) from error
 
+    def __repr__(self) -> str:
+        """The fields that differ from their defaults, so that it can be written in code."""
+        fields = type(self).model_fields
+        changed = {name: value for name, value in self if value != fields[name].get_default(call_default_factory=True)}
+        return f"RunConfig({', '.join(f'{name}={value!r}' for name, value in changed.items())})"
+
     def updated(self, **changes: Unpack[ConfigOptions]) -> RunConfig:
         return RunConfig(**{**dict(self), **changes})
 

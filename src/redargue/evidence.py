@@ -13,6 +13,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from redargue.claims import Frozen
+from redargue.sanitize import shortened
 
 
 class Source(Frozen):
@@ -79,6 +80,10 @@ class Passage(Source):
     query: str = ""
     rank: int = 1
     score: float | None = None
+
+    def __repr__(self) -> str:
+        source = self.title or self.document
+        return f"<Passage {shortened(self.text)!r}{f' ({shortened(source)})' if source else ''}>"
 
     @property
     def sha256(self) -> str:
@@ -167,6 +172,12 @@ class Quote(Frozen):
     source: Source | None = None
     side: Side = Side.CONTEXT
     agent: str = ""
+
+    def __repr__(self) -> str:
+        source = self.source.title or self.source.document if self.source else ""
+        return (
+            f"<Quote {self.side}, {self.status}: {shortened(self.text)!r}{f' ({shortened(source)})' if source else ''}>"
+        )
 
     @property
     def found(self) -> bool:

@@ -45,6 +45,12 @@ def counted(number: int, noun: str, plural: str = "") -> str:
     return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
 
 
+def shortened(text: str, length: int = 80) -> str:
+    """The text on one line and without control characters, cut to a number of characters."""
+    line = " ".join(printable(text, lines=False).split())
+    return line if len(line) <= length else f"{line[: length - 1].rstrip()}…"
+
+
 def link_address(url: str) -> str | None:
     """The address if it may be a link: http or https, with a host, no user name and no unusual character; else None."""
     address = url.strip()

@@ -11,9 +11,11 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
+from redargue import notebook
 from redargue.claims import Claim, Frozen, Meaning
 from redargue.errors import RedargueError
 from redargue.evidence import Quote, Side
+from redargue.sanitize import counted, shortened
 
 
 class Usage(Frozen):
@@ -41,6 +43,12 @@ class Usage(Frozen):
     by_task: dict[str, int] = Field(default_factory=dict)
     by_round: dict[str, int] = Field(default_factory=dict)
     by_tool: dict[str, int] = Field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        usd = "" if self.usd is None else f", ${self.usd:.4f}"
+        tokens = self.prompt_tokens + self.completion_tokens
+        counts = counted(self.calls, "call"), counted(self.searches, "search", "searches"), counted(tokens, "token")
+        return f"<Usage {', '.join(counts)}{usd}>"
 
 
 def total_usage(usages: Sequence[Usage]) -> Usage:
@@ -164,6 +172,33 @@ class Verdict(Frozen):
     error: ErrorInfo | None = None
 
     @property
+    def plain_label(self) -> str:
+        """The outcome in plain words, as people are shown it."""
+        if self.error:
+            return f"error: {self.error.type}"
+        if self.unchecked:
+            return "not checked"
+        words = self.claim.labels.plain(self.label) if self.label else "no answer"
+        return words + (" (unsure)" if self.unsure else "")
+
+    def __repr__(self) -> str:
+        sure = "" if self.confidence is None or self.unchecked else f" ({rounded_down(self.confidence):.2f})"
+        return f"<Verdict {self.plain_label}{sure}: {shortened(self.claim.text)}>"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        sure = "" if self.confidence is None or self.unchecked else f" {rounded_down(self.confidence):.2f}"
+        heading = notebook.label(self.plain_label, str(self.meaning)) + notebook.text(sure)
+        sides = ((Side.FOR, "For"), (Side.AGAINST, "Against"), (Side.CONTEXT, "Related, for neither side"))
+        return notebook.block(
+            f"{notebook.text(self.claim.text, bold=True)}<br>{heading}",
+            notebook.text(self.unchecked or (self.error.what if self.error else "") or self.caveat),
+            *(notebook.listed(title, map(_quotation, self.side(side))) for side, title in sides),
+            notebook.listed("Searches that failed", map(notebook.text, self.failed_searches)),
+            notebook.listed("Searches without a usable result", map(notebook.text, self.empty_searches)),
+        )
+
+    @property
     def why_unchecked(self) -> str:
         """Why the claim counts as not checked: ``unchecked``, an error, or no label; empty if it was checked."""
         if self.error:
@@ -194,6 +229,14 @@ class Verdict(Frozen):
     def side(self, side: Side) -> tuple[Quote, ...]:
         """The quotations for one side that were found."""
         return tuple(quote for quote in self.quotes if quote.side is side and quote.found)
+
+
+def _quotation(quote: Quote) -> str:
+    source = quote.source
+    if source is None:
+        return f"“{notebook.text(quote.text)}”"
+    name = source.title or source.document or source.url or "a passage"
+    return f"“{notebook.text(quote.text)}” — {notebook.link(name, source.url)}"
 
 
 def rounded_down(confidence: float) -> float:

@@ -144,6 +144,10 @@ class Verifier:
             return False
         return True
 
+    def __repr__(self) -> str:
+        folder = f", {str(self.record.folder)!r}" if self.record else ""
+        return f"<Verifier {self.method.name} ({self.profile}), {self.backend.name} backend{folder}>"
+
     def manifest(self, claims: Sequence[Claim] = (), text: Mapping[str, Any] | None = None) -> RunManifest:
         """The description of this run in its folder; a run with another manifest is another run."""
         prompted = self.backend if isinstance(self.backend, PromptedBackend) else None

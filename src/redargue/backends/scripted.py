@@ -45,6 +45,7 @@ class ScriptedBackend:
         return ""
 
     async def perform(self, task: Task[Out], call: Call) -> Reply[Out]:
+        """Answers from the script; raises ScriptError for a task that is not in it."""
         async with call.account.request() as receipt:
             receipt.pay()
         self.calls.append((task, call))

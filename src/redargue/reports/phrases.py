@@ -31,15 +31,7 @@ QUOTE_STATUS = {
 def label_of(verdict: Verdict | None) -> str:
     if verdict is None:
         return "not finished"
-    if verdict.error:
-        return f"error: {verdict.error.type}"
-    if verdict.unchecked:
-        return NOT_CHECKED
-    return plain_label(verdict) + (" (unsure)" if verdict.unsure else "")
-
-
-def plain_label(verdict: Verdict) -> str:
-    return verdict.claim.labels.plain(verdict.label) if verdict.label else NO_ANSWER
+    return verdict.plain_label
 
 
 def confidence_text(verdict: Verdict) -> str:
@@ -79,8 +71,7 @@ def heading(verdict: Verdict) -> str:
     """The outcome of a verdict without an error."""
     if verdict.unchecked:
         return NOT_CHECKED.capitalize()
-    label = plain_label(verdict) if verdict.label else "No answer was given"
-    return label + (" (unsure)" if verdict.unsure else "")
+    return verdict.plain_label if verdict.label else "No answer was given" + " (unsure)" * bool(verdict.unsure)
 
 
 def meaning_text(verdict: Verdict) -> str:

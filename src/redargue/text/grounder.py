@@ -12,6 +12,7 @@ from redargue.evidence import Passage
 from redargue.nli.backend import EmbeddedBackend
 from redargue.nli.reader import encoded_texts
 from redargue.run import Run
+from redargue.sanitize import counted
 from redargue.tasks.extract import ExtractClaims, MarkOpinions
 from redargue.text.extract import EXTRACTOR, extract, extract_claims
 from redargue.text.report import CheckedClaim, Report, report
@@ -74,6 +75,9 @@ class Grounder:
         self._held = tuple(dict.fromkeys(texts))
         if self._embedder:
             self._embedder.hold(self._held)
+
+    def __repr__(self) -> str:
+        return f"<Grounder {counted(len(self.documents), 'document')}, {self._verifier.method.name}>"
 
     async def ground(
         self,

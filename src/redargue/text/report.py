@@ -9,7 +9,9 @@ from typing import Literal
 
 from pydantic import Field
 
+from redargue import notebook
 from redargue.claims import Frozen, Meaning
+from redargue.sanitize import counted, shortened
 from redargue.text.extract import Extraction
 from redargue.text.segment import NOT_CLAIMS, Kind, Text, UncheckedSentence
 from redargue.verdicts import Usage, Verdict, total_usage
@@ -76,6 +78,10 @@ class CheckedClaim(Frozen):
     end: int
     stated: str
     verdict: Verdict
+
+    def __repr__(self) -> str:
+        return f"<CheckedClaim {self.start}–{self.end} {self.verdict.plain_label}: {shortened(self.stated)}>"
+
     citation: Citation | None = None
 
 
@@ -103,6 +109,34 @@ class Report(Frozen):
     not_checked: dict[str, int] = Field(default_factory=dict)
     usage: Usage = Usage()
     run: str = ""
+
+    def __repr__(self) -> str:
+        return f"<Report {self.outcome}: {_counts(self)}>"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the outcome, and a row for every claim."""
+        rows = (
+            (
+                str(number),
+                notebook.text(claim.stated),
+                notebook.label(claim.verdict.plain_label, str(claim.verdict.meaning)),
+                notebook.text("; ".join(quote.text for quote in claim.verdict.quotes if quote.found)),
+            )
+            for number, claim in enumerate(self.claims, 1)
+        )
+        unchecked = (f"{notebook.text(why)}: {count}" for why, count in self.not_checked.items())
+        return notebook.block(
+            f"{notebook.text(self.outcome.replace('_', ' '), bold=True)}: {notebook.text(_counts(self))}",
+            notebook.table(("", "Sentence", "Verdict", "Quoted"), rows) if self.claims else "",
+            notebook.listed("Not checked", unchecked),
+        )
+
+
+def _counts(report: Report) -> str:
+    labels = Counter(claim.verdict.plain_label for claim in report.claims)
+    counts = [f"{count} {label}" for label, count in sorted(labels.items())]
+    unread = len(unchecked_reasons(report.unchecked))
+    return ", ".join([*counts, *([f"{counted(unread, 'sentence')} not read"] if unread else [])]) or "no claims"
 
 
 def unchecked_reasons(sentences: Sequence[UncheckedSentence]) -> tuple[str, ...]:
