@@ -108,7 +108,6 @@ def test_a_spent_budget_is_exit_4_with_partial_results(tmp_path: Path, capfd: py
         (["check", TRUE, "--labels", "fevr"], "did you mean 'fever'"),
         (["check", TRUE, "--set", "roundz=2", "--store", "starter"], "no setting 'roundz'"),
         (["check", TRUE, "--rounds", "0", "--store", "starter"], "0 does not fit the setting 'rounds'"),
-        (["check", TRUE, "--tool", "corpus", "--store", "starter"], "debaters"),
         (["check", TRUE, "--tool", "corpus", "--tool", "tavilly", "--store", "starter"], "unknown tool 'tavilly'"),
         (["check", TRUE, "--profile", "papr", "--store", "starter"], "did you mean 'paper'"),
         (["check", TRUE, "--store", "nowhere.db"], "nowhere.db"),
