@@ -38,7 +38,8 @@ def show(
     claim: Annotated[str, typer.Option(metavar="TEXT", help="The claim; default: one about a lighthouse.")] = "",
     context: Annotated[str, typer.Option(metavar="TEXT", help="The text that the claim comes from.")] = "",
     prompts: Annotated[
-        Path | None, option("PROMPTS", "Folder of prompt overrides, one TASK.txt each.", metavar="DIR")
+        Path | None,
+        option("PROMPTS", "Folder of prompt overrides, one TASK.txt each, or printed:METHOD.", metavar="DIR|SET"),
     ] = None,
     task: Annotated[list[str] | None, typer.Option(metavar="TASK", help="Only this task; repeatable.")] = None,
     every: Annotated[bool, typer.Option("--all", help="Show every prompt in order, not only each task's longest.")] = (
