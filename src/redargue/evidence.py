@@ -15,6 +15,8 @@ from pydantic import Field
 from redargue.claims import Frozen
 from redargue.sanitize import shortened
 
+PAGE_BREAK = "\f"  # between the pages of a document
+
 
 class Source(Frozen):
     """Where a piece of text comes from.
@@ -71,12 +73,14 @@ class Passage(Source):
     Attributes:
         text: exactly what the agent is shown.
         start: offset in characters of ``text`` in its document.
+        page: of the document, on which the text begins, from 1; 0 where the document has no pages.
         rank: 1 for the best.
         score: the tool's own score, comparable only within one answer of one tool; None where it gives none.
     """
 
     text: str
     start: int = 0
+    page: int = 0
     query: str = ""
     rank: int = 1
     score: float | None = None
@@ -89,6 +93,10 @@ class Passage(Source):
     def sha256(self) -> str:
         """Of ``text`` in UTF-8; identifies the passage regardless of the tool that found it."""
         return hashlib.sha256(self.text.encode()).hexdigest()
+
+    def page_at(self, place: int) -> int:
+        """The page at an offset of ``text``, from 1; 0 where the document has no pages."""
+        return self.page and self.page + self.text.count(PAGE_BREAK, 0, place)
 
     def source(self) -> Source:
         return Source(**{name: getattr(self, name) for name in Source.model_fields})
@@ -158,6 +166,7 @@ class Quote(Frozen):
         start: offset in characters in that part of the passage; -1 where not found.
         end: one past the last character; -1 where not found.
         offset: of its first character in the document's text; -1 in a title, or where not found.
+        page: of the document, on which it begins, from 1; 0 where the document has no pages, and where not found.
         passage: sha256 of the passage's text; empty where not found.
         source: None where not found.
     """
@@ -168,6 +177,7 @@ class Quote(Frozen):
     start: int = -1
     end: int = -1
     offset: int = -1
+    page: int = 0
     passage: str = ""
     source: Source | None = None
     side: Side = Side.CONTEXT

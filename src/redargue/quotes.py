@@ -88,6 +88,7 @@ def find_quote(
             start=start,
             end=end,
             offset=passage.start + start,
+            page=passage.page_at(start),
             passage=passage.sha256,
             source=passage.source(),
             side=side,
@@ -115,7 +116,8 @@ def _in_title(text: str, passage: Passage) -> Quote | None:
         return Quote(text=title[start:end], status=status, part="title", start=start, end=end, **found)
     start, end = 0, end - len(title) - 1
     quoted = passage.text[start:end]
-    return Quote(text=quoted, status=QuoteStatus.REPAIRED, start=start, end=end, offset=passage.start + start, **found)
+    place = {"start": start, "end": end, "offset": passage.start + start, "page": passage.page_at(start)}
+    return Quote(text=quoted, status=QuoteStatus.REPAIRED, **place, **found)
 
 
 @lru_cache(maxsize=128)

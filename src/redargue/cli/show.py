@@ -143,7 +143,9 @@ def _quote(quote: Quote) -> Text:
     source, parts = quote.source, []
     if source:
         parts = [part for part in (source.title, source.publisher, source.published, source.url) if part]
-        parts = parts or [source.document]
+        if not parts or source.document.startswith("/"):  # a file
+            parts.append(source.document)
+        parts += [f"page {quote.page}"] if quote.page else []
     repaired = " (typography repaired)" if quote.status is QuoteStatus.REPAIRED else ""
     origin = f"— {', '.join(map(printable, parts))}; quoted by {printable(quote.agent, lines=False)}{repaired}"
     return Text.assemble("“", printable(quote.text), "” ", (origin, "dim"))

@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import closing
 from typing import NamedTuple
 
-from redargue.evidence import Passage
+from redargue.evidence import PAGE_BREAK, Passage
 from redargue.retrieval.corpus.ranking import Span, uncovered
 
 WHOLE = 2_000  # characters of a document that is shown whole, and of a passage merged from chunks
@@ -81,4 +81,7 @@ def _union(spans: list[Span]) -> Span:
 def _shown(hit: Hit, span: Span, query: str) -> _Shown:
     text = hit.read(*span)
     start = span[0] + len(text) - len(text.lstrip())
-    return _Shown(hit, span, Passage(**hit.source, text=text.strip(), start=start, query=query, score=hit.score))
+    whole = hit.read(0, hit.length)
+    page = 1 + whole.count(PAGE_BREAK, 0, start) if PAGE_BREAK in whole else 0
+    found = {"text": text.strip(), "start": start, "page": page, "query": query, "score": hit.score}
+    return _Shown(hit, span, Passage(**hit.source, **found))

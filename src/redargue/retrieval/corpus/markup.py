@@ -10,6 +10,7 @@ from io import BytesIO
 from lxml import etree  # type: ignore[import-untyped]
 
 from redargue.errors import UnreadableFile
+from redargue.evidence import PAGE_BREAK
 
 LARGEST_PART = 64 * 10**6  # bytes that a part of a Word document may decompress to
 
@@ -46,7 +47,7 @@ def _without_attributes(tag: re.Match[str]) -> str:
 
 
 def read_pdf(file: BytesIO) -> dict[str, str]:
-    """The text layer of a PDF file, with a blank line between pages, and the title; UnreadableFile if it has none."""
+    """The text layer of a PDF file, with a page break after each page, and the title; UnreadableFile if it has none."""
     import pypdf  # 0.2 s
     from pypdf.errors import DependencyError, FileNotDecryptedError
 
@@ -60,8 +61,8 @@ def read_pdf(file: BytesIO) -> dict[str, str]:
         raise UnreadableFile("the PDF is encrypted", hint="save it without a password") from None
     except Exception as error:  # pypdf raises many types of errors on damaged files
         raise UnreadableFile(f"the PDF is damaged: {error}") from error
-    text = _storable("\n\n".join(page.strip() for page in pages if page.strip()))
-    if not text:
+    text = _storable(f"\n\n{PAGE_BREAK}".join(page.strip() for page in pages))
+    if not text.strip():
         raise UnreadableFile("the PDF contains no text", hint="if it is scanned, run OCR on it first")
     return {"text": text, "title": " ".join(_storable(title).split())}
 

@@ -117,5 +117,6 @@ def _hit(piece: _Piece, score: float) -> Hit:
 def _as_found(passage: Passage, part: Passage) -> Passage:
     """A part of a passage, described as the passage is."""
     score = round(part.score or 0.0, 6)
-    start = passage.start + part.start
-    return passage.model_copy(update={"text": part.text, "start": start, "rank": part.rank, "score": score})
+    start, page = passage.start + part.start, passage.page_at(part.start) or part.page
+    found = {"text": part.text, "start": start, "page": page, "rank": part.rank, "score": score}
+    return passage.model_copy(update=found)
