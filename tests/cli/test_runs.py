@@ -37,19 +37,21 @@ def verdict(text: str = "Bees are insects.", meaning: str | None = "supported", 
 
 def test_runs_are_listed_newest_first_with_their_verdicts(capsys: pytest.CaptureFixture[str]) -> None:
     recorded("20260101-000000-aaaaaa", verdict())
+    recorded("20251231-000000-cccccc", verdict(meaning="not_enough"))
     failed, refuted = verdict("Bees are fish.", None, error=ERROR), verdict("Bees are birds.", "refuted")
     recorded("20260102-000000-bbbbbb", refuted, failed, verdict(meaning=None, unchecked="x"), unfinished=1)
     assert run(["runs", "ls"]) == 0
     out, err = capsys.readouterr()
-    first, second = out.strip().split("\n")[1:3]
+    first, second, third = out.strip().split("\n")[1:4]
     assert first.split()[:3] == ["20260102-000000-bbbbbb", "tool-mad", "4"]
     assert "1 error, 1 refuted, 1 unchecked, 1 unfinished" in first
     assert "Bees are birds." in first
     assert "1 supported" in second
-    assert f"2 of 2 runs in {runs_folder()}" in err
+    assert "1 not enough evidence" in third
+    assert f"3 of 3 runs in {runs_folder()}" in err
     assert run(["runs", "ls", "--json", "-n", "1"]) == 0
     listed = json.loads(capsys.readouterr().out)
-    assert (listed["count"], [row["run"] for row in listed["runs"]]) == (2, ["20260102-000000-bbbbbb"])
+    assert (listed["count"], [row["run"] for row in listed["runs"]]) == (3, ["20260102-000000-bbbbbb"])
     assert listed["runs"][0]["began"] == "2026-01-02T00:00:00+00:00"
 
 

@@ -146,7 +146,8 @@ def _print(runs: Sequence[RecordedRun]) -> None:
 
 
 def _verdicts(run: RecordedRun) -> str:
-    counts = [f"{count} {name.replace('_', ' ')}" for name, count in sorted(run.outcomes.items())]
+    words = {"not_enough": "not enough evidence"}
+    counts = [f"{count} {words.get(name, name)}" for name, count in sorted(run.outcomes.items())]
     unfinished = run.claims - run.outcomes.total()
     return ", ".join([*counts, *([f"{unfinished} unfinished"] if unfinished > 0 else [])])
 
