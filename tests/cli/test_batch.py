@@ -190,6 +190,22 @@ def test_a_row_is_checked_against_its_own_contexts_alone(tmp_path: Path) -> None
     assert run([*command[:2], "-o", str(tmp_path / "other")]) == 2  # the second row has none
 
 
+def test_a_row_of_question_answer_and_contexts_is_verified_whole(tmp_path: Path) -> None:
+    file, out = tmp_path / "rows.csv", tmp_path / "out"
+    contexts = json.dumps(["The lighthouse at Cape Ansel was first lit in 1871.", "Bread is made of flour."])
+    with file.open("w", newline="") as written:
+        rows = csv.writer(written)
+        rows.writerow(["id", "question", "answer", "contexts"])
+        rows.writerow(["q1", "When was it lit?", "The lighthouse at Cape Ansel was first lit in 1871.", contexts])
+        rows.writerow(["q2", "", "The lighthouse at Cape Ansel was first lit in 1871.", contexts])
+        rows.writerow(["q3", "When?", "", contexts])
+    assert run(["batch", str(file), "-o", str(out), "--method", "single-reader", "-q"]) == 3
+    whole, alone, refused = lines(out)
+    assert whole["claim"]["text"] == "When was it lit? The lighthouse at Cape Ansel was first lit in 1871."
+    assert alone["label"] == "SUPPORTS"
+    assert "answer: expected text" in refused["error"]["what"]
+
+
 def test_lines_are_printed_in_the_order_of_the_input_if_asked(capsys: pytest.CaptureFixture[str]) -> None:
     for ordered, expected in ((False, "cab"), (True, "abc")):
         lines = JsonLines(ordered=ordered)

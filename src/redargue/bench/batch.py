@@ -30,7 +30,7 @@ from redargue.files import make_folder, open_to_read, open_to_write, replacing
 from redargue.sanitize import csv_cell
 from redargue.verdicts import ErrorInfo, Verdict
 
-ROLES = ("claim", "id", "context", "options", "labels", "as_of", "contexts")
+ROLES = ("claim", "id", "context", "options", "labels", "as_of", "contexts", "question", "answer")
 COLUMNS = (
     *("item", "claim", "label", "meaning", "decided_by", "rounds", "quotes_for", "quotes_against", "sources", "gaps"),
     *("reason", "calls", "searches", "prompt_tokens", "completion_tokens", "usd", "error"),
@@ -73,7 +73,8 @@ def read_rows(
 
     Columns without a mapping are read by role name if they exist (``claim``, ``id``, ``context``, ``contexts``,
     ``options``, ``as_of``), but ``labels`` only with a mapping, because in a data set that column may contain the
-    answers. ``labels`` and ``as_of`` are the defaults of rows without them. A cell that cannot be used refuses its row.
+    answers. A row without a claim, but with an ``answer``, is verified whole with its ``question`` if it has one.
+    ``labels`` and ``as_of`` are the defaults of rows without them. A cell that cannot be used refuses its row.
 
     Raises:
         UsageError: the file cannot be read, or has no column for the claims.
@@ -84,10 +85,10 @@ def read_rows(
         raise UsageError(what, hint="check a .txt file or a text with redargue check")
     column = mapping.get("claim", "claim")
     for number, row in enumerate(table_rows(path) if suffix in (".csv", ".tsv") else rows(path), 1):
-        if column not in row.fields:
+        fields = {role: mapping.get(role, role) for role in ROLES if role in mapping or role in row.fields}
+        if column not in row.fields and fields.get("answer") not in row.fields:
             hint = f"name the column of the claims: redargue batch {path} -o DIR --map claim=COLUMN"
             raise row.error(f"no field {column}; its fields: {', '.join(list(row.fields)[:12]) or 'none'}", hint=hint)
-        fields = {role: mapping.get(role, role) for role in ROLES if role in mapping or role in row.fields}
         row_id = ""
         try:
             row_id = row.cell(fields["id"]) if "id" in fields else ""
@@ -112,7 +113,10 @@ def _claim(
         attributes["options"] = _texts(row, fields["options"])
     if "as_of" in fields:
         attributes["as_of"] = row.iso_date(fields["as_of"]) or as_of
-    return row.claim(fields["claim"], **attributes)
+    if fields.get("claim", "claim") in row.fields:
+        return row.claim(fields["claim"], **attributes)
+    question = row.cell(fields["question"]) if "question" in fields else ""
+    return row.claim(fields["answer"], f"{question.strip()} {row.text(fields['answer']).strip()}".strip(), **attributes)
 
 
 def _texts(row: Row, field: str) -> tuple[str, ...]:

@@ -27,7 +27,9 @@ def batch(
     mapping: Annotated[
         list[str] | None,
         typer.Option(
-            "--map", metavar="ROLE=COLUMN,…", help="claim=…,id=…,context=…,contexts=…,options=…,labels=…,as_of=…"
+            "--map",
+            metavar="ROLE=COLUMN,…",
+            help="claim=…,id=…,question=…,answer=…,context=…,contexts=…,options=…,labels=…,as_of=…",
         ),
     ] = None,
     options: RunParameters,
