@@ -24,15 +24,15 @@ from redargue.verifier import Verifier
 # passages of up to 1,000 characters per query (experiments/LOG.md). Then those of a language model's reply, assumed for
 # models without visible reasoning. OTHER is used for tasks that are not listed.
 TOKENS = {
-    "WriteQuery": ((183, 188, 193), (8, 15, 30)),
-    "RewriteQuery": ((344, 364, 386), (8, 15, 30)),
-    "AnswerClaim": ((722, 881, 1_173), (60, 130, 250)),
-    "WriteStatements": ((247, 265, 283), (40, 90, 200)),
-    "CheckStatements": ((681, 833, 1_129), (80, 220, 500)),
+    "WriteQuery": ((194, 200, 205), (8, 15, 30)),
+    "RewriteQuery": ((363, 386, 407), (8, 15, 30)),
+    "AnswerClaim": ((1_050, 1_226, 1_351), (60, 130, 250)),
+    "WriteStatements": ((289, 312, 339), (40, 90, 200)),
+    "CheckStatements": ((1_018, 1_105, 1_184), (80, 220, 500)),
     "WriteQuestion": ((300, 316, 337), (15, 25, 40)),
-    "WriteQuestions": ((300, 316, 337), (40, 65, 100)),
+    "WriteQuestions": ((300, 313, 342), (40, 65, 100)),
     "CompareTexts": ((62, 72, 98), (0, 0, 0)),
-    "JudgeDebate": ((3_748, 4_182, 4_521), (80, 180, 350)),
+    "JudgeDebate": ((1_779, 2_028, 2_503), (80, 180, 350)),
 }
 OTHER = ((300, 700, 1_500), (40, 130, 300))
 
