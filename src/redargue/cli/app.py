@@ -135,6 +135,13 @@ def run(arguments: list[str]) -> int:
             raise
         print(printable(f"redargue: {error}"), file=sys.stderr)  # noqa: T201
         return error.exit_code
+    except OSError as error:  # of a full disk, or a folder that cannot be written
+        if "--debug" in arguments:
+            raise
+        place = f"{str(error.filename)!r} cannot be used: " if error.filename else ""
+        hint = "make room, or choose another folder: REDARGUE_HOME is the home of runs and corpora"
+        print(printable(f"redargue: {place}{error.strerror or error}\n  → {hint}"), file=sys.stderr)  # noqa: T201
+        return UsageError.exit_code
     return 0
 
 

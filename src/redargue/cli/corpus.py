@@ -115,7 +115,8 @@ def remove(
 
 def _is_wide(name: str) -> bool:
     """Whether a path is the working folder, the user's home, or a folder above one of them."""
-    path = Path(os.path.abspath(os.path.expanduser(name)))
+    path = Path("/" + os.path.abspath(os.path.expanduser(name)).lstrip("/")) if name.startswith("/") else Path(name)
+    path = Path(os.path.abspath(path.expanduser()))
     return any(folder.is_relative_to(path) for folder in (Path.cwd(), Path.home()))
 
 
