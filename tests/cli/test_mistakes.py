@@ -6,10 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
+import typer
+from typer.core import TyperGroup
 
 import redargue
 from redargue.assembly import with_default_tool
-from redargue.cli.app import run
+from redargue.cli.app import app, run
 from redargue.errors import UsageError
 from redargue.text.report import Outcome
 
@@ -116,6 +118,13 @@ def test_estimate_takes_the_arguments_of_check(tmp_path: Path, capsys: pytest.Ca
     answer = ["It opened in 1889.", "--as", "qa", "--question", "When did the bridge open?"]
     assert estimated(capsys, *answer)["claims"] == 1
     assert estimated(capsys, "Bees are insects.")["claims"] == 1
+
+
+def test_estimate_has_every_option_of_check() -> None:
+    commands = typer.main.get_command(app)
+    assert isinstance(commands, TyperGroup)
+    check, estimate = ({option.name for option in commands.commands[name].params} for name in ("check", "estimate"))
+    assert check - estimate == set()
 
 
 def test_estimate_counts_tokens_where_the_price_is_unknown(

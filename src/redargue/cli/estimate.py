@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from redargue.cli.check import CONCURRENCY
 from redargue.cli.parameters import (
     AsJson,
+    Fetch,
     NoRecord,
     OutputParameters,
     RunFolder,
@@ -17,6 +18,10 @@ from redargue.cli.parameters import (
     with_parameters,
 )
 from redargue.sanitize import counted
+
+if TYPE_CHECKING:
+    from redargue.estimate import Estimate
+    from redargue.verifier import Verifier
 
 
 @with_parameters
@@ -29,6 +34,10 @@ def estimate(
     question: Annotated[
         str, typer.Option(metavar="TEXT|FILE", help="The question that a text answers, or the dialogue before it.")
     ] = "",
+    cited: Annotated[
+        bool, typer.Option("--cited", help="As for check; every claim counts, also one without a link.")
+    ] = False,
+    fetch: Fetch = False,
     options: RunParameters,
     search: SearchParameters,
     run: RunFolder = None,
@@ -47,10 +56,11 @@ def estimate(
     from redargue.cli.options import connected, run_config
     from redargue.estimate import claims_of
     from redargue.estimate import estimate as estimate_cost
+    from redargue.text.verification import CONCURRENCY as OF_TEXTS
     from redargue.verifier import Verifier
 
     config = run_config(options, search)
-    given = read_input(claim, as_, question, config)
+    given = read_input(claim, "text" if cited and not as_ else as_, question, config, fetch=fetch)
     if given.note and not output.quiet:
         typer.echo(given.note, err=True)
     text = given.text
@@ -59,7 +69,7 @@ def estimate(
         estimated = estimate_cost(
             verifier,
             claims,
-            concurrency=options.concurrency or CONCURRENCY,
+            concurrency=options.concurrency or (OF_TEXTS if text else CONCURRENCY),
             call_seconds=call_seconds,
             search_seconds=search_seconds,
             text=text,
@@ -67,6 +77,10 @@ def estimate(
     if json:
         print(estimated.model_dump_json(indent=1))  # noqa: T201
         return
+    _print(estimated, verifier)
+
+
+def _print(estimated: Estimate, verifier: Verifier) -> None:
     print(f"{counted(estimated.claims, 'claim')}; {verifier.method.name}, {verifier.backend.name} backend")  # noqa: T201
     print(f"{'':8}{'calls':>9}{'depth':>7}{'searches':>10}{'tokens in':>12}{'out':>10}{'price':>10}{'time':>10}")  # noqa: T201
     for name in ("low", "likely", "high"):
