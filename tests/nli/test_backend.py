@@ -5,9 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from functools import reduce
 from pathlib import Path
+from threading import Barrier, BrokenBarrierError
 from typing import Any
 
 import numpy as np
@@ -18,8 +21,11 @@ from redargue.claims import AVERITEC, FEVER, FREE_TEXT, OPTIONS, TWO, Claim, Mea
 from redargue.errors import CannotPlay, UsageError
 from redargue.evidence import Passage
 from redargue.methods.tool_mad.prompts import SummariseAbstract, WriteKeywords
+from redargue.nli import backend as backend_module
+from redargue.nli import embedder
 from redargue.nli.aggregation import FAR, NO_SIGNAL, max_score
 from redargue.nli.backend import EmbeddedBackend, quoted, words
+from redargue.nli.embedder import shared
 from redargue.nli.entailment import CrossEncoder, Entailment
 from redargue.nli.reader import Reading, ScoredSpan, SourcedSentence, sentences
 from redargue.nli.session import WEIGHTS
@@ -251,6 +257,31 @@ def test_the_strongest_sentence_is_quoted_first_however_often_it_was_read() -> N
     read = Reading(lambda: windows, lambda: NO_SIGNAL)
     assert [each.quote for each in read.best(Meaning.SUPPORTED, 2)] == ["best", "other"]
     assert [each.quote for each in read.best(Meaning.SUPPORTED, 1)] == ["best"]
+
+
+def test_a_process_loads_each_model_once_whoever_asks_first(monkeypatch: Any) -> None:
+    assert shared() is shared(0) is EmbeddedBackend().embedder
+    loaded: list[str] = []
+    begun, both_load = Barrier(2), Barrier(2)
+
+    def load(**_: Any) -> object:
+        loaded.append("model")
+        with suppress(BrokenBarrierError):
+            both_load.wait(0.3)  # for a second thread that loads as well
+        return object()
+
+    def ask(_: int) -> tuple[object, object]:
+        begun.wait()
+        return shared(7), EmbeddedBackend(threads=7).entailment
+
+    for module, name in ((embedder, "Embedder"), (backend_module, "CrossEncoder")):
+        monkeypatch.setattr(module, name, load)
+    with ThreadPoolExecutor(2) as threads:
+        one, other = threads.map(ask, range(2))
+    for cached in (embedder._shared, backend_module._entailment):
+        cached.cache_clear()
+    assert one == other
+    assert loaded == ["model", "model"]
 
 
 def test_what_cannot_change_a_verdict_is_not_read(monkeypatch: Any) -> None:

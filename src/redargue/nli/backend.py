@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache, cached_property, singledispatch
 from pathlib import Path
+from threading import Lock
 from typing import cast
 
 from redargue.backends.base import Call, Output, Reply, Stability, backends
@@ -130,7 +131,13 @@ class EmbeddedBackend:
 
     @cached_property
     def entailment(self) -> EntailmentModel:
-        return self._user_reader or _entailment(self._threads)
+        if self._user_reader:
+            return self._user_reader
+        with _loading:
+            return _entailment(self._threads)
+
+
+_loading = Lock()  # several threads may ask for the model first
 
 
 @cache

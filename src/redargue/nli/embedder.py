@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from threading import Lock
 
 import numpy as np
 
@@ -35,7 +36,15 @@ class Embedder:
         self._session.release(texts)
 
 
-@cache
 def shared(threads: int = 0) -> Embedder:
-    """One copy of the weights per process."""
+    """One copy of the weights per process, also if several threads ask for it first."""
+    with _loading:
+        return _shared(threads)  # a cache takes shared() and shared(0) for two calls
+
+
+_loading = Lock()
+
+
+@cache
+def _shared(threads: int) -> Embedder:
     return Embedder(threads=threads)
