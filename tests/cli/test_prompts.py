@@ -49,4 +49,5 @@ def test_one_task_of_a_method_is_shown(capsys: pytest.CaptureFixture[str]) -> No
 def test_prompts_of_all_methods_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["prompts", "ls"]) == 0
     rows = capsys.readouterr().out.splitlines()
-    assert {row.split()[0] for row in rows} == {name for name in SHIPPED if name != "nli"}
+    listed = {row.split()[0] for row in rows} & set(SHIPPED)  # other tests register methods of their own
+    assert listed == {name for name in SHIPPED if name != "nli"}
