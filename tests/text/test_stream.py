@@ -179,6 +179,17 @@ async def test_leaving_the_loop_and_a_failing_stream_end_what_runs() -> None:
 
 
 @pytest.mark.anyio
+async def test_no_check_outlives_a_stream_that_is_left_while_others_wait_for_a_place() -> None:
+    text = [f"The bridge number {number} at Orvell was opened in 1889. " for number in range(80)]
+    before = asyncio.all_tasks()
+    verdicts = redargue.check_stream(text, BRIDGE, config=GROUND)
+    async for _ in verdicts:
+        break
+    await verdicts.aclose()
+    assert asyncio.all_tasks() == before
+
+
+@pytest.mark.anyio
 async def test_a_failed_extraction_is_an_error_not_silence() -> None:
     def unreadable(*_: object) -> object:
         raise BadReply("unreadable", raw="")

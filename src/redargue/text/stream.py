@@ -1,13 +1,13 @@
-"""Checks a text while it is being written: every sentence once it is complete, whatever the chunks are cut into."""
+"""Checks a text while it is being written: every sentence once it is complete, however the chunks cut it."""
 
 from __future__ import annotations
 
 import asyncio
 import codecs
 import re
-from collections.abc import AsyncGenerator, AsyncIterable, Iterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, Coroutine, Iterable, Sequence
 from contextlib import nullcontext
-from typing import Unpack
+from typing import Any, Unpack
 
 from redargue.config import RunConfig, RunOptions
 from redargue.errors import UsageError
@@ -122,27 +122,39 @@ async def check_stream(
     else:
         opened = Grounder(contexts, config=config, **options)
     with opened as grounder:
-        queue: asyncio.Queue[asyncio.Task[tuple[CheckedClaim, ...]] | None] = asyncio.Queue(CONCURRENCY)
-        reading = asyncio.create_task(_read(chunks, grounder, queue))
+        checks = _Checks(CONCURRENCY)
+        reading = asyncio.create_task(_read(chunks, grounder, checks))
         try:
-            while (checking := await queue.get()) is not None:
-                for claim in await checking:
+            while (check := await checks.queue.get()) is not None:
+                for claim in await check:
                     yield claim
+                checks.started.discard(check)
             await reading  # raises what ended it
         finally:
             reading.cancel()
-            rest = [reading]
-            while not queue.empty():
-                if (checking := queue.get_nowait()) is not None:
-                    checking.cancel()
-                    rest.append(checking)  # type: ignore[arg-type]
-            await asyncio.gather(*rest, return_exceptions=True)
+            while not checks.queue.empty():  # makes room for what `reading` puts last
+                checks.queue.get_nowait()
+            await asyncio.gather(reading, return_exceptions=True)
+            for check in checks.started:
+                check.cancel()
+            await asyncio.gather(*checks.started, return_exceptions=True)
+
+
+class _Checks:
+    """The checks of sentences, in order; ``started`` has those not yet awaited, and one that waits for a place."""
+
+    def __init__(self, most: int) -> None:
+        self.queue: asyncio.Queue[asyncio.Task[tuple[CheckedClaim, ...]] | None] = asyncio.Queue(most)
+        self.started: set[asyncio.Task[tuple[CheckedClaim, ...]]] = set()
+
+    async def start(self, check: Coroutine[Any, Any, tuple[CheckedClaim, ...]]) -> None:
+        task = asyncio.create_task(check)
+        self.started.add(task)
+        await self.queue.put(task)
 
 
 async def _read(
-    chunks: AsyncIterable[str | bytes] | Iterable[str | bytes],
-    grounder: Grounder,
-    queue: asyncio.Queue[asyncio.Task[tuple[CheckedClaim, ...]] | None],
+    chunks: AsyncIterable[str | bytes] | Iterable[str | bytes], grounder: Grounder, checks: _Checks
 ) -> None:
     """Starts a check for every complete sentence, in order; None ends the queue."""
     segmenter = Segmenter()
@@ -151,7 +163,7 @@ async def _read(
         first = len(segmenter.sentences) - len(new)
         for number in range(first, len(segmenter.sentences)):
             sentences = segmenter.sentences[max(0, number - BEFORE) : number + 1]
-            await queue.put(asyncio.create_task(grounder.check_sentence(sentences)))
+            await checks.start(grounder.check_sentence(sentences))
 
     try:
         if isinstance(chunks, AsyncIterable):
@@ -162,4 +174,4 @@ async def _read(
                 await start(segmenter.add(chunk))
         await start(segmenter.end())
     finally:
-        await queue.put(None)
+        await checks.queue.put(None)
