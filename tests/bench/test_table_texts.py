@@ -54,6 +54,11 @@ def test_a_summarys_claims_are_checked_against_the_ten_most_similar_sentences(da
     path.write_text(path.read_text() + '{"text": "cut o')  # the process was killed while it wrote
     assert claims_of_texts(examples, "summary", RunConfig(offline=True), path, told.append) == claims
     assert told == ["taking the claims out of 2 texts"]
+    first, _ = path.read_text().split("\n", 1)
+    path.write_text(first + '\n{"text": "cut o')  # killed within the second text: it alone is read again
+    for _ in range(2):
+        assert claims_of_texts(examples, "summary", RunConfig(offline=True), path, told.append) == claims
+    assert told[1:] == ["taking the claims out of 1 text"]
 
 
 def test_a_dialogues_claims_leave_opinions_out_and_read_the_conversation(data: Path, tmp_path: Path) -> None:

@@ -17,9 +17,11 @@ from redargue.claims import Claim
 from redargue.config import Components, RunConfig
 from redargue.errors import BadReply
 from redargue.evidence import Passage
+from redargue.files import make_folder, open_to_write, replacing
 from redargue.nli.embedder import shared
 from redargue.retrieval.tools.fixed_passages import FixedPassages
 from redargue.run import Run
+from redargue.sanitize import counted
 from redargue.text.extract import extract
 from redargue.text.nearest_sentences import nearest_sentences
 from redargue.text.segment import Kind, Text
@@ -34,12 +36,14 @@ def claims_of_texts(
     A text from which no claim can be taken is verified whole, as one claim.
 
     Args:
-        path: where the claims are kept, a line per text, so that a bench that goes on has the same ones.
+        path: where the claims are kept, a line per text, so that a resumed bench has the same ones.
     """
     known = _read(path)
     if missing := [example for example in examples if example.id not in known]:
-        tell(f"taking the claims out of {len(missing)} texts")
-        path.parent.mkdir(parents=True, exist_ok=True)
+        tell(f"taking the claims out of {counted(len(missing), 'text')}")
+        make_folder(path.parent)
+        with replacing(path) as file:  # without a line that was cut off
+            file.write("".join(map(_line, known.items())).encode())
         known |= asyncio.run(_extracted(missing, kind, config, path))
     return tuple(claim for example in examples for claim in _examples(example, kind, known[example.id]))
 
@@ -47,14 +51,19 @@ def claims_of_texts(
 def _read(path: Path) -> dict[str, list[str]]:
     if not path.exists():
         return {}
-    rows = (line for line in path.read_text(encoding="utf-8").splitlines(keepends=True) if line.endswith("\n"))
+    rows = path.read_text(encoding="utf-8").split("\n")[:-1]  # the last may be cut off
     return {row["text"]: row["claims"] for row in map(json.loads, rows)}
+
+
+def _line(row: tuple[str, list[str]]) -> str:
+    text, claims = row
+    return json.dumps({"text": text, "claims": claims}, ensure_ascii=False) + "\n"
 
 
 async def _extracted(examples: Sequence[Example], kind: Kind, config: RunConfig, path: Path) -> dict[str, list[str]]:
     claims: dict[str, list[str]] = {}
     unused = Components(evidence={name: FixedPassages(()) for name in method_of(config).tools()})
-    with Verifier(config, components=unused) as verifier, path.open("a", encoding="utf-8") as lines:
+    with Verifier(config, components=unused) as verifier, open_to_write(path, append=True) as lines:
         async with verifier.transport:
             for example in examples:
                 context = example.claim.context if kind == "dialogue" else ""
@@ -72,7 +81,7 @@ async def _extracted(examples: Sequence[Example], kind: Kind, config: RunConfig,
                 except BadReply:
                     found = []
                 claims[example.id] = found
-                lines.write(json.dumps({"text": example.id, "claims": found}, ensure_ascii=False) + "\n")
+                lines.write(_line((example.id, found)).encode())
                 lines.flush()
     return claims
 
