@@ -12,9 +12,12 @@ from redargue import replay
 from redargue.backends.base import Call
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import TWO, Claim, Meaning
+from redargue.events import EvidenceFound
 from redargue.evidence import Passage, Side
+from redargue.memory.lookup import LOOKUP
 from redargue.methods.base import configure, methods
-from redargue.methods.verdict_parts import FROM_MEMORY, NOTHING_FOUND, UNQUOTED
+from redargue.methods.verdict_parts import FROM_MEMORY, NOTHING_FOUND, RECALLED_ALONE, UNQUOTED, limited
+from redargue.quotes import find_quote
 from redargue.tasks.answer import AnswerClaim
 from redargue.tasks.base import AnyTask
 from redargue.verdicts import NOT_SEARCHED, Verdict
@@ -137,3 +140,13 @@ async def test_a_run_of_an_earlier_release_keeps_its_verdicts_when_it_is_resumed
         verdict = await verifier.verify(CLAIM)
     assert (verdict.label, verdict.caveat) == ("SUPPORTS", "")
     assert await replay(tmp_path / "run") == [verdict]
+
+
+@pytest.mark.parametrize(("tool", "recalled"), [(LOOKUP, True), ("corpus", False)])
+def test_evidence_that_only_the_memory_gave_is_named_however_it_was_asked(tool: str, recalled: bool) -> None:
+    passage = Passage(text=QUOTE, document="d")
+    found = EvidenceFound(agent="a", round=1, tool=tool, query="Cape Ansel", key="k", passages=(passage,))
+    quote = find_quote(QUOTE, (passage,), side=Side.FOR)
+    given = Verdict(claim=CLAIM, label="SUPPORTS", meaning=Meaning.SUPPORTED, quotes=(quote,))
+    caveat = limited(given, [found], reads_evidence=True, hardened=True).caveat
+    assert (RECALLED_ALONE in caveat) is recalled

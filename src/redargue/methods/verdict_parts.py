@@ -11,6 +11,7 @@ from redargue.claims import LabelSet, Meaning
 from redargue.events import Event, EvidenceFound, EvidenceMissing, passages_of
 from redargue.evidence import Passage, Quote, Side, Source
 from redargue.injections import injection_in
+from redargue.memory.lookup import LOOKUP
 from redargue.nli.language import ENGLISH_ONLY
 from redargue.quotes import can_decide
 from redargue.sanitize import counted, printable
@@ -120,9 +121,9 @@ def _single_source(quotes: Sequence[Quote], passages: Collection[Passage]) -> tu
     publishers = {_publisher(quote.source) for quote in quotes if quote.source}
     others = {name for passage in passages if (name := _publisher(passage))} - publishers
     (publisher,) = publishers if len(publishers) == 1 else ("",)
-    return (f"single source: only {publisher} is quoted, of {counted(len(others) + 1, 'publisher')}",) * bool(
-        publisher and others
-    )
+    if not (publisher and others):
+        return ()
+    return (f"single source: only {publisher} is quoted, of {counted(len(others) + 1, 'publisher')}",)
 
 
 def _publisher(source: Source) -> str:
@@ -132,7 +133,8 @@ def _publisher(source: Source) -> str:
 
 def _only_recalled(quotes: Sequence[Quote], events: Iterable[Event]) -> bool:
     """Whether no quotation is from a search of this run."""
-    searched = {p.sha256 for event in events if isinstance(event, EvidenceFound) for p in event.passages}
+    searches = (event for event in events if isinstance(event, EvidenceFound) and event.tool != LOOKUP)
+    searched = {passage.sha256 for event in searches for passage in event.passages}
     return not any(quote.passage in searched for quote in quotes)
 
 
