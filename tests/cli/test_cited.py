@@ -122,7 +122,9 @@ def test_a_text_without_links_and_a_run_without_a_network_say_so(
     assert "--offline" in claim["citation"]["why"]
 
 
-def test_a_url_is_fetched_only_if_asked(site: tuple[str, list[str]], capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_url_is_fetched_only_if_asked(
+    site: tuple[str, list[str]], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     url, asked = site
     ground = ["ground", "--answer", LIT, "--context", f"{url}/lit", "--method", "single-reader", "-q", "--no-record"]
     assert run(ground) == 2
@@ -136,6 +138,11 @@ def test_a_url_is_fetched_only_if_asked(site: tuple[str, list[str]], capfd: pyte
     assert run([*check, "-q", "--json"]) == 0
     assert json.loads(capfd.readouterr().out)["text"] == LIT
     assert asked == ["/lit", "/lit"]
+    question = tmp_path / "question.txt"
+    question.write_text("When was it lit?")
+    page = ["ground", "--answer", f"{url}/lit", "--context", LIT, "--question", str(question), "--fetch", "--as", "qa"]
+    assert run([*page, "--method", "single-reader", "-q", "--no-record", "--json"]) == 0
+    assert json.loads(capfd.readouterr().out)["context"] == "When was it lit?"
     assert run(["ground", "--answer", LIT, "--context", f"{url}/gone", "--fetch", "-q", "--no-record"]) == 5
     assert "404" in capfd.readouterr().err
 

@@ -69,9 +69,8 @@ def read_input(argument: str, kind: str, question: str, config: RunConfig, *, fe
     if fetch and is_web_address(argument):
         if kind in (CLAIM, CLAIMS):
             raise UsageError(f"a page is a text: {argument!r}", where="--as", hint="drop --as, or choose text")
-        page = fetched(argument, offline=config.offline)
-        note = f"{printable(page.url, lines=False)} is read as a text, claim by claim"
-        return Input(_text(page.text, kind or "text", question, argument), [], note)
+        note = f"{printable(argument, lines=False)} is read as a text, claim by claim"
+        return Input(fetched_text(argument, kind or "text", question, offline=config.offline), [], note)
     if kind in KINDS:
         return Input(read_text(argument, kind, question), [])
     is_file = argument == "-" or (os.path.exists(argument) if kind == CLAIM else bool(named_path(argument)))
@@ -102,6 +101,11 @@ def is_web_address(argument: str) -> bool:
 def fetched(url: str, *, offline: bool) -> Passage:
     """The page at an address; raises FetchRefused, FetchFailed or UnreadableFile."""
     return asyncio.run(read_page(url.strip(), PageFetcher.from_environment(offline=offline)))
+
+
+def fetched_text(url: str, kind: str, question: str, *, offline: bool) -> Text:
+    """The text of the page at an address; raises as :func:`fetched`."""
+    return _text(fetched(url, offline=offline).text, kind, question, url)
 
 
 def read_text(argument: str, kind: str, question: str, where: str = "") -> Text:

@@ -65,16 +65,15 @@ def ground(
     Only these documents are evidence: no search sends a request. --fetch reads pages that are given as URLs. The
     schema of --json is docs/schemas/text.v1.json.
     """
-    from redargue.cli.arguments import fetched, is_web_address, read_text
+    from redargue.cli.arguments import fetched_text, is_web_address, read_text
     from redargue.cli.options import run_config, run_folder
     from redargue.cli.text import verify_text
     from redargue.text.segment import KINDS
-    from redargue.text.verification import text_of
 
     if kind not in KINDS:
         raise UsageError(f"{kind!r} is not a kind of answer", where="--as", hint=did_you_mean(kind, KINDS))
     if fetch and is_web_address(answer):
-        text = text_of(fetched(answer, offline=offline).text, kind=kind, context=question)
+        text = fetched_text(answer, kind, question, offline=offline)
     else:
         text = read_text(answer, kind, question, "--answer")
     config = run_config(options, SearchParameters(offline=True), run)
