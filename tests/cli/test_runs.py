@@ -154,6 +154,14 @@ def test_a_check_without_record_leaves_no_run(text: str, capsys: pytest.CaptureF
     assert folder.name in capsys.readouterr().out
 
 
+def test_a_recorded_text_is_shown_as_json_as_check_printed_it(capsys: pytest.CaptureFixture[str]) -> None:
+    text = "Bees are insects. Bees live in hives."
+    assert run(["check", text, "--store", "starter", "--offline", "--method", "single-reader", "-q", "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert run(["runs", "show", "last", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == printed
+
+
 def test_a_grounding_without_record_leaves_no_run() -> None:
     arguments = ["--answer", "Bees are insects.", "--context", "Bees are insects.", "-q", "--no-record"]
     assert run(["ground", *arguments]) == 0

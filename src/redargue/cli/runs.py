@@ -10,7 +10,7 @@ from redargue.cli.exit import FINISHED_WITH_ERRORS
 from redargue.cli.output import print_json
 from redargue.cli.parameters import AsJson, Run
 from redargue.errors import RecordError, UsageError
-from redargue.sanitize import counted, printable
+from redargue.sanitize import counted, printable, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,11 +58,12 @@ def show(run: Run, json: AsJson = False) -> None:
     if isinstance(loaded, BenchRun):
         raise UsageError(f"{str(folder)!r} is a bench, not a run", hint="redargue report shows it")
     verdicts = list(loaded.verdicts.values())
-    if json:
-        print_json(printed.CheckResult(verdicts=tuple(verdicts)))
-    elif loaded.text and not loaded.unfinished:
+    if loaded.text and not loaded.unfinished:
         text, extraction = loaded.text
-        printed.report(report(text, extraction, verdicts, loaded.extraction_usage), folder)
+        shown = report(text, extraction, verdicts, loaded.extraction_usage)
+        print_json(shown) if json else printed.report(shown, folder)
+    elif json:
+        print_json(printed.CheckResult(verdicts=tuple(verdicts)))
     else:
         printed.verdicts(verdicts, folder)
     if loaded.unfinished:
@@ -139,8 +140,9 @@ def _print(runs: Sequence[RecordedRun]) -> None:
         *(Column("Verdicts"), Column("First claim", "name")),
     )
     rows = tuple(
-        (run.folder.name, run.method or "damaged", run.claims, run.size / 1000, _verdicts(run), _shortened(run.first))
+        (run.folder.name, run.method or "damaged", run.claims, run.size / 1000, _verdicts(run), first)
         for run in runs
+        for first in [shortened(run.first, 40)]
     )
     print_tables([Table("", columns, rows)])
 
@@ -150,11 +152,6 @@ def _verdicts(run: RecordedRun) -> str:
     counts = [f"{count} {words.get(name, name)}" for name, count in sorted(run.outcomes.items())]
     unfinished = run.claims - run.outcomes.total()
     return ", ".join([*counts, *([f"{unfinished} unfinished"] if unfinished > 0 else [])])
-
-
-def _shortened(claim: str) -> str:
-    words = " ".join(claim.split())
-    return words if len(words) <= 40 else f"{words[:39].rstrip()}…"
 
 
 def _fields(run: RecordedRun) -> dict[str, object]:
