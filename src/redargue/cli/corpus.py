@@ -105,8 +105,9 @@ def remove(
         wide = [name for name in names or [] if _is_wide(name)]
         what = "Remove all documents?" if everything else f"Remove all documents below {', '.join(map(repr, wide))}?"
         if (everything or wide) and not yes and not typer.confirm(printable(what), err=True):
-            raise typer.Exit(1)
-        removed = corpus.clear() if everything else corpus.remove(names or [])
+            removed = 0
+        else:
+            removed = corpus.clear() if everything else corpus.remove(names or [])
     if as_json:
         print_json({"removed": removed})
     else:
