@@ -103,7 +103,7 @@ def write_log(folder: Path, batch: Batch, ledger: SharedDatabase) -> Iterator[tu
             except ValidationError:
                 event = None
             if not isinstance(event, ClaimEnded):
-                raise RecordError(f"the result of claim {place} in this ledger is damaged", hint="drop the batch")
+                raise RecordError(f"the result of claim {place + 1} in this ledger is damaged", hint="drop the batch")
             yield place, event.verdict
         file.flush()
         os.fsync(file.fileno())

@@ -175,7 +175,7 @@ def _decompress(events: bytes, place: int) -> str:
         text = ""
     if not text or unpack.unconsumed_tail:
         raise RecordError(
-            f"the result of claim {place} in this ledger is damaged", hint="drop the batch: redargue ledger"
+            f"the result of claim {place + 1} in this ledger is damaged", hint="drop the batch: redargue ledger"
         )
     return text
 

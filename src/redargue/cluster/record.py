@@ -66,7 +66,7 @@ class SharedRecord:
         try:
             events = [(EVENT.validate_json(text), old) for text, old in job.paid]
         except ValidationError:
-            what = f"a paid call of claim {job.place} in this ledger is damaged"
+            what = f"a paid call of claim {job.place + 1} in this ledger is damaged"
             raise UsageError(what, hint="drop the batch (redargue ledger drop) and start it again") from None
         paid: dict[str, Paid | CallFailed] = {event.key: event for event, _ in events if isinstance(event, Paid)}
         failures = [(event, old) for event, old in events if isinstance(event, CallFailed)]

@@ -135,5 +135,5 @@ def _claim(job: Job) -> Claim:
     try:
         return Claim.model_validate_json(job.claim)
     except ValidationError as error:
-        what = f"claim {job.place} in this ledger is damaged: {str(error.errors()[0]['msg'])[:200]}"
+        what = f"claim {job.place + 1} in this ledger is damaged: {str(error.errors()[0]['msg'])[:200]}"
         raise UsageError(what, hint="start the batch again") from None
