@@ -27,7 +27,6 @@ def show(
             "RESPONSE_FORMAT",
             "Format of replies: auto, schema, json, text, plain, or tools.",
             "--response-format",
-            "--form",
         ),
     ] = "auto",
     setting: Annotated[

@@ -78,11 +78,10 @@ class CheckedClaim(Frozen):
     end: int
     stated: str
     verdict: Verdict
+    citation: Citation | None = None
 
     def __repr__(self) -> str:
         return f"<CheckedClaim {self.start}–{self.end} {self.verdict.plain_label}: {shortened(self.stated)}>"
-
-    citation: Citation | None = None
 
 
 class Report(Frozen):

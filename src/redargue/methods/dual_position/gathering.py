@@ -16,7 +16,7 @@ from redargue.methods.base import Method
 async def gather_documents(
     method: Method, agent: Agent, queries: Sequence[str], snippets: int, of: int
 ) -> tuple[Passage, ...]:
-    """Searches for all queries at once with all of the agent's tools, and chooses among the results.
+    """Searches for all queries concurrently with all of the agent's tools, and chooses among the results.
 
     Every search is asked for ``snippets`` results, so that others can take the place of a document that is found twice.
 
