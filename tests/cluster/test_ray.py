@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
+import inspect
 import json
 import os
 import sys
 import threading
 import time
+import types
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +18,7 @@ from typing import Any
 import pytest
 
 from redargue.cli.app import run
+from redargue.cli.coordinator import run_on_node
 from redargue.cluster.queue import find_batch, progress
 from redargue.cluster.store import open_ledger
 from redargue.errors import MissingExtra, RecordError
@@ -31,6 +34,37 @@ def test_without_ray_the_install_line_is_told(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(MissingExtra, match=r"pip install 'redargue\[ray\]'"), ray_workers(print, "", ""):
         pytest.fail("there is no ray")
+
+
+def test_a_batch_gives_ray_a_function_and_says_what_its_tasks_may_do(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Ray makes tasks of functions and of nothing else that can be called, such as a partial."""
+    tasks: list[tuple[Any, ...]] = []
+
+    class Ray(types.SimpleNamespace):
+        def remote(self, **options: Any) -> Any:
+            def made(function: Any) -> Any:
+                assert inspect.isfunction(function)
+                return types.SimpleNamespace(remote=lambda *arguments: tasks.append((function, *arguments)))
+
+            return made
+
+        def wait(self, running: list[Any], **options: Any) -> tuple[list[Any], list[Any]]:
+            return running, []
+
+    fake = Ray(
+        is_initialized=lambda: True, get=lambda task: None, exceptions=types.SimpleNamespace(RayTaskError=OSError)
+    )
+    monkeypatch.setitem(sys.modules, "ray", fake)
+    file = tmp_path / "claims.jsonl"
+    file.write_text(json.dumps({"claim": "Bees are birds."}) + "\n")
+    command = ["batch", str(file), "-o", str(tmp_path / "run"), *OPTIONS, "--engine", "ray", "--workers", "1"]
+    command += ["--ledger", str(tmp_path / "ledger.db")]
+    assert run(command) == 2  # the task ends at once, and the claim is left
+    ((function, ledger, batch, allowed),) = tasks
+    assert (function, bool(ledger), len(batch)) == (run_on_node, True, 64)
+    assert isinstance(allowed, dict)
 
 
 @pytest.fixture

@@ -220,8 +220,7 @@ def _supervise(
         if engine == "ray":
             # What this command allows its tasks; addresses with a key come from each node's environment.
             allowed = {name: value for name, value in environment.items() if name not in batch.spec.get("withheld", ())}
-            run = partial(run_on_node, allowed=allowed)
-            workers = stack.enter_context(ray_workers(run, where, batch.id, count=count))
+            workers = stack.enter_context(ray_workers(run_on_node, where, batch.id, allowed, count=count))
         else:
             # -P: nothing is imported from the working folder, which may be a stranger's.
             command = [sys.executable, "-P", "-m", "redargue.cli.app", "worker", "--batch", batch.id]

@@ -1,6 +1,6 @@
 """Runs workers as tasks of a Ray cluster: Ray places them, and restarts them elsewhere when their node dies.
 
-Only the address of the ledger goes through Ray: a task that runs twice leases other claims.
+Only the address of the ledger, and what its workers may do, go through Ray: a task that runs twice leases other claims.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from redargue.errors import DiskFull, MissingExtra, RecordError, StoreLocked, Us
 class RayWorkers:
     """The worker tasks of a batch, one per CPU of the cluster unless ``count`` is set."""
 
-    def __init__(self, ray: Any, count: int | None, run: Callable[[str, str], None], ledger: str, batch: str) -> None:
+    def __init__(self, ray: Any, count: int | None, run: Callable[..., None], arguments: tuple[Any, ...]) -> None:
         self._ray = ray
         count = count or max(1, int(ray.cluster_resources().get("CPU", 1)))
         # Unlimited retries: they count the nodes that died.
         task = ray.remote(num_cpus=1, max_retries=-1, scheduling_strategy="SPREAD")(run)
-        self._start: Callable[[], Any] = lambda: task.remote(ledger, batch)
+        self._start: Callable[[], Any] = lambda: task.remote(*arguments)
         self._running = [self._start() for _ in range(count)]
         self._policy = RestartPolicy(count)
 
@@ -53,10 +53,8 @@ class RayWorkers:
 
 
 @contextmanager
-def ray_workers(
-    run: Callable[[str, str], None], ledger: str, batch: str, *, count: int | None = None
-) -> Iterator[RayWorkers]:
-    """Workers on the cluster at ``RAY_ADDRESS``, or on this host; ``run`` gets the ledger's address and the batch's id.
+def ray_workers(run: Callable[..., None], *arguments: Any, count: int | None = None) -> Iterator[RayWorkers]:
+    """Workers on the cluster at ``RAY_ADDRESS``, or on this host; each calls ``run``, a function, with the arguments.
 
     Raises MissingExtra if ray is not installed, and UsageError if the cluster does not answer.
     """
@@ -76,6 +74,6 @@ def ray_workers(
     with ExitStack() as stack:
         if connect:
             stack.callback(ray.shutdown)
-        workers = RayWorkers(ray, count, run, ledger, batch)
+        workers = RayWorkers(ray, count, run, arguments)
         stack.callback(workers.stop)
         yield workers
