@@ -261,16 +261,16 @@ _SENTENCE_ENDS = frozenset(".!?。！？…।؟:;\n")
 def can_decide(quote: Quote, passages: Iterable[Passage]) -> bool:
     """Whether a quotation says enough to carry a verdict: three content words, or a whole sentence with two.
 
-    ``passages`` contain the one that it is from.
+    A title never does: it names a text, and a list or a question that is named after a claim does not state it.
+    ``passages`` contain the one that the quotation is from.
     """
-    if not quote.found:
+    if not quote.found or quote.part == "title":
         return False
     count = len(content_words(quote.text))
     if count >= _ENOUGH or count < _ENOUGH_WHOLE:
         return count >= _ENOUGH
     own = (passage for passage in passages if passage.sha256 == quote.passage)
-    texts = (passage.title if quote.part == "title" else passage.text for passage in own)
-    return any(_is_sentence(quote, text) for text in texts)
+    return any(_is_sentence(quote, passage.text) for passage in own)
 
 
 def content_words(text: str) -> frozenset[str]:

@@ -67,3 +67,25 @@ def test_a_sentence_or_three_content_words_can_decide(quote: str, text: str) -> 
 def test_a_piece_of_a_sentence_with_two_content_words_cannot_decide(quote: str, text: str) -> None:
     passage = Passage(text=text)
     assert not can_decide(find_quote(quote, (passage,)), (passage,))
+
+
+TITLES = {
+    "a noun phrase": "The lighthouse at Cape Ansel, first lit in 1871",
+    "a sentence": "The lighthouse at Cape Ansel was first lit in 1871.",
+    "a question": "Was the lighthouse at Cape Ansel first lit in 1871?",
+    "a list": "List of lighthouses at Cape Ansel lit in 1871",
+    "several sentences": "Lighthouses. The lighthouse at Cape Ansel was first lit in 1871. It stands there.",
+}
+
+
+@pytest.mark.parametrize("title", TITLES.values(), ids=TITLES)
+def test_a_title_cannot_decide(title: str) -> None:
+    passage = Passage(text="Ships come and go in this small harbour all year.", title=title)
+    quote = find_quote(title, (passage,))
+    assert quote.found
+    assert not can_decide(quote, (passage,))
+
+
+def test_the_text_below_a_title_can_decide() -> None:
+    passage = Passage(text=TEXT, title="Cape Ansel")
+    assert can_decide(find_quote(f"Cape Ansel\n{QUOTE}", (passage,)), (passage,))
