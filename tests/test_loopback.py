@@ -35,7 +35,7 @@ def server() -> Iterator[Loopback]:
 
 def body(**more: Any) -> dict[str, Any]:
     messages = [
-        {"role": "system", "content": "Check claims.\nTask: AnswerClaim"},
+        {"role": "system", "content": "Check claims."},
         {"role": "user", "content": "Is it so?"},
     ]
     return {"model": "m", "messages": messages, **more}
@@ -103,7 +103,7 @@ def test_a_script_is_asked_once_a_sample_and_may_answer_with_anything(server: Lo
     server.script = script
     said = ask(server, body(n=3)).json()
     assert [json.loads(each["message"]["content"])["sample"] for each in said["choices"]] == [0, 1, 2]
-    assert (asked[0].role, asked[0].user, asked[0].model) == ("AnswerClaim", "Is it so?", "m")
+    assert (asked[0].role, asked[0].user, asked[0].model) == ("", "Is it so?", "m")
     ask(server, formatted())
     assert (asked[-1].role, asked[-1].schema) == ("Answer", SCHEMA)
     server.script = lambda each: Raw(418, b"teapot", "text/plain", (("x-tea", "green"),))
@@ -118,8 +118,8 @@ def test_n_can_be_ignored(server: Loopback) -> None:
 
 def test_tokens_are_billed_as_usage_says(server: Loopback) -> None:
     usage = ask(server, body(n=2)).json()["usage"]
-    assert usage == {"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12}
-    assert (server.counts.prompt_tokens, server.counts.completion_tokens) == (10, 2)
+    assert usage == {"prompt_tokens": 6, "completion_tokens": 2, "total_tokens": 8}
+    assert (server.counts.prompt_tokens, server.counts.completion_tokens) == (6, 2)
     server.script = lambda each: "word " * 100
     choice = ask(server, body(max_tokens=5)).json()["choices"][0]
     assert (len(choice["message"]["content"]), choice["finish_reason"]) == (20, "length")
@@ -419,11 +419,11 @@ def test_a_script_that_raises_is_answered_with_what_it_raised(
     server: Loopback, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def script(each: Ask) -> str:
-        raise KeyError(each.role)
+        raise KeyError(each.model)
 
     server.script = script
     answer = ask(server)
-    assert (answer.status_code, "KeyError('AnswerClaim')" in answer.text) == (500, True)
+    assert (answer.status_code, "KeyError('m')" in answer.text) == (500, True)
     assert "KeyError" in capsys.readouterr().err
 
 

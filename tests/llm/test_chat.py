@@ -95,7 +95,7 @@ async def test_an_answer_is_asked_for_and_read_as_json(form: str, server: Loopba
     assert (output.text, reply.rejected) == (GOOD, ())
     (body,) = bodies(server)
     assert body["response_format"]["type"] == ("json_object" if form == "json" else "json_schema")
-    assert body["messages"][0]["content"].startswith("Task: AnswerClaim.\n")
+    assert body["messages"][0]["content"].startswith("Check a claim against")
     assert body["temperature"] == 0.0
 
 
@@ -379,7 +379,7 @@ def test_what_is_rendered_does_not_depend_on_what_the_endpoint_takes(server: Loo
     before = backend.render(ANSWER)
     backend.endpoint().remember(form="text")
     assert backend.render(ANSWER) == before
-    assert before.startswith("Task: AnswerClaim.")
+    assert before.startswith("Check a claim against")
 
 
 # whole debates

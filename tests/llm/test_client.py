@@ -50,7 +50,10 @@ def running() -> Iterator[Loopback]:
 
 @pytest.fixture
 def server(running: Loopback) -> Loopback:
-    running.behaviour, running.script = Behaviour(), lambda ask: BODY if ask.schema or ask.role else "plain red"
+    running.behaviour, running.script = (
+        Behaviour(),
+        lambda ask: BODY if ask.schema or "Colour" in ask.system else "plain red",
+    )
     running.hold = lambda request: None
     running.reset()
     return running
@@ -64,7 +67,7 @@ async def opened(server: Loopback, model: str = "m", *, seconds: float = 60, **o
 
 
 def asked(form: Form) -> Sequence[Message]:
-    return [{"role": "system", "content": f"Task: Colour ({form})"}, {"role": "user", "content": "Which colour?"}]
+    return [{"role": "system", "content": f"Colour ({form})"}, {"role": "user", "content": "Which colour?"}]
 
 
 async def ask(endpoint: Endpoint, account: Account | None = None, **options: Any) -> list[str]:
@@ -149,7 +152,7 @@ async def test_the_words_follow_the_form(server: Loopback) -> None:
     async with opened(server) as endpoint:
         await ask(endpoint)
     said = [each["messages"][0]["content"] for each in bodies(server)]
-    assert said == ["Task: Colour (schema)", "Task: Colour (json)", "Task: Colour (text)"]
+    assert said == ["Colour (schema)", "Colour (json)", "Colour (text)"]
 
 
 async def test_a_schema_is_sent_without_the_bounds_that_strict_endpoints_refuse_and_with_them_in_json_mode(

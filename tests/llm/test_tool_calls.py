@@ -115,7 +115,7 @@ async def test_the_tools_are_offered_with_their_own_schemas_and_one_function_for
     assert (body["tool_choice"], body["parallel_tool_calls"]) == ("required", False)
     assert "response_format" not in body
     system, user = body["messages"]
-    assert system["content"].startswith("Task: NextStep.\nYou verify a claim in steps")
+    assert system["content"].startswith("You verify a claim in steps")
     assert "Available tools" not in system["content"]
     without = TASK.model_copy(update={"tools": ()})
     assert plain_fences(user["content"]) == without.rendered().input_text

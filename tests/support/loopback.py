@@ -55,6 +55,7 @@ Send = Callable[[dict[str, Any]], Awaitable[None]]
 KINDS = ("truncated", "prose", "wrong_label", "empty", "huge", "html", "choices_null", "not_json", "fenced")
 ROUTES = ("chat", "embeddings", "tavily", "serper", "mediawiki", "cse", "pubmed", "openalex", "arxiv")
 DIMENSIONS = 32
+FINAL = "give_final_answer"  # the function that ends a method's steps
 
 
 @dataclass(frozen=True)
@@ -185,7 +186,7 @@ class Counts:
 class Ask:
     """What a script is asked: one sample of one chat request.
 
-    ``role`` is the name of the JSON schema, or the word after ``Task:`` in the system message, or empty; ``user`` is
+    ``role`` is the name of the JSON schema, ``NextStep`` where the final answer is a function, or empty; ``user`` is
     the last user message; ``schema`` is None where none was sent or the behaviour ignores it.
     """
 
@@ -300,8 +301,9 @@ def _asks(body: Mapping[str, Any], messages: list[Any], count: int, ignore_forma
     named = given.get("json_schema") or given  # llama.cpp has the schema beside the type
     system = "\n".join(_text(each.get("content")) for each in messages if each.get("role") in ("system", "developer"))
     user = next((_text(each.get("content")) for each in reversed(messages) if each.get("role") == "user"), "")
-    tag = re.search(r"(?m)^Task: (\w+)", system)
-    role, schema = named.get("name") or (tag[1] if tag else ""), None if ignore_format else named.get("schema")
+    offered = {each.get("function", {}).get("name") for each in body.get("tools") or ()}
+    role = named.get("name") or ("NextStep" if FINAL in offered else "")
+    schema = None if ignore_format else named.get("schema")
     for sample in range(count):
         yield Ask(role, system, user, messages, str(body.get("model", "")), sample, body, schema)
 

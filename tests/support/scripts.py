@@ -6,6 +6,8 @@ The model's name says who speaks: ``for-â€¦`` finds the claim right, ``against-â
 from __future__ import annotations
 
 import re
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from support import baselines
@@ -42,7 +44,7 @@ ALWAYS: dict[str, dict[str, Any]] = {
 
 
 def _reply(ask: Ask, *, label: str, verdict: int) -> Said:
-    role = ask.role or _role(ask.user)
+    role = ask.role or _opening(ask.system) or _role(ask.user)
     match role:
         case "WriteQuery":
             return {"query": "bridge Orvell opened"} if ask.schema else "[bridge Orvell opened]"
@@ -140,6 +142,26 @@ SIGNS = {  # of prompts in the papers' own form, which name no task
     "Extract every claim": "ExtractClaims",
     "sentences of a reply": "MarkOpinions",
 }
+
+
+GOLDEN = Path(__file__).parents[1] / "llm" / "golden"
+
+
+@cache
+def _instructions() -> dict[str, list[tuple[str, frozenset[str]]]]:
+    """By the first line of their instructions, the tasks and all lines that they may have."""
+    known: dict[str, list[tuple[str, frozenset[str]]]] = {}
+    for path in sorted(GOLDEN.glob("*.*.txt")):
+        lines = path.read_text(encoding="utf-8").partition("\n--- user ---")[0].split("\n")[1:]
+        known.setdefault(lines[0], []).append((path.name.partition(".")[0], frozenset(lines)))
+    return known
+
+
+def _opening(system: str) -> str:
+    """The task of a prompt without a schema, by its instructions; empty if they do not begin as any task's do."""
+    lines = system.split("\n")
+    candidates = _instructions().get(lines[0], [("", frozenset())])
+    return max(candidates, key=lambda known: len(known[1].intersection(lines)))[0]
 
 
 def _role(prompt: str) -> str:

@@ -201,7 +201,8 @@ async def test_a_run_goes_on_without_asking_for_the_claims_again(server: Loopbac
     server.reset()
     again = await verify_text(TEXT, **given)
     assert again.outcome is Outcome.FACTUAL
-    assert [ask.body["messages"][0]["content"].split()[1] for ask in server.requests] == ["AnswerClaim."]
+    asked = [ask.body["response_format"]["json_schema"]["name"] for ask in server.requests]
+    assert asked == ["AnswerClaim"]
     assert again.claims[:2] == first.claims[:2]
     assert await replay(folder) == [each.verdict for each in again.claims]
 

@@ -99,7 +99,7 @@ class Renderer:
             return Prompt(tool_calls.words(task), user, None, history=history, functions=functions)
         if task.profile == "paper" if self.plain is None else self.plain:
             return Prompt(text.system, text.prompt_text, None, _weighted_spans(task, text.prompt_text), plain)
-        system = lines(f"Task: {task.name()}.", text.system, text.instructions).strip()
+        system = lines(text.system, text.instructions).strip()
         user = text.input_text
         return Prompt(system, user, (task.name(), schema_of(task)), _weighted_spans(task, user), history)
 
