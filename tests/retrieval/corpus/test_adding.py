@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -12,29 +13,36 @@ from redargue.errors import StoreLocked
 from redargue.retrieval.corpus.documents import Document
 from redargue.retrieval.corpus.index import open_corpus
 from redargue.retrieval.corpus.shipped import open_store
-from retrieval.corpus.words import WordEncoder
+from retrieval.corpus.words import Opener
 
 
 def document(number: int) -> Document:
     return Document(id=f"d{number}", text=f"Document {number} is about the bridge.")
 
 
-def test_a_corpus_is_refused_while_documents_are_added_and_used_afterwards(tmp_path: Path) -> None:
-    path, refused = tmp_path / "c.db", []
+def test_a_corpus_is_refused_while_documents_are_added_and_used_afterwards(opened: Opener) -> None:
+    corpus, refused = opened(), []
 
     def meanwhile(_: object) -> None:
-        with (
-            open_corpus(path, embedder=WordEncoder()) as reader,
-            pytest.raises(StoreLocked, match="being added") as why,
-        ):
-            reader.require_complete()
+        with pytest.raises(StoreLocked, match="being added") as why:
+            opened(write=False).require_complete()
         refused.append(why.value.hint)
 
-    with open_corpus(path, write=True, embedder=WordEncoder()) as corpus:
-        corpus.add([document(number) for number in range(3)], progress=meanwhile)
-        corpus.require_complete()
+    corpus.add([document(number) for number in range(3)], progress=meanwhile)
+    corpus.require_complete()
     assert refused
     assert "redargue corpus add" in refused[0]
+
+
+def test_a_corpus_is_used_after_an_addition_that_failed(opened: Opener) -> None:
+    def documents() -> Iterator[Document]:
+        yield document(1)
+        raise OSError("the file ends here")
+
+    corpus = opened()
+    with pytest.raises(OSError, match="ends here"):
+        corpus.add(documents())
+    corpus.require_complete()
 
 
 def test_an_addition_that_was_abandoned_is_not_waited_for(tmp_path: Path) -> None:

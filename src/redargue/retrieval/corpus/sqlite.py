@@ -9,14 +9,15 @@ import hashlib
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 
-from redargue.errors import StoreDamaged, StoreLocked
+from redargue.errors import StoreDamaged
 from redargue.nli.cache import Floats
 from redargue.nli.embedder import DIMENSIONS
+from redargue.retrieval.corpus.adding import moment, refuse_while_adding
 from redargue.retrieval.corpus.base import (
     AGAIN,
     DEPTH,
@@ -38,7 +39,6 @@ from redargue.retrieval.corpus.documents import Document
 from redargue.retrieval.corpus.ranking import Span, best_excerpt, fts5_query, fuse, nearest, spread
 from redargue.retrieval.corpus.words import bm25_search
 
-ABANDONED = timedelta(minutes=10)  # without a batch, whoever was adding documents is gone
 _VECTOR_TYPE = np.dtype("<f2")  # half the size of float32, with the same results
 
 
@@ -61,7 +61,7 @@ class SqliteCorpus(Corpus):
 
     def add(self, documents: Iterable[Document], *, progress: Callable[[Added], None] | None = None) -> Added:
         self.require_writable()
-        self._mark_adding(f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S}")
+        self._mark_adding(moment())
         try:
             return super().add(documents, progress=progress)
         finally:
@@ -74,15 +74,7 @@ class SqliteCorpus(Corpus):
     def require_complete(self) -> None:
         with self._db.read() as db:
             row = db.execute("SELECT value FROM meta WHERE name = 'adding'").fetchone()
-        if not row or not row[0]:
-            return
-        since = datetime.fromisoformat(row[0]).replace(tzinfo=UTC)
-        if datetime.now(UTC) - since > ABANDONED:
-            return
-        raise StoreLocked(
-            f"documents are being added to {str(self._db.path)!r} (since {since:%H:%M} UTC): it is not complete",
-            hint="try again when redargue corpus add has ended; if it was interrupted, run it again",
-        )
+        refuse_while_adding(str(self._db.path), row[0] if row else "")
 
     def add_batch(self, batch: list[Document]) -> Added:
         with self._db.read() as db:
@@ -98,7 +90,7 @@ class SqliteCorpus(Corpus):
         with self._db.write() as db:
             db.execute(
                 "UPDATE meta SET value = ? WHERE name = 'adding' AND value != ''",
-                (f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S}",),
+                (moment(),),
             )
             for document in batch:
                 row = db.execute("SELECT number, sha256 FROM documents WHERE id = ?", (document.id,)).fetchone()

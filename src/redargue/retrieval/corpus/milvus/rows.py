@@ -60,6 +60,7 @@ class State(Frozen):
         content: checksum of the documents.
         writing: changes that were begun and not completed.
         writer: id of the process that began them.
+        adding: when documents were last being added (UTC, ISO); empty once that has ended.
     """
 
     format: int
@@ -69,6 +70,7 @@ class State(Frozen):
     generation: int = 0
     writing: tuple[Change, ...] = ()
     writer: str = ""
+    adding: str = ""
 
 
 class About(Frozen):
@@ -167,7 +169,7 @@ def text_rows(documents: Sequence[tuple[Document, About]]) -> Iterator[Row]:
 
 
 def state_row(name: str, state: State) -> Row:
-    about = state.model_dump_json()
+    about = state.model_dump_json(exclude=None if state.adding else {"adding"})  # which redargue 0.1 does not know
     return {"key": name, "order": 0, "start": 0, "about": about, "text": "", "words": NO_WORDS}
 
 

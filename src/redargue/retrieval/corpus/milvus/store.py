@@ -28,6 +28,7 @@ import numpy as np
 from redargue.errors import StoreDamaged, StoreLocked, UsageError
 from redargue.nli.cache import Floats
 from redargue.nli.embedder import DIMENSIONS
+from redargue.retrieval.corpus.adding import moment, refuse_while_adding
 from redargue.retrieval.corpus.base import Added, Encoder, Entry, stores
 from redargue.retrieval.corpus.batches import BATCH, Prepared, is_from, no_such_document, prepare, updated_checksum
 from redargue.retrieval.corpus.documents import Document
@@ -146,6 +147,7 @@ class MilvusCorpus(MilvusReader):
 
     def _save(self, state: State, *, content: str, writing: tuple[Change, ...]) -> State:
         update = {"generation": state.generation + 1, "writer": _PROCESS, "content": content, "writing": writing}
+        update |= {"adding": moment()} if state.adding else {}
         state = state.model_copy(update=update)
         self._put(self._texts, [state_row(META, state)])
         return state
@@ -188,10 +190,19 @@ class MilvusCorpus(MilvusReader):
         with self._link.writing:
             if self._state().writing:
                 self._await_turn()  # even if nothing is new: otherwise every reader would examine the unfinished batch
+            self._mark_adding(moment())
         try:
             return super().add(documents, progress=progress)
         finally:
+            with self._link.writing:
+                self._mark_adding("")
             self._flush()
+
+    def _mark_adding(self, since: str) -> None:
+        self._put(self._texts, [state_row(META, self._state().model_copy(update={"adding": since}))])
+
+    def require_complete(self) -> None:
+        refuse_while_adding(self._name, self._state().adding)
 
     def add_batch(self, batch: list[Document]) -> Added:
         keys = [key_of(document.id) for document in batch]

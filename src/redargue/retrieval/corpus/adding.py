@@ -1,0 +1,27 @@
+"""The mark of a corpus to which documents are being added: its searches would miss some."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from redargue.errors import StoreLocked
+
+ABANDONED = timedelta(minutes=10)  # without a batch, whoever was adding documents is gone
+
+
+def moment() -> str:
+    """The time now, as the mark holds it: ISO 8601 in UTC, in seconds."""
+    return f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S}"
+
+
+def refuse_while_adding(name: str, since: str) -> None:
+    """Raises StoreLocked if a store has the mark and was not abandoned; ``since`` is empty without a mark."""
+    if not since:
+        return
+    began = datetime.fromisoformat(since).replace(tzinfo=UTC)
+    if datetime.now(UTC) - began > ABANDONED:
+        return
+    raise StoreLocked(
+        f"documents are being added to {name!r} (since {began:%H:%M} UTC): it is not complete",
+        hint="try again when redargue corpus add has ended; if it was interrupted, run it again",
+    )
