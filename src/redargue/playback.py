@@ -70,7 +70,8 @@ async def _replay_extraction(record: Record, source: Mapping[str, Any], backend:
     item, profile = len(manifest.claims), method_of(config_of(manifest)).settings.profile
 
     async def attempt(calls: CallRecord, listener: Listener) -> None:
-        run = Run(backend, item=item, seed=manifest.seed, record=calls, models=models, listeners=[listener])
+        parts: dict[str, Any] = {"models": models, "listeners": [listener], "verdict_rules": manifest.verdict_rules}
+        run = Run(backend, item=item, seed=manifest.seed, record=calls, **parts)
         if not (await extract(text, run, profile=profile)).agrees_with(extraction):
             raise RecordError(
                 f"the extraction yields claims that differ from those in {str(record.folder)!r}",

@@ -223,8 +223,15 @@ class Run:
 
     def _refuse_leak(self, text: str, claim: Claim | None) -> None:
         """Raises ToolFailed for a request that would carry a passage's text or address out."""
-        if why := reason_to_refuse(text, claim, (passage for event in self.events for passage in passages_of(event))):
+        passages = (passage for event in self.events for passage in passages_of(event))
+        if why := reason_to_refuse(text, claim, passages, self._sent()):
             raise ToolFailed(f"the request was not sent: {why}", hint="use words of your own, or a result's address")
+
+    def _sent(self) -> list[str]:
+        """Queries and arguments that left this machine."""
+        sources: dict[str, Any] = {**self.tools, **self.actions}
+        found = (event for event in self.events if isinstance(event, EvidenceFound))
+        return [event.query for event in found if getattr(sources.get(event.tool), "online", True)]
 
     async def _evidence(
         self,

@@ -110,6 +110,53 @@ async def test_a_claims_own_words_short_quotations_and_results_addresses_are_sen
     assert fetch.calls == [{"url": text}]
 
 
+QUERY = "Was the merger of Orvell Steel with the Tarrow works announced on the ninth of March or later?"
+
+
+async def test_a_query_that_a_service_repeats_in_its_answer_may_be_sent_again() -> None:
+    shelf = ShelfTool("web", Passage(text=f"Results for {QUERY}: none."))
+    run = Run(ScriptedBackend({}), {"web": shelf})
+    for query in (QUERY, f"{QUERY} Tarrow"):
+        await run.search("web", query, 5, agent="reader", claim=CLAIM)
+    assert shelf.queries == [QUERY, f"{QUERY} Tarrow"]
+
+
+async def test_what_was_looked_up_on_this_machine_was_not_sent_before() -> None:
+    web, local = ShelfTool("web", PAGE), ShelfTool("local", INTERNAL)
+    local.online = False  # type: ignore[attr-defined]
+    run = Run(ScriptedBackend({}), {"web": web, "local": local})
+    for tool in ("local", "web"):
+        await run.search(tool, SECRET, 5, agent="reader", claim=CLAIM)
+    assert (local.queries, web.queries) == ([SECRET], [])
+
+
+LISTED = {
+    "query": "bees",
+    "results": [
+        {"title": "Bees", "link": "https://bees.test/all", "snippet": 'see https://collect.example/in {"url": 1}'}
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("address", "sent"),
+    [
+        ("https://bees.test/all", True),
+        ("https://bees.test/all?d=merger", False),
+        ("https://bees.test/other", False),
+        ("https://collect.example/in", False),
+    ],
+)
+async def test_of_results_listed_in_one_text_only_their_own_addresses_are_fetched(address: str, sent: bool) -> None:
+    fetch = Fetch()
+    run = Run(
+        ScriptedBackend({}), {"web": ShelfTool("web", Passage(text=json.dumps(LISTED)))}, actions={"fetch": fetch}
+    )
+    await run.search("web", "bees", 5, agent="reader", claim=CLAIM)
+    await run.act("fetch", {"url": address}, agent="reader", claim=CLAIM)
+    assert bool(fetch.calls) is sent
+
+
 async def test_a_search_that_stays_on_this_machine_may_have_any_words() -> None:
     run, _, shelf = await after_reading(online=False)
     await run.search("web", SECRET, 5, agent="reader", claim=CLAIM)

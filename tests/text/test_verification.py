@@ -21,7 +21,7 @@ from redargue.tasks.answer import AnswerClaim
 from redargue.tasks.extract import ExtractClaims, ExtractedClaim, ExtractedClaims, MarkOpinions, SentenceMark
 from redargue.tasks.extract import SentenceMarks as Marks
 from redargue.text.report import Outcome
-from redargue.text.segment import KINDS
+from redargue.text.segment import KINDS, LEFT_OUT, NOT_CLAIMS
 from redargue.text.verification import ground, verify_text
 from support.debates import CLOCK, ShelfTool, answer
 from support.loopback import Ask, Loopback
@@ -80,15 +80,25 @@ async def test_claims_stand_where_the_text_makes_them_and_the_rest_is_named() ->
         (("SUPPORTS", "NOT ENOUGH INFO"), "undecided"),
         (("SUPPORTS", BadReply("prose", raw="")), "undecided"),
         ((BadReply("prose", raw=""), "REFUTES"), "non_factual"),
-        ((), "not_checkable"),
+        ((), "unchecked"),
     ],
 )
 async def test_a_text_is_not_factual_if_one_of_its_claims_is_not(labels: tuple[Any, ...], outcome: str) -> None:
-    claims = [(1, f"The bridge was opened {word}.") for word, _ in zip(("first", "again"), labels, strict=False)]
+    claims = [(1, f"The bridge was opened{when}.") for when, _ in zip(("", " in 1889"), labels, strict=False)]
     backend = scripted({text: label for (_, text), label in zip(claims, labels, strict=True)}, claimed(*claims))
-    report = await verify_text(TEXT, **options(backend))
+    report = await verify_text(TEXT.partition("- ")[0], **options(backend))
     assert report.outcome == outcome
     assert [each.verdict.error is None for each in report.claims] == [isinstance(label, str) for label in labels]
+
+
+async def test_a_text_that_states_nothing_is_not_checkable() -> None:
+    report = await verify_text("I love it! What a day!", **options(scripted({})))
+    assert (report.outcome, report.claims) == ("not_checkable", ())
+
+
+async def test_a_sentence_that_the_model_leaves_out_keeps_a_text_from_being_factual() -> None:
+    report = await verify_text(TEXT, **options(scripted({"It was 1889.": "SUPPORTS"}, claimed((1, "It was 1889.")))))
+    assert (report.outcome, report.not_checked) == ("undecided", {LEFT_OUT: 1, NOT_CLAIMS[1]: 1})
 
 
 async def test_opinions_of_a_dialogue_go_before_its_claims_are_asked_for() -> None:
@@ -100,7 +110,7 @@ async def test_opinions_of_a_dialogue_go_before_its_claims_are_asked_for() -> No
     assert asked.sentences == ("The bridge was opened in 1889.", "It is 250 metres long.")
     assert [each.stated for each in report.claims] == ["It is 250 metres long."]
     assert report.claims[0].verdict.claim.context == "What about the bridge?"
-    assert [each.why for each in report.unchecked] == ["states nothing that can be checked", "subjective"]
+    assert [each.why for each in report.unchecked] == [LEFT_OUT, "subjective"]
 
 
 async def test_question_and_answer_are_one_claim_without_asking_for_any() -> None:

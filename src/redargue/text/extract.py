@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 
 from redargue.claims import Frozen
 from redargue.concurrency import gather_or_cancel
 from redargue.methods.agent import Agent
+from redargue.nli import claim_filter
+from redargue.nli.entailment import CrossEncoder
 from redargue.nli.language import ENGLISH_ONLY, language_of
 from redargue.quotes import content_words
 from redargue.run import Run
 from redargue.tasks.base import AnyTask, Profile
 from redargue.tasks.extract import BLOCK, ExtractClaims, MarkOpinions
-from redargue.text.segment import NOT_CLAIMS, LocatedClaim, Sentence, Text, UncheckedSentence, sentences_of
+from redargue.text.segment import LEFT_OUT, NOT_CLAIMS, LocatedClaim, Sentence, Text, UncheckedSentence, sentences_of
 
 EXTRACTOR = "extractor"
 CITES_NOTHING = "cites no page"
 CONTEXT_SENTENCES = 8  # preceding sentences shown with a block
+BEFORE = 2  # preceding sentences that are read with a claim's own
 
 
 class Extraction(Frozen):
@@ -35,6 +40,19 @@ class Extraction(Frozen):
         cited = tuple(claim for claim in self.claims if (claim.start, claim.end) not in uncited)
         unchecked = tuple(sentence for sentence in recorded.unchecked if sentence.why != CITES_NOTHING)
         return cited == tuple(dict.fromkeys(recorded.claims)) and self.unchecked == unchecked
+
+
+_FALSE = re.compile(
+    r"\b(?:false|untrue|not true|isn't true|incorrect|wrong|(?:a|the) (?:myth|hoax|lie))\b", re.IGNORECASE
+)
+
+
+class Made(NamedTuple):
+    """A claim, the sentence that is said to make it, and the sentences before."""
+
+    text: str
+    sentence: str
+    before: tuple[str, ...]
 
 
 def recorded(record: Mapping[str, Any]) -> tuple[Text, Extraction]:
@@ -66,19 +84,24 @@ async def extract(text: Text, run: Run, *, profile: Profile = "hardened") -> Ext
     why = {sentence: reason for sentence in sentences if (reason := _unread(sentence, run))}
     if text.kind == "dialogue":
         read = [sentence for sentence in sentences if sentence not in why]
-        why |= dict.fromkeys(await _subjective(read, text, extractor, profile), "subjective")
+        opinions = await _subjective(read, text, extractor, profile)
+        why |= dict.fromkeys(opinions, NOT_CLAIMS[0])
     objective = [sentence for sentence in sentences if sentence not in why]
     blocks = [range(start, min(start + BLOCK, len(objective))) for start in range(0, len(objective), BLOCK)]
-    claims_by_block = await gather_or_cancel(_claims(objective, block, text, extractor, profile) for block in blocks)
+    claims_by_block = await gather_or_cancel(_claims(objective, block, text, run, profile) for block in blocks)
     claims = tuple(claim for block_claims in claims_by_block for claim in block_claims)
     spans = {(claim.start, claim.end) for claim in claims}
+    silent = [
+        each for each in sentences if (each.start, each.end) not in spans and why.get(each, NOT_CLAIMS[0]) in NOT_CLAIMS
+    ]
+    why |= dict.fromkeys(await _left_out(silent, run, profile), LEFT_OUT)
     return Extraction(
         claims=claims,
         unchecked=tuple(
             UncheckedSentence(
                 start=sentence.start,
                 end=sentence.end,
-                why=why.get(sentence, "states nothing that can be checked"),
+                why=why.get(sentence, NOT_CLAIMS[1]),
             )
             for sentence in sentences
             if (sentence.start, sentence.end) not in spans
@@ -99,8 +122,20 @@ async def extract_claims(
         return UncheckedSentence(start=last.start, end=last.end, why=why)
     read = [sentence for sentence in sentences if not _unread(sentence, run)]
     block = range(len(read) - 1, len(read))
-    claims = await _claims(read, block, Text(text=last.text, context=context), Agent(EXTRACTOR, run), profile)
-    return tuple(claims) or UncheckedSentence(start=last.start, end=last.end, why=NOT_CLAIMS[1])
+    claims = await _claims(read, block, Text(text=last.text, context=context), run, profile)
+    if claims:
+        return tuple(claims)
+    why = LEFT_OUT if await _left_out([last], run, profile) else NOT_CLAIMS[1]
+    return UncheckedSentence(start=last.start, end=last.end, why=why)
+
+
+async def _left_out(sentences: Sequence[Sentence], run: Run, profile: Profile) -> list[Sentence]:
+    """Sentences without a claim in which the claim filter finds one: a text may ask a model to leave them out."""
+    if not (sentences and _checks_models(run, profile)):
+        return []
+    read = [sentence for sentence in sentences if not language_of(sentence.text)]
+    found = await asyncio.to_thread(claim_filter.statements, _texts(read))
+    return [sentence for sentence, statement in zip(read, found, strict=True) if statement]
 
 
 def _unread(sentence: Sentence, run: Run) -> str:
@@ -121,22 +156,69 @@ async def _subjective(sentences: Sequence[Sentence], text: Text, extractor: Agen
 
 
 async def _claims(
-    sentences: Sequence[Sentence], block: range, text: Text, extractor: Agent, profile: Profile
+    sentences: Sequence[Sentence], block: range, text: Text, run: Run, profile: Profile
 ) -> list[LocatedClaim]:
     block_sentences = sentences[block.start : block.stop]
     before = sentences[max(0, block.start - CONTEXT_SENTENCES) : block.start]
-    answer = await extractor.perform(
+    answer = await Agent(EXTRACTOR, run).perform(
         ExtractClaims(sentences=_texts(block_sentences), before=_texts(before), context=text.context, profile=profile)
     )
+    ordered = sorted(answer.claims, key=lambda claim: claim.sentence)
+    made = []
+    for extracted in ordered:
+        *earlier, sentence = block_sentences[: extracted.sentence]
+        made.append(Made(extracted.claim.strip(), sentence.text, _texts([*before, *earlier])))
+    refused = await _refused(made, text.context, run) if profile == "hardened" else set()
     located = []
-    for extracted in sorted(answer.claims, key=lambda claim: claim.sentence):
+    for extracted, claim in zip(ordered, made, strict=True):
         sentence = block_sentences[extracted.sentence - 1]
-        shown = " ".join([text.context, *_texts(before), *_texts(block_sentences[: extracted.sentence])])
-        claim = extracted.claim.strip()
-        if profile == "hardened" and not is_contained(claim, sentence.text, shown):
-            claim = " ".join(sentence.text.split())
-        located.append(LocatedClaim(claim=claim, start=sentence.start, end=sentence.end))
+        stated = " ".join(sentence.text.split()) if claim in refused else claim.text
+        located.append(LocatedClaim(claim=stated, start=sentence.start, end=sentence.end))
     return list(dict.fromkeys(located))
+
+
+async def _refused(made: Sequence[Made], context: str, run: Run) -> set[Made]:
+    """The claims that their sentences do not make; the sentence is checked instead."""
+    refused = {
+        claim for claim in made if not is_contained(claim.text, claim.sentence, " ".join([context, *claim.before]))
+    }
+    contained = [claim for claim in dict.fromkeys(made) if claim not in refused and not _is_copy(claim)]
+    if contained and _checks_models(run, "hardened"):
+        refused |= await asyncio.to_thread(contradicted, contained)
+    return refused
+
+
+def _checks_models(run: Run, profile: Profile) -> bool:
+    """Whether the bundled models look at what a language model extracted; the embedded backend extracts with them."""
+    return profile == "hardened" and run.verdict_rules > 1 and not getattr(run.backend, "english_only", False)
+
+
+def _is_copy(claim: Made) -> bool:
+    return claim.text.rstrip(". ") == " ".join(claim.sentence.split()).rstrip(". ")
+
+
+def contradicted(made: Sequence[Made]) -> set[Made]:
+    """The claims that their sentences rather deny, alone and after the sentences before, as the cross-encoder reads it.
+
+    So is a claim that calls something false where its sentence does not. Only English is read. Figures:
+    ``python -m benchmarks extraction``.
+    """
+    english = [claim for claim in made if not language_of(claim.sentence)]
+    shown = [" ".join([*claim.before[-BEFORE:], claim.sentence]) for claim in english]
+    texts = ([claim.sentence for claim in english], shown)
+    readings = [
+        _entailment().read([(claim.text, text) for claim, text in zip(english, part, strict=True)]) for part in texts
+    ]
+    return {claim for claim in english if _FALSE.search(claim.text) and not _FALSE.search(claim.sentence)} | {
+        claim
+        for claim, *read in zip(english, *readings, strict=True)
+        if all(reading.refutes > reading.supports for reading in read)
+    }
+
+
+@cache
+def _entailment() -> CrossEncoder:
+    return CrossEncoder()
 
 
 def is_contained(claim: str, sentence: str, shown: str) -> bool:

@@ -67,10 +67,14 @@ class LocatedClaim(Frozen):
 
 
 NOT_CLAIMS = ("subjective", "states nothing that can be checked")  # other reasons leave possible claims unread
+LEFT_OUT = "the model extracted no claim"
 
 
 class UncheckedSentence(Frozen):
-    """The span of a sentence without claims, and why: it is ``subjective``, states nothing, or is not English."""
+    """The span of a sentence without claims, and why.
+
+    It is ``subjective``, states nothing, is not English, or states something that the model left out.
+    """
 
     start: int
     end: int
