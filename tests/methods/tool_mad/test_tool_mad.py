@@ -372,13 +372,13 @@ async def test_answerer_checker_and_quotations_see_the_same_documents() -> None:
     tools = {
         name: ShelfTool(name, Passage(text=TEXT, title="The light of Cape Ansel")) for name in ("corpus", "keywords")
     }
-    parts = script(AnswerClaim=answer("SUPPORTS", "[1] The light of Cape Ansel"))
+    parts = script(AnswerClaim=answer("SUPPORTS", "[1] The light of Cape Ansel", QUOTE))
     verdict, run = await debate(parts, tools=tools)
     (read, check) = (tasks(run, kind, "corpus")[0] for kind in (AnswerClaim, CheckStatements))
     shown = documents(read.passages, "hardened")
     assert shown in read.input_text()
     assert shown in check.input_text()
-    (quote,) = verdict.side(Side.FOR)
+    quote, _ = verdict.side(Side.FOR)
     assert (quote.text, quote.part, quote.status) == ("The light of Cape Ansel", "title", QuoteStatus.VERIFIED)
     assert verdict.decided_by == "consensus"
     both = find_quote("[1]\nThe light of Cape Ansel\nThe lighthouse at Cape Ansel", read.passages)
