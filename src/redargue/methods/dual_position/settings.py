@@ -82,7 +82,7 @@ class DualPositionSettings(MethodSettings):
         return self
 
     def opener(self, winner: Vote) -> Position | None:
-        """Who opens the round after a vote; None: both teams speak at once."""
+        """Who opens the round after a vote; None: both teams speak concurrently."""
         factual = winner == "affirmative"
         openers: dict[Transition, Position | None] = {
             "none": None,

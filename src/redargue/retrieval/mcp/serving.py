@@ -98,7 +98,7 @@ def serve_http(server: MCPServer, where: str, token: str, ready: Callable[[str],
 
 
 class _Guard:
-    """Refuses requests of web pages, other ports of this machine included, and requests without the token."""
+    """Refuses requests from web pages, even from other ports of this machine, and requests without the token."""
 
     def __init__(self, app: Any, address: str, token: str) -> None:
         self._app, self._address, self._token = app, address.encode(), token.encode()
@@ -116,7 +116,7 @@ class _Guard:
     def _refusal(self, headers: Iterable[tuple[bytes, bytes]]) -> tuple[int, bytes] | None:
         origins = [value for name, value in headers if name == b"origin"]
         if any(origin != self._address for origin in origins):
-            return 403, b"requests of web pages are refused"
+            return 403, b"requests from web pages are refused"
         sent = [value for name, value in headers if name == b"authorization"]
         if self._token and not (len(sent) == 1 and hmac.compare_digest(sent[0], b"Bearer " + self._token)):
             return 401, b"send the token that the server printed: Authorization: Bearer TOKEN"
