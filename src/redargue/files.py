@@ -1,6 +1,6 @@
-"""Opens files in folders that someone else may have filled, and keeps new ones to the user.
+"""Opens files safely in folders that someone else may have filled, and creates files that only the user can read.
 
-Only regular files are opened, so that a named pipe or a device blocks nothing. Nothing is written through a link, or
+Only regular files are opened, so that a named pipe or a device cannot block. Nothing is written through a link, or
 into a file of another user. New files are readable by their owner alone (0600), and so are new folders (0700).
 """
 
@@ -25,7 +25,7 @@ def open_to_read(path: Path) -> BinaryIO:
 
 
 def open_to_write(path: Path, *, append: bool = False) -> BinaryIO:
-    """A file of the user's, created or emptied; raises OSError, also for a link and a file of another user."""
+    """The user's own file, created or emptied; raises OSError, also for a link and a file of another user."""
     file = open_own(path, os.O_WRONLY | (os.O_APPEND if append else 0))
     if not append:
         os.ftruncate(file, 0)
@@ -33,7 +33,7 @@ def open_to_write(path: Path, *, append: bool = False) -> BinaryIO:
 
 
 def open_own(path: Path, flags: int) -> int:
-    """The descriptor of a file of the user's, which is created if there is none."""
+    """The descriptor of a file that belongs to the user, created if there is none."""
     try:
         file = _regular(os.open(path, flags | os.O_CREAT | _NO_LINK | _ALWAYS, FILE_MODE), path)
     except OSError as error:

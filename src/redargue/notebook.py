@@ -19,12 +19,12 @@ def text(words: str, *, bold: bool = False, colour: str = "") -> str:
 
 
 def label(words: str, meaning: str) -> str:
-    """A label in the colour of its meaning, which the words say too."""
+    """A label in the colour of its meaning, which its words state as well."""
     return text(words, bold=True, colour=COLOURS.get(meaning, ""))
 
 
 def link(words: str, url: str) -> str:
-    """A link where the address may be one, otherwise the words."""
+    """A link if the address is safe to link, otherwise the words alone."""
     address = link_address(url)
     if not address:
         return text(words)

@@ -1,1 +1,1 @@
-"""Who performs tasks."""
+"""What performs tasks: the Backend interface, scripted and recorded backends."""

@@ -133,7 +133,7 @@ def _texts(row: Row, field: str) -> tuple[str, ...]:
 
 
 def _contexts(row: Row, field: str) -> tuple[str, ...]:
-    """The documents of a row: a list of texts, or one text that is no JSON list."""
+    """The documents of a row: a list of texts, or one text that is not a JSON list."""
     cell = row.fields.get(field)
     one = isinstance(cell, str) and not cell.lstrip().startswith("[")
     texts = (str(cell),) if one else _texts(row, field)

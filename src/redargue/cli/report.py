@@ -25,7 +25,7 @@ def report(
     ] = "",
     author: Annotated[str, typer.Option(help="Who publishes the review, for claimreview.")] = "",
     url: Annotated[str, typer.Option(help="Address of the page with the review, for claimreview.")] = "",
-    date: Annotated[str, typer.Option(metavar="DATE", help="Day of its publication, for claimreview.")] = "",
+    date: Annotated[str, typer.Option(metavar="DATE", help="Date of publication, for claimreview.")] = "",
     adjudicated: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Completed adjudication file (.jsonl or .csv) to include.")
     ] = None,

@@ -22,7 +22,7 @@ FORMS: tuple[Form, ...] = ("schema", "json", "text")
 CALLING = ("tool_choice", "parallel_tool_calls")  # without them a model decides whether and how often to call
 OPTIONAL = ("temperature", "top_p", "seed", "stop", "n", "logprobs", "stream_options", "stream", *CALLING)
 LIMITS: Mapping[str, Any] = {"max_tokens": "max_completion_tokens", "max_completion_tokens": ""}
-FOLLOWERS = {"logprobs": ("top_logprobs",), "stream": ("stream_options",)}
+DEPENDENT = {"logprobs": ("top_logprobs",), "stream": ("stream_options",)}
 # Names that do not occur in prose; "stop", "seed" and "stream" do, and must be quoted.
 UNMISTAKABLE = ("temperature", "top_p", "logprobs", "stream_options", *CALLING, *LIMITS)
 

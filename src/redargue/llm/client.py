@@ -16,7 +16,7 @@ from redargue.backends.base import Sampling
 from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply, ProviderError, UsageError
 from redargue.llm.capabilities import (
-    FOLLOWERS,
+    DEPENDENT,
     FORMS,
     LIMITS,
     OPTIONAL,
@@ -159,7 +159,7 @@ class Endpoint:
             tools = [{"type": "function", "function": dict(function)} for function in request.functions]
             body |= {"tools": tools, "tool_choice": "required", "parallel_tool_calls": False}
         for name in self.capabilities.refused:
-            for dropped in (name, *FOLLOWERS.get(name, ())):
+            for dropped in (name, *DEPENDENT.get(name, ())):
                 body.pop(dropped, None)
         if self.capabilities.limit:
             body[self.capabilities.limit] = sampling.max_tokens or self.max_tokens

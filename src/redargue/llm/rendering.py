@@ -192,7 +192,7 @@ _EXAMPLE = re.compile(r"(?m)^((?:Reply|Output): )?(\{.*\})$")
 
 
 def _examples_in_tags(text: str, schema: dict[str, Any]) -> str:
-    """A text whose lines that are an example of the reply, in JSON, are in tags, as the reply shall be."""
+    """Rewrites the lines of a text that are example replies in JSON as tags, the form of the requested reply."""
 
     def in_tags(match: re.Match[str]) -> str:
         try:

@@ -127,7 +127,7 @@ def _single_source(quotes: Sequence[Quote], passages: Collection[Passage]) -> tu
 
 
 def _publisher(source: Source) -> str:
-    """Whose text it is, as far as the source says it."""
+    """The publisher, or else the host; empty if the source names neither."""
     return printable(source.publisher.strip() or urlsplit(source.url).netloc.removeprefix("www."), lines=False)[:80]
 
 

@@ -153,7 +153,7 @@ def _shares(features: Floats64, weights: Floats64) -> Floats64:
 
 
 def _classes(pairs: Sequence[LabelledPair], classes: Sequence[str]) -> tuple[Integers, dict[str, int]]:
-    """The class of each row, and how often each occurs; a side that the reader does not give is its other one."""
+    """The class of each row, and how often each occurs; a side that the reader does not return counts as the other."""
     other = next((side for side in classes if side != "supports"), "neither")
     names = [pair.side if pair.side in classes else other for pair in pairs]
     counts = {side: Counter(names)[side] for side in classes}
@@ -208,7 +208,7 @@ def _scores(features: Floats64, weights: Weights, classes: Sequence[str]) -> Flo
 
 
 def _folds(pairs: Sequence[LabelledPair]) -> Integers:
-    """The fold of each row; all rows of a claim are in one, so that none is held out from its own kind."""
+    """The fold of each row; the rows of a claim share one, so that no claim is both fitted and held out."""
     claims = {claim: place for place, claim in enumerate(dict.fromkeys(pair.claim for pair in pairs))}
     return np.array([claims[pair.claim] % FOLDS for pair in pairs], np.int64)
 

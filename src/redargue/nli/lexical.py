@@ -21,7 +21,7 @@ _CONTAINMENT, _SUBSEQUENCE, _VERBATIM = map(FEATURE_NAMES.index, ("loose_contain
 
 
 def lexical_features(claim: str, title: str, sentences: Sequence[str]) -> tuple[float, ...]:
-    """Features of the sentence that shares most with the claim, of all sentences as one text, and how clear it is.
+    """Features of the sentence that shares most with the claim and of all sentences as one text, and its lead.
 
     Args:
         sentences: of one passage, in order; at least one.

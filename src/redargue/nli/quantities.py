@@ -283,7 +283,7 @@ class _Token:
 
 
 class _Source:
-    """The text with its number words written as digits, and the way back to the original's offsets."""
+    """The text with its number words written as digits, and a map back to the original offsets."""
 
     def __init__(self, text: str) -> None:
         self.original = text
@@ -391,7 +391,7 @@ def quantities(text: str) -> tuple[Quantity, ...]:
 
 
 def _summed(parsed: list[Quantity], text: str) -> Iterator[Quantity]:
-    """The quantities, "8 minutes 40 seconds" as one."""
+    """Joins the parts of a duration, such as "8 minutes 40 seconds"."""
     pending: Quantity | None = None
     for quantity in parsed:
         if pending and _continues(pending, quantity) and text[pending.end : quantity.start] in (" ", " and ", ", "):

@@ -107,7 +107,7 @@ def began(folder: Path) -> datetime:
         try:
             return datetime.strptime(stamp.group(), "%Y%m%d-%H%M%S").replace(tzinfo=UTC)
         except ValueError:
-            pass  # digits that are no date
+            pass  # digits that are not a date
     return datetime.fromtimestamp((folder / "run.json").stat().st_mtime, UTC)
 
 

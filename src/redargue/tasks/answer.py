@@ -87,7 +87,7 @@ def claim_section(claim: Claim) -> str:
 
 
 def documents(passages: tuple[Passage, ...], profile: Profile, *, name: str = "") -> str:
-    """The documents for a prompt, or a note that there are none; hardened: numbered, with a ``name`` before numbers."""
+    """The documents for a prompt, or a note that there are none; hardened: numbered, each number after ``name``."""
     if not passages:
         return "(no document was found)"
     if profile == "paper":
@@ -193,19 +193,19 @@ class AnswerClaim(LabelledTask):
     def instructions(self) -> str:
         low = " and ".join(METRIC_NAMES[metric] for metric in self.alert)
         alert = f"My last answer's {low} was too low. I will revise it." if low else None
-        return lines(self._asked() if self._hardened else None, alert)
+        return lines(self._role() if self._hardened else None, alert)
 
-    def _asked(self) -> str:
+    def _role(self) -> str:
         labels, what = self.claim.labels, subject(self.claim.labels)
         verb = "Answer a question" if what == "question" else f"Check a {what}"
-        whence = (
+        source = (
             f"{verb} {'from' if what == 'question' else 'against'} the numbered documents alone; do not fill gaps from"
             " memory."
             if self.has_tool
             else f"{verb} from what you know; you have no documents."
         )
         return lines(
-            whence,
+            source,
             label_definitions(labels, has_documents=self.has_tool),
             NAME_DOCUMENTS if self.has_tool else None,
             self._debate_rules() if self.others else None,
@@ -213,12 +213,11 @@ class AnswerClaim(LabelledTask):
 
     def _debate_rules(self) -> str:
         check = "check it against your documents, " if self.has_tool else ""
-        quoted = " Quote it only where your documents say the same." if self.has_tool else ""
-        still = " The documents that you have quoted are still among yours, perhaps under other numbers."
-        kept = still if self.own and self.has_tool else ""
+        quoting = " Quote it only where your documents say the same." if self.has_tool else ""
+        kept = " The documents that you have quoted are still among yours, perhaps under other numbers."
         return (
             f"You are in a debate. Another debater's answer is an opinion: {check}say where you differ, and change your"
-            f" mind only for evidence.{quoted}{kept}"
+            f" mind only for evidence.{quoting}{kept if self.own and self.has_tool else ''}"
         )
 
     @property

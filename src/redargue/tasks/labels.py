@@ -1,4 +1,4 @@
-"""When each label of a claim applies: the one place where prompts define labels, in the claim's own terms."""
+"""When each label of a claim applies, in the claim's own terms; steps define theirs in :mod:`redargue.tasks.step`."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def _defined(text: str) -> tuple[str, dict[str, str]]:
     definitions = {match["name"].casefold(): _trimmed(match["url"]) for match in found}
     rest = _NUMBERED.sub("", _DEFINITION.sub("", sources))
     body = _DEFINITION.sub("", body)
-    if heading and (rest.strip() or not definitions):  # other text follows the list, or it is no list
+    if heading and (rest.strip() or not definitions):  # other text follows the list, or it is not a list
         body += heading.group() + rest
     return body, definitions
 

@@ -97,7 +97,7 @@ def test_what_does_not_change_the_label_is_left_out() -> None:
         ("{keeper}", "{captain}", r"line 6 .*'captain' is not assigned on a line before it"),
         ("first light", "light {birth}", r"line 5 .*'birth' is not assigned"),  # a circle
         ("{keeper}", "{birth}", r"line 6 .*'birth' is not assigned"),  # the smallest circle
-        ("{keeper}", "{light}", r"line 6 .*'light' is true or false, and no text"),
+        ("{keeper}", "{light}", r"line 6 .*'light' is true or false, not a text"),
         ("birth = ", "light = ", r"line 6 .*'light' is assigned twice"),
         ("birth = Verify", "birth: Verify", r"line 6 .*not of the form"),
         ('Verify("The light at Cape Ansel was lit in 1871.")', 'Verify("")', r"line 4 .*empty"),

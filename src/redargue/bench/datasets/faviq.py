@@ -1,4 +1,4 @@
-"""FAVIQ (Park et al. 2022): lower-cased claims made from questions that people asked (sets A and R).
+"""FAVIQ (Park et al. 2022): lower-case claims written from questions that people asked (sets A and R).
 
 Official rows: ``{"id", "claim", "label", "positive_evidence": {"id", "title", "text"}, "negative_evidence": {…}}``; the
 test rows of set A have no answers.
@@ -23,7 +23,7 @@ class Faviq(Dataset, name="faviq"):
     """
 
     with_evidence: bool = False
-    about = "FAVIQ: claims made of questions people asked (faviq/faviq)"
+    about = "FAVIQ: claims written from questions that people asked (faviq/faviq)"
     labels = TWO
     metric = "accuracy"
 

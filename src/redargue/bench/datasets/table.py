@@ -26,7 +26,7 @@ class Table(Dataset, name="table"):
     Args:
         mapping: a column for each role (:data:`ROLES`), as text ``claim=text,label=verdict`` or a mapping.
         labels: the label set, or the name of a registered one or a data set's (``true-false``); a cell names a label
-            or an alias, or words for them as ``true=SUPPORTS,false=REFUTES``.
+            or an alias. Or the user's own words: ``true=SUPPORTS,false=REFUTES``.
     """
 
     about = "your own CSV, TSV or JSON lines, with a mapping claim=…,label=…,context=…,id=…"

@@ -86,9 +86,9 @@ def limit_elements(predicted_evidence: Sequence[Element]) -> tuple[Element, ...]
     counted: list[Element] = []
     room = {True: CELL_LIMIT, False: LIMIT}
     for element in predicted_evidence:
-        kind = element[1].startswith(_CELL_LIKE)
-        if room[kind] > 0:
-            room[kind] -= 1
+        is_cell = element[1].startswith(_CELL_LIKE)
+        if room[is_cell] > 0:
+            room[is_cell] -= 1
             counted.append(element)
     return tuple(counted)
 

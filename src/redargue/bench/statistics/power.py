@@ -65,7 +65,7 @@ def mcnemar_power(n: int, first_only: float, second_only: float, *, alpha: float
     with bench_extra():
         from scipy import stats
     low, high = stats.binom.ppf((_TAIL, 1 - _TAIL), n, min(1.0, discordant))
-    totals = np.arange(int(low), int(high) + 1)  # items that exactly one method has right
+    totals = np.arange(int(low), int(high) + 1)  # items that exactly one method labels correctly
     limits = _critical_counts(totals, alpha)
     share = first_only / discordant
     significant = stats.binom.cdf(limits, totals, share) + stats.binom.sf(totals - limits - 1, totals, share)
@@ -115,7 +115,10 @@ def power_analysis(test: McNemar, *, alpha: float = ALPHA, power: float = POWER)
             f" {power:.0%} power. Evaluate more claims."
         )
     elif undetected:
-        warning = f"Significant, but fewer than {power:.0%} of samples of {test.n} claims are, if this is the true gap."
+        warning = (
+            f"Significant, but fewer than {power:.0%} of samples of {test.n} claims would be, if this is the true"
+            " difference."
+        )
     return PowerAnalysis(
         n=test.n,
         discordant=share,

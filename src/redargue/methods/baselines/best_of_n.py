@@ -1,7 +1,7 @@
 """Best of n: one search, several sampled answers, and the one that its documents support best.
 
 Best-of-n sampling as in Stiennon et al. (2020, arXiv 2009.01325), with faithfulness (Es et al. 2023, as in Tool-MAD)
-instead of a trained reward; it has no publication of its own over claims. It shows what Tool-MAD's score is worth
+instead of a trained reward; it has not been published for claims. It shows what Tool-MAD's score is worth
 without its debate; with ``like`` or ``calls`` it makes as many calls as another method, three for each answer.
 """
 
@@ -27,7 +27,7 @@ class BestOfNSettings(SamplingSettings):
 
 
 class BestOfN(Sampling, name="best-of-n", settings=BestOfNSettings):
-    """One search, n sampled answers, the most faithful kept, at any method's calls (baseline)."""
+    """One search, n sampled answers, the most faithful kept; may match any method's calls (baseline)."""
 
     profiles = {"paper": {"profile": "paper"}, "hardened": {}}
     paper = (

@@ -1,4 +1,4 @@
-"""Debates of the baselines: one pool of evidence for all agents, and agents that differ in their models alone."""
+"""Debates of the baselines: one pool of evidence for all agents, which differ only in their models."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SEARCHER = "searcher"
 
 
 class EvidencePool(Method):
-    """A debate whose agents read the same passages; without ``tools`` nobody has evidence, as published."""
+    """A debate whose agents read the same passages; without ``tools`` there is no evidence, as published."""
 
     passages: tuple[Passage, ...] = ()
 
@@ -23,9 +23,11 @@ class EvidencePool(Method):
         if not tools:
             return
         self.run.emit(QueryWritten(agent=SEARCHER, round=0, query=self.claim.text))
-        wanted = {tool: counts[min(place, len(counts) - 1)] for place, tool in enumerate(tools)}
+        counts_by_tool = {tool: counts[min(place, len(counts) - 1)] for place, tool in enumerate(tools)}
         searcher = self.agents[SEARCHER]
-        results = await gather_or_cancel(searcher.search(self.claim.text, wanted[tool], tool=tool) for tool in tools)
+        results = await gather_or_cancel(
+            searcher.search(self.claim.text, counts_by_tool[tool], tool=tool) for tool in tools
+        )
         self.passages = tuple({passage.sha256: passage for result in results for passage in result}.values())
 
     def end_round(self, round_: int, labels: tuple[str | None, ...], *, accepted: bool, why: str) -> None:

@@ -58,7 +58,7 @@ def bracketed_label(text: str) -> Side:
 
 
 def questions_in(text: str) -> tuple[str, ...]:
-    """The lines that begin with "Followup Question:", up to a next example; ValueError if there are none."""
+    """The lines that begin with "Followup Question:", before the next example; ValueError if there are none."""
     body = text.partition(EXAMPLE_SEPARATOR)[0]
     questions = re.findall(r"(?im)^[ \t]*follow[ -]?up question:[ \t]*(\S.*)$", body)
     if not questions:

@@ -10,8 +10,6 @@ from redargue.tasks.answer import claim_section, documents
 from redargue.tasks.base import Profile, Sections
 
 NOTHING_KNOWN = "N/A"
-
-
 NOTHING_FOUND = "Nothing was found for this query."
 
 
@@ -40,7 +38,7 @@ def knowledge(results: tuple[SearchResult, ...], profile: Profile) -> str:
 
 
 class ShowsKnowledge:
-    """A prompt with a statement and what is known of it; a plain class without fields, so it goes first."""
+    """A prompt with a statement and what is known about it; without fields, so it precedes the task."""
 
     sections: ClassVar[Sections] = {"statement": "STATEMENT: ", "knowledge": "KNOWLEDGE: "}
 

@@ -1,8 +1,8 @@
 """Tool-MAD: debaters with different evidence tools, a stability score, consensus or a judge.
 
-Jeong et al., "Tool-MAD", arXiv 2601.04742, Algorithm 1. ``T1`` … ``T35`` resolve what the paper leaves open; they are
-listed in ``docs/tool-mad.md``. In the ``hardened`` profile a consensus also needs a verified quotation from each
-deciding debater's documents. Deviations of the authors' program are in ``released.py``.
+Jeong et al., "Tool-MAD", arXiv 2601.04742, Algorithm 1. ``T1`` … ``T38`` resolve what the paper leaves open; they are
+listed in ``docs/tool-mad.md``. In the ``hardened`` profile a consensus also needs a quotation from each deciding
+debater's documents that can carry a verdict. Deviations of the authors' program are in ``released.py``.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ class ToolMad(Method, name="tool-mad", settings=ToolMadSettings):
         return Evidence(query, kept, passages)
 
     def quoted_by(self, debater: str) -> dict[str, tuple[Passage, Passage]]:
-        """The documents that a debater has quoted, which stay in view, each with what it read of it (``T36``)."""
+        """The documents that a debater has quoted, which it keeps, each with the text that it was shown (``T36``)."""
         return {
             document.sha256: (document, passage)
             for turn in chain.from_iterable(self.history)
@@ -245,7 +245,7 @@ class ToolMad(Method, name="tool-mad", settings=ToolMadSettings):
         return self.settings.limits(self.run.backend.stability)[metric]
 
     def is_grounded(self, turn: Turn) -> bool:
-        """Hardened only: whether a debater with a deciding label quoted its documents word for word."""
+        """Hardened only: whether a debater with a deciding label quoted enough of its documents to carry it."""
         decides = side_of(self.claim.labels, turn.answer.label) is not Side.CONTEXT
         if self.settings.profile != "hardened" or not turn.query or not decides:
             return True
@@ -319,8 +319,10 @@ class ToolMad(Method, name="tool-mad", settings=ToolMadSettings):
         about = answer
         if self.hardened:
             about = reasoning_of(answer)
-            open_ = turn.answer.label is not None and turn.answer.label == self.claim.labels.named(Meaning.NOT_ENOUGH)
-            questions["committal"] = open_ and about != answer
+            unsettled = turn.answer.label is not None and turn.answer.label == self.claim.labels.named(
+                Meaning.NOT_ENOUGH
+            )
+            questions["committal"] = unsettled and about != answer
         elif settings.asked == "together":
             questions["asked"] = "samples"  # a recording of 0.1.0
         metrics = {

@@ -39,7 +39,7 @@ async def relevance(
 
     Args:
         asked: three questions in one reply, three samples of one request, or three requests as in ragas 0.3.0.
-        committal: whether the answer is known to be none that evades the question.
+        committal: whether the answer is known not to evade the question.
     """
     questions: tuple[Question, ...] = ()
 

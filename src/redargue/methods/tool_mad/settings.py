@@ -64,7 +64,7 @@ class ToolMadSettings(MethodSettings):
         summarised: tools whose queries are reduced to keywords and whose documents are read as summaries (PubMedQA,
             ``T26``); quotations are looked up in the documents themselves.
         query_formulation: off: the claim itself is the query in every round (Fig. 9).
-        scoring: off (Fig. 10) in one of two readings (``T16``): ``label_only_stop`` ends on agreement whatever the
+        scoring: how "off" (Fig. 10) is understood (``T16``): ``label_only_stop`` ends on agreement whatever the
             scores; ``run_all_rounds`` never ends before the last round.
         judge_scores: whether the judge is shown the scores (``T17``).
         judge_metric: the judge is shown the stability score, or the ACL version's consistency score, which gates
@@ -72,8 +72,8 @@ class ToolMadSettings(MethodSettings):
         order: debaters answer concurrently (Eq. 6), or in turn, reading this round's earlier answers (``T5``).
         noncommittal: whether any or all of three questions make an answer noncommittal (:func:`.scores.relevance`).
         one_request: three questions from one request (in the ``hardened`` profile in one reply), or from three.
-        label_reading: the label on the last line, or the first of the set anywhere in an answer (``T11``), which then
-            may have none.
+        label_reading: the label on the last line, or the first of the set anywhere in an answer (``T11``); then an
+            answer may have none.
         empty_equals_empty: whether answers without a label agree (``T12``).
         undefined_passes: whether an undefined score passes the gate, and leaves the judge without a mean (``T13``).
         judge_sees_last_round: off: the judge reads all rounds but the last (``T4``).
@@ -172,14 +172,16 @@ class ToolMadSettings(MethodSettings):
             "JudgeDebate": int(judged),
         }
         searches = Counter(tool for tool in self.debaters if tool != NO_TOOL)
-        waited = 2 * scored if self.scoring == "on" else 2 * int(judged and scored > 0) + int(judged and rated > 0)
+        scoring_depth = (
+            2 * scored if self.scoring == "on" else 2 * int(judged and scored > 0) + int(judged and rated > 0)
+        )
         return CostPlan(
             calls={name: count for name, count in calls.items() if count},
             searches={tool: count * searched for tool, count in sorted(searches.items())},
             asked_by={"JudgeDebate": (JUDGE,)}
             | {name: debater_names(self.debaters) for name in calls if name != "JudgeDebate"},
             samples={"WriteQuestion": QUESTIONS} if self.asked == "samples" and scored else {},
-            call_depth=(asked + 1) * rounds + 2 * bool(papers) * searched + waited + int(judged),
+            call_depth=(asked + 1) * rounds + 2 * bool(papers) * searched + scoring_depth + int(judged),
             search_depth=searched if has_documents else 0,
         )
 

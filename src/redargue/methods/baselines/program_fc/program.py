@@ -1,6 +1,6 @@
 """Programs that check a claim (ProgramFC, Pan et al. 2023, arXiv 2305.12744, Section 3).
 
-A program is parsed by its own grammar and becomes data; nothing of it is run as Python.
+A program is parsed by its own grammar and becomes data; it is never run as Python.
 """
 
 from __future__ import annotations
@@ -16,24 +16,14 @@ from redargue.claims import Frozen
 from redargue.tasks.base import max_length
 
 MOST_STEPS = 20
-
-
 LONGEST_TEXT = 600  # characters of a question or statement
-
 
 Function = Literal["Question", "Verify"]
 
-
 _REFERENCE = re.compile(r"\{(\w+)\}")
-
-
 _STEP = re.compile(r"(\w+)\s*=\s*(\w+)\s*\(\s*[fF]?([\"'])(.*)\3\s*\)")
-
-
 _PREDICT = re.compile(r"\w+\s*=\s*Predict\s*\((.*)\)")
-
-
-_AROUND = re.compile(r"#.*|```.*|def\s+\w+\s*\(.*\)\s*:")  # lines that stand in every program and do nothing
+_IGNORED = re.compile(r"#.*|```.*|def\s+\w+\s*\(.*\)\s*:")  # comments, code fences and the function's header
 
 
 class ProgramStep(Frozen):
@@ -123,7 +113,7 @@ def parse_program(text: str) -> Program:
     """
     written: dict[str, ProgramStep] = {}
     for number, line in enumerate(map(str.strip, text.splitlines()), 1):
-        if not line or _AROUND.fullmatch(line):
+        if not line or _IGNORED.fullmatch(line):
             continue
         where = f"line {number} ({line[:80]!r})"
         if predict := _PREDICT.fullmatch(line):
@@ -137,7 +127,7 @@ def parse_program(text: str) -> Program:
             if reference not in written:
                 raise ValueError(f"{where}: {reference!r} is not assigned on a line before it")
             if written[reference].function == "Verify":
-                raise ValueError(f"{where}: {reference!r} is true or false, and no text")
+                raise ValueError(f"{where}: {reference!r} is true or false, not a text")
         written[variable] = step
     raise ValueError("no Predict: the program does not end in label = Predict(...)")
 
