@@ -257,7 +257,7 @@ def page(folder: Path, model: str = "", half: str = "odd") -> str:
     kept = Path(__file__).parent / "published.txt"
     if kept.exists() and not model:
         parts.append("## Published tables\n\nThe papers' figures above ours, as `redargue bench table` prints them.")
-        parts.append("```\n" + kept.read_text("utf-8").rstrip() + "\n```")
+        parts.append("```text\n" + kept.read_text("utf-8").rstrip() + "\n```")
     return "\n\n".join(parts) + "\n"
 
 

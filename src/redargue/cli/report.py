@@ -15,7 +15,8 @@ from redargue.errors import UsageError
 def report(
     run: Run,
     format: Annotated[
-        str, typer.Option("--format", "-f", help="html, md, json, claimreview or adjudication.")
+        str,
+        typer.Option("--format", "-f", help="html, md, json, claimreview, adjudication, sarif, junit or annotation."),
     ] = "html",
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="FILE", help="Output file; default: standard output.")
@@ -24,7 +25,12 @@ def report(
         str, typer.Option(metavar="SPEC", help="System of a bench, for claimreview and adjudication; default: first.")
     ] = "",
     author: Annotated[str, typer.Option(help="Who publishes the review, for claimreview.")] = "",
-    url: Annotated[str, typer.Option(help="Address of the page with the review, for claimreview.")] = "",
+    url: Annotated[
+        str, typer.Option(help="Address of the page with the review or the text, for claimreview and annotation.")
+    ] = "",
+    file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="File that was checked, for sarif, junit and annotation.")
+    ] = None,
     date: Annotated[str, typer.Option(metavar="DATE", help="Date of publication, for claimreview.")] = "",
     adjudicated: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Completed adjudication file (.jsonl or .csv) to include.")
@@ -40,7 +46,9 @@ def report(
 
     signature = read_signature(author, url, date) if format == "claimreview" else None
     csv = out is not None and out.suffix.lower() == ".csv"
-    text = render(find_run(run), format, method=method, adjudicated=adjudicated, csv=csv, signature=signature)
+    text = render(
+        find_run(run), format, method=method, adjudicated=adjudicated, csv=csv, signature=signature, file=file, url=url
+    )
     if out is None:
         sys.stdout.write(text)
         return

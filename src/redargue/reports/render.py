@@ -10,15 +10,19 @@ from typing import Any
 from redargue.errors import UsageError
 from redargue.registry import did_you_mean
 from redargue.reports.adjudication import Adjudicated, adjudication_tables, queue, read_back
+from redargue.reports.annotation import web_annotation
 from redargue.reports.claimreview import Signature, claim_reviews, read_signature
 from redargue.reports.html.pages import bench_page, run_page
+from redargue.reports.junit import junit
 from redargue.reports.load import BenchRun, SingleRun, load
 from redargue.reports.markdown import bench_markdown, run_markdown
 from redargue.reports.reproducibility import commands, not_comparable, run_commands
+from redargue.reports.sarif import sarif
 from redargue.reports.table import Table
 from redargue.runs.manifest import RunManifest
 
-FORMATS = ("html", "md", "json", "claimreview", "adjudication")
+FORMATS = ("html", "md", "json", "claimreview", "adjudication", "sarif", "junit", "annotation")
+OF_RUNS = ("sarif", "junit", "annotation")
 SCHEMA_VERSION = 1
 
 
@@ -30,21 +34,32 @@ def render(
     adjudicated: Path | None = None,
     csv: bool = False,
     signature: Signature | None = None,
+    file: Path | None = None,
+    url: str = "",
 ) -> str:
     """The report of a bench or a run as text; no model is called.
 
     ``method`` is the system to review or queue, by default the first. ``adjudicated`` is a completed queue to include;
-    ``csv`` writes a queue as CSV instead of JSON Lines. ``signature`` is required for claimreview.
+    ``csv`` writes a queue as CSV instead of JSON Lines. ``signature`` is required for claimreview. ``file`` is the file
+    that a run checked, for sarif, junit and annotation, and ``url`` the address of the annotated page.
     """
     if format_ not in FORMATS:
         raise UsageError(f"no format {format_!r}", where="--format", hint=did_you_mean(format_, list(FORMATS)))
     if format_ == "claimreview" and signature is None:
         signature = read_signature("", "", "")
+    if file and format_ not in OF_RUNS:
+        raise UsageError(f"{format_} does not name the checked file", where="--file", hint=f"for {', '.join(OF_RUNS)}")
     loaded = load(folder)
     if isinstance(loaded, SingleRun):
         if method or adjudicated or format_ == "adjudication":
             raise UsageError(f"{str(folder)!r} is a run, not a bench", hint="a bench has gold labels and systems")
+        if format_ in OF_RUNS:
+            return _of_run(loaded, format_, file, url)
         return _run(loaded, format_, signature)
+    if format_ in OF_RUNS:
+        raise UsageError(
+            f"{str(folder)!r} is a bench, not a run", where="--format", hint="name the folder of one system"
+        )
     if method and format_ not in ("claimreview", "adjudication"):
         raise UsageError(f"{format_} shows all systems", where="--method", hint="for claimreview and adjudication")
     if adjudicated and format_ not in ("html", "md", "json"):
@@ -71,6 +86,12 @@ def _bench(bench: BenchRun, format_: str, method: str, rows: tuple[Adjudicated, 
     if rows is not None:
         report["adjudicated"] = {"rows": [row._asdict() for row in rows], "tables": [_table(table) for table in tables]}
     return _as_json("bench", report)
+
+
+def _of_run(run: SingleRun, format_: str, file: Path | None, url: str) -> str:
+    if format_ == "annotation":
+        return web_annotation(run, file, url)
+    return sarif(run, file) if format_ == "sarif" else junit(run, file)
 
 
 def _run(run: SingleRun, format_: str, signature: Signature | None) -> str:

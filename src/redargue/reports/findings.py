@@ -1,0 +1,120 @@
+"""The claims of a run as findings: which rule they break, where they are, and what to say of them."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from redargue.encodings import NotText, decode
+from redargue.errors import UsageError
+from redargue.evidence import Quote, Side
+from redargue.reports.load import SingleRun
+from redargue.reports.phrases import confidence_text, label_of, meaning_text
+from redargue.sanitize import printable
+from redargue.text.segment import NOT_CLAIMS
+from redargue.verdicts import Verdict
+
+Rule = Literal["refuted", "unsupported", "unchecked", "supported"]
+RULES: dict[Rule, str] = {
+    "refuted": "The evidence refutes the claim.",
+    "unsupported": "The evidence does not support the claim.",
+    "unchecked": "The claim was not checked.",
+    "supported": "The evidence supports the claim.",
+}
+QUOTED = 300  # characters of a quotation in a message
+
+
+class Finding(NamedTuple):
+    """A claim, or a sentence that may state one and was not checked.
+
+    Attributes:
+        stated: the words of the text, or the claim where there is no text.
+        start: offset of ``stated`` in the text, in characters from 0; None where its place is not known.
+        number: of the claim, from 1; 0 for a sentence without a claim.
+    """
+
+    rule: Rule
+    stated: str
+    start: int | None
+    number: int
+    verdict: Verdict | None
+    why: str = ""
+
+    @property
+    def end(self) -> int | None:
+        return None if self.start is None else self.start + len(self.stated)
+
+    @property
+    def fingerprint(self) -> str:
+        """The same for the same words in another run."""
+        return hashlib.sha256(f"{self.rule}\n{self.stated}".encode()).hexdigest()[:32]
+
+    @property
+    def message(self) -> str:
+        """Label, confidence, what it means, and the quotations that decide it."""
+        if self.verdict is None:
+            return f"Not checked: {printable(self.why, lines=False)}."
+        label, sure = label_of(self.verdict), confidence_text(self.verdict)
+        what = self.verdict.error.what if self.verdict.error else meaning_text(self.verdict) or RULES[self.rule]
+        parts = [f"{label[:1].upper()}{label[1:]}{f' ({sure})' if sure else ''}. {what}"]
+        for side in (Side.AGAINST, Side.FOR):
+            parts += [f"{side.capitalize()}: {quotation(quote)}" for quote in self.verdict.side(side)]
+        return printable("\n".join(parts))
+
+
+def quotation(quote: Quote) -> str:
+    """A quotation in one line, with its source."""
+    text = " ".join(quote.text.split())
+    shown = text if len(text) <= QUOTED else text[:QUOTED] + "…"
+    source = quote.source
+    place = (source.title or source.url or source.document) if source else ""
+    return f"“{shown}”" + (f" — {place}" if place else "")
+
+
+def findings(run: SingleRun, file: Path | None = None) -> list[Finding]:
+    """The claims of a run in their order, then the sentences that were not checked.
+
+    ``file`` is the file that was checked: without a text, the claims are looked up in it; with one, it has to be equal.
+    """
+    if run.text is None:
+        within = text_of_file(file) if file else ""
+        return [
+            _finding(verdict, verdict.claim.text, within.find(verdict.claim.text), item + 1)
+            for item, verdict in run.verdicts.items()
+        ]
+    text, extraction = run.text
+    if file and text_of_file(file) != text.text:
+        what = f"{str(file)!r} is not the text that the run checked"
+        raise UsageError(what, where="--file", hint="leave --file out, or check the file again")
+    found = [
+        _finding(verdict, text.text[claim.start : claim.end], claim.start, item + 1)
+        for item, claim in enumerate(extraction.claims)
+        if (verdict := run.verdicts.get(item))
+    ]
+    for sentence in extraction.unchecked:
+        if sentence.why not in NOT_CLAIMS:
+            stated = text.text[sentence.start : sentence.end]
+            found.append(Finding("unchecked", stated, sentence.start, 0, None, sentence.why))
+    return found
+
+
+def _finding(verdict: Verdict, stated: str, start: int, number: int) -> Finding:
+    return Finding(_rule(verdict), stated, start if start >= 0 else None, number, verdict, verdict.why_unchecked)
+
+
+def _rule(verdict: Verdict) -> Rule:
+    if verdict.why_unchecked:
+        return "unchecked"
+    if verdict.meaning in ("refuted", "supported"):
+        return "refuted" if verdict.meaning == "refuted" else "supported"
+    return "unsupported"
+
+
+def text_of_file(file: Path) -> str:
+    """Raises UsageError if it cannot be read."""
+    try:
+        return decode(file.read_bytes(), str(file))
+    except (OSError, NotText) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise UsageError(f"{str(file)!r} cannot be read: {reason}", where="--file") from error
