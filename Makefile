@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: demo test test-all check bench tables docs clean
+.PHONY: demo test test-all check bench tables docs wheel-check clean
 
 demo: $(STAMP)
 	$(BIN)/redargue check examples/demo.txt --store starter --concurrency 1 --offline
@@ -36,6 +36,9 @@ $(STAMP): pyproject.toml constraints.txt
 docs: $(STAMP)  # the documentation site, in build/docs
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[docs]"
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs build/docs
+
+wheel-check: $(STAMP)  # builds the wheel, installs it for each Python at hand and runs the demo from it
+	$(BIN)/python -m benchmarks wheel
 
 clean:
 	rm -rf .venv build dist

@@ -31,10 +31,10 @@ FIGURES = Path(__file__).parent / "methods.json"
 PAGE = Path(__file__).parent.parent / "docs" / "methods.md"
 AT_ONCE = 16
 PEERS = {  # of the same server, with the authors' own programs
-    "fire": "FIRE's program: 2 searches, 3 calls 1.23 s; 16 claims one after another 20.0 s",
+    "fire": "FIRE's program: 2 searches, 3 calls; claims one after another",
     "factool": "FacTool's program: 3 calls deep",
     "safe": "SAFE's program: 8 calls deep, always 5 searches",
-    "factcheck-gpt": "Loki, its successor: 16 calls, 1.47 s",
+    "factcheck-gpt": "Loki, its successor: 16 calls",
 }
 
 
@@ -130,10 +130,9 @@ _HEAD = """\
 Generated from the methods by `python -m benchmarks methods`; do not edit.
 
 Calls and depth are planned per claim (least / usual / most); *depth* counts calls that wait for one another. In the
-call graphs `->` waits, `|` is concurrent, `xN` repeats. *Measured* is over real HTTP on loopback with 300 ms per call
-and 150 ms per search, with the default settings and a model that agrees; the floor is the duration of the plan's
-longest path, *16 concurrent* the time of sixteen claims relative to one. Embeddings (50 ms) count neither as calls
-nor as depth. `redargue list methods` shows every setting.
+call graphs `->` waits, `|` is concurrent, `xN` repeats. *Counted* is what one claim took, over HTTP on loopback with
+the default settings and a model that agrees; embeddings count neither as calls nor as depth. `python -m benchmarks
+methods` measures the time of each method. `redargue list methods` shows every setting.
 
 Where a paper's prompts have examples, redargue has its own; `--prompts DIR` reads the paper's."""
 
@@ -150,11 +149,9 @@ def _entry(name: str, figure: dict[str, Any] | None) -> str:
         f" {' / '.join(str(plan.call_depth) for plan in plans)}; searches {searched}",
     ]
     if figure:
-        above = f", {figure['above']} above its floor of {figure['floor']} s" if figure["floor"] else ""
-        rows.append(
-            f"- **Measured**: {figure['calls']} calls, {figure['searches']} searches, {figure['seconds']:.2f} s{above};"
-            f" 16 concurrent {figure['many']:.1f} times one" + (f" ({PEERS[name]})" if name in PEERS else "")
-        )
+        counted = f"{figure['calls']} call{'s' * (figure['calls'] != 1)}"
+        searches = f"{figure['searches']} search{'es' * (figure['searches'] != 1)}"
+        rows.append(f"- **Counted**: {counted}, {searches}" + (f" ({PEERS[name]})" if name in PEERS else ""))
     embedded = EmbeddedBackend()
     lacking = sorted({task.name() for task in method.tasks() if not embedded.can(task)})
     rows.append(

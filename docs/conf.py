@@ -6,6 +6,7 @@ import importlib.metadata
 from pathlib import Path
 
 import typer
+from sphinx import addnodes
 from sphinx.application import Sphinx
 from typer.cli import get_docs_for_click
 
@@ -48,17 +49,28 @@ def write_command_line(app: Sphinx) -> None:
 
 
 def write_llms(app: Sphinx, exception: Exception | None) -> None:
-    """Writes ``llms.txt``, an index of the pages, and ``llms-full.txt``, all pages in one file."""
+    """Writes ``llms.txt``, an index of the pages (https://llmstxt.org), and ``llms-full.txt``, all pages in one file."""
     if exception or app.builder.format != "html":
         return
-    pages = [name for name in sorted(app.env.found_docs) if not name.startswith(("decisions/", "_generated/"))]
-    texts = {name: Path(app.env.doc2path(name)).read_text(encoding="utf-8") for name in pages}
-    titles = {name: app.env.titles[name].astext() for name in pages}
-    lines = [f"- [{titles[name]}]({app.builder.get_target_uri(name)})" for name in pages]
+    lines = ["# redargue", "", "> Verifies claims against evidence with published multi-agent protocols."]
+    texts = []
+    for tree in app.env.get_doctree("index").findall(addnodes.toctree):
+        lines += ["", f"## {tree['caption']}", ""]
+        for name in _with_subpages(app, tree["includefiles"]):
+            lines.append(f"- [{app.env.titles[name].astext()}](_sources/{name}.md.txt)")
+            texts.append(Path(app.env.doc2path(name)).read_text(encoding="utf-8"))
     out = Path(app.outdir)
-    heading = "# redargue\n\n> Verifies claims against evidence with published multi-agent protocols.\n\n"
-    (out / "llms.txt").write_text(heading + "\n".join(lines) + "\n", encoding="utf-8")
-    (out / "llms-full.txt").write_text("\n\n".join(texts.values()), encoding="utf-8")
+    (out / "llms.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (out / "llms-full.txt").write_text("\n\n".join(texts), encoding="utf-8")
+
+
+def _with_subpages(app: Sphinx, names: list[str]) -> list[str]:
+    """Pages in the order of the tables of contents; of the decisions, the list alone."""
+    found: list[str] = []
+    for name in names:
+        below = [] if name.startswith("decisions/") else app.env.toctree_includes.get(name, [])
+        found += [name, *_with_subpages(app, below)]
+    return found
 
 
 def setup(app: Sphinx) -> None:

@@ -103,7 +103,7 @@ def transcript(shell: Shell, block: Block) -> str:
     typed = commands(block.text)
     for command, following in zip(typed, [*typed[1:], None], strict=True):
         code, output = shell.run(command.text)
-        shown = output.rstrip().splitlines()
+        shown = output.replace(f"{shell.folder}/", "").rstrip().splitlines()  # a reader has another folder
         lines += [f"$ {command.text}", *(list(command.output) if "..." in command.output else shown)]
         asked = following is not None and following.text == "echo $?"
         assert code == 0 or asked, f"{block.where}: exit code {code}: {command.text}\n{output}"

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from redargue.evidence import Quote, QuoteStatus
-from redargue.reports.annotated_text import segments
+from pathlib import Path
+
+import pytest
+from lxml import html  # type: ignore[import-untyped]
+
+from redargue.claims import Claim
+from redargue.evidence import Quote, QuoteStatus, Side, Source
+from redargue.reports.annotated_text import readable, segments, shown_parts
 from redargue.reports.html.debate import answer
+from redargue.reports.render import render
+from redargue.runs.folders import runs_folder
+from support.reported import R, S, debated, written
 
 
 def test_segments_hold_the_whole_text_once_whatever_spans_overlap() -> None:
@@ -31,3 +40,63 @@ def test_of_two_quotations_that_overlap_in_an_answer_the_earlier_is_marked_and_t
     shown = answer("He said one two three.", (second, first, elsewhere))
     assert [part for part, quote in shown.parts if quote] == ["one two"]
     assert shown.elsewhere == (second, elsewhere)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("# A **bold *and* slanted** title", "A bold and slanted title"),
+        ("- one\n* two", "• one\n• two"),
+        ("> said `code *here*` and [a page](https://example.org/x_y_z)", "said code *here* and a page"),
+        ("2 * 3 * 4, snake_case_name, #1, 5 ** 2, a_b and c_d", "2 * 3 * 4, snake_case_name, #1, 5 ** 2, a_b and c_d"),
+        ("**not closed", "**not closed"),
+    ],
+)
+def test_readers_see_no_marks_of_markdown(text: str, shown: str) -> None:
+    assert readable(text) == shown
+
+
+def test_marks_are_left_out_of_a_span_without_moving_it() -> None:
+    text = "# Title\n\nThe **bridge** opened. It is red."
+    spans = [(9, 31, "first"), (32, 42, "second")]
+    parts = list(shown_parts(text, spans))
+    assert parts == [
+        ("Title\n\n", None),
+        ("The bridge opened.", "first"),
+        (" ", None),
+        ("It is red.", "second"),
+        ("", None),
+    ]
+
+
+def test_a_report_lists_sentences_that_were_not_checked_with_the_reason(tmp_path: Path) -> None:
+    claim = Claim(text="It is red.")
+    unchecked = [{"start": 11, "end": 24, "why": "not English"}, {"start": 25, "end": 33, "why": "subjective"}]
+    text = {
+        "text": "It is red. Wer weiß das? Lovely!!", "kind": "text", "context": "",
+        "claims": [{"claim": claim.text, "start": 0, "end": 10}], "unchecked": unchecked,
+    }  # fmt: skip
+    folder = written(tmp_path / "run", [claim], debated(0, claim, R, "a page", confidence=0.5), text=text)
+    page = html.document_fromstring(render(folder))
+    (table,) = page.xpath("//table[caption='Sentences that were not checked']")
+    rows = [[cell.text_content() for cell in row] for row in table.xpath(".//tbody/tr")]
+    assert rows == [["11–24", "Wer weiß das?", "not English"], ["25–33", "Lovely!!", "subjective"]]
+    assert [mark.text for mark in page.xpath("//mark[@class='unchecked']")] == ["Wer weiß das?", "Lovely!!"]
+    assert page.xpath("//tr[th='Confidence']/td/text()") == ["0.50"]
+    assert "| 11–24 | Wer weiß das? | not English |" in render(folder, "md")
+
+
+def test_a_quotation_has_its_file_and_page_and_a_report_no_folder_of_the_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    claim = Claim(text="It is red.")
+    source = Source(document=str(tmp_path / "papers" / "report.pdf"), title="A report")
+    quote = Quote(
+        text="red", status=QuoteStatus.VERIFIED, start=0, end=3, passage="0" * 64, source=source, side=Side.FOR, page=3
+    )
+    folder = written(runs_folder() / "one", [claim], debated(0, claim, S, "a page", quotes=(quote,)))
+    assert "A report · papers/report.pdf · page 3 · undated" in render(folder)
+    assert "(A report, papers/report.pdf, page 3, found word for word)" in render(folder, "md").replace("\\", "")
+    assert str(tmp_path) not in render(folder)
+    assert "redargue replay one" in render(folder)

@@ -29,12 +29,13 @@ RUN = ("python", "sh", "console")
 SHOWN = ("text", "toml", "json", "yaml", "html", "dockerfile")
 ELLIPSIS = "..."
 
+_PROGRESS = re.compile(r"\[\d+\] ")
 _FENCE = re.compile(r"(?P<before>[^\n]*)\n```(?P<language>[^\n`]*)\n(?P<text>.*?)^```$", re.S | re.M)
 _REASON = re.compile(r"<!-- not run: (?P<why>\S.*\S) -->")
 _VARYING = (  # of an output: runs, counts of tokens and bytes, seconds, confidences, folders of the test's own
     (re.compile(r"\d{8}-\d{6}-[0-9a-f]{6}"), "RUN"),
     (re.compile(r"\d[\d,.]*(?= (tokens|bytes|s\b|seconds|kB|MB))"), "N"),
-    (re.compile(r"\b(0?\.\d+|1\.0+|\d+ ?%)"), "N"),
+    (re.compile(r"[+-]?\d*\.\d+|\d+ ?%"), "N"),
     (re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d)?Z?)?"), "DATE"),
     (re.compile(r"~?/[\w./-]*(?=redargue)"), ""),
 )
@@ -108,12 +109,14 @@ def commands(transcript: str) -> list[Command]:
 
 
 def comparable(lines: Iterator[str] | tuple[str, ...] | list[str]) -> list[str]:
-    """Lines without what differs from run to run."""
+    """Lines without what differs from run to run, and without the progress of claims, whose order differs."""
     result = []
     for line in lines:
+        if _PROGRESS.match(line):
+            continue
         for pattern, name in _VARYING:
             line = pattern.sub(name, line)
-        result.append(line.rstrip())
+        result.append(" ".join(line.split()))
     return [line for line in result if line]
 
 
@@ -128,7 +131,7 @@ class Shell:
 
     def __init__(self, folder: Path) -> None:
         path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-        self._folder = folder
+        self.folder = folder
         self._process = subprocess.Popen(
             ["bash", "--noprofile", "--norc"],
             stdin=subprocess.PIPE,
@@ -141,7 +144,7 @@ class Shell:
     def run(self, script: str) -> tuple[int, str]:
         """Exit code and output, standard error included."""
         assert self._process.stdin and self._process.stdout  # noqa: PT018
-        scratch = self._folder.parent
+        scratch = self.folder.parent
         (scratch / "script").write_text(script + "\n", encoding="utf-8")
         self._process.stdin.write(
             f'. "{scratch}/script" >"{scratch}/output" 2>&1 </dev/null; code=$?; echo $code; (exit $code)\n'

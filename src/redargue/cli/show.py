@@ -21,6 +21,7 @@ from redargue.reports.phrases import (
     label_counts,
     meaning_text,
     outcome_text,
+    place_of,
 )
 from redargue.sanitize import counted, printable
 from redargue.text.report import CITATION_WORDS, Report
@@ -140,12 +141,7 @@ def _section(console: Console, title: str, lines: Iterable[Text]) -> None:
 
 
 def _quote(quote: Quote) -> Text:
-    source, parts = quote.source, []
-    if source:
-        parts = [part for part in (source.title, source.publisher, source.published, source.url) if part]
-        if not parts or source.document.startswith("/"):  # a file
-            parts.append(source.document)
-        parts += [f"page {quote.page}"] if quote.page else []
+    parts = [*place_of(quote), *([quote.source.url] if quote.source and quote.source.url else [])]
     repaired = " (typography repaired)" if quote.status is QuoteStatus.REPAIRED else ""
     origin = f"— {', '.join(map(printable, parts))}; quoted by {printable(quote.agent, lines=False)}{repaired}"
     return Text.assemble("“", printable(quote.text), "” ", (origin, "dim"))

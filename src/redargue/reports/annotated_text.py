@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
@@ -30,11 +31,58 @@ def segments(text: str, spans: Iterable[tuple[int, int, Mark]]) -> Iterator[tupl
     yield text[position:], None
 
 
+_LINE_MARK = re.compile(r"^ {0,3}(?:#{1,6}[ \t]+|>[ \t]?)|^[ \t]*(?P<item>[-*+])(?=[ \t])", re.M)
+_LINK = re.compile(r"(!?\[)[^\]\n]*(\]\([^)\s]*\))")
+_PAIR = re.compile(r"(?<![\w*_`])(?P<mark>\*\*\*?|__|[*_`])(?=\S)(?P<inside>[^\n]*?\S)(?P=mark)(?![\w*_`])")
+
+
+def without_markdown(text: str) -> dict[int, str]:
+    """What is shown instead of the characters of Markdown's marks, by their offsets: nothing, or a list's bullet."""
+    instead: dict[int, str] = {}
+    for found in _LINE_MARK.finditer(text):
+        if found["item"]:
+            instead[found.start("item")] = "•"
+        else:
+            instead |= dict.fromkeys(range(*found.span()), "")
+    for found in _LINK.finditer(text):
+        instead |= dict.fromkeys((*range(*found.span(1)), *range(*found.span(2))), "")
+    _pairs(text, 0, len(text), instead)
+    return instead
+
+
+def _pairs(text: str, start: int, end: int, instead: dict[int, str]) -> None:
+    """Emphasis and code, also one within another."""
+    for found in _PAIR.finditer(text, start, end):
+        inside = found.span("inside")
+        instead.update(dict.fromkeys((*range(found.start(), inside[0]), *range(inside[1], found.end())), ""))
+        if found["mark"] != "`":
+            _pairs(text, *inside, instead)
+
+
+def shown_parts(text: str, spans: Iterable[tuple[int, int, Mark]]) -> Iterator[tuple[str, Mark | None]]:
+    """The pieces of a text for readers: without the marks of Markdown."""
+    instead = without_markdown(text)
+    position = 0
+    for piece, mark in segments(text, spans):
+        places = range(position, position + len(piece))
+        position += len(piece)
+        yield "".join(instead.get(at, text[at]) for at in places), mark
+
+
+def readable(text: str) -> str:
+    """A text without the marks of Markdown."""
+    return "".join(part for part, _ in shown_parts(text, ()))
+
+
 class Sentence(NamedTuple):
-    """A span with its claims (item and label) and their least favourable outcome, empty before one finishes."""
+    """A span with its claims (item and label) and their least favourable outcome, empty before one finishes.
+
+    ``why`` is the reason for which a sentence without a claim was not checked.
+    """
 
     claims: tuple[tuple[int, str], ...]
     worst: str
+    why: str = ""
 
 
 def sentences(run: SingleRun, extraction: Extraction) -> list[tuple[int, int, Sentence]]:
@@ -46,6 +94,8 @@ def sentences(run: SingleRun, extraction: Extraction) -> list[tuple[int, int, Se
         verdicts = [run.verdicts.get(item) for item in items]
         claims = tuple((item, label_of(verdict)) for item, verdict in zip(items, verdicts, strict=True))
         spans.append((start, end, Sentence(claims, _worst(verdicts))))
+    unread = (sentence for sentence in extraction.unchecked if (sentence.start, sentence.end) not in items_at)
+    spans += [(sentence.start, sentence.end, Sentence((), "unchecked", sentence.why)) for sentence in unread]
     return spans
 
 
@@ -67,12 +117,26 @@ def text_outcome(run: SingleRun) -> str:
     return outcome_text(outcome(verdicts, sentences), verdicts)
 
 
+def unchecked_table(text: Text, extraction: Extraction) -> Table:
+    """The sentences without a claim, each with the reason."""
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (
+            f"{sentence.start}–{sentence.end}",
+            shortened(readable(text.text[sentence.start : sentence.end])),
+            sentence.why,
+        )
+        for sentence in extraction.unchecked
+    )
+    columns = (Column("Characters"), Column("The text says", "long"), Column("Not checked because", "long"))
+    return Table("Sentences that were not checked", columns, rows)
+
+
 def text_table(run: SingleRun, text: Text, extraction: Extraction) -> Table:
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (
             item + 1,
             f"{claim.start}–{claim.end}",
-            shortened(text.text[claim.start : claim.end]),
+            shortened(readable(text.text[claim.start : claim.end])),
             shortened(claim.claim),
             label_of(run.verdicts.get(item)),
         )

@@ -10,7 +10,7 @@ from redargue.encodings import NotText, decode
 from redargue.errors import UsageError
 from redargue.evidence import Quote, Side
 from redargue.reports.load import SingleRun
-from redargue.reports.phrases import confidence_text, label_of, meaning_text
+from redargue.reports.phrases import confidence_text, label_of, meaning_text, place_of
 from redargue.sanitize import printable
 from redargue.text.segment import NOT_CLAIMS
 from redargue.verdicts import Verdict
@@ -67,8 +67,7 @@ def quotation(quote: Quote) -> str:
     """A quotation in one line, with its source."""
     text = " ".join(quote.text.split())
     shown = text if len(text) <= QUOTED else text[:QUOTED] + "…"
-    source = quote.source
-    place = (source.title or source.url or source.document) if source else ""
+    place = ", ".join(place_of(quote)) or (quote.source.url if quote.source else "")
     return f"“{shown}”" + (f" — {place}" if place else "")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from redargue.evidence import Quote, Side
 from redargue.reports import reproducibility, tables
-from redargue.reports.annotated_text import text_table
+from redargue.reports.annotated_text import text_table, unchecked_table
 from redargue.reports.load import BenchRun, SingleRun
 from redargue.reports.phrases import (
     QUOTE_STATUS,
@@ -15,6 +15,7 @@ from redargue.reports.phrases import (
     heading,
     label_counts,
     meaning_text,
+    place_of,
     summary,
     without_gaps,
 )
@@ -100,7 +101,7 @@ def run_markdown(run: SingleRun) -> str:
         parts += [f"# {counted(len(run.verdicts), 'claim')}", plain(label_counts(run.verdicts.values())) + "."]
         parts.append(table_markdown(tables.run_table(run, ())))
     if run.text:
-        parts += ["## The text", table_markdown(text_table(run, *run.text))]
+        parts += ["## The text", table_markdown(text_table(run, *run.text)), *_tables([unchecked_table(*run.text)])]
     several = len(run.manifest.claims) > 1
     for item, verdict in run.verdicts.items():
         parts += _claim(verdict, item + 1 if several else None)
@@ -129,9 +130,8 @@ def _claim(verdict: Verdict, number: int | None = None) -> list[str]:
 
 def _quote(quote: Quote) -> str:
     source = quote.source
-    where = [source.title or source.document, source.publisher, source.published] if source else []
     address = [code(source.url)] if source and source.url else []
-    cited = [*(plain(part) for part in where if part), *address, QUOTE_STATUS[quote.status]]
+    cited = [*map(plain, place_of(quote)), *address, QUOTE_STATUS[quote.status]]
     return f"- “{plain(quote.text)}” ({', '.join(cited)})"
 
 

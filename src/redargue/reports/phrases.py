@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
-from redargue.evidence import QuoteStatus
+from redargue.evidence import Quote, QuoteStatus, Source
 from redargue.sanitize import WORDS, counted
 from redargue.text.report import Outcome
 from redargue.verdicts import Usage, Verdict, rounded_down
@@ -43,6 +44,31 @@ def confidence_text(verdict: Verdict) -> str:
         if verdict.confidence is None
         else f"confidence {rounded_down(verdict.confidence):.2f}"
     )
+
+
+def file_of(source: Source) -> str:
+    """The path of a source that is a file, relative to the current folder where it is below it; else empty."""
+    path = Path(source.document)
+    if not path.is_absolute():
+        return ""
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
+
+
+def place_of(quote: Quote) -> tuple[str, ...]:
+    """Where a quotation is: title, file, publisher, date and page, as far as they are known; without the address."""
+    source = quote.source
+    if source is None:
+        return ()
+    file = file_of(source)
+    name = file if source.document == source.title or not source.title else source.title
+    parts = (
+        name or source.document,
+        file if file != name else "",
+        source.publisher,
+        source.published,
+        f"page {quote.page}" if quote.page else "",
+    )
+    return tuple(part for part in parts if part)
 
 
 def label_counts(verdicts: Iterable[Verdict]) -> str:

@@ -13,8 +13,10 @@ from redargue.reports.load import BenchRun, SingleRun
 from redargue.reports.phrases import cost
 from redargue.reports.table import Column, Table, number
 from redargue.reports.tables import SYSTEM, gold_text, key, letter
+from redargue.runs.folders import runs_folder
 from redargue.runs.manifest import RunManifest
-from redargue.verdicts import total_usage
+from redargue.sanitize import counted
+from redargue.verdicts import rounded_down, total_usage
 
 
 def commands(bench: BenchRun) -> tuple[str, ...]:
@@ -127,7 +129,19 @@ def _different_evidence(bench: BenchRun) -> list[str]:
 
 
 def run_commands(run: SingleRun) -> tuple[str, ...]:
-    return (shlex.join(["redargue", "replay", str(run.folder)]),)
+    known = run.folder.parent == runs_folder()  # a name finds it, and says nothing about the machine
+    return (shlex.join(["redargue", "replay", run.folder.name if known else str(run.folder)]),)
+
+
+def confidence_of_run(run: SingleRun) -> str:
+    """The range of the verdicts' confidences, and the threshold below which the run left claims open."""
+    known = [verdict.confidence for verdict in run.verdicts.values() if verdict.confidence is not None]
+    least, most = (f"{rounded_down(value):.2f}" for value in (min(known), max(known))) if known else ("", "")
+    shown = f"{least} to {most}" if least != most else least or "not calibrated for this method and model"
+    if known and len(known) < len(run.verdicts):
+        shown += f", of {len(known)} of {counted(len(run.verdicts), 'claim')}"
+    threshold = run.manifest.min_confidence
+    return shown + (f"; below {threshold:g} a claim is left open" if threshold else "")
 
 
 def run_facts(run: SingleRun) -> tuple[tuple[str, str], ...]:
@@ -138,6 +152,7 @@ def run_facts(run: SingleRun) -> tuple[tuple[str, str], ...]:
         ("Backend", backend),
         ("Model and weights", identity),
         ("Tools and data revisions", tools),
+        ("Confidence", confidence_of_run(run)),
         ("Seed", seed),
         ("redargue", version),
         ("Cost", cost(usage) + (", price unknown" if usage.usd is None else "")),

@@ -6,11 +6,11 @@ Only what is refuted, unsupported or unchecked is a result. Columns and offsets 
 from __future__ import annotations
 
 import json
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote as percent_encoded
 
-from redargue import __version__
 from redargue.reports.findings import RULES, Finding, Rule, findings, text_of_file
 from redargue.reports.load import SingleRun
 
@@ -30,7 +30,7 @@ def sarif(run: SingleRun, file: Path | None = None) -> str:
         "version": "2.1.0",
         "runs": [
             {
-                "tool": {"driver": {"name": "redargue", "version": __version__, "rules": _rules()}},
+                "tool": {"driver": {"name": "redargue", "version": version("redargue"), "rules": _rules()}},
                 "automationDetails": {"id": f"redargue/{run.manifest.run}"},
                 "columnKind": "unicodeCodePoints",
                 "invocations": [{"executionSuccessful": not run.unfinished}],

@@ -38,7 +38,7 @@ def test_a_quotation_of_a_pdf_has_its_page_and_file(book: Path, capfd: pytest.Ca
     quote = claim["verdict"]["quotes"][0]
     assert (quote["page"], quote["source"]["document"]) == (4, str(book))
     assert run(command) == 0
-    assert f"{book}, page 4" in " ".join(capfd.readouterr().out.split())
+    assert f"{book.name}, page 4" in " ".join(capfd.readouterr().out.split())
 
 
 def test_a_corpus_knows_the_pages_of_its_documents(book: Path, tmp_path: Path) -> None:

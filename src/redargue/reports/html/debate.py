@@ -11,7 +11,7 @@ from redargue import events
 from redargue.evidence import Passage, Quote
 from redargue.methods.dual_position.prompts import STANCES
 from redargue.methods.dual_position.settings import ROLES, member_name
-from redargue.reports.annotated_text import segments
+from redargue.reports.annotated_text import shown_parts
 from redargue.reports.load import Trace
 from redargue.verdicts import Verdict
 
@@ -47,7 +47,7 @@ class Passages:
         text = self.by_sha[sha].text
         spans = self._spans.get(sha, [])
         shown, cut = shorten(text, max([LONGEST, *(end for _, end, _ in spans)]))
-        return [part for part in segments(shown, spans) if part[0]], cut
+        return [part for part in shown_parts(shown, spans) if part[0]], cut
 
 
 class Answer(NamedTuple):
@@ -66,7 +66,7 @@ def answer(text: str, quotes: Sequence[Quote]) -> Answer:
         if start >= (spans[-1][1] if spans else 0):
             spans.append((start, start + len(quote.text), quote))
     placed = [quote for _, _, quote in spans]
-    return Answer(tuple(segments(shown, spans)), cut, tuple(quote for quote in quotes if quote not in placed))
+    return Answer(tuple(shown_parts(shown, spans)), cut, tuple(quote for quote in quotes if quote not in placed))
 
 
 class Turn(NamedTuple):

@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from redargue.evidence import Side
 from redargue.reports import phrases
+from redargue.reports.annotated_text import readable
 from redargue.reports.html.debate import answer, shorten
 from redargue.reports.table import Cell, Column
 from redargue.reports.tables import anchor, letter, predicted_label
@@ -47,11 +48,13 @@ def environment() -> Environment:
         "colour": colour,
         "confidence_text": phrases.confidence_text,
         "counted": counted,
+        "file_of": phrases.file_of,
         "gap_sections": phrases.gap_sections,
         "heading": phrases.heading,
         "label_of": phrases.label_of,
         "letter": letter,
         "meaning_text": phrases.meaning_text,
+        "readable": readable,
         "quote_status": phrases.QUOTE_STATUS,
         "predicted_label": predicted_label,
         "sides": SIDES,

@@ -11,7 +11,7 @@ from redargue.claims import Meaning
 from redargue.events import Answered
 from redargue.evidence import Side
 from redargue.reports import reproducibility, tables
-from redargue.reports.annotated_text import segments, sentences, text_outcome
+from redargue.reports.annotated_text import sentences, shown_parts, text_outcome, unchecked_table
 from redargue.reports.html.charts import charts
 from redargue.reports.html.debate import Debate, Passages, debate
 from redargue.reports.html.environment import macro, page
@@ -146,6 +146,7 @@ def _text(run: SingleRun) -> dict[str, Any]:
     return {
         "text": text.text,
         "context": text.context,
-        "parts": list(segments(text.text, sentences(run, extraction))),
+        "parts": list(shown_parts(text.text, sentences(run, extraction))),
+        "unchecked": unchecked_table(text, extraction) if extraction.unchecked else None,
         "outcome": text_outcome(run),
     }
