@@ -24,7 +24,7 @@ from redargue.methods.base import methods
 from redargue.retrieval.tools.base import tools
 from redargue.verdicts import Metric, Verdict
 from support.loopback import Loopback
-from support.scripts import agreeing
+from support.scripts import agreeing, disagreeing
 
 pytest.importorskip("scipy", reason="needs the extra bench")
 
@@ -465,3 +465,28 @@ def test_figure_3_of_mermaid_has_claims_of_all_hops_and_the_papers_total() -> No
     without, with_ = (sum(int(str(value)) for value in row.paper) for row in figure.rows)
     assert (without, with_) == (1840, 1533)
     assert any("1,840" in note and "1,533" in note for note in figure.notes)
+
+
+@pytest.mark.slow
+def test_several_models_are_compared_in_one_table(
+    command: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = [each for each in command if each not in ("--offline", "--json")]
+    monkeypatch.delenv("REDARGUE_OFFLINE")
+    monkeypatch.setenv("OPENAI_API_KEY", "loopback-4711-abcdefgh")
+    with Loopback(disagreeing) as server:
+        models = ["--model", "for-m", "--model", "against-m", "--model", "embedded", "--base-url", f"{server.url}/v1"]
+        assert run([*given, *models, "tool-mad-table-4", "--set", "feverous", "--json"]) == 0
+        (table,) = printed(capfd)
+        rows = [(row["model"], bool(row["paper"])) for row in table["rows"]]
+        assert rows == [("for-m", True), ("against-m", False), ("embedded", False)]
+        favourable, hostile, _ = (row["figures"][0]["value"] for row in table["rows"])
+        assert (favourable, hostile) == (pytest.approx(2 / 3), pytest.approx(1 / 3))
+        for model in ("for-m, profile 'paper'", "against-m, profile 'paper'", "the embedded backend"):
+            assert any(model in note for note in table["notes"])
+        sent = server.counts.requests["chat"]
+        assert run([*given, *models, "tool-mad-table-4", "--set", "feverous"]) == 0
+        assert server.counts.requests["chat"] == sent > 0
+    shown = capfd.readouterr().out
+    assert [shown.count(f"ours, {model}") for model in ("for-m", "against-m", "embedded")] == [1, 1, 1]
+    assert {path.name for path in (tmp_path / "runs").iterdir()} >= {"for-m", "against-m", "embedded"}

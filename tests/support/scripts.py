@@ -158,7 +158,9 @@ def _instructions() -> dict[str, list[tuple[str, frozenset[str]]]]:
 
 
 def _opening(system: str) -> str:
-    """The task of a prompt without a schema, by its instructions; empty if they do not begin as any task's do."""
+    """The task of a prompt that asks for JSON or tags without a schema, by its instructions; empty for any other."""
+    if not re.search(r"(?m)^Reply (with one JSON object|in this form) and with nothing else", system):
+        return ""
     lines = system.split("\n")
     candidates = _instructions().get(lines[0], [("", frozenset())])
     return max(candidates, key=lambda known: len(known[1].intersection(lines)))[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -32,20 +32,28 @@ class TableParameters:
     profile: Annotated[
         str, typer.Option(help="Profile of all methods; default: paper with a model, else hardened.")
     ] = ""
-    model: Annotated[str, option("MODEL", "Language model of every role.")] = ""
+    model: Annotated[
+        list[str] | None,
+        option("MODEL", "Language model of every role, or `embedded`; repeat it to compare models in one table."),
+    ] = None
     base_url: BaseUrl = ""
     embedding_model: EmbeddingModel = ""
     mcp: Mcp = None
     budget: Annotated[str, option("BUDGET", "Spending limit per method and data set: 200ktok, 0.50usd.")] = ""
     offline: Offline = False
 
-    def config(self) -> RunConfig:
+    def configs(self) -> list[RunConfig]:
+        """The configuration of each model, each model once."""
+        names = (self.model or ["embedded"]) if any(self.model or ["embedded"]) else ["embedded"]
+        return [self._config("" if name == "embedded" else name) for name in dict.fromkeys(names)]
+
+    def _config(self, model: str) -> RunConfig:
         from redargue.config import RunConfig
 
-        profile = self.profile or ("paper" if self.model else "hardened")
-        embedding_model = self.embedding_model if self.model else ""
+        profile = self.profile or ("paper" if model else "hardened")
+        embedding_model = self.embedding_model if model else ""
         options = {name: value for name, value in vars(self).items() if name not in ("take", "half")}
-        named = {"profile": profile, "embedding_model": embedding_model, "mcp": tuple(self.mcp or ())}
+        named = {"profile": profile, "embedding_model": embedding_model, "mcp": tuple(self.mcp or ()), "model": model}
         return RunConfig(**{**options, **named})
 
 
@@ -93,6 +101,7 @@ def table(
             print(f"{published.name}: {published.label}, {published.title}")  # noqa: T201
         return
     chosen = [find_table(name) for name in ([published.name for published in known] if names == ["all"] else names)]
+    configs = options.configs()
     choice = Choice(
         out=out,
         data=data,
@@ -103,17 +112,20 @@ def table(
         tools=_pairs("--tool", tool, ("rag", "search")),
         paths={name: Path(file) for name, file in _pairs("--path", path).items()},
         stores=_pairs("--store", store),
-        config=options.config(),
+        config=configs[0],
         concurrency=concurrency or 2,
         memory_from=memory_from,
     )
     choice.check(paper for paper, _ in chosen)
-    _run(chosen, choice, json=json, quiet=quiet)
+    _run(chosen, [replace(choice, config=config) for config in configs], json=json, quiet=quiet)
 
 
-def _run(chosen: Sequence[tuple[Paper, PublishedTable]], choice: Choice, *, json: bool, quiet: bool) -> NoReturn:
+def _run(
+    chosen: Sequence[tuple[Paper, PublishedTable]], choices: Sequence[Choice], *, json: bool, quiet: bool
+) -> NoReturn:
+    """Prints each table once; ``choices`` differ in the model."""
     from redargue.bench.batch import Tally
-    from redargue.bench.tables.comparison import compare_table
+    from redargue.bench.tables.comparison import compare_models, compare_table
     from redargue.bench.tables.runner import Runner
     from redargue.cli.progress import bench_progress
     from redargue.reports.tables import published_table
@@ -126,14 +138,20 @@ def _run(chosen: Sequence[tuple[Paper, PublishedTable]], choice: Choice, *, json
     def progress(name: str, total: int) -> AbstractContextManager[Callable[[int, Outcome], None]]:
         return bench_progress(Tally(), total, name, quiet=quiet)
 
-    runners: dict[int, Runner] = {}
-    with resumable(f"the same command resumes the runs in {choice.out}"):
+    runners: dict[tuple[int, str | None], Runner] = {}
+    with resumable(f"the same command resumes the runs in {choices[0].out}"):
         for paper, published in chosen:
-            runner = runners.setdefault(id(paper), Runner(paper, choice, progress, report))
-            if published.sets and not runner.columns(published):
-                continue  # --set names data sets of another paper
-            runner.run(published)
-            result = compare_table(published, runner)
+            compared = {}
+            for choice in choices:
+                model = choice.config.model
+                runner = runners.setdefault((id(paper), model), Runner(paper, choice, progress, report))
+                if published.sets and not runner.columns(published):
+                    continue  # --set names data sets of another paper
+                runner.run(published)
+                compared[model or "embedded"] = compare_table(published, runner)
+            if not compared:
+                continue
+            result = compare_models(compared)
             if json:
                 print(result.model_dump_json(), flush=True)  # noqa: T201
             else:

@@ -337,6 +337,7 @@ def rescored(title: str, scores: Scores, before: Scores) -> Table:
 def published_table(compared: ComparedTable) -> Table:
     """The paper's row above ours, and the reason where ours has no figures."""
     missing = any(len(row.ours) < len(compared.columns) for row in compared.rows)
+    first = next((row.model for row in compared.rows if row.model), "")
     rows: list[tuple[Cell, ...]] = []
     for row in compared.rows:
         if row.paper:
@@ -344,7 +345,8 @@ def published_table(compared: ComparedTable) -> Table:
         whole = len(row.ours) == len(compared.columns)
         figures = row.ours if whole else (None,) * len(compared.columns)
         reason = ("" if whole else row.ours[0],) if missing else ()
-        rows.append(("" if row.paper else row.name, "ours", *figures, *reason))
+        named = row.paper or (row.model and row.model != first)
+        rows.append(("" if named else row.name, f"ours, {row.model}" if row.model else "ours", *figures, *reason))
     columns = (Column("Method", "name"), Column("Source"), *map(Column, compared.columns))
     title = f"{compared.label}. {compared.title} ({compared.name})"
     return Table(title, (*columns, *((Column("Not run"),) if missing else ())), tuple(rows), compared.notes)

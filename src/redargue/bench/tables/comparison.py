@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from redargue.bench.metrics.base import MetricValue
 from redargue.bench.system import System
@@ -45,9 +45,11 @@ class ComparedRow(Frozen):
         paper: the paper's figures, one per column; empty if it has none.
         figures: ``ours`` as numbers, shares and gains as fractions of one.
         specs: the system of each column; empty if there is none.
+        model: whose figures ``ours`` are, in a table over several models.
     """
 
     name: str
+    model: str = ""
     paper: tuple[str, ...] = ()
     ours: tuple[str, ...]
     figures: tuple[MetricValue | None, ...] = ()
@@ -95,6 +97,25 @@ def compare_table(table: PublishedTable, runner: Runner) -> ComparedTable:
         notes=(*notes, *(f"{len(errors)} claims ended in an error and count as wrong" for _ in errors[:1])),
         errors=errors,
     )
+
+
+def compare_models(tables: Mapping[str, ComparedTable]) -> ComparedTable:
+    """One table of several models' tables, by model: under each method a row per model, the paper's figures once."""
+    first, *_ = tables.values()
+    if len(tables) == 1:
+        return first
+    rows = []
+    for versions in zip(*(table.rows for table in tables.values()), strict=True):
+        if any(row.figures for row in versions):
+            rows += [
+                row.model_copy(update={"model": model, "paper": () if place else row.paper})
+                for place, (model, row) in enumerate(zip(tables, versions, strict=True))
+            ]
+        else:
+            rows.append(versions[0])  # the reason, or the method's properties
+    notes = dict.fromkeys(note for table in tables.values() for note in table.notes)
+    errors = tuple(error for table in tables.values() for error in table.errors)
+    return first.model_copy(update={"rows": tuple(rows), "notes": tuple(notes), "errors": errors})
 
 
 def _has_reasons(task: type[AnyTask]) -> bool:
