@@ -114,6 +114,9 @@ async def list_tools(servers: Sequence[Server], prices: Mapping[str, float] | No
     for server, by, tool in listed:
         name = tool.name if count[tool.name] == 1 else f"{server.name}_{tool.name}"
         made = McpTool(server, tool, name=name, by=by, price=(prices or {}).get(tool.name, 0.0))
+        if made.name in tools:  # one server could take the place of another's tool
+            what = f"two MCP tools are called {made.name!r}"
+            raise UsageError(what, where="--mcp", hint="give the server another name: NAME=COMMAND, or leave it out")
         tools[made.name] = made
     return tools
 
