@@ -107,6 +107,11 @@ def test_each_claim_is_checked_against_the_page_that_it_cites(
     out = " ".join(capfd.readouterr().out.split())
     for words in ("the cited page supports it", "the cited page contradicts it", "does not support it", "dead link"):
         assert words in out
+    known = json.loads((folder / "citations.json").read_text())
+    for damaged in ({**known, "links": known["links"][1:]}, {**known, "pages": known["pages"][1:]}, {}):
+        (folder / "citations.json").write_text(json.dumps(damaged))
+        assert run(command) == 2
+        assert "not the pages that it cites" in capfd.readouterr().err
 
 
 def test_a_text_without_links_and_a_run_without_a_network_say_so(

@@ -13,8 +13,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from pydantic import ValidationError
-
 from redargue.assembly import method_of
 from redargue.claims import Claim, Frozen, Meaning
 from redargue.config import Components, RunConfig
@@ -84,7 +82,7 @@ async def prepare_cited(
     text = text.model_copy(update={"text": linked.plain})
     nothing = Passage(text="The cited pages are read once the claims are known.")
     prepared = await prepare(text, config, components, documents=[nothing], folder=folder)
-    citations = _recorded(folder) if folder and (folder / "run.json").exists() else None
+    citations = _recorded(folder, len(prepared.claims)) if folder and (folder / "run.json").exists() else None
     if citations is None:
         extraction, links = _cited(prepared.extraction, cited_by(linked))
         claims = dict(zip(prepared.extraction.claims, prepared.claims, strict=True))
@@ -154,13 +152,16 @@ def _citation(page: WebPage, verdict: Verdict) -> Citation:
     return Citation(url=page.url, page=page.passage.url, outcome=outcome, why=verdict.why_unchecked)
 
 
-def _recorded(folder: Path) -> Citations:
+def _recorded(folder: Path, claims: int) -> Citations:
     try:
         with open_to_read(folder / FILE) as file:
-            return Citations.model_validate_json(file.read())
-    except (OSError, ValidationError, ValueError):
+            citations = Citations.model_validate_json(file.read())
+    except (OSError, ValueError):
+        citations = Citations(links=(), pages=())
+    if len(citations.links) != claims or not {page.url for page in citations.pages}.issuperset(citations.links):
         what = f"{str(folder)!r} contains the run of a text, but not the pages that it cites"
-        raise RecordError(what, hint="choose another folder") from None
+        raise RecordError(what, hint="choose another folder")
+    return citations
 
 
 def _record(folder: Path, citations: Citations) -> None:
