@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache
 from typing import Any, NamedTuple
 
 from redargue.claims import Frozen
 from redargue.concurrency import gather_or_cancel
 from redargue.methods.agent import Agent
 from redargue.nli import claim_filter
-from redargue.nli.entailment import CrossEncoder
+from redargue.nli.backend import EmbeddedBackend
 from redargue.nli.language import ENGLISH_ONLY, language_of
 from redargue.quotes import content_words
 from redargue.run import Run
@@ -48,7 +47,7 @@ _FALSE = re.compile(
 
 
 class Made(NamedTuple):
-    """A claim, the sentence that is said to make it, and the sentences before."""
+    """An extracted claim, the sentence that it is said to come from, and the sentences before."""
 
     text: str
     sentence: str
@@ -178,7 +177,7 @@ async def _claims(
 
 
 async def _refused(made: Sequence[Made], context: str, run: Run) -> set[Made]:
-    """The claims that their sentences do not make; the sentence is checked instead."""
+    """The claims that their sentences do not state; their sentences are checked instead."""
     refused = {
         claim for claim in made if not is_contained(claim.text, claim.sentence, " ".join([context, *claim.before]))
     }
@@ -189,7 +188,7 @@ async def _refused(made: Sequence[Made], context: str, run: Run) -> set[Made]:
 
 
 def _checks_models(run: Run, profile: Profile) -> bool:
-    """Whether the bundled models look at what a language model extracted; the embedded backend extracts with them."""
+    """Whether the bundled models check what a language model extracted; the embedded backend extracts with them."""
     return profile == "hardened" and run.verdict_rules > 1 and not getattr(run.backend, "english_only", False)
 
 
@@ -198,7 +197,7 @@ def _is_copy(claim: Made) -> bool:
 
 
 def contradicted(made: Sequence[Made]) -> set[Made]:
-    """The claims that their sentences rather deny, alone and after the sentences before, as the cross-encoder reads it.
+    """The claims that the cross-encoder reads as denied by their sentences, both alone and with the sentences before.
 
     So is a claim that calls something false where its sentence does not. Only English is read. Figures:
     ``python -m benchmarks extraction``.
@@ -206,19 +205,13 @@ def contradicted(made: Sequence[Made]) -> set[Made]:
     english = [claim for claim in made if not language_of(claim.sentence)]
     shown = [" ".join([*claim.before[-BEFORE:], claim.sentence]) for claim in english]
     texts = ([claim.sentence for claim in english], shown)
-    readings = [
-        _entailment().read([(claim.text, text) for claim, text in zip(english, part, strict=True)]) for part in texts
-    ]
+    model = EmbeddedBackend().entailment
+    readings = [model.read([(claim.text, text) for claim, text in zip(english, part, strict=True)]) for part in texts]
     return {claim for claim in english if _FALSE.search(claim.text) and not _FALSE.search(claim.sentence)} | {
         claim
         for claim, *read in zip(english, *readings, strict=True)
         if all(reading.refutes > reading.supports for reading in read)
     }
-
-
-@cache
-def _entailment() -> CrossEncoder:
-    return CrossEncoder()
 
 
 def is_contained(claim: str, sentence: str, shown: str) -> bool:
