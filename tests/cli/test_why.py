@@ -97,23 +97,23 @@ def test_the_command_names_the_passages_and_writes_nothing(tmp_path: Path, capfd
     assert run(["check", str(file), "--store", "starter", "--rounds", "1", "-q", "--run", "run"]) == 0
     before = {path.name: path.read_bytes() for path in Path("run").iterdir()}
     capfd.readouterr()
-    assert run(["why", "run", "--item", "0", "--json"]) == 0
+    assert run(["why", "run", "--item", "1", "--json"]) == 0
     out, err = capfd.readouterr()
     found = Counterfactual.model_validate_json(out)
     assert (found.before, found.after, found.how) == ("REFUTES", "NOT ENOUGH INFO", "smallest")
     assert {each.passage.title for each in found.taken} == {"The Ritz Hotel, London"}
     assert "The Swiss hotelier César Ritz opened it in May 1906." in found.taken[0].quoted
-    assert "[1 of at most 60] with all evidence: REFUTES" in err
-    assert run(["why", "run", "--item", "0", "-q"]) == 0
+    assert "[1 of at most 60] with all evidence: Refuted" in err
+    assert run(["why", "run", "--item", "1", "-q"]) == 0
     out, err = capfd.readouterr()
     assert err == ""
     for said in (
-        "Not enough evidence without these 2 passages",
+        "Not enough evidence without this passage",
         "The Ritz Hotel, London",
         "every smaller set was tried",
     ):
         assert said in " ".join(out.split())
-    assert run(["why", "run", "--item", "1", "-q"]) == 0
+    assert run(["why", "run", "--item", "2", "-q"]) == 0
     assert "no set that was tried flips the verdict" in " ".join(capfd.readouterr().out.split())
     assert {path.name: path.read_bytes() for path in Path("run").iterdir()} == before
 

@@ -162,6 +162,8 @@ class RecordedAction:
         "required": ["query"],
     }
 
+    online = False  # its answers are recorded: nothing is sent
+
     def __init__(self, name: str, calls: Sequence[Sequence[ObservedCall]]) -> None:
         self.name = name
         self._calls = [[call for call in claim if call.tool == name] for claim in calls]
