@@ -12,7 +12,7 @@ test: $(STAMP)  # the quick tier: two minutes on two cores; needs no extra, no P
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow and not extra and not data"
 
 test-all: $(STAMP)  # tests whose extra or data folder is missing are skipped
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 check: $(STAMP)
 	$(BIN)/ruff format --check src tests benchmarks training examples
