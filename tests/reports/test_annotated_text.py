@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from redargue.reports.annotated_text import readable, segments, shown_parts
 from redargue.reports.html.debate import answer
 from redargue.reports.render import render
 from redargue.runs.folders import runs_folder
+from redargue.text.segment import MAX_LENGTH
 from support.reported import R, S, debated, written
 
 
@@ -100,3 +102,11 @@ def test_a_quotation_has_its_file_and_page_and_a_report_no_folder_of_the_machine
     assert "(A report, papers/report.pdf, page 3, found word for word)" in render(folder, "md").replace("\\", "")
     assert str(tmp_path) not in render(folder)
     assert "redargue replay one" in render(folder)
+
+
+@pytest.mark.parametrize("mark", ["_a ", "[a", "![a ", "`a ", "**a *b "])
+def test_marks_that_nothing_closes_take_no_longer_than_their_text_is_long(mark: str) -> None:
+    text = (mark * MAX_LENGTH)[:MAX_LENGTH]
+    began = time.process_time()
+    assert readable(text) == text
+    assert time.process_time() - began < 30
