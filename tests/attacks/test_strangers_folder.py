@@ -249,6 +249,49 @@ def test_a_run_folder_of_another_user_is_not_resumed(
     assert run(["report", str(folder), "-o", "report.html"]) == 0  # reading it is fine
 
 
+PLANTED_TOOLS = [
+    ["wikipedia"],
+    ["tavily"],
+    ["google"],
+    ["arxiv"],
+    ["pubmed"],
+    ["openalex"],
+    ["corpus", "pubmed"],
+    ["?"],
+]
+
+
+@pytest.mark.parametrize("method", ["single-reader", "tool-mad"])
+@pytest.mark.parametrize("tools", PLANTED_TOOLS, ids="+".join)
+def test_a_run_folder_chooses_no_search_tool_that_the_user_would_not(
+    tools: list[str], method: str, recorded: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from redargue.cli.options import run_config
+    from redargue.cli.parameters import RunParameters, SearchParameters
+
+    monkeypatch.setattr("redargue.cli.options._reachable", lambda place: False)
+    setting = "debaters" if method == "tool-mad" else "tools"
+    folder = plant(recorded)
+    chosen = run_config(RunParameters(method=method), SearchParameters()).tools
+    assert chosen
+    planted = [*chosen[:-1], *tools]
+    manifest = {**json.loads(recorded["run.json"]), "method": method, "settings": {setting: planted}}
+    (folder / "run.json").write_text(json.dumps(manifest))
+    config = run_config(RunParameters(method=method), SearchParameters(), folder)
+    assert config.tools == (tuple(planted) if tools == ["wikipedia"] and "keywords" in chosen[-1:] else chosen)
+
+
+def test_a_resumed_run_with_other_tools_is_refused_and_the_users_flag_confirms_them(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    command = [*CHECK, "--run", "own"]
+    assert run([*command, "--tool", "keywords"]) == 0
+    assert run([*command, "--tool", "keywords"]) == 0
+    capfd.readouterr()
+    assert run(command) == 2
+    assert "'keywords', not 'corpus'" in capfd.readouterr().err
+
+
 ALTERED: dict[str, Any] = {
     "format a list": {"format": []},
     "format an object": {"format": {}},

@@ -48,10 +48,9 @@ def _tools(
         return () if search.mcp and name not in settings else None
     if search.mcp:
         return ()  # only the servers' tools
-    if recorded := _recorded_tools(folder, name):
-        return recorded
     default = methods[run.method].profiles.get(run.profile, {}).get(name, fields[name].default)
-    return tuple(_live(tool, search) for tool in default)
+    recorded = _recorded_tools(folder, name)
+    return recorded if _may_choose(recorded, default) else tuple(_live(tool, search) for tool in default)
 
 
 def _live(tool: str, search: SearchParameters) -> str:
@@ -116,14 +115,29 @@ def read_models(options: list[str]) -> tuple[str, dict[str, str]]:
 
 def live_tool(*, offline: bool) -> str:
     """The search tool that is available: Tavily or Google with a key, else Wikipedia; offline, keywords."""
-    available = services()
     if offline:
         return "keywords"
-    if available["tavily"].key:
-        return "tavily"
-    if available["serper"].key or (available["google-cse"].key and available["google-cse"].extra.get("cx")):
-        return "google"
-    return "wikipedia" if _reachable(available["wikipedia"].display_url) else "keywords"
+    if with_key := _tools_with_key():
+        return with_key[0]
+    return "wikipedia" if _reachable(services()["wikipedia"].display_url) else "keywords"
+
+
+def _tools_with_key() -> list[str]:
+    available = services()
+    google = available["serper"].key or (available["google-cse"].key and available["google-cse"].extra.get("cx"))
+    return [name for name, key in (("tavily", available["tavily"].key), ("google", google)) if key]
+
+
+def _may_choose(tools: Sequence[str], default: Sequence[str]) -> bool:
+    """Whether a command without ``--tool`` may choose these tools, with or without a network.
+
+    A run folder may be a stranger's, so it chooses among these only. Where it names others, the run's defaults are
+    taken, and opening the run says that they differ: the user's own ``--tool`` confirms them.
+    """
+    live = {"keywords", "wikipedia", *_tools_with_key()}
+    return len(tools) == len(default) and all(
+        tool == usual or (usual == "keywords" and tool in live) for tool, usual in zip(tools, default, strict=True)
+    )
 
 
 def _reachable(place: str) -> bool:
