@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections import Counter
 from contextlib import closing
 from email.utils import formatdate
 from pathlib import Path
@@ -11,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from redargue.cluster.heartbeat import LEASE, Heartbeat
-from redargue.cluster.queue import Lease, Queue, submit
+from redargue.cluster.queue import Finish, Lease, Leased, Queue, compress, progress, results, submit
 from redargue.cluster.store import open_ledger
-from redargue.errors import ProviderError
+from redargue.errors import LeaseLost, ProviderError, UsageError
 from redargue.net.offline import require_local
 from redargue.net.transport import Answer, Service, _Retries
 
@@ -69,6 +70,49 @@ def test_claims_of_a_dead_worker_are_leased_again_after_the_clock_was_set_back(b
             now[0] += LEASE / 3
             leased += lease(live)
         assert leased == 1
+
+
+@pytest.mark.parametrize("ahead", [60, 3_600, 86_400 * 365])
+@pytest.mark.parametrize("back", [False, True], ids=["stays", "is set back"])
+def test_each_claim_is_finished_once_although_the_clock_was_set_forward(ahead: int, back: bool) -> None:
+    from redargue.claims import Claim
+
+    now = [1_000_000_000.0]
+    with closing(open_ledger("ledger.db", clock=lambda: now[0])) as ledger:
+        batch = submit(ledger, [Claim(text=f"Bees are insects, {number}.") for number in range(6)], about={}, spec={})
+        accepted: Counter[int] = Counter()
+        workers = [Heartbeat(batch.number, owner=name) for name in ("one", "two")]
+
+        def ask(worker: Heartbeat, *requests: Lease | Finish) -> list[Leased | bool]:
+            with ledger.transaction() as db:
+                worker(db)
+                return Queue(worker.owner, batch.number).handle(db, requests)
+
+        def finish(worker: Heartbeat, places: list[int]) -> None:
+            finished = [Finish(place, compress(["{}"]), False) for place in places]
+            for place, done in zip(places, ask(worker, *finished), strict=True):
+                accepted[place] += done is True
+
+        def lease(worker: Heartbeat, count: int) -> list[int]:
+            (answer,) = ask(worker, Lease(count))
+            assert isinstance(answer, Leased)
+            return [job.place for job in answer.jobs]
+
+        held = {worker.owner: lease(worker, 2) for worker in workers}
+        now[0] += ahead
+        finish(workers[1], held["two"])  # its heartbeat is the first: it keeps its claims, and the other one expires
+        with pytest.raises(LeaseLost):
+            finish(workers[0], held["one"])
+        now[0] -= ahead * back
+        workers[0] = Heartbeat(batch.number, owner="one again")
+        for _ in range(12):
+            for worker in workers:
+                finish(worker, lease(worker, 1))
+            now[0] += LEASE / 3
+        counts, unfinished = progress(ledger, batch.number)
+        assert accepted == dict.fromkeys(range(6), 1)
+        assert (counts.done, counts.errors, unfinished) == (6, 0, False)
+        assert [place for place, _ in results(ledger, batch.number)] == list(range(6))
 
 
 REMOTE = (
@@ -161,3 +205,15 @@ def test_a_home_that_cannot_be_written_is_a_typed_error(
     Path("file").write_text("")
     monkeypatch.setenv("REDARGUE_HOME", home)
     assert run([part for part in command if part not in ("--memory", "m.db")]) in (0, 2, 3)
+
+
+@pytest.mark.parametrize("home", ["/dev/null/home", "/proc/home", "file/home"])
+def test_the_starter_corpus_in_a_home_that_cannot_be_written_is_a_typed_error(
+    home: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from redargue.retrieval.corpus.shipped import open_starter
+
+    Path("file").write_text("")
+    monkeypatch.setenv("REDARGUE_HOME", home)
+    with pytest.raises(UsageError, match=r"starter corpus cannot be written(.|\n)*REDARGUE_HOME"):
+        open_starter()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 from importlib.resources import files
 from pathlib import Path
 
-from redargue.errors import UnreadableFile
+from redargue.errors import DiskFull, UnreadableFile, UsageError
 from redargue.files import make_folder
 from redargue.paths import home
 from redargue.retrieval.corpus.index import Corpus, default_store, open_corpus
@@ -14,12 +15,13 @@ from redargue.retrieval.corpus.ingest import read_documents
 
 ARTICLES = Path(str(files("redargue.retrieval.corpus") / "starter"))
 STARTER = "starter"
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def open_store(store: str | Path | None) -> Corpus:
     """Opens the given store; default: the user's corpus, or the starter corpus if the user has none.
 
-    Raises StoreLocked while documents are being added to it.
+    Raises StoreLocked while documents are being added to it, and UsageError if the starter corpus cannot be written.
     """
     if store == STARTER or (store is None and not default_store().exists()):
         return open_starter()
@@ -33,21 +35,33 @@ def open_store(store: str | Path | None) -> Corpus:
 
 
 def open_starter() -> Corpus:
-    """Opens the starter corpus; indexes it on first use and after its articles have changed."""
+    """Opens the starter corpus; indexes it on first use and after its articles have changed.
+
+    Raises UsageError if redargue's home cannot be written.
+    """
     content = b"".join(path.read_bytes() for path in sorted(ARTICLES.glob("*.md")))
     store = home() / f"starter-{hashlib.sha256(content).hexdigest()[:12]}.db"
     if not store.exists():
-        make_folder(store.parent)
-        unfinished = store.with_suffix(".new")
-        for leftover in store.parent.glob(f"{unfinished.name}*"):
-            leftover.unlink()
-        with open_corpus(unfinished, write=True) as corpus:
-            documents = []
-            for document in read_documents(ARTICLES):
-                if isinstance(document, UnreadableFile):
-                    raise document
-                # The file name as id, instead of its path, makes the revision the same on every machine.
-                documents.append(document.model_copy(update={"id": Path(document.path).stem, "path": ""}))
-            corpus.add(documents)
-        unfinished.replace(store)  # atomic: readers see a complete index or none
+        try:
+            _index_starter(store)
+        except OSError as error:
+            what = f"the starter corpus cannot be written to {str(store.parent)!r}: {error.strerror or error}"
+            hint = "make room, or set REDARGUE_HOME to a folder that can be written"
+            raise (DiskFull if error.errno in FULL else UsageError)(what, hint=hint) from error
     return open_corpus(store)
+
+
+def _index_starter(store: Path) -> None:
+    make_folder(store.parent)
+    unfinished = store.with_suffix(".new")
+    for leftover in store.parent.glob(f"{unfinished.name}*"):
+        leftover.unlink()
+    with open_corpus(unfinished, write=True) as corpus:
+        documents = []
+        for document in read_documents(ARTICLES):
+            if isinstance(document, UnreadableFile):
+                raise document
+            # The file name as id, instead of its path, makes the revision the same on every machine.
+            documents.append(document.model_copy(update={"id": Path(document.path).stem, "path": ""}))
+        corpus.add(documents)
+    unfinished.replace(store)  # atomic: readers see a complete index or none
