@@ -6,9 +6,11 @@ import asyncio
 import gzip
 import json
 import time
+import tracemalloc
 import zlib
 from collections.abc import AsyncIterator, Iterable
 from contextlib import suppress
+from io import BytesIO
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,14 +21,18 @@ import pytest
 from redargue.bench.datasets import rows as data_files
 from redargue.errors import ProviderError, ToolFailed, UnreadableFile, UsageError
 from redargue.evidence import Passage
+from redargue.llm.response import read_stream
+from redargue.net import transport
 from redargue.net.transport import LARGEST_ANSWER, Service, Transport
 from redargue.quotes import find_quote
-from redargue.retrieval.corpus.markup import read_html
+from redargue.retrieval.corpus import markup
+from redargue.retrieval.corpus.markup import read_html, read_pdf
 from redargue.retrieval.mcp import client
 from redargue.retrieval.mcp.streamable_http import _bound
 from redargue.retrieval.tools.base import Search
 from redargue.retrieval.tools.online import OnlineTool
 from redargue.runs.budget import Account
+from support.files import pdf
 
 MARKS = "\u0301\u0316"
 QUOTES = {
@@ -237,6 +243,76 @@ def test_a_packed_data_set_is_read_up_to_a_total(name: str, monkeypatch: pytest.
     read = data_files.table_rows if "csv" in name else data_files.rows
     with pytest.raises(UsageError, match="decompresses to more than"):
         list(read(Path(name)))
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
+@pytest.mark.parametrize(("limit", "why"), [("LARGEST_DECOMPRESSED", "decompresses to"), ("LARGEST_LINE", "is longer")])
+def test_a_packed_table_in_utf_16_is_read_row_by_row_up_to_a_total(
+    limit: str, why: str, encoding: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(data_files, limit, 1_000_000)
+    cells = ["a" * 1_000] * 2_000 if limit == "LARGEST_DECOMPRESSED" else ["a" * 20_000_000]
+    text = "\n".join(["claim", *cells])
+    Path("claims.csv.gz").write_bytes(
+        gzip.compress((text if encoding == "utf-16" else f"\ufeff{text}").encode(encoding))
+    )
+    rows = data_files.table_rows(Path("claims.csv.gz"))
+    tracemalloc.start()
+    with pytest.warns(UserWarning, match="UTF-16"), pytest.raises(UsageError, match=why):
+        assert sum(1 for _ in rows) < 0
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 20_000_000
+
+
+def event(content: str) -> bytes:
+    return b"data: " + json.dumps({"choices": [{"delta": {"content": content}}]}).encode() + b"\n\n"
+
+
+STREAMS = {
+    "gzip": ("gzip", gzip.compress(event("a") * 50_000, 9)),
+    "gzip without a line break": ("gzip", gzip.compress(bytes(60_000_000), 9)),
+    "zstd": ("zstd", b"(\xb5/\xfd"),
+    "plain": ("identity", event("a") * 50_000),
+}
+
+
+@pytest.mark.parametrize(("encoding", "content"), STREAMS.values(), ids=STREAMS)
+def test_a_streamed_reply_is_unpacked_up_to_the_limit(
+    encoding: str, content: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transport, "LARGEST_ANSWER", 1_000_000)
+    headers = {"content-encoding": encoding, "content-type": "text/event-stream"}
+    response = httpx2.Response(200, headers=headers, stream=Body(content))
+    with pytest.raises(httpx2.ReadError, match=r"larger than 1,000,000|not asked for"):
+        asyncio.run(read_stream(response))
+
+
+class Drops(Body):
+    """A body in very small pieces."""
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for start in range(0, len(self.content), 64):
+            yield self.content[start : start + 64]
+
+
+def test_a_streamed_line_in_very_small_pieces_is_read_in_linear_time() -> None:
+    body = event("a" * 4_000_000) + b'data: {"choices": [{"delta": {}, "finish_reason": "stop"}]}\n\ndata: [DONE]\n\n'
+    response = httpx2.Response(200, headers={"content-type": "text/event-stream"}, stream=Drops(body))
+    start = time.process_time()
+    assert len(asyncio.run(read_stream(response))) > 4_000_000
+    assert time.process_time() - start < 5
+
+
+def test_a_pdf_is_read_up_to_a_total_of_pages_and_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page is named many times in the list of pages, which costs six bytes each time."""
+    assert "1889" in read_pdf(BytesIO(pdf("It opened in 1889.", pages=5)))["text"]
+    monkeypatch.setattr(markup, "MOST_PAGES", 100)
+    with pytest.raises(UnreadableFile, match="more than 100 pages"):
+        read_pdf(BytesIO(pdf("It opened in 1889.", pages=1_000)))
+    monkeypatch.setattr(markup, "LONGEST_PDF", 10_000)
+    with pytest.raises(UnreadableFile, match="or 10,000 characters"):
+        read_pdf(BytesIO(pdf("It opened in 1889. " * 100, pages=50)))
 
 
 def test_a_line_of_a_packed_data_set_is_read_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,12 +13,12 @@ _CORE = (
 )
 
 
-def pdf(text: str, title: str = "", extra: str = "") -> bytes:
-    """A PDF file with one page."""
+def pdf(text: str, title: str = "", extra: str = "", *, pages: int = 1) -> bytes:
+    """A PDF file with one page, which may be in its list of pages several times."""
     stream = f"BT /F1 12 Tf 72 720 Td ({text}) Tj ET" if text else ""
     objects = [
         "<< /Type /Catalog /Pages 2 0 R >>",
-        "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        f"<< /Type /Pages /Kids [{'3 0 R ' * pages}] /Count {pages} >>",
         "<< /Type /Page /Parent 2 0 R /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>",
         f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream",
         "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",

@@ -9,14 +9,17 @@ import math
 import re
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
+from io import StringIO
 from typing import Any, NamedTuple
 
 import httpx2
 
 from redargue.backends.base import Token
 from redargue.net import transport
+from redargue.net.decompress import pieces
 from redargue.tasks.untrusted import strip_marks
 
+LONGEST_NAME = 1_000  # characters of a function's name
 DRAIN_TIMEOUT = 0.1  # seconds; the end of a stream usually arrives in the same packet as its last event
 
 
@@ -158,8 +161,8 @@ async def read_stream(response: httpx2.Response) -> str:
     choices = [
         {
             "index": index,
-            "message": {name: part.get(name) for name in PIECES}
-            | {"tool_calls": [{"function": call} for _, call in sorted(part["calls"].items())]},
+            "message": {name: part[name].getvalue() if name in part else None for name in PIECES}
+            | {"tool_calls": [{"function": call.joined()} for _, call in sorted(part["calls"].items())]},
             "finish_reason": part["finish_reason"],
             "logprobs": {"content": part["logprobs"]},
         }
@@ -181,13 +184,13 @@ PIECES = ("content", "reasoning_content", "reasoning", "refusal")
 
 async def _data(response: httpx2.Response) -> AsyncIterator[str]:
     """The data lines of a stream, split at line feeds only: JSON may contain any other separator."""
-    rest, size = b"", 0
-    async for part in response.aiter_bytes():
-        size += len(part)
-        if size > transport.LARGEST_ANSWER:
-            raise httpx2.ReadError(f"the stream is larger than {transport.LARGEST_ANSWER:,} bytes")
-        *whole, rest = (rest + part).split(b"\n")
-        for line in whole:
+    begun: list[bytes] = []  # pieces of a line: joining them anew with each piece would take quadratic time
+    async for piece in pieces(response, transport.LARGEST_ANSWER):
+        first, *others = piece.split(b"\n")
+        begun.append(first)
+        for other in others:
+            line = b"".join(begun)
+            begun = [other]
             if line.startswith(b"data:"):
                 yield line[5:].strip().decode("utf-8", errors="replace")
 
@@ -196,7 +199,7 @@ def _add(part: dict[str, Any], piece: Mapping[str, Any]) -> None:
     delta = piece.get("delta") or {}
     for name in PIECES:
         if delta.get(name):
-            part[name] = part.get(name, "") + delta[name]
+            part.setdefault(name, StringIO()).write(delta[name])
     for call in delta.get("tool_calls") or ():
         _add_call(part["calls"], call)
     part["logprobs"] += (piece.get("logprobs") or {}).get("content") or []
@@ -204,18 +207,28 @@ def _add(part: dict[str, Any], piece: Mapping[str, Any]) -> None:
         part["finish_reason"] = piece["finish_reason"]
 
 
-def _add_call(calls: dict[int, dict[str, str]], piece: Mapping[str, Any]) -> None:
+@dataclass
+class _Call:
+    name: str
+    arguments: StringIO  # as all texts here: adding each piece to a string would take quadratic time
+
+    def joined(self) -> dict[str, str]:
+        return {"name": self.name, "arguments": self.arguments.getvalue()}
+
+
+def _add_call(calls: dict[int, _Call], piece: Mapping[str, Any]) -> None:
     """Appends a piece to the call with its index.
 
     Gemini's endpoint sends no index: a piece with a name begins a call, and one without belongs to the last call.
     """
     function, index = piece.get("function") or {}, piece.get("index")
     if index is None:
-        index = max(calls, default=-1) + int(bool(function.get("name")) or not calls)
-    call = calls.setdefault(index, {"name": "", "arguments": ""})
-    if (name := function.get("name") or "") != call["name"]:  # some servers send the name with every piece
-        call["name"] += name
-    call["arguments"] += function.get("arguments") or ""
+        index = next(reversed(calls), -1) + int(bool(function.get("name")) or not calls)
+    call = calls.setdefault(index, _Call("", StringIO()))
+    name = function.get("name") or ""
+    if name != call.name and len(call.name) < LONGEST_NAME:  # some servers send the name with every piece
+        call.name += name
+    call.arguments.write(function.get("arguments") or "")
 
 
 def error_message(text: str) -> str:

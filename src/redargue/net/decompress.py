@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import AsyncIterator
 
 import httpx2
 
@@ -11,28 +12,32 @@ _GZIP, _ZLIB = 47, 15  # window bits of zlib
 
 
 async def read_bounded(response: httpx2.Response, limit: int) -> bytes:
-    """The body of a streamed response.
+    """The body of a streamed response; raises httpx2.ReadError like :func:`pieces`."""
+    return b"".join([piece async for piece in pieces(response, limit)])
+
+
+async def pieces(response: httpx2.Response, limit: int) -> AsyncIterator[bytes]:
+    """The body of a streamed response as it arrives.
 
     Raises httpx2.ReadError if it is larger than ``limit`` bytes, damaged, or compressed in a way not asked for.
     """
+    too_large = f"the answer is larger than {limit:,} bytes"
     if response.is_stream_consumed:  # a transport that answers from memory
-        content = response.content
-        if len(content) > limit:
-            raise httpx2.ReadError(f"the answer is larger than {limit:,} bytes")
-        return content
+        if len(response.content) > limit:
+            raise httpx2.ReadError(too_large)
+        yield response.content
+        return
     encoding = response.headers.get("content-encoding", "").strip().lower()
     if encoding not in ("", "identity", "gzip", "x-gzip", "deflate"):
         raise httpx2.ReadError(f"the answer is compressed as {encoding[:40]!r}, which was not asked for")
     unpack = None if encoding in ("", "identity") else zlib.decompressobj(_GZIP if "gzip" in encoding else _ZLIB)
-    parts: list[bytes] = []
     size = 0
-    async for raw in response.aiter_raw(65_536):
+    async for raw in response.aiter_raw():
         try:
-            part = unpack.decompress(raw, limit + 1 - size) if unpack else raw
+            piece = unpack.decompress(raw, limit + 1 - size) if unpack else raw
         except zlib.error as error:
             raise httpx2.ReadError(f"the answer is damaged: {error}") from None
-        size += len(part)
+        size += len(piece)
         if size > limit:
-            raise httpx2.ReadError(f"the answer is larger than {limit:,} bytes")
-        parts.append(part)
-    return b"".join(parts)
+            raise httpx2.ReadError(too_large)
+        yield piece

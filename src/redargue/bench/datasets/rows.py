@@ -20,7 +20,7 @@ from io import BufferedReader, TextIOWrapper
 from itertools import chain
 from itertools import count as numbers
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, AnyStr, TypeVar, cast
 
 from pydantic import ValidationError
 
@@ -278,11 +278,16 @@ def _lines(path: Path, *, any_encoding: bool = False) -> Iterator[tuple[int, str
 
 
 def _raw_lines(file: BufferedReader, path: Path) -> Iterator[bytes]:
-    """The lines; a small file must not fill the memory when it is unpacked."""
-    size, packed = 0, isinstance(file, gzip.GzipFile)
-    for number, line in enumerate(iter(lambda: file.readline(LARGEST_LINE + 1), b""), 1):
-        size += len(line)
-        if len(line) > LARGEST_LINE:
+    lines = iter(lambda: file.readline(LARGEST_LINE + 1), b"")
+    return _bounded(lines, path, packed=isinstance(file, gzip.GzipFile))
+
+
+def _bounded(lines: Iterator[AnyStr], path: Path, *, packed: bool, width: int = 1) -> Iterator[AnyStr]:
+    """The lines, whose units have ``width`` bytes; a small file must not fill the memory when it is unpacked."""
+    size = 0
+    for number, line in enumerate(lines, 1):
+        size += len(line) * width
+        if len(line) * width > LARGEST_LINE:
             raise UsageError(f"line {number:,} is longer than {LARGEST_LINE:,} bytes", where=str(path))
         if packed and size > LARGEST_DECOMPRESSED:
             what = f"decompresses to more than {LARGEST_DECOMPRESSED:,} bytes"
@@ -297,8 +302,10 @@ def _utf_8(number: int, line: bytes) -> str:
 def _decoded(file: BufferedReader, path: Path) -> Iterator[str]:
     if file.peek(2).startswith(UTF_16):
         warn_of(str(path), "utf-16")
+        packed = isinstance(file, gzip.GzipFile)
         with TextIOWrapper(file, "utf-16", newline="") as text:
-            yield from text
+            lines = iter(lambda: text.readline(LARGEST_LINE // 2 + 1), "")
+            yield from _bounded(lines, path, packed=packed, width=2)
         return
     encoding = "ascii"
     for number, line in enumerate(_raw_lines(file, path), 1):

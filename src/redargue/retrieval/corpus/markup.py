@@ -6,12 +6,17 @@ import logging
 import re
 import zipfile
 from io import BytesIO
+from typing import TYPE_CHECKING
 
 from lxml import etree  # type: ignore[import-untyped]
 
 from redargue.errors import UnreadableFile
 from redargue.evidence import PAGE_BREAK
 
+if TYPE_CHECKING:
+    from pypdf import PdfReader
+
+MOST_PAGES, LONGEST_PDF = 10_000, 30 * 10**6  # pages and characters of a PDF file
 LARGEST_PART = 64 * 10**6  # bytes that a part of a Word document may decompress to
 
 # Both log problems of a page or file; those that matter are raised as errors.
@@ -55,16 +60,31 @@ def read_pdf(file: BytesIO) -> dict[str, str]:
         reader = pypdf.PdfReader(file)
         if reader.is_encrypted and not reader.decrypt(""):
             raise FileNotDecryptedError
-        pages = [page.extract_text() for page in reader.pages]
+        pages = _pdf_pages(reader)
         title = str((reader.metadata and reader.metadata.title) or "")
     except (FileNotDecryptedError, DependencyError):
         raise UnreadableFile("the PDF is encrypted", hint="save it without a password") from None
+    except UnreadableFile:
+        raise
     except Exception as error:  # pypdf raises many types of errors on damaged files
         raise UnreadableFile(f"the PDF is damaged: {error}") from error
     text = _storable(f"\n\n{PAGE_BREAK}".join(page.strip() for page in pages))
     if not text.strip():
         raise UnreadableFile("the PDF contains no text", hint="if it is scanned, run OCR on it first")
     return {"text": text, "title": " ".join(_storable(title).split())}
+
+
+def _pdf_pages(reader: PdfReader) -> list[str]:
+    """The pages' texts, up to a total: a small file can name the same page many times."""
+    texts: list[str] = []
+    size = 0
+    for page in reader.pages:
+        texts.append(page.extract_text())
+        size += len(texts[-1])
+        if len(texts) > MOST_PAGES or size > LONGEST_PDF:
+            limit = f"{MOST_PAGES:,} pages or {LONGEST_PDF:,} characters"
+            raise UnreadableFile(f"the PDF has more than {limit}", hint="split it")
+    return texts
 
 
 def read_docx(file: BytesIO) -> dict[str, str]:
