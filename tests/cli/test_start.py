@@ -71,7 +71,7 @@ def test_the_readme_names_commands_that_exist() -> None:
     group = typer.main.get_command(app)
     assert isinstance(group, TyperGroup)
     readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-    blocks = "\n".join(re.findall(r"^```\n(.*?)^```", readme, re.MULTILINE | re.DOTALL))
+    blocks = "\n".join(re.findall(r"^```sh\n(.*?)^```", readme, re.MULTILINE | re.DOTALL))
     named = set(re.findall(r"^(?:uvx )?redargue ([a-z][a-z-]*)", blocks, re.MULTILINE))
     assert named <= set(group.commands)
     assert {"check", "ground", "why", "diff", "report", "runs", "doctor"} <= named
