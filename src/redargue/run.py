@@ -218,7 +218,8 @@ class Run:
 
         looks_up = isinstance(source, MemoryLookup)  # not a search (MERMAID, ``M15``)
         what = f"a call of {tool!r} with {query}"
-        event = await self._evidence(facts, what, call, as_of=as_of, least=0, least_found=int(not looks_up))
+        counted = {"least": 0, "least_found": int(not looks_up)}
+        event = await self._evidence(facts, what, call, as_of=as_of, stored=looks_up, **counted)
         return Observation(passages=event.passages) if isinstance(event, EvidenceFound) else Observation(why=event.why)
 
     def _refuse_leak(self, text: str, claim: Claim | None) -> None:
@@ -243,10 +244,11 @@ class Run:
         most: int | None = None,
         least: int = 1,
         least_found: int = 1,
+        stored: bool = False,
     ) -> EvidenceFound | EvidenceMissing:
         """A tool's answer, which counts ``least_found`` requests or more; a failure counts ``least`` or more.
 
-        With ``most``, only passages in time are kept.
+        With ``most``, only passages in time are kept; ``stored`` passages keep their origin.
         """
         position = evidence_position(facts["agent"], facts["round"], facts["tool"], facts["query"])
         known = await self._recorded(facts["key"], position)
@@ -261,7 +263,8 @@ class Run:
             why = f"{error.what}; {error.hint}" if error.hint else error.what
             requests = max(least, account.requests)
             return self._finish_search(EvidenceMissing(**facts, why=why, requests=requests, usd=account.usd))
-        origin = {"tool": facts["tool"], "retrieved": self.clock.now(), "query": facts["query"]}
+        found = {"tool": facts["tool"], "retrieved": self.clock.now(), "query": facts["query"]}
+        origin: dict[str, Any] = {} if stored else found
         passages = tuple(
             passage.model_copy(update={**origin, "timing": timing(passage.published, as_of) if as_of else ""})
             for passage in results

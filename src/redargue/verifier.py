@@ -22,7 +22,9 @@ from redargue.llm.prompted import PromptedBackend
 from redargue.memory.base import EvidenceMemory
 from redargue.memory.memory import Memory
 from redargue.methods.base import ConfiguredMethod
-from redargue.methods.verdict_parts import limited, not_checked, without_unread
+from redargue.methods.recalled import read_again
+from redargue.methods.verdict_parts import deciding, limited, not_checked, without_unread
+from redargue.net.fetch import PageFetcher
 from redargue.net.offline import require_local
 from redargue.net.services import limiter, services
 from redargue.net.transport import Transport
@@ -30,6 +32,7 @@ from redargue.nli.language import ENGLISH_ONLY, language_of
 from redargue.retrieval.corpus.index import Corpus
 from redargue.retrieval.corpus.shipped import open_store
 from redargue.retrieval.tools.base import PerClaim, Sources, Tool, for_claim, tools
+from redargue.retrieval.web_pages import PageAction
 from redargue.run import Run
 from redargue.runs.budget import Budget, Cost
 from redargue.runs.clock import SystemClock
@@ -238,11 +241,20 @@ class Verifier:
             async with self._open():
                 if self.verdict_rules < 2:
                     return await self.method.verify(claim, run)
-                return self._unread(claim) or without_unread(await self.method.verify(claim, run), run.events)
+                verdict = self._unread(claim) or without_unread(await self.method.verify(claim, run), run.events)
+                if self.method.settings.profile == "hardened":
+                    await read_again(deciding(verdict), claim, run, self._page_action(run))
+                return verdict
         except RecordError:
             raise  # the record itself cannot be used, so no verdict can be recorded
         except RedargueError as error:
             return Verdict(claim=claim, label=None, error=ErrorInfo.of(error))
+
+    def _page_action(self, run: Run) -> PageAction | None:
+        """Reads addresses of recalled evidence, in a run that goes online anyway."""
+        online = any(getattr(tool, "online", True) for tool in (*run.tools.values(), *run.actions.values()))
+        allowed = online and not self.config.offline
+        return PageAction(PageFetcher.from_environment()) if allowed else None
 
     def _unread(self, claim: Claim) -> Verdict | None:
         """The verdict on a claim in a language that the models do not read."""

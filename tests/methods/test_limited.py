@@ -16,7 +16,7 @@ from redargue.events import EvidenceFound
 from redargue.evidence import Passage, Side
 from redargue.memory.lookup import LOOKUP
 from redargue.methods.base import configure, methods
-from redargue.methods.verdict_parts import FROM_MEMORY, NOTHING_FOUND, RECALLED_ALONE, UNQUOTED, limited
+from redargue.methods.verdict_parts import FROM_MEMORY, NOT_READ_AGAIN, NOTHING_FOUND, UNQUOTED, limited
 from redargue.quotes import find_quote
 from redargue.tasks.answer import AnswerClaim
 from redargue.tasks.base import AnyTask
@@ -149,4 +149,4 @@ def test_evidence_that_only_the_memory_gave_is_named_however_it_was_asked(tool: 
     quote = find_quote(QUOTE, (passage,), side=Side.FOR)
     given = Verdict(claim=CLAIM, label="SUPPORTS", meaning=Meaning.SUPPORTED, quotes=(quote,))
     caveat = limited(given, [found], reads_evidence=True, hardened=True).caveat
-    assert (RECALLED_ALONE in caveat) is recalled
+    assert (NOT_READ_AGAIN in caveat) is recalled

@@ -5,10 +5,11 @@ Marked records are no longer recalled; the next search for a claim stores the ne
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
 from difflib import SequenceMatcher
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from redargue.errors import ToolFailed
 from redargue.evidence import Passage
@@ -42,7 +43,7 @@ async def recheck(
     """
     records_by_search: dict[tuple[str, str], list[MemoryRecord]] = {}
     for record in records:
-        records_by_search.setdefault((record.passage.tool, record.passage.query), []).append(record)
+        records_by_search.setdefault((record.passage.tool, query_of(record.passage)), []).append(record)
     for (name, query), group in records_by_search.items():
         if name not in tools:
             for record in group:
@@ -54,25 +55,39 @@ async def recheck(
             for record in group:
                 yield RecheckResult(record, "failed", str(error))
             continue
-        results = [_compare(record, passages) for record in group]
+        results = [RecheckResult(record, *compare(record.passage, passages)) for record in group]
         memory.mark({result.record.number: _status(result) for result in results}, now)
         for result in results:
             yield result
 
 
-def _compare(record: MemoryRecord, passages: Sequence[Passage]) -> RecheckResult:
-    """How a record differs from what the same search finds now.
+def arguments_of(stored: Passage) -> dict[str, Any]:
+    """The arguments of the call that found a passage; a search has only its query."""
+    try:
+        arguments = json.loads(stored.query)
+    except ValueError:
+        arguments = None
+    return arguments if isinstance(arguments, dict) else {"query": stored.query}
+
+
+def query_of(stored: Passage) -> str:
+    """The query of the search that found a passage."""
+    query = arguments_of(stored).get("query")
+    return query if isinstance(query, str) else stored.query
+
+
+def compare(stored: Passage, passages: Sequence[Passage]) -> tuple[Outcome, str]:
+    """How a stored passage differs from what the same search finds now, and the cause unless it is ``same``.
 
     A tool may cut the same document in other places, and the stored text may be truncated: it only has to occur in what
     is found of its source.
     """
-    stored = record.passage
     if not stored.text:
         found = f"the search, which found nothing, now finds {counted(len(passages), 'passage')}"
-        return RecheckResult(record, "changed", found) if passages else RecheckResult(record, "same")
+        return ("changed", found) if passages else ("same", "")
     text, texts = _on_one_line(stored.text), [_on_one_line(passage.text) for passage in passages]
     if any(text in now for now in texts):
-        return RecheckResult(record, "same")
+        return "same", ""
     source = [
         passage
         for passage in sorted(passages, key=lambda passage: passage.start)
@@ -80,13 +95,11 @@ def _compare(record: MemoryRecord, passages: Sequence[Passage]) -> RecheckResult
     ]
     if not source:
         why = f"the search finds {counted(len(passages), 'passage')}, none of this source"
-        return RecheckResult(record, "gone", why if passages else "the search finds nothing now")
+        return "gone", why if passages else "the search finds nothing now"
     if text in _on_one_line(" ".join(passage.text for passage in source)):
-        return RecheckResult(record, "same")
+        return "same", ""
     now = max(source, key=lambda passage: SequenceMatcher(None, stored.text[:1000], passage.text[:1000]).ratio())
-    return RecheckResult(
-        record, "changed", f"the stored text is not in its source; now: {_difference(stored.text, now.text)}"
-    )
+    return "changed", f"the stored text is not in its source; now: {_difference(stored.text, now.text)}"
 
 
 def _on_one_line(text: str) -> str:

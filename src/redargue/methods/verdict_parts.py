@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -11,7 +11,7 @@ from redargue.claims import LabelSet, Meaning
 from redargue.events import Event, EvidenceFound, EvidenceMissing, passages_of
 from redargue.evidence import Passage, Quote, Side, Source
 from redargue.injections import injection_in
-from redargue.memory.lookup import LOOKUP
+from redargue.methods.recalled import READER, outcome, recalled
 from redargue.nli.language import ENGLISH_ONLY
 from redargue.quotes import can_decide
 from redargue.sanitize import counted, printable
@@ -21,7 +21,8 @@ FROM_MEMORY = "answered from memory, without evidence"
 NOTHING_FOUND = "no evidence found"
 UNQUOTED = "no quotation verified"
 INJECTED = "only a passage that speaks to models is quoted"
-RECALLED_ALONE = "from the memory alone, not searched again"
+CHANGED = "the recalled text is no longer in its source"
+NOT_READ_AGAIN = "rests on recalled evidence that was not read again"
 MOST_FLAGS = 3  # that are shown
 
 
@@ -76,13 +77,16 @@ def limited(verdict: Verdict, events: Sequence[Event], *, reads_evidence: bool, 
 
     The quotation has to say enough (:func:`~redargue.quotes.can_decide`). Without one the label becomes that for
     unsettled claims; None where the label set has none. Passages that speak to models carry no verdict and are named;
-    so are a single source where others were at hand, and evidence that was only recalled.
+    so are a single source where others were at hand, and recalled evidence that was not read again. Recalled evidence
+    that its source no longer has carries no verdict either.
     """
     if verdict.error or verdict.unchecked:
         return verdict
     if not reads_evidence:
         return verdict.model_copy(update={"caveat": FROM_MEMORY})
     changes: dict[str, Any] = {}
+    remembered, everything = recalled(events), events
+    events = [event for event in events if getattr(event, "agent", "") != READER]
     searches = [event for event in events if isinstance(event, EvidenceFound | EvidenceMissing)]
     nothing_found = bool(searches) and not any(map(passages_of, events))
     if nothing_found and all(isinstance(search, EvidenceMissing) for search in searches):
@@ -95,11 +99,16 @@ def limited(verdict: Verdict, events: Sequence[Event], *, reads_evidence: bool, 
     orders = {
         sha: kind for sha, passage in passages.items() if (kind := injection_in(f"{passage.title}\n{passage.text}"))
     }
-    own = [quote for quote in verdict.quotes if side is Side.CONTEXT or quote.side is side]
-    telling = [quote for quote in own if can_decide(quote, passages.values())]
-    sound = [quote for quote in telling if quote.passage not in orders]
+    telling = [quote for quote in deciding(verdict) if can_decide(quote, passages.values())]
+    again = {
+        quote: outcome(remembered[quote.passage], quote.text, everything)
+        for quote in telling
+        if quote.passage in remembered
+    }
+    present = [quote for quote in telling if again.get(quote) != "changed"]
+    sound = [quote for quote in present if quote.passage not in orders]
     if decides and not sound:
-        why = INJECTED if telling else UNQUOTED
+        why = INJECTED if present else CHANGED if telling else UNQUOTED
         changes["caveat"] = why
         if hardened and side is not Side.CONTEXT:
             undecided = verdict.claim.labels.named(Meaning.NOT_ENOUGH)
@@ -109,7 +118,7 @@ def limited(verdict: Verdict, events: Sequence[Event], *, reads_evidence: bool, 
     flags = [
         *(f"{_publisher(passages[sha]) or 'a passage'} {kind}" for sha, kind in orders.items()),
         *(_single_source(sound, passages.values()) if decides and sound else ()),
-        *([RECALLED_ALONE] if decides and sound and _only_recalled(sound, events) else ()),
+        *(_not_read_again(sound, again, remembered) if decides else ()),
     ]
     caveat = "; ".join(dict.fromkeys([*filter(None, [changes.get("caveat", "")]), *flags[:MOST_FLAGS]]))
     changes |= {"caveat": caveat} if caveat else {}
@@ -131,11 +140,22 @@ def _publisher(source: Source) -> str:
     return printable(source.publisher.strip() or urlsplit(source.url).netloc.removeprefix("www."), lines=False)[:80]
 
 
-def _only_recalled(quotes: Sequence[Quote], events: Iterable[Event]) -> bool:
-    """Whether no quotation is from a search of this run."""
-    searches = (event for event in events if isinstance(event, EvidenceFound) and event.tool != LOOKUP)
-    searched = {passage.sha256 for event in searches for passage in event.passages}
-    return not any(quote.passage in searched for quote in quotes)
+def deciding(verdict: Verdict) -> list[Quote]:
+    """The quotations on the verdict's side."""
+    side = side_of(verdict.claim.labels, verdict.label)
+    return [quote for quote in verdict.quotes if side is Side.CONTEXT or quote.side is side]
+
+
+def _not_read_again(
+    quotes: Sequence[Quote], again: Mapping[Quote, str], remembered: Mapping[str, Passage]
+) -> tuple[str, ...]:
+    """A flag with the origin where every quotation is recalled and none of their sources was read again."""
+    if not quotes or any(again.get(quote, "same") == "same" for quote in quotes):
+        return ()
+    stored = remembered[quotes[0].passage]
+    day = f"{stored.retrieved:%Y-%m-%d}" if stored.retrieved else ""
+    origin = ", ".join(filter(None, (stored.tool, day, stored.url or stored.title or stored.document)))
+    return (f"{NOT_READ_AGAIN} ({printable(origin, lines=False)[:200]})",)
 
 
 def not_checked(verdict: Verdict, why: str) -> Verdict:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
 from io import BytesIO
+from typing import Any, ClassVar
 
 from redargue.claims import Frozen
 from redargue.concurrency import gather_or_cancel
-from redargue.errors import DeadLink, FetchFailed, FetchRefused, RedargueError, UnreadableFile
+from redargue.errors import DeadLink, FetchFailed, FetchRefused, RedargueError, ToolFailed, UnreadableFile
 from redargue.evidence import Passage
 from redargue.net.fetch import Page, PageFetcher
 from redargue.retrieval.corpus.markup import read_html, read_pdf
+from redargue.retrieval.tools.base import Search
 from redargue.sanitize import printable
 
 CONCURRENT = 4  # pages fetched at the same time
@@ -54,6 +56,23 @@ async def read_page(url: str, fetcher: PageFetcher) -> Passage:
     fields = await asyncio.to_thread(_fields, page)
     known = {name: fields.get(name, "") for name in ("text", "title", "publisher", "published")}
     return Passage(**known, url=page.url, document=page.url, tool=TOOL, retrieved=datetime.now(UTC))
+
+
+class PageAction:
+    """Reads a page again; see :class:`redargue.retrieval.tools.base.Action`."""
+
+    name, about, revision = TOOL, "reads a page", "1"
+    parameters: ClassVar[Mapping[str, Any]] = {"type": "object", "properties": {"url": {"type": "string"}}}
+
+    def __init__(self, fetcher: PageFetcher) -> None:
+        self._fetcher = fetcher
+
+    async def call(self, arguments: Mapping[str, Any], *, search: Search) -> tuple[Passage, ...]:
+        try:
+            async with search.account.request():
+                return (await read_page(str(arguments["url"]), self._fetcher),)
+        except (FetchRefused, FetchFailed, UnreadableFile) as error:
+            raise ToolFailed(error.what, hint=error.hint) from error
 
 
 async def read_pages(urls: Iterable[str], fetcher: PageFetcher) -> dict[str, WebPage]:

@@ -18,6 +18,7 @@ from redargue.memory.lookup import LOOKUP, MemoryLookup
 from redargue.methods.base import CostRange, Method, Roles
 from redargue.methods.mermaid.prompts import DecomposeClaim, ForceAnswer, NextStep
 from redargue.methods.mermaid.settings import DECOMPOSER, EXECUTOR, PROFILES, MermaidSettings
+from redargue.methods.recalled import MOST
 from redargue.retrieval.tools.base import Observation
 from redargue.retrieval.tools.search_action import SearchAction
 from redargue.tasks.base import AnyTask
@@ -188,7 +189,8 @@ class Mermaid(Method, name="mermaid", settings=MermaidSettings):
         """An answer in the first step; after two searches; only when forced."""
         most = settings.max_steps
         least, usual = (settings.plan(steps, forced=False) for steps in (1, min(3, most)))
-        return CostRange(least, usual, settings.plan(most, forced=settings.force_answer))
+        rereads = MOST if settings.remembering and settings.profile == "hardened" else 0
+        return CostRange(least, usual, settings.plan(most, forced=settings.force_answer, read_again=rereads))
 
 
 def _findings(tool: str, arguments: dict[str, Any], observed: Observation) -> list[Finding]:

@@ -76,8 +76,9 @@ class MermaidSettings(MethodSettings):
             guard=self.guard,
         )
 
-    def plan(self, steps: int, *, forced: bool) -> CostPlan:
-        searches = steps if forced or steps == self.max_steps else steps - 1
+    def plan(self, steps: int, *, forced: bool, read_again: int = 0) -> CostPlan:
+        """``read_again``: recalled passages that are searched for again before they decide."""
+        searches = read_again + (steps if forced or steps == self.max_steps else steps - 1)
         calls = {"DecomposeClaim": int(self.decomposer), "NextStep": steps, "ForceAnswer": int(forced)}
         return CostPlan(
             calls={name: count for name, count in calls.items() if count},
