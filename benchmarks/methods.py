@@ -131,8 +131,9 @@ Generated from the methods by `python -m benchmarks methods`; do not edit.
 
 Calls and depth are planned per claim (least / usual / most); *depth* counts calls that wait for one another. In the
 call graphs `->` waits, `|` is concurrent, `xN` repeats. *Counted* is what one claim took, over HTTP on loopback with
-the default settings and a model that agrees; embeddings count neither as calls nor as depth. `python -m benchmarks
-methods` measures the time of each method. `redargue list methods` shows every setting.
+a model that agrees; embeddings count neither as calls nor as depth. Both are of `hardened` with one search tool, which
+two debaters share, and without an evidence memory; a second tool adds its searches. `python -m benchmarks methods`
+measures the time of each method. `redargue list methods` shows every setting.
 
 Where a paper's prompts have examples, redargue has its own; `--prompts DIR` reads the paper's."""
 

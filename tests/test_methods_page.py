@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from benchmarks.methods import FIGURES, PAGE, ours, page
+from benchmarks.methods import FIGURES, PAGE, configured, ours, page
 
 from redargue.methods.base import Deviation, methods
 
@@ -18,6 +18,14 @@ DEVIATIONS = [(name, deviation) for name in ours() for deviation in methods[name
 def test_the_page_is_written_from_the_methods_as_they_are() -> None:
     """If it is not: ``python -m benchmarks methods --write``."""
     assert PAGE.read_text(encoding="utf-8") == page(json.loads(FIGURES.read_text(encoding="utf-8")))
+
+
+def test_the_page_says_with_which_tools_its_figures_were_counted() -> None:
+    used = {tool for name in ours() for tool in configured(name).tools()}
+    assert len(used) == 1
+    head = " ".join(PAGE.read_text(encoding="utf-8").partition("\n## ")[0].split())
+    assert "with one search tool" in head
+    assert "default settings" not in head
 
 
 def test_every_method_says_where_it_comes_from_and_how_its_calls_hang_together() -> None:

@@ -490,3 +490,33 @@ def test_several_models_are_compared_in_one_table(
     shown = capfd.readouterr().out
     assert [shown.count(f"ours, {model}") for model in ("for-m", "against-m", "embedded")] == [1, 1, 1]
     assert {path.name for path in (tmp_path / "runs").iterdir()} >= {"for-m", "against-m", "embedded"}
+
+
+@pytest.mark.slow
+def test_mermaids_table_is_made_with_its_own_eleven_tools(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claims = ("Ostermoor is a town on the river Velt.", "The Skarrow Bridge has seven arches.")
+    found = {"query": "Ostermoor", "title": "Ostermoor", "url": "", "publisher": "", "text": "Ostermoor is a town."}
+    rows = [{"claim": claim, "label": "true", "passages": [found]} for claim in claims]
+    file = tmp_path / "snapshots.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    common = ["--path", f"factool-qa={file}", "--set", "factool-qa", "--half", "all", "-q", "--json"]
+    servers = [part for name in ("wikipedia", "google", "scholar", "papers") for part in ("--mcp", name)]
+    monkeypatch.delenv("REDARGUE_OFFLINE", raising=False)
+    with Loopback() as server:
+        for name, place in (("WIKIPEDIA", ""), ("ARXIV", ""), ("PUBMED", "/entrez/eutils"), ("SERPER", "/serper")):
+            monkeypatch.setenv(f"REDARGUE_{name}_URL", f"{server.url}{place}")
+        monkeypatch.setenv("SERPER_API_KEY", "0123456789abcdef0123456789")
+        assert run(["bench", "table", "mermaid-table-1", *common, *servers, "--out", str(tmp_path / "runs")]) == 0
+        asked = {route for route, count in server.counts.requests.items() if count}
+    (table,) = printed(capfd)
+    specs = {row["name"]: row["specs"] for row in table["rows"]}
+    assert specs["MERMAID, GPT-4o"] == ["mermaid@hardened:tools="]
+    (manifest,) = (tmp_path / "runs" / "embedded").glob("*/mermaid*/run.json")
+    assert set(json.loads(manifest.read_text())["actions"]) == {
+        *("search_wikipedia", "get_article", "get_summary", "get_sections", "summarize_article_section"),
+        *("extract_key_facts", "get_related_topics", "search_google", "search_google_scholar"),
+        *("search_arxiv", "search_pubmed"),
+    }
+    assert "mediawiki" in asked
