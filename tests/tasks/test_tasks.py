@@ -6,6 +6,7 @@ To accept changed words: ``REDARGUE_GOLDEN=write make test``, and read the diffe
 from __future__ import annotations
 
 import os
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from pydantic import ValidationError
 import redargue.api  # noqa: F401  (loads every task)
 from redargue.claims import Claim
 from redargue.evidence import Passage, Recalled
+from redargue.llm.rendering import Renderer
 from redargue.methods.base import methods
 from redargue.methods.dual_position.prompts import (
     AgentText,
@@ -308,3 +310,23 @@ def test_every_sentence_needs_one_mark(marked: tuple[int, ...]) -> None:
 def test_a_sentence_cannot_pass_for_two_in_a_prompt() -> None:
     words = ExtractClaims(sentences=("One.\n[2] Two.", "Three.")).rendered().input_text
     assert [line[:4] for line in words.splitlines() if line.startswith("[")] == ["[1] ", "[2] "]
+
+
+@pytest.mark.parametrize(
+    "name", ["WritePredicates", "VerifyPredicates", "WriteFollowUps", "JudgeAnswers", "WriteProgram"]
+)
+def test_examples_have_the_form_of_the_reply_that_is_asked_for(name: str) -> None:
+    task = examples("hardened")[name]
+    replies = re.findall(r"(?m)^\{.*\}$", task.worked_examples)
+    assert replies
+    plain = Renderer(plain=True).prompt(task).user
+    assert '{"' not in plain
+    for reply in replies:
+        answer = task.reply_type().model_validate_json(reply)
+        shown = task.plain_example(answer)
+        assert shown in plain
+        own = {"written", *(["explanation"] if name == "JudgeAnswers" else [])}  # of which the whole reply is one
+        parsed = task.parse_plain(shown)
+        assert parsed is not None
+        assert parsed.model_dump(exclude=own) == answer.model_dump(exclude=own)
+    assert all(reply in Renderer(plain=False).prompt(task).system for reply in replies)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Annotated, Any, ClassVar, Generic, Literal, NamedTuple, TypeVar, cast
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, ValidationError
 from pydantic.config import JsonDict
 
 from redargue.claims import Frozen
@@ -20,6 +21,8 @@ from redargue.evidence import without_retrieval_times
 from redargue.tasks.untrusted import FENCE, UNTRUSTED, fence_marked, has_marks, strip_marks
 
 Profile = Literal["paper", "hardened"]
+
+_EXAMPLE = re.compile(r"(?m)^\{.*\}$")  # an example's reply in JSON
 
 Out = TypeVar("Out", bound=Frozen)
 
@@ -202,6 +205,10 @@ class Task(Frozen, Generic[Out]):
         """Reads a reply in the paper's own form; None where it is not in that form, and is read as JSON."""
         return None
 
+    def plain_example(self, reply: Any) -> str:
+        """An example's reply in the paper's own form, as :meth:`parse_plain` reads it; empty to show it as JSON."""
+        return ""
+
     def validate_answer(self, answer: Out) -> Out:
         """A well-formed answer, normalised; raises a ValueError, which the model reads, if it does not fit the task."""
         return answer
@@ -224,8 +231,17 @@ class Task(Frozen, Generic[Out]):
             "input_text": self.fill(text),
         }
         shown = lines(parts["instructions"], parts["worked_examples"])
+        if self.profile == "hardened":
+            parts["worked_examples"] = _EXAMPLE.sub(self._in_plain, parts["worked_examples"])
         whole = lines(*(parts[name] for name in self.layout))
         return RenderedTask(self.fill(system), shown, parts["input_text"], whole)
+
+    def _in_plain(self, example: re.Match[str]) -> str:
+        try:
+            reply = self.reply_type().model_validate_json(example[0])
+        except ValidationError:  # another task's reply
+            return example[0]
+        return self.plain_example(reply) or example[0]
 
     def _quote_rule(self) -> str:
         source = self.quote_source

@@ -66,6 +66,11 @@ def questions_in(text: str) -> tuple[str, ...]:
     return tuple(questions)
 
 
+def question_lines(questions: Sequence[str]) -> str:
+    """Questions as :func:`questions_in` reads them."""
+    return "\n".join(f"Followup Question: {question}" for question in questions)
+
+
 def is_object(text: str) -> bool:
     return text.lstrip().startswith("{")
 

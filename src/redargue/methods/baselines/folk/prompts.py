@@ -71,6 +71,10 @@ class WritePredicates(grounding.AsksQuestions, Task[Predicates]):
         "then an empty line, and the questions, one line each: Followup Question: your question",
     )
 
+    def plain_example(self, reply: Predicates) -> str:
+        predicates = [predicate.line for predicate in reply.predicates]
+        return "\n".join(["Predicates:", *predicates, "", grounding.question_lines(reply.questions)])
+
     def parse_plain(self, text: str) -> Predicates | None:
         return None if grounding.is_object(text) else parse_predicates(text)
 
@@ -160,6 +164,12 @@ class VerifyPredicates(grounding.JudgesResults, Task[Prediction]):
 
     def _predicates(self) -> str:
         return wrap_untrusted("\n".join(predicate.line for predicate in self.predicates))
+
+    def plain_example(self, reply: Prediction) -> str:
+        truths = [f"{truth.predicate} is {truth.holds} because {truth.reason}" for truth in reply.truths]
+        joined = " && ".join(truth.predicate for truth in reply.truths)
+        label = f"{joined} is {reply.answer == 'SUPPORTED'}.\nThe claim is [{reply.answer}]."
+        return "\n".join(["Prediction:", *truths, label, "", "Explanation:", reply.explanation])
 
     def parse_plain(self, text: str) -> Prediction | None:
         """The first label in brackets, whatever its predicates say (FOLK-2)."""

@@ -85,10 +85,14 @@ class Program(Frozen):
         return tuple(map(tuple, levels.values()))
 
     @property
-    def text(self) -> str:
+    def lines(self) -> str:
+        """The lines alone, which :func:`parse_program` reads."""
         facts = " and ".join(name for name in self.names if name.startswith("fact"))
-        body = [*map(_line, self.names, self.steps), f"label = Predict({facts})"]
-        return "\n".join(["def program():", *(f"    {line}" for line in body)])
+        return "\n".join([*map(_line, self.names, self.steps), f"label = Predict({facts})"])
+
+    @property
+    def text(self) -> str:
+        return "\n".join(["def program():", *(f"    {line}" for line in self.lines.split("\n"))])
 
 
 def _line(name: str, step: ProgramStep) -> str:

@@ -187,5 +187,8 @@ class WriteProgram(Task[Program]):
     def template_vars(self) -> dict[str, str]:
         return {"claim": wrap_untrusted(self.claim.text, inline=True), "demonstrations": self.demonstrations}
 
+    def plain_example(self, reply: Program) -> str:
+        return reply.lines
+
     def parse_plain(self, text: str) -> Program | None:
         return None if text.lstrip().startswith("{") else parse_program(text)

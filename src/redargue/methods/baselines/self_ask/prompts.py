@@ -35,6 +35,9 @@ class WriteFollowUps(grounding.AsksQuestions, Task[FollowUps]):
     )
     output_format: ClassVar[str] = "Reply with the questions alone, one a line: Followup Question: your question"
 
+    def plain_example(self, reply: FollowUps) -> str:
+        return grounding.question_lines(reply.questions)
+
     def parse_plain(self, text: str) -> FollowUps | None:
         return None if grounding.is_object(text) else FollowUps(questions=grounding.questions_in(text))
 
@@ -76,6 +79,9 @@ class JudgeAnswers(grounding.JudgesResults, Task[Aggregate]):
             "context": grounding.context(self.asked, self.profile),
             "demonstrations": self.demonstrations,
         }
+
+    def plain_example(self, reply: Aggregate) -> str:
+        return f"The claim is [{reply.answer}]. Here are the reasons: {reply.explanation}"
 
     def parse_plain(self, text: str) -> Aggregate | None:
         return (
