@@ -30,8 +30,10 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Loopback]:
 
 
 @pytest.fixture
-def over_http(server: Loopback) -> Iterator[str]:
-    """The address of our own server in a process of its own."""
+def over_http(server: Loopback, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The address of our own server in a process of its own, which asks for a token."""
+    monkeypatch.setenv("REDARGUE_MCP_SERVER_TOKEN", "a-token-of-this-test")
+    monkeypatch.setenv("REDARGUE_MCP_WIKI_TOKEN", "a-token-of-this-test")
     with subprocess.Popen([*COMMAND, "--http", "127.0.0.1:0"], stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         line = next(each for each in process.stderr if "http://" in each)
@@ -70,7 +72,7 @@ def test_a_command_over_stdio(
 
 
 def test_an_address_over_http(over_http: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    (verdict,) = verified(capfd, tmp_path / "run", over_http)
+    (verdict,) = verified(capfd, tmp_path / "run", f"wiki={over_http}")
     assert verdict["label"] == "SUPPORTS"
 
 
