@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from redargue.encodings import NotText, decode
 from redargue.errors import UsageError
-from redargue.evidence import Quote, Side
+from redargue.evidence import PAGE_BREAK, Quote, Side
 from redargue.reports.load import SingleRun
 from redargue.reports.phrases import confidence_text, label_of, meaning_text, place_of
 from redargue.sanitize import printable
@@ -113,7 +113,7 @@ def _rule(verdict: Verdict) -> Rule:
 def text_of_file(file: Path) -> str:
     """Raises UsageError if it cannot be read."""
     try:
-        return decode(file.read_bytes(), str(file))
+        return decode(file.read_bytes(), str(file)).replace(PAGE_BREAK, "\n")
     except (OSError, NotText) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise UsageError(f"{str(file)!r} cannot be read: {reason}", where="--file") from error

@@ -20,7 +20,7 @@ from redargue.claims import Claim, Meaning
 from redargue.config import Components, RunConfig, RunOptions, read_options
 from redargue.errors import RecordError, UsageError, problem_of
 from redargue.events import CallFailed, CallFinished, Event
-from redargue.evidence import Passage
+from redargue.evidence import PAGE_BREAK, Passage
 from redargue.methods.base import methods
 from redargue.nli.backend import EmbeddedBackend
 from redargue.retrieval.tools.fixed_passages import FixedPassages, FixedPassagesTool
@@ -73,7 +73,7 @@ def text_of(text: str | Text, *, kind: Kind = "text", context: str = "") -> Text
     if isinstance(text, Text):
         return text
     try:
-        return Text(text=text, kind=kind, context=context)
+        return Text(text=text.replace(PAGE_BREAK, "\n"), kind=kind, context=context)  # of a PDF
     except ValidationError as error:
         raise UsageError(f"this text cannot be checked: {problem_of(error)}") from error
 

@@ -41,6 +41,16 @@ def test_a_quotation_of_a_pdf_has_its_page_and_file(book: Path, capfd: pytest.Ca
     assert f"{book.name}, page 4" in " ".join(capfd.readouterr().out.split())
 
 
+def test_a_pdf_of_several_pages_is_checked_as_a_text(book: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert (
+        run(["ground", "--answer", str(book), "--context", LIT, "--method", "single-reader", "--no-record", "--json"])
+        == 0
+    )
+    report = json.loads(capfd.readouterr().out)
+    assert "\f" not in report["text"]
+    assert all(report["text"][claim["start"] : claim["end"]] == claim["stated"] for claim in report["claims"])
+
+
 def test_a_corpus_knows_the_pages_of_its_documents(book: Path, tmp_path: Path) -> None:
     (document,) = read_file(book)
     text = tmp_path / "plain.txt"
