@@ -212,7 +212,12 @@ def compose_answer(claim: Claim, passages: tuple[Passage, ...], backend: Embedde
         raise CannotPlay("the embedded backend does not give free-text answers", hint="choose a label set: --labels")
     if labels.labels[0].meaning is Meaning.OPTION:
         return _choose(claim, passages, backend)
-    reading = backend.reader.read(claim.text, passages)
+    return answer_from(backend.reader.read(claim.text, passages), claim)
+
+
+def answer_from(reading: Reading, claim: Claim) -> Answer:
+    """The answer that a reading gives; not for options and free text."""
+    labels = claim.labels
     label = reading.label(labels)
     meaning = labels.meaning(label) if label else Meaning.NOT_ENOUGH
     opening = {Meaning.SUPPORTED: CORRECT, Meaning.REFUTED: INCORRECT}.get(meaning, OPEN)

@@ -73,6 +73,11 @@ def _widened(quantity: Quantity, tolerance: float) -> tuple[float, float]:
     return quantity.low - abs(quantity.low) * tolerance, quantity.high + abs(quantity.high) * tolerance
 
 
+def base_units(unit: str) -> float:
+    """How many of its dimension's base units a unit is; 0 for what is none."""
+    return _UNIT.get(unit, ("", 0.0))[1]
+
+
 _EXACT = frozenset("year month day weekday clock ordinal".split())
 
 _TIME = {"second": 1.0, "minute": 60.0, "hour": 3600.0, "day": 86400.0, "week": 604800.0, "fortnight": 1209600.0}

@@ -38,6 +38,7 @@ from redargue.nli.aggregation import (
 from redargue.nli.consistency import Mismatch, check
 from redargue.nli.embedder import Embedder
 from redargue.nli.entailment import Entailment, EntailmentModel
+from redargue.nli.same_units import in_units_of
 
 SENTENCES = 4  # read per passage
 IN_SHORT = 4  # of them, read as one text
@@ -276,7 +277,7 @@ class Reader:
             nearness += self._nearness(claim, [joined.text])
         # a far sentence has no strength, whatever the model would say; of a passage the relevance counts too
         near = [i for i, candidate in enumerate(candidates) if candidate.kind == "passage" or nearness[i] > FAR]
-        pairs = [(claim, candidates[i].text) for i in near]
+        pairs = [(in_units_of(candidates[i].text, claim), candidates[i].text) for i in near]
         judgements = dict(zip(near, self._entailment.read(pairs), strict=True))
         relevances = dict(zip(near, self._entailment.relevance(pairs), strict=True))
         return tuple(

@@ -1,0 +1,36 @@
+"""A claim's measures in the units of the evidence, as the cross-encoder reads them."""
+
+from __future__ import annotations
+
+import pytest
+
+from redargue.nli.same_units import in_units_of
+
+
+@pytest.mark.parametrize(
+    ("evidence", "claim", "read"),
+    [
+        ("The clause continues for two years.", "The clause lasts 24 months.", "The clause lasts two years."),
+        ("The clause continues for two years.", "The clause lasts 12 months.", "The clause lasts 1 year."),
+        ("It covers at least seven days.", "It covers at least one week.", "It covers at least seven days."),
+        ("It is dry in 2 h.", "It is dry in 90 minutes.", "It is dry in 1.5 h."),
+        ("Kestrel paid $1.2 billion.", "The price is 1,200 million dollars.", "The price is $1.2 billion."),
+        ("The bag weighs 2 kg.", "The bag weighs 500 grams.", "The bag weighs 0.5 kg."),
+    ],
+)
+def test_measures_in_other_units_are_read_in_those_of_the_evidence(evidence: str, claim: str, read: str) -> None:
+    assert in_units_of(evidence, claim) == read
+
+
+@pytest.mark.parametrize(
+    ("evidence", "claim"),
+    [
+        ("The clause continues for two years.", "The clause lasts three years."),  # one unit already
+        ("It took 3 days, and 2 hours more.", "It took 90 minutes."),  # two units: which one is meant is not known
+        ("It covers up to seven days.", "It covers at least one week."),
+        ("It costs 5 dollars.", "It weighs 5 kg."),
+        ("Nothing is measured here.", "It lasts 24 months."),
+    ],
+)
+def test_other_claims_are_read_as_they_are(evidence: str, claim: str) -> None:
+    assert in_units_of(evidence, claim) == claim
