@@ -330,3 +330,17 @@ def test_examples_have_the_form_of_the_reply_that_is_asked_for(name: str) -> Non
         assert parsed is not None
         assert parsed.model_dump(exclude=own) == answer.model_dump(exclude=own)
     assert all(reply in Renderer(plain=False).prompt(task).system for reply in replies)
+
+
+def test_hardened_prompts_mark_where_a_snippet_was_cut() -> None:
+    cut = PASSAGE.model_copy(update={"cut": "both"})
+    steps = (PastStep(passages=(cut,)),)
+    for task in (AnswerClaim(claim=CLAIM, passages=(cut,)), ForceAnswer(claim=CLAIM, steps=steps)):
+        assert f"\n… {PASSAGE.text} …\n" in task.prompt_text()
+        assert "…" not in task.model_copy(update={"profile": "paper"}).prompt_text()
+
+
+def test_a_passage_that_is_not_known_to_be_cut_is_recorded_as_before() -> None:
+    """So fingerprints of earlier records stay."""
+    assert "cut" not in PASSAGE.model_dump(mode="json")
+    assert Passage.model_validate_json(PASSAGE.model_copy(update={"cut": "end"}).model_dump_json()).cut == "end"

@@ -22,6 +22,7 @@ class Agent:
         tools: registered names of search tools.
         tasks: types that its method declares; None allows any.
         next_results: whether a repeated query finds the passages after those that it found before.
+        asks_once: whether an identical question, asked again for one answer at temperature 0, gets the known answer.
 
     Attributes:
         answers: to all its tasks so far.
@@ -36,8 +37,10 @@ class Agent:
         tools: Sequence[str] = (),
         tasks: Collection[type[AnyTask]] | None = None,
         next_results: bool = False,
+        asks_once: bool = False,
     ) -> None:
         self.name, self.run, self.claim, self.next_results = name, run, claim, next_results
+        self.asks_once = asks_once
         self.tools, self._tasks = tuple(dict.fromkeys(tools)), tasks
         self.answers: list[Frozen] = []
         self._read: dict[str, Passage] = {}
@@ -74,7 +77,10 @@ class Agent:
                 f"the agent {self.name!r} cannot perform {task.name()}: its method does not declare it",
                 hint=f"add {task.name()} to the method's `asks`",
             )
-        outputs = await self.run.ask(task, agent=self.name, round_=round_, n=n, temperature=temperature)
+        if self.asks_once and n == 1 and temperature == 0:
+            outputs = await self.run.ask_once(task, agent=self.name, round_=round_)
+        else:
+            outputs = await self.run.ask(task, agent=self.name, round_=round_, n=n, temperature=temperature)
         self.answers += [output.answer for output in outputs]
         return outputs
 

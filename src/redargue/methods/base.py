@@ -177,8 +177,9 @@ class Method:
         declared = frozenset((*self.asks_for(settings), *self.may_ask))
         # Runs recorded under the first rules repeated their searches as they were.
         further = settings.profile == "hardened" and run.verdict_rules > 1
+        options = {"next_results": further, "asks_once": further and getattr(settings, "keep_unchanged", False)}
         self.agents = {
-            agent: Agent(agent, run, claim=claim, tools=_tuple(tools), tasks=declared, next_results=further)
+            agent: Agent(agent, run, claim=claim, tools=_tuple(tools), tasks=declared, **options)
             for agent, tools in self.roles_for(settings).items()
         }
         self.quotes: list[Quote] = []

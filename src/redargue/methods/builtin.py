@@ -7,6 +7,7 @@ METHODS = {
     "mermaid": "redargue.methods.mermaid:Mermaid",
     "dual-position": "redargue.methods.dual_position:DualPosition",
     "markov-debate": "redargue.methods.markov_debate:MarkovDebate",
+    "cascade": "redargue.methods.cascade:Cascade",
     "single-reader": "redargue.methods.baselines.single_reader:SingleReader",
     "best-of-n": "redargue.methods.baselines.best_of_n:BestOfN",
     "cfmad": "redargue.methods.baselines.cfmad:Cfmad",

@@ -93,7 +93,7 @@ def documents(passages: tuple[Passage, ...], profile: Profile, *, name: str = ""
     if profile == "paper":
         return "\n".join(passage.text for passage in passages)
     # A title is untrusted, too.
-    texts = (wrap_untrusted(lines(passage.title, passage.text)) for passage in passages)
+    texts = (wrap_untrusted(lines(passage.title, passage.shown_text)) for passage in passages)
     return "\n".join(f"[{name}{number}]\n{text}" for number, text in enumerate(texts, 1))
 
 

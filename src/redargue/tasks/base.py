@@ -233,8 +233,14 @@ class Task(Frozen, Generic[Out]):
         shown = lines(parts["instructions"], parts["worked_examples"])
         if self.profile == "hardened":
             parts["worked_examples"] = _EXAMPLE.sub(self._in_plain, parts["worked_examples"])
-        whole = lines(*(parts[name] for name in self.layout))
+        whole = lines(*(parts[name] for name in self.layout if not self._said_before(name, parts[name])))
         return RenderedTask(self.fill(system), shown, parts["input_text"], whole)
+
+    def _said_before(self, name: str, text: str) -> bool:
+        """Whether an earlier question of the chat has the same instructions or examples (hardened)."""
+        if self.profile == "paper" or name not in ("instructions", "worked_examples"):
+            return False
+        return any(text in past.prompt_text for past in self.chat_history())
 
     def _in_plain(self, example: re.Match[str]) -> str:
         try:

@@ -1,6 +1,8 @@
-"""When each label of a claim applies, in the claim's own terms; steps define theirs in :mod:`redargue.tasks.step`."""
+"""When each label of a claim applies, in the claim's own terms."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from redargue.claims import Label, LabelSet, Meaning
 from redargue.tasks.base import lines
@@ -11,8 +13,9 @@ HALLUCINATED = "hallucinated"
 _BY_MEANING = {
     Meaning.SUPPORTED: "the documents state or directly imply every part of the claim",
     Meaning.REFUTED: "the documents contradict at least one part of the claim",
-    Meaning.NOT_ENOUGH: "the documents contradict no part of the claim, but leave a part open; say which",
+    Meaning.NOT_ENOUGH: "the documents contradict no part of it, but leave one open; say which",
     Meaning.CONFLICTING: "the documents contradict each other about the claim",
+    Meaning.OPTION: "it is the one best option",
 }
 _FROM_MEMORY = {
     Meaning.SUPPORTED: "every part of the claim is correct",
@@ -75,6 +78,12 @@ def label_definitions(labels: LabelSet, *, has_documents: bool = True) -> str:
     if labels.named(Meaning.NOT_ENOUGH) is None and labels.name in ("two", "true-false"):
         choose = "If neither is certain, choose the likelier label and say what is open."
     return lines(names[subject(labels)], *definitions, choose)
+
+
+def answer_conditions(labels: LabelSet, words: Mapping[str, str]) -> dict[str, str]:
+    """Each word that may be answered, with when to answer it; ``words``: label by word."""
+    definitions = {label.name: _definition(labels, label, has_documents=True) for label in labels.labels}
+    return {word: definitions[label] for word, label in words.items()}
 
 
 def _definition(labels: LabelSet, label: Label, has_documents: bool) -> str:

@@ -9,9 +9,9 @@ from typing import Annotated, Any, ClassVar, Literal, cast
 
 from pydantic import Field, FiniteFloat
 
-from redargue.claims import Frozen
+from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
-from redargue.tasks.answer import documents
+from redargue.tasks.answer import Answer, claim_section, documents
 from redargue.tasks.base import Profile, Task, json_schema, lines, list_bounds, max_length
 from redargue.tasks.untrusted import wrap_untrusted
 
@@ -367,4 +367,33 @@ class InferClaim(Task[Inferences]):
         return lines(self.hypothesis, *self.premises)
 
 
-RATING = (RateTexts, InferClaim)  # performed by local small models on every backend: no endpoint offers them
+class ReaderAnswer(Answer):
+    """A small reader's answer.
+
+    Attributes:
+        opposing: sentences of the passages that speak for the other side; empty for a claim that is left open.
+        probabilities: calibrated, by label; empty where the label set has labels that were not calibrated.
+    """
+
+    opposing: tuple[str, ...] = ()
+    probabilities: dict[str, float] = Field(default_factory=dict)
+
+
+class ReadPassages(Task[ReaderAnswer]):
+    """What passages say about a claim; the local small reader reads them, on every backend."""
+
+    charge = "embedding"
+    template_var_names: ClassVar[tuple[str, ...]] = ()
+
+    claim: Claim
+    passages: tuple[Passage, ...] = ()
+
+    def input_text(self) -> str:
+        return lines(claim_section(self.claim), documents(self.passages, self.profile))
+
+
+RATING = (
+    RateTexts,
+    InferClaim,
+    ReadPassages,
+)  # performed by local small models on every backend: no endpoint offers them

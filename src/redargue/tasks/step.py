@@ -149,24 +149,6 @@ def label_words(labels: LabelSet) -> dict[str, str]:
     return words
 
 
-_WHEN = {
-    Meaning.SUPPORTED: "the evidence states or directly implies every part of the claim",
-    Meaning.REFUTED: "the evidence contradicts at least one part of the claim",
-    Meaning.NOT_ENOUGH: "the evidence does neither",
-    Meaning.CONFLICTING: "pieces of the evidence contradict each other, or the claim leaves out what matters",
-    Meaning.OPTION: "it is the one best option",
-}
-
-
-def answer_conditions(labels: LabelSet, words: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Each word that may be answered, with when to answer it; empty for free text.
-
-    ``words``: label by word; default: :func:`label_words`.
-    """
-    words = label_words(labels) if words is None else words
-    return {word: _WHEN[labels.meaning(label)] for word, label in words.items()}
-
-
 def label_alone(labels: LabelSet, text: str) -> str | None:
     """The label of a text that is an answer and nothing else: True, False (``M12``) or another label's name."""
     plain = text.strip(" \t\r\n*_`\"'.,:;!()[]").casefold()

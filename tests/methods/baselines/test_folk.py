@@ -156,9 +156,9 @@ def test_a_prediction_may_stand_in_tags() -> None:
 def test_the_text_that_a_claim_stands_in_is_shown_and_fenced() -> None:
     claim = CLAIM.model_copy(update={"context": "She asked. </data> He said so."})
     for task in (WritePredicates(claim=claim), VerifyPredicates(claim=claim, predicates=(LIT,), asked=())):
-        assert "It stands in this text: <data>\nShe asked. ‹/data› He said so.\n</data>" in task.rendered().input_text
+        assert "It is from this text: <data>\nShe asked. ‹/data› He said so.\n</data>" in task.rendered().input_text
         assert "between <data>" in task.rendered().instructions
-    assert "It stands in this text: She asked." in WritePredicates(claim=claim, profile="paper").prompt_text()
+    assert "It is from this text: She asked." in WritePredicates(claim=claim, profile="paper").prompt_text()
 
 
 def test_our_demonstrations_can_be_read_and_say_what_their_predicates_say() -> None:

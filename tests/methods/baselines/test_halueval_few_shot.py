@@ -53,7 +53,7 @@ async def test_each_kind_has_its_own_examples_and_names(kind: Any) -> None:
         assert f"#{name}#: " in task.rendered().input_text
     found = task.demonstrations.count("Judgement#: Yes"), task.demonstrations.count("Judgement#: No")
     assert found == {"qa": (3, 4), "dialogue": (3, 3), "summarization": (2, 1)}[kind]
-    assert "kinds of hallucination that follow" in task.prompt_text()
+    assert "kinds of hallucination to look for follow" in task.prompt_text()
     none = (await judged(Answer(text="No", label="no"), shots=False, profile="paper"))[1]
     assert none.demonstrations == ""
     assert "that follow" not in none.prompt_text()

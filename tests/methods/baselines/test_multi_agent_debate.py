@@ -10,13 +10,15 @@ from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import OPTIONS, Claim
 from redargue.errors import BadReply
 from redargue.events import RoundEnded
+from redargue.evidence import Passage
 from redargue.llm.rendering import Renderer
 from redargue.methods.base import ConfiguredMethod, configure
 from redargue.methods.baselines.multi_agent_debate.method import MultiAgentDebate, MultiAgentDebateSettings
-from redargue.methods.baselines.multi_agent_debate.prompts import SolveWithOthers
+from redargue.methods.baselines.multi_agent_debate.prompts import SolveWithOthers, SolveWithOthersOnEvidence
 from redargue.methods.baselines.self_consistency import majority
 from redargue.run import Run
 from redargue.tasks.answer import Answer
+from redargue.tasks.query import OtherAnswer
 from redargue.verdicts import Verdict
 from support.baselines.debates import CLAIM, EARLIER, OTHERS, said
 from support.debates import CLOCK, QUOTE, ShelfTool, script
@@ -130,8 +132,8 @@ async def test_with_tools_all_agents_see_what_was_found() -> None:
     )
     assert all(len(task.model_dump()["passages"]) == 1 for _, task, _ in calls)
     assert all(each.found for each in verdict.quotes)
-    assert "Evidence:" in calls[0][1].rendered().input_text
-    assert "Evidence:" not in calls[-1][1].rendered().input_text  # it stands in the chat already
+    assert "Documents:" in calls[0][1].rendered().input_text
+    assert "Documents:" not in calls[-1][1].rendered().input_text  # it stands in the chat already
 
 
 def test_as_published_nobody_has_evidence() -> None:
@@ -139,3 +141,17 @@ def test_as_published_nobody_has_evidence() -> None:
     assert method.tools() == ()
     assert method.tasks() == (SolveWithOthers,)
     assert method.plan()[0].calls == {"SolveWithOthers": 6}
+
+
+def test_a_chat_says_its_rules_once() -> None:
+    first = SolveWithOthersOnEvidence(claim=CLAIM, passages=(Passage(text=QUOTE),))
+    later = first.model_copy(
+        update={
+            "before": (first.exchange("It was.\n**SUPPORTS**"),),
+            "solutions": (OtherAnswer(agent="b", text="No."),),
+        }
+    )
+    assert "Tone and style" in first.prompt_text()
+    assert "Tone and style" not in later.prompt_text()
+    assert "Tone and style" in later.rendered().instructions  # sent as the system message with JSON
+    assert "- REFUTES: the documents contradict" in first.prompt_text()

@@ -376,3 +376,11 @@ def test_the_embedded_backend_reads_evidence_and_knows_nothing_by_heart() -> Non
     require(backend, "program-fc", configure("program-fc", "hardened", {}).tasks())
     with pytest.raises(CannotPlay, match="RecallFact"):
         require(backend, "program-fc", configure("program-fc", "hardened", {"setting": "closed-book"}).tasks())
+
+
+def test_a_plain_reply_gives_its_quotations_before_the_answer() -> None:
+    said = 'It says: "The bridge was opened in 1911."\n**True**'
+    read = Renderer().read(VerifyFact(statement="s"), said, plain=True)
+    assert read == TruthJudgement(verdict="true", quotes=("The bridge was opened in 1911.",))
+    read = Renderer().read(AnswerQuestion(question="q"), '"It was opened in 1911."\n1911', plain=True)
+    assert read == Span(text="1911", quotes=("It was opened in 1911.",))

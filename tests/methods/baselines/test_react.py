@@ -70,7 +70,7 @@ async def test_thought_action_and_observation_until_finish() -> None:
         "Action 1: search[Cape Ansel]",
         "Observation 1: [1]",
         "<data>",
-        PAGE[: PAGE.index(" A lamp.")],
+        f"{PAGE[: PAGE.index(' A lamp.')]} …",
         "</data>",
         "Thought 2:",
     ]

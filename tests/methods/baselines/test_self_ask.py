@@ -178,6 +178,14 @@ def test_the_other_replies_are_read_in_their_own_form() -> None:
     assert asked == FollowUps(questions=(KEEPER,))
 
 
+def test_a_hardened_plain_reply_quotes_before_its_answer() -> None:
+    said = 'It says: "The light was lit in 1871."\n'
+    concluded = read(ConcludeAsking(claim=CLAIM, asked=()), said + "So the final answer is: SUPPORTED")
+    asked = read(AskFollowUp(claim=CLAIM), said + "So the final answer is: SUPPORTED")
+    for answer in (concluded, asked):
+        assert (answer.answer, answer.quotes) == ("SUPPORTED", ("The light was lit in 1871.",))
+
+
 def test_our_demonstrations_are_four_each() -> None:
     courses = read_examples("redargue.methods.baselines.self_ask").split("\n\n")
     assert len(courses) == 4
@@ -197,7 +205,7 @@ def test_the_text_that_a_claim_stands_in_is_shown_and_fenced() -> None:
         WriteFollowUps(claim=claim),
         JudgeAnswers(claim=claim, asked=()),
     ):
-        assert "It stands in this text: <data>\nShe asked. ‹/data› He said so.\n</data>" in task.rendered().input_text
+        assert "It is from this text: <data>\nShe asked. ‹/data› He said so.\n</data>" in task.rendered().input_text
         assert "between <data>" in task.rendered().instructions
 
 

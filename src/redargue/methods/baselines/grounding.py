@@ -88,7 +88,7 @@ QUESTION_BOUNDS: JsonDict = {"minItems": 1, **list_bounds(MOST_QUESTIONS, 300)}
 
 def claim_in_context(claim: Claim, text: str = "") -> str:
     """The claim or ``text``, followed by the claim's context if it has one."""
-    surrounding = f"It stands in this text: {wrap_untrusted(claim.context)}" if claim.context else None
+    surrounding = f"It is from this text: {wrap_untrusted(claim.context)}" if claim.context else None
     return lines(text or wrap_untrusted(claim.text, inline=True), surrounding)
 
 

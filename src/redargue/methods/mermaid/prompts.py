@@ -6,16 +6,16 @@ import json
 import re
 from typing import ClassVar
 
-from redargue.claims import Claim
+from redargue.claims import Claim, LabelSet
 from redargue.evidence import Passage, Recalled
 from redargue.tasks.answer import STYLE_IS_NO_EVIDENCE, LabelledTask, claim_section, documents
 from redargue.tasks.base import Profile, Sections, Task, lines
 from redargue.tasks.decompose import Decomposition
+from redargue.tasks.labels import answer_conditions
 from redargue.tasks.step import (
     ActionTool,
     PastStep,
     StepTask,
-    answer_conditions,
     bounded,
     label_alone,
     label_in,
@@ -68,8 +68,8 @@ class NextStep(StepTask):
     def rules(self) -> str:
         what = "You verify a claim in steps: you think, and then either call one tool or give the final answer."
         if self.profile == "hardened":
-            answers = "; ".join(f"{word}: {when}" for word, when in answer_conditions(self.claim.labels).items())
-            return lines(what, f"Answers: {answers}." if answers else None, _HOW)
+            answers = "; ".join(f"{word}: {when}" for word, when in _conditions(self.claim.labels).items())
+            return lines(what, f"Answers: {answers}." if answers else None, _HOW, _MEMORY if self.memory else None)
         return lines(
             what,
             "Look at the history first: what is there already does not have to be asked again.",
@@ -123,14 +123,14 @@ class ForceAnswer(LabelledTask):
     def instructions(self) -> str:
         what = "You verified a claim in steps, and the steps are used up. Give your final answer now, from"
         if self.profile == "hardened":
-            return f"{what} the evidence in the memory and the observations; do not fill gaps from what you know."
+            return f"{what} the documents in the memory and the observations; do not fill gaps from what you know."
         return f"{what} what is there."
 
-    quote_source: ClassVar[str] = "the evidence"
+    quote_source: ClassVar[str] = "the documents"
 
     @property
     def output_format(self) -> str:
-        if self.profile == "hardened" and (when := answer_conditions(self.claim.labels)):
+        if self.profile == "hardened" and (when := _conditions(self.claim.labels)):
             answers = "; ".join(f"**{word}** if {condition}" for word, condition in when.items())
             return f"Explain first; then give your answer alone on the last line: {answers}."
         words = ", ".join(f"**{word}**" for word in label_words(self.claim.labels))
@@ -145,7 +145,7 @@ class ForceAnswer(LabelledTask):
 
     def choice(self) -> dict[str, str]:
         """The words of :class:`NextStep`."""
-        return answer_conditions(self.claim.labels)
+        return _conditions(self.claim.labels)
 
     def chosen(self, word: str) -> str | None:
         return label_in(self.claim.labels, word)
@@ -163,11 +163,15 @@ class ForceAnswer(LabelledTask):
 
 
 _HOW = lines(
-    "The evidence is what the memory and the observations say, not what you know; do not ask again for what is there."
-    " The memory was found for earlier claims: use it only where it is about this one.",
+    "Answer from the documents in the history, not from what you know; do not ask again for what is there.",
     "If the last call found nothing useful, ask in other words, or about another part of the claim. Give the final"
-    " answer as soon as the evidence settles the claim.",
+    " answer as soon as the documents settle the claim.",
 )
+_MEMORY = "What comes from memory was found for earlier claims: use it only where it is about this one."
+
+
+def _conditions(labels: LabelSet) -> dict[str, str]:
+    return answer_conditions(labels, label_words(labels))
 
 
 def _background(background: Decomposition | None, profile: Profile) -> str:
@@ -201,7 +205,7 @@ def _history_lines(memory: tuple[Recalled, ...], steps: tuple[PastStep, ...], pr
         for passage in passages:
             known = numbers.get(passage.sha256)
             number = numbers.setdefault(passage.sha256, len(numbers) + 1)
-            text = wrap_untrusted(lines(passage.title, passage.text))
+            text = wrap_untrusted(lines(passage.title, passage.shown_text))
             texts.append(f"[{known}] again" if known else f"[{number}]\n{text}")
         return "\n".join(texts)
 

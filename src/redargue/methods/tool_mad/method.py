@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from redargue.claims import Claim, Meaning
 from redargue.concurrency import first_error, gather_or_cancel
-from redargue.events import EvidenceKept, Judged, QueryWritten, RoundEnded, Scored
+from redargue.events import EvidenceKept, Judged, QueryWritten, RoundEnded, Scored, TurnKept
 from redargue.evidence import Passage, Side
 from redargue.methods.agent import Agent
 from redargue.methods.base import CostRange, Method, Roles
@@ -54,6 +54,7 @@ class ToolMad(Method, name="tool-mad", settings=ToolMadSettings):
         history: H of Algorithm 1, the turns of each round.
         scores: S of Algorithm 1, by round and agent; computed in the background.
         documents: D of Algorithm 1, by round and agent; quotations are looked up in them.
+        kept: rounds and agents of turns that repeat the last round's.
         alerts: the low scores of its last answer that a debater is warned about (``T15``).
     """
 
@@ -77,6 +78,7 @@ class ToolMad(Method, name="tool-mad", settings=ToolMadSettings):
         self.documents: dict[tuple[int, str], tuple[Passage, ...]] = {}
         self.alerts: dict[str, tuple[Metric, ...]] = {}
         self.objections: tuple[str, ...] = ()
+        self.kept: set[tuple[int, str]] = set()
         try:
             async with asyncio.TaskGroup() as self.background:
                 return await self.debate()
@@ -96,9 +98,12 @@ class ToolMad(Method, name="tool-mad", settings=ToolMadSettings):
                 and all(map(self.is_stable, scores))
                 and all(map(self.is_grounded, turns))
             )
-            self.report_round(turns, agreement, scores, accepted=accepted)
+            settled = not accepted and self.is_settled(turns)
+            self.report_round(turns, agreement, scores, accepted=accepted, settled=settled)
             if accepted:
                 return await self.consensus(turns, agreement)
+            if settled:
+                break
         return await self.judge()
 
     async def play_round(self, round_: int) -> tuple[Turn, ...]:
@@ -111,7 +116,29 @@ class ToolMad(Method, name="tool-mad", settings=ToolMadSettings):
         own = next((turn for turn in last if turn.agent == debater.name), None)
         others = answers_of(turn for turn in last if turn.agent != debater.name)
         evidence = await self.gather_evidence(round_, debater, own, others)
+        if own and self.is_unchanged(own, evidence, others):
+            return self.keep(round_, debater, own)
         return await self.respond(round_, debater, evidence, others, own)
+
+    def is_unchanged(self, own: Turn, evidence: Evidence, others: tuple[OtherAnswer, ...]) -> bool:
+        """Whether a debater would be asked what it answered in the last round: only its own answer is new."""
+        if not (self.hardened and self.settings.keep_unchanged) or own.round < 2 or self.alerts.get(own.agent):
+            return False
+        before = answers_of(turn for turn in self.history[own.round - 2] if turn.agent != own.agent)
+        return evidence.query == own.query and evidence.passages == own.passages and others == before
+
+    def keep(self, round_: int, debater: Agent, own: Turn) -> Turn:
+        """The last turn as this round's."""
+        turn = own.model_copy(update={"round": round_, "kept": True})
+        self.kept.add((round_, debater.name))
+        self.run.emit(TurnKept(agent=debater.name, round=round_, label=turn.answer.label))
+        if self.settings.scoring == "on" and self.settings.judge_scores:
+            self.start_scoring(turn)
+        return turn
+
+    def is_settled(self, turns: tuple[Turn, ...]) -> bool:
+        """Whether every further round would repeat this one, in which no debater has changed."""
+        return all((turn.round, turn.agent) in self.kept for turn in turns)
 
     async def gather_evidence(
         self, round_: int, debater: Agent, own: Turn | None, others: tuple[OtherAnswer, ...]
@@ -337,7 +364,7 @@ class ToolMad(Method, name="tool-mad", settings=ToolMadSettings):
         return scores
 
     def report_round(
-        self, turns: tuple[Turn, ...], agreement: Agreement, scores: tuple[Score, ...], *, accepted: bool
+        self, turns: tuple[Turn, ...], agreement: Agreement, scores: tuple[Score, ...], *, accepted: bool, settled: bool
     ) -> None:
         self.objections = ()
         if not agreement.reached:
@@ -351,7 +378,8 @@ class ToolMad(Method, name="tool-mad", settings=ToolMadSettings):
             self.objections = tuple(why)
         labels = tuple(turn.answer.label for turn in turns)
         ended: dict[str, Any] = {"labels": labels, "agreed": agreement.reached, "accepted": accepted, "why": tuple(why)}
-        self.run.emit(RoundEnded(round=turns[0].round, **ended))
+        not_held = self.settings.rounds - turns[0].round if settled else 0
+        self.run.emit(RoundEnded(round=turns[0].round, not_held=not_held, **ended))
 
     def objection(self, score: Score) -> str:
         if score.value is None:

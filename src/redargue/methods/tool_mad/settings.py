@@ -28,7 +28,7 @@ Asked = Literal["together", "samples", "requests"]
 PAPER = {"profile": "paper", "faithfulness_threshold": 0.7, "relevance_threshold": 0.8}
 PROFILES: dict[str, dict[str, Any]] = {
     "paper": PAPER,
-    "hardened": {},
+    "hardened": {"keep_unchanged": True},
     "pubmedqa": PAPER | {"debaters": ("corpus", "openalex"), "summarised": ("openalex",)},
     "acl": {"profile": "paper", "scoring": "label_only_stop", "judge_metric": "consistency"},
     "authors": PAPER  # the authors' program, with the paper's prompts
@@ -81,6 +81,9 @@ class ToolMadSettings(MethodSettings):
         low_score_alert: who is warned that its score blocked a consensus: nobody, every debater whose score was too
             low, or the first of them (``T15``).
         must_revise: tools whose debaters' prompts state when a query has to change (``T34``).
+        keep_unchanged: in the ``hardened`` profile, nothing is asked twice: a debater whose query, documents and
+            opponents' answers have not changed keeps its answer, an identical question its reply, and once no debater
+            changes, no further round is held.
         unread_is_conflicting: their AVeriTeC judge: an unreadable judgement gets the label for conflicting evidence
             (``T22``), and the judge is told that disagreement between debaters is not by itself such evidence
             (``T37``), as it always is in the ``hardened`` profile.
@@ -107,6 +110,7 @@ class ToolMadSettings(MethodSettings):
     must_revise: tuple[str, ...] = ()
     summarised: tuple[str, ...] = ()
     unread_is_conflicting: bool = False
+    keep_unchanged: bool = False
 
     def limits(self, stability: Stability) -> dict[Metric, float]:
         """Thresholds by metric; a backend's own where none are set."""

@@ -89,4 +89,5 @@ class StateStance(Task[Stance]):
     )
 
     def template_vars(self) -> dict[str, str]:
-        return {"claim": claim_section(self.claim), "evidence": wrap_untrusted(self.passage.text)}
+        evidence = self.passage.text if self.profile == "paper" else self.passage.shown_text
+        return {"claim": claim_section(self.claim), "evidence": wrap_untrusted(evidence)}

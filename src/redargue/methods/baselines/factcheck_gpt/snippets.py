@@ -36,7 +36,7 @@ class Snippet(NamedTuple):
 
     def as_passage(self) -> Passage:
         """The snippet as a passage with its own place in the document."""
-        return self.passage.model_copy(update={"text": self.text, "start": self.passage.start + self.start})
+        return self.passage.part(self.start, self.end)
 
 
 def snippets(passage: Passage, sentences: int, stride: int) -> Iterator[Snippet]:

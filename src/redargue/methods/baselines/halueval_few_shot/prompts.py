@@ -47,7 +47,7 @@ class DetectHallucination(LabelledTask):
         return lines(
             f"Given the {before} and the {judged}, find out whether the {judged} holds information that is made up or"
             " wrong, by what you know of the world.",
-            "Go by the kinds of hallucination that follow." if self.demonstrations else None,
+            "The kinds of hallucination to look for follow, with examples." if self.demonstrations else None,
         )
 
     @property

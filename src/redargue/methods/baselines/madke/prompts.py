@@ -9,9 +9,11 @@ from pydantic import Field
 
 from redargue.claims import Claim, Frozen, LabelSet
 from redargue.evidence import Passage
+from redargue.methods.baselines.evidence_prompts import ONLY_DOCUMENTS, OWN_EXAMPLES, same_task
 from redargue.tasks import answer as answer_task
 from redargue.tasks.answer import AnswerClaim, LabelledTask, claim_section
 from redargue.tasks.base import Profile, Sections, Task, lines, max_length
+from redargue.tasks.labels import label_definitions, subject
 from redargue.tasks.query import OtherAnswer
 from redargue.tasks.untrusted import wrap_untrusted
 
@@ -37,7 +39,7 @@ def numbered(passages: tuple[Passage, ...], profile: Profile) -> str:
     if profile == "paper":
         shown = (" - ".join(passage.text.splitlines()) for passage in passages)
     else:
-        shown = (wrap_untrusted(lines(passage.title, passage.text)) for passage in passages)
+        shown = (wrap_untrusted(lines(passage.title, passage.shown_text)) for passage in passages)
     return "\n".join(f"[{number}] {text}" for number, text in enumerate(shown, 1))
 
 
@@ -70,18 +72,37 @@ class SelectEvidence(Task[Selection]):
     pool: tuple[Passage, ...]
     own: str = ""
 
-    system: ClassVar[str] = (
+    PAPER_SYSTEM: ClassVar[str] = (
         "You are an advanced agent who goes carefully through all evidence that there is. You find the pieces that"
         " help most to build a sound answer, which stands on its own, to a question."
     )
-    instructions: ClassVar[str] = (
-        f"Choose the pieces of evidence from the pool that help you to answer the question: at most {MOST_PIECES},"
-        " those that help most."
-    )
-    output_format: ClassVar[str] = (
-        "Put each number in square brackets. If the pool does not hold what is needed, write [No Found] at the end."
-        f" {STEPS}"
-    )
+
+    @property
+    def system(self) -> str:
+        if self.profile == "paper":
+            return self.PAPER_SYSTEM
+        return "You are one of several agents who debate. First you choose your evidence, for and against alike."
+
+    @property
+    def instructions(self) -> str:
+        what = subject(self.claim.labels)
+        return (
+            "Choose the pieces of evidence from the pool that help you to answer the question: at most"
+            f" {MOST_PIECES}, those that help most."
+            if self.profile == "paper"
+            else f"From the numbered pieces of evidence choose the {MOST_PIECES} or fewer that help most to"
+            f" {'answer the question' if what == 'question' else f'find out whether the {what} is true'}."
+        )
+
+    @property
+    def output_format(self) -> str:
+        return (
+            "Put each number in square brackets. If the pool does not hold what is needed, write [No Found] at the end."
+            f" {STEPS}"
+            if self.profile == "paper"
+            else f"{STEPS} Then give the number of each piece that you choose in square brackets, such as [2]; if none"
+            " helps, write [No Found]."
+        )
 
     def parse_plain(self, text: str) -> Selection | None:
         """The numbers in brackets, from the last one back; none where the reply says so."""
@@ -127,7 +148,12 @@ class JudgeConsistency(Task[Consistency]):
         "You are a judge. You compare the replies of other agents without taking sides, and look at nothing but"
         " whether the answers that they give agree."
     )
-    output_format: ClassVar[str] = f"Reply [Yes] if they do, and [No] if their answers differ. {STEPS}"
+
+    @property
+    def output_format(self) -> str:
+        if self.profile == "paper":
+            return f"Reply [Yes] if they do, and [No] if their answers differ. {STEPS}"
+        return f"{STEPS} Then reply [Yes] if all answers are the same, or [No] if they differ."
 
     @property
     def instructions(self) -> str:
@@ -164,7 +190,20 @@ class SummariseAnswers(LabelledTask):
         "You sum up what other agents replied in one short and complete answer. You add nothing of your own: you"
         " condense what they say."
     )
-    instructions: ClassVar[str] = "Sum up the final answer from the answers of all agents."
+
+    @property
+    def instructions(self) -> str:
+        return lines(
+            "Sum up the final answer from the answers of all agents.",
+            "If they differ, give the one that the quoted evidence bears out best."
+            if self.profile == "hardened"
+            else None,
+        )
+
+    @property
+    def defines_labels(self) -> bool:
+        """The agents' answers end in labels, which are not judged anew."""
+        return self.profile == "hardened"
 
     @property
     def worked_examples(self) -> str:
@@ -173,7 +212,10 @@ class SummariseAnswers(LabelledTask):
     @property
     def output_format(self) -> str:
         names = ", ".join(f"[{name}]" for name in self.claim.labels.names)
-        return lines(f"Put the final answer in square brackets{f': {names}' if names else ''}. {STEPS}")
+        where = f"in square brackets{f': {names}' if names else ''}"
+        if self.profile == "paper":
+            return f"Put the final answer {where}. {STEPS}"
+        return f"{STEPS} Then give the final answer at the end, {where}."
 
     def label_of(self, text: str) -> str | None:
         return bracketed(text, self.claim.labels)
@@ -201,14 +243,24 @@ class AnswerWithKnowledge(AnswerClaim):
     own: str = ""
     examples: str = ""
 
-    system: ClassVar[str] = (
+    PAPER_SYSTEM: ClassVar[str] = (
         "You are an intelligent, diplomatic and assertive debater. You debate with other agents and try to reach a"
         " consensus on many topics. Where you are sure that your opinion is correct, keep to it; where you find a"
         " mistake in your reasoning, admit it at once and change your view. What counts is an informed, balanced"
         " debate."
     )
     hardened_rules: ClassVar[str] = ""
-    quote_source: ClassVar[str] = "the evidence"
+    quote_source: ClassVar[str] = "the documents"
+
+    @property
+    def system(self) -> str:
+        if self.profile == "paper":
+            return self.PAPER_SYSTEM
+        return f"You are one of several agents who {same_task(self.claim.labels)} in a debate."
+
+    @property
+    def defines_labels(self) -> bool:
+        return self.profile == "hardened"
 
     @property
     def lenient(self) -> bool:
@@ -216,6 +268,15 @@ class AnswerWithKnowledge(AnswerClaim):
 
     @property
     def instructions(self) -> str:
+        if self.profile == "hardened":
+            return lines(
+                ONLY_DOCUMENTS,
+                label_definitions(self.claim.labels),
+                "Another agent's answer is an opinion: check it against your documents, say where you differ, and"
+                " change your own only for evidence."
+                if self.others
+                else None,
+            )
         if not self.own:
             return f"Decide whether the claim is correct. {STEPS}"
         return (
@@ -227,11 +288,14 @@ class AnswerWithKnowledge(AnswerClaim):
     def worked_examples(self) -> str:
         if not self.examples:
             return ""
-        of = "" if self.profile == "paper" else " of the reasoning; the form of your reply is described below"
+        of = "" if self.profile == "paper" else f" of the reasoning{OWN_EXAMPLES}"
         return f"Here are examples{of}:\n{self.examples}\n(end of the examples)"
 
     @property
     def output_format(self) -> str:
+        if self.profile == "hardened":
+            names = self._names()
+            return f"{STEPS} Then give your answer in square brackets at the end{f': {names}' if names else ''}."
         rules = "\n".join(
             f"If {label.description or 'this option is right'}, answer [{label.name}]."
             for label in self.claim.labels.labels
@@ -241,10 +305,23 @@ class AnswerWithKnowledge(AnswerClaim):
     def label_of(self, text: str) -> str | None:
         return bracketed(text, self.claim.labels)
 
+    def _names(self) -> str:
+        return ", ".join(f"[{name}]" for name in self.claim.labels.names)
+
+    def section_texts(self) -> list[str]:
+        texts = super().section_texts()
+        if self.profile == "paper":
+            return texts
+        heading = subject(self.claim.labels).capitalize()
+        texts[0] = f"{heading}: {texts[0].removeprefix('Claim: ')}"
+        return [
+            text.replace("Evidence: ", "Documents:\n", 1) if text.startswith("Evidence: ") else text for text in texts
+        ]
+
     def template_vars(self) -> dict[str, str]:
         return {
             "claim": claim_section(self.claim),
-            "labels": ", ".join(f"[{name}]" for name in self.claim.labels.names),
+            "labels": self._names(),
             "evidence": numbered(self.passages, self.profile),
             "others": answers(self.others),
             "own": wrap_untrusted(self.own),

@@ -7,6 +7,7 @@ from typing import ClassVar
 from redargue.methods.baselines import evidence_prompts
 from redargue.tasks.answer import AnswerClaim, LabelledTask, Piece
 from redargue.tasks.base import FORMAT_LAST, Exchange, Layout, Sections, lines
+from redargue.tasks.labels import last_line, subject
 from redargue.tasks.query import OtherAnswer
 from redargue.tasks.untrusted import wrap_untrusted
 
@@ -20,29 +21,43 @@ class SolveWithOthers(evidence_prompts.DebatePrompt, LabelledTask):
     before: tuple[Exchange, ...] = ()
     solutions: tuple[OtherAnswer, ...] = ()  # if empty in a later round, the agent checks its own answer again
 
-    output_format: ClassVar[str] = "Put your final answer, the label alone and in bold, on the last line of your reply."
     layout: ClassVar[Layout] = FORMAT_LAST
+
+    @property
+    def output_format(self) -> str:
+        if self.profile == "hardened":
+            return last_line(self.claim.labels)
+        return "Put your final answer, the label alone and in bold, on the last line of your reply."
 
     @property
     def lenient(self) -> bool:
         return True
 
+    def role(self) -> str:
+        return f"You are one of several agents who {evidence_prompts.same_task(self.claim.labels)}."
+
     def chat_history(self) -> tuple[Exchange, ...]:
         return self.before
 
     def input_text(self) -> str:
+        hardened = self.profile == "hardened"
         if not self.before:
             return lines(
-                "Answer the following question as accurately as you can, and explain your answer.",
+                None
+                if hardened
+                else "Answer the following question as accurately as you can, and explain your answer.",
                 evidence_prompts.topic(self),
             )
         if not self.solutions:
             return "Check once more that your answer is correct."
         return lines(
-            "These are the other agents' answers to the question:",
+            f"These are the other agents' answers to the {subject(self.claim.labels) if hardened else 'question'}:",
             self._solutions(),
-            "Take their reasoning as further advice: go through your own answer and theirs step by step, and give an"
-            " updated answer.",
+            f"They are opinions: {evidence_prompts.check_views(self)}, and your own answer, too. Change your answer"
+            " only for evidence, not to agree; then give it again."
+            if hardened
+            else "Take their reasoning as further advice: go through your own answer and theirs step by step, and give"
+            " an updated answer.",
         )
 
     def template_vars(self) -> dict[str, str]:

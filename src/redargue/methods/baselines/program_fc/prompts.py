@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
+from redargue.llm.parsing import quoted
 from redargue.methods.baselines.program_fc.program import Program, parse_program
 from redargue.tasks.answer import STYLE_IS_NO_EVIDENCE, documents
 from redargue.tasks.base import Task, lines, max_length, quotes_field
@@ -31,6 +32,17 @@ VERDICTS = {"true": "true", "yes": "true", "false": "false", "no": "false"} | di
 )
 
 
+QUOTES_FIRST = "Give your quotations first, in double quotation marks; then the answer alone on the last line"
+
+
+def _answer_and_quotes(task: Task[Any], text: str) -> tuple[str, tuple[str, ...]]:
+    """The last line and the quotations before it, where quotations were asked for; else the whole text."""
+    if task.profile == "paper" or not task.quote_source:
+        return text, ()
+    before, _, last = text.strip().rpartition("\n")
+    return last, quoted(before)
+
+
 _LEAD = re.compile(r"(?:the )?answer(?: is)?\s*:?\s+", re.IGNORECASE)
 
 
@@ -48,7 +60,12 @@ class RecallFact(Task[TruthJudgement]):
     statement: str  # with answers, which come from untrusted texts, instead of variables
 
     hardened_rules: ClassVar[str] = "Say whether a statement is true, from what you know."
-    output_format: ClassVar[str] = "Answer True or False alone, or: impossible to say."
+
+    @property
+    def output_format(self) -> str:
+        if self.profile == "hardened" and self.quote_source:
+            return f"{QUOTES_FIRST}: True, False or impossible to say."
+        return "Answer True or False alone, or: impossible to say."
 
     def input_text(self) -> str:
         if self.profile == "paper":
@@ -62,10 +79,11 @@ class RecallFact(Task[TruthJudgement]):
     def parse_plain(self, text: str) -> TruthJudgement | None:
         if text.lstrip().startswith("{"):
             return None
-        verdict = VERDICTS.get(_after_lead(text).casefold())
+        answer, quotes = _answer_and_quotes(self, text)
+        verdict = VERDICTS.get(_after_lead(answer).casefold())
         if verdict is None:
-            raise ValueError(f"{text.strip()[:60]!r} is not one of True, False, impossible to say")
-        return TruthJudgement.model_validate({"verdict": verdict})
+            raise ValueError(f"{answer.strip()[:60]!r} is not one of True, False, impossible to say")
+        return TruthJudgement.model_validate({"verdict": verdict, "quotes": quotes})
 
 
 class VerifyFact(RecallFact):
@@ -115,7 +133,12 @@ class RecallAnswer(Task[Span]):
     question: str  # with answers, which come from untrusted texts, instead of variables
 
     hardened_rules: ClassVar[str] = "Answer a question in a few words, from what you know."
-    output_format: ClassVar[str] = "Give the answer alone, in a few words."
+
+    @property
+    def output_format(self) -> str:
+        if self.profile == "hardened" and self.quote_source:
+            return f"{QUOTES_FIRST}, in a few words."
+        return "Give the answer alone, in a few words."
 
     def input_text(self) -> str:
         if self.profile == "paper":
@@ -128,10 +151,11 @@ class RecallAnswer(Task[Span]):
     def parse_plain(self, text: str) -> Span | None:
         if text.lstrip().startswith("{"):
             return None
-        answer = _after_lead(text)
+        last, quotes = _answer_and_quotes(self, text)
+        answer = _after_lead(last)
         if not answer or len(answer) > LONGEST_SPAN:
-            raise ValueError(f"{text.strip()[:60]!r} is not an answer in a few words")
-        return Span(text=answer)
+            raise ValueError(f"{last.strip()[:60]!r} is not an answer in a few words")
+        return Span(text=answer, quotes=quotes)
 
 
 class AnswerQuestion(RecallAnswer):

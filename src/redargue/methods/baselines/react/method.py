@@ -111,7 +111,7 @@ class React(Method, name="react", settings=ReactSettings):
 
     def beginning(self, passage: Passage) -> Passage:
         spans = list(sentence_spans(passage.text))[: self.settings.sentences]
-        return passage.model_copy(update={"text": passage.text[: spans[-1][1]]}) if spans else passage
+        return passage.part(0, spans[-1][1]) if spans else passage
 
     def look_up(self, keyword: str) -> PastStep:
         if keyword != self.keyword:
@@ -127,7 +127,7 @@ class React(Method, name="react", settings=ReactSettings):
         passage, sentence = sentences[self.results_shown]
         self.results_shown += 1
         text = f"(Result {self.results_shown} / {len(sentences)}) {sentence}"
-        return PastStep(passages=(passage.model_copy(update={"text": text}),))
+        return PastStep(passages=(passage.model_copy(update={"text": text, "cut": ""}),))
 
     def conclude(self, steps: int, step: Step) -> Verdict:
         self.cite(step.quotes, label=step.answer)

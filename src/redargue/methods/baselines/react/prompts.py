@@ -11,7 +11,8 @@ from typing import ClassVar
 
 from redargue.tasks.answer import STYLE_IS_NO_EVIDENCE, claim_lines, documents
 from redargue.tasks.base import lines
-from redargue.tasks.step import ActionTool, Step, StepTask, ToolCall, answer_conditions
+from redargue.tasks.labels import answer_conditions
+from redargue.tasks.step import ActionTool, Step, StepTask, ToolCall
 from redargue.tasks.untrusted import wrap_untrusted
 
 SEARCH = ActionTool(
@@ -44,7 +45,7 @@ class ThinkAndAct(StepTask):
         names = {name: name for name in self.claim.labels.names}
         when = "; ".join(f"{name}: {when}" for name, when in answer_conditions(self.claim.labels, names).items())
         return lines(
-            f"{when}. The evidence is what was observed." if when else None,
+            f"{when}. The documents are those that were observed." if when else None,
             "The examples show whole courses; give the next step alone." if self.demonstrations else None,
             STYLE_IS_NO_EVIDENCE,
         )

@@ -12,7 +12,7 @@ from redargue.tasks.base import FORMAT_LAST, Layout, Task, lines, max_length, qu
 from redargue.tasks.untrusted import wrap_untrusted
 
 
-class AnswerWithConfidence(Frozen):
+class RecalledWithConfidence(Frozen):
     """An agent's label with its reasoning and stated confidence in [0, 1]; "90%" is 0.9."""
 
     reasoning: str = Field(description="your reasoning, step by step", json_schema_extra=max_length(1_000))
@@ -20,7 +20,6 @@ class AnswerWithConfidence(Frozen):
     confidence_level: float = Field(
         ge=0, le=1, allow_inf_nan=False, description="how likely your answer is right, from 0.0 to 1.0"
     )
-    quotes: tuple[str, ...] = quotes_field("what you rely on, copied word for word from the evidence")
 
     @field_validator("confidence_level", mode="before")
     @classmethod
@@ -28,6 +27,12 @@ class AnswerWithConfidence(Frozen):
         if isinstance(value, str) and value.strip().endswith("%"):
             return float(value.strip().removesuffix("%")) / 100
         return value
+
+
+class AnswerWithConfidence(RecalledWithConfidence):
+    """An answer from documents."""
+
+    quotes: tuple[str, ...] = quotes_field("what you rely on, copied word for word from the documents")
 
 
 class Group(Frozen):
@@ -42,8 +47,6 @@ class AnswerSurely(evidence_prompts.DebatePrompt, Task[AnswerWithConfidence]):
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "evidence", "groups", "demonstrations")
 
-    quotes_in_text: ClassVar[bool] = True
-
     claim: Claim
     groups: tuple[Group, ...] = ()
     samples: str = ""
@@ -52,17 +55,37 @@ class AnswerSurely(evidence_prompts.DebatePrompt, Task[AnswerWithConfidence]):
 
     @property
     def worked_examples(self) -> str:
-        return self.samples
+        if not self.samples or self.profile == "paper":
+            return self.samples
+        form = "; the form of your reply is described below"
+        of = evidence_prompts.OWN_EXAMPLES if self.quote_source else form
+        return f"Here are examples of convincing reasoning{of}:\n{self.samples}\n(end of the examples)"
+
+    def role(self) -> str:
+        return f"You are one of several agents at a round table who {evidence_prompts.same_task(self.claim.labels)}."
+
+    def requested_type(self) -> type[Frozen]:
+        return RecalledWithConfidence
 
     @property
     def output_format(self) -> str:
         names = ", ".join(self.claim.labels.names)
+        if self.profile == "hardened":
+            quotes = ' "quotes": ["copied word for word", …],' if self.quote_source else ""
+            return lines(
+                f'Reply with one JSON object and nothing else: {{"reasoning": "step by step",{quotes} "answer": "…",'
+                ' "confidence_level": 0.0}',
+                f'"answer" is one of these: {names}.' if names else None,
+                '"confidence_level" says how likely your answer is right, from 0.0 to 1.0.',
+            )
         return lines(
             'Reply in JSON, strictly: {"reasoning": "", "answer": "", "confidence_level": ""}',
             f'In the field "answer" give one of these and nothing else: {names}' if names else None,
         )
 
     def input_text(self) -> str:
+        if self.profile == "hardened":
+            return lines(evidence_prompts.topic(self), self._views(), self._groups())
         return lines(
             evidence_prompts.topic(self),
             "Answer with reasoning, step by step. Also say how sure you are of your answer, from 0.0 to 1.0.",
@@ -73,10 +96,20 @@ class AnswerSurely(evidence_prompts.DebatePrompt, Task[AnswerWithConfidence]):
             self._groups(),
         )
 
+    def _views(self) -> str:
+        if not self.groups:
+            return ""
+        return (
+            "These are the agents' answers of the last round, yours among them. They are opinions:"
+            f" {evidence_prompts.check_views(self)}, say which you agree with and why, and change your answer only for"
+            " evidence."
+        )
+
     def _groups(self) -> str:
         free = self.claim.labels.free_text  # then an answer is an agent's own text
         names = (wrap_untrusted(group.answer, inline=True) if free else group.answer for group in self.groups)
-        return "\n".join(_solutions(name, group) for name, group in zip(names, self.groups, strict=True))
+        shown = _solutions if self.profile == "paper" else _opinions
+        return "\n".join(shown(name, group) for name, group in zip(names, self.groups, strict=True))
 
     def enum_fields(self) -> dict[str, tuple[str, ...]]:
         labels = self.claim.labels
@@ -91,6 +124,20 @@ class AnswerSurely(evidence_prompts.DebatePrompt, Task[AnswerWithConfidence]):
 
 class AnswerSurelyOnEvidence(evidence_prompts.OnEvidence, AnswerSurely):
     """The answer of an agent that sees evidence."""
+
+    def requested_type(self) -> type[Frozen]:
+        return AnswerWithConfidence
+
+
+def _opinions(name: str, group: Group) -> str:
+    count = len(group.given)
+    return lines(
+        f"{count} agent{'s' if count > 1 else ''} answered {name}:",
+        *(
+            f"Reasons, with confidence {reply.confidence_level:g}: {wrap_untrusted(reply.reasoning)}"
+            for reply in group.given
+        ),
+    )
 
 
 def _solutions(name: str, group: Group) -> str:

@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from redargue.claims import Claim, Frozen
+from redargue.llm.parsing import quoted
 from redargue.methods.baselines import grounding
 from redargue.tasks.answer import documents
 from redargue.tasks.base import Task, lines, max_length, quotes_field
@@ -59,9 +60,9 @@ class JudgeAnswers(grounding.JudgesResults, Task[Aggregate]):
     asked: tuple[grounding.Grounded, ...]
     demonstrations: str = ""
 
-    output_format: ClassVar[str] = (
-        "Reply in this form: The claim is [SUPPORTED] or [NOT_SUPPORTED]. Here are the reasons: your reasons"
-    )
+    @property
+    def output_format(self) -> str:
+        return "Reply in this form: The claim is [SUPPORTED] or [NOT_SUPPORTED]. Here are the reasons: your reasons"
 
     @property
     def instructions(self) -> str:
@@ -80,6 +81,9 @@ class JudgeAnswers(grounding.JudgesResults, Task[Aggregate]):
             "demonstrations": self.demonstrations,
         }
 
+    def _quotes(self, text: str) -> tuple[str, ...]:
+        return quoted(text) if self.profile == "hardened" else ()
+
     def plain_example(self, reply: Aggregate) -> str:
         return f"The claim is [{reply.answer}]. Here are the reasons: {reply.explanation}"
 
@@ -87,7 +91,7 @@ class JudgeAnswers(grounding.JudgesResults, Task[Aggregate]):
         return (
             None
             if grounding.is_object(text)
-            else Aggregate(explanation=text.strip(), answer=grounding.bracketed_label(text))
+            else Aggregate(explanation=text.strip(), answer=grounding.bracketed_label(text), quotes=self._quotes(text))
         )
 
 
@@ -107,6 +111,7 @@ class FollowUp(Frozen):
     )
 
 
+_QUOTES_FIRST = "your quotations, in double quotation marks, and then on the last line:"
 _FINAL, _ASKS, _FOUND = "So the final answer is:", "Follow up:", "Intermediate answer:"
 
 
@@ -132,10 +137,13 @@ class AskFollowUp(grounding.JudgesResults, Task[FollowUp]):
             "The examples show whole courses of questions; give the next step alone." if self.demonstrations else None,
         )
 
-    output_format: ClassVar[str] = lines(
-        f"Reply with the next line alone: {_ASKS} your question",
-        f"or: {_FINAL} SUPPORTED or NOT_SUPPORTED",
-    )
+    @property
+    def output_format(self) -> str:
+        last = f"{_FINAL} SUPPORTED or NOT_SUPPORTED"
+        return lines(
+            f"Reply with the next line alone: {_ASKS} your question",
+            f"or: {last}" if self.profile == "paper" else f"or with {_QUOTES_FIRST} {last}",
+        )
 
     def input_text(self) -> str:
         return lines(grounding.claim_as_question(self.claim), self._so_far())
@@ -168,7 +176,8 @@ class AskFollowUp(grounding.JudgesResults, Task[FollowUp]):
             raise ValueError(f"neither {_ASKS!r} nor {_FINAL!r} is there")
         if match.group(1) == _ASKS:
             return FollowUp(needed=True, question=match.group(2).strip())
-        return FollowUp(needed=False, answer=_side(match.group(2)), explanation=own.strip())
+        quotes = quoted(own[: match.start()]) if self.profile == "hardened" else ()
+        return FollowUp(needed=False, answer=_side(match.group(2)), explanation=own.strip(), quotes=quotes)
 
     def validate_answer(self, answer: FollowUp) -> FollowUp:
         question = " ".join(answer.question.split())
@@ -191,7 +200,11 @@ class ConcludeAsking(JudgeAnswers):
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "asked", "demonstrations")
 
-    output_format: ClassVar[str] = "Reply with the answer alone: SUPPORTED or NOT_SUPPORTED"
+    @property
+    def output_format(self) -> str:
+        if self.profile == "paper":
+            return "Reply with the answer alone: SUPPORTED or NOT_SUPPORTED"
+        return f"Reply with {_QUOTES_FIRST} SUPPORTED or NOT_SUPPORTED"
 
     @property
     def instructions(self) -> str:
@@ -210,6 +223,10 @@ class ConcludeAsking(JudgeAnswers):
     def parse_plain(self, text: str) -> Aggregate | None:
         if grounding.is_object(text):
             return None
+        if self.profile == "hardened":
+            before, _, last = text.strip().rpartition("\n")
+            side = _side(last.strip().removeprefix(_FINAL))
+            return Aggregate(explanation=text.strip(), answer=side, quotes=quoted(before))
         own = text.strip().removeprefix(_FINAL).strip()
         return Aggregate(explanation=text.strip(), answer=_side(own.partition("\n")[0]))
 

@@ -1,0 +1,136 @@
+"""Settings of ``cascade``: its stages, and where each of them may stop."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from redargue.errors import UsageError
+from redargue.memory.base import MemorySettings
+from redargue.methods.base import ConfiguredMethod, CostPlan, SearchSettings, configure
+from redargue.methods.cascade.fit import Fit, Threshold, Thresholds
+
+Stage = Literal["reader", "single-reader", "debate"]
+READER, SINGLE_READER, DEBATE = "reader", "single-reader", "debate"
+STAGES: tuple[Stage, ...] = ("reader", "single-reader", "debate")
+Debate = Literal["tool-mad", "mermaid", "dual-position"]
+_ROUNDS: dict[str, str] = {"tool-mad": "rounds", "mermaid": "max_steps", "dual-position": "max_rounds"}
+NEVER = "never"
+AtLeast = Annotated[Threshold, BeforeValidator(lambda value: None if value == NEVER else value)]
+
+
+class CascadeSettings(SearchSettings):
+    """Settings of ``cascade``; thresholds that are not fitted come without a guarantee.
+
+    Attributes:
+        tools: searched by the readers, and by the debate's agents: one per debater of ``tool-mad``.
+        top_k: passages per tool that the first reader reads, and per query of the debate.
+        more: further passages per tool for the single reader.
+        stages: in this order; the last one always decides.
+        debate: the system that debates, in this profile.
+        debate_settings: that differ from its defaults.
+        rounds: most rounds of the debate (``mermaid``: steps); None for its default.
+        target_risk: tolerated share of wrong labels among the verdicts of all stages but the last.
+        budget_per_claim: mean cost instead of a risk: ``4calls``, ``2ktok``, ``0.002usd``; needs ``fitted``.
+        fitted: file of ``redargue bench fit-cascade``, which gives ``thresholds`` and ``guarantee``.
+        thresholds: least confidence of each stage but the last, in [0, 1], or ``never``; by default
+            1 - ``target_risk``.
+        guarantee: what holds for the thresholds; empty where they are not fitted.
+        one_sided: a stage stops only where no passage that it read speaks for the other side.
+        min_sources: independent sources that have to be quoted before a stage decides for or against a claim.
+    """
+
+    tools: tuple[str, ...] = Field(default=("corpus", "keywords"), min_length=1, max_length=8)
+    more: int = Field(default=3, ge=1, le=50)
+    stages: tuple[Stage, ...] = Field(default=STAGES, min_length=1, max_length=3)
+    debate: Debate = "tool-mad"
+    debate_settings: dict[str, Any] = Field(default_factory=dict)
+    rounds: int | None = Field(default=None, ge=1, le=20)
+    target_risk: float = Field(default=0.05, gt=0, lt=1)
+    budget_per_claim: str = ""
+    fitted: str = ""
+    thresholds: tuple[AtLeast, ...] = ()
+    guarantee: str = ""
+    one_sided: bool = True
+    min_sources: int = Field(default=1, ge=1, le=8)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_thresholds(cls, values: dict[str, Any]) -> dict[str, Any]:
+        """Thresholds from a fitted file; settings that have been recorded have them already."""
+        if not values.get("fitted") or values.get("thresholds"):
+            return values
+        fit = Fit.read(Path(values["fitted"]))
+        fit.require(tuple(values.get("stages", STAGES)), values.get("debate", "tool-mad"))
+        chosen: Thresholds = (
+            fit.within_budget(values["budget_per_claim"])
+            if values.get("budget_per_claim")
+            else fit.at_risk(float(values.get("target_risk", 0.05)))
+        )
+        return {**values, "thresholds": chosen.thresholds, "guarantee": chosen.guarantee}
+
+    @model_validator(mode="after")
+    def _fit_together(self) -> Self:
+        if list(self.stages) != [stage for stage in STAGES if stage in self.stages]:
+            raise ValueError(f"stages are some of {', '.join(STAGES)}, in this order")
+        if self.thresholds and len(self.thresholds) != len(self.stages) - 1:
+            raise ValueError(
+                f"{len(self.thresholds)} thresholds for {len(self.stages)} stages: one for each but the last"
+            )
+        if any(value is not None and not 0 <= value <= 1 for value in self.thresholds):
+            raise ValueError("a threshold is a confidence in [0, 1], or never")
+        if self.budget_per_claim and not self.thresholds:
+            raise UsageError(
+                "a budget per claim needs thresholds that were fitted on labelled claims",
+                where="budget_per_claim",
+                hint="fit them: redargue bench fit-cascade … -o fit.json, then --fitted fit.json",
+            )
+        if DEBATE in self.stages:
+            self.debater  # noqa: B018  (raises for settings that it does not have)
+        return self
+
+    def threshold(self, number: int) -> Threshold:
+        """Of a stage, from 1; None where it never stops."""
+        return self.thresholds[number - 1] if self.thresholds else round(1 - self.target_risk, 9)
+
+    @property
+    def debater(self) -> ConfiguredMethod:
+        """The configured debate."""
+        tools: tuple[str, ...] = self.tools if len(self.tools) > 1 else self.tools * 2
+        given: dict[str, Any] = {"debaters": tools} if self.debate == "tool-mad" else {"tools": self.tools}
+        if self.debate != "dual-position":
+            given["top_k"] = self.top_k
+        if self.rounds is not None:
+            given[_ROUNDS[self.debate]] = self.rounds
+        if self.debate == "dual-position" and self.rounds == 1:
+            given["min_rounds"] = 1
+        return configure(self.debate, self.profile, {**given, **self.debate_settings})
+
+    @property
+    def remembering(self) -> MemorySettings | None:
+        """The memory of a debate that has one."""
+        return getattr(self.debater.settings, "remembering", None) if DEBATE in self.stages else None
+
+    def plan(self, stages: int, debate: CostPlan | None) -> CostPlan:
+        """The cost of a claim that ends after so many stages; ``debate`` if that is among them."""
+        calls, searches, depth, search_depth = Counter[str](), Counter[str](), 0, 0
+        for stage in self.stages[:stages]:
+            if stage == DEBATE:
+                continue
+            calls["ReadPassages"] += 1
+            calls["AnswerClaim"] += int(stage == SINGLE_READER)
+            searches.update(self.tools)
+            depth, search_depth = depth + int(stage == SINGLE_READER), search_depth + 1
+        if debate is None:
+            return CostPlan(calls=+calls, searches=searches, call_depth=depth, search_depth=search_depth)
+        return CostPlan(
+            calls=dict(calls + Counter(debate.calls)),
+            searches=dict(searches + Counter(debate.searches)),
+            samples=debate.samples,
+            asked_by=debate.asked_by,
+            call_depth=depth + debate.call_depth,
+            search_depth=search_depth + debate.search_depth,
+        )

@@ -1,0 +1,79 @@
+"""What cannot change a debate is not asked for: unchanged debaters, identical questions, further rounds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from redargue import replay
+from redargue.backends.scripted import ScriptedBackend
+from redargue.events import CallReused, Event, RoundEnded, TurnKept, canonical
+from redargue.runs.record import read_events
+from redargue.tasks.query import Query
+from redargue.verdicts import Verdict
+from redargue.verifier import Verifier
+from support.debates import CLAIM, CLOCK, ShelfTool, answer, checked, script
+
+pytestmark = pytest.mark.anyio
+
+STUBBORN: dict[str, Any] = {  # neither debater changes its mind or its query
+    "AnswerClaim": lambda task, call: answer(task.claim.labels.names[call.agent == "keywords"]),
+    "RewriteQuery": Query(kept=True),
+}
+
+
+async def debated(
+    parts: dict[str, Any], folder: Path | None = None, **options: Any
+) -> tuple[Verdict, list[Event], Counter[str]]:
+    backend, seen = ScriptedBackend(script(**parts)), list[Event]()
+    evidence = {name: ShelfTool(name) for name in ("corpus", "keywords")}
+    given: dict[str, Any] = {"backend": backend, "evidence": evidence, "clock": CLOCK, "claims": [CLAIM], **options}
+    with Verifier(folder=folder, **given) as verifier:
+        verdict = await verifier.verify(CLAIM, listeners=[seen.append])
+    assert verdict.error is None
+    return verdict, seen, Counter(task.name() for task, _ in backend.calls)
+
+
+async def test_debaters_that_nothing_could_move_are_not_asked_again_and_no_further_round_is_held() -> None:
+    verdict, seen, asked = await debated(STUBBORN, settings={"rounds": 6})
+    whole, _, every = await debated(STUBBORN, settings={"rounds": 6, "keep_unchanged": False})
+    assert (verdict.label, verdict.decided_by) == (whole.label, whole.decided_by) == ("REFUTES", "judge")
+    assert (whole.rounds, every["AnswerClaim"], every["WriteStatements"]) == (6, 12, 12)
+    assert (verdict.rounds, asked["AnswerClaim"]) == (3, 4)  # the third round shows that nothing changes
+    assert asked["WriteStatements"] == 2  # the same answers are scored once
+    assert Counter(event.agent for event in seen if isinstance(event, TurnKept)) == {"corpus": 1, "keywords": 1}
+    assert [event.not_held for event in seen if isinstance(event, RoundEnded)] == [0, 0, 3]
+    assert sum(isinstance(event, CallReused) for event in seen) > 0
+
+
+async def test_a_debater_is_asked_again_when_its_opponent_changes() -> None:
+    def answers(task: Any, call: Any) -> Any:
+        moved = call.agent == "keywords" and len(task.others) and "round two" in task.others[0].text
+        text = "In round two.\n**SUPPORTS**" if task.others and call.agent == "corpus" else "Because.\n**SUPPORTS**"
+        said = answer("REFUTES" if call.agent == "keywords" and not moved else "SUPPORTS")
+        return said.model_copy(update={"text": text}) if call.agent == "corpus" else said
+
+    _, seen, asked = await debated({**STUBBORN, "AnswerClaim": answers}, settings={"rounds": 4})
+    kept = [(event.agent, event.round) for event in seen if isinstance(event, TurnKept)]
+    assert ("keywords", 3) not in kept
+    assert asked["AnswerClaim"] >= 5
+
+
+async def test_agreement_below_the_thresholds_is_scored_once_and_judged(tmp_path: Path) -> None:
+    parts = {"RewriteQuery": Query(kept=True), "CheckStatements": checked(0, 0)}
+    verdict, seen, asked = await debated(parts, tmp_path / "run")
+    assert verdict.decided_by == "judge"
+    assert asked["CheckStatements"] == 2
+    again: list[Event] = []
+    assert await replay(tmp_path / "run", listeners=[again.append], backend=ScriptedBackend(script())) == [verdict]
+    assert canonical(again) == canonical(read_events(tmp_path / "run"))
+    assert [event.kind for event in seen].count("judged") == 1
+
+
+async def test_the_papers_profile_asks_every_round() -> None:
+    verdict, seen, asked = await debated(STUBBORN, profile="paper")
+    assert (verdict.rounds, asked["AnswerClaim"]) == (3, 6)
+    assert not any(isinstance(event, TurnKept | CallReused) for event in seen)
