@@ -13,7 +13,11 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from redargue.backends.base import backends
+from redargue.bench.datasets.base import datasets
+from redargue.methods import methods
 from redargue.retrieval.corpus.shipped import open_starter
+from redargue.retrieval.tools.base import tools
 from support import postgres
 
 # A busy machine makes an example slow, and its data slow to draw.
@@ -61,6 +65,13 @@ def _own_home(
             monkeypatch.delenv(name)
     monkeypatch.setenv("REDARGUE_OFFLINE", "1")
     monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def own_registrations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the test registers by name is gone after it: an example and the page that shows it have one name."""
+    for registry in (methods, tools, backends, datasets):
+        monkeypatch.setattr(registry, "_loaded", dict(registry._loaded))
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -49,6 +49,8 @@ def evidence() -> dict[str, ShelfTool]:
 async def held(parts: dict[str, Any], settings: dict[str, Any]) -> tuple[Counter[str], int]:
     """How often each task was asked, and how many searches were made."""
     backend = ScriptedBackend(script(**parts))
+    # Scripted debaters never change their minds: the plan is that of a debate in which something is new each round.
+    settings = {"keep_unchanged": False, **settings}
     with Verifier(backend=backend, evidence=evidence(), settings=settings, claims=[CLAIM]) as verifier:
         verdict = await verifier.verify(CLAIM)
     assert verdict.error is None

@@ -51,6 +51,19 @@ def test_typography_is_repaired_to_the_passages_own_characters(quote: str) -> No
     assert found.text == TEXT[found.start : found.end]
 
 
+@pytest.mark.parametrize("quote", ["… first lit in 1871 …", "Cape Ansel … first lit in 1871", "… first lit in 1871"])
+def test_a_quotation_that_includes_the_mark_of_a_cut_is_found_without_it(quote: str) -> None:
+    passage = Passage(text="first lit in 1871. It is not open", title="Cape Ansel", cut="both")
+    found = find_quote(quote, (passage,))
+    assert (found.text, found.start, found.part) == ("first lit in 1871", 0, "text")
+    assert passage.text[found.start : found.end] == found.text
+
+
+def test_a_quotation_of_a_title_and_the_mark_of_a_cut_is_of_the_title() -> None:
+    found = find_quote("Cape Ansel light …", (Passage(text="It was lit.", title="Cape Ansel light", cut="start"),))
+    assert (found.text, found.part) == ("Cape Ansel light", "title")
+
+
 @pytest.mark.parametrize(
     "quote",
     [

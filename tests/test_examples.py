@@ -18,6 +18,7 @@ from support.debates import QUOTE, ShelfTool, answer
 ROOT = Path(__file__).parents[1]
 
 
+@pytest.mark.usefixtures("own_registrations")
 def test_the_readmes_method_is_the_examples_and_its_verdict_carries_verified_quotations() -> None:
     source = (ROOT / "examples" / "single_question.py").read_text(encoding="utf-8")
     shown = source[source.index("class SingleQuestion") : source.index("\n\nif __name__")].rstrip()

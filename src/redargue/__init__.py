@@ -9,6 +9,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from redargue.adapters.assertions import grounded as grounded
+    from redargue.adapters.assertions import supported as supported
     from redargue.api import verify as verify
     from redargue.api import verify_sync as verify_sync
     from redargue.api import watch as watch
@@ -20,10 +22,12 @@ if TYPE_CHECKING:
     from redargue.config import RunConfig as RunConfig
     from redargue.errors import BadReply as BadReply
     from redargue.errors import BudgetReached as BudgetReached
+    from redargue.errors import Busy as Busy
     from redargue.errors import CannotPlay as CannotPlay
     from redargue.errors import CorpusError as CorpusError
     from redargue.errors import DeadLink as DeadLink
     from redargue.errors import DiskFull as DiskFull
+    from redargue.errors import Draining as Draining
     from redargue.errors import FetchFailed as FetchFailed
     from redargue.errors import FetchRefused as FetchRefused
     from redargue.errors import LeaseLost as LeaseLost
@@ -38,6 +42,7 @@ if TYPE_CHECKING:
     from redargue.errors import StoreLocked as StoreLocked
     from redargue.errors import ToolFailed as ToolFailed
     from redargue.errors import Undeclared as Undeclared
+    from redargue.errors import UnknownCheck as UnknownCheck
     from redargue.errors import UnknownName as UnknownName
     from redargue.errors import UnreadableFile as UnreadableFile
     from redargue.errors import UsageError as UsageError
@@ -48,8 +53,11 @@ if TYPE_CHECKING:
     from redargue.evidence import Side as Side
     from redargue.playback import replay as replay
     from redargue.runs.budget import Budget as Budget
+    from redargue.text.citations import verify_citations as verify_citations
     from redargue.text.grounder import Grounder as Grounder
     from redargue.text.report import CheckedClaim as CheckedClaim
+    from redargue.text.report import Citation as Citation
+    from redargue.text.report import CitationOutcome as CitationOutcome
     from redargue.text.report import Outcome as Outcome
     from redargue.text.report import Report as Report
     from redargue.text.stream import check_stream as check_stream
@@ -62,6 +70,7 @@ if TYPE_CHECKING:
 
 # Loaded when they are first used: `redargue --help` needs none of them.
 _HOMES = {
+    "redargue.adapters.assertions": ("grounded", "supported"),
     "redargue.api": ("verify", "verify_sync", "watch"),
     "redargue.backends.scripted": ("ScriptedBackend",),
     "redargue.claims": ("Claim", "Label", "LabelSet", "Meaning"),
@@ -69,10 +78,12 @@ _HOMES = {
     "redargue.errors": (
         "BadReply",
         "BudgetReached",
+        "Busy",
         "CannotPlay",
         "CorpusError",
         "DeadLink",
         "DiskFull",
+        "Draining",
         "FetchFailed",
         "FetchRefused",
         "LeaseLost",
@@ -87,6 +98,7 @@ _HOMES = {
         "StoreLocked",
         "ToolFailed",
         "Undeclared",
+        "UnknownCheck",
         "UnknownName",
         "UnreadableFile",
         "UsageError",
@@ -95,10 +107,11 @@ _HOMES = {
     "redargue.evidence": ("Passage", "Quote", "QuoteStatus", "Side"),
     "redargue.playback": ("replay",),
     "redargue.runs.budget": ("Budget",),
+    "redargue.text.citations": ("verify_citations",),
     "redargue.text.grounder": ("Grounder",),
     "redargue.text.stream": ("check_stream",),
     "redargue.text.verification": ("ground", "verify_text"),
-    "redargue.text.report": ("CheckedClaim", "Outcome", "Report"),
+    "redargue.text.report": ("CheckedClaim", "Citation", "CitationOutcome", "Outcome", "Report"),
     "redargue.verdicts": ("Score", "Usage", "Verdict"),
     "redargue.verifier": ("Verifier",),
 }

@@ -93,6 +93,24 @@ class ScriptError(RedargueError):
     """A scripted backend was asked something that is not in its script, or not everything that is."""
 
 
+class UnknownCheck(RedargueError):
+    """There is no such check, or it belongs to another caller, which must not be told apart."""
+
+
+class Busy(RedargueError):
+    """The service cannot take another check now; ``retry_after`` is in seconds."""
+
+    exit_code = 5
+
+    def __init__(self, what: str, *, retry_after: int = 5, where: str = "", hint: str = "") -> None:
+        super().__init__(what, where=where, hint=hint)
+        self.retry_after = retry_after
+
+
+class Draining(Busy):
+    """The service is stopping; running checks are resumed when it starts again."""
+
+
 class BadReply(RedargueError):
     """A model's reply could not be read, even after one repair; ``raw`` is cut to 2,000 characters."""
 

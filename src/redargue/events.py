@@ -14,7 +14,7 @@ from pydantic import Field, TypeAdapter, field_validator
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage, Quote, Recalled, without_retrieval_times
 from redargue.tasks.decompose import Triplet
-from redargue.verdicts import ErrorInfo, MethodName, Score, Verdict
+from redargue.verdicts import ErrorInfo, MethodName, Score, Usage, Verdict
 
 
 class _Event(Frozen):
@@ -138,6 +138,7 @@ class CallFinished(_AgentEvent):
     requests: int = 1
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    cached_tokens: int = 0
     usd: float = 0.0
 
 
@@ -153,7 +154,22 @@ class CallFailed(_AgentEvent):
     requests: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    cached_tokens: int = 0
     usd: float = 0.0
+
+
+class CallReused(_AgentEvent):
+    """An agent's answer to the same question in an earlier round was used again; nothing was sent."""
+
+    kind: Literal["call_reused"] = "call_reused"
+    task: str
+
+
+class TurnKept(_AgentEvent):
+    """A debater was not asked again: its query, its documents and the other debaters' answers had not changed."""
+
+    kind: Literal["turn_kept"] = "turn_kept"
+    label: str | None
 
 
 class Answered(_AgentEvent):
@@ -230,8 +246,37 @@ class RoundVoted(_Event):
     weights: dict[str, float]
 
 
+class StageEnded(_Event):
+    """A stage of a cascade ended.
+
+    Attributes:
+        number: from 1, ``of`` as many stages.
+        score: the stage's calibrated confidence in its label, in [0, 1]; None where it has none.
+        threshold: least score that lets the cascade stop here; None if it never does, or is at its last stage.
+        may_decide: whether quotations and sources allow the stage to decide, whatever its score.
+        stopped: whether the cascade ended here.
+        why: the reasons for stopping, or for continuing.
+        usage: of the claim so far.
+    """
+
+    kind: Literal["stage_ended"] = "stage_ended"
+    stage: str
+    number: int
+    of: int
+    label: str | None
+    score: float | None = None
+    threshold: float | None = None
+    may_decide: bool
+    stopped: bool
+    why: tuple[str, ...]
+    usage: Usage = Usage()
+
+
 class RoundEnded(_Event):
-    """All debaters have answered; a round is ``accepted`` if labels agree and every score is above its threshold."""
+    """All debaters have answered; a round is ``accepted`` if labels agree and every score is above its threshold.
+
+    ``not_held``: further rounds that are left out, because no debater has changed.
+    """
 
     kind: Literal["round_ended"] = "round_ended"
     round: int
@@ -239,6 +284,7 @@ class RoundEnded(_Event):
     agreed: bool
     accepted: bool
     why: tuple[str, ...] = ()
+    not_held: int = 0
 
 
 class Judged(_Event):
@@ -267,6 +313,8 @@ Event = Annotated[
     | EvidenceRemembered
     | CallFinished
     | CallFailed
+    | CallReused
+    | TurnKept
     | Answered
     | Scored
     | Decomposed
@@ -274,6 +322,7 @@ Event = Annotated[
     | Spoke
     | Refereed
     | RoundVoted
+    | StageEnded
     | RoundEnded
     | Judged
     | ClaimEnded,
@@ -288,7 +337,8 @@ def canonical(events: Iterable[Event]) -> list[dict[str, Any]]:
 
     def order(row: dict[str, Any]) -> tuple[int, int, str, str, str]:
         metric = row["score"]["metric"] if row["kind"] == "scored" else ""
-        return row["item"], row.get("round", 0), row.get("agent", ""), row["kind"] + metric, row.get("key", "")
+        key = row.get("key") or row.get("task", "")  # a reused call has no key
+        return row["item"], row.get("round", 0), row.get("agent", ""), row["kind"] + metric, key
 
     return sorted(rows, key=order)
 

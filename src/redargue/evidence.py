@@ -16,6 +16,16 @@ from redargue.claims import Frozen
 from redargue.sanitize import shortened
 
 PAGE_BREAK = "\f"  # between the pages of a document
+CUT_MARK = "…"  # where a shown passage was cut from a longer text; never part of its text
+
+Cut = Literal["", "start", "end", "both"]
+
+
+def cut_ends(*, start: bool, end: bool) -> Cut:
+    """At which ends something was cut off."""
+    if start and end:
+        return "both"
+    return "start" if start else "end" if end else ""
 
 
 class Source(Frozen):
@@ -76,6 +86,7 @@ class Passage(Source):
         page: of the document, on which the text begins, from 1; 0 where the document has no pages.
         rank: 1 for the best.
         score: the tool's own score, comparable only within one answer of one tool; None where it gives none.
+        cut: at which ends its document goes on; empty also where that is not known.
     """
 
     text: str
@@ -84,6 +95,7 @@ class Passage(Source):
     query: str = ""
     rank: int = 1
     score: float | None = None
+    cut: Cut = Field(default="", exclude_if=lambda cut: not cut)  # records without it keep their fingerprints
 
     def __repr__(self) -> str:
         source = self.title or self.document
@@ -93,6 +105,30 @@ class Passage(Source):
     def sha256(self) -> str:
         """Of ``text`` in UTF-8; identifies the passage regardless of the tool that found it."""
         return hashlib.sha256(self.text.encode()).hexdigest()
+
+    @property
+    def starts_cut(self) -> bool:
+        return self.cut in ("start", "both")
+
+    @property
+    def ends_cut(self) -> bool:
+        return self.cut in ("end", "both")
+
+    @property
+    def shown_text(self) -> str:
+        """The text with a mark at each cut end, for a prompt."""
+        return f"{self.lead}{self.text}{f' {CUT_MARK}' if self.ends_cut else ''}"
+
+    @property
+    def lead(self) -> str:
+        """What precedes the text in ``shown_text``."""
+        return f"{CUT_MARK} " if self.starts_cut else ""
+
+    def part(self, start: int, end: int) -> Passage:
+        """The text between two offsets, with its own place in the document."""
+        before, after = self.text[:start].strip(), self.text[end:].strip()
+        cut = cut_ends(start=self.starts_cut or bool(before), end=self.ends_cut or bool(after))
+        return self.model_copy(update={"text": self.text[start:end], "start": self.start + start, "cut": cut})
 
     def page_at(self, place: int) -> int:
         """The page at an offset of ``text``, from 1; 0 where the document has no pages."""

@@ -14,6 +14,8 @@ import unicodedata
 from functools import lru_cache
 from importlib.resources import files
 
+from redargue.sanitize import INVISIBLE
+
 LONGEST = 200_000  # characters of a text that are read
 
 
@@ -26,7 +28,7 @@ def _read_patterns() -> dict[str, re.Pattern[str]]:
 
 
 _PATTERNS = _read_patterns()
-_INVISIBLE = re.compile("[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]")
+_INVISIBLE = str.maketrans(dict.fromkeys(INVISIBLE, ""))
 _TAGS = re.compile("[\U000e0020-\U000e007e]+")
 _SPACED = re.compile(r"\b(?:\w[ .\-_]){5,}\w\b")
 _ENCODED = re.compile(r"[A-Za-z0-9+/]{24,}={0,2}")
@@ -46,7 +48,7 @@ def injection_in(text: str) -> str:
 
 def _readings(text: str) -> list[str]:
     """The text as a model might read it: folded, with its hidden tag characters, spaced words and encoded runs."""
-    plain = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text))
+    plain = unicodedata.normalize("NFKC", text).translate(_INVISIBLE)
     latin = plain.translate(_CONFUSABLE) if re.search("[a-zA-Z][а-яіѕԁӏ]|[а-яіѕԁӏ][a-zA-Z]", plain) else plain
     lines = "\n".join(" ".join(line.split()) for line in latin.splitlines())
     readings = [lines.replace("’", "'"), " ".join(lines.replace("’", "'").split())]

@@ -29,7 +29,15 @@ from redargue.llm.response import Choice
 from redargue.memory.base import Finding, Recall, RememberResult
 from redargue.retrieval.tools.base import Search, tools
 from redargue.tasks.base import AnyTask, Out, Task
-from redargue.tasks.score import CompareTexts, InferClaim, Inferences, Inferred, Similarities
+from redargue.tasks.score import (
+    CompareTexts,
+    InferClaim,
+    Inferences,
+    Inferred,
+    ReaderAnswer,
+    ReadPassages,
+    Similarities,
+)
 from redargue.verifier import Verifier
 
 CLAIM = "The lighthouse at Cape Ansel was lit in 1871."
@@ -102,6 +110,8 @@ class PreviewBackend(PromptedBackend):
         if isinstance(task, InferClaim):
             even = Inferred(supports=0.5, refutes=0.5)
             return Reply((Output(cast(Out, Inferences(inferences=(even,) * len(task.premises)))),))
+        if isinstance(task, ReadPassages):
+            return Reply((Output(cast(Out, ReaderAnswer(text="", label=None))),))
         if isinstance(task, CompareTexts):
             return Reply((Output(cast(Out, Similarities(values=(0.5,) * len(task.texts)))),))
         return await super().perform(task, call)

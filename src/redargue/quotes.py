@@ -14,22 +14,14 @@ from typing import Any
 
 from redargue.denials import REACH, denied
 from redargue.evidence import Passage, Quote, QuoteStatus, Side
+from redargue.sanitize import INVISIBLE
 
-_INVISIBLE = frozenset(
-    chr(code)
-    for first, last in (
-        *((0xAD, 0xAD), (0x34F, 0x34F), (0x61C, 0x61C), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F)),
-        *((0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F), (0x3164, 0x3164), (0xFE00, 0xFE0F), (0xFEFF, 0xFEFF)),
-        *((0xFFA0, 0xFFA0), (0xFFF9, 0xFFFB), (0x1D173, 0x1D17A), (0xE0000, 0xE007F), (0xE0100, 0xE01EF)),
-    )
-    for code in range(first, last + 1)
-)
 _EQUIVALENT = {
     **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u02bc\u0060\u00b4\u2039\u203a", "'"),
     **dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb", '"'),
     **dict.fromkeys("\u300a\u300b\u300c\u300d\u300e\u300f\u301d\u301e\u301f\ufe41\ufe42\ufe43\ufe44", '"'),
     **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63", "-"),
-    **dict.fromkeys(_INVISIBLE, ""),
+    **dict.fromkeys(INVISIBLE, ""),
     "\u2026": "...",
     **{chr(code): unicodedata.normalize("NFKC", chr(code)) for code in range(0xFB00, 0xFB07)},  # ligatures
     **{chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)},  # full-width forms
@@ -53,7 +45,7 @@ _INSIDE_WORDS = frozenset("-'.,")
 _NUMBER_MARKS = frozenset(".,")
 _NESTED = 6  # marks around a quotation, inside each other, that are removed
 _LONGEST_CLUSTER = 32  # a character with its combining marks, which are put in order in quadratic time
-_MOST_INVISIBLE = 64  # in a row; more of them count as part of a word
+_MOSTINVISIBLE = 64  # in a row; more of them count as part of a word
 
 
 def find_quote(
@@ -106,15 +98,17 @@ def find_quote(
 def _in_title(text: str, passage: Passage) -> Quote | None:
     """A quotation of a passage's title, or of the title and the beginning of the text."""
     title = passage.title.strip()
-    span = _find(text, f"{title}\n{passage.text}") if title else None
-    if span is None:
+    leads = dict.fromkeys(("", passage.lead)) if title else ()  # a quotation may include the mark of a cut
+    spans = ((lead, span) for lead in leads if (span := _find(text, f"{title}\n{lead}{passage.text}")))
+    lead, (start, end) = next(spans, ("", (-1, -1)))
+    if end < 0:
         return None
-    start, end = span
     found: dict[str, Any] = {"passage": passage.sha256, "source": passage.source()}
-    if end <= len(title):
+    if end <= len(f"{title}\n{lead}"):
+        end = min(end, len(title))
         status = QuoteStatus.VERIFIED if title[start:end] == text.strip() else QuoteStatus.REPAIRED
         return Quote(text=title[start:end], status=status, part="title", start=start, end=end, **found)
-    start, end = 0, end - len(title) - 1
+    start, end = 0, end - len(title) - 1 - len(lead)
     quoted = passage.text[start:end]
     place = {"start": start, "end": end, "offset": passage.start + start, "page": passage.page_at(start)}
     return Quote(text=quoted, status=QuoteStatus.REPAIRED, **place, **found)
@@ -212,7 +206,7 @@ _PAIRS = ('""', "''", "()", "[]")
 
 
 def _cuts_word(text: str, at: int) -> bool:
-    """Whether a word or a number goes on across a place in a text; invisible characters do not part a word."""
+    """Whether a word or a number continues across a place in a text; invisible characters do not part a word."""
     (beyond_left, left), (right, beyond_right) = _visible(text, at - 1, -1)[::-1], _visible(text, at, 1)
     if not left or not right or left.isspace() or right.isspace():
         return False
@@ -237,9 +231,9 @@ def _visible(text: str, at: int, step: int) -> tuple[str, str]:
     seen: list[str] = []
     skipped = 0
     while 0 <= at < len(text) and len(seen) < 2:
-        if text[at] not in _INVISIBLE or skipped == _MOST_INVISIBLE:
-            seen.append("x" if text[at] in _INVISIBLE else text[at])
-        skipped += text[at] in _INVISIBLE
+        if text[at] not in INVISIBLE or skipped == _MOSTINVISIBLE:
+            seen.append("x" if text[at] in INVISIBLE else text[at])
+        skipped += text[at] in INVISIBLE
         at += step
     return (*seen, "", "")[0], (*seen, "", "")[1]
 

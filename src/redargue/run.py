@@ -21,6 +21,7 @@ from redargue.errors import BadReply, RecordError, RedargueError, ReplayMiss, To
 from redargue.events import (
     CallFailed,
     CallFinished,
+    CallReused,
     Event,
     EvidenceFound,
     EvidenceMissing,
@@ -87,6 +88,7 @@ class Run:
         self._english_only: bool = getattr(backend, "english_only", False)
         self._listeners, self._models = tuple(listeners), dict(models or {})
         self._occurrences: Counter[str] = Counter()
+        self._answers: dict[str, asyncio.Future[tuple[Output[Any], ...]]] = {}  # by agent and question
         self._started_at = self.clock.elapsed()
         self._usage = UsageCounter(priced)
         for failed in record.failed(item) if record else ():
@@ -112,6 +114,26 @@ class Run:
     ) -> tuple[Out, ...]:
         outputs = await self.ask(task, agent=agent, round_=round_, n=n, temperature=temperature)
         return tuple(output.answer for output in outputs)
+
+    async def ask_once(self, task: Task[Out], *, agent: str, round_: int = 0) -> tuple[Output[Out], ...]:
+        """As :meth:`ask` with one sample; the agent's answer to the same question in an earlier round is kept."""
+        key = "\0".join((agent, task.fingerprint, self.backend.render(task)))
+        if key in self._answers:
+            outputs = await self._answers[key]
+            self.emit(CallReused(agent=agent, round=round_, task=task.name()))
+            return outputs
+        future = self._answers[key] = asyncio.get_running_loop().create_future()
+        try:
+            outputs = await self.ask(task, agent=agent, round_=round_)
+        except BaseException as error:
+            del self._answers[key]
+            future.set_exception(
+                error if isinstance(error, Exception) else RedargueError("cancelled while in progress")
+            )
+            future.exception()  # nobody may be waiting
+            raise
+        future.set_result(outputs)
+        return outputs
 
     async def ask(
         self, task: Task[Out], *, agent: str, round_: int = 0, n: int = 1, temperature: float = 0.0
@@ -359,7 +381,9 @@ class Run:
 
 
 def _paid(account: Account) -> dict[str, Any]:
-    counts = {name: getattr(account, name) for name in ("requests", "prompt_tokens", "completion_tokens")}
+    counts = {
+        name: getattr(account, name) for name in ("requests", "prompt_tokens", "completion_tokens", "cached_tokens")
+    }
     return counts | {"usd": round(account.usd, 12)}
 
 

@@ -19,8 +19,21 @@ def printable(text: str, *, lines: bool = True) -> str:
     return text.translate(_REMOVED_EXCEPT_LINE_BREAKS if lines else _REMOVED)
 
 
+OVERRIDES = "".join(map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A))))  # reverse what follows
+TAGS = "".join(map(chr, range(0xE0000, 0xE0080)))  # letters that only a model reads
+INVISIBLE = frozenset(
+    chr(code)
+    for first, last in (
+        *((0xAD, 0xAD), (0x34F, 0x34F), (0x61C, 0x61C), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F)),
+        *((0x200B, 0x200F), (0x2060, 0x2065), (0x206A, 0x206F), (0x3164, 0x3164), (0xFE00, 0xFE0F), (0xFEFF, 0xFEFF)),
+        *((0xFFA0, 0xFFA0), (0xFFF9, 0xFFFB), (0x1D173, 0x1D17A), (0xE0100, 0xE01EF)),
+    )
+    for code in range(first, last + 1)
+).union(OVERRIDES, TAGS)
+"""Characters that no reader sees: controls of format and direction, fillers, selectors of variants, tags."""
+
 _CONTROLS = (*range(0x20), *range(0x7F, 0xA0), *range(0xD800, 0xE000), 0x2028, 0x2029)
-_DIRECTIONS = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+_DIRECTIONS = (0x061C, 0x200E, 0x200F, *map(ord, OVERRIDES))
 _REMOVED = {code: " " if chr(code).isspace() else None for code in (*_CONTROLS, *_DIRECTIONS)}
 _REMOVED_EXCEPT_LINE_BREAKS = {code: char for code, char in _REMOVED.items() if code != ord("\n")}
 

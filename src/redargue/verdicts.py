@@ -26,6 +26,7 @@ class Usage(Frozen):
         embeddings: requests for vectors alone.
         searches: requests to evidence tools; a tool that sends no request counts as one per search.
         prompt_tokens: as the provider counts them; the embedded backend counts its models' tokens.
+        cached_tokens: prompt tokens that the provider read from its prompt cache, as it counts them.
         usd: None where a price is unknown or none applies.
         by_agent: calls.
         by_task: calls.
@@ -38,6 +39,7 @@ class Usage(Frozen):
     searches: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    cached_tokens: int = 0
     usd: float | None = None
     by_agent: dict[str, int] = Field(default_factory=dict)
     by_task: dict[str, int] = Field(default_factory=dict)
@@ -58,7 +60,7 @@ def total_usage(usages: Sequence[Usage]) -> Usage:
         name: dict(sum((Counter(getattr(usage, name)) for usage in usages), Counter()))
         for name in ("by_agent", "by_task", "by_round", "by_tool")
     }
-    counts = ("calls", "embeddings", "searches", "prompt_tokens", "completion_tokens")
+    counts = ("calls", "embeddings", "searches", "prompt_tokens", "completion_tokens", "cached_tokens")
     return Usage(
         **{name: sum(getattr(usage, name) for usage in usages) for name in counts},
         usd=math.fsum(prices) if usages and len(prices) == len(usages) else None,

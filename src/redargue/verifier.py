@@ -71,6 +71,7 @@ class Verifier:
         text: Mapping[str, Any] | None = None,
         calls: CallRecord | None = None,
         components: Components | None = None,
+        sends: bool = True,
         **options: Unpack[RunOptions],
     ) -> None:
         self.config, parts = read_options(options, config, components)
@@ -83,7 +84,7 @@ class Verifier:
         self.prices = parts.prices or Prices.read(self.config.prices)
         transport = parts.transport or (parts.backend.transport if isinstance(parts.backend, ChatBackend) else None)
         self.transport = transport or Transport(limiter(), offline=self.config.offline)
-        self.services = services(self.config.base_url)
+        self.services = services(self.config.base_url, assume_keys=not sends)
         self.backend: Backend = parts.backend or make_backend(
             self.config, self.method, self.services["model"], self.transport, self.prices
         )

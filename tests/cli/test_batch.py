@@ -206,6 +206,44 @@ def test_a_row_of_question_answer_and_contexts_is_verified_whole(tmp_path: Path)
     assert "answer: expected text" in refused["error"]["what"]
 
 
+def test_an_answer_is_verified_claim_by_claim_beside_its_whole_and_resumed(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    file, out = tmp_path / "rows.jsonl", tmp_path / "out"
+    contexts = ["The lighthouse at Cape Ansel was first lit in 1871. The museum at Orvell is closed on Mondays."]
+    answer = (
+        "The lighthouse at Cape Ansel was first lit in 1871. The museum at Orvell is open on Mondays. Isn't it nice?"
+    )
+    written = [
+        {"id": "q1", "question": "When was it lit?", "answer": answer, "contexts": contexts},
+        {"id": "q2", "answer": "La lumière du phare fut allumée pour la première fois en 1871.", "contexts": contexts},
+    ]
+    file.write_text("".join(json.dumps(row) + "\n" for row in written))
+    command = ["batch", str(file), "-o", str(out), "--method", "single-reader", "-q"]
+    assert run(command) == 0
+    assert "2 claims in the answers: 1 Refuted, 1 Supported; 1 sentence not checked" in capfd.readouterr().out
+    first, second = lines(out)
+    report = first["answer"]
+    assert [claim["verdict"]["meaning"] for claim in report["claims"]] == ["supported", "refuted"]
+    assert [claim["stated"] for claim in report["claims"]] == [
+        "The lighthouse at Cape Ansel was first lit in 1871.",
+        "The museum at Orvell is open on Mondays.",
+    ]
+    assert report["outcome"] == "non_factual"
+    assert report["context"] == "When was it lit?"
+    assert second["answer"]["outcome"] == "unchecked"
+    assert [row["answer_refuted"] for row in cells(out)] == ["1", "0"]
+    assert cells(out)[1]["answer_not_checked"] == "1"
+    before = (out / "verdicts.jsonl").read_bytes()
+    assert run([*command, "--fail-on", "refuted", "--allow-unchecked"]) == 1  # of a claim of an answer
+    assert (out / "verdicts.jsonl").read_bytes() == before
+    assert run(["runs", "show", str(out / "answers" / "000001"), "--json"]) == 0
+    assert run([*command[:-1], "-o", str(tmp_path / "cut"), "--budget", "1calls"]) == 4
+    assert {line["answer_error"]["type"] for line in lines(tmp_path / "cut") if "answer_error" in line} <= {
+        "BudgetReached"
+    }
+
+
 def test_lines_are_printed_in_the_order_of_the_input_if_asked(capsys: pytest.CaptureFixture[str]) -> None:
     for ordered, expected in ((False, "cab"), (True, "abc")):
         lines = JsonLines(ordered=ordered)

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from redargue.claims import Claim
-from redargue.cli import show
 from redargue.cli.app import run
 from redargue.cli.arguments import read_input
 from redargue.cli.exit import Gate, exit_code
 from redargue.cli.options import read_settings
 from redargue.config import RunConfig
 from redargue.errors import UsageError
+from redargue.reports.result import CheckResult
 from redargue.sanitize import printable
 from redargue.verdicts import ErrorInfo, Verdict
 
@@ -206,7 +206,7 @@ def test_the_settings_file_gives_defaults_and_flags_win(tmp_path: Path, capfd: p
 
 
 def test_the_published_schema_is_the_one_that_is_printed() -> None:
-    assert json.loads(SCHEMA.read_text(encoding="utf-8")) == show.CheckResult.model_json_schema(mode="serialization")
+    assert json.loads(SCHEMA.read_text(encoding="utf-8")) == CheckResult.model_json_schema(mode="serialization")
 
 
 def test_control_characters_of_strangers_never_reach_the_terminal() -> None:

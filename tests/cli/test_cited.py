@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
 from collections.abc import Iterator
@@ -11,9 +12,12 @@ from typing import Any
 
 import pytest
 
+import redargue
 from redargue.cli.app import run
 from redargue.errors import FetchRefused
 from redargue.net.fetch import ALLOW
+from redargue.reports.render import render
+from redargue.text.links import as_markdown
 
 LIT = "The lighthouse at Cape Ansel was first lit in 1871."
 CLOSED = "The museum at Orvell is closed on Mondays."
@@ -112,6 +116,49 @@ def test_each_claim_is_checked_against_the_page_that_it_cites(
         (folder / "citations.json").write_text(json.dumps(damaged))
         assert run(command) == 2
         assert "not the pages that it cites" in capfd.readouterr().err
+
+
+def test_an_html_answer_is_checked_from_python_and_every_report_names_its_citations(
+    site: tuple[str, list[str]], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    url, folder = site[0], tmp_path / "run"
+    page = (
+        f'<p>The lighthouse at Cape Ansel was <b>first lit</b> in 1871 <sup><a href="{url}/lit">[1]</a></sup>.</p>'
+        f'<p>The museum at Orvell is open on <a href="{url}/museum">Mon<i>days</i></a>.</p>'
+        f'<ul><li>The bridge at Orvell was opened in 1889 (<a href="{url}/gone">source</a>).</li></ul>'
+    )
+    report = asyncio.run(redargue.verify_citations(page, method="single-reader", folder=folder))
+    assert "<" not in report.text
+    assert "http" not in report.text
+    citations = [claim.citation for claim in report.claims]
+    assert [citation.outcome for citation in citations if citation] == ["supports", "contradicts", "dead_link"]
+
+    assert run(["runs", "show", str(folder), "--json"]) == 0
+    shown = json.loads(capfd.readouterr().out)
+    assert [claim["citation"] for claim in shown["claims"]] == [c.model_dump(mode="json") for c in citations if c]
+    words = ("the cited page supports it", "the cited page contradicts it", "dead link")
+    assert run(["runs", "show", str(folder)]) == 0
+    terminal = " ".join(capfd.readouterr().out.split())
+    reports = [terminal, *(render(folder, format_) for format_ in ("html", "md", "annotation"))]
+    assert all(word in text for text in reports for word in words)
+    assert all(word in render(folder, format_) for format_ in ("sarif", "junit") for word in words[1:])
+    (tmp_path / "answer.html").write_text(page)
+    command = ["check", str(tmp_path / "answer.html"), "--cited", "--method", "single-reader", "--run", str(folder)]
+    assert run([*command, "--json", "-q"]) == 0  # the same text, resumed
+    assert json.loads(capfd.readouterr().out)["claims"] == shown["claims"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<https://a.example/b> is a page.",
+        "If a < b, then </b> closes it.",
+        "<!-- a -->" * 3000 + "<p",
+        "<p>An open tag.",
+    ],
+)
+def test_what_only_looks_like_html_is_read_as_it_is(text: str) -> None:
+    assert as_markdown(text) == text
 
 
 def test_a_text_without_links_and_a_run_without_a_network_say_so(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -127,6 +129,20 @@ def test_estimate_has_every_option_of_check() -> None:
     assert check - estimate == set()
 
 
+def test_an_estimate_needs_no_key_of_a_model_or_a_search_service(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "REDARGUE_BASE_URL", "TAVILY_API_KEY", "SERPER_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    given = ["Bees are insects.", "--model", "gpt-4o-mini", "--tool", "tavily", "--tool", "google"]
+    assert run(["estimate", *given, "--json", "-q"]) == 0
+    likely = json.loads(capsys.readouterr().out)["likely"]
+    assert likely["prompt_tokens"] > 1000
+    assert likely["usd"] > 0
+    assert run(["check", *given, "--no-record"]) == 2
+    assert "no key" in capsys.readouterr().err
+
+
 def test_estimate_counts_tokens_where_the_price_is_unknown(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -141,3 +157,25 @@ def test_estimate_counts_tokens_where_the_price_is_unknown(
     assert of_text["prompt_tokens"] > 3 * likely["prompt_tokens"]
     assert of_text["calls"] == 3 * likely["calls"] + 1
     assert "no total in dollars" in str(one["assumed"])
+
+
+@pytest.mark.parametrize(
+    ("number", "hint"),
+    [
+        (errno.ENOSPC, "make room, or choose another folder"),
+        (errno.EDQUOT, "make room, or choose another folder"),
+        (errno.EACCES, "→ choose another folder"),
+        (errno.ECONNREFUSED, "--debug shows where"),
+    ],
+)
+def test_only_a_full_disk_asks_for_room(
+    number: int, hint: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refused() -> list[Path]:
+        raise OSError(number, os.strerror(number), "/some/folder")
+
+    monkeypatch.setattr("redargue.runs.folders.run_folders", refused)
+    assert run(["runs", "ls"]) == 2
+    err = capsys.readouterr().err
+    assert hint in err
+    assert ("make room" in err) == hint.startswith("make room")

@@ -52,6 +52,7 @@ def test_every_block_names_its_language_and_what_is_not_run_says_why(page: Path)
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("own_registrations")
 @pytest.mark.parametrize("page", [page for page in PAGES if any(block.runs for block in blocks(page))], ids=named)
 def test_the_blocks_of_a_page_run_one_after_another(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -10,9 +11,11 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import typer
 from benchmarks.wheel import LABELS
 
 from redargue.claims import FEVER
+from redargue.cli.app import app
 from support.pages import ROOT
 
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
@@ -49,6 +52,21 @@ def test_the_action_installs_the_version_of_this_source() -> None:
     for path in (ROOT / ".github" / "actions" / "redargue").iterdir():
         pins = re.findall(r"redargue@([\d.]+)", path.read_text(encoding="utf-8"))
         assert set(pins) <= {version}, path.name
+
+
+def test_the_description_of_the_mcp_server_names_this_version_a_command_and_variables_that_are_read() -> None:
+    server = json.loads((ROOT / "server.json").read_text(encoding="utf-8"))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    (package,) = server["packages"]
+    assert {server["version"], package["version"]} == {project["version"]}
+    assert package["runtimeArguments"][0]["value"] in project["optional-dependencies"]["mcp"]
+    (command,) = (argument["value"] for argument in package["packageArguments"])
+    assert command in typer.main.get_group(app).commands
+    assert len(server["description"]) <= 100  # the registry's limit
+    for variable in package["environmentVariables"]:
+        read = f'"{variable["name"].removeprefix("REDARGUE_")}"'
+        assert any(read in path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py")), read
+    assert f"mcp-name: {server['name']}" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_the_demo_has_a_claim_for_each_verdict() -> None:

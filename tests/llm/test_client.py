@@ -27,6 +27,7 @@ from redargue.net.secrets import Secrets
 from redargue.net.transport import Service, Transport
 from redargue.paths import home
 from redargue.runs.budget import Account, Budget, Cost
+from redargue.runs.prices import Price, Prices
 from redargue.tasks.step import ActionTool
 from support.limits import run_out
 from support.loopback import Behaviour, Loopback, Raw, Request
@@ -869,6 +870,28 @@ async def test_a_usage_that_says_nothing_counts_at_the_bound(usage: Any, server:
     async with opened(server, max_tokens=100) as endpoint:
         await ask(endpoint, Account(budget))
     assert budget.spent.tokens > 100
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_cached_prompt_tokens_are_counted_and_have_their_own_price(stream: bool, server: Loopback) -> None:
+    server.behaviour = Behaviour(cached=2)
+    prices = Prices(models={"m": Price(input=10, output=0, cached=1)})
+    async with Transport() as transport:
+        endpoint = Endpoint(transport, Service(name="model", url=f"{server.url}/v1"), "m", prices=prices, stream=stream)
+        account = Account()
+        await endpoint.complete(asked, account=account)
+    assert account.cached_tokens == 2
+    assert account.usd == pytest.approx((10 * (account.prompt_tokens - 2) + 2) / 1e6)
+
+
+@pytest.mark.parametrize("details", [None, [], {"cached_tokens": -1}, {"cached_tokens": 10**9}, {"cached_tokens": "5"}])
+async def test_an_impossible_number_of_cached_tokens_counts_as_none(details: Any, server: Loopback) -> None:
+    usage = {"prompt_tokens": 9, "completion_tokens": 1, "prompt_tokens_details": details}
+    replying(server, completion(message(content="red"), usage=usage))
+    account = Account()
+    async with opened(server) as endpoint:
+        await ask(endpoint, account)
+    assert (account.prompt_tokens, account.cached_tokens) == (9, 0)
 
 
 async def test_an_infinite_usage_raises_nothing(server: Loopback) -> None:

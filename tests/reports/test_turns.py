@@ -8,10 +8,10 @@ from typing import Any
 from lxml import html  # type: ignore[import-untyped]
 
 from redargue.claims import Claim
-from redargue.events import Answered, ClaimEnded, ClaimStarted, Event, Refereed, Spoke
+from redargue.events import Answered, ClaimEnded, ClaimStarted, Event, Judged, Refereed, Spoke, Stepped
 from redargue.reports.render import render
 from redargue.verdicts import Verdict
-from support.reported import S, written
+from support.reported import N, R, S, bench_of, run_of, written
 
 
 def teams(tmp_path: Path, *events: Event, decided_by: Any = "referees") -> Any:
@@ -55,3 +55,23 @@ def test_who_answers_whom_in_a_chain_stands_in_that_order(tmp_path: Path) -> Non
     for decided_by, order in (("leader", "skeptic trust leader"), ("judge", "leader skeptic trust")):
         page = teams(tmp_path / decided_by, *said, decided_by=decided_by)
         assert [each.text_content() for each in page.xpath("//div[@class='turn']/p[1]/b")] == order.split()
+
+
+def test_labels_of_a_debate_are_plain_and_in_json_the_data_sets_own(tmp_path: Path) -> None:
+    run, bench = run_of(tmp_path / "run", ["one", "two", "three"]), bench_of(tmp_path / "bench", ["one", "two"])
+    for folder in (run, bench):
+        page = html.document_fromstring(render(folder))
+        debates = [text for block in page.xpath("//div[@class='turns']/..") for text in block.xpath(".//p/b/text()")]
+        assert {"Supported", "Refuted"} <= set(debates)
+        assert not {S, R, N} & set(debates)
+        prose = [
+            " ".join(block.text_content().split()) for block in page.xpath("//div[@class='turns']//p[@class='prose']")
+        ]
+        assert not any(line.endswith((S, R, N)) for line in prose)
+    assert f'"label": "{S}"' in render(run, "json")
+
+
+def test_a_final_answer_of_an_executor_is_shown_in_plain_words(tmp_path: Path) -> None:
+    page = teams(tmp_path, Stepped(agent="executor", round=1, answer=R), Judged(text="", label=None))
+    answers = [" ".join(line.text_content().split()) for line in page.xpath("//p[b]")]
+    assert {"answers: Refuted", "decides: no answer"} <= set(answers)

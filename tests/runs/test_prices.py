@@ -32,9 +32,14 @@ def test_a_price_is_in_dollars_per_million_tokens() -> None:
     assert Price(input=2.5, output=10).of(0, 0) == 0.0
 
 
+def test_cached_tokens_have_their_own_price_or_that_of_the_others() -> None:
+    assert Price(input=2, output=8, cached=0.5).of(1_000_000, 0, 400_000) == pytest.approx(1.4)
+    assert Price(input=2, output=8).of(1_000_000, 0, 400_000) == pytest.approx(2)
+
+
 def test_the_shipped_table_is_read_and_names_every_tool() -> None:
     prices = Prices.shipped()
-    assert prices.model("gpt-4o-mini") == Price(input=0.15, output=0.60)
+    assert prices.model("gpt-4o-mini") == Price(input=0.15, output=0.60, cached=0.075)
     assert {*prices.searches} >= {"tavily", "google", "wikipedia", "corpus", "keywords"}
 
 
@@ -95,7 +100,7 @@ def test_an_unknown_price_is_refused_with_the_line_that_gives_it() -> None:
         ('[models]\n"m" = { input = -1, output = 1 }', "-1 is not a price"),
         ('[models]\n"m" = { input = nan, output = 1 }', "nan is not a price"),
         ('[models]\n"m" = { input = "cheap", output = 1 }', "'cheap' is not a price"),
-        ('[models]\n"m" = { input = 1, output = 1, cached = 1 }', "1 is not a price"),
+        ('[models]\n"m" = { input = 1, output = 1, batch = 1 }', "1 is not a price"),
         ('[model]\n"m" = { input = 1, output = 1 }', "is not a price"),
         ('[searches]\ntavily = "free"', "'free' is not a price"),
         (b"\xff\xfe", "cannot be read"),

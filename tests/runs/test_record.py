@@ -34,7 +34,7 @@ CLAIMS = [Claim(text=f"The lighthouse at Cape Ansel was lit in {year}.") for yea
 
 
 def disputed() -> ScriptedBackend:
-    """Debaters who disagree over three rounds: 31 calls a claim."""
+    """Debaters who disagree over three rounds: 23 calls a claim."""
     return ScriptedBackend(
         {**script(), (AnswerClaim, "corpus"): answer("SUPPORTS"), (AnswerClaim, "keywords"): answer("REFUTES")}
     )
@@ -85,7 +85,7 @@ async def undisturbed(folder: Path) -> list[redargue.Verdict]:
 async def test_a_run_that_dies_goes_on_and_repeats_no_finished_call(tmp_path: Path) -> None:
     whole = await undisturbed(tmp_path / "whole" / "run")
     expected = list(read_events(tmp_path / "whole" / "run"))
-    for calls in (0, 1, 17, 31, 40, 100, 163, 201):
+    for calls in (0, 1, 17, 23, 40, 80, 100, 140):
         folder = tmp_path / str(calls) / "run"
         dying = Dying(calls)
         with pytest.raises(Died), verifier(folder, dying) as each:
@@ -94,7 +94,7 @@ async def test_a_run_that_dies_goes_on_and_repeats_no_finished_call(tmp_path: Pa
         with verifier(folder, survivor) as each:
             again = await each.verify_all(CLAIMS, concurrency=1)
         assert again == whole
-        assert dying.served + survivor.served == 37 * len(CLAIMS)  # 31 calls and 6 embeddings a claim, each once
+        assert dying.served + survivor.served == 25 * len(CLAIMS)  # 23 calls and 2 embeddings a claim, each once
         assert canonical(read_events(folder)) == canonical(expected)
 
 
@@ -225,9 +225,9 @@ async def test_a_spent_budget_ends_claims_with_an_error_and_resuming_pays_only_t
     assert verdicts[0].label == "REFUTES"
     assert {verdict.error.type for verdict in verdicts[1:] if verdict.error} == {"BudgetReached"}
     assert all(verdict.label is None for verdict in verdicts[1:])
-    with verifier(tmp_path, budget=Budget(31 * len(CLAIMS))) as each:
+    with verifier(tmp_path, budget=Budget(23 * len(CLAIMS))) as each:
         assert all(verdict.error is None for verdict in await each.verify_all(CLAIMS, concurrency=3))
-        assert each.budget.spent.calls == 31 * len(CLAIMS)  # the first claim's calls were paid for from it before
+        assert each.budget.spent.calls == 23 * len(CLAIMS)  # the first claim's calls were paid for from it before
 
 
 async def test_calls_at_once_never_pass_the_budget_together(tmp_path: Path) -> None:

@@ -75,6 +75,7 @@ class Behaviour:
         ignore_n, ignore_format: the parameter is accepted and has no effect.
         reasoning: ``field`` (``reasoning_content``), ``think`` (a block at the start of the content) or empty.
         usage: whether replies tell their tokens.
+        cached: prompt tokens that replies report as read from the cache, at most.
         api_key: the only key that OpenAI's routes take, where it is not empty.
         echo_key: error bodies quote the whole key that was sent.
         seed: of the faults.
@@ -98,6 +99,7 @@ class Behaviour:
     ignore_format: bool = False
     reasoning: str = ""
     usage: bool = True
+    cached: int = 0
     api_key: str = ""
     echo_key: bool = False
     seed: int = 0
@@ -279,7 +281,10 @@ def chat(request: Request, behaviour: Behaviour, script: Script, kind: str) -> R
         choices.append(_choice(ask, text, behaviour.reasoning))
     prompt = _tokens("".join(_text(message.get("content")) for message in messages))
     completion = sum(max(1, _tokens(_said(choice["message"]))) for choice in choices)
-    usage = {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
+    usage: dict[str, Any] = {"prompt_tokens": prompt, "completion_tokens": completion}
+    usage |= {"total_tokens": prompt + completion}
+    if behaviour.cached:
+        usage["prompt_tokens_details"] = {"cached_tokens": min(prompt, behaviour.cached)}
     head = {"id": f"chatcmpl-{crc32(repr(messages).encode()):08x}", "created": int(time.time())}
     head["model"] = str(body.get("model", ""))
     if kind == "html":
@@ -396,7 +401,7 @@ def _mislabelled(text: str) -> str:
 
 
 def _events(
-    head: Mapping[str, Any], choices: Sequence[Mapping[str, Any]], kind: str, usage: Mapping[str, int] | None
+    head: Mapping[str, Any], choices: Sequence[Mapping[str, Any]], kind: str, usage: Mapping[str, Any] | None
 ) -> Iterator[bytes]:
     """The server-sent events of a streamed reply; the choices' parts alternate."""
 

@@ -15,19 +15,21 @@ from contextlib import contextmanager
 from datetime import date
 from io import StringIO
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any, NamedTuple
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from redargue.bench.datasets.labels import label_set
 from redargue.bench.datasets.rows import Row, rows, table_rows, unpacked_suffix
 from redargue.bench.datasets.table import check_roles, split_mapping
 from redargue.claims import Claim, LabelSet
-from redargue.errors import RecordError, UnknownName, UsageError
+from redargue.errors import RecordError, UnknownName, UsageError, problem_of
 from redargue.evidence import Side
 from redargue.files import make_folder, open_to_read, open_to_write, replacing
 from redargue.sanitize import csv_cell
+from redargue.text.report import Report, unchecked_reasons
+from redargue.text.segment import Text
 from redargue.verdicts import ErrorInfo, Verdict
 
 ROLES = ("claim", "id", "context", "options", "labels", "as_of", "contexts", "question", "answer")
@@ -35,6 +37,7 @@ COLUMNS = (
     *("item", "claim", "label", "meaning", "decided_by", "rounds", "quotes_for", "quotes_against", "sources", "gaps"),
     *("reason", "calls", "searches", "prompt_tokens", "completion_tokens", "usd", "error"),
     *("confidence", "unsure", "caveat", "unchecked", "id"),
+    *("answer_outcome", "answer_claims", "answer_supported", "answer_refuted", "answer_not_checked"),
 )
 
 
@@ -45,12 +48,14 @@ class ClaimRow(NamedTuple):
         number: of its row among the rows of the input, from 1.
         id: the input's own identifier; empty where it has none.
         contexts: the only evidence; None to search.
+        answer: the answer of a row with contexts, which is also verified claim by claim; None for a row with a claim.
     """
 
     number: int
     claim: Claim
     id: str = ""
     contexts: tuple[str, ...] | None = None
+    answer: Text | None = None
 
 
 class RefusedRow(NamedTuple):
@@ -73,7 +78,8 @@ def read_rows(
 
     Columns without a mapping are read by role name if they exist (``claim``, ``id``, ``context``, ``contexts``,
     ``options``, ``as_of``), but ``labels`` only with a mapping, because in a data set that column may contain the
-    answers. A row without a claim, but with an ``answer``, is verified whole with its ``question`` if it has one.
+    answers. The claim of a row without one, but with an ``answer``, is the whole answer, after its ``question`` if it
+    has one.
     ``labels`` and ``as_of`` are the defaults of rows without them. A cell that cannot be used refuses its row.
 
     Raises:
@@ -93,7 +99,9 @@ def read_rows(
         try:
             row_id = row.cell(fields["id"]) if "id" in fields else ""
             contexts = _contexts(row, fields["contexts"]) if "contexts" in fields else None
-            yield ClaimRow(number, _claim(row, fields, mapping, labels, as_of), row_id, contexts)
+            claim = _claim(row, fields, mapping, labels, as_of)
+            answer = _answer(row, fields) if contexts and column not in row.fields else None
+            yield ClaimRow(number, claim, row_id, contexts, answer)
         except UsageError as error:
             yield RefusedRow(number, error, row_id)
 
@@ -115,8 +123,16 @@ def _claim(
         attributes["as_of"] = row.iso_date(fields["as_of"]) or as_of
     if fields.get("claim", "claim") in row.fields:
         return row.claim(fields["claim"], **attributes)
-    question = row.cell(fields["question"]) if "question" in fields else ""
-    return row.claim(fields["answer"], f"{question.strip()} {row.text(fields['answer']).strip()}".strip(), **attributes)
+    answer = _answer(row, fields)
+    return row.claim(fields["answer"], f"{answer.context} {answer.text}".strip(), **attributes)
+
+
+def _answer(row: Row, fields: Mapping[str, str]) -> Text:
+    question, answer = row.cell(fields["question"]) if "question" in fields else "", row.text(fields["answer"])
+    try:
+        return Text(text=answer.strip(), context=question.strip())
+    except ValidationError as error:
+        raise row.error(f"{fields['answer']}: {problem_of(error)}") from error
 
 
 def _texts(row: Row, field: str) -> tuple[str, ...]:
@@ -160,11 +176,15 @@ class VerdictFiles:
             make_folder(folder)
             self._file = open_to_write(self.lines)
 
-    def write(self, item: int, verdict: Verdict) -> str:
-        """Appends the verdict on a claim, by its index, immediately and returns its line (:func:`to_json_line`)."""
+    def write(self, item: int, verdict: Verdict, answer: Report | ErrorInfo | None = None) -> str:
+        """Appends the verdict on a claim, by its index, immediately and returns its line (:func:`to_json_line`).
+
+        ``answer`` is the report on the row's answer, or why there is none.
+        """
         row = self._rows[item] if self._rows else None
         number = row.number if row else item + 1
-        return self._append(number, to_json_line(number, row.id if row else "", verdict))
+        name = "answer_error" if isinstance(answer, ErrorInfo) else "answer"
+        return self._append(number, to_json_line(number, row.id if row else "", verdict, {name: answer}))
 
     def refuse(self, row: RefusedRow) -> str:
         return self._append(row.number, refused_line(row))
@@ -212,9 +232,12 @@ def _csv_line(cells: Iterable[str]) -> bytes:
     return line.getvalue().encode()
 
 
-def to_json_line(number: int, row_id: str, result: BaseModel) -> str:
+def to_json_line(
+    number: int, row_id: str, result: BaseModel, more: Mapping[str, BaseModel | None] = MappingProxyType({})
+) -> str:
     """A result as one line of ASCII JSON, with the number, from 1, and the identifier of its item in the input."""
-    return json.dumps({"item": number, "id": row_id, **result.model_dump(mode="json")})
+    further = {name: model.model_dump(mode="json") for name, model in more.items() if model is not None}
+    return json.dumps({"item": number, "id": row_id, **result.model_dump(mode="json"), **further})
 
 
 def refused_line(row: RefusedRow) -> str:
@@ -238,7 +261,18 @@ def _cells(row: Mapping[str, Any]) -> list[object]:
         *(usage[name] for name in ("calls", "searches", "prompt_tokens", "completion_tokens", "usd")),
         f"{error['type']}: {error['what']}" if error else "",
         *(row["confidence"], row["unsure"] and row["unsure"]["label"], row["caveat"], row["unchecked"], row["id"]),
+        *_answer_cells(row),
     ]
+
+
+def _answer_cells(row: Mapping[str, Any]) -> tuple[object, ...]:
+    if error := row.get("answer_error"):
+        return (f"{error['type']}: {error['what']}", *[None] * 4)
+    if (answer := row.get("answer")) is None:
+        return (None,) * 5
+    meanings = Counter(claim["verdict"]["meaning"] for claim in answer["claims"])
+    counts = len(answer["claims"]), meanings["supported"], meanings["refuted"], sum(answer["not_checked"].values())
+    return (answer["outcome"], *counts)
 
 
 class Tally:
@@ -249,9 +283,11 @@ class Tally:
             unchecked, to save memory.
         labels: counts of labels in plain words, those of unsure verdicts apart, and of errors by type.
         usd: None if no price is known.
+        unread: why sentences of answers were not checked.
     """
 
     def __init__(self) -> None:
+        self.unread: list[str] = []
         self._shared: dict[tuple[str | None, str, int, bool], Verdict] = {}
         self.outcomes: list[Verdict] = []
         self.labels: Counter[str] = Counter()
@@ -269,3 +305,12 @@ class Tally:
         self.calls += verdict.usage.calls
         if verdict.usage.usd is not None:
             self.usd = (self.usd or 0.0) + verdict.usage.usd
+
+    def add_answer(self, row: ClaimRow, answer: Report | ErrorInfo | None) -> None:
+        """Adds the claims of a row's answer; a failure counts as one."""
+        if isinstance(answer, ErrorInfo):
+            self.add(Verdict(claim=row.claim, label=None, error=answer))
+        elif answer is not None:
+            self.unread += unchecked_reasons(answer.unchecked)
+            for claim in answer.claims:
+                self.add(claim.verdict)

@@ -24,7 +24,7 @@ from redargue.bench.statistics.power import PowerAnalysis, power_analysis
 from redargue.bench.statistics.seeds import SeedAgreement, seed_agreement
 from redargue.bench.system import System
 from redargue.bench.temporal import EvidenceDates, count_dates
-from redargue.claims import Frozen
+from redargue.claims import Frozen, Meaning
 from redargue.errors import RecordError, UsageError
 from redargue.files import open_to_read, replacing
 from redargue.runs.record import read_events
@@ -37,18 +37,21 @@ class Prediction(Frozen):
     """One system's verdict on one claim.
 
     Attributes:
+        meaning: of the label; as ``tokens``, None in results of 0.1.0.
         labels: of each round, one per debater.
         seconds: since the start of the run.
         quotes: numbers of quotations found and not found.
     """
 
     label: str | None
+    meaning: Meaning | None = None
     error: str = ""
     confidence: float | None = None
     rounds: int = 0
     decided_by: str = ""
     labels: tuple[tuple[str | None, ...], ...] = ()
     calls: int = 0
+    tokens: int | None = None
     usd: float | None = None
     seconds: float = 0.0
     quotes: tuple[int, int] = (0, 0)
@@ -219,12 +222,14 @@ def _prediction(verdict: Verdict, seconds: float) -> Prediction:
     quotes_found = sum(quote.found for quote in verdict.quotes)
     return Prediction(
         label=verdict.label,
+        meaning=verdict.meaning,
         error=verdict.error.type if verdict.error else "",
         confidence=verdict.confidence,
         rounds=verdict.rounds,
         decided_by=verdict.decided_by or "",
         labels=verdict.round_labels,
         calls=verdict.usage.calls,
+        tokens=verdict.usage.prompt_tokens + verdict.usage.completion_tokens,
         usd=verdict.usage.usd,
         seconds=round(seconds, 4),
         quotes=(quotes_found, len(verdict.quotes) - quotes_found),

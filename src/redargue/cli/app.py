@@ -6,6 +6,7 @@ configuration, 3 some claims ended in errors, 4 budget reached, 5 provider or ne
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
@@ -19,6 +20,8 @@ from typer.core import TyperGroup
 from redargue.cli import (
     batch,
     bench,
+    bench_cascade,
+    bench_rescore,
     bench_table,
     check,
     corpus,
@@ -27,6 +30,7 @@ from redargue.cli import (
     estimate,
     ground,
     ledger,
+    mcp,
     mcp_tools,
     memory,
     models,
@@ -34,6 +38,8 @@ from redargue.cli import (
     replay,
     report,
     runs,
+    serve,
+    view,
     why,
     worker,
 )
@@ -52,12 +58,23 @@ app = typer.Typer(
     help="Verify claims against evidence with published multi-agent protocols.",
 )
 for command in (
-    *(check.check, ground.ground, batch.batch, worker.worker, estimate.estimate, replay.replay, report.report),
-    *(diff.diff, why.why, mcp_tools.mcp_tools, doctor.doctor),
+    *(
+        check.check,
+        ground.ground,
+        batch.batch,
+        worker.worker,
+        estimate.estimate,
+        replay.replay,
+        report.report,
+        view.view,
+    ),
+    *(diff.diff, why.why, mcp.mcp, mcp_tools.mcp_tools, doctor.doctor),
 ):
     app.command()(command)
+bench.app.command("rescore")(bench_rescore.rescore)
 bench.app.command("table")(bench_table.table)
-for group in (ledger, corpus, bench, memory, models, prompts, runs, list_command):
+bench.app.command("fit-cascade")(bench_cascade.fit_cascade)
+for group in (ledger, corpus, bench, memory, models, prompts, runs, serve, list_command):
     app.add_typer(group.app, name=group.__name__.rpartition(".")[2])
 
 
@@ -139,10 +156,17 @@ def run(arguments: list[str]) -> int:
         if "--debug" in arguments:
             raise
         place = f"{str(error.filename)!r} cannot be used: " if error.filename else ""
-        hint = "make room, or choose another folder: REDARGUE_HOME is the home of runs and corpora"
-        print(printable(f"redargue: {place}{error.strerror or error}\n  → {hint}"), file=sys.stderr)  # noqa: T201
+        what = f"{place}{error.strerror or error}"
+        print(printable(f"redargue: {UsageError(what, hint=_hint(error))}"), file=sys.stderr)  # noqa: T201
         return UsageError.exit_code
     return 0
+
+
+def _hint(error: OSError) -> str:
+    folder = "choose another folder: REDARGUE_HOME is the home of runs and corpora"
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f"make room, or {folder}"
+    return folder if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS) else "--debug shows where"
 
 
 def _note(message: Warning | str, *others: object, **details: object) -> None:

@@ -34,6 +34,7 @@ from redargue.text.verification import text_of
 CLAIM, CLAIMS = "claim", "claims"
 TABLES = (".csv", ".tsv", ".json", ".jsonl")
 DOCUMENTS = (".md", ".html", ".htm", ".pdf", ".docx")
+HTML = (".html", ".htm")
 NOT_READ = (".doc", ".odt", ".rtf", ".rst", ".tex", ".epub", ".ppt", ".pptx", ".xls", ".xlsx", ".xml", ".yaml", ".yml")
 NAMED_BY_SUFFIX = (".txt", *TABLES, *DOCUMENTS, *NOT_READ)
 
@@ -57,8 +58,12 @@ class Input(NamedTuple):
         return [row.claim for row in self.rows if isinstance(row, ClaimRow)]
 
 
-def read_input(argument: str, kind: str, question: str, config: RunConfig, *, fetch: bool = False) -> Input:
+def read_input(
+    argument: str, kind: str, question: str, config: RunConfig, *, fetch: bool = False, links: bool = False
+) -> Input:
     """Reads the argument of ``check``; ``kind`` is the value of --as, and ``fetch`` allows a URL.
+
+    With ``links``, the text of an HTML file is its source.
 
     Without a kind, a table gives the claims of its rows and a document gives a text. A .txt file and standard input
     give a text if they are prose, otherwise one claim per line. An argument that names no file gives a text if it has
@@ -72,7 +77,7 @@ def read_input(argument: str, kind: str, question: str, config: RunConfig, *, fe
         note = f"{printable(argument, lines=False)} is read as a text, claim by claim"
         return Input(fetched_text(argument, kind or "text", question, offline=config.offline), [], note)
     if kind in KINDS:
-        return Input(read_text(argument, kind, question), [])
+        return Input(read_text(argument, kind, question, links=links), [])
     is_file = argument == "-" or (os.path.exists(argument) if kind == CLAIM else bool(named_path(argument)))
     suffix = unpacked_suffix(Path(argument)) if is_file else ""
     if kind != CLAIM and suffix in TABLES:
@@ -108,11 +113,12 @@ def fetched_text(url: str, kind: str, question: str, *, offline: bool) -> Text:
     return _text(fetched(url, offline=offline).text, kind, question, url)
 
 
-def read_text(argument: str, kind: str, question: str, where: str = "") -> Text:
+def read_text(argument: str, kind: str, question: str, where: str = "", *, links: bool = False) -> Text:
     """The text of a file, of standard input (``-``), or the argument itself."""
     one_word = kind not in ("qa", "dialogue")  # an answer may be and/or or example.com
     is_file = argument == "-" or named_path(argument, where, one_word=one_word)
-    content = _content(argument, where) if is_file else argument
+    source = links and Path(argument).suffix.lower() in HTML and Path(argument).is_file()
+    content = read_argument(argument, where) if source else _content(argument, where) if is_file else argument
     return _text(content, kind, question, argument if is_file else "")
 
 

@@ -46,7 +46,7 @@ def batch(
     """Verify the claims of a file.
 
     Writes verdicts.jsonl, verdicts.csv and a run folder. With a column of contexts, a claim's contexts are its only
-    evidence.
+    evidence; the answers of rows of question, answer and contexts are verified whole and claim by claim.
     """
     from redargue.bench.batch import ClaimRow, RefusedRow, Tally, read_mapping, read_rows
     from redargue.cli.arguments import checked_rows
@@ -59,11 +59,11 @@ def batch(
     refused = [row for row in rows if isinstance(row, RefusedRow)]
     for row in refused:
         typer.echo(printable(f"refused: {row.error}"), err=True)
-    tally, several = Tally(), bool(engine or workers)
+    tally, answers, several = Tally(), Tally(), bool(engine or workers)
     if several and any(row.contexts for row in accepted):
         hint = "leave out --workers and --engine"
         raise UsageError("claims with contexts of their own are verified in one process", where="contexts", hint=hint)
-    result = BatchOutput(out, accepted, refused, tally, output)
+    result = BatchOutput(out, accepted, refused, tally, answers, output)
     if several:
         chosen, concurrency = engine or "local", options.concurrency
         interrupted = verify_many(config, result, engine=chosen, workers=workers, where=ledger, concurrency=concurrency)
@@ -71,12 +71,20 @@ def batch(
         config, components = with_contexts(config, accepted)
         interrupted = verify_in_process(config, components, result, concurrency=options.concurrency or CONCURRENCY)
     if not (output.jsonl or (interrupted and not several)):
-        _summary(tally, out, len(refused))
-    raise typer.Exit(INTERRUPTED if interrupted else exit_code(tally.outcomes, gate, refused=len(refused)))
+        _summary(tally, answers, out, len(refused))
+    outcomes = [*tally.outcomes, *answers.outcomes]
+    code = exit_code(outcomes, gate, answers.unread, refused=len(refused))
+    raise typer.Exit(INTERRUPTED if interrupted else code)
 
 
-def _summary(tally: Tally, out: Path, refused: int) -> None:
-    counts = ", ".join(f"{count} {printable(name)}" for name, count in sorted(tally.labels.items()))
+def _summary(tally: Tally, answers: Tally, out: Path, refused: int) -> None:
     rest = f"; {counted(refused, 'row')} refused" if refused else ""
-    print(f"{counted(len(tally.outcomes), 'claim')}: {counts}{rest}")  # noqa: T201
+    print(f"{counted(len(tally.outcomes), 'claim')}: {_counts(tally)}{rest}")  # noqa: T201
+    if answers.outcomes or answers.unread:
+        unread = f"; {counted(len(answers.unread), 'sentence')} not checked" if answers.unread else ""
+        print(f"{counted(len(answers.outcomes), 'claim')} in the answers: {_counts(answers) or 'none'}{unread}")  # noqa: T201
     print(f"verdicts: {out / 'verdicts.csv'}, {out / 'verdicts.jsonl'}")  # noqa: T201
+
+
+def _counts(tally: Tally) -> str:
+    return ", ".join(f"{count} {printable(name)}" for name, count in sorted(tally.labels.items()))

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from redargue.cli.exit import FINISHED_WITH_ERRORS, exit_code, resumable
-from redargue.cli.output import print_json
+from redargue.cli.exit import exit_code, resumable
 from redargue.cli.parameters import (
     AsJson,
     BaseUrl,
@@ -29,7 +28,6 @@ from redargue.cli.parameters import (
     with_parameters,
 )
 from redargue.errors import UsageError
-from redargue.sanitize import counted
 
 if TYPE_CHECKING:
     from redargue.bench.compare import Comparison, Row
@@ -125,7 +123,7 @@ def run(
     systems = [System.parse(spec) for spec in method or ["tool-mad"]]
     if seeds > 1:
         systems = [system.seeded(sample.seed + more) for system in systems for more in range(seeds)]
-    examples, drawn = _drawn(sample)
+    examples, drawn = drawn_examples(sample)
     shared = ("store", "mcp", "base_url", "budget", "embedding_model", "reader", "offline")
     values: dict[str, object] = {"qrels": qrels, "pages": pages, **{name: getattr(options, name) for name in shared}}
     values |= {"as_of": sample.as_of, "strict_as_of": sample.strict_as_of, "model": options.model}
@@ -135,7 +133,7 @@ def run(
     _run_all(bench, systems, concurrency=concurrency or 2, json=json, quiet=quiet)
 
 
-def _drawn(sample: SampleParameters) -> tuple[tuple[Example, ...], dict[str, Any]]:
+def drawn_examples(sample: SampleParameters) -> tuple[tuple[Example, ...], dict[str, Any]]:
     from redargue.bench.datasets.loading import load
     from redargue.bench.temporal import apply_as_of
     from redargue.cli.options import read_settings
@@ -190,6 +188,10 @@ def compare(
     path: Annotated[
         Path | None, typer.Option(exists=True, help="The data set; recomputes the comparison from the record.")
     ] = None,
+    frontier: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.png", help="Also draw accuracy against calls, tokens, dollars and seconds."),
+    ] = None,
     json: AsJson = False,
 ) -> None:
     """Print the comparison of a finished bench: intervals, paired tests, flips."""
@@ -198,7 +200,16 @@ def compare(
 
     if path:
         comparison.write_results(comparison.compare(reopen(bench, path)), bench)
-    _print(comparison.read_results(bench), json=json)
+    result = comparison.read_results(bench)
+    _print(result, json=json)
+    if frontier:
+        from redargue.reports.frontier import draw_frontier, frontier_table
+        from redargue.reports.terminal import print_tables
+
+        if not json:
+            print_tables(filter(None, [frontier_table(result)]))
+        draw_frontier(result, frontier)
+        typer.echo(f"drawn: {frontier}", err=True)
 
 
 @app.command("ls")
@@ -232,48 +243,6 @@ def triplets(
     judged = counts["right"] + counts["wrong"]
     share = f"; {counts['right'] / judged:.1%} right" if judged else ""
     typer.echo(f"{counts.total()} triplets in {out}: {judged} judged{share}")
-
-
-@app.command("rescore")
-def rescore(
-    bench: Folder,
-    path: Annotated[Path, typer.Option(exists=True, help="The data set that the bench was run on.")],
-    method: Annotated[str, typer.Option(help="The system, as given to bench run.")],
-    setting: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Setting to change, such as a threshold; repeatable."),
-    ] = None,
-    json: AsJson = False,
-) -> None:
-    """Recompute recorded verdicts with other settings, without calling a model.
-
-    Debates that would need new calls are counted and left out.
-    """
-    from redargue.bench import compare as comparison
-    from redargue.bench.harness import Outcome, reopen
-    from redargue.bench.system import System
-    from redargue.cli.options import read_settings
-    from redargue.reports.tables import rescored
-    from redargue.reports.terminal import print_tables
-
-    opened = reopen(bench, path)
-    system = System.parse(method)
-    verdicts, lost = asyncio.run(opened.rescore(system, read_settings(setting or [])))
-    triples = zip(opened.examples, verdicts, opened.outcomes(system), strict=True)
-    rescored_claims = [(example, Outcome(verdict, 0.0), recorded) for example, verdict, recorded in triples if verdict]
-    if not rescored_claims:
-        print("no debate could be rescored: all of them need calls that were not recorded")  # noqa: T201
-        raise typer.Exit(FINISHED_WITH_ERRORS)
-    examples, outcomes, recorded_outcomes = zip(*rescored_claims, strict=True)
-    scores = comparison.score_outcomes(examples, outcomes, opened.sample["dataset"], pages=opened.pages)
-    before = comparison.score_outcomes(examples, recorded_outcomes, opened.sample["dataset"], pages=opened.pages)
-    if json:
-        print_json({"would_need_calls": lost, "scores": scores, "as_recorded": before})
-        return
-    title = (
-        f"{counted(len(examples), 'claim')} rescored from the record; {lost} would need calls that were not recorded"
-    )
-    print_tables([rescored(title, scores, before)])
 
 
 def _print(result: Comparison, *, json: bool) -> None:

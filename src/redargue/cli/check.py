@@ -77,7 +77,8 @@ def check(
 
     config = run_config(options, replace(search, offline=search.offline or cited), run)
     config = config.updated(offline=search.offline)
-    text, rows, note = read_input(claim, "text" if cited and not as_ else as_, question, config, fetch=fetch)
+    kind = "text" if cited and not as_ else as_
+    text, rows, note = read_input(claim, kind, question, config, fetch=fetch, links=cited)
     if cited and not text:
         hint = "drop --as, or choose text, dialogue or qa"
         raise UsageError("claims cite no pages: --cited checks a text", where="--cited", hint=hint)
@@ -102,6 +103,7 @@ def _verify(
     from redargue.cli import show
     from redargue.cli.live import Viewer
     from redargue.cli.options import with_contexts
+    from redargue.reports.result import CheckResult
     from redargue.verifier import Verifier
 
     gate, lines = read_gate(output), JsonLines(ordered=output.ordered)
@@ -129,7 +131,7 @@ def _verify(
         work = verifier.verify_all(claims, concurrency=concurrency, listeners=[viewer.see], done=done)
         verdicts = asyncio.run(work)
     if json:
-        print_json(show.CheckResult(verdicts=tuple(verdicts)))
+        print_json(CheckResult(verdicts=tuple(verdicts)))
     elif not output.jsonl:
         show.verdicts(verdicts, folder)
     raise typer.Exit(exit_code(verdicts, gate, refused=len(refused)))

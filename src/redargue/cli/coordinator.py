@@ -13,9 +13,9 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
-from redargue.assembly import is_printed
+from redargue.bench.answers import check_answer
 from redargue.bench.batch import ClaimRow, RefusedRow, Tally, VerdictFiles
 from redargue.claims import Claim
 from redargue.cli.exit import say_interrupted
@@ -24,7 +24,7 @@ from redargue.cli.output import JsonLines
 from redargue.cli.parameters import OutputParameters
 from redargue.cli.progress import Progress
 from redargue.cluster.export import check_not_dropped, lock_folder, prepare_folder, read_mark, write_log
-from redargue.cluster.job import ADDRESSES, WorkerJob, read_job
+from redargue.cluster.job import WorkerJob, read_job, worker_job
 from redargue.cluster.local import LocalWorkers
 from redargue.cluster.queue import Batch, Counts, batch_id, count_finished, find_batch, progress, retry, submit
 from redargue.cluster.ray import RayWorkers, ray_workers
@@ -33,14 +33,13 @@ from redargue.cluster.worker import Worker, verify_leased
 from redargue.config import Components, RunConfig
 from redargue.errors import RecordError, UsageError
 from redargue.net.offline import is_offline, require_local
-from redargue.net.secrets import Secrets, has_credentials
-from redargue.net.services import limiter
 from redargue.net.transport import Transport
 from redargue.registry import did_you_mean
 from redargue.runs.budget import Budget
 from redargue.runs.clock import SystemClock
 from redargue.sanitize import counted
-from redargue.verdicts import Verdict
+from redargue.text.report import Report
+from redargue.verdicts import ErrorInfo, Verdict
 from redargue.verifier import Verifier
 
 ENGINES = ("local", "ray")
@@ -49,13 +48,23 @@ POLL = 0.5  # seconds between progress updates
 SHUTDOWN_TIMEOUT = 10.0  # seconds for the workers to exit when no claims are left
 
 
+class Take(Protocol):
+    """Takes each verdict with the index of its claim, and what is known of the row's answer."""
+
+    def __call__(self, item: int, verdict: Verdict, answer: Report | ErrorInfo | None = None) -> None: ...
+
+
 class BatchOutput(NamedTuple):
-    """What a batch verifies and where its results go; ``tally`` receives every verdict."""
+    """What a batch verifies and where its results go.
+
+    ``tally`` receives every verdict, and ``answers`` those on the claims of answers.
+    """
 
     folder: Path
     rows: Sequence[ClaimRow]
     refused: Sequence[RefusedRow]
     tally: Tally
+    answers: Tally
     options: OutputParameters
 
     @property
@@ -63,17 +72,18 @@ class BatchOutput(NamedTuple):
         return [row.claim for row in self.rows]
 
     @contextmanager
-    def files(self) -> Iterator[Callable[[int, Verdict], None]]:
-        """Writes the files of the batch folder; gives what takes each verdict with the index of its claim."""
+    def files(self) -> Iterator[Take]:
+        """Writes the files of the batch folder."""
         lines = JsonLines(ordered=self.options.ordered)
 
         def show(number: int, line: str) -> None:
             if self.options.jsonl:
                 lines.add(number - 1, line)
 
-        def take(item: int, verdict: Verdict) -> None:
-            show(self.rows[item].number, files.write(item, verdict))
+        def take(item: int, verdict: Verdict, answer: Report | ErrorInfo | None = None) -> None:
+            show(self.rows[item].number, files.write(item, verdict, answer))
             self.tally.add(verdict)
+            self.answers.add_answer(self.rows[item], answer)
 
         with VerdictFiles(self.folder, self.rows) as files:
             for row in self.refused:
@@ -87,7 +97,8 @@ def verify_in_process(config: RunConfig, components: Components, batch: BatchOut
 
     async def verify() -> None:
         async for item, verdict in verifier.stream(claims, concurrency=concurrency):
-            take(item, verdict)
+            row = batch.rows[item]
+            take(item, verdict, await check_answer(row, verifier, batch.folder, concurrency=concurrency))
             bar.moved()
 
     try:
@@ -151,49 +162,6 @@ def verify_many(
                     for item, verdict in write_log(out, batch, ledger):
                         take(item, verdict)
     return interrupted
-
-
-def worker_job(verifier: Verifier, concurrency: int) -> tuple[WorkerJob, dict[str, str]]:
-    """The job without keys, and the environment that allows workers what it starts, contacts, reads and writes.
-
-    Raises UsageError if another option contains a key.
-    """
-    config, secrets = verifier.config, Secrets.from_environment()
-    withheld: dict[str, str] = {}
-    for name in ADDRESSES:
-        value = getattr(config, name) or ""
-        value = value if isinstance(value, str) else " ".join(value)
-        parts = [
-            part.partition("=")[2] if name == "mcp" and "=" in part.partition("://")[0] else part
-            for part in value.split()
-        ]
-        url_secrets = Secrets()
-        for part in parts:
-            url_secrets.add_url(part)
-        if secrets.hide(value) != value or url_secrets.hide(value) != value or any(map(has_credentials, parts)):
-            withheld[f"REDARGUE_{name.upper()}"] = value
-    settings = verifier.method.settings.model_dump(mode="json")
-    job = WorkerJob(
-        config=config.model_copy(
-            update={
-                **{name: () if name == "mcp" else "" for name in ADDRESSES if f"REDARGUE_{name.upper()}" in withheld},
-                "settings": settings,
-                "tools": None,  # the settings name them
-                "prompts": config.prompts
-                if not config.prompts or is_printed(config.prompts)
-                else config.prompts.absolute(),
-                "prices": config.prices and config.prices.absolute(),
-            }
-        ),
-        withheld=tuple(sorted(withheld)),
-        rates=limiter().rates,
-        concurrency=concurrency,
-    )
-    text = job.model_dump_json()
-    if secrets.hide(text) != text:
-        what = "an option contains a key, and the ledger stores the options"
-        raise UsageError(what, hint="set it as an environment variable")
-    return job, job.reaches() | withheld
 
 
 def _supervise(

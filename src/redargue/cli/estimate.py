@@ -47,11 +47,12 @@ def estimate(
     call_seconds: Annotated[float, typer.Option(min=0, help="Assumed duration of a call.")] = 1.5,
     search_seconds: Annotated[float, typer.Option(min=0, help="Assumed duration of a search.")] = 1.0,
 ) -> None:
-    """Estimate what check would cost, without calling a model.
+    """Estimate what check would cost, without calling a model and without a key.
 
     Takes the same arguments as check; those about the record and the output change nothing. Prints calls, depth (calls
     in sequence), tokens, price and time.
     """
+    from redargue.bench.batch import ClaimRow
     from redargue.cli.arguments import read_input
     from redargue.cli.options import connected, run_config
     from redargue.estimate import claims_of
@@ -65,7 +66,7 @@ def estimate(
         typer.echo(given.note, err=True)
     text = given.text
     claims = list(claims_of(text, config.labels)) if text else given.claims
-    with Verifier(config, components=connected(config), claims=claims) as verifier:
+    with Verifier(config, components=connected(config), claims=claims, sends=False) as verifier:
         estimated = estimate_cost(
             verifier,
             claims,
@@ -74,6 +75,9 @@ def estimate(
             search_seconds=search_seconds,
             text=text,
         )
+    if answers := sum(row.answer is not None for row in given.rows if isinstance(row, ClaimRow)):
+        beside = f"batch also verifies {counted(answers, 'answer')} claim by claim, which is not counted here"
+        estimated = estimated.model_copy(update={"assumed": (*estimated.assumed, beside)})
     if json:
         print(estimated.model_dump_json(indent=1))  # noqa: T201
         return

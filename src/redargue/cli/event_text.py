@@ -30,10 +30,15 @@ def _described(event: events.Event, labels: LabelSet) -> str:
             return f"{event.agent} decomposes the claim: {triplets}"
         case events.EvidenceRecalled() | events.EvidenceRemembered():
             return f"{event.agent} {memory_text(event)}"
+        case events.StageEnded():
+            ends = "stops" if event.stopped else "continues"
+            outcome = f"{label_text(event.label, labels)}; {ends}: {'; '.join(event.why)}"
+            return f"stage {event.number} of {event.of}, {event.stage}: {outcome}"
         case events.RoundEnded():
             agreed = "agreement" if event.agreed else "no agreement"
             outcome = "accepted" if event.accepted else f"not accepted: {'; '.join(event.why)}"
-            return f"round {event.round} ends: {agreed}; {outcome}"
+            saved = f"; {counted(event.not_held, 'further round')} not held: nothing changes" if event.not_held else ""
+            return f"round {event.round} ends: {agreed}; {outcome}{saved}"
         case events.RoundVoted():
             return f"round {event.round} ends: {event.winner}, with {event.consensus:.2f} of the confidence"
         case events.Judged():
@@ -63,6 +68,8 @@ def _turn_text(event: events.Event, labels: LabelSet) -> str:
         case events.Answered():
             quotes = "".join(f"\n    {MARKS[quote.status]} “{printable(quote.text)[:200]}”" for quote in event.quotes)
             return f"answers: {label_text(event.label, labels)}{quotes}"
+        case events.TurnKept():
+            return f"is not asked again, as nothing has changed: {label_text(event.label, labels)}"
         case events.Scored():
             score = event.score
             value = f"undefined ({score.undefined})" if score.value is None else f"{score.value:.3f}"

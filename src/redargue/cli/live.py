@@ -55,7 +55,9 @@ class DebateView:
     def see(self, event: events.Event) -> None:
         if isinstance(event, events.CallFinished | events.CallFailed):
             self.calls += event.requests * (event.charge == "call")
-        elif isinstance(event, events.RoundEnded | events.RoundVoted | events.Refereed | events.Judged):
+        elif isinstance(
+            event, events.StageEnded | events.RoundEnded | events.RoundVoted | events.Refereed | events.Judged
+        ):
             self.below.append(Text(describe(event, self.labels), style="dim"))
         elif not isinstance(event, events.ClaimStarted | events.ClaimEnded) and event.agent in self._heading_of:
             column = self._heading_of[event.agent]

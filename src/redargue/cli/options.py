@@ -14,7 +14,6 @@ from redargue.assembly import connect, tools_setting, with_default_tool
 from redargue.cli.parameters import RunParameters, SearchParameters
 from redargue.config import Components, RunConfig
 from redargue.errors import RecordError, UsageError
-from redargue.evidence import Passage
 from redargue.methods.base import methods
 from redargue.net.services import services
 from redargue.runs.manifest import load_manifest
@@ -30,7 +29,10 @@ def run_config(run: RunParameters, search: SearchParameters, folder: Path | None
     """The configuration that the options of a command describe; the run in ``folder`` keeps its tools if resumed."""
     model, models = read_models(run.model or [])
     settings = read_settings(run.setting or [])
-    settings |= {name: value for name, value in (("rounds", run.rounds), ("top_k", run.top_k)) if value is not None}
+    fitted = str(run.fitted) if run.fitted else None
+    given = {"rounds": run.rounds, "top_k": run.top_k, "target_risk": run.target_risk, "fitted": fitted}
+    given["budget_per_claim"] = run.budget_per_claim
+    settings |= {name: value for name, value in given.items() if value is not None}
     same_name = {name: value for name, value in (vars(run) | vars(search)).items() if name in RunConfig.model_fields}
     tools = _tools(run, search, settings, folder)
     named = {"model": model, "models": models, "settings": settings, "tools": tools, "mcp": tuple(search.mcp or ())}
@@ -75,19 +77,17 @@ def with_contexts(config: RunConfig, rows: Sequence[ClaimRow]) -> tuple[RunConfi
     Raises:
         UsageError: some rows have contexts and others none.
     """
+    from redargue.bench.answers import documents_of
     from redargue.text.verification import with_documents
 
-    contexts = [row.contexts for row in rows if row.contexts is not None]
-    if not contexts:
+    without = [row for row in rows if row.contexts is None]
+    if len(without) == len(rows):
         return config, connected(config)
-    if len(contexts) < len(rows):
-        row = next(row for row in rows if row.contexts is None)
+    if without:
+        row = without[0]
         hint = "give every row its contexts, or none"
         raise UsageError(f"row {row.number} has no contexts, and others have them", where="contexts", hint=hint)
-    documents = [
-        [Passage(text=text, document=f"context-{number}") for number, text in enumerate(texts, 1)] for texts in contexts
-    ]
-    return with_documents(config, documents)
+    return with_documents(config, [documents_of(row) for row in rows])
 
 
 def read_models(options: list[str]) -> tuple[str, dict[str, str]]:

@@ -30,6 +30,7 @@ def replay(
     from redargue.cli.event_text import describe
     from redargue.events import Event, canonical
     from redargue.playback import replay as replay_run
+    from redargue.reports.result import CheckResult
     from redargue.runs.folders import find_run
     from redargue.runs.record import Record, read_events
 
@@ -47,7 +48,7 @@ def replay(
     replayed = {event.item for event in seen}
     recorded = [event for event in read_events(folder) if event.item in replayed]
     if json:
-        print_json(show.CheckResult(verdicts=tuple(verdicts)))
+        print_json(CheckResult(verdicts=tuple(verdicts)))
     else:
         show.verdicts(verdicts, None)
     if canonical(seen) != canonical(recorded):

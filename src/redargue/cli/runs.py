@@ -50,22 +50,21 @@ def show(run: Run, json: AsJson = False) -> None:
     """Show the verdicts of a recorded run as check printed them."""
     from redargue.cli import show as printed
     from redargue.reports.load import BenchRun, load
+    from redargue.reports.result import result_of
     from redargue.runs.folders import find_run
-    from redargue.text.report import report
+    from redargue.text.report import Report
 
     folder = find_run(run)
     loaded = load(folder)
     if isinstance(loaded, BenchRun):
         raise UsageError(f"{str(folder)!r} is a bench, not a run", hint="redargue report shows it")
-    verdicts = list(loaded.verdicts.values())
-    if loaded.text and not loaded.unfinished:
-        text, extraction = loaded.text
-        shown = report(text, extraction, verdicts, loaded.extraction_usage)
-        print_json(shown) if json else printed.report(shown, folder)
-    elif json:
-        print_json(printed.CheckResult(verdicts=tuple(verdicts)))
+    result = result_of(loaded)
+    if json:
+        print_json(result)
+    elif isinstance(result, Report):
+        printed.report(result, folder)
     else:
-        printed.verdicts(verdicts, folder)
+        printed.verdicts(list(result.verdicts), folder)
     if loaded.unfinished:
         typer.echo(f"{counted(loaded.unfinished, 'claim')} not finished", err=True)
 

@@ -10,10 +10,10 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from redargue.claims import Frozen
 from redargue.evidence import Quote, QuoteStatus, Side
 from redargue.paths import home
 from redargue.reports.phrases import (
+    citation_text,
     confidence_text,
     cost,
     heading,
@@ -24,18 +24,11 @@ from redargue.reports.phrases import (
     place_of,
 )
 from redargue.sanitize import counted, printable
-from redargue.text.report import CITATION_WORDS, Report
+from redargue.text.report import Report
 from redargue.verdicts import Verdict
 
 STYLES = {"supported": "bold green", "refuted": "bold red", "not_enough": "bold yellow", "conflicting": "bold magenta"}
 TITLES = ((Side.FOR, "For"), (Side.AGAINST, "Against"), (Side.CONTEXT, "Related, for neither side"))
-
-
-class CheckResult(Frozen):
-    """What ``redargue check --json`` prints."""
-
-    schema_version: int = 1
-    verdicts: tuple[Verdict, ...]
 
 
 def verdicts(verdicts: list[Verdict], folder: Path | None) -> None:
@@ -62,9 +55,8 @@ def report(report: Report, folder: Path | None) -> None:
         if whole != stated:  # the claim was written to be understood without its text
             _print(console, Text(f"claim: {whole}"))
         if claim.citation:
-            said = f"cites {claim.citation.url}: {CITATION_WORDS[claim.citation.outcome]}"
-            why = f" ({claim.citation.why})" if claim.citation.why else ""
-            _print(console, Text(printable(said + why, lines=False), style="bold"))
+            cited = f"cites {claim.citation.url}: {citation_text(claim.citation)}"
+            _print(console, Text(printable(cited, lines=False), style="bold"))
         _verdict(console, claim.verdict)
     console.rule(style="dim")
     for span_ in report.unchecked:

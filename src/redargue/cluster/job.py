@@ -6,12 +6,15 @@ from collections.abc import Mapping
 
 from pydantic import Field, ValidationError
 
+from redargue.assembly import is_printed
 from redargue.claims import Frozen
 from redargue.config import RunConfig
 from redargue.errors import UsageError
 from redargue.net.offline import is_offline
 from redargue.net.rate_limit import Rate
-from redargue.net.secrets import display_url
+from redargue.net.secrets import Secrets, display_url, has_credentials
+from redargue.net.services import limiter
+from redargue.verifier import Verifier
 
 ADDRESSES = ("base_url", "store", "memory", "mcp")  # with a key, they are read from each machine's environment
 REACHING = (*ADDRESSES, "prompts", "prices")  # a worker uses them only if its own environment has the same value
@@ -80,3 +83,46 @@ def read_job(spec: Mapping[str, object]) -> WorkerJob:
             "this batch was started by another version of redargue, or its specification was changed",
             hint="install the same version on every machine",
         ) from error
+
+
+def worker_job(verifier: Verifier, concurrency: int) -> tuple[WorkerJob, dict[str, str]]:
+    """The job without keys, and the environment that allows workers what it starts, contacts, reads and writes.
+
+    Raises UsageError if another option contains a key.
+    """
+    config, secrets = verifier.config, Secrets.from_environment()
+    withheld: dict[str, str] = {}
+    for name in ADDRESSES:
+        value = getattr(config, name) or ""
+        value = value if isinstance(value, str) else " ".join(value)
+        parts = [
+            part.partition("=")[2] if name == "mcp" and "=" in part.partition("://")[0] else part
+            for part in value.split()
+        ]
+        url_secrets = Secrets()
+        for part in parts:
+            url_secrets.add_url(part)
+        if secrets.hide(value) != value or url_secrets.hide(value) != value or any(map(has_credentials, parts)):
+            withheld[f"REDARGUE_{name.upper()}"] = value
+    settings = verifier.method.settings.model_dump(mode="json")
+    job = WorkerJob(
+        config=config.model_copy(
+            update={
+                **{name: () if name == "mcp" else "" for name in ADDRESSES if f"REDARGUE_{name.upper()}" in withheld},
+                "settings": settings,
+                "tools": None,  # the settings name them
+                "prompts": config.prompts
+                if not config.prompts or is_printed(config.prompts)
+                else config.prompts.absolute(),
+                "prices": config.prices and config.prices.absolute(),
+            }
+        ),
+        withheld=tuple(sorted(withheld)),
+        rates=limiter().rates,
+        concurrency=concurrency,
+    )
+    text = job.model_dump_json()
+    if secrets.hide(text) != text:
+        what = "an option contains a key, and the ledger stores the options"
+        raise UsageError(what, hint="set it as an environment variable")
+    return job, job.reaches() | withheld

@@ -150,13 +150,15 @@ def has_unfinished(db: Transaction, batch: int) -> bool:
     return any(db.execute(query, (batch,)).fetchone() for query in (waiting, leased, missing))
 
 
-def results(database: SharedDatabase, batch: int, *, page: int = 200) -> Iterator[tuple[int, tuple[str, ...]]]:
+def results(
+    database: SharedDatabase, batch: int, *, start: int = 0, page: int = 200
+) -> Iterator[tuple[int, tuple[str, ...]]]:
     """Yields the index and events of each finished claim in order; events are lines of JSON, the last the verdict."""
     query = (
         "SELECT r.place, r.events FROM results r JOIN jobs j ON j.batch = r.batch AND j.place = r.place"
         " WHERE r.batch = ? AND r.place > ? AND j.state >= ? ORDER BY r.place LIMIT ?"
     )
-    last = -1
+    last = start - 1
     while True:
         with database.transaction() as db:
             rows = db.execute(query, (batch, last, DONE, page)).fetchall()

@@ -196,7 +196,7 @@ class Endpoint:
             headers={"Authorization": f"Bearer {self.service.key}"} if self.service.key else {},
             json=body,
             tokens=sum(tokens),
-            usd=price(*tokens) if price else 0.0,
+            usd=price(*tokens, 0) if price else 0.0,
             paid=lambda answer: _paid(answer, price),
             **options,
         )
@@ -323,8 +323,8 @@ def _final(answer: Answer, *, trial: bool = False) -> bool:
     return any(word in answer.text for word in _QUOTA) or (trial and answer.status == 500)
 
 
-def _paid(answer: Answer, price: Callable[[int, int], float] | None) -> tuple[int, int, float] | None:
-    """Prompt tokens, completion tokens and dollars, as reported by the endpoint; None if it reports none."""
+def _paid(answer: Answer, price: Callable[[int, int, int], float] | None) -> tuple[int, int, float, int] | None:
+    """Prompt and completion tokens, dollars, cached prompt tokens, as the endpoint reports; None if it reports none."""
     try:
         usage = json.loads(answer.text)["usage"]
         prompt, completion = int(usage["prompt_tokens"]), usage.get("completion_tokens")
@@ -333,4 +333,12 @@ def _paid(answer: Answer, price: Callable[[int, int], float] | None) -> tuple[in
         return None
     if prompt < 0 or completion < 0:
         return None
-    return prompt, completion, price(prompt, completion) if price else 0.0
+    cached = _cached(usage, prompt)
+    return prompt, completion, price(prompt, completion, cached) if price else 0.0, cached
+
+
+def _cached(usage: Mapping[str, Any], prompt: int) -> int:
+    """Cached tokens where the endpoint gives a number of them that is possible, else 0."""
+    details = usage.get("prompt_tokens_details")
+    cached = details.get("cached_tokens") if isinstance(details, dict) else None
+    return cached if isinstance(cached, int) and 0 <= cached <= prompt else 0

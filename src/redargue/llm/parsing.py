@@ -103,7 +103,7 @@ def _flat(text: str) -> str:
 
 
 def _repeats_tags(text: str, kind: type[BaseModel], material: str) -> bool:
-    """Whether the whole stretch of tags stands in the material, whatever the white space."""
+    """Whether the material contains the whole stretch of tags, whatever its white space."""
     opening = _opening(kind).search(text)
     closing = max((text.rfind(f"</{tag}>") + len(tag) + 3 for tag in _tag_names(kind)), default=0)
     return opening is not None and "".join(text[opening.start() : closing].split()) in "".join(material.split())

@@ -18,7 +18,7 @@ from typing import Any, Self
 
 from redargue.claims import Claim
 from redargue.errors import UsageError
-from redargue.evidence import Recalled, timing
+from redargue.evidence import Recalled, cut_ends, timing
 from redargue.memory import records
 from redargue.memory.base import Finding, MemoryRecord, MemorySettings, Recall, RecordFilter, RememberResult, Status
 from redargue.memory.binary_index import BinaryIndex, pack_signs
@@ -153,7 +153,8 @@ class Memory:
         self, record: MemoryRecord, as_of: date | None, entities: tuple[str, ...], similarity: float | None
     ) -> Recalled:
         passage = record.passage
-        truncated = {"text": passage.text[: self.settings.characters]}
+        text = passage.text[: self.settings.characters]
+        truncated = {"text": text, "cut": cut_ends(start=False, end=len(text) < record.length)}
         dated = {"timing": timing(passage.published, as_of)} if as_of else {}
         return Recalled(
             passage=passage.model_copy(update=truncated | dated),

@@ -12,7 +12,7 @@ import email.utils
 import random
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC
 from functools import lru_cache
@@ -106,7 +106,7 @@ class Transport:
         usd: float = 0.0,
         read: Read | None = None,
         final: Callable[[Answer], bool] = lambda answer: False,
-        paid: Callable[[Answer], tuple[int, int, float] | None] = lambda answer: (0, 0, 0.0),
+        paid: Callable[[Answer], tuple[int, int, float, int] | None] = lambda answer: (0, 0, 0.0, 0),
     ) -> Answer:
         """Sends a request and retries it where that may help.
 
@@ -114,7 +114,8 @@ class Transport:
             tokens: maximum number of tokens that it can cost.
             expected: its expected number of tokens, for the limit per minute.
             final: whether a response must not be retried although its status suggests it.
-            paid: prompt tokens, completion tokens and dollars of a success; None counts the reserved maximum.
+            paid: prompt tokens, completion tokens, dollars and cached prompt tokens of a success; None counts the
+                reserved maximum.
 
         Returns: the last response, whatever its status.
 
@@ -129,7 +130,7 @@ class Transport:
             try:
                 async with limiter.slot(expected or tokens), account.request(tokens=tokens, usd=usd) as receipt:
                     answer = await self._once(service, method, url, headers, json, read)
-                    if (cost := paid(answer) if answer.status == 200 else (0, 0, 0.0)) is not None:
+                    if (cost := paid(answer) if answer.status == 200 else (0, 0, 0.0, 0)) is not None:
                         receipt.pay(*cost)
             except TimeoutError:
                 wait = retries.after_timeout()
@@ -142,6 +143,35 @@ class Transport:
                 if answer.status == 429 and retry_after(answer.headers) is not None:
                     limiter.pause(wait)  # all requests of the process together are too many
             await asyncio.sleep(wait)
+
+    @contextlib.asynccontextmanager
+    async def relay(
+        self, service: Service, method: str, path: str, *, headers: Mapping[str, str], content: bytes
+    ) -> AsyncIterator[httpx2.Response]:
+        """Sends one request for a client of a proxy; yields the response, whose body has not been read.
+
+        Nothing is tried again, because the client does that, and nothing is redacted. The service's timeout is that of
+        the response's headers, and of every wait within its body.
+
+        Raises:
+            ProviderError: no response in time, or the transport is offline.
+        """
+        url = self._address(service, path, None)
+        async with self.limiter.for_service(service.name).slot():
+            client = self._open()
+            request = client.build_request(method, url, headers=headers, content=content)
+            try:
+                async with asyncio.timeout(service.timeout):
+                    response = await client.send(request, stream=True)
+            except TimeoutError:
+                raise ProviderError(f"{service.name} gave no answer in {service.timeout:g} s") from None
+            except (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL, UnicodeError) as error:
+                why = self.secrets.hide(str(error)) or type(error).__name__
+                raise ProviderError(f"{service.name} at {service.display_url} cannot be reached: {why}") from None
+            try:
+                yield response
+            finally:
+                await response.aclose()
 
     def _address(self, service: Service, path: str, params: Mapping[str, Any] | None) -> httpx2.URL:
         self.secrets.add_known(service.key)

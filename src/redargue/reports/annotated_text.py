@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
 from redargue.reports.load import SingleRun
-from redargue.reports.phrases import label_of, outcome_text
+from redargue.reports.phrases import citation_text, label_of, outcome_text
 from redargue.reports.table import Cell, Column, Table, number
 from redargue.reports.tables import shortened
 from redargue.text.extract import Extraction
-from redargue.text.report import outcome
+from redargue.text.report import Citation, outcome
 from redargue.text.segment import Text
 from redargue.verdicts import Verdict
 
@@ -133,6 +133,7 @@ def unchecked_table(text: Text, extraction: Extraction) -> Table:
 
 
 def text_table(run: SingleRun, text: Text, extraction: Extraction) -> Table:
+    citations = run.citations
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (
             item + 1,
@@ -140,6 +141,7 @@ def text_table(run: SingleRun, text: Text, extraction: Extraction) -> Table:
             shortened(readable(text.text[claim.start : claim.end])),
             shortened(claim.claim),
             label_of(run.verdicts.get(item)),
+            *([_cited(citations.get(item))] if citations else []),
         )
         for item, claim in enumerate(extraction.claims)
     )
@@ -149,5 +151,10 @@ def text_table(run: SingleRun, text: Text, extraction: Extraction) -> Table:
         Column("The text says", "long"),
         Column("Claim", "long"),
         Column("Verdict"),
+        *([Column("Cited page", "long")] if citations else []),
     )
     return Table("Claims in the text", columns, rows, (text_outcome(run),))
+
+
+def _cited(citation: Citation | None) -> str:
+    return f"{citation.url}: {citation_text(citation)}" if citation else ""

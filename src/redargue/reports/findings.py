@@ -10,8 +10,9 @@ from redargue.encodings import NotText, decode
 from redargue.errors import UsageError
 from redargue.evidence import PAGE_BREAK, Quote, Side
 from redargue.reports.load import SingleRun
-from redargue.reports.phrases import confidence_text, label_of, meaning_text, place_of
+from redargue.reports.phrases import citation_text, confidence_text, label_of, meaning_text, place_of
 from redargue.sanitize import printable
+from redargue.text.report import Citation
 from redargue.text.segment import NOT_CLAIMS
 from redargue.verdicts import Verdict
 
@@ -40,6 +41,7 @@ class Finding(NamedTuple):
     number: int
     verdict: Verdict | None
     why: str = ""
+    citation: Citation | None = None
 
     @property
     def end(self) -> int | None:
@@ -58,6 +60,8 @@ class Finding(NamedTuple):
         label, sure = label_of(self.verdict), confidence_text(self.verdict)
         what = self.verdict.error.what if self.verdict.error else meaning_text(self.verdict) or RULES[self.rule]
         parts = [f"{label[:1].upper()}{label[1:]}{f' ({sure})' if sure else ''}. {what}"]
+        if self.citation:
+            parts.append(f"Cites {self.citation.url}: {citation_text(self.citation)}.")
         for side in (Side.AGAINST, Side.FOR):
             parts += [f"{side.capitalize()}: {quotation(quote)}" for quote in self.verdict.side(side)]
         return printable("\n".join(parts))
@@ -86,8 +90,11 @@ def findings(run: SingleRun, file: Path | None = None) -> list[Finding]:
     if file and text_of_file(file) != text.text:
         what = f"{str(file)!r} is not the text that the run checked"
         raise UsageError(what, where="--file", hint="leave --file out, or check the file again")
+    citations = run.citations
     found = [
-        _finding(verdict, text.text[claim.start : claim.end], claim.start, item + 1)
+        _finding(verdict, text.text[claim.start : claim.end], claim.start, item + 1)._replace(
+            citation=citations.get(item)
+        )
         for item, claim in enumerate(extraction.claims)
         if (verdict := run.verdicts.get(item))
     ]

@@ -10,11 +10,13 @@ from pydantic import ValidationError
 
 from redargue.bench.compare import RESULTS, Comparison, read_results
 from redargue.errors import RecordError, UsageError
-from redargue.events import CallFailed, CallFinished, ClaimEnded, ClaimStarted, Event
+from redargue.events import CallFailed, CallFinished, ClaimEnded, Event
 from redargue.registry import did_you_mean
 from redargue.runs.manifest import RunManifest, load_manifest
 from redargue.runs.record import read_events
+from redargue.text.citation_record import FILE, read_citations
 from redargue.text.extract import Extraction, recorded
+from redargue.text.report import Citation
 from redargue.text.segment import Text
 from redargue.verdicts import Usage, Verdict
 
@@ -74,6 +76,14 @@ class SingleRun(NamedTuple):
             raise self._damaged("describes no text") from None
 
     @property
+    def citations(self) -> Mapping[int, Citation]:
+        """What the cited pages are to the claims that have a verdict; empty if the links were not checked."""
+        if self.text is None or not (self.folder / FILE).is_file():
+            return {}
+        cited = read_citations(self.folder, len(self.manifest.claims))
+        return {item: cited.citation(item, verdict) for item, verdict in self.verdicts.items()}
+
+    @property
     def extraction_usage(self) -> Usage:
         """Usage of the extraction of claims from a text."""
         usage = (self.manifest.text or {}).get("usage")
@@ -108,13 +118,11 @@ def load(folder: Path) -> BenchRun | SingleRun:
 
 
 def traces(folder: Path, items: Iterable[int]) -> dict[int, Trace]:
-    """The events of some claims; of a claim that was retried, those of the last attempt."""
+    """The events of some claims, without model calls."""
     events_of: dict[int, list[Event]] = {item: [] for item in items}
     for event in read_events(folder):
         if event.item not in events_of or isinstance(event, CallFinished | CallFailed):
             continue
-        if isinstance(event, ClaimStarted):
-            events_of[event.item].clear()
         events_of[event.item].append(event)
     return {item: tuple(events) for item, events in events_of.items()}
 

@@ -8,9 +8,11 @@ from collections.abc import Iterable, Sequence
 from redargue.evidence import Quote, Side
 from redargue.reports import reproducibility, tables
 from redargue.reports.annotated_text import text_table, unchecked_table
+from redargue.reports.frontier import frontier_table
 from redargue.reports.load import BenchRun, SingleRun
 from redargue.reports.phrases import (
     QUOTE_STATUS,
+    citation_text,
     gap_sections,
     heading,
     label_counts,
@@ -22,6 +24,7 @@ from redargue.reports.phrases import (
 from redargue.reports.rounds import rounds_table
 from redargue.reports.table import Table
 from redargue.sanitize import counted, printable
+from redargue.text.report import Citation
 from redargue.verdicts import Verdict
 
 _MARKS = re.compile(r"[\\`*_\[\]<>#|~!&$]")
@@ -80,6 +83,7 @@ def bench_markdown(bench: BenchRun, adjudication: Sequence[Table] = ()) -> str:
     sections = {
         "Results": _tables(tables.results(comparison)),
         "Paired tests": _tables([tables.pairs(comparison)]) or ["One system: nothing to compare."],
+        "Accuracy against cost": _tables([frontier_table(comparison)]),
         "Accuracy by round": _tables([rounds_table(comparison)]),
         "Labels": _tables(labels),
         "Adjudicated": _tables(adjudication),
@@ -103,14 +107,17 @@ def run_markdown(run: SingleRun) -> str:
     if run.text:
         parts += ["## The text", table_markdown(text_table(run, *run.text)), *_tables([unchecked_table(*run.text)])]
     several = len(run.manifest.claims) > 1
+    citations = run.citations
     for item, verdict in run.verdicts.items():
-        parts += _claim(verdict, item + 1 if several else None)
+        parts += _claim(verdict, item + 1 if several else None, citations.get(item))
     facts = _list(f"{name}: {value}" for name, value in reproducibility.run_facts(run))
     return "\n\n".join([*parts, "## How it was done", facts, *map(block, reproducibility.run_commands(run))]) + "\n"
 
 
-def _claim(verdict: Verdict, number: int | None = None) -> list[str]:
+def _claim(verdict: Verdict, number: int | None = None, citation: Citation | None = None) -> list[str]:
     parts = [f"## {f'{number}. ' if number else ''}{plain(verdict.claim.text)}"]
+    if citation:
+        parts.append(f"Cites {code(citation.url)}: {plain(citation_text(citation))}")
     for side, title in ((Side.FOR, "Best case for"), (Side.AGAINST, "Best case against")):
         quotes = verdict.side(side)
         parts += [f"### {title}", "\n".join(map(_quote, quotes)) if quotes else "Nothing was quoted."]

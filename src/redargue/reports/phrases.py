@@ -8,7 +8,7 @@ from pathlib import Path
 
 from redargue.evidence import Quote, QuoteStatus, Source
 from redargue.sanitize import WORDS, counted
-from redargue.text.report import Outcome
+from redargue.text.report import CITATION_WORDS, Citation, Outcome
 from redargue.verdicts import Usage, Verdict, rounded_down
 
 NO_ANSWER = "no answer"
@@ -93,6 +93,11 @@ def outcome_text(outcome: Outcome, verdicts: Sequence[Verdict]) -> str:
     return texts[outcome] + unsure
 
 
+def citation_text(citation: Citation) -> str:
+    """What the cited page is to its claim, without the address."""
+    return CITATION_WORDS[citation.outcome] + (f" ({citation.why})" if citation.why else "")
+
+
 def heading(verdict: Verdict) -> str:
     """The outcome of a verdict without an error."""
     if verdict.unchecked:
@@ -145,4 +150,5 @@ def cost(usage: Usage) -> str:
     tokens = usage.prompt_tokens + usage.completion_tokens
     price = "" if usage.usd is None else f", ${usage.usd:.4f}"
     searches = counted(usage.searches, "search", "searches")
-    return f"{counted(usage.calls, 'call')}, {searches}, {counted(tokens, 'token')}{price}"
+    cached = f" ({usage.cached_tokens:,} cached)" if usage.cached_tokens else ""
+    return f"{counted(usage.calls, 'call')}, {searches}, {counted(tokens, 'token')}{cached}{price}"

@@ -11,6 +11,7 @@ from redargue.bench.metrics.base import MetricValue
 from redargue.bench.scoring import Scores
 from redargue.bench.tables.comparison import ComparedTable
 from redargue.bench.temporal import TIMINGS
+from redargue.claims import FREE_TEXT, LabelSet
 from redargue.reports.load import SingleRun
 from redargue.reports.phrases import NO_ANSWER, label_of
 from redargue.reports.table import Cell, Column, Link, Table, number
@@ -32,8 +33,11 @@ def key(at: int, row: Row) -> tuple[str, str]:
     return letter(at), row.spec
 
 
-def predicted_label(prediction: Prediction) -> str:
-    return prediction.label or (f"error: {prediction.error}" if prediction.error else NO_ANSWER)
+def predicted_label(prediction: Prediction, labels: LabelSet = FREE_TEXT) -> str:
+    """The prediction; in plain words if it is one of ``labels``."""
+    if prediction.label:
+        return labels.plain(prediction.label)
+    return f"error: {prediction.error}" if prediction.error else NO_ANSWER
 
 
 def anchor(item: int, row: int) -> str:

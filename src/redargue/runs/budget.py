@@ -122,9 +122,11 @@ class Receipt:
     completion_tokens: int = 0
     usd: float = 0.0
     known: bool = False
+    cached_tokens: int = 0
 
-    def pay(self, prompt_tokens: int = 0, completion_tokens: int = 0, usd: float = 0.0) -> None:
-        """Sets the provider's figures; all 0 for a request that it refused."""
+    def pay(self, prompt_tokens: int = 0, completion_tokens: int = 0, usd: float = 0.0, cached_tokens: int = 0) -> None:
+        """Sets the provider's figures; all 0 for a request that it refused. Cached tokens are prompt tokens, too."""
+        self.cached_tokens = cached_tokens
         self.prompt_tokens, self.completion_tokens, self.usd, self.known = prompt_tokens, completion_tokens, usd, True
 
 
@@ -133,7 +135,7 @@ class Account:
 
     def __init__(self, budget: Budget | None = None, *, counted: bool = True) -> None:
         self._budget, self._counted = budget or Budget(), counted
-        self.requests = self.prompt_tokens = self.completion_tokens = 0
+        self.requests = self.prompt_tokens = self.completion_tokens = self.cached_tokens = 0
         self.usd = 0.0
 
     @asynccontextmanager
@@ -152,6 +154,7 @@ class Account:
         finally:
             self.prompt_tokens += receipt.prompt_tokens
             self.completion_tokens += receipt.completion_tokens
+            self.cached_tokens += receipt.cached_tokens
             self.usd += receipt.usd
             actual = Cost(bound.calls, receipt.prompt_tokens + receipt.completion_tokens, receipt.usd)
             self._budget.settle(bound, actual if receipt.known else bound)

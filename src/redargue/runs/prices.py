@@ -17,13 +17,16 @@ from redargue.registry import did_you_mean
 
 
 class Price(Frozen):
-    """US dollars per million tokens."""
+    """US dollars per million tokens; ``cached``: prompt tokens from the provider's cache, by default as ``input``."""
 
     input: float = Field(ge=0, allow_inf_nan=False)
     output: float = Field(ge=0, allow_inf_nan=False)
+    cached: float | None = Field(default=None, ge=0, allow_inf_nan=False)
 
-    def of(self, prompt_tokens: int, completion_tokens: int) -> float:
-        return (prompt_tokens * self.input + completion_tokens * self.output) / 1_000_000
+    def of(self, prompt_tokens: int, completion_tokens: int, cached_tokens: int = 0) -> float:
+        cached = self.input if self.cached is None else self.cached
+        fresh = prompt_tokens - cached_tokens
+        return (fresh * self.input + cached_tokens * cached + completion_tokens * self.output) / 1_000_000
 
 
 class Prices(Frozen):

@@ -2,13 +2,16 @@
 
 A run folder contains ``run.json`` (:class:`~redargue.runs.manifest.RunManifest`) and ``events.jsonl``. Lines are
 appended and flushed one by one, so a killed process loses at most the line it was writing; a resumed run drops that
-line. An unfinished claim is verified again from its start, with the answers that it has already paid for.
+line. An unfinished claim is verified again from its start, with the answers that it has already paid for, and the
+events that are in the log already are not written again: a line keeps its number, so that a reader can continue there.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -42,6 +45,8 @@ except ImportError:  # Windows has no flock; two processes on one run folder go 
 
 Paid = CallFinished | EvidenceFound | EvidenceMissing | EvidenceRecalled | EvidenceRemembered
 Mode = Literal["record", "replay"]
+BLOCK = 1 << 16  # bytes
+_STARTED = re.compile(rb'\{"item":(\d+),[^{}]{0,120}"kind":"claim_started"')
 
 
 def new_run_folder() -> Path:
@@ -118,6 +123,7 @@ class Record:
         self._failed: dict[int, list[CallFailed]] = {}
         self._ended: dict[int, _Ended] = {}
         self._lines: dict[int, list[int]] = {}
+        self._logged: dict[int, Counter[str]] = {}  # events of unfinished claims, which are emitted again
         self.matched: dict[int, int] = {}
         self.chosen: set[int] = set()
         if manifest is None or mode == "replay":
@@ -139,8 +145,8 @@ class Record:
             if (folder / "run.json").exists():
                 self.manifest, self.format = load_manifest(folder)
                 self._compare(manifest)
+                self._cut_incomplete_line()
                 self._load()
-                self._rewrite()
             else:
                 self.manifest, self.format = manifest.model_copy(update={"run": manifest.run or folder.name}), FORMAT
                 write_atomically(folder / "run.json", self.manifest.model_dump_json(indent=1) + "\n")
@@ -193,9 +199,11 @@ class Record:
         return event.verdict
 
     def write(self, event: Event) -> None:
-        """Appends an event; recalled events are in the log already and are not written again."""
+        """Appends an event, unless it is in the log: recalled ones are, and those of a claim that is verified again."""
         known = self._paid.get(event.item, {})
         if self.mode == "replay" or (isinstance(event, Paid | CallFailed) and event.key in known):
+            return
+        if self._was_logged(event):
             return
         try:
             offset = self._log.tell() if isinstance(event, ClaimEnded) else 0
@@ -207,6 +215,16 @@ class Record:
             self._ended[event.item] = _Ended(offset, event.verdict.error is None)
             self._paid.pop(event.item, None)  # a long run keeps only unfinished claims in memory
             os.fsync(self._log.fileno())  # a finished claim survives a power failure
+
+    def _was_logged(self, event: Event) -> bool:
+        logged = self._logged.get(event.item)
+        if not logged:
+            return False
+        content = self._secrets.hide(_content(event))
+        if not logged[content]:
+            return False
+        logged[content] -= 1
+        return True
 
     def _unwritable(self, error: OSError) -> RecordError:
         what = f"{str(error.filename or self.folder)!r} cannot be written: {error.strerror}"
@@ -243,8 +261,11 @@ class Record:
                 self._failed.setdefault(event.item, []).append(event)
             elif isinstance(event, ClaimEnded):
                 self._ended[event.item] = _Ended(offset, event.verdict.error is None)
+                self._logged.pop(event.item, None)
                 if self.mode == "record" and event.verdict.error is None:
                     self._paid.pop(event.item, None)
+            elif self.mode == "record":
+                self._logged.setdefault(event.item, Counter())[_content(event)] += 1
         for item, failures in self._failed.items():
             ended = self._ended.get(item)
             if ended is None or ended.fine:
@@ -256,17 +277,29 @@ class Record:
                     self._paid.setdefault(item, {}).update(unreadable)
                 self._failed[item] = [call for call in failures if call.key not in unreadable]
 
-    def _rewrite(self) -> None:
-        """Drops an incomplete line and events that unfinished claims emit again."""
-        fine = {item for item, ended in self._ended.items() if ended.fine}
-        self._ended = {}
-        with replacing(self.folder / "events.jsonl") as log:
-            for event in read_events(self.folder):
-                if event.item not in fine and not isinstance(event, Paid | CallFailed):
-                    continue
-                if isinstance(event, ClaimEnded):
-                    self._ended[event.item] = _Ended(log.tell(), True)
-                log.write(event.model_dump_json().encode() + b"\n")
+    def _cut_incomplete_line(self) -> None:
+        """Drops the line that a killed process was writing."""
+        path = self.folder / "events.jsonl"
+        if not path.exists():
+            return
+        file = open_own(path, os.O_RDWR)
+        try:
+            end = size = os.fstat(file).st_size
+            last = b""
+            while end and b"\n" not in last:
+                start = max(0, end - BLOCK)
+                os.lseek(file, start, os.SEEK_SET)
+                last = os.read(file, end - start)
+                end = start + last.rfind(b"\n") + 1
+            if end < size:
+                os.ftruncate(file, end)
+        finally:
+            os.close(file)
+
+
+def _content(event: Event) -> str:
+    """What an event says, without its order and time, which differ when a claim is verified again."""
+    return event.model_dump_json(exclude={"seq", "at"})
 
 
 class _Ended(NamedTuple):
@@ -277,6 +310,7 @@ class _Ended(NamedTuple):
 
 
 def read_events(folder: Path) -> Iterator[Event]:
+    """The events of a run; of a claim that was retried, those of the last attempt and all paid answers."""
     return (event for _, event in _events(folder))
 
 
@@ -284,18 +318,28 @@ def _events(folder: Path) -> Iterator[tuple[int, Event]]:
     path, offset = folder / "events.jsonl", 0
     if not path.exists():
         return
+    started = _last_starts(path)
     with _log_of(path) as log:
         for number, line in enumerate(log, 1):
             if not line.endswith(b"\n"):
                 return
             try:
-                yield offset, EVENT.validate_json(line)
+                event = EVENT.validate_json(line)
             except ValidationError as error:
                 raise RecordError(
                     f"line {number} of {str(path)!r} is not an event: {line[:60]!r}",
                     hint="the file was changed; restore it or run again into another folder",
                 ) from error
+            if isinstance(event, Paid | CallFailed) or number >= started.get(event.item, 0):
+                yield offset, event
             offset += len(line)
+
+
+def _last_starts(path: Path) -> dict[int, int]:
+    """The number of the line with which the last attempt at each claim begins."""
+    with _log_of(path) as log:
+        starts = ((_STARTED.match(line), number) for number, line in enumerate(log, 1))
+        return {int(start.group(1)): number for start, number in starts if start}
 
 
 def _log_of(path: Path) -> BinaryIO:

@@ -26,6 +26,7 @@ class UsageCounter:
     def call(self, event: CallFinished | CallFailed) -> None:
         self._counts["prompt"] += event.prompt_tokens
         self._counts["completion"] += event.completion_tokens
+        self._counts["cached"] += event.cached_tokens
         self._usd += event.usd
         if event.charge == "embedding":
             self._counts["embeddings"] += event.requests
@@ -46,6 +47,7 @@ class UsageCounter:
             searches=self._tables["by_tool"].total(),
             prompt_tokens=self._counts["prompt"],
             completion_tokens=self._counts["completion"],
+            cached_tokens=self._counts["cached"],
             usd=round(self._usd, 9) if self._priced else None,
             **{table: dict(sorted(counts.items())) for table, counts in self._tables.items()},
         )

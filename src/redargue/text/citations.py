@@ -1,7 +1,7 @@
 """Checks what a text says against the pages that it cites there: each claim against each of its links alone.
 
-The pages are read once and kept in the run folder (``citations.json``), so that a resumed run fetches none again; what
-a page said is also in the record of the run, as the evidence of the claim.
+The pages are read once and kept in the run folder (:mod:`redargue.text.citation_record`), so that a resumed run fetches
+none again; what a page said is also in the record of the run, as the evidence of the claim.
 """
 
 from __future__ import annotations
@@ -11,39 +11,28 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Unpack, cast
 
 from redargue.assembly import method_of
-from redargue.claims import Claim, Frozen, Meaning
-from redargue.config import Components, RunConfig
-from redargue.errors import RecordError, ToolFailed, UsageError
+from redargue.claims import Claim
+from redargue.config import Components, RunConfig, RunOptions, read_options
+from redargue.errors import ToolFailed, UsageError
 from redargue.evidence import Passage
-from redargue.files import make_folder, open_to_read, replacing
 from redargue.net.fetch import PageFetcher
 from redargue.nli.backend import EmbeddedBackend
 from redargue.retrieval.corpus.base import Encoder
 from redargue.retrieval.tools.base import Search
 from redargue.retrieval.tools.fixed_passages import FixedPassages, FixedPassagesTool
-from redargue.retrieval.web_pages import Fetched, WebPage, read_pages
+from redargue.retrieval.web_pages import WebPage, read_pages
+from redargue.text.citation_record import UNREAD, Citations, read_citations, record_citations
 from redargue.text.extract import CITES_NOTHING, Extraction
-from redargue.text.links import cited_by, read_links
-from redargue.text.report import CITATION_WORDS, CheckedClaim, Citation, CitationOutcome, Report
+from redargue.text.links import as_markdown, cited_by, read_links
+from redargue.text.report import CITATION_WORDS, CheckedClaim, Report
 from redargue.text.segment import Text, UncheckedSentence
-from redargue.text.verification import Prepared, prepare
+from redargue.text.verification import CONCURRENCY, Prepared, TextOptions, prepare, text_of
 from redargue.verdicts import Verdict
 
 ABOUT_PAGE = "the page that the text cites for the claim"
-FILE = "citations.json"
-
-
-class Citations(Frozen):
-    """The links of a text: of each claim its address, in order, and the pages."""
-
-    links: tuple[str, ...]
-    pages: tuple[WebPage, ...]
-
-    def page(self, item: int) -> WebPage:
-        return next(page for page in self.pages if page.url == self.links[item])
 
 
 class PreparedCitations(NamedTuple):
@@ -53,12 +42,39 @@ class PreparedCitations(NamedTuple):
     citations: Citations
 
     def checked(self, item: int, verdict: Verdict) -> CheckedClaim:
-        citation = _citation(self.citations.page(item), verdict)
+        citation = self.citations.citation(item, verdict)
         return self.prepared.checked(item, verdict).model_copy(update={"citation": citation})
 
     def report(self, verdicts: Sequence[Verdict]) -> Report:
-        claims = tuple(self.checked(item, verdict) for item, verdict in enumerate(verdicts))
-        return self.prepared.report(verdicts).model_copy(update={"claims": claims})
+        return self.citations.added_to(self.prepared.report(verdicts))
+
+
+async def verify_citations(
+    text: str | Text, *, fetcher: PageFetcher | None = None, **options: Unpack[TextOptions]
+) -> Report:
+    """Verifies each claim of a text against each page that its sentence links, and nothing else.
+
+    ``claim.citation`` says what the cited page is to the claim. A claim without a link is listed as not checked.
+
+    Args:
+        text: in Markdown, HTML or plain text.
+        fetcher: fetches the pages; by default one that opens public addresses only.
+        options: as for :func:`redargue.verify_text`, without documents; ``offline`` fetches nothing.
+
+    Raises:
+        UsageError: the text cites no page.
+        RedargueError: the extraction failed, or the run could not be started.
+    """
+    whole = text_of(text, kind=options.pop("kind", "text"), context=options.pop("context", ""))
+    concurrency, listeners = options.pop("concurrency", CONCURRENCY), options.pop("listeners", ())
+    done, folder, given = options.pop("done", None), options.pop("folder", None), options.pop("config", None)
+    config, components = read_options(cast(RunOptions, options), given)
+    fetcher = fetcher or PageFetcher.from_environment(offline=config.offline)
+    cited = await prepare_cited(whole, config, fetcher, components, folder)
+    with cited.prepared.verifier() as verifier:
+        claims = cited.prepared.claims
+        verdicts = await verifier.verify_all(claims, concurrency=concurrency, listeners=listeners, done=done)
+    return cited.report(verdicts)
 
 
 async def prepare_cited(
@@ -75,14 +91,14 @@ async def prepare_cited(
         RecordError: the folder holds another run.
         BadReply, BudgetReached, ProviderError: the extraction failed.
     """
-    linked = read_links(text.text)
+    linked = read_links(as_markdown(text.text))
     if not linked.links:
         what = "the text cites no page: it has no link that begins with http:// or https://"
         raise UsageError(what, where="--cited", hint="leave --cited out to search for evidence")
     text = text.model_copy(update={"text": linked.plain})
     nothing = Passage(text="The cited pages are read once the claims are known.")
     prepared = await prepare(text, config, components, documents=[nothing], folder=folder)
-    citations = _recorded(folder, len(prepared.claims)) if folder and (folder / "run.json").exists() else None
+    citations = read_citations(folder, len(prepared.claims)) if folder and (folder / "run.json").exists() else None
     if citations is None:
         extraction, links = _cited(prepared.extraction, cited_by(linked))
         claims = dict(zip(prepared.extraction.claims, prepared.claims, strict=True))
@@ -91,7 +107,7 @@ async def prepare_cited(
         )
         citations = Citations(links=links, pages=tuple((await read_pages(links, fetcher)).values()))
         if folder:
-            _record(folder, citations)
+            record_citations(folder, citations)
     names = method_of(prepared.config).tools()
     evidence = await asyncio.to_thread(_evidence, names, prepared.claims, citations)
     components = replace(prepared.components, evidence=evidence)
@@ -130,44 +146,9 @@ class _Unread(FixedPassagesTool):
         self._page = page
 
     async def search(self, query: str, k: int, *, search: Search) -> tuple[Passage, ...]:
-        raise ToolFailed(f"{CITATION_WORDS[_UNREAD[self._page.outcome]]}: {self._page.why}")
+        raise ToolFailed(f"{CITATION_WORDS[UNREAD[self._page.outcome]]}: {self._page.why}")
 
 
 def _evidence(names: Sequence[str], claims: Sequence[Claim], citations: Citations) -> dict[str, CitedPages]:
     encoder, pages = EmbeddedBackend().embedder, [citations.page(item) for item in range(len(claims))]
     return {name: CitedPages(pages, name=name, encoder=None if name == "keywords" else encoder) for name in names}
-
-
-_UNREAD = {Fetched.DEAD: CitationOutcome.DEAD_LINK, Fetched.NOT_FETCHED: CitationOutcome.NOT_FETCHED}
-
-
-def _citation(page: WebPage, verdict: Verdict) -> Citation:
-    if page.passage is None:
-        return Citation(url=page.url, outcome=_UNREAD[page.outcome], why=page.why)
-    if verdict.why_unchecked:
-        outcome = CitationOutcome.NOT_CHECKED
-    else:
-        decided = {Meaning.SUPPORTED: CitationOutcome.SUPPORTS, Meaning.REFUTED: CitationOutcome.CONTRADICTS}
-        outcome = decided.get(verdict.meaning or Meaning.NOT_ENOUGH, CitationOutcome.DOES_NOT_SUPPORT)
-    return Citation(url=page.url, page=page.passage.url, outcome=outcome, why=verdict.why_unchecked)
-
-
-def _recorded(folder: Path, claims: int) -> Citations:
-    try:
-        with open_to_read(folder / FILE) as file:
-            citations = Citations.model_validate_json(file.read())
-    except (OSError, ValueError):
-        citations = Citations(links=(), pages=())
-    if len(citations.links) != claims or not {page.url for page in citations.pages}.issuperset(citations.links):
-        what = f"{str(folder)!r} contains the run of a text, but not the pages that it cites"
-        raise RecordError(what, hint="choose another folder")
-    return citations
-
-
-def _record(folder: Path, citations: Citations) -> None:
-    try:
-        make_folder(folder)
-        with replacing(folder / FILE) as file:
-            file.write(citations.model_dump_json().encode())
-    except OSError as error:
-        raise RecordError(f"{str(folder / FILE)!r} cannot be written: {error.strerror}") from error

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
 from typing import Self, Unpack
 
+from redargue.claims import Claim
 from redargue.config import RunConfig, RunOptions, read_options
 from redargue.evidence import Passage
 from redargue.nli.backend import EmbeddedBackend
@@ -122,28 +123,14 @@ class Grounder:
         A sentence that may state something and could not be read has a verdict that says so; one that states nothing
         has none.
         """
-        last, verifier = sentences[-1], self._verifier
-        async with verifier.transport:
-            found = await extract_claims(sentences, self._run(), profile=verifier.method.settings.profile)
-            if isinstance(found, UncheckedSentence):
-                unread = Verdict(claim=self._config.claim(last.text), label=None, unchecked=found.why)
-                return () if found.why in NOT_CLAIMS else (self._checked(last, unread),)
-            verdicts = await verifier.verify_all(claims_of(found, self._config), concurrency=CONCURRENCY)
-        return tuple(self._checked(last, verdict) for verdict in verdicts)
+        return await check_sentence(sentences, self._verifier, run=self._run())
 
-    def _checked(self, sentence: Sentence, verdict: Verdict) -> CheckedClaim:
-        return CheckedClaim(start=sentence.start, end=sentence.end, stated=sentence.text, verdict=verdict)
+    async def verify(self, claim: Claim) -> Verdict:
+        """The verdict on one claim, which need not be one of a text."""
+        return await self._verifier.verify(claim)
 
     def _run(self) -> Run:
-        verifier = self._verifier
-        return Run(
-            verifier.backend,
-            seed=verifier.seed,
-            budget=verifier.budget,
-            clock=verifier.clock,
-            models=self._models,
-            priced=verifier.priced,
-        )
+        return extraction_run(self._verifier, self._models)
 
     def close(self) -> None:
         """Gives the memory of the encoded documents back."""
@@ -159,3 +146,31 @@ class Grounder:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+async def check_sentence(sentences: Sequence[Sentence], verifier: Verifier, *, run: Run) -> tuple[CheckedClaim, ...]:
+    """The verdicts on the claims of the last of some consecutive sentences; ``run`` is that of their extraction."""
+    last, config = sentences[-1], verifier.config
+    async with verifier.transport:
+        found = await extract_claims(sentences, run, profile=verifier.method.settings.profile)
+        if isinstance(found, UncheckedSentence):
+            unread = Verdict(claim=config.claim(last.text), label=None, unchecked=found.why)
+            return () if found.why in NOT_CLAIMS else (_checked(last, unread),)
+        verdicts = await verifier.verify_all(claims_of(found, config), concurrency=CONCURRENCY)
+    return tuple(_checked(last, verdict) for verdict in verdicts)
+
+
+def _checked(sentence: Sentence, verdict: Verdict) -> CheckedClaim:
+    return CheckedClaim(start=sentence.start, end=sentence.end, stated=sentence.text, verdict=verdict)
+
+
+def extraction_run(verifier: Verifier, models: Mapping[str, str]) -> Run:
+    """The run of an extraction, whose models may be others than those of the verifier."""
+    return Run(
+        verifier.backend,
+        seed=verifier.seed,
+        budget=verifier.budget,
+        clock=verifier.clock,
+        models=models,
+        priced=verifier.priced,
+    )

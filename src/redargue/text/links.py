@@ -1,4 +1,4 @@
-"""Finds the links of a text, and what it says without their addresses."""
+"""Finds the links of a text in Markdown, HTML or plain text, and what it says without their addresses."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from itertools import accumulate
 from typing import NamedTuple
 
+from redargue.retrieval.corpus.markup import html_with_links
 from redargue.text.segment import sentences_of
 
 _ADDRESS = r"https?://[^\s<>\"`\[\]{}|\\^]+"
@@ -29,6 +30,12 @@ _LINK = re.compile(
 _EMPTY = re.compile(r"[ \t]*\([ \t,;]*\)|[ \t]+(?=[.,;:!?])")
 
 
+_HTML = re.compile(  # begins with a tag, and closes one
+    r"\s*+(?:<!--(?:(?!-->).)*+-->\s*+)*+<(?:!doctype|[a-z][a-z0-9]*)(?:\s[^<>]*)?/?>.*</[a-z]",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
 class Link(NamedTuple):
     """An address, and where in the plain text it is cited; ``within``: it is the address of words of the text."""
 
@@ -42,6 +49,11 @@ class LinkedText(NamedTuple):
 
     plain: str
     links: tuple[Link, ...]
+
+
+def as_markdown(text: str) -> str:
+    """The text; of HTML, its words, with its links in Markdown."""
+    return html_with_links(text) if _HTML.match(text) else text
 
 
 def read_links(text: str) -> LinkedText:

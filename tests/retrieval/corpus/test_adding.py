@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import socket
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -10,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from redargue.errors import StoreLocked
+from redargue.retrieval.corpus.adding import moment
 from redargue.retrieval.corpus.documents import Document
 from redargue.retrieval.corpus.index import open_corpus
 from redargue.retrieval.corpus.shipped import open_store
@@ -51,9 +54,39 @@ def test_an_addition_that_was_abandoned_is_not_waited_for(tmp_path: Path) -> Non
         corpus.add([])
     for since, complete in (("2026-01-01T00:00:00", True), ("2999-01-01T00:00:00", False)):
         with closing(sqlite3.connect(path)) as database, database:
-            database.execute("UPDATE meta SET value = ? WHERE name = 'adding'", (since,))
+            database.execute("INSERT OR REPLACE INTO meta VALUES ('adding', ?)", (since,))
         if complete:
             open_store(path).close()
         else:
             with pytest.raises(StoreLocked, match="not complete"):
                 open_store(path)
+
+
+def test_a_corpus_is_refused_until_the_last_of_two_writers_has_ended(tmp_path: Path) -> None:
+    path, refused = tmp_path / "c.db", []
+
+    def meanwhile(_: object) -> None:
+        with open_corpus(path, write=True) as other:
+            other.add([document(1)])
+        with pytest.raises(StoreLocked, match="being added"):
+            open_store(path)
+        refused.append(True)
+
+    with open_corpus(path, write=True) as corpus:
+        corpus.add([document(0)], progress=meanwhile)
+    assert refused
+    open_store(path).close()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="processes are looked up as POSIX systems do")
+def test_the_mark_of_a_killed_writer_is_removed_by_the_next(tmp_path: Path) -> None:
+    path = tmp_path / "c.db"
+    with open_corpus(path, write=True) as corpus:
+        corpus.add([document(0)])
+        no_process = f"adding {socket.gethostname()} {2**31 - 1} 0"
+        with closing(sqlite3.connect(path)) as database, database:
+            database.execute("INSERT INTO meta VALUES (?, ?)", (no_process, moment()))
+        with pytest.raises(StoreLocked, match="not complete"):
+            corpus.require_complete()
+        corpus.add([document(1)])
+        corpus.require_complete()

@@ -12,8 +12,8 @@ import pytest
 from redargue.cli.app import run
 from redargue.evidence import Passage
 from redargue.quotes import find_quote
-from redargue.retrieval.corpus.index import open_corpus
 from redargue.retrieval.corpus.ingest import read_file
+from retrieval.corpus.words import Opener
 from support.files import pdf
 
 LIT = "The lighthouse at Cape Ansel was first lit in 1871."
@@ -51,18 +51,19 @@ def test_a_pdf_of_several_pages_is_checked_as_a_text(book: Path, capfd: pytest.C
     assert all(report["text"][claim["start"] : claim["end"]] == claim["stated"] for claim in report["claims"])
 
 
-def test_a_corpus_knows_the_pages_of_its_documents(book: Path, tmp_path: Path) -> None:
+def test_a_corpus_knows_the_pages_of_its_documents(book: Path, tmp_path: Path, opened: Opener) -> None:
     (document,) = read_file(book)
     text = tmp_path / "plain.txt"
     text.write_text("Bread is made of rye in Orvell.")
     (plain,) = read_file(text)
-    with open_corpus(tmp_path / "store.db", write=True) as corpus:
-        corpus.add([document, plain])  # type: ignore[list-item]
-        found = corpus.search(LIT, 1)[0]
+    corpus = opened()
+    corpus.add([document, plain])  # type: ignore[list-item]
+    for search in (corpus.search, corpus.search_keywords):
+        found = search(LIT, 1)[0]
         assert found.page in (3, 4)  # a passage may begin before the sentence
         assert find_quote(LIT, (found,)).page == 4
-        assert corpus.search("Bread is made of flour.", 1)[0].page == 1
-        assert corpus.search("rye in Orvell", 1)[0].page == 0
+        assert search("flour", 1)[0].page == 1
+        assert search("rye in Orvell", 1)[0].page == 0
 
 
 def test_pages_are_counted_from_where_a_passage_begins() -> None:

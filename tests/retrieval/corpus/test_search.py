@@ -73,6 +73,18 @@ def test_chunks_that_follow_one_another_are_one_passage_and_other_documents_fill
     assert max(len(passage.text) for passage in found) > 700
 
 
+def test_passages_say_at_which_ends_their_document_goes_on(opened: Opener) -> None:
+    corpus = opened()
+    texts = {"short": f"\n{essay('short', 20).text}\n", "long": essay("long", 80).text}
+    corpus.add(Document(id=name, title=name, text=text) for name, text in texts.items())
+    found = [*corpus.search("the owl of long", 4), *corpus.search_keywords("the owl of short", 4)]
+    for passage in found:
+        before, after = texts[passage.document].split(passage.text)
+        assert (passage.starts_cut, passage.ends_cut) == (bool(before.strip()), bool(after.strip()))
+    assert {passage.cut for passage in found if passage.document == "short"} == {""}
+    assert all(passage.cut for passage in found if passage.document == "long")
+
+
 def test_no_text_is_shown_twice(essays: Corpus) -> None:
     found = essays.search("fox", 50)
     assert len(found) >= 4

@@ -41,6 +41,17 @@ async def test_short_passages_are_whole_and_a_piece_of_another_takes_no_place() 
     assert {passage.text for passage in found} == {abstract.text, other.text}
 
 
+async def test_a_part_of_a_passage_is_marked_as_cut_and_keeps_the_marks_of_the_passage() -> None:
+    sentences = [f"Sentence {number} is about the {'bridge' if number == 40 else 'reef'}." for number in range(90)]
+    page = Passage(title="A", text=" ".join(sentences))
+    (middle, *_) = await FixedPassages([(page,)]).for_claim(0).search("bridge", 1, search=Search())
+    assert middle.cut == "both"
+    assert middle.shown_text == f"… {middle.text} …"
+    snippet = BRIDGE.model_copy(update={"cut": "end"})
+    (found,) = await FixedPassages([(snippet,)]).for_claim(0).search("bridge", 1, search=Search())
+    assert found.cut == "end"
+
+
 async def test_whole_evidence_is_given_whatever_is_asked() -> None:
     evidence = FixedPassages([(LIGHT, BRIDGE)], whole=True)
     found = await evidence.for_claim(0).search("nothing of this", 1, search=Search())

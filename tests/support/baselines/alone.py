@@ -20,7 +20,7 @@ from redargue.methods.baselines.halueval_few_shot.prompts import DetectHallucina
 from redargue.methods.few_shot import read_examples
 from redargue.tasks.answer import Answer
 from redargue.tasks.base import Exchange, Profile, Task
-from redargue.tasks.score import InferClaim, Inferences, Inferred
+from redargue.tasks.score import InferClaim, Inferences, Inferred, ReaderAnswer, ReadPassages
 
 CLAIM = Claim(text="The lighthouse at Cape Ansel was lit in 1871.")
 REASONED = Exchange(prompt_text="Is it?", input_text="Is it?", reply="It was built from 1869 on.")
@@ -44,6 +44,9 @@ def examples(profile: Profile) -> dict[str, Task[Any]]:
         "InferClaim": InferClaim(
             hypothesis=CLAIM.text, premises=("Its lighthouse was first lit in 1871.",), profile=profile
         ),
+        "ReadPassages": ReadPassages(
+            claim=CLAIM, passages=(Passage(text="Its lighthouse was first lit in 1871."),), profile=profile
+        ),
         "SelfCheck": SelfCheck(
             claim=CLAIM,
             demonstrations=read_examples("redargue.methods.baselines.closed_book", "self_check"),
@@ -65,6 +68,7 @@ SCRIPT: dict[Any, Any] = {  # for ``ScriptedBackend``: a task type and its answe
     AnswerClosedBook: known,
     SelfCheck: CHECKED,
     InferClaim: lambda task, call: Inferences(inferences=(Inferred(supports=0.9, refutes=0.1),) * len(task.premises)),
+    ReadPassages: ReaderAnswer(text="The documents do not settle it.", label=None),
     DetectHallucination: lambda task, call: Answer(text="No", label=task.chosen("No")),
 }
 SIGNS: dict[str, str] = {  # words in a plain prompt, and the task that has them

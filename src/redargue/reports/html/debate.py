@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from markupsafe import Markup
 
 from redargue import events
+from redargue.claims import FREE_TEXT
 from redargue.evidence import Passage, Quote
 from redargue.methods.dual_position.prompts import STANCES
 from redargue.methods.dual_position.settings import ROLES, member_name
 from redargue.reports.annotated_text import shown_parts
 from redargue.reports.load import Trace
+from redargue.reports.phrases import NO_ANSWER
 from redargue.verdicts import Verdict
 
 LONGEST = 2000  # characters of a passage or an answer that are shown
 JUDGE = "judge"
+MARKOV_DEBATE = "markov-debate"
 
 
 def shorten(text: str, length: int = LONGEST) -> tuple[str, int]:
@@ -24,13 +28,16 @@ def shorten(text: str, length: int = LONGEST) -> tuple[str, int]:
 
 
 class Passages:
-    """The passages in some traces of one claim, each shown once and referred to by number."""
+    """The passages in some traces of one claim, each shown once and referred to by number, and the claim's labels."""
 
     def __init__(self, item: int, traces: Iterable[Trace]) -> None:
         self.item = item
+        self.labels = FREE_TEXT
         self.by_sha: dict[str, Passage] = {}
         self._spans: dict[str, list[tuple[int, int, bool]]] = {}
         for event in (event for trace in traces for event in trace):
+            if isinstance(event, events.ClaimStarted):
+                self.labels = event.claim.labels
             for passage in events.passages_of(event):
                 self.by_sha.setdefault(passage.sha256, passage)
             answer = event.verdict if isinstance(event, events.ClaimEnded) else event
@@ -38,6 +45,15 @@ class Passages:
                 if quote.found and quote.part == "text":
                     self._spans.setdefault(quote.passage, []).append((quote.start, quote.end, True))
         self._numbers = {sha: number for number, sha in enumerate(self.by_sha, start=1)}
+
+    def plain(self, label: str | None) -> str:
+        """A label of the claim in plain words."""
+        return self.labels.plain(label) if label else NO_ANSWER
+
+    def without_label(self, answer: str) -> str:
+        """An answer without a last line that only names its label, which is shown in plain words below it."""
+        rest, _, last = answer.rstrip().rpartition("\n")
+        return rest.rstrip() if last.strip("*_`. ") in self.labels.names else answer
 
     def number(self, sha: str) -> int | None:
         return self._numbers.get(sha)
@@ -77,17 +93,27 @@ class Turn(NamedTuple):
 
 
 class Round(NamedTuple):
-    """A round or a step; the turns of a team form a column. The title is empty where there is only one round."""
+    """A round or a step; the turns of a team form a column. The title is empty where there is only one round.
 
+    ``chained``: each agent answers the one before it, so that their order matters.
+    """
+
+    number: int
     title: str
     teams: tuple[tuple[Turn, ...], ...]
     others: tuple[Turn, ...]
     end: events.RoundEnded | events.RoundVoted | None
+    chained: bool = False
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        return (*(turn for team in self.teams for turn in team), *self.others)
 
 
 class Debate(NamedTuple):
-    """All rounds, then the judge."""
+    """The stages of a cascade, all rounds, then the judge."""
 
+    stages: tuple[events.StageEnded, ...]
     rounds: tuple[Round, ...]
     judged: events.Judged | None
     verdict: Verdict | None
@@ -111,6 +137,8 @@ def debate(trace: Trace, passages: Passages, line: Line) -> Debate:
     judged: events.Judged | None = None
     verdict: Verdict | None = None
     for event in trace:
+        if isinstance(event, events.StageEnded):
+            continue
         if isinstance(event, events.RoundEnded | events.RoundVoted):
             ends[event.round] = event
         elif isinstance(event, events.Judged):
@@ -120,15 +148,27 @@ def debate(trace: Trace, passages: Passages, line: Line) -> Debate:
         elif not isinstance(event, events.ClaimStarted):
             rounds.setdefault(event.round, {}).setdefault(event.agent, []).append(event)
     unit = "Step" if any(isinstance(event, events.Stepped) for event in trace) else "Round"
-    in_order = verdict is not None and verdict.decided_by == "leader"  # in a chain the order of speakers matters
+    chained = verdict.decided_by == "leader" if verdict else _starts(trace, MARKOV_DEBATE)
     last_shown: dict[str, tuple[int, Markup]] = {}
     arranged = []
     for number, agents in sorted(rounds.items()):
-        titled = number and (len(rounds) > 1 or number in ends)
-        names = agents if in_order else sorted(agents)
+        titled = number and (len(rounds) > 1 or number in ends or verdict is None)
+        names = agents if chained else sorted(agents)
         turns = {name: Turn(name, _lines(agents[name], passages, last_shown, line)) for name in names}
-        arranged.append(Round(f"{unit} {number}" if titled else "", *_by_team(turns), ends.get(number)))
-    return Debate(tuple(arranged), judged, verdict, not any(isinstance(event, events.Answered) for event in trace))
+        title = f"{unit} {number}" if titled else ""
+        arranged.append(Round(number, title, *_by_team(turns), ends.get(number), chained))
+    stages = tuple(event for event in trace if isinstance(event, events.StageEnded))
+    silent = not any(isinstance(event, events.Answered) for event in trace)
+    return Debate(stages, tuple(arranged), judged, verdict, silent)
+
+
+def turn_id(prefix: str, turn: Turn) -> str:
+    """The id of a turn's element: its agent's name may hold any character. Empty without a prefix."""
+    return f"{prefix}-{hashlib.sha256(turn.agent.encode(errors='replace')).hexdigest()[:12]}" if prefix else ""
+
+
+def _starts(trace: Trace, method: str) -> bool:
+    return any(isinstance(event, events.ClaimStarted) and event.method == method for event in trace)
 
 
 def _by_team(turns: Mapping[str, Turn]) -> tuple[tuple[tuple[Turn, ...], ...], tuple[Turn, ...]]:

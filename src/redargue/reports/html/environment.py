@@ -14,7 +14,7 @@ from markupsafe import Markup
 from redargue.evidence import Side
 from redargue.reports import phrases
 from redargue.reports.annotated_text import readable
-from redargue.reports.html.debate import answer, shorten
+from redargue.reports.html.debate import answer, shorten, turn_id
 from redargue.reports.table import Cell, Column
 from redargue.reports.tables import anchor, letter, predicted_label
 from redargue.sanitize import counted, link_address, printable
@@ -46,6 +46,7 @@ def environment() -> Environment:
         "shorten": shorten,
         "cell_class": cell_class,
         "colour": colour,
+        "citation_text": phrases.citation_text,
         "confidence_text": phrases.confidence_text,
         "counted": counted,
         "file_of": phrases.file_of,
@@ -59,6 +60,7 @@ def environment() -> Environment:
         "predicted_label": predicted_label,
         "sides": SIDES,
         "summary": phrases.summary,
+        "turn_id": turn_id,
         "without_gaps": phrases.without_gaps,
         "link_address": link_address,
     }

@@ -3,26 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from markupsafe import Markup
+from pydantic import ValidationError
 
+from redargue.backends.base import Stability
 from redargue.claims import Meaning
 from redargue.events import Answered
 from redargue.evidence import Side
+from redargue.methods.tool_mad import ToolMad
+from redargue.methods.tool_mad.settings import ToolMadSettings
 from redargue.reports import reproducibility, tables
 from redargue.reports.annotated_text import sentences, shown_parts, text_outcome, unchecked_table
+from redargue.reports.frontier import frontier_table
 from redargue.reports.html.charts import charts
-from redargue.reports.html.debate import Debate, Passages, debate
+from redargue.reports.html.debate import Debate, Line, Passages, debate
 from redargue.reports.html.environment import macro, page
 from redargue.reports.load import CLAIMS_SHOWN, OTHERS_SHOWN, BenchRun, SingleRun, Trace, traces
 from redargue.reports.phrases import label_counts
 from redargue.reports.rounds import rounds_table
 from redargue.reports.table import Table
+from redargue.runs.manifest import RunManifest
 from redargue.sanitize import counted
-from redargue.verdicts import Verdict
+from redargue.verdicts import Metric, Verdict
 
 DEBATES_BYTES = 4_000_000  # of all debates in one file
+
+Render = Callable[..., str]
 
 CONTENTS = {
     "results": "Results",
@@ -37,14 +46,15 @@ CONTENTS = {
 }
 
 
-def bench_page(bench: BenchRun, adjudication: Sequence[Table] = ()) -> str:
+def bench_page(bench: BenchRun, adjudication: Sequence[Table] = (), *, render: Render = page) -> str:
+    """``render`` fills a template, into a file by itself or into another layout."""
     comparison = bench.comparison
     rows = comparison.rows
     shown = bench.shown()
     systems = [traces(bench.folder / row.slug, shown) for row in rows]
     debates = _within_bound(shown, lambda item: _bench_claim(bench, item, [system[item] for system in systems]))
     matrices = [tables.confusion(at, row) for at, row in enumerate(rows)]
-    return page(
+    return render(
         "bench.html",
         title=f"{counted(len(rows), 'system')} on {comparison.sample['dataset']}",
         contents={name: words for name, words in CONTENTS.items() if name != "adjudicated" or adjudication},
@@ -56,6 +66,7 @@ def bench_page(bench: BenchRun, adjudication: Sequence[Table] = ()) -> str:
         charts=charts(comparison),
         uncalibrated=[tables.letter(at) for at, row in enumerate(rows) if not row.scores.reliability],
         unpriced=all(row.scores.cost.usage.usd is None for row in rows),
+        frontier=frontier_table(comparison),
         by_round=rounds_table(comparison),
         matrices=[matrix for matrix in matrices if matrix],
         classes=tables.classes(comparison),
@@ -86,8 +97,11 @@ def _within_bound(items: Iterable[int], make: Callable[[int], Markup]) -> dict[i
 
 def _bench_claim(bench: BenchRun, item: int, every: Sequence[Trace]) -> Markup:
     passages = Passages(item, every)
-    line = macro("debate.html", "line")
-    systems = [(row, debate(trace, passages, line)) for row, trace in zip(bench.comparison.rows, every, strict=True)]
+    lines = [line_writer(limits_of(manifest)) for manifest in bench.manifests]
+    systems = [
+        (row, debate(trace, passages, line))
+        for row, trace, line in zip(bench.comparison.rows, every, lines, strict=True)
+    ]
     return macro("bench_claim.html", "claim")(bench.comparison.claims[item], systems, passages)
 
 
@@ -100,31 +114,54 @@ class VerdictView(NamedTuple):
     debate: Debate
 
 
-def _view(item: int, verdict: Verdict, trace: Trace) -> VerdictView:
+def verdict_view(item: int, verdict: Verdict, trace: Trace, limits: Mapping[Metric, float]) -> VerdictView:
     passages = Passages(item, [trace])
     arguments: dict[Side, Answered | None] = {}
     for side, meaning in ((Side.FOR, Meaning.SUPPORTED), (Side.AGAINST, Meaning.REFUTED)):
         label = verdict.claim.labels.named(meaning)
         answers = (event for event in reversed(trace) if isinstance(event, Answered))
         arguments[side] = next((answer for answer in answers if label and answer.label == label), None)
-    return VerdictView(verdict, passages, arguments, debate(trace, passages, macro("debate.html", "line")))
+    return VerdictView(verdict, passages, arguments, debate(trace, passages, line_writer(limits)))
+
+
+def line_writer(limits: Mapping[Metric, float]) -> Line:
+    """Renders one event; scores with their thresholds."""
+    return partial(macro("debate.html", "line"), limits=limits)
+
+
+def limits_of(manifest: RunManifest) -> dict[Metric, float]:
+    """The thresholds of a run's scores; empty for a method without any, and for settings of another release."""
+    if manifest.method != ToolMad.name:
+        return {}
+    try:
+        settings = ToolMadSettings.model_validate(manifest.settings)
+    except ValidationError:
+        return {}
+    return settings.limits(Stability(*manifest.stability)) if settings.judge_metric != "consistency" else {}
+
+
+def how_done(run: SingleRun) -> dict[str, Any]:
+    return {
+        "command_lines": reproducibility.run_commands(run),
+        "facts": reproducibility.run_facts(run),
+        "settings": reproducibility.settings(run.manifest),
+    }
 
 
 def run_page(run: SingleRun) -> str:
     shown = list(run.verdicts)[:CLAIMS_SHOWN]
     events = traces(run.folder, shown)
-    done = {
-        "command_lines": reproducibility.run_commands(run),
-        "facts": reproducibility.run_facts(run),
-        "settings": reproducibility.settings(run.manifest),
-    }
+    limits, done = limits_of(run.manifest), how_done(run)
     if len(run.verdicts) == 1 and not run.unfinished and run.text is None:
         ((item, verdict),) = run.verdicts.items()
-        view = _view(item, verdict, events[item])
+        view = verdict_view(item, verdict, events[item], limits)
         return page("claim.html", title=verdict.claim.text[:80], view=view, **done)
 
+    citations = run.citations
+
     def claim(item: int) -> Markup:
-        return macro("run_parts.html", "claim")(item, _view(item, run.verdicts[item], events[item]))
+        view = verdict_view(item, run.verdicts[item], events[item], limits)
+        return macro("run_parts.html", "claim")(item, view, citations.get(item))
 
     claims = _within_bound(shown, claim)
     return page(
@@ -134,12 +171,13 @@ def run_page(run: SingleRun) -> str:
         counts=label_counts(run.verdicts.values()),
         claims=claims,
         claims_table=tables.run_table(run, claims),
-        **_text(run),
+        **text_parts(run),
         **done,
     )
 
 
-def _text(run: SingleRun) -> dict[str, Any]:
+def text_parts(run: SingleRun) -> dict[str, Any]:
+    """What ``annotated`` in ``run_parts.html`` shows of a text."""
     if run.text is None:
         return {"text": ""}
     text, extraction = run.text

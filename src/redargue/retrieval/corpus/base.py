@@ -114,6 +114,10 @@ class Corpus(ABC):
     def documents(self) -> tuple[Entry, ...]:
         """All documents, in insertion order."""
 
+    @abstractmethod
+    def document(self, id_: str) -> Document:
+        """The document with this id; raises UnknownName if there is none."""
+
     def search(self, query: str, k: int = K) -> tuple[Passage, ...]:
         """Hybrid search: at most ``k`` passages of chunks ranked by meaning and by words, without overlapping text."""
         query = _validated(query, k)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import closing
 from typing import NamedTuple
 
-from redargue.evidence import PAGE_BREAK, Passage
+from redargue.evidence import PAGE_BREAK, Passage, cut_ends
 from redargue.retrieval.corpus.ranking import Span, uncovered
 
 WHOLE = 2_000  # characters of a document that is shown whole, and of a passage merged from chunks
@@ -25,6 +25,7 @@ class Hit(NamedTuple):
         source: the passage's fields that describe the document; ``document`` tells documents apart.
         length: of the document, in characters.
         read: the document's text between two offsets; valid while the search is open.
+        page: the page at an offset, from 1; 0 if the document has no pages. Valid while the search is open.
     """
 
     source: Mapping[str, str]
@@ -33,6 +34,7 @@ class Hit(NamedTuple):
     score: float
     length: int
     read: Callable[[int, int], str]
+    page: Callable[[int], int]
 
 
 Hits = Generator[Hit, None, None]
@@ -42,6 +44,11 @@ class _Shown(NamedTuple):
     hit: Hit
     span: Span
     passage: Passage
+
+
+def page_in(text: str, start: int) -> int:
+    """The page at an offset of a whole document."""
+    return 1 + text.count(PAGE_BREAK, 0, start) if PAGE_BREAK in text else 0
 
 
 def merged_passages(hits: Hits, query: str, k: int) -> tuple[Passage, ...]:
@@ -81,7 +88,18 @@ def _union(spans: list[Span]) -> Span:
 def _shown(hit: Hit, span: Span, query: str) -> _Shown:
     text = hit.read(*span)
     start = span[0] + len(text) - len(text.lstrip())
-    whole = hit.read(0, hit.length)
-    page = 1 + whole.count(PAGE_BREAK, 0, start) if PAGE_BREAK in whole else 0
-    found = {"text": text.strip(), "start": start, "page": page, "query": query, "score": hit.score}
+    cut = cut_ends(start=_has_words(hit, 0, start), end=_has_words(hit, span[1], hit.length))
+    found = {
+        "text": text.strip(),
+        "start": start,
+        "page": hit.page(start),
+        "query": query,
+        "score": hit.score,
+        "cut": cut,
+    }
     return _Shown(hit, span, Passage(**hit.source, **found))
+
+
+def _has_words(hit: Hit, start: int, end: int) -> bool:
+    """Whether anything but white space is between two offsets; reads as little as says so."""
+    return any(hit.read(at, min(at + WHOLE, end)).strip() for at in range(start, end, WHOLE))

@@ -42,6 +42,24 @@ def read_html(page: str) -> dict[str, str]:
     return {"text": text, **metadata}
 
 
+def html_with_links(page: str) -> str:
+    """The words of a whole page, with its links to http and https addresses in Markdown."""
+    from html_text import extract_text, parse_html
+
+    tree = parse_html(_LONG_TAG.sub(_without_attributes, page))
+    for anchor in list(tree.iter("a")):
+        url = (anchor.get("href") or "").strip()
+        words = " ".join(anchor.text_content().split()).translate(_ROUND)
+        if _WEB_ADDRESS.fullmatch(url) and words:
+            for child in list(anchor):
+                anchor.remove(child)
+            anchor.text = f"[{words}](<{url}>)"
+    return str(extract_text(tree))
+
+
+_WEB_ADDRESS = re.compile(r"https?://[^\s<>\"`\[\]{}|\\^]+", re.IGNORECASE)
+_ROUND = str.maketrans("[]", "()")  # the brackets of Markdown's links
+
 LONGEST_TAG = 4_000  # characters of attributes, in which no text of the page is
 _LONG_TAG = re.compile(r"""<([A-Za-z][\w:-]{0,30}+)((?:[^>"']++|"[^"]*+"|'[^']*+'|["'])*+)""")
 

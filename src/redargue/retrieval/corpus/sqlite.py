@@ -15,9 +15,10 @@ from pathlib import Path
 import numpy as np
 
 from redargue.errors import StoreDamaged
+from redargue.evidence import PAGE_BREAK
 from redargue.nli.cache import Floats
 from redargue.nli.embedder import DIMENSIONS
-from redargue.retrieval.corpus.adding import moment, refuse_while_adding
+from redargue.retrieval.corpus.adding import moment, new_mark, refuse_while_adding, was_killed
 from redargue.retrieval.corpus.base import (
     AGAIN,
     DEPTH,
@@ -42,12 +43,16 @@ from redargue.retrieval.corpus.words import bm25_search
 _VECTOR_TYPE = np.dtype("<f2")  # half the size of float32, with the same results
 
 
+ADDING = "SELECT name, value FROM meta WHERE name LIKE 'adding%'"  # one mark for each addition
+
+
 class SqliteCorpus(Corpus):
     """A corpus in a file; arguments and errors as in :func:`redargue.retrieval.corpus.index.open_corpus`."""
 
     def __init__(self, path: Path, *, write: bool = False, embedder: Encoder | None = None) -> None:
         super().__init__(embedder)
         self._db = Database(path, write=write, embedder=self._embedder)
+        self._adding = ""  # the name of the mark of a running addition
         self._vectors: tuple[str, list[int], Floats] = "", [], np.zeros((0, DIMENSIONS), np.float32)
 
     @property
@@ -61,20 +66,26 @@ class SqliteCorpus(Corpus):
 
     def add(self, documents: Iterable[Document], *, progress: Callable[[Added], None] | None = None) -> Added:
         self.require_writable()
-        self._mark_adding(moment())
+        self._adding = new_mark()
+        with self._db.write() as db:
+            self._mark_adding(db)
         try:
             return super().add(documents, progress=progress)
         finally:
-            self._mark_adding("")
+            with self._db.write() as db:
+                marks = [name for name, _ in db.execute(ADDING)]
+                ended = {self._adding, *filter(was_killed, marks)}
+                db.executemany("DELETE FROM meta WHERE name = ?", [(name,) for name in ended])
+            self._adding = ""
 
-    def _mark_adding(self, since: str) -> None:
-        with self._db.write() as db:
-            db.execute("INSERT OR REPLACE INTO meta VALUES ('adding', ?)", (since,))
+    def _mark_adding(self, db: sqlite3.Connection) -> None:
+        if self._adding:
+            db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (self._adding, moment()))
 
     def require_complete(self) -> None:
         with self._db.read() as db:
-            row = db.execute("SELECT value FROM meta WHERE name = 'adding'").fetchone()
-        refuse_while_adding(str(self._db.path), row[0] if row else "")
+            marks = [since for _, since in db.execute(ADDING)]
+        refuse_while_adding(str(self._db.path), max(marks, default=""))
 
     def add_batch(self, batch: list[Document]) -> Added:
         with self._db.read() as db:
@@ -88,10 +99,7 @@ class SqliteCorpus(Corpus):
         prepared = dict(zip(map(id, changed), prepare(changed, self.encode), strict=True))
         total = Added()
         with self._db.write() as db:
-            db.execute(
-                "UPDATE meta SET value = ? WHERE name = 'adding' AND value != ''",
-                (moment(),),
-            )
+            self._mark_adding(db)
             for document in batch:
                 row = db.execute("SELECT number, sha256 FROM documents WHERE id = ?", (document.id,)).fetchone()
                 if row and row[1] == document.sha256:
@@ -130,6 +138,14 @@ class SqliteCorpus(Corpus):
                 " FROM documents d ORDER BY number"
             ).fetchall()
         return tuple(Entry(**dict(zip(Entry.model_fields, row, strict=True))) for row in rows)
+
+    def document(self, id_: str) -> Document:
+        names = ", ".join(Document.model_fields)
+        with self._db.read() as db:
+            row = db.execute(f"SELECT {names} FROM documents WHERE id = ?", (id_,)).fetchone()
+            if row is None:
+                raise no_such_document(id_, [known[0] for known in db.execute("SELECT id FROM documents")])
+        return Document(**dict(zip(Document.model_fields, row, strict=True)))
 
     def hybrid_hits(self, query: str, vector: Floats, k: int) -> Hits:
         depth = max(DEPTH, 4 * k)
@@ -248,4 +264,11 @@ def _hit(db: sqlite3.Connection, document: int, span: Span, score: float) -> Hit
         text = "SELECT substr(text, ?, ?) FROM documents WHERE number = ?"
         return str(db.execute(text, (start + 1, end - start, document)).fetchone()[0])
 
-    return Hit(dict(zip(names, source, strict=True)), *span, score, length, read)
+    def page(start: int) -> int:
+        before = "substr(text, 1, :start)"
+        count = f"1 + length({before}) - length(replace({before}, :mark, ''))"
+        found = f"SELECT CASE WHEN instr(text, :mark) THEN {count} ELSE 0 END FROM documents WHERE number = :number"
+        values = {"start": start, "mark": PAGE_BREAK, "number": document}
+        return int(db.execute(found, values).fetchone()[0])
+
+    return Hit(dict(zip(names, source, strict=True)), *span, score, length, read, page)

@@ -60,7 +60,7 @@ def build(kind: str, sources: Sources) -> MCPServer:
         root.removeHandler(quiet)
     read_only = types.ToolAnnotations(read_only_hint=True, open_world_hint=True)
     for tool in KINDS[kind](sources):
-        server.add_tool(_with_readable_errors(tool), annotations=read_only)
+        server.add_tool(with_readable_errors(tool), annotations=read_only)
     return server
 
 
@@ -123,7 +123,7 @@ class _Guard:
         return None
 
 
-def _with_readable_errors(tool: ServedTool) -> ServedTool:
+def with_readable_errors(tool: ServedTool) -> ServedTool:
     """Reports redargue's errors to the client; the SDK reports any other error without its message."""
 
     @functools.wraps(tool)

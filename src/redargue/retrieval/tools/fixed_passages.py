@@ -9,15 +9,15 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from redargue.evidence import Passage
+from redargue.evidence import Passage, cut_ends
 from redargue.retrieval.corpus.base import Encoder
 from redargue.retrieval.corpus.chunk import Chunk, chunks
-from redargue.retrieval.corpus.hits import WHOLE, Hit, merged_passages
+from redargue.retrieval.corpus.hits import WHOLE, Hit, merged_passages, page_in
 from redargue.retrieval.corpus.ranking import fuse, nearest
 from redargue.retrieval.corpus.words import ranked_by_words
 from redargue.retrieval.tools.base import Search
@@ -111,12 +111,21 @@ class _Piece(NamedTuple):
 
 def _hit(piece: _Piece, score: float) -> Hit:
     text, source = piece.passage.text, {"document": str(piece.number)}
-    return Hit(source, piece.chunk.start, piece.chunk.end, score, len(text), lambda start, end: text[start:end])
+    return Hit(
+        source,
+        piece.chunk.start,
+        piece.chunk.end,
+        score,
+        len(text),
+        lambda start, end: text[start:end],
+        partial(page_in, text),
+    )
 
 
 def _as_found(passage: Passage, part: Passage) -> Passage:
     """A part of a passage, described as the passage is."""
     score = round(part.score or 0.0, 6)
     start, page = passage.start + part.start, passage.page_at(part.start) or part.page
-    found = {"text": part.text, "start": start, "page": page, "rank": part.rank, "score": score}
+    cut = cut_ends(start=passage.starts_cut or part.starts_cut, end=passage.ends_cut or part.ends_cut)
+    found = {"text": part.text, "start": start, "page": page, "rank": part.rank, "score": score, "cut": cut}
     return passage.model_copy(update=found)

@@ -121,7 +121,7 @@ class OnlineTool(ABC):
                 params=request.get("params"),
                 usd=usd,
                 final=request.get("final", lambda answer: False),
-                paid=lambda _: (0, 0, usd),
+                paid=lambda _: (0, 0, usd, 0),
             )
         except ProviderError as error:
             raise ToolFailed(self._secrets.hide(error.what), where=error.where, hint=error.hint) from error
@@ -148,10 +148,9 @@ class OnlineTool(ABC):
 def _bounded(passage: Passage) -> Passage:
     """A result whose fields are no longer than any honest one's: a model reads all of them."""
     short = {name: getattr(passage, name)[:MAX_FIELD] for name in ("title", "publisher", "published")}
-    text = passage.text
-    if len(text) > MAX_TEXT:
-        text = text[:MAX_TEXT].rpartition(" ")[0] or text[:MAX_TEXT]
-    return passage.model_copy(update={**short, "document": passage.document[:MAX_ADDRESS], "text": text})
+    bounded = passage.model_copy(update={**short, "document": passage.document[:MAX_ADDRESS]})
+    text = passage.text[:MAX_TEXT]
+    return bounded if text == passage.text else bounded.part(0, len(text.rpartition(" ")[0] or text))
 
 
 class AbstractsTool(OnlineTool):

@@ -67,16 +67,15 @@ class WikipediaTool(OnlineTool):
         page = await (self._as_of(number, search.as_of, search) if search.as_of else self._now(number, search))
         if page is None:
             return None
-        text, start = await asyncio.to_thread(_excerpt, page["text"], query)
+        start, end = await asyncio.to_thread(_excerpt, page["text"], query)
         return Passage(
-            text=text,
-            start=start,
+            text=page["text"],
             title=clean(page.get("title")),
             document=str(number),
             url=web_address(page.get("fullurl")),
             publisher="Wikipedia",
             published=page["published"],
-        )
+        ).part(start, end)
 
     async def _now(self, number: int, search: Search) -> dict[str, Any] | None:
         page = await self._page(
@@ -140,17 +139,17 @@ class WikipediaTool(OnlineTool):
         raise ToolFailed(what, hint="Wikipedia is busy; try again later" if busy else "")
 
 
-def _excerpt(text: str, query: str) -> tuple[str, int]:
+def _excerpt(text: str, query: str) -> Span:
     first, last = 0, len(text)
     if last > REGION:  # splitting a megabyte into sentences takes a second
         blocks = list(_blocks(text))
         first, last = best_excerpt(blocks, word_scores([text[start:end] for start, end in blocks], query), REGION)
     pieces = chunks(text[first:last])
     if not pieces:
-        return "", 0
+        return 0, 0
     scores = word_scores([piece.text for piece in pieces], query)
     start, end = best_excerpt([(piece.start, piece.end) for piece in pieces], scores, EXCERPT)
-    return text[first + start : first + end], first + start
+    return first + start, first + end
 
 
 def _blocks(text: str) -> Iterator[Span]:

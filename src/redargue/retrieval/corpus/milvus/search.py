@@ -5,9 +5,11 @@ Milvus also ranks chunks that an interrupted write left behind; they are skipped
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable
 from functools import partial
 
+from redargue.evidence import PAGE_BREAK
 from redargue.nli.cache import Floats
 from redargue.retrieval.corpus.base import AGAIN, DEPTH, EXCERPT, MEANING, WORDS, Corpus, Hit, Hits
 from redargue.retrieval.corpus.milvus.client import Connection, Row
@@ -16,6 +18,8 @@ from redargue.retrieval.corpus.ranking import Span, best_excerpt, fuse, spread
 from redargue.retrieval.corpus.words import query_terms, word_scores
 
 MAX_DEPTH = 8_000  # rows of one ranking: twice as many are requested, and Milvus returns at most 16,384
+
+REMEMBERED = 1_000  # documents whose page breaks are kept
 
 _CHUNK = ("order", "start", "text")
 
@@ -26,6 +30,7 @@ class MilvusReader(Corpus):
     _link: Connection
     _chunks: str
     _texts: str
+    _breaks: dict[tuple[str, str], tuple[int, ...]]  # the places of page breaks by document and version
 
     def _abouts(self, keys: Iterable[str]) -> dict[str, About]:
         rows = self._link.get(self._texts, [text_key(key, "", 0) for key in dict.fromkeys(keys)], ["about"])
@@ -71,7 +76,19 @@ class MilvusReader(Corpus):
                 yield self._hit(key, about, self._excerpt(key, about, query), score)
 
     def _hit(self, key: str, about: About, span: Span, score: float) -> Hit:
-        return Hit(about.source, *span, score, about.chars, partial(self._text, key, about))
+        read, page = partial(self._text, key, about), partial(self._page, key, about)
+        return Hit(about.source, *span, score, about.chars, read, page)
+
+    def _page(self, key: str, about: About, start: int) -> int:
+        """The page at an offset; the places of a document's page breaks are read once."""
+        version = key, about.version.name
+        if version not in self._breaks:
+            text = self._text(key, about, 0, about.chars)
+            if len(self._breaks) >= REMEMBERED:
+                self._breaks.clear()
+            self._breaks[version] = tuple(at for at, char in enumerate(text) if char == PAGE_BREAK)
+        breaks = self._breaks[version]
+        return 1 + bisect_left(breaks, start) if breaks else 0
 
     def _excerpt(self, key: str, about: About, query: str) -> Span:
         rows = self._link.get(self._chunks, chunk_keys(key, about.version), ("start", "text"))

@@ -65,7 +65,7 @@ class MilvusCorpus(MilvusReader):
         where = Address.parse(address)
         self._name, self._write = f"milvus:{address}", write
         self._texts, self._chunks = f"{where.collection}_texts", f"{where.collection}_chunks"
-        self._unflushed = 0
+        self._unflushed, self._breaks = 0, {}
         self._link = Connection(where, write=write)
         try:
             with self._link.writing:
@@ -296,6 +296,14 @@ class MilvusCorpus(MilvusReader):
     def documents(self) -> tuple[Entry, ...]:
         abouts = self._all_abouts()
         return tuple(Entry(**{name: getattr(about, name) for name in Entry.model_fields}) for about in abouts)
+
+    def document(self, id_: str) -> Document:
+        key = key_of(id_)
+        about = self._abouts([key]).get(key)
+        if about is None:
+            raise no_such_document(id_, [known.id for known in self._all_abouts()])
+        fields = about.model_dump(include=set(Document.model_fields) - {"text"})
+        return Document(**fields, text=self._text(key, about, 0, about.chars))
 
     def close(self) -> None:
         self._link.close()

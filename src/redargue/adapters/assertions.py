@@ -1,0 +1,169 @@
+"""Assertions for tests: :func:`redargue.grounded` and :func:`redargue.supported`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple, Unpack
+
+from redargue.adapters.grounding import CheckOptions, Contexts, Grounding, assessed, choose_method, unanswerable
+from redargue.adapters.recorded_checks import check_claim, check_text
+from redargue.adapters.session import current
+from redargue.adapters.wording import because, is_supported, label_of
+from redargue.errors import RedargueError, UsageError
+from redargue.text.report import Report
+from redargue.text.segment import Kind
+from redargue.text.verification import documents_of, text_of
+from redargue.verdicts import Verdict
+
+
+class Limits(NamedTuple):
+    """What an answer has to reach; the marker ``factual`` may set them."""
+
+    min_supported: float = 1.0
+    max_refuted: int = 0
+    repeats: int = 1
+    pass_k: int = 1
+
+
+class CheckFailed(RedargueError):
+    """A claim could not be checked because of an error, such as a model that does not answer."""
+
+
+class NotGrounded(AssertionError):
+    """An answer is not supported by its contexts, or was not checked; ``grounding.reason`` tells these apart."""
+
+    def __init__(self, text: str, grounding: Grounding) -> None:
+        super().__init__(text)
+        self.grounding = grounding
+
+
+class NotSupported(AssertionError):
+    """A claim is not supported, or was not checked."""
+
+    def __init__(self, text: str, verdict: Verdict) -> None:
+        super().__init__(text)
+        self.verdict = verdict
+
+
+def grounded(
+    answer: str,
+    contexts: Contexts,
+    *,
+    min_supported: float | None = None,
+    max_refuted: int | None = None,
+    repeats: int | None = None,
+    pass_k: int | None = None,
+    kind: Kind = "text",
+    question: str = "",
+    **options: Unpack[CheckOptions],
+) -> Report:
+    """Asserts that contexts support an answer's claims; an answer without a checked claim fails.
+
+    Args:
+        answer: text to check.
+        contexts: whole documents, or one.
+        min_supported: smallest accepted share of supported claims, in [0, 1]; default 1.
+        max_refuted: largest accepted number of refuted claims; default 0.
+        repeats: number of checks, each with another seed; default 1.
+        pass_k: how many of them have to pass; default 1.
+        kind: what the answer is (:class:`~redargue.text.segment.Text`).
+        question: the question or the previous conversation.
+        options: as for :func:`redargue.ground`; the default method is ``single-reader``. Keywords of the test's marker
+            ``factual`` are defaults of all these.
+
+    Returns:
+        The report of the first check that passed.
+
+    Raises:
+        AssertionError: too few claims are supported, no claim was found, or none was checked.
+        RedargueError: a check could not be made, which pytest shows as an error.
+    """
+    __tracebackhide__ = True
+    passed_here = zip(Limits._fields, (min_supported, max_refuted, repeats, pass_k), strict=True)
+    here = {name: value for name, value in passed_here if value is not None}
+    limits = Limits(**{name: value for name, value in current.options.items() if name in Limits._fields} | here)
+    with_marker = _with_marker(options)
+    with _errors_noted():
+        if not 1 <= limits.pass_k <= limits.repeats:
+            what = f"of {limits.repeats} checks, {limits.pass_k} cannot pass"
+            raise UsageError(what, hint="give numbers with 1 ≤ pass_k ≤ repeats")
+    passed: list[Report] = []
+    failed: list[Grounding] = []
+    for number in range(limits.repeats):
+        with _errors_noted():
+            grounding = _grounding(answer, contexts, kind, question, number, with_marker)
+        if grounding.report and grounding.passes(limits.min_supported, limits.max_refuted):
+            passed.append(grounding.report)
+        else:
+            failed.append(grounding)
+        if len(passed) == limits.pass_k:
+            return passed[0]
+    raise NotGrounded(_failure(failed[0], limits, len(passed)), failed[0])
+
+
+def supported(claim: str, **options: Unpack[CheckOptions]) -> Verdict:
+    """Asserts that evidence supports a claim; one that was not checked fails.
+
+    Args:
+        claim: claim to check.
+        options: as for :func:`redargue.verify`. The keywords of the test's marker ``factual`` are further defaults.
+
+    Raises:
+        AssertionError: the claim is not supported, or was not checked.
+        RedargueError: the check could not be made, which pytest shows as an error.
+    """
+    __tracebackhide__ = True
+    with_marker = _with_marker(options)
+    with _errors_noted():
+        verdict = _checked(check_claim(claim, with_marker))
+    if is_supported(verdict):
+        return verdict
+    raise NotSupported(f"{label_of(verdict)} {verdict.claim.text}{because(verdict)}", verdict)
+
+
+def _with_marker(options: CheckOptions) -> CheckOptions:
+    current.checks += 1
+    marker = {name: value for name, value in current.options.items() if name not in Limits._fields}
+    merged: CheckOptions = {**marker, **options}  # type: ignore[typeddict-item]
+    return merged
+
+
+def _grounding(
+    answer: str, contexts: Contexts, kind: Kind, question: str, seed: int, options: CheckOptions
+) -> Grounding:
+    if without_check := unanswerable(answer, contexts):
+        return without_check
+    documents = [document for document in documents_of(contexts) if document.text.strip()]
+    text = text_of(answer, kind=kind, context=question)
+    choose_method(options)
+    report = check_text(text, documents, seed, options)
+    for claim in report.claims:
+        _checked(claim.verdict)
+    return assessed(report)
+
+
+def _checked(verdict: Verdict) -> Verdict:
+    if error := verdict.error:
+        raise CheckFailed(f"{error.type}: {error.what}", where=error.where, hint=error.hint)
+    return verdict
+
+
+@contextmanager
+def _errors_noted() -> Iterator[None]:
+    """Lets the pytest plugin tell an error of the check from any other."""
+    try:
+        yield
+    except RedargueError as error:
+        current.error = error
+        raise
+
+
+def _failure(grounding: Grounding, limits: Limits, passed: int) -> str:
+    first, *rest = grounding.explanation.split("\n")
+    if not grounding.reason:
+        refuted = f", at most {limits.max_refuted} refuted" if grounding.refuted and limits.max_refuted else ""
+        first += f" (wanted {limits.min_supported:.0%}{refuted})"
+    if limits.repeats > 1:
+        first = f"{passed} of {limits.repeats} checks passed (wanted {limits.pass_k}); one that failed:\n{first}"
+    return "\n".join([first, *rest])

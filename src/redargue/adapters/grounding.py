@@ -1,0 +1,165 @@
+"""What adapters share: an answer is checked against contexts, and what keeps it from being checked becomes a reason."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from enum import StrEnum
+from typing import Any, TypeVar, Unpack
+
+from redargue.adapters.wording import is_supported, problems
+from redargue.claims import Frozen, Meaning
+from redargue.config import RunConfig, RunOptions
+from redargue.errors import RedargueError
+from redargue.evidence import Passage
+from redargue.nli.language import ENGLISH_ONLY
+from redargue.sanitize import shortened
+from redargue.text.report import Outcome, Report, unchecked_reasons
+from redargue.text.verification import TextOptions, documents_of, ground
+
+METHOD = "single-reader"  # one reading of the closest passages: an answer or a test run waits for it
+
+T = TypeVar("T")
+Contexts = str | Passage | Sequence[str | Passage]
+
+
+class CheckOptions(RunOptions, total=False):
+    """The keywords of :func:`redargue.verify`."""
+
+    config: RunConfig | None
+
+
+class Reason(StrEnum):
+    """Why no claim of an answer was checked; empty where one was."""
+
+    NONE = ""
+    NO_CONTEXT = "no_context"
+    NO_CLAIM = "no_claim"
+    LANGUAGE = "language"
+    NOT_READ = "not_read"
+    FAILED = "checker_failed"
+    LATE = "checker_late"
+
+
+class Grounding(Frozen):
+    """An answer's outcome against its contexts.
+
+    Attributes:
+        outcome: ``unchecked`` or ``not_checkable`` whenever no claim was checked.
+        reason: why no claim was checked, for programs.
+        explanation: for people: the outcome, and a line for every claim that is not supported.
+        supported: number of claims that the contexts support.
+        refuted: number of claims that they contradict.
+        claims: number of claims, and of sentences that may make one and were not read.
+        report: None where no check was made.
+    """
+
+    outcome: Outcome
+    reason: Reason = Reason.NONE
+    explanation: str
+    supported: int = 0
+    refuted: int = 0
+    claims: int = 0
+    report: Report | None = None
+
+    @property
+    def share(self) -> float | None:
+        """Supported claims among all, in [0, 1]; None where no claim was checked."""
+        return None if self.reason else self.supported / self.claims
+
+    def passes(self, min_supported: float = 1.0, max_refuted: int = 0) -> bool:
+        """Whether enough claims are supported; what was not checked does not pass."""
+        return self.share is not None and self.share >= min_supported and self.refuted <= max_refuted
+
+
+async def check_answer(
+    answer: str, contexts: Contexts, *, timeout_s: float | None = None, **options: Unpack[TextOptions]
+) -> Grounding:
+    """Checks an answer against contexts only; a failed check is an outcome with a reason, not an exception.
+
+    Args:
+        answer: text to check; one without words makes no claim.
+        contexts: whole documents; blank ones are left out.
+        timeout_s: seconds after which the answer counts as unchecked; None to wait.
+        options: as for :func:`redargue.ground`; the default method is ``single-reader``.
+    """
+    try:
+        async with asyncio.timeout(timeout_s):
+            return await checked_answer(answer, contexts, **options)
+    except TimeoutError:
+        return unchecked(Reason.LATE, f"the check took longer than {timeout_s:g} s")
+    except RedargueError as error:
+        return unchecked(Reason.FAILED, f"{type(error).__name__}: {error.what}")
+
+
+def check_answer_sync(
+    answer: str, contexts: Contexts, *, timeout_s: float | None = None, **options: Unpack[TextOptions]
+) -> Grounding:
+    """:func:`check_answer` for code that cannot await; within an event loop, it blocks the loop."""
+    return completed(check_answer(answer, contexts, timeout_s=timeout_s, **options))
+
+
+def completed(work: Coroutine[Any, Any, T]) -> T:
+    """Runs to the end; in a thread of its own where this one has an event loop already."""
+    if asyncio._get_running_loop() is None:
+        return asyncio.run(work)
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(copy_context().run, asyncio.run, work).result()
+
+
+async def checked_answer(answer: str, contexts: Contexts, **options: Unpack[TextOptions]) -> Grounding:
+    """As :func:`check_answer`, but raises RedargueError where the check cannot be made or its extraction fails."""
+    if without_check := unanswerable(answer, contexts):
+        return without_check
+    documents = [document for document in documents_of(contexts) if document.text.strip()]
+    choose_method(options)
+    return assessed(await ground(answer, contexts=documents, **options))
+
+
+def unanswerable(answer: str, contexts: Contexts) -> Grounding | None:
+    """The outcome of an answer that cannot be checked at all; None for others."""
+    if not any(document.text.strip() for document in documents_of(contexts)):
+        return unchecked(Reason.NO_CONTEXT, "there is no context to check the answer against")
+    return None if re.search(r"\w", answer) else nothing_to_check("the answer has no words")
+
+
+def choose_method(options: CheckOptions) -> None:
+    """Adds the default method of adapters where none was chosen."""
+    if "method" not in options and not options.get("config"):
+        options["method"] = METHOD
+
+
+def unchecked(reason: Reason, why: str, report: Report | None = None) -> Grounding:
+    return Grounding(outcome=Outcome.UNCHECKED, reason=reason, explanation=f"unchecked: {why}", report=report)
+
+
+def nothing_to_check(why: str, report: Report | None = None) -> Grounding:
+    explanation = f"no claim found: {why}"
+    return Grounding(outcome=Outcome.NOT_CHECKABLE, reason=Reason.NO_CLAIM, explanation=explanation, report=report)
+
+
+def assessed(report: Report) -> Grounding:
+    """A report's outcome in numbers and words; where every claim ended in an error, nothing was checked."""
+    verdicts = [claim.verdict for claim in report.claims]
+    unread = unchecked_reasons(report.unchecked)
+    if not verdicts and not unread:
+        return nothing_to_check(f"{shortened(report.text)!r} states nothing that can be checked", report)
+    if all(verdict.error or verdict.unchecked for verdict in verdicts):
+        reasons = [*(verdict.unchecked for verdict in verdicts if not verdict.error), *unread]
+        english = bool(reasons) and all(why.startswith(ENGLISH_ONLY) for why in reasons)
+        failed = any(verdict.error for verdict in verdicts)
+        reason = Reason.FAILED if failed else Reason.LANGUAGE if english else Reason.NOT_READ
+        return unchecked(reason, "\n".join(["no claim was checked", *problems(report)]), report)
+    supported, total = sum(map(is_supported, verdicts)), len(verdicts) + len(unread)
+    refuted = sum(verdict.meaning is Meaning.REFUTED and not verdict.why_unchecked for verdict in verdicts)
+    return Grounding(
+        outcome=report.outcome,
+        explanation="\n".join([f"{supported}/{total} claims supported", *problems(report)]),
+        supported=supported,
+        refuted=refuted,
+        claims=total,
+        report=report,
+    )

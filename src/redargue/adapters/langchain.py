@@ -1,0 +1,117 @@
+"""LangChain: middleware that checks an agent's answer against the results of its tools."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, Unpack
+
+from langchain.agents.middleware import AgentMiddleware, AgentState, hook_config
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
+
+from redargue.adapters.grounding import Contexts, Grounding, Reason, check_answer, check_answer_sync
+from redargue.adapters.wording import problems
+from redargue.text.verification import TextOptions, documents_of
+
+METADATA = "redargue"  # of a message: its outcome
+REVISE = (
+    "Some statements of your answer are not supported by the documents. Write the answer again without them, and add"
+    " nothing new.\n"
+)
+
+ExitBehavior = Literal["continue", "error", "revise"]
+
+
+class UngroundedAnswer(Exception):
+    """The agent's answer is not supported, or with ``on_unchecked="error"`` was not checked."""
+
+    def __init__(self, grounding: Grounding) -> None:
+        super().__init__(grounding.explanation)
+        self.grounding = grounding
+
+
+class GroundingMiddleware(AgentMiddleware[Any, Any, Any]):
+    """Checks the final answer of an agent; its outcome is in the message's ``response_metadata["redargue"]``.
+
+    Args:
+        contexts: documents besides the results of tools, or a function that finds them in the agent's state.
+        exit_behavior: what happens to an answer that is not supported: it is kept (``continue``), an
+            :class:`UngroundedAnswer` is raised (``error``), or the model writes it again (``revise``).
+        max_revisions: how often; the last answer is kept.
+        on_unchecked: whether an answer that could not be checked is kept or raises UngroundedAnswer.
+        timeout_s: seconds after which an answer counts as unchecked.
+        options: as for :func:`redargue.ground`; the default method is ``single-reader``.
+    """
+
+    def __init__(
+        self,
+        contexts: Contexts | Callable[[AgentState[Any]], Contexts] = (),
+        *,
+        exit_behavior: ExitBehavior = "continue",
+        max_revisions: int = 1,
+        on_unchecked: Literal["continue", "error"] = "continue",
+        timeout_s: float | None = 30.0,
+        **options: Unpack[TextOptions],
+    ) -> None:
+        super().__init__()
+        self._contexts, self._exit, self._most = contexts, exit_behavior, max_revisions
+        self._on_unchecked, self._timeout_s, self._options = on_unchecked, timeout_s, options
+
+    @hook_config(can_jump_to=["model"])
+    def after_model(self, state: AgentState[Any], runtime: Any) -> dict[str, Any] | None:
+        if (answer := final_answer(state["messages"])) is None:
+            return None
+        documents = self._documents(state)
+        grounding = check_answer_sync(text_of(answer), documents, timeout_s=self._timeout_s, **self._options)
+        return self._update(state["messages"], answer, grounding)
+
+    @hook_config(can_jump_to=["model"])
+    async def aafter_model(self, state: AgentState[Any], runtime: Any) -> dict[str, Any] | None:
+        if (answer := final_answer(state["messages"])) is None:
+            return None
+        documents = self._documents(state)
+        grounding = await check_answer(text_of(answer), documents, timeout_s=self._timeout_s, **self._options)
+        return self._update(state["messages"], answer, grounding)
+
+    def _documents(self, state: AgentState[Any]) -> Contexts:
+        given = self._contexts(state) if callable(self._contexts) else self._contexts
+        found = [text_of(message) for message in state["messages"] if isinstance(message, ToolMessage)]
+        return [*documents_of(given), *filter(str.strip, found)]
+
+    def _update(self, messages: Sequence[AnyMessage], answer: AIMessage, grounding: Grounding) -> dict[str, Any]:
+        failed = not grounding.passes() and grounding.reason is not Reason.NO_CLAIM
+        unchecked = failed and grounding.share is None
+        if self._on_unchecked == "error" and unchecked:
+            raise UngroundedAnswer(grounding)
+        if self._exit == "error" and failed and not unchecked:
+            raise UngroundedAnswer(grounding)
+        known = {
+            **grounding.model_dump(mode="json", exclude={"report"}),
+            "report": grounding.report.model_dump(mode="json") if grounding.report else None,
+        }
+        checked = answer.model_copy(update={"response_metadata": {**answer.response_metadata, METADATA: known}})
+        if self._exit != "revise" or not failed or unchecked or _revisions(messages) >= self._most:
+            return {"messages": [checked]}
+        lines = problems(grounding.report) if grounding.report else []
+        again = HumanMessage(REVISE + "\n".join(lines), name=METADATA)
+        return {"messages": [checked, again], "jump_to": "model"}
+
+
+def final_answer(messages: Sequence[AnyMessage]) -> AIMessage | None:
+    """The last message if it answers the user, and calls no tool."""
+    last = messages[-1] if messages else None
+    return last if isinstance(last, AIMessage) and not last.tool_calls and text_of(last).strip() else None
+
+
+def text_of(message: AnyMessage) -> str:
+    return str(message.text)
+
+
+def _revisions(messages: Sequence[AnyMessage]) -> int:
+    """How often the current answer was revised: our requests since the user's last message."""
+    count = 0
+    for message in reversed(messages):
+        if isinstance(message, HumanMessage):
+            if message.name != METADATA:
+                break
+            count += 1
+    return count

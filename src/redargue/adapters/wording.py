@@ -1,0 +1,55 @@
+"""One line for every claim that is not supported, as test reports and score explanations show it."""
+
+from __future__ import annotations
+
+from redargue.claims import Meaning
+from redargue.evidence import Side
+from redargue.sanitize import shortened
+from redargue.text.report import CheckedClaim, Report
+from redargue.text.segment import NOT_CLAIMS
+from redargue.verdicts import Verdict
+
+STATED = 200  # characters of a claim
+QUOTED = 120  # characters of a quotation
+UNCHECKED = "UNCHECKED"
+
+
+def problems(report: Report) -> list[str]:
+    """In the order of the text: claims that are not supported, and sentences that may make one and were not read."""
+    lines = [(claim.start, claim_line(claim)) for claim in report.claims if not is_supported(claim.verdict)]
+    for sentence in report.unchecked:
+        if sentence.why not in NOT_CLAIMS:
+            stated = shortened(report.text[sentence.start : sentence.end], STATED)
+            line = f"{UNCHECKED} [{sentence.start}:{sentence.end}] {stated} ← {shortened(sentence.why, STATED)}"
+            lines.append((sentence.start, line))
+    return [line for _, line in sorted(lines, key=lambda found: found[0])]
+
+
+def is_supported(verdict: Verdict) -> bool:
+    return not verdict.why_unchecked and verdict.meaning is Meaning.SUPPORTED
+
+
+def claim_line(claim: CheckedClaim) -> str:
+    """``REFUTES [36:58] It is 500 metres long. ← "330 metres" context-1:45``; offsets in code points."""
+    return f"{label_of(claim.verdict)} [{claim.start}:{claim.end}] {shortened(claim.stated, STATED)}" + because(
+        claim.verdict
+    )
+
+
+def label_of(verdict: Verdict) -> str:
+    return UNCHECKED if verdict.why_unchecked else str(verdict.label)
+
+
+def because(verdict: Verdict) -> str:
+    """The quotation that decides, with its document and its offset there, or why the claim was not checked."""
+    if verdict.error:
+        return f" ← {verdict.error.type}: {shortened(verdict.error.what, STATED)}"
+    if why := verdict.why_unchecked:
+        return f" ← {shortened(why, STATED)}"
+    quotes = verdict.side(Side.AGAINST) if verdict.meaning is Meaning.REFUTED else ()
+    if not quotes:
+        return ""
+    quote = quotes[0]
+    place = shortened(quote.source.document or quote.source.title or quote.source.url, STATED) if quote.source else ""
+    offset = f":{quote.offset}" if quote.offset >= 0 else ""
+    return f' ← "{shortened(quote.text, QUOTED)}" {place}{offset}'.rstrip()

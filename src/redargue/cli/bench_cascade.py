@@ -1,0 +1,58 @@
+"""``redargue bench fit-cascade``: the thresholds of a cascade from labelled claims."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from redargue.cli.bench import BenchParameters, SampleParameters, drawn_examples
+from redargue.cli.exit import exit_code, resumable
+from redargue.cli.output import print_json
+from redargue.cli.parameters import AsJson, Concurrency, Quiet, with_parameters
+
+
+@with_parameters
+def fit_cascade(
+    *,
+    sample: SampleParameters,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="Bench folder for the run and fit.json; the same command resumes.")
+    ],
+    method: Annotated[str, typer.Option(metavar="cascade[:SETTING=VALUE,…]", help="The cascade to fit.")] = "cascade",
+    options: BenchParameters,
+    concurrency: Concurrency = 2,
+    json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Fit the thresholds of a cascade on labelled claims.
+
+    Every stage is held for every claim, which costs a debate per claim once. Then --fitted DIR/fit.json with
+    --target-risk or --budget-per-claim gives the thresholds.
+    """
+    from redargue.bench.batch import Tally
+    from redargue.bench.cascade import FIT, TARGETS, exhaustive, fit_of, write_fit
+    from redargue.bench.harness import Bench
+    from redargue.cli.progress import bench_progress
+    from redargue.reports.frontier import fitted_thresholds
+    from redargue.reports.terminal import print_tables
+
+    system = exhaustive(method)
+    examples, drawn = drawn_examples(sample)
+    bench = Bench(out, examples, [system], sample=drawn, config=options.config(sample.seed))
+    tally = Tally()
+    with (
+        resumable(f"the same command resumes the fit in {out}"),
+        bench_progress(tally, len(bench.examples), system.spec, quiet=quiet) as on_outcome,
+    ):
+        asyncio.run(bench.run(system, concurrency=concurrency or 2, on_outcome=on_outcome))
+    fit = fit_of(bench, system)
+    write_fit(fit, out / FIT)
+    if json:
+        print_json({"file": str(out / FIT), "thresholds": {str(target): fit.at_risk(target) for target in TARGETS}})
+    else:
+        print_tables([fitted_thresholds(fit, TARGETS)])
+        typer.echo(f"written: {out / FIT}", err=True)
+    raise typer.Exit(exit_code(tally.outcomes))

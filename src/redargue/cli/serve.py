@@ -1,0 +1,142 @@
+"""``redargue serve``: the HTTP service, and its keys."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from redargue.cli.output import print_json
+from redargue.cli.parameters import AsJson, RunParameters, SearchParameters, option, with_parameters
+from redargue.errors import MissingExtra, UsageError
+from redargue.sanitize import counted, printable
+
+if TYPE_CHECKING:
+    from redargue.service.context import ServiceSettings
+
+app = typer.Typer(help="Serve checks over HTTP.", invoke_without_command=True)
+key_app = typer.Typer(help="Add, list and remove API keys.", no_args_is_help=True)
+app.add_typer(key_app, name="key")
+
+
+@app.callback()
+@with_parameters
+def serve(
+    context: typer.Context,
+    *,
+    host: Annotated[str, option("SERVE_HOST", "Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, option("SERVE_PORT", "Port; 0 for a free one.", min=0, max=65535)] = 8321,
+    trusted_host: Annotated[
+        list[str] | None,
+        option("TRUSTED_HOST", "A name by which clients reach the service; repeatable.", "--trusted-host"),
+    ] = None,
+    cors: Annotated[
+        list[str] | None, option("CORS", "A site whose pages may use the service: https://example.org; repeatable.")
+    ] = None,
+    running: Annotated[int, option("SERVE_RUNNING", "Checks that run at the same time.", min=1)] = 4,
+    waiting: Annotated[int, option("SERVE_WAITING", "Checks that may wait; others are refused.", min=0)] = 100,
+    day_budget: Annotated[str, option("DAY_BUDGET", "Limit of each key and day (UTC): 5usd, 200ktok, 400calls.")] = "",
+    max_body: Annotated[int, option("SERVE_MAX_BODY", "Maximum size of a request, in bytes.", min=1_000)] = 2_000_000,
+    ledger: Annotated[
+        str, option("LEDGER", "Ledger of batches, for workers on other machines: postgresql://… or a local file.")
+    ] = "",
+    options: RunParameters,
+    search: SearchParameters,
+) -> None:
+    """Serve checks over HTTP.
+
+    Listens on this machine only, unless --host names another address; then callers need a key (redargue serve key add).
+    A check may choose the method, its settings, labels and dates; the other options are those of every check. Needs
+    the extra serve.
+    """
+    if context.invoked_subcommand:
+        return
+    try:
+        import fastapi  # noqa: F401
+        import prometheus_client  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError as error:
+        hint = "python -m pip install 'redargue[serve]'"
+        raise MissingExtra(f"the service needs {error.name}, which is not installed", hint=hint) from error
+    from redargue.cli.options import live_tool, run_config
+    from redargue.runs.budget import Budget
+    from redargue.service.context import ServiceSettings
+    from redargue.service.keys import Keys
+    from redargue.service.server import allowed_hosts
+
+    if day_budget:
+        Budget.parse(day_budget)
+    for origin in cors or []:
+        _require_origin(origin)
+    settings = ServiceSettings(
+        config=run_config(options, search),
+        live=live_tool(offline=search.offline),
+        running=running,
+        waiting=waiting,
+        hosts=allowed_hosts(host, tuple(trusted_host or ()), has_keys=bool(Keys().list())),
+        origins=tuple(cors or ()),
+        day_budget=day_budget,
+        max_body=max_body,
+        ledger=ledger,
+    )
+    _run(settings, host.strip("[]"), port)
+
+
+def _run(settings: ServiceSettings, host: str, port: int) -> None:
+    from redargue.files import make_folder
+    from redargue.paths import home
+    from redargue.runs.record import writing
+    from redargue.service.app import create_app
+    from redargue.service.server import Server, bind
+
+    listener = bind(host, port)
+    shown = f"[{host}]" if ":" in host else host
+    url = f"http://{shown}:{listener.getsockname()[1]}"
+    folder = home() / "service"
+    make_folder(folder)
+    with writing(folder):  # another service with this home would resume the same checks
+        server = Server(create_app(settings), lambda: typer.echo(f"redargue: {url}", err=True))
+        server.run(sockets=[listener])
+
+
+def _require_origin(origin: str) -> None:
+    scheme, _, host = origin.partition("://")
+    if scheme not in ("http", "https") or not host or "/" in host or "*" in host:
+        raise UsageError(f"{origin!r} is not a site", where="--cors", hint="write it like https://example.org")
+
+
+@key_app.command("add")
+def add_key(
+    name: Annotated[str, typer.Argument(help="What the key is for.")],
+    budget: Annotated[str, typer.Option(help="Limit of each day (UTC): 5usd, 200ktok, 400calls.")] = "",
+) -> None:
+    """Make a key and print it; only its hash is stored."""
+    from redargue.service.keys import Keys
+
+    key, secret = Keys().add(name, budget)
+    typer.echo(secret)
+    typer.echo(printable(f"{key.id}: {name}; the key is not shown again", lines=False), err=True)
+
+
+@key_app.command("ls")
+def list_keys(json: AsJson = False) -> None:
+    """List keys."""
+    from redargue.service.keys import Keys
+
+    keys = Keys().list()
+    if json:
+        print_json({"keys": [key.model_dump(mode="json", exclude={"sha256"}) for key in keys]})
+        return
+    for key in keys:
+        budget = f"  {key.budget} a day" if key.budget else ""
+        typer.echo(printable(f"{key.id}  {key.created:%Y-%m-%d}  {key.name}{budget}", lines=False))
+    typer.echo(counted(len(keys), "key"), err=True)
+
+
+@key_app.command("rm")
+def remove_key(key: Annotated[str, typer.Argument(metavar="ID", help="As key ls shows it.")]) -> None:
+    """Remove a key; the checks that were made with it stay."""
+    from redargue.service.keys import Keys
+
+    removed = Keys().remove(key)
+    typer.echo(printable(f"removed: {removed.id} ({removed.name})", lines=False), err=True)

@@ -1,0 +1,68 @@
+"""``redargue view``: recorded runs and running debates in a browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from redargue.cli.parameters import Offline, option
+from redargue.errors import MissingExtra, UsageError
+
+
+def view(
+    run: Annotated[
+        str | None, typer.Argument(metavar="[RUN]", help="Run or bench folder, a name that runs ls lists, or last.")
+    ] = None,
+    port: Annotated[int, option("VIEW_PORT", "Port; 0 for a free one.", min=0, max=65535)] = 0,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")] = True,
+    offline: Offline = False,
+) -> None:
+    """Open a run, or the list of runs, in a page on this machine.
+
+    A run that is not finished is shown while it goes on. Only this machine can reach the page. Needs the extra serve.
+    """
+    try:
+        import fastapi  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError as error:
+        hint = "python -m pip install 'redargue[serve]'"
+        raise MissingExtra(f"the page needs {error.name}, which is not installed", hint=hint) from error
+    from redargue.runs.folders import find_run, runs_folder
+
+    folder = find_run(run).resolve() if run else None
+    if folder and not any((folder / name).is_file() for name in ("run.json", "check.json", "results.json")):
+        raise UsageError(f"{str(folder)!r} is neither a bench nor a run", hint="redargue runs ls lists runs")
+    if folder and (folder / "results.json").is_file():
+        _serve(folder, "bench", port, browser, offline)
+    else:
+        _serve(
+            folder.parent if folder else runs_folder(), f"runs/{folder.name}" if folder else "", port, browser, offline
+        )
+
+
+def _serve(folder: Path, path: str, port: int, browser: bool, offline: bool) -> None:
+    import webbrowser
+
+    from redargue.cli.options import live_tool
+    from redargue.config import RunConfig
+    from redargue.files import make_folder
+    from redargue.paths import home
+    from redargue.runs.record import writing
+    from redargue.service.page.viewer import create_viewer
+    from redargue.service.server import Server, bind
+
+    listener = bind("127.0.0.1", port)
+    url = f"http://127.0.0.1:{listener.getsockname()[1]}/{path}"
+    own = home() / "view"
+    make_folder(own)
+
+    def ready() -> None:
+        typer.echo(f"redargue: {url}", err=True)
+        if browser:
+            webbrowser.open(url)
+
+    with writing(own):  # another one with this home would resume the same checks
+        application = create_viewer(folder, own, config=RunConfig(offline=offline), live=live_tool(offline=offline))
+        Server(application, ready).run(sockets=[listener])

@@ -1,0 +1,191 @@
+"""Accuracy against cost: systems, a fitted cascade, and two recorded systems as a cascade."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from redargue.bench.cascade import right_and_calls
+from redargue.bench.compare import Comparison, Prediction, Row
+from redargue.bench.rescore import Rescored
+from redargue.bench.statistics.bootstrap import Interval, interval
+from redargue.errors import MissingExtra
+from redargue.methods.cascade.fit import DELTA, Fit
+from redargue.reports.table import DASH, Cell, Column, Table, number
+from redargue.reports.tables import SHARE, SYSTEM, key
+from redargue.sanitize import counted
+
+COSTS = {"calls": ".1f", "tokens": ",.0f", "usd": ".4f", "seconds": ".2f"}
+UNITS = {"calls": "calls", "tokens": "tokens", "usd": "dollars", "seconds": "seconds"}
+
+
+class Point(NamedTuple):
+    """A system: accuracy and mean costs per claim by unit, with 95 % intervals; None for a cost that is not known.
+
+    ``best`` are the units in which no other system is as right for less, or more right for as little.
+    """
+
+    accuracy: Interval
+    costs: dict[str, Interval | None]
+    best: tuple[str, ...]
+
+
+def points(comparison: Comparison) -> tuple[Point | None, ...]:
+    """One per row; None without gold labels."""
+    pairs = [(_accuracy(comparison, row), {unit: _cost(row, unit) for unit in COSTS}) for row in comparison.rows]
+    return tuple(
+        Point(accuracy, costs, tuple(unit for unit in COSTS if _is_best(at, unit, pairs))) if accuracy else None
+        for at, (accuracy, costs) in enumerate(pairs)
+    )
+
+
+def _accuracy(comparison: Comparison, row: Row) -> Interval | None:
+    known = zip(comparison.claims, row.said, strict=True)
+    hits = [float(said.label == claim.gold) for claim, said in known if claim.gold is not None]
+    return interval(hits) if hits else None
+
+
+def _cost(row: Row, unit: str) -> Interval | None:
+    values = [_spent(said, unit) for said in row.said]
+    known = [value for value in values if value is not None]
+    return interval(known) if known and len(known) == len(values) else None
+
+
+def _spent(said: Prediction, unit: str) -> float | None:
+    value = getattr(said, unit)
+    return None if value is None else float(value)
+
+
+def _is_best(at: int, unit: str, pairs: Sequence[tuple[Interval | None, dict[str, Interval | None]]]) -> bool:
+    own = _place(pairs[at], unit)
+    others = (_place(pair, unit) for other, pair in enumerate(pairs) if other != at)
+    if own is None:
+        return False
+    (accuracy, cost) = own
+    return not any(
+        other and other[0] >= accuracy and other[1] <= cost and other != (accuracy, cost) for other in others
+    )
+
+
+def _place(pair: tuple[Interval | None, dict[str, Interval | None]], unit: str) -> tuple[float, float] | None:
+    accuracy, cost = pair[0], pair[1][unit]
+    if accuracy is None or cost is None or accuracy.value is None or cost.value is None:
+        return None
+    return accuracy.value, cost.value
+
+
+def frontier_table(comparison: Comparison) -> Table | None:
+    """Accuracy and costs of every system, and in which costs it is on the frontier; None without gold labels."""
+    rows: list[tuple[Cell, ...]] = []
+    for at, (row, point) in enumerate(zip(comparison.rows, points(comparison), strict=True)):
+        if point:
+            best = ", ".join(UNITS[unit] for unit in point.best) or DASH
+            rows.append((*key(at, row), point.accuracy, *(point.costs[unit] for unit in COSTS), best))
+    columns = (
+        number("Accuracy", SHARE),
+        *(number(UNITS[unit].capitalize(), form) for unit, form in COSTS.items()),
+        Column("On the frontier for"),
+    )
+    note = (
+        "Means per claim with 95 % bootstrap intervals; a dash: not known. On the frontier: no other system is at "
+        "least as right for at most the same cost. Seconds: from the claim's start to its verdict; "
+        "they depend on the machine and on how many claims ran at a time."
+    )
+    return Table("Accuracy against cost", (*SYSTEM, *columns), tuple(rows), (note,)) if rows else None
+
+
+def draw_frontier(comparison: Comparison, path: Path) -> None:
+    """Writes a PNG with accuracy against calls, tokens, dollars and seconds; costs that are not known are left out.
+
+    Raises:
+        MissingExtra: matplotlib is not installed.
+    """
+    try:
+        import matplotlib
+    except ModuleNotFoundError:
+        raise MissingExtra(
+            "drawing needs matplotlib, which is not installed", hint="pip install 'redargue[plots]'"
+        ) from None
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    drawn = list(zip(comparison.rows, points(comparison), strict=True))
+    units = [unit for unit in COSTS if any(point and point.costs[unit] for _, point in drawn)]
+    figure, panels = pyplot.subplots(1, len(units), figsize=(4.5 * len(units), 4), sharey=True, squeeze=False)
+    for panel, unit in zip(panels[0], units, strict=True):
+        for at, (row, point) in enumerate(drawn):
+            if point:
+                _draw(panel, key(at, row)[0], point, unit)
+        panel.set_xlabel(f"{UNITS[unit]} per claim")
+    panels[0][0].set_ylabel("accuracy")
+    names = "   ".join(f"{letter} {spec}" for letter, spec in (key(at, row) for at, (row, _) in enumerate(drawn)))
+    figure.text(0.01, 0.01, names, fontsize=7, wrap=True)
+    figure.tight_layout(rect=(0, 0.06, 1, 1))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=120, metadata={"Software": "redargue"})
+    pyplot.close(figure)
+
+
+def _draw(panel: Any, letter: str, point: Point, unit: str) -> None:
+    cost, accuracy = point.costs[unit], point.accuracy
+    if cost is None or cost.value is None or accuracy.value is None:
+        return
+    colour = "#27a" if unit in point.best else "#999"
+    across = [[cost.value - (cost.low or 0.0)], [(cost.high or 0.0) - cost.value]]
+    along = [[accuracy.value - (accuracy.low or 0.0)], [(accuracy.high or 0.0) - accuracy.value]]
+    panel.errorbar([cost.value], [accuracy.value], xerr=across, yerr=along, fmt="o", color=colour, capsize=2)
+    panel.annotate(letter, (cost.value, accuracy.value), textcoords="offset points", xytext=(5, 5))
+
+
+def rescored_pairs(first: str, then: str, found: Sequence[Rescored]) -> Table:
+    """What two recorded systems would have cost and said as a cascade."""
+    rows = tuple(
+        (
+            DASH if point.threshold is None else f"{point.threshold:g}",
+            point.kept,
+            point.accuracy,
+            point.macro_f1,
+            point.calls,
+            point.usd,
+            point.saved,
+        )
+        for point in found
+    )
+    columns = (
+        Column("Threshold"),
+        number("Decided by the first", ","),
+        number("Accuracy", SHARE),
+        number("Macro-F1", SHARE),
+        number("Calls per claim", ".2f"),
+        number("Price per claim", ".4f", unit="$"),
+        number("Calls saved", ".1%"),
+    )
+    title = f"{first}, then {then}: {counted(found[0].claims, 'claim')} from the records"
+    note = "A dash: the first never decides. Choose a threshold on other claims than those on which you report it."
+    return Table(title, columns, rows, (note,))
+
+
+def fitted_thresholds(fit: Fit, targets: Iterable[float]) -> Table:
+    """The thresholds of a cascade for several target risks, and what they do to the claims of the fit."""
+    last = (None,) * (len(fit.stages) - 1)
+    rows: list[tuple[Cell, ...]] = []
+    for target in targets:
+        chosen = fit.at_risk(target)
+        shown = [DASH if value is None else f"{value:g}" for value in chosen.thresholds]
+        rows.append((f"{target:g}", *shown, chosen.early, chosen.wrong, *right_and_calls(fit.rows, chosen.thresholds)))
+    rows.append(("every stage", *[DASH] * len(last), 0, 0, *right_and_calls(fit.rows, last)))
+    columns = (
+        Column("Target risk"),
+        *(Column(f"Threshold of the {stage}") for stage in fit.stages[:-1]),
+        *(number(title, ",") for title in ("End early", "Wrong among them")),
+        number("Accuracy", SHARE),
+        number("Calls per claim", ".1f"),
+    )
+    notes = (
+        f"With probability {1 - DELTA:g} over the labelled claims, at most the target's share of the verdicts before "
+        "the last stage is wrong, for claims drawn as these were and the same models, prompts and corpus. Nothing is "
+        "promised for the last stage. A dash: the stage never stops. Accuracy and calls are of the fitted claims "
+        "themselves: measure them on others.",
+    )
+    return Table(f"A cascade fitted on {counted(len(fit.rows), 'labelled claim')}", columns, tuple(rows), notes)

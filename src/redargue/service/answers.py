@@ -1,0 +1,99 @@
+"""Answers that a request waits for: an answer against its documents, and what a check would cost."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Literal
+
+from fastapi import APIRouter, Request
+from pydantic import Field
+
+from redargue.assembly import connect
+from redargue.claims import Claim, Frozen
+from redargue.config import Components
+from redargue.estimate import Estimate, claims_of
+from redargue.estimate import estimate as estimate_cost
+from redargue.service.budgets import DayBudgets
+from redargue.service.context import Caller, Settings, Store
+from redargue.service.requests import CONTEXTS, TEXT_LENGTH, CheckRequest, Context, prepare_request
+from redargue.service.routes import problems
+from redargue.service.schemas import OFFSETS
+from redargue.text.report import Report
+from redargue.text.segment import Kind
+from redargue.text.verification import CONCURRENCY, prepare
+from redargue.verifier import Verifier
+
+router = APIRouter(prefix="/v1", tags=["answers"])
+
+
+class GroundRequest(Frozen):
+    """An answer and the documents that it was made from.
+
+    Attributes:
+        question: that was answered, or the dialogue before the answer.
+    """
+
+    answer: str = Field(min_length=1, max_length=TEXT_LENGTH)
+    contexts: tuple[Context, ...] = Field(min_length=1, max_length=CONTEXTS)
+    question: str = Field(default="", max_length=TEXT_LENGTH)
+    kind: Kind = "text"
+    method: str = Field(default="", max_length=100)
+    profile: str = Field(default="", max_length=100)
+    labels: str = Field(default="", max_length=1_000)
+    budget: str = Field(default="", max_length=100)
+
+    def as_check(self) -> CheckRequest:
+        return CheckRequest(
+            text=self.answer,
+            contexts=self.contexts,
+            question=self.question,
+            kind=self.kind,
+            method=self.method,
+            profile=self.profile,
+            labels=self.labels,
+            budget=self.budget,
+        )
+
+
+class GroundAnswer(Report):
+    """The report on an answer (text.v1); ``offsets`` is what its offsets count."""
+
+    offsets: Literal["code_point"] = OFFSETS
+
+
+@router.post("/ground", responses=problems(402, 502, 503))
+async def ground_answer(request: GroundRequest, http: Request, settings: Settings, caller: Caller) -> GroundAnswer:
+    """Check an answer against given documents only; nothing is stored."""
+    check = request.as_check()
+    prepared = prepare_request(check, settings.config)
+    assert prepared.text is not None
+    budgets: DayBudgets = http.app.state.budgets
+    budgets.require(caller.owner)
+    shared: Components = http.app.state.store.components
+    components = replace(shared, budget=budgets.of_check(caller.owner, prepared.config.budget))
+    config, documents = prepared.config.updated(tools=None), check.documents or []
+    text = await prepare(prepared.text, config, components, documents=documents)
+    with text.verifier() as verifier:
+        verdicts = await verifier.verify_all(text.claims, concurrency=CONCURRENCY)
+    return GroundAnswer(**dict(text.report(verdicts)))
+
+
+@router.post("/estimate", responses=problems(502, 503))
+async def estimate(request: CheckRequest, settings: Settings, store: Store, caller: Caller) -> Estimate:
+    """What a check would cost; no model is called."""
+    prepared = prepare_request(request, settings.config, live=settings.live)
+    claims: list[Claim] = (
+        [prepared.claim]
+        if prepared.claim
+        else list(claims_of(prepared.text, prepared.config.labels))
+        if prepared.text
+        else []
+    )
+    components = await connect(prepared.config, store.components)
+
+    def estimated() -> Estimate:
+        with Verifier(prepared.config, components=components, claims=claims) as verifier:
+            return estimate_cost(verifier, claims, concurrency=CONCURRENCY, text=prepared.text)
+
+    return await asyncio.to_thread(estimated)

@@ -1,0 +1,134 @@
+"""The application: routers over one store of checks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from starlette.middleware.cors import CORSMiddleware
+
+from redargue.config import Components
+from redargue.net.services import limiter
+from redargue.net.transport import Transport
+from redargue.paths import home
+from redargue.service import answers, batch_routes, promptfoo, routes, system
+from redargue.service.batches import BatchStore
+from redargue.service.budgets import DayBudgets
+from redargue.service.checks import CheckStore
+from redargue.service.context import ServiceSettings
+from redargue.service.guard import Guard
+from redargue.service.keys import Keys
+from redargue.service.mcp import mcp_door
+from redargue.service.metrics import Metrics
+from redargue.service.page.routes import router as page_router
+from redargue.service.problems import MEDIA_TYPE, handle_problems
+from redargue.service.proxy.routes import from_environment
+
+EXPOSED = ["Location", "Retry-After", "Idempotency-Replayed", "Preference-Applied"]
+
+
+def create_app(settings: ServiceSettings | None = None, components: Components | None = None) -> FastAPI:
+    """The service; its store is ``app.state.store`` while the application is running.
+
+    ``components`` are parts that all checks share, instead of those made from the configuration.
+    """
+    settings, keys = settings or ServiceSettings(), Keys()
+
+    def day_budget(owner: str) -> str:
+        own = next((key.budget for key in keys.list() if key.id == owner), "")
+        return own or settings.day_budget
+
+    @asynccontextmanager
+    async def lifespan(application: FastAPI) -> AsyncIterator[None]:
+        transport = Transport(limiter(), offline=settings.config.offline)
+        shared = components or Components(transport=transport)
+        budgets = DayBudgets(day_budget)
+        async with (
+            transport,
+            CheckStore(
+                settings.config,
+                components=shared,
+                live=settings.live,
+                running=settings.running,
+                waiting=settings.waiting,
+                budgets=budgets,
+                finished=application.state.metrics.ended,
+            ) as store,
+            BatchStore(
+                settings.config, shared, home() / "service", budgets, where=settings.ledger, live=settings.live
+            ) as batches,
+        ):
+            application.state.batches = batches
+            application.state.store, application.state.budgets = store, budgets
+            if not (shared.backend or settings.config.model or settings.config.backend):
+                application.state.loading = asyncio.create_task(system.load_models())
+            async with mcp.open():
+                yield
+
+    application = FastAPI(
+        title="redargue",
+        version=version("redargue"),
+        summary="Verifies claims against evidence with published multi-agent protocols.",
+        docs_url=None,
+        redoc_url=None,
+        lifespan=lifespan,
+        redirect_slashes=False,
+    )
+    application.openapi = lambda: openapi(application)  # type: ignore[method-assign]
+    application.state.settings, application.state.keys = settings, keys
+    handle_problems(application)
+    _include_routers(application, settings)
+    mcp = mcp_door(application, settings)
+    if settings.origins:
+        _allow_pages_of(settings.origins, application)
+    application.add_middleware(Guard, hosts=settings.hosts, origins=settings.origins, max_body=settings.max_body)
+    return application
+
+
+def _allow_pages_of(origins: Sequence[str], application: FastAPI) -> None:
+    application.add_middleware(
+        CORSMiddleware,
+        allow_origins=origins,
+        allow_methods=["GET", "POST", "DELETE"],
+        allow_headers=["Authorization", "Content-Type", "Idempotency-Key", "Prefer", "Last-Event-ID"],
+        expose_headers=EXPOSED,
+    )
+
+
+def _include_routers(application: FastAPI, settings: ServiceSettings) -> None:
+    proxy, tally = from_environment(settings.config)
+    application.state.metrics = Metrics(settings.config.method)
+    application.state.metrics.add(tally)
+    for router in (
+        routes.router,
+        answers.router,
+        batch_routes.router,
+        system.router,
+        promptfoo.router,
+        page_router,
+        proxy,
+    ):
+        application.include_router(router)
+
+
+def openapi(application: FastAPI) -> dict[str, Any]:
+    """The OpenAPI document, in which every error is problem+json and nothing else."""
+    if application.openapi_schema is None:
+        document = get_openapi(
+            title=application.title,
+            version=application.version,
+            summary=application.summary,
+            routes=application.routes,
+        )
+        for path in document["paths"].values():
+            for operation in path.values():
+                for status, answer in operation["responses"].items():
+                    if status >= "400" and MEDIA_TYPE in answer.get("content", {}):
+                        answer["content"] = {MEDIA_TYPE: answer["content"][MEDIA_TYPE]}
+        application.openapi_schema = document
+    return application.openapi_schema

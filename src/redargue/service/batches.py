@@ -1,0 +1,286 @@
+"""Batches: claims in the ledger that workers share; the service is one of its workers."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncIterator
+from contextlib import closing, suppress
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from itertools import islice
+from pathlib import Path
+from types import TracebackType
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, ValidationError
+
+from redargue.assembly import connect
+from redargue.claims import Claim, Frozen
+from redargue.cluster.job import worker_job
+from redargue.cluster.queue import Batch, count_finished, find_batch, progress, results, retry, submit
+from redargue.cluster.store import SharedDatabase, open_ledger
+from redargue.cluster.worker import Worker, verify_leased
+from redargue.config import Components, RunConfig
+from redargue.errors import BudgetReached, Busy, Draining, RecordError, RedargueError, UnknownCheck, UsageError
+from redargue.events import EVENT, ClaimEnded
+from redargue.files import make_folder, open_to_read
+from redargue.net.services import limiter
+from redargue.net.transport import Transport
+from redargue.runs.budget import Budget
+from redargue.runs.record import write_atomically
+from redargue.service.budgets import DayBudgets
+from redargue.service.requests import CLAIM_LENGTH, CheckRequest, prepare_request, with_workspace
+from redargue.verdicts import ErrorInfo, Verdict
+from redargue.verifier import Verifier
+
+CLAIMS = 10_000
+CONCURRENCY = 4  # claims of a batch
+WAITING = 100  # batches
+PAGE = 200  # claims that are read at a time
+_log = logging.getLogger("redargue.service")
+
+
+class BatchRequest(Frozen):
+    """Claims that are verified with one method; other attributes as in a check."""
+
+    claims: tuple[Annotated[str, Field(min_length=1, max_length=CLAIM_LENGTH)], ...] = Field(
+        min_length=1, max_length=CLAIMS
+    )
+    method: str = Field(default="", max_length=100)
+    profile: str = Field(default="", max_length=100)
+    settings: dict[str, Any] = Field(default_factory=dict, max_length=100)
+    labels: str = Field(default="", max_length=1_000)
+    as_of: date | None = None
+    strict_as_of: bool = False
+    budget: str = Field(default="", max_length=100)
+    seed: int | None = Field(default=None, ge=0, lt=1 << 53)
+
+    def as_check(self) -> CheckRequest:
+        return CheckRequest(**self.model_dump(exclude={"claims"}), claim=self.claims[0])
+
+
+class BatchEntry(Frozen):
+    """What is stored about a batch beside the ledger."""
+
+    id: str
+    owner: str
+    created: datetime
+    config: RunConfig
+    state: Literal["running", "done", "failed"] = "running"
+    error: ErrorInfo | None = None
+
+
+class BatchAnswer(Frozen):
+    """The progress of a batch.
+
+    Attributes:
+        done: number of claims with a verdict.
+        errors: number of claims that ended in an error.
+        calls: model calls, those of claims in progress included.
+        usd: spent; 0 where prices are not known.
+    """
+
+    id: str
+    state: Literal["running", "done", "failed"]
+    created: datetime
+    total: int
+    done: int
+    errors: int
+    calls: int = 0
+    usd: float = 0.0
+    error: ErrorInfo | None = None
+    results: str
+
+
+class BatchStore:
+    """The batches of a service, one at a time; an asynchronous context manager.
+
+    Args:
+        folder: of the entries, and of the ledger by default.
+        where: the ledger: ``postgresql://…`` or a file.
+    """
+
+    def __init__(
+        self,
+        config: RunConfig,
+        components: Components,
+        folder: Path,
+        budgets: DayBudgets,
+        *,
+        where: str = "",
+        live: str = "keywords",
+    ) -> None:
+        self._config, self._components, self._folder = config, components, folder / "batches"
+        self._where, self._live, self._budgets = where or str(folder / "ledger.db"), live, budgets
+        self._queue: asyncio.Queue[BatchEntry] = asyncio.Queue()
+        self._known: set[tuple[str, str]] = set()
+        self._worker: asyncio.Task[None] | None = None
+        self._stopping = False
+
+    async def __aenter__(self) -> Self:
+        for path in sorted(self._folder.glob("*/*.json")):
+            with suppress(RecordError, UnknownCheck):
+                entry = _read(path)
+                if entry.created.date() == datetime.now(UTC).date():
+                    with suppress(UsageError, BudgetReached):
+                        self._budgets.commit(entry.owner, entry.config.budget or "")
+                if entry.state == "running":
+                    self._add(entry)
+        self._worker = asyncio.create_task(self._work(), name="batches")
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stops; unfinished batches are resumed by the next service, or by ``redargue worker``."""
+        self._stopping = True
+        if self._worker:
+            self._worker.cancel()
+            await asyncio.gather(self._worker, return_exceptions=True)
+
+    def _add(self, entry: BatchEntry) -> None:
+        self._known.add((entry.owner, entry.id))
+        self._queue.put_nowait(entry)
+
+    async def submit(self, request: BatchRequest, *, owner: str) -> BatchAnswer:
+        """Stores a batch; the same one again is found, and its errors are tried again.
+
+        Raises:
+            UsageError: a claim or an option does not fit.
+            BudgetReached: the batch's budget is more than is left of the key's today.
+            Busy, Draining: the service cannot take another batch now.
+        """
+        if self._stopping:
+            raise Draining("the service is stopping", hint="try again in a few seconds")
+        if self._queue.qsize() >= WAITING:
+            raise Busy(f"{WAITING} batches are waiting", hint="try again later")
+        config = prepare_request(request.as_check(), self._config, live=self._live).config
+        if config.mcp:
+            raise UsageError("batches use no MCP servers", hint="check single claims, or use redargue batch")
+        self._budgets.commit(owner, request.budget)
+        entry = await asyncio.to_thread(self._store, with_workspace(config, owner), request, owner)
+        if (owner, entry.id) not in self._known:
+            self._add(entry)
+        return await asyncio.to_thread(self.get, entry.id, owner=owner)
+
+    def _store(self, config: RunConfig, request: BatchRequest, owner: str) -> BatchEntry:
+        claims = [_claim(config, number, text) for number, text in enumerate(request.claims, 1)]
+        with Verifier(config, components=replace(self._components, transport=None)) as verifier:
+            about = verifier.manifest().model_dump(mode="json", exclude={"claims"}) | {"run": "service"}
+            job, _ = worker_job(verifier, CONCURRENCY)
+        make_folder(self._folder)
+        with closing(open_ledger(self._where)) as ledger:
+            batch = submit(ledger, claims, about=about, spec=job.model_dump(mode="json"))
+            retry(ledger, batch.number)
+        entry = BatchEntry(id=batch.id, owner=owner, created=datetime.now(UTC), config=config)
+        self._write(entry)
+        return entry
+
+    def get(self, id_: str, *, owner: str) -> BatchAnswer:
+        """Raises UnknownCheck, also for another owner's batch."""
+        entry = _read(self._path(id_, owner))
+        with self._open(entry) as (ledger, batch):
+            finished = count_finished(ledger, batch.number)
+            spent, _ = progress(ledger, batch.number)
+        return BatchAnswer(
+            id=id_,
+            state=entry.state,
+            created=entry.created,
+            total=batch.total,
+            done=finished.done,
+            errors=finished.errors,
+            calls=spent.calls,
+            usd=spent.usd,
+            error=entry.error,
+            results=f"/v1/batches/{id_}/results",
+        )
+
+    async def verdicts(self, id_: str, *, owner: str) -> AsyncIterator[tuple[int, Verdict]]:
+        """The finished claims with their numbers from 1, in order; raises UnknownCheck before the first."""
+        entry, start = _read(self._path(id_, owner)), 0
+        while page := await asyncio.to_thread(self._page, entry, start):
+            for place, verdict in page:
+                yield place + 1, verdict
+            start = page[-1][0] + 1
+
+    def _page(self, entry: BatchEntry, start: int) -> list[tuple[int, Verdict]]:
+        with self._open(entry) as (ledger, batch):
+            rows = islice(results(ledger, batch.number, start=start, page=PAGE), PAGE)
+            events = [(place, EVENT.validate_json(lines[-1])) for place, lines in rows]
+        return [(place, event.verdict) for place, event in events if isinstance(event, ClaimEnded)]
+
+    def _open(self, entry: BatchEntry) -> _Opened:
+        return _Opened(self._where, entry.id)
+
+    def _path(self, id_: str, owner: str) -> Path:
+        return self._folder / (owner or "local") / f"{id_}.json"
+
+    def _write(self, entry: BatchEntry) -> None:
+        path = self._path(entry.id, entry.owner)
+        make_folder(path.parent)
+        write_atomically(path, entry.model_dump_json(exclude_defaults=True) + "\n")
+
+    async def _work(self) -> None:
+        while True:
+            entry = await self._queue.get()
+            error: ErrorInfo | None = None
+            try:
+                await self._verify(entry)
+            except RedargueError as raised:
+                error = ErrorInfo.of(raised)
+            except Exception:
+                _log.exception("batch %s failed", entry.id[:12])
+                error = ErrorInfo.of(RecordError("the batch failed", hint="the service's log says why"))
+            self._known.discard((entry.owner, entry.id))
+            self._write(entry.model_copy(update={"state": "failed" if error else "done", "error": error}))
+
+    async def _verify(self, entry: BatchEntry) -> None:
+        with self._open(entry) as (_, batch):
+            pass
+        config, transport = entry.config, Transport(offline=entry.config.offline)
+        budget = Budget.parse(config.budget) if config.budget else Budget()
+        async with Worker(
+            self._where, batch, budget=budget, rates=limiter().rates, secrets=transport.secrets
+        ) as worker:
+            transport.limiter = worker.limiter
+            components = replace(self._components, transport=transport, budget=worker.budget)
+            components = await connect(config, components)
+            with Verifier(config, components=components, calls=worker.record) as verifier:
+                await verify_leased(worker, verifier, batch, concurrency=CONCURRENCY)
+
+
+class _Opened:
+    """A ledger, and a batch in it, while a block runs."""
+
+    def __init__(self, where: str, id_: str) -> None:
+        self._where, self._id = where, id_
+
+    def __enter__(self) -> tuple[SharedDatabase, Batch]:
+        self._ledger = open_ledger(self._where, make=False)
+        try:
+            return self._ledger, find_batch(self._ledger, self._id)
+        except BaseException:
+            self._ledger.close()
+            raise
+
+    def __exit__(self, *exception: object) -> None:
+        self._ledger.close()
+
+
+def _claim(config: RunConfig, number: int, text: str) -> Claim:
+    try:
+        return config.claim(text)
+    except UsageError as error:
+        raise UsageError(f"claim {number}: {error.what}", hint=error.hint) from None
+
+
+def _read(path: Path) -> BatchEntry:
+    try:
+        with open_to_read(path) as file:
+            return BatchEntry.model_validate(json.loads(file.read()))
+    except FileNotFoundError:
+        raise UnknownCheck("no such batch", hint="POST /v1/batches answers with the id") from None
+    except (OSError, ValueError, ValidationError, UsageError) as error:
+        raise RecordError(f"{str(path)!r} cannot be read", hint="remove it, and send the batch again") from error

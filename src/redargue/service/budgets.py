@@ -1,0 +1,103 @@
+"""Budgets of a key and day, from which all checks of the key are paid."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from datetime import UTC, date, datetime
+
+from redargue.errors import BudgetReached, UsageError
+from redargue.runs.budget import Budget, Cost
+from redargue.service.entries import CheckEntry
+from redargue.verifier import cost_of
+
+_LEAST = Cost(calls=1, tokens=1, usd=1e-9)
+
+
+class SharedBudget(Budget):
+    """The budget of one check, which also reserves from its key's budget of the day."""
+
+    def __init__(self, day: Budget, own: Budget | None = None) -> None:
+        own = own or Budget()
+        super().__init__(own.calls, tokens=own.tokens, usd=own.usd)
+        self._day = day
+
+    async def reserve(self, bound: Cost) -> None:
+        while not self.hold(bound):
+            turn = asyncio.get_running_loop().create_future()
+            self._waiting.append(turn)
+            self._day._waiting.append(turn)
+            await turn
+
+    def hold(self, bound: Cost) -> bool:
+        if not super().hold(bound):
+            return False
+        try:
+            held = self._day.hold(bound)
+        except BudgetReached:
+            self.held = self.held.plus(bound, -1)
+            raise BudgetReached("the key's budget of this day is spent", hint="try again tomorrow (UTC)") from None
+        if not held:
+            self.held = self.held.plus(bound, -1)
+        return held
+
+    def settle(self, bound: Cost, actual: Cost) -> None:
+        super().settle(bound, actual)
+        self._day.settle(bound, actual)
+
+    def recall(self, cost: Cost) -> None:
+        super().recall(cost)
+        self._day.recall(cost)
+
+
+class DayBudgets:
+    """The budgets of today; what was spent before a restart is read from the checks that ended today."""
+
+    def __init__(self, limit_of: Callable[[str], str], now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+        self._limit_of, self._now = limit_of, now
+        self._day: date | None = None
+        self._budgets: dict[str, Budget] = {}
+
+    def load(self, entries: Iterable[CheckEntry]) -> None:
+        today = self._now().date()
+        for entry in entries:
+            if entry.ended and entry.usage and entry.ended.date() == today and (budget := self.of(entry.owner)):
+                budget.recall(cost_of(entry.usage))
+
+    def of(self, owner: str) -> Budget | None:
+        """An owner's budget of today; None without a limit."""
+        if self._day != self._now().date():
+            self._day, self._budgets = self._now().date(), {}
+        if owner not in self._budgets:
+            if not (limit := self._limit_of(owner)):
+                return None
+            self._budgets[owner] = Budget.parse(limit)
+        return self._budgets[owner]
+
+    def require(self, owner: str) -> None:
+        """Raises BudgetReached if nothing is left today."""
+        budget = self.of(owner)
+        if budget and budget._limit_exceeded_by(budget.spent.plus(_LEAST)):
+            raise BudgetReached("the key's budget of this day is spent", hint="try again tomorrow (UTC)")
+
+    def commit(self, owner: str, budget: str) -> None:
+        """Counts the whole budget of a batch, which may be spent on other machines.
+
+        Raises UsageError without one, and BudgetReached if it is more than is left today.
+        """
+        if not (day := self.of(owner)):
+            return
+        own = Budget.parse(budget) if budget else Budget()
+        for name in ("calls", "tokens", "usd"):
+            if getattr(day, name) is not None and getattr(own, name) is None:
+                hint = "name one in the same unit, such as 400calls"
+                raise UsageError("a batch needs a budget where its key has one", where="budget", hint=hint)
+        cost = Cost(own.calls or 0, own.tokens or 0, own.usd or 0.0)
+        if day._limit_exceeded_by(day.spent.plus(cost)):
+            raise BudgetReached("the batch's budget is more than is left of the key's today")
+        day.recall(cost)
+
+    def of_check(self, owner: str, own: str | None) -> Budget | None:
+        """The budget of one check, with its own limits; None where it has none at all."""
+        mine = Budget.parse(own) if own else None
+        return SharedBudget(day, mine) if (day := self.of(owner)) else mine

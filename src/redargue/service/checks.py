@@ -1,0 +1,530 @@
+"""The checks of the service: a bounded queue over run folders, which a restart resumes. Knows nothing of HTTP.
+
+A check is a folder in ``runs`` of redargue's home: ``run.json`` and ``events.jsonl`` as every run has them, and
+``check.json`` with the request and its owner. Its id is the folder's name.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple, Self
+
+from redargue.assembly import connect
+from redargue.config import Components, RunConfig
+from redargue.errors import Busy, Draining, RecordError, RedargueError, UnknownCheck, UsageError
+from redargue.events import Event
+from redargue.files import make_folder
+from redargue.reports.load import BenchRun, SingleRun, load
+from redargue.reports.result import CheckResult, result_of
+from redargue.runs.folders import began, read_run, remove_run, runs_folder
+from redargue.runs.record import new_run_folder, writing
+from redargue.service.budgets import DayBudgets
+from redargue.service.entries import ENDED, FILE, CheckEntry, State, read_entry, write_entry
+from redargue.service.log import EventLine, LogReader
+from redargue.service.requests import CheckRequest, Prepared, prepare_request, with_workspace
+from redargue.text.report import Report
+from redargue.text.verification import CONCURRENCY, prepare, with_documents
+from redargue.verdicts import ErrorInfo, Usage, total_usage
+from redargue.verifier import Verifier
+
+LOCAL = ""  # the owner where there are no keys: the user of this machine
+RUNNING, WAITING = 4, 100
+_log = logging.getLogger("redargue.service")
+IDEMPOTENT = timedelta(hours=24)
+FOREIGN_TURN = 0.5  # seconds between looks at the log of a run that another process writes
+
+
+class Check(NamedTuple):
+    """A check as its owner sees it.
+
+    Attributes:
+        first: the beginning of the claim or text.
+        method: empty where it is not known yet.
+        outcome: of a finished check: the meaning of a claim's label, the outcome of a text, or ``error``.
+        position: in the queue, from 1; 0 where it does not wait.
+    """
+
+    id: str
+    folder: Path
+    owner: str
+    state: State
+    created: datetime
+    method: str
+    claims: int
+    first: str
+    outcome: str = ""
+    error: ErrorInfo | None = None
+    usage: Usage | None = None
+    position: int = 0
+
+    @property
+    def ended(self) -> bool:
+        return self.state in ENDED
+
+
+class Page(NamedTuple):
+    """A part of a list; ``cursor`` continues it and is empty at its end."""
+
+    checks: tuple[Check, ...]
+    cursor: str
+
+
+@dataclass
+class _Active:
+    """A check that is queued or running in this process."""
+
+    entry: CheckEntry
+    folder: Path
+    state: State = "queued"
+    task: asyncio.Task[None] | None = None
+    erased: bool = False
+    cancelled: bool = False
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+    news: asyncio.Event = field(default_factory=asyncio.Event)  # replaced each time it is set
+
+    def ring(self, event: Event | None = None) -> None:
+        self.news, news = asyncio.Event(), self.news
+        news.set()
+
+
+class CheckStore:
+    """Runs checks and finds them again; an asynchronous context manager.
+
+    Args:
+        config: configuration of checks, of which a request changes what it names.
+        components: parts that all checks share.
+        folder: of the run folders; default: ``runs`` in redargue's home.
+        name: a store resumes the checks of stores with its name only.
+        live: the search tool of requests that name none.
+        running: number of checks that run at the same time.
+        waiting: number of checks that may wait.
+        budgets: of owners and days; None for no limits.
+        finished: called with the entry of every check that ends.
+
+    Attributes:
+        closing: set when the service begins to stop; whatever waits, stops waiting.
+        streams: number of open streams of events.
+    """
+
+    def __init__(
+        self,
+        config: RunConfig | None = None,
+        *,
+        components: Components | None = None,
+        folder: Path | None = None,
+        name: str = "serve",
+        live: str = "keywords",
+        running: int = RUNNING,
+        waiting: int = WAITING,
+        budgets: DayBudgets | None = None,
+        finished: Callable[[CheckEntry], None] = lambda entry: None,
+    ) -> None:
+        self.config, self.components = config or RunConfig(), components or Components()
+        self.folder, self.name, self._live = folder or runs_folder(), name, live
+        self._running, self._waiting, self._budgets, self._finished = running, waiting, budgets, finished
+        self._repeated: dict[tuple[str, str], tuple[str, str]] = {}  # owner and idempotency key → body and id
+        self._active: dict[str, _Active] = {}
+        self._queue: asyncio.Queue[_Active] = asyncio.Queue()
+        self._workers: list[asyncio.Task[None]] = []
+        self.closing, self.streams = asyncio.Event(), 0
+
+    async def __aenter__(self) -> Self:
+        make_folder(self.folder)
+        recent = self._recent()
+        if self._budgets:
+            self._budgets.load(entry for _, entry in recent)
+        for folder, entry in recent:
+            if entry.idempotency:
+                self._repeated[entry.owner, entry.idempotency] = entry.body, folder.name
+            if entry.store == self.name and entry.state not in ENDED:
+                self._enqueue(_Active(entry, folder))
+        self._workers = [asyncio.create_task(self._work(), name=f"checks {n}") for n in range(self._running)]
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stops; running checks stay resumable."""
+        self.close()
+        tasks = [*self._workers, *(active.task for active in self._active.values() if active.task)]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def close(self) -> None:
+        """Ends everything that waits, and refuses further checks."""
+        self.closing.set()
+        for active in self._active.values():
+            active.ring()
+
+    def _recent(self) -> Sequence[tuple[Path, CheckEntry]]:
+        """The checks that have not ended or began within a day, in the order of their beginning."""
+        found = []
+        since = datetime.now(UTC) - IDEMPOTENT
+        for path in self.folder.glob(f"*/{FILE}"):
+            with suppress(RecordError):
+                entry = read_entry(path.parent)
+                if entry and (entry.state not in ENDED or (entry.ended or entry.created) > since):
+                    found.append((path.parent, entry))
+        return sorted(found, key=lambda pair: pair[1].created)
+
+    # Beginning and ending
+
+    def submit(self, request: CheckRequest, *, owner: str = LOCAL, idempotency: str = "") -> Check:
+        """Queues a check, or finds the one of an earlier request with the same idempotency key.
+
+        Raises:
+            UsageError: the request cannot be carried out, or an earlier one with its idempotency key differs.
+            BudgetReached: the owner's budget of this day is spent.
+            Busy: too many checks are waiting.
+            Draining: the service is stopping.
+        """
+        key, body = _sha256(idempotency) if idempotency else "", _sha256(request.model_dump_json())
+        if earlier := self.repeated(request, owner=owner, idempotency=idempotency):
+            return earlier
+        prepared = prepare_request(request, self.config, live=self._live)
+        if self.closing.is_set():
+            raise Draining("the service is stopping", hint="try again in a few seconds")
+        if self._budgets:
+            self._budgets.require(owner)
+        counts = self.counts()
+        if counts["queued"] >= self._waiting + max(0, self._running - counts["running"]):
+            raise Busy(f"{self._waiting} checks are waiting", hint="try again later")
+        entry = CheckEntry(
+            store=self.name,
+            owner=owner,
+            created=datetime.now(UTC),
+            request=request,
+            tools=prepared.config.tools,
+            idempotency=key,
+            body=body if key else "",
+        )
+        active = _Active(entry, self._new_folder())
+        write_entry(active.folder, entry)
+        self._enqueue(active)
+        if key:
+            self._repeated[owner, key] = body, active.folder.name
+        return self._seen(active)
+
+    def repeated(self, request: CheckRequest, *, owner: str = LOCAL, idempotency: str) -> Check | None:
+        """The check of an earlier request with an idempotency key; raises UsageError if that request differs."""
+        known = self._repeated.get((owner, _sha256(idempotency))) if idempotency else None
+        if known is None:
+            return None
+        with suppress(UnknownCheck):  # it was erased
+            check = self.get(known[1], owner=owner)
+            if datetime.now(UTC) - check.created > IDEMPOTENT:
+                return None
+            if known[0] != _sha256(request.model_dump_json()):
+                hint = "send another Idempotency-Key with another request"
+                raise UsageError("an earlier request with this Idempotency-Key had another body", hint=hint)
+            return check
+        return None
+
+    def _new_folder(self) -> Path:
+        while True:
+            folder = self.folder / new_run_folder().name
+            with suppress(FileExistsError):
+                folder.mkdir(mode=0o700)
+                return folder
+
+    def _enqueue(self, active: _Active) -> None:
+        self._active[active.folder.name] = active
+        self._queue.put_nowait(active)
+
+    async def cancel(self, id_: str, *, owner: str = LOCAL) -> Check:
+        """Stops a check; what it found until then stays. Raises UnknownCheck."""
+        check = self.get(id_, owner=owner)
+        if active := self._active.get(id_):
+            active.cancelled = True
+            if active.task:
+                active.task.cancel()
+            else:
+                self._end(active, "cancelled")
+            await active.ended.wait()
+            return self.get(id_, owner=owner)
+        return check
+
+    async def cancel_all(self) -> None:
+        """Stops every check of this process that has not ended."""
+        for id_, active in list(self._active.items()):
+            with suppress(UnknownCheck):
+                await self.cancel(id_, owner=active.entry.owner)
+
+    async def erase(self, id_: str, *, owner: str = LOCAL) -> None:
+        """Stops a check and removes everything stored about it. Raises UnknownCheck."""
+        check = await self.cancel(id_, owner=owner)
+        await asyncio.to_thread(remove_run, check.folder)
+
+    # Reading
+
+    def get(self, id_: str, *, owner: str = LOCAL) -> Check:
+        """Raises UnknownCheck, also for another owner's check."""
+        if (active := self._active.get(id_)) and active.entry.owner == owner:
+            return self._seen(active)
+        folder = self.folder / id_
+        if id_ != folder.name or id_.startswith(".") or folder.is_symlink() or not folder.is_dir():
+            raise _unknown(id_)
+        entry = read_entry(folder)
+        if (entry.owner if entry else LOCAL) != owner or not (entry or (folder / "run.json").is_file()):
+            raise _unknown(id_)
+        return self._seen_in(folder, entry)
+
+    def list(self, *, owner: str = LOCAL, cursor: str = "", limit: int = 20) -> Page:
+        """An owner's checks, newest first; those that commands recorded belong to the user of this machine."""
+        folders = [path for path in self.folder.iterdir() if not path.is_symlink() and path.is_dir()]
+        keys = sorted(((f"{_began(path):%Y%m%d%H%M%S}-{path.name}", path.name) for path in folders), reverse=True)
+        found: list[Check] = []
+        for key, name in keys:
+            if cursor and key >= cursor:
+                continue
+            with suppress(UnknownCheck, RecordError, OSError):
+                check = self.get(name, owner=owner)
+                if len(found) == limit:
+                    return Page(tuple(found), f"{_began(found[-1].folder):%Y%m%d%H%M%S}-{found[-1].id}")
+                found.append(check)
+        return Page(tuple(found), "")
+
+    def run(self, id_: str, *, owner: str = LOCAL) -> SingleRun | BenchRun:
+        """The recorded run of a check; raises UnknownCheck, or RecordError while it has no verdict."""
+        return load(self.get(id_, owner=owner).folder)
+
+    def result(self, id_: str, *, owner: str = LOCAL) -> CheckResult | Report | None:
+        """As ``redargue check --json`` prints it; None while there is none. Raises UnknownCheck."""
+        check = self.get(id_, owner=owner)
+        if not check.ended or not (check.folder / "run.json").is_file():
+            return None
+        try:
+            run = load(check.folder)
+        except RecordError:
+            return None  # it was stopped before a verdict
+        return None if isinstance(run, BenchRun) else result_of(run)
+
+    async def wait(self, id_: str, *, owner: str = LOCAL, seconds: float | None = None) -> Check:
+        """Waits until a check has ended, the time is over or the service stops; raises UnknownCheck."""
+        self.get(id_, owner=owner)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while (active := self._active.get(id_)) and not self.closing.is_set():
+                    await active.news.wait()
+        return self.get(id_, owner=owner)
+
+    async def follow(self, id_: str, *, owner: str = LOCAL, after: int = 0) -> AsyncIterator[EventLine]:
+        """The lines of a check's log from ``after`` + 1 on, as they are written, until it ends or the service stops.
+
+        An ``after`` beyond the log begins at its start. Raises UnknownCheck.
+        """
+        async for lines in self.blocks(id_, owner=owner, after=after):
+            for line in lines:
+                yield line
+
+    async def blocks(
+        self, id_: str, *, owner: str = LOCAL, after: int = 0, silence: float | None = None
+    ) -> AsyncIterator[Sequence[EventLine]]:
+        """As :meth:`follow`, all lines at hand together; an empty block after so many seconds without a line."""
+        folder = self.get(id_, owner=owner).folder
+        reader = LogReader(folder, after)
+        loop = asyncio.get_running_loop()
+        spoken = loop.time()
+        while True:
+            active = self._active.get(id_)
+            news = active.news if active else self.closing
+            ended = active is None and _has_ended(folder)
+            if lines := reader.read():
+                yield lines
+                spoken = loop.time()
+                continue
+            if self.closing.is_set() or ended or not folder.exists():
+                return
+            left = None if silence is None else max(0.0, spoken + silence - loop.time())
+            seconds = left if active else min(FOREIGN_TURN, FOREIGN_TURN if left is None else left)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await news.wait()
+            if silence is not None and loop.time() >= spoken + silence:
+                yield []
+                spoken = loop.time()
+
+    async def counted(self, frames: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        """The frames of a stream, which counts as open meanwhile."""
+        self.streams += 1
+        try:
+            async for frame in frames:
+                yield frame
+        finally:
+            self.streams -= 1
+
+    def counts(self) -> Mapping[str, int]:
+        """Number of checks that are running and that wait."""
+        states = [active.state for active in tuple(self._active.values())]
+        return {"running": states.count("running"), "queued": states.count("queued")}
+
+    def _seen(self, active: _Active) -> Check:
+        request = active.entry.request
+        # A copy, because lists are made in other threads.
+        waiting = [id_ for id_, other in tuple(self._active.items()) if other.state == "queued"]
+        id_ = active.folder.name
+        return Check(
+            id=id_,
+            folder=active.folder,
+            owner=active.entry.owner,
+            state=active.state,
+            created=active.entry.created,
+            method=request.method or self.config.method,
+            claims=0 if request.claim is None else 1,
+            first=request.first_words,
+            position=waiting.index(id_) + 1 if id_ in waiting else 0,
+        )
+
+    def _seen_in(self, folder: Path, entry: CheckEntry | None) -> Check:
+        run = read_run(folder) if (folder / "run.json").is_file() else None
+        if entry is None:
+            assert run
+            complete = sum(run.outcomes.values()) >= run.claims
+            only = next(iter(run.outcomes), "") if len(run.outcomes) == 1 else ""
+            state: State = "done" if complete or _finished_elsewhere(folder) else "running"
+            return Check(folder.name, folder, LOCAL, state, run.began, run.method, run.claims, run.first, only)
+        request, state = entry.request, entry.state
+        if state not in ENDED:  # of another process
+            state = "running" if run else "queued"
+        return Check(
+            id=folder.name,
+            folder=folder,
+            owner=entry.owner,
+            state=state,
+            created=entry.created,
+            method=(run.method if run else "") or request.method or self.config.method,
+            claims=run.claims if run else int(request.claim is not None),
+            first=request.first_words,
+            outcome=entry.outcome,
+            error=entry.error,
+            usage=entry.usage,
+        )
+
+    # Running
+
+    async def _work(self) -> None:
+        while True:
+            active = await self._queue.get()
+            if active.cancelled:
+                continue
+            active.task = asyncio.create_task(self._check(active), name=f"check {active.folder.name}")
+            await asyncio.wait([active.task])
+            if not active.task.cancelled() and (error := active.task.exception()):
+                _log.error("check %s failed", active.folder.name, exc_info=error)
+
+    async def _check(self, active: _Active) -> None:
+        active.state = "running"
+        active.ring()
+        error: RedargueError | None = None
+        try:
+            request = active.entry.request
+            prepared = prepare_request(request, self.config, live=self._live, tools=active.entry.tools)
+            await self._verify(active, prepared)
+        except asyncio.CancelledError:
+            if not active.cancelled:
+                raise  # the service stops, and resumes the check when it starts again
+            self._end(active, "cancelled")
+            return
+        except RedargueError as raised:
+            error = raised
+        except OSError as raised:
+            error = RecordError(f"the run folder cannot be used: {raised.strerror}")
+        except Exception as raised:
+            error = RedargueError(f"{type(raised).__name__} in the check", hint="see the service's log")
+            self._end(active, "failed", ErrorInfo.of(error))
+            raise
+        self._end(active, "failed" if error else "done", ErrorInfo.of(error) if error else None)
+
+    async def _verify(self, active: _Active, prepared: Prepared) -> None:
+        components = self.components
+        if self._budgets:
+            budget = self._budgets.of_check(active.entry.owner, prepared.config.budget)
+            components = replace(components, budget=budget)
+        config = with_workspace(prepared.config, active.entry.owner)
+        documents, listeners = active.entry.request.documents, [active.ring]
+        if prepared.text is not None:
+            if documents is None:
+                components = await connect(config, components)
+            text = await prepare(prepared.text, config, components, documents=documents, folder=active.folder)
+            with text.verifier() as verifier:
+                active.ring()
+                await verifier.verify_all(text.claims, concurrency=CONCURRENCY, listeners=listeners)
+            return
+        assert prepared.claim
+        if documents is None:
+            components = await connect(config, components)
+        else:
+            config, components = await asyncio.to_thread(with_documents, config, [documents], components)
+        with Verifier(config, components=components, folder=active.folder, claims=[prepared.claim]) as verifier:
+            await verifier.verify(prepared.claim, listeners=listeners)
+
+    def _end(self, active: _Active, state: State, error: ErrorInfo | None = None) -> None:
+        outcome, usage = "", None
+        if state == "done":
+            state, outcome, error, usage = _outcome(active.folder)
+        changes = {"state": state, "outcome": outcome, "error": error, "usage": usage, "ended": datetime.now(UTC)}
+        active.entry = active.entry.model_copy(update=changes)
+        active.state = state
+        with suppress(OSError):  # a full disk: the check is resumed when the service starts again
+            write_entry(active.folder, active.entry)
+        self._active.pop(active.folder.name, None)
+        self._finished(active.entry)
+        active.ended.set()
+        active.ring()
+
+
+def _outcome(folder: Path) -> tuple[State, str, ErrorInfo | None, Usage]:
+    """How a run ended: its state, outcome, error and cost."""
+    run = load(folder)
+    assert isinstance(run, SingleRun)
+    result = result_of(run)
+    if isinstance(result, Report):
+        errors = [claim.verdict.error for claim in result.claims]
+        failed = bool(errors) and all(errors)
+        return "failed" if failed else "done", result.outcome, errors[0] if failed else None, result.usage
+    (verdict,) = result.verdicts
+    if verdict.error:
+        return "failed", "error", verdict.error, verdict.usage
+    outcome = "unchecked" if verdict.why_unchecked else str(verdict.meaning or verdict.label)
+    return "done", outcome, None, total_usage([verdict.usage])
+
+
+def _has_ended(folder: Path) -> bool:
+    """Whether nobody will write to the folder of a check that is not active here."""
+    entry = read_entry(folder) if folder.is_dir() else None
+    return (entry is not None and entry.state in ENDED) or _finished_elsewhere(folder)
+
+
+def _finished_elsewhere(folder: Path) -> bool:
+    """Whether no other process writes to a run folder."""
+    try:
+        with writing(folder):
+            return True
+    except RecordError:
+        return False
+    except OSError:
+        return True
+
+
+def _began(folder: Path) -> datetime:
+    try:
+        return began(folder)
+    except OSError:  # it is not a run, or was removed
+        return datetime.min.replace(tzinfo=UTC)
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _unknown(id_: str) -> UnknownCheck:
+    return UnknownCheck(f"no check {id_[:60]!r}", hint="list your checks: GET /v1/checks")

@@ -1,0 +1,96 @@
+"""What routers get from the application: the store of checks, the caller, and the event of the service's end.
+
+A router is an ``APIRouter`` in its own module, and one line in ``app.py``: ``application.include_router(router)``::
+
+    router = APIRouter()
+
+    @router.get("/v1/example/{id}")
+    async def example(id: str, store: Store, caller: Caller) -> Answer:
+        return Answer(state=store.get(id, owner=caller.owner).state)
+
+``Caller`` requires a valid key where the service has keys. A handler that waits or streams also waits for
+``store.closing``; every error is raised as a :class:`~redargue.errors.RedargueError` or an ``HTTPException``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from fastapi import Depends, Request
+from fastapi.security import HTTPBearer
+from starlette.exceptions import HTTPException
+
+from redargue.config import RunConfig
+from redargue.service.checks import LOCAL, CheckStore
+from redargue.service.guard import LOOPBACK
+from redargue.service.keys import ApiKey, Keys
+
+COOKIE = "redargue_session"
+MAX_BODY = 2_000_000  # bytes
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallerInfo:
+    """Who sent a request; ``owner`` is the id of the key, or empty for the user of this machine."""
+
+    owner: str = LOCAL
+    key: ApiKey | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServiceSettings:
+    """What ``redargue serve`` is started with.
+
+    Attributes:
+        config: configuration of checks; a request may change the method, its settings, labels, dates and the budget.
+        live: the search tool of requests that name none.
+        running, waiting: number of checks that run and that may wait.
+        hosts: names by which clients may reach the service.
+        origins: sites whose pages may send requests (CORS), exactly.
+        day_budget: of each key and day (UTC), such as ``5usd``; empty for none.
+        max_body: bytes of a request's body.
+        ledger: of batches: ``postgresql://…`` or a file; default: a file in redargue's home.
+    """
+
+    config: RunConfig = field(default_factory=RunConfig)
+    live: str = "keywords"
+    running: int = 4
+    waiting: int = 100
+    hosts: tuple[str, ...] = LOOPBACK
+    origins: tuple[str, ...] = ()
+    day_budget: str = ""
+    max_body: int = MAX_BODY
+    ledger: str = ""
+
+
+def store_of(request: Request) -> CheckStore:
+    store: CheckStore = request.app.state.store
+    return store
+
+
+def settings_of(request: Request) -> ServiceSettings:
+    settings: ServiceSettings = request.app.state.settings
+    return settings
+
+
+_documented = HTTPBearer(auto_error=False, description="A key of `redargue serve key add`, where the service has keys.")
+
+
+def caller_of(request: Request, documented: Annotated[object, Depends(_documented)] = None) -> CallerInfo:
+    """Raises a 401 where the service has keys and the request has none of them."""
+    keys: Keys = request.app.state.keys
+    scheme, _, secret = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() == "bearer" and (key := keys.find(secret.strip())):
+        return CallerInfo(owner=key.id, key=key)
+    if not scheme and (key := keys.find_session(request.cookies.get(COOKIE, ""))):
+        return CallerInfo(owner=key.id, key=key)
+    if keys.list():
+        detail = "send a key: Authorization: Bearer rdg_…"
+        raise HTTPException(401, detail, {"WWW-Authenticate": 'Bearer realm="redargue"'})
+    return CallerInfo()
+
+
+Store = Annotated[CheckStore, Depends(store_of)]
+Settings = Annotated[ServiceSettings, Depends(settings_of)]
+Caller = Annotated[CallerInfo, Depends(caller_of)]

@@ -1,0 +1,75 @@
+"""What is checked before a request is read: its Host, its Origin, and the size of its body."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from redargue.service.problems import plain
+
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+class Guard:
+    """Refuses requests for other hosts (DNS rebinding), from other sites' pages, and with too large bodies.
+
+    Args:
+        hosts: names by which the service may be reached.
+        origins: sites whose pages may send requests, such as ``https://example.org``.
+        max_body: bytes.
+    """
+
+    def __init__(self, app: ASGIApp, *, hosts: Collection[str], origins: Collection[str], max_body: int) -> None:
+        self._app, self._hosts = app, frozenset(host.lower() for host in hosts)
+        self._origins, self._max_body = frozenset(origins), max_body
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            return  # there are none: the connection is closed
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        if refused := self._refusal(headers):
+            await plain(*refused).response({"Connection": "close"})(scope, receive, send)
+            return
+        read = 0
+
+        async def limited() -> Message:
+            nonlocal read
+            message = await receive()
+            read += len(message.get("body", b""))
+            if read > self._max_body:
+                raise HTTPException(413, f"the body has more than {self._max_body:,} bytes")
+            return message
+
+        await self._app(scope, limited, send)
+
+    def _refusal(self, headers: Headers) -> tuple[int, str] | None:
+        hosts = headers.getlist("host")
+        if len(hosts) != 1 or host_of(hosts[0]) not in self._hosts:
+            return 400, "the Host header names another host: redargue serve --trusted-host NAME allows one"
+        origin = headers.get("origin")
+        if origin is not None and origin not in self._origins and not _same_site(origin, hosts[0]):
+            return 403, "the Origin header names another site: redargue serve --cors ORIGIN allows one"
+        length = headers.get("content-length", "")
+        if length.isdigit() and int(length) > self._max_body:
+            return 413, f"the body has more than {self._max_body:,} bytes"
+        return None
+
+
+def host_of(host: str) -> str:
+    """The name or address in a Host header, in lower case; empty if it cannot be read."""
+    try:
+        return (urlsplit(f"//{host}").hostname or "").rstrip(".")
+    except ValueError:
+        return ""
+
+
+def _same_site(origin: str, host: str) -> bool:
+    scheme, _, rest = origin.partition("://")
+    return scheme in ("http", "https") and rest.lower() == host.lower()

@@ -1,0 +1,63 @@
+"""Reads the lines of a run's log while another part of the program, or another process, appends to it."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+from redargue.events import EVENT, Event
+from redargue.files import open_to_read
+
+BLOCK = 1 << 18  # bytes that one turn reads, where a line is not longer
+_KIND = re.compile(rb'\{"item":\d+,"seq":\d+,"at":[0-9.eE+-]+,"kind":"(\w+)"')
+
+
+class EventLine(NamedTuple):
+    """A line of ``events.jsonl``, unchanged; ``number`` is from 1 and never changes."""
+
+    number: int
+    kind: str
+    line: str
+
+    @property
+    def event(self) -> Event:
+        return EVENT.validate_json(self.line)
+
+
+class LogReader:
+    """Reads complete lines from one on; the file need not exist yet, and is open only while it is read."""
+
+    def __init__(self, folder: Path, after: int = 0) -> None:
+        self._path, self._offset, self._number = folder / "events.jsonl", 0, 0
+        while self._number < after and self._read(limit=after - self._number):
+            pass
+        if self._number < after:  # a number that this log never gave: begin again
+            self._offset = self._number = 0
+
+    def read(self) -> list[EventLine]:
+        """The next lines; none if there is no complete one."""
+        first = self._number + 1
+        lines = self._read()
+        return [EventLine(number, _kind(line), line.decode()) for number, line in enumerate(lines, first)]
+
+    def _read(self, limit: int | None = None) -> list[bytes]:
+        try:
+            with open_to_read(self._path) as file:
+                file.seek(self._offset)
+                block = file.read(BLOCK)
+                if b"\n" not in block:
+                    block += file.readline()
+        except FileNotFoundError:
+            return []
+        *lines, _ = block.split(b"\n")
+        lines = lines[:limit]
+        self._offset += sum(len(line) + 1 for line in lines)
+        self._number += len(lines)
+        return lines
+
+
+def _kind(line: bytes) -> str:
+    match = _KIND.match(line)
+    return match.group(1).decode() if match else str(json.loads(line).get("kind", ""))

@@ -1,0 +1,82 @@
+"""What ``search`` and ``fetch`` read: the operator's corpus, and web pages where the operator allows it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from redargue.errors import UnknownName, UsageError
+from redargue.net.fetch import PageFetcher
+from redargue.retrieval.corpus.index import Corpus
+from redargue.retrieval.web_pages import read_page
+from redargue.sanitize import link_address
+from redargue.service.mcp.answers import FetchedDocument, SearchResult, SearchResults
+
+RESULTS = 10
+LONGEST = 200_000  # characters of a document
+
+
+class Documents:
+    """Searches a corpus, which is opened when it is first used; closes it.
+
+    Args:
+        open_corpus: opens the corpus.
+        fetcher: reads pages by their address; None to refuse them.
+    """
+
+    def __init__(self, open_corpus: Callable[[], Corpus], fetcher: PageFetcher | None = None) -> None:
+        self._open, self._fetcher = open_corpus, fetcher
+        self._corpus: Corpus | None = None
+        self._opening = asyncio.Lock()
+
+    async def search(self, query: str) -> SearchResults:
+        corpus = await self._opened()
+        passages = await asyncio.to_thread(corpus.search, query, RESULTS)
+        found = {passage.document: passage for passage in reversed(passages)}  # the best passage of each document
+        results = [
+            SearchResult(id=passage.document, title=passage.title or passage.document, url=address(passage.url))
+            for passage in reversed(found.values())
+        ]
+        return SearchResults(results=tuple(results))
+
+    async def fetch(self, id_: str) -> FetchedDocument:
+        """Raises UnknownName, or for addresses FetchRefused, FetchFailed or UnreadableFile."""
+        corpus = await self._opened()
+        try:
+            document = await asyncio.to_thread(corpus.document, id_)
+        except UnknownName:
+            if not link_address(id_):
+                raise
+            return await self._page(id_)
+        fields = {name: getattr(document, name) for name in ("publisher", "published")}
+        return _bounded(id_, document.title, document.text, address(document.url), fields)
+
+    async def _page(self, url: str) -> FetchedDocument:
+        if self._fetcher is None:
+            raise UsageError("this server fetches no web pages", hint="give an id that search returned")
+        page = await read_page(url, self._fetcher)
+        fields = {name: getattr(page, name) for name in ("publisher", "published")}
+        return _bounded(url, page.title, page.text, page.url, fields)
+
+    async def _opened(self) -> Corpus:
+        async with self._opening:
+            if self._corpus is None:
+                self._corpus = await asyncio.to_thread(self._open)
+            return self._corpus
+
+    def close(self) -> None:
+        if self._corpus:
+            self._corpus.close()
+            self._corpus = None
+
+
+def address(url: str) -> str:
+    """Only what may be a link."""
+    return link_address(url) or ""
+
+
+def _bounded(id_: str, title: str, text: str, url: str, metadata: dict[str, str]) -> FetchedDocument:
+    if len(text) > LONGEST:
+        metadata = {**metadata, "truncated": f"the first {LONGEST:,} of {len(text):,} characters"}
+    known = {name: value for name, value in metadata.items() if value}
+    return FetchedDocument(id=id_, title=title or id_, text=text[:LONGEST], url=url, metadata=known)

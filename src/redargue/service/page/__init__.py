@@ -1,0 +1,1 @@
+"""The page: a run watched while it happens, and read afterwards."""

@@ -1,0 +1,214 @@
+"""A run of several claims as a table: which are shown, and in which order. Those about which agents disagreed first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from markupsafe import Markup
+
+from redargue import events
+from redargue.claims import Frozen
+from redargue.reports.annotated_text import WORST_FIRST
+from redargue.reports.html.pages import text_parts
+from redargue.reports.load import SingleRun
+from redargue.reports.phrases import label_of
+from redargue.runs.budget import Budget
+from redargue.runs.usage import UsageCounter
+from redargue.service.page.environment import macro
+from redargue.service.page.frames import Frame, meters
+from redargue.verdicts import Verdict, rounded_down
+
+ROWS = 200  # on a page
+DISAGREED = ("no", "settled", "to the end")
+"""In words: agents never gave different labels, did but agreed at last, or did not agree."""
+
+Order = Literal["disagreement", "number"]
+
+
+def disagreement(verdict: Verdict | None) -> int:
+    """0, 1 or 2, as in ``DISAGREED``; an agent without a label does not disagree."""
+    rounds = [{label for label in labels if label} for labels in verdict.round_labels] if verdict else []
+    if not any(len(labels) > 1 for labels in rounds):
+        return 0
+    return 2 if len(rounds[-1]) > 1 else 1
+
+
+def outcome_of(verdict: Verdict | None) -> str:
+    """What a filter may name: the meaning of the label, ``error``, ``unchecked``, ``no label`` or ``unfinished``."""
+    if verdict is None:
+        return "unfinished"
+    if verdict.error:
+        return "error"
+    return "unchecked" if verdict.unchecked else str(verdict.meaning or "no label")
+
+
+class Row(NamedTuple):
+    """A claim of a run; without a verdict, it is waiting or being argued."""
+
+    item: int
+    claim: str
+    verdict: Verdict | None
+    started: bool = False
+
+    @property
+    def outcome(self) -> str:
+        if self.verdict is None:
+            return "being argued" if self.started else "waiting"
+        return label_of(self.verdict)
+
+    @property
+    def disagreement_words(self) -> str:
+        return DISAGREED[disagreement(self.verdict)] if self.verdict and self.verdict.round_labels else "–"
+
+    @property
+    def confidence(self) -> str:
+        if self.verdict is None or self.verdict.confidence is None or self.verdict.unchecked:
+            return "–"
+        return f"{rounded_down(self.verdict.confidence):.2f}"
+
+    @property
+    def quotes_for(self) -> str:
+        return self._quotes("for")
+
+    @property
+    def quotes_against(self) -> str:
+        return self._quotes("against")
+
+    def _quotes(self, side: str) -> str:
+        if self.verdict is None:
+            return "–"
+        return str(sum(quote.found and quote.side == side for quote in self.verdict.quotes))
+
+    @property
+    def gaps(self) -> str:
+        return str(len(self.verdict.gaps)) if self.verdict else "–"
+
+    @property
+    def calls(self) -> str:
+        return f"{self.verdict.usage.calls:,}" if self.verdict else "–"
+
+
+class Filter(Frozen):
+    """Which rows are shown; the defaults show all.
+
+    Attributes:
+        outcome: as :func:`outcome_of` names it; empty for any.
+        disagreed: only claims about which agents gave different labels.
+        words: that the claim contains, in any case.
+        page: from 1, of ``ROWS`` rows each.
+    """
+
+    outcome: str = ""
+    disagreed: bool = False
+    words: str = ""
+    order: Order = "disagreement"
+    page: int = 1
+
+    def admits(self, row: Row) -> bool:
+        return (
+            self.outcome in ("", outcome_of(row.verdict))
+            and (not self.disagreed or disagreement(row.verdict) > 0)
+            and self.words.casefold() in row.claim.casefold()
+        )
+
+
+class Shown(NamedTuple):
+    """The rows of one page, and how many there are in all that the filter admits."""
+
+    rows: tuple[Row, ...]
+    admitted: int
+    outcomes: tuple[tuple[str, int], ...]  # of all rows, with their numbers
+    pages: int
+
+
+def select(rows: Sequence[Row], filter_: Filter) -> Shown:
+    """Disagreement to the end first, then what was settled; within these, errors and refuted claims first."""
+    admitted = [row for row in rows if filter_.admits(row)]
+    if filter_.order == "disagreement":
+        admitted.sort(key=_rank)
+    names = [outcome_of(row.verdict) for row in rows]
+    outcomes = tuple((name, names.count(name)) for name in dict.fromkeys(sorted(names, key=_severity)))
+    first = (filter_.page - 1) * ROWS
+    return Shown(tuple(admitted[first : first + ROWS]), len(admitted), outcomes, -(-len(admitted) // ROWS))
+
+
+def _rank(row: Row) -> tuple[int, int, int]:
+    return -disagreement(row.verdict), _severity(outcome_of(row.verdict)), row.item
+
+
+def _severity(outcome: str) -> int:
+    return WORST_FIRST.index(outcome) if outcome in WORST_FIRST else len(WORST_FIRST)
+
+
+class BatchFrames:
+    """The table, and the text with its claims marked, while the claims are verified."""
+
+    def __init__(self, run: SingleRun, budget: Budget | None = None) -> None:
+        self._run, self._budget = run, budget
+        self._claims = [claim.text for claim in run.manifest.claims]
+        self._verdicts: dict[int, Verdict] = {}
+        self._started: set[int] = set()
+        self._usage = UsageCounter(run.manifest.priced)
+
+    def see(self, event: events.Event) -> None:
+        match event:
+            case events.ClaimStarted():
+                self._verdicts.pop(event.item, None)
+                self._started.add(event.item)
+            case events.ClaimEnded():
+                self._verdicts[event.item] = event.verdict
+            case events.CallFinished() | events.CallFailed():
+                self._usage.call(event)
+            case events.EvidenceFound() | events.EvidenceMissing():
+                self._usage.search(event)
+
+    def feed(self, event: events.Event) -> list[Frame]:
+        self.see(event)
+        match event:
+            case events.ClaimStarted():
+                changed = [self._row(event.item)]
+            case events.ClaimEnded():
+                changed = [self._row(event.item), self._progress(), *([self._marked()] if self._run.text else [])]
+            case events.CallFinished() | events.CallFailed() | events.EvidenceFound() | events.EvidenceMissing():
+                changed = [self._cost()]
+            case _:
+                changed = []
+        return [Frame("replace", html) for html in changed]
+
+    def _row(self, item: int) -> Markup:
+        row = Row(item, self._claims[item], self._verdicts.get(item), item in self._started)
+        return macro("live.html", "batch_row")(row, self._run.folder.name)
+
+    def _progress(self) -> Markup:
+        errors = sum(verdict.error is not None for verdict in self._verdicts.values())
+        return macro("live.html", "progress")(len(self._verdicts), len(self._claims), errors)
+
+    def _cost(self) -> Markup:
+        return macro("live.html", "cost")("cost", "batch-cost", meters(self._usage.usage(), self._budget))
+
+    def _marked(self) -> Markup:
+        parts = text_parts(self._so_far())
+        items = range(len(self._claims))
+        run = self._run.folder.name
+        return macro("live.html", "text_marked")(run, parts["context"], parts["parts"], parts["outcome"], items)
+
+    def _so_far(self) -> SingleRun:
+        return self._run._replace(verdicts=dict(sorted(self._verdicts.items())))
+
+    def element(self) -> Markup:
+        return self.filtered(Filter())
+
+    def filtered(self, filter_: Filter) -> Markup:
+        rows = [
+            Row(item, claim, self._verdicts.get(item), item in self._started) for item, claim in enumerate(self._claims)
+        ]
+        return macro("batch_parts.html", "batch")(
+            run=self._run.folder.name,
+            text=self._marked() if self._run.text else "",
+            unchecked=text_parts(self._run)["unchecked"] if self._run.text else None,
+            progress=self._progress(),
+            cost=self._cost(),
+            shown=select(rows, filter_),
+            filter=filter_,
+        )

@@ -1,0 +1,72 @@
+"""The templates of the page: those of the reports, and the page's own around them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import ChoiceLoader, Environment, PackageLoader
+from markupsafe import Markup
+
+from redargue.reports.html import environment as reports
+from redargue.sanitize import printable, shortened
+
+POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "connect-src 'self'",
+        "img-src 'self' data:",
+        "base-uri 'none'",
+        "form-action 'self'",  # a check is started and stopped by a form, without a script too
+        "frame-ancestors 'none'",
+    )
+)
+STYLES = ("reports/html/report.css", "service/page/static/page.css")
+SCRIPT = "service/page/static/page.js"
+
+
+OUTCOMES = {"not_enough": "not enough evidence", "unchecked": "not checked"}
+CLAIM_SHOWN = 400  # characters of a claim in a list
+
+
+def outcome_words(outcome: str) -> str:
+    """The outcome of a claim, a text or a check in words."""
+    return OUTCOMES.get(outcome, outcome.replace("_", " "))
+
+
+def claim_start(claim: str) -> str:
+    return shortened(claim, CLAIM_SHOWN)
+
+
+@lru_cache(maxsize=1)
+def environment() -> Environment:
+    loaders = [PackageLoader("redargue.service.page", "templates"), PackageLoader("redargue.reports", "html")]
+    shared = reports.environment().overlay(loader=ChoiceLoader(loaders))
+    shared.globals = {**shared.globals, "claim_start": claim_start, "outcome_words": outcome_words}
+    return shared
+
+
+def page(template: str, **context: Any) -> str:
+    """A whole page in the layout of the service."""
+    shown = {"layout": "page.html", "frames": "", "path": "", "signed_in": False, **context}
+    return printable(environment().get_template(template).render(shown)) + "\n"
+
+
+@lru_cache(maxsize=64)
+def macro(template: str, name: str) -> Callable[..., Markup]:
+    function: Callable[..., Markup] = getattr(environment().get_template(template).module, name)
+    return function
+
+
+@lru_cache(maxsize=1)
+def style() -> str:
+    return "\n".join(files("redargue").joinpath(name).read_text(encoding="utf-8") for name in STYLES)
+
+
+@lru_cache(maxsize=1)
+def script() -> str:
+    return files("redargue").joinpath(SCRIPT).read_text(encoding="utf-8")

@@ -1,0 +1,217 @@
+"""The events of a run as frames: elements that a page adds or replaces, rendered on the server.
+
+A frame is one element with an id. The page replaces the element that has this id; if there is none, an ``append`` adds
+it at the end of the element that ``data-in`` names, and a ``replace`` is dropped. Frames are made from events alone, so
+that every reader gets the same ones, and one that has missed some can be sent all of them again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Literal, NamedTuple, Protocol
+
+from markupsafe import Markup
+
+from redargue import events
+from redargue.reports.html.debate import Line, Passages, debate, turn_id
+from redargue.reports.html.pages import how_done, limits_of, line_writer, verdict_view
+from redargue.reports.load import SingleRun
+from redargue.runs.budget import Budget
+from redargue.runs.manifest import RunManifest
+from redargue.runs.usage import UsageCounter
+from redargue.sanitize import counted
+from redargue.service.page.environment import macro
+from redargue.verdicts import Usage, Verdict
+
+
+class Frame(NamedTuple):
+    """One element with an id."""
+
+    event: Literal["append", "replace"]
+    html: Markup
+
+
+class Part(NamedTuple):
+    """An element of a claim's page, at the end of the element ``place``.
+
+    Attributes:
+        turns: of a round, its elements that can be replaced one by one, by id.
+        rest: what a round shows besides its turns.
+    """
+
+    id: str
+    place: str
+    html: Markup
+    turns: Mapping[str, Markup] = MappingProxyType({})
+    rest: tuple[object, ...] = ()
+
+
+class Frames(Protocol):
+    """A page's view of a run, fed with the run's events in order."""
+
+    def feed(self, event: events.Event) -> list[Frame]: ...
+
+    def element(self) -> Markup:
+        """Everything that the frames so far have built."""
+        ...
+
+
+class FailedSearch(NamedTuple):
+    """A search without documents and the reason."""
+
+    tool: str
+    query: str
+    why: str
+
+
+class Meter(NamedTuple):
+    """What was spent of a budget; ``limit`` is None where there is none."""
+
+    words: str
+    share: float | None
+
+    @property
+    def percent(self) -> str:
+        return f"{100 * min(1.0, self.share or 0.0):.1f}"
+
+
+def meters(usage: Usage, budget: Budget | None) -> tuple[Meter, ...]:
+    """Calls, tokens, dollars and searches, each with its limit where the budget has one."""
+    tokens = usage.prompt_tokens + usage.completion_tokens
+    limits = budget or Budget()
+    usd = "price unknown" if usage.usd is None else f"${usage.usd:.4f}"
+    return (
+        _meter(counted(usage.calls, "call"), usage.calls, limits.calls, f"{limits.calls or 0:,}"),
+        _meter(counted(tokens, "token"), tokens, limits.tokens, f"{limits.tokens or 0:,}"),
+        _meter(usd, usage.usd, limits.usd, f"${limits.usd or 0:g}"),
+        Meter(counted(usage.searches, "search", "searches"), None),
+    )
+
+
+def _meter(words: str, spent: float | None, limit: float | None, limit_words: str) -> Meter:
+    if limit is None:
+        return Meter(words, None)
+    return Meter(f"{words} of {limit_words}", None if spent is None else spent / limit)
+
+
+def failed_searches(trace: Sequence[events.Event]) -> list[FailedSearch]:
+    failed = []
+    for event in trace:
+        if isinstance(event, events.EvidenceMissing):
+            failed.append(FailedSearch(event.tool, event.query, event.why))
+        elif isinstance(event, events.EvidenceFound) and not event.passages:
+            left_out = {**event.left_out, **{f"in {language}": count for language, count in event.unread.items()}}
+            reasons = ", ".join(f"{count} {reason}" for reason, count in left_out.items())
+            why = f"found nothing that may be used: left out {reasons}" if reasons else "found nothing"
+            failed.append(FailedSearch(event.tool, event.query, why))
+    return failed
+
+
+class ClaimFrames:
+    """One claim's debate while it is held, and its report afterwards.
+
+    Args:
+        manifest: of the run.
+        item: the claim's index in it.
+        finished: reads the run folder again once the claim has ended, for the report's last section.
+    """
+
+    def __init__(
+        self, manifest: RunManifest, item: int, finished: Callable[[], SingleRun], budget: Budget | None = None
+    ) -> None:
+        self._manifest, self._item, self._load, self._budget = manifest, item, finished, budget
+        self._limits = limits_of(manifest)
+        self._begin()
+
+    def _begin(self) -> None:
+        self._trace: list[events.Event] = []
+        self._usage = UsageCounter(self._manifest.priced)
+        self._verdict: Verdict | None = None
+        self._passages = Passages(self._item, [])
+        self._line = _remembered(line_writer(self._limits))
+        self._debate = debate((), self._passages, self._line)
+        self._parts = tuple(self._arranged())
+
+    def feed(self, event: events.Event) -> list[Frame]:
+        if event.item != self._item:
+            return []
+        if isinstance(event, events.ClaimStarted):
+            self._begin()
+        if isinstance(event, events.CallFinished | events.CallFailed):
+            self._usage.call(event)
+        else:
+            self._see(event)
+        before, self._parts = self._parts, tuple(self._arranged())
+        if isinstance(event, events.ClaimStarted | events.ClaimEnded):
+            return [Frame("replace", self.element())]
+        return list(changes(before, self._parts))
+
+    def _see(self, event: events.Event) -> None:
+        self._trace.append(event)
+        if isinstance(event, events.EvidenceFound | events.EvidenceMissing):
+            self._usage.search(event)
+        if isinstance(event, events.ClaimEnded):
+            self._verdict = event.verdict
+        trace = tuple(self._trace)
+        if events.passages_of(event) or isinstance(event, events.Answered | events.ClaimStarted):
+            self._passages = Passages(self._item, [trace])
+        self._debate = debate(trace, self._passages, self._line)
+
+    def _arranged(self) -> Iterator[Part]:
+        """The parts that a reader sees while the claim is argued; the judge is shown with the verdict."""
+        prefix = f"c{self._item}"
+        for round_ in self._debate.rounds:
+            id_, place = f"{prefix}-r{round_.number}", f"{prefix}-rounds"
+            turns = {
+                turn_id(id_, turn): macro("debate.html", "turn")(turn, turn_id(id_, turn)) for turn in round_.turns
+            }
+            html = macro("live.html", "live_round")(id_, place, round_)
+            yield Part(id_, place, html, turns, (round_.title, round_.end))
+            if round_.end:
+                id_, place = f"{prefix}-l{round_.number}", f"{prefix}-log"
+                yield Part(id_, place, macro("live.html", "log_line")(id_, place, round_))
+        for sha in self._passages.by_sha:
+            id_, place = f"{prefix}-s{self._passages.number(sha)}", f"{prefix}-sources"
+            yield Part(id_, place, macro("live.html", "live_source")(id_, place, self._passages, sha))
+        for number, search in enumerate(failed_searches(self._trace), start=1):
+            id_, place = f"{prefix}-f{number}", f"{prefix}-failed"
+            yield Part(id_, place, macro("live.html", "failed_search")(id_, place, search))
+        id_, place = f"{prefix}-cost", f"{prefix}-spent"
+        yield Part(id_, place, macro("live.html", "cost")(id_, place, meters(self._usage.usage(), self._budget)))
+
+    @property
+    def finished(self) -> bool:
+        return self._verdict is not None
+
+    def element(self) -> Markup:
+        if self._verdict is not None:
+            view = verdict_view(self._item, self._verdict, tuple(self._trace), self._limits)
+            return macro("live.html", "finished")(self._item, view, **how_done(self._load()))
+        return macro("live.html", "arguing")(self._item, self._manifest.claims[self._item], self._parts)
+
+
+def changes(before: Iterable[Part], now: Iterable[Part]) -> Iterator[Frame]:
+    """The frames that turn one page into the other; of a round in which nobody is new, only the turns that differ."""
+    known = {part.id: part for part in before}
+    for part in now:
+        old = known.get(part.id)
+        if old == part:
+            continue
+        if old and part.turns and old.turns.keys() == part.turns.keys() and old.rest == part.rest:
+            yield from (Frame("replace", turn) for id_, turn in part.turns.items() if turn != old.turns[id_])
+        else:
+            yield Frame("append", part.html)
+
+
+def _remembered(line: Line) -> Line:
+    """A writer that renders each event once."""
+    lines: dict[tuple[int, int], tuple[events.Event, Markup]] = {}  # the event is kept, so that its id stays its own
+
+    def remembered(event: events.Event, passages: Passages, repeated: int = 0) -> Markup:
+        key = id(event), repeated
+        if key not in lines:
+            lines[key] = event, line(event, passages, repeated=repeated)
+        return lines[key][1]
+
+    return remembered

@@ -1,0 +1,369 @@
+"""The addresses of the page. A check is started and stopped by forms, so that both work without a script."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from typing import Annotated
+from urllib.parse import parse_qs, urlencode
+
+from fastapi import APIRouter, Depends, Query, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
+from pydantic import ValidationError
+from starlette.exceptions import HTTPException
+
+from redargue.errors import (
+    BudgetReached,
+    Busy,
+    Draining,
+    RecordError,
+    RedargueError,
+    UnknownCheck,
+    UsageError,
+    problem_of,
+)
+from redargue.methods.base import methods
+from redargue.reports.html.pages import how_done
+from redargue.reports.load import BenchRun, SingleRun, load
+from redargue.reports.render import render
+from redargue.service.checks import Check, CheckStore
+from redargue.service.context import COOKIE, Caller, CallerInfo, Store, caller_of
+from redargue.service.keys import SESSION_SECONDS, Keys
+from redargue.service.log import EventLine
+from redargue.service.page.batch import Filter
+from redargue.service.page.compare import compare
+from redargue.service.page.environment import POLICY, page, script, style
+from redargue.service.page.log import encoded
+from redargue.service.page.runs import Pages, control, is_text, manifest_of
+from redargue.service.requests import CheckRequest
+
+PING = 15.0  # seconds
+RUNS_COMPARED = 6
+LISTED = 50
+HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "same-origin",  # with none at all, forms would be sent without their origin
+    "cross-origin-opener-policy": "same-origin",
+    "cache-control": "no-store",
+}
+REPORT_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none';"
+    " frame-ancestors 'none'"
+)
+REPORT_TYPES = {"html": "text/html", "md": "text/markdown", "json": "application/json"}
+
+router = APIRouter(include_in_schema=False)
+
+
+def shown(html: str, status: int = 200) -> HTMLResponse:
+    return HTMLResponse(html, status, HEADERS)
+
+
+def failed(error: RedargueError) -> HTMLResponse:
+    """An error as a page; the status is 404 for what is not there."""
+    status = 404 if isinstance(error, UnknownCheck) else 409 if isinstance(error, RecordError) else 422
+    title = "Not found" if status == 404 else "This cannot be shown"
+    return shown(page("problem.html", title=title, problem=str(error)), status)
+
+
+def to(path: str) -> RedirectResponse:
+    return RedirectResponse(path, 303, HEADERS)
+
+
+async def form_of(request: Request) -> Mapping[str, str]:
+    """A form's fields, each once; the guard has checked its origin and its size."""
+    try:
+        fields = parse_qs((await request.body()).decode(), keep_blank_values=True, max_num_fields=100)
+    except ValueError:
+        raise HTTPException(400, "this is not a form") from None
+    return {name: values[-1] for name, values in fields.items()}
+
+
+def visitor_of(request: Request) -> CallerInfo:
+    """Who looks at a page; where the service has keys, one without a session is sent to sign in."""
+    try:
+        return caller_of(request)
+    except HTTPException as error:
+        raise HTTPException(303, "sign in", {"Location": "/sign-in"}) from error
+
+
+Visitor = Annotated[CallerInfo, Depends(visitor_of)]
+
+
+@router.get("/sign-in")
+async def sign_in() -> HTMLResponse:
+    return shown(page("sign_in.html", title="Sign in", problem=""))
+
+
+@router.post("/sign-in")
+async def begin_session(request: Request) -> Response:
+    """Takes a key for a cookie, because EventSource sends no Authorization header."""
+    keys: Keys = request.app.state.keys
+    key = keys.find((await form_of(request)).get("key", "").strip())
+    if key is None:
+        return shown(page("sign_in.html", title="Sign in", problem="This is not a key of this service."), 401)
+    answer = to("/")
+    secure = request.url.scheme == "https"
+    answer.set_cookie(COOKIE, keys.session(key), SESSION_SECONDS, httponly=True, samesite="strict", secure=secure)
+    return answer
+
+
+@router.post("/sign-out")
+async def end_session() -> Response:
+    answer = to("/sign-in")
+    answer.delete_cookie(COOKIE)
+    return answer
+
+
+@router.get("/page/page.css")
+async def stylesheet() -> Response:
+    return Response(style(), media_type="text/css", headers={**HEADERS, "cache-control": "max-age=3600"})
+
+
+@router.get("/page/page.js")
+async def module() -> Response:
+    return Response(script(), media_type="text/javascript", headers={**HEADERS, "cache-control": "max-age=3600"})
+
+
+@router.get("/")
+async def home(store: Store, visitor: Visitor, cursor: str = "") -> HTMLResponse:
+    return shown(await _home(store, visitor.owner, cursor=cursor))
+
+
+async def _home(
+    store: CheckStore, owner: str, *, cursor: str = "", given: Mapping[str, str] | None = None, problem: str = ""
+) -> str:
+    listed = await asyncio.to_thread(store.list, owner=owner, cursor=cursor)
+    blank = dict.fromkeys(("words", "what", "document", "as_of", "budget"), "") | {"method": store.config.method}
+    return page(
+        "home.html",
+        title="Checks",
+        signed_in=bool(owner),
+        path="/",
+        problem=problem,
+        given=blank | dict(given or {}),
+        methods=list(methods),
+        checks=listed.checks,
+        cursor=listed.cursor,
+    )
+
+
+@router.post("/checks")
+async def start(request: Request, store: Store, visitor: Visitor) -> Response:
+    given = await form_of(request)
+    try:
+        check = store.submit(_request(given), owner=visitor.owner)
+    except ValidationError as error:
+        first = error.errors()[0]
+        problem = f"{'.'.join(map(str, first['loc'])) or 'The form'}: {problem_of(error)}"
+        return shown(await _home(store, visitor.owner, given=given, problem=problem), 422)
+    except RedargueError as error:
+        status = 503 if isinstance(error, Draining) else 429 if isinstance(error, Busy) else 422
+        status = 402 if isinstance(error, BudgetReached) else status
+        return shown(await _home(store, visitor.owner, given=given, problem=str(error)), status)
+    return to(f"/runs/{check.id}")
+
+
+def _request(given: Mapping[str, str]) -> CheckRequest:
+    words, document = given.get("words", "").strip(), given.get("document", "").strip()
+    return CheckRequest.model_validate(
+        {
+            "text" if given.get("what") == "text" else "claim": words,
+            "contexts": (document,) if document else None,
+            "method": given.get("method", ""),
+            "as_of": given.get("as_of") or None,
+            "budget": given.get("budget", "").strip(),
+        }
+    )
+
+
+@router.get("/runs/{id_}")
+async def run_page(
+    id_: str, store: Store, visitor: Visitor, pages: Pages, filter_: Annotated[Filter, Query()]
+) -> HTMLResponse:
+    try:
+        return shown(await asyncio.to_thread(_run, store.get(id_, owner=visitor.owner), pages, filter_))
+    except RedargueError as error:
+        return failed(error)
+
+
+def _run(check: Check, pages: Pages, filter_: Filter) -> str:
+    manifest = manifest_of(check)
+    if manifest is None:
+        return page(
+            "waiting.html",
+            title=check.first[:80],
+            check=check,
+            is_text=is_text(check),
+            frames="" if check.ended else f"/runs/{check.id}/frames?waiting=true",
+            **control(check),
+        )
+    if manifest.text is None and len(manifest.claims) == 1:
+        return _claim(check, pages, 0)
+    element, lines = pages.batch(check, filter_)
+    words = "A text" if manifest.text else "A check"
+    count = len(manifest.claims)
+    return page(
+        "batch.html",
+        title=f"{words} of {count} claim{'s' * (count != 1)}",
+        element=element,
+        how=how_done(pages.loaded(check)) if check.ended else None,
+        frames="" if check.ended else f"/runs/{check.id}/frames?after={lines}",
+        **control(check),
+    )
+
+
+@router.get("/runs/{id_}/claims/{number}")
+async def claim_page(id_: str, number: int, store: Store, visitor: Visitor, pages: Pages) -> HTMLResponse:
+    try:
+        return shown(await asyncio.to_thread(_claim, store.get(id_, owner=visitor.owner), pages, number - 1))
+    except RedargueError as error:
+        return failed(error)
+
+
+def _claim(check: Check, pages: Pages, item: int) -> str:
+    manifest = manifest_of(check)
+    if manifest is None or not 0 <= item < len(manifest.claims):
+        raise UnknownCheck(f"no claim {item + 1} in this check", hint="its page lists its claims")
+    claim = manifest.claims[item]
+    element, lines, finished = pages.claim(check, item)
+    live = not (check.ended or finished)
+    return page(
+        "watch.html",
+        title=claim.text[:80],
+        claim=claim,
+        item=item,
+        of=len(manifest.claims),
+        element=element,
+        frames=f"/runs/{check.id}/frames?{urlencode({'claim': item, 'after': lines})}" if live else "",
+        **control(check),
+    )
+
+
+@router.get("/runs/{id_}/frames")
+async def frames(
+    id_: str,
+    request: Request,
+    store: Store,
+    caller: Caller,
+    pages: Pages,
+    claim: Annotated[int | None, Query(ge=0)] = None,
+    after: Annotated[int, Query(ge=0)] = 0,
+    waiting: bool = False,
+) -> StreamingResponse:
+    """What changes on a page, as server-sent events; ``Last-Event-ID`` resumes after a line of the log."""
+    store.get(id_, owner=caller.owner)
+    last = request.headers.get("last-event-id", "")
+    after = int(last) if last.isascii() and last.isdecimal() and len(last) < 12 else after
+    stream = _waiting(store, id_, caller.owner) if waiting else _frames(store, id_, caller.owner, pages, claim, after)
+    headers = {**HEADERS, "x-accel-buffering": "no"}
+    return StreamingResponse(stream, media_type="text/event-stream", headers=headers)
+
+
+async def _waiting(store: CheckStore, id_: str, owner: str) -> AsyncIterator[str]:
+    """Has the page load itself again as soon as there is something to see."""
+    yield "retry: 1000\n\n"
+    while not store.closing.is_set():
+        check = store.get(id_, owner=owner)
+        if check.ended or manifest_of(check) is not None:
+            yield "event: reset\ndata:\n\n"
+            return
+        await store.wait(id_, owner=owner, seconds=0.25)
+        yield ": wait\n\n"
+
+
+async def _frames(
+    store: CheckStore, id_: str, owner: str, pages: Pages, item: int | None, after: int
+) -> AsyncIterator[str]:
+    yield "retry: 1000\n\n"
+    log = pages.log(store.get(id_, owner=owner), item)
+    async for line in with_pings(store.follow(id_, owner=owner, after=min(after, log.read))):
+        if line is None:
+            yield ": ping\n\n"
+            continue
+        made = log.frames(line)
+        if line.number > after and made:
+            *first, last = made
+            yield "".join(map(encoded, first)) + encoded(last, line.number)
+    if store.closing.is_set():
+        return  # the page connects again
+    check = store.get(id_, owner=owner)
+    yield encoded(pages.ended(check)) + "event: end\ndata:\n\n"
+
+
+async def with_pings(lines: AsyncIterator[EventLine], seconds: float = PING) -> AsyncIterator[EventLine | None]:
+    """The lines, and None whenever none has come for some time."""
+    pending: asyncio.Future[EventLine] | None = None
+    try:
+        while True:
+            pending = pending or asyncio.ensure_future(anext(lines))
+            await asyncio.wait([pending], timeout=seconds)
+            if not pending.done():
+                yield None
+                continue
+            try:
+                line = pending.result()
+            except StopAsyncIteration:
+                return
+            pending = None
+            yield line
+    finally:
+        if pending:
+            pending.cancel()
+
+
+@router.post("/runs/{id_}/stop")
+async def stop(id_: str, request: Request, store: Store, visitor: Visitor) -> Response:
+    await form_of(request)
+    try:
+        await store.cancel(id_, owner=visitor.owner)
+    except RedargueError as error:
+        return failed(error)
+    return to(f"/runs/{id_}")
+
+
+@router.get("/runs/{id_}/report.{kind}")
+async def report(id_: str, kind: str, store: Store, visitor: Visitor) -> Response:
+    if kind not in REPORT_TYPES:
+        return failed(UnknownCheck(f"no report {kind[:20]!r}", hint=f"there are {', '.join(REPORT_TYPES)}"))
+    try:
+        text = await asyncio.to_thread(render, store.get(id_, owner=visitor.owner).folder, kind)
+    except RedargueError as error:
+        return failed(error)
+    headers = {**HEADERS, "content-security-policy": REPORT_POLICY}
+    return Response(text, media_type=f"{REPORT_TYPES[kind]}; charset=utf-8", headers=headers)
+
+
+@router.get("/compare")
+async def compare_page(
+    store: Store, visitor: Visitor, run: Annotated[list[str] | None, Query()] = None
+) -> HTMLResponse:
+    chosen, problem, comparison = list(dict.fromkeys(run or ())), "", None
+    try:
+        if len(chosen) > RUNS_COMPARED or len(chosen) == 1:
+            raise UsageError(f"{len(chosen)} chosen", hint=f"choose two to {RUNS_COMPARED} checks")
+        loaded = [await asyncio.to_thread(_loaded, store.get(name, owner=visitor.owner)) for name in chosen]
+        comparison = compare(loaded) if loaded else None
+    except RedargueError as error:
+        problem = str(error)
+    listed = await asyncio.to_thread(store.list, owner=visitor.owner, limit=LISTED)
+    shown_checks = [check for check in listed.checks if check.state in ("done", "failed") and check.claims]
+    return shown(
+        page(
+            "compare.html",
+            title="Compare checks",
+            path="/compare",
+            problem=problem,
+            comparison=comparison,
+            checks=shown_checks,
+            chosen=chosen,
+        )
+    )
+
+
+def _loaded(check: Check) -> SingleRun:
+    run = load(check.folder)
+    if isinstance(run, BenchRun):
+        raise UsageError(f"{check.id!r} is a bench", hint="its own page compares its methods")
+    return run

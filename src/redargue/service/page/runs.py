@@ -1,0 +1,110 @@
+"""What the page shows of a check: its claims, its text, or its bench, as far as they are recorded."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import Depends, Request
+from markupsafe import Markup
+
+from redargue.errors import RedargueError
+from redargue.reports.load import SingleRun, load
+from redargue.runs.budget import Budget
+from redargue.runs.manifest import RunManifest, load_manifest
+from redargue.service.checks import Check
+from redargue.service.entries import read_entry
+from redargue.service.log import LogReader
+from redargue.service.page.batch import BatchFrames, Filter
+from redargue.service.page.environment import macro
+from redargue.service.page.frames import ClaimFrames, Frame, Frames
+from redargue.service.page.log import FrameLog, FrameLogs, PageKey
+
+
+def manifest_of(check: Check) -> RunManifest | None:
+    """None before the run is recorded; raises RecordError if it is damaged."""
+    return load_manifest(check.folder)[0] if (check.folder / "run.json").is_file() else None
+
+
+def is_text(check: Check) -> bool:
+    entry = read_entry(check.folder)
+    return entry is not None and entry.request.text is not None
+
+
+def budget_of(check: Check) -> Budget | None:
+    entry = read_entry(check.folder)
+    return Budget.parse(entry.request.budget) if entry and entry.request.budget else None
+
+
+def run_of(check: Check) -> SingleRun:
+    """A run without its verdicts, also of one that has none yet."""
+    return SingleRun(check.folder, load_manifest(check.folder)[0], {})
+
+
+def control(check: Check) -> dict[str, Any]:
+    """What ``control.html`` shows."""
+    return {"run": check.id, "can_stop": not check.ended, "ended": _ended("ended", check)}
+
+
+def _ended(name: str, check: Check) -> Markup:
+    error = f"{check.error.what} {check.error.hint}" if check.error else ""
+    return macro("control_ended.html", name)(check.state, check.id, error)
+
+
+class RunPages:
+    """The pages of checks, and the frames of those that change."""
+
+    def __init__(self) -> None:
+        self._logs = FrameLogs()
+
+    def log(self, check: Check, item: int | None) -> FrameLog:
+        def make() -> Frames:
+            run, budget = run_of(check), budget_of(check)
+            if item is None and (run.manifest.text is not None or len(run.manifest.claims) != 1):
+                return BatchFrames(run, budget)
+            return ClaimFrames(run.manifest, item or 0, lambda: self.loaded(check), budget)
+
+        return self._logs.get(PageKey(check.id, item), make)
+
+    def claim(self, check: Check, item: int) -> tuple[Markup, int, bool]:
+        """A claim as it is now, the number of lines read for it, and whether it has finished."""
+        log = self.log(check, item)
+        reader = LogReader(check.folder, log.read)
+        while lines := reader.read():
+            for line in lines:
+                log.frames(line)
+        assert isinstance(log.page, ClaimFrames)
+        return *log.element(), log.page.finished
+
+    def batch(self, check: Check, filter_: Filter) -> tuple[Markup, int]:
+        """All claims as they are now, and the number of lines read for them."""
+        page, reader, read = BatchFrames(run_of(check), budget_of(check)), LogReader(check.folder), 0
+        while lines := reader.read():
+            read = lines[-1].number
+            for line in lines:
+                page.see(line.event)
+        return page.filtered(filter_), read
+
+    def ended(self, check: Check) -> Frame:
+        """The last frame of a page: how the check ended."""
+        return Frame("replace", _ended("control", check))
+
+    def loaded(self, check: Check) -> SingleRun:
+        """The run as it is recorded now; without a verdict, as it was begun."""
+        try:
+            run = load(check.folder)
+        except RedargueError:
+            return run_of(check)
+        assert isinstance(run, SingleRun)
+        return run
+
+
+def pages_of(request: Request) -> RunPages:
+    """One for each application."""
+    state = request.app.state
+    if not hasattr(state, "pages"):
+        state.pages = RunPages()
+    pages: RunPages = state.pages
+    return pages
+
+
+Pages = Annotated[RunPages, Depends(pages_of)]

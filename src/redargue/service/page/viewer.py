@@ -1,0 +1,67 @@
+"""The application behind ``redargue view``: the page alone, for the user of this machine."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from fastapi import FastAPI
+from fastapi.responses import HTMLResponse
+
+from redargue.config import Components, RunConfig
+from redargue.errors import RedargueError, UsageError
+from redargue.net.services import limiter
+from redargue.net.transport import Transport
+from redargue.reports.html.pages import bench_page
+from redargue.reports.load import BenchRun, load
+from redargue.service.checks import CheckStore
+from redargue.service.context import MAX_BODY
+from redargue.service.guard import LOOPBACK, Guard
+from redargue.service.keys import Keys
+from redargue.service.page.environment import page
+from redargue.service.page.routes import failed, router, shown
+from redargue.service.problems import handle_problems
+
+
+def create_viewer(
+    folder: Path,
+    own: Path,
+    *,
+    config: RunConfig | None = None,
+    live: str = "keywords",
+    components: Components | None = None,
+) -> FastAPI:
+    """The page of the run folders in ``folder``; ``own`` is a folder for itself, in which there are no keys.
+
+    A bench folder holds a run folder for each of its systems; ``/bench`` compares them.
+    """
+    config = config or RunConfig()
+
+    @asynccontextmanager
+    async def lifespan(application: FastAPI) -> AsyncIterator[None]:
+        transport = Transport(limiter(), offline=config.offline)
+        shared = components or Components(transport=transport)
+        async with transport, CheckStore(config, components=shared, folder=folder, name="view", live=live) as store:
+            application.state.store = store
+            yield
+
+    application = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False, lifespan=lifespan)
+    application.state.keys = Keys(own)
+    handle_problems(application)
+
+    @application.get("/bench")
+    def bench() -> HTMLResponse:
+        try:
+            loaded = load(folder)
+        except RedargueError as error:
+            return failed(error)
+        return shown(bench_page(loaded, render=page)) if isinstance(loaded, BenchRun) else failed(_no_bench(folder))
+
+    application.include_router(router)
+    application.add_middleware(Guard, hosts=LOOPBACK, origins=(), max_body=MAX_BODY)
+    return application
+
+
+def _no_bench(folder: Path) -> UsageError:
+    return UsageError(f"{str(folder)!r} is not a bench", hint="a bench folder has a results.json")

@@ -1,0 +1,114 @@
+"""Errors as RFC 9457 problem details; a request's values are never part of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from http import HTTPStatus
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from redargue.claims import Frozen
+from redargue.errors import (
+    BudgetReached,
+    Busy,
+    CorpusError,
+    Draining,
+    ProviderError,
+    RecordError,
+    RedargueError,
+    UnknownCheck,
+    UsageError,
+)
+
+MEDIA_TYPE = "application/problem+json"
+STATUS: tuple[tuple[type[RedargueError], int], ...] = (  # the first that fits
+    (UnknownCheck, 404),
+    (BudgetReached, 402),
+    (Draining, 503),
+    (Busy, 429),
+    (UsageError, 422),
+    (ProviderError, 502),
+    (CorpusError, 503),
+    (RecordError, 409),
+)
+_QUOTED = re.compile(r"""(?<!\w)(['"]).*\1""", re.DOTALL)
+
+
+class FieldProblem(Frozen):
+    """What is wrong with one value; ``pointer`` is a JSON pointer into the body, or names a parameter."""
+
+    pointer: str
+    detail: str
+
+
+class Problem(Frozen):
+    """RFC 9457 problem details.
+
+    Attributes:
+        type: ``urn:redargue:error:`` and the error's class, or ``about:blank``.
+        hint: what to do next.
+    """
+
+    type: str = "about:blank"
+    title: str
+    status: int
+    detail: str = ""
+    hint: str = ""
+    errors: tuple[FieldProblem, ...] = ()
+
+    def response(self, headers: Mapping[str, str] | None = None) -> JSONResponse:
+        body = self.model_dump(mode="json", exclude_defaults=True) | {"type": self.type}
+        return JSONResponse(body, self.status, dict(headers or {}), MEDIA_TYPE)
+
+
+def plain(status: int, detail: str = "", hint: str = "") -> Problem:
+    return Problem(title=HTTPStatus(status).phrase, status=status, detail=detail, hint=hint)
+
+
+def problem_of_error(error: RedargueError) -> Problem:
+    status = next((status for kind, status in STATUS if isinstance(error, kind)), 500)
+    name = type(error).__name__
+    title = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower().capitalize()
+    detail = _QUOTED.sub("'…'", error.what) if status < 500 else error.what
+    return Problem(type=f"urn:redargue:error:{name}", title=title, status=status, detail=detail, hint=error.hint)
+
+
+def handle_problems(application: FastAPI) -> None:
+    """Answers every error with problem details."""
+
+    @application.exception_handler(RedargueError)
+    async def of_redargue(request: Request, error: RedargueError) -> JSONResponse:
+        retry = {"Retry-After": str(error.retry_after)} if isinstance(error, Busy) else {}
+        return problem_of_error(error).response(retry)
+
+    @application.exception_handler(HTTPException)
+    async def of_http(request: Request, error: HTTPException) -> JSONResponse:
+        return plain(error.status_code, error.detail).response(error.headers)
+
+    @application.exception_handler(RequestValidationError)
+    async def of_validation(request: Request, error: RequestValidationError) -> JSONResponse:
+        errors = tuple(
+            FieldProblem(pointer=_pointer(each["loc"]), detail=_words(str(each["msg"]))) for each in error.errors()[:20]
+        )
+        body = Problem(title="Unprocessable content", status=422, detail="the request is not valid", errors=errors)
+        return body.response()
+
+    @application.exception_handler(Exception)
+    async def of_anything(request: Request, error: Exception) -> JSONResponse:
+        return plain(500, "the service failed", "its log says why").response()
+
+
+def _pointer(place: tuple[int | str, ...]) -> str:
+    kind, *rest = (str(part) for part in place)
+    if kind == "body":
+        # Names of fields come from the caller where they are unknown, and are shown only as far as they are words.
+        return "".join(f"/{part[:60]}" if re.fullmatch(r"[\w-]{1,60}", part) else "/…" for part in rest)
+    return ": ".join([kind, *(part[:60] for part in rest)])
+
+
+def _words(message: str) -> str:
+    return _QUOTED.sub("'…'", message.removeprefix("Value error, "))

@@ -1,0 +1,73 @@
+"""The webhook of promptfoo's assertion ``type: webhook``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from pydantic import BaseModel, Field
+
+from redargue.adapters.grounding import METHOD, check_answer
+from redargue.adapters.promptfoo import contexts_in, grade
+from redargue.claims import Frozen
+from redargue.config import Components
+from redargue.service.budgets import DayBudgets
+from redargue.service.context import Caller, Settings
+from redargue.service.requests import CONTEXTS, TEXT_LENGTH, CheckRequest, prepare_request
+from redargue.service.routes import problems
+from redargue.text.verification import TextOptions
+
+WITHIN_S = 4.5  # promptfoo gives up after 5 s, and then says nothing of why
+
+router = APIRouter(prefix="/v1", tags=["promptfoo"])
+
+
+class PromptfooContext(BaseModel):
+    """What promptfoo knows of a test; fields of other releases are ignored."""
+
+    vars: dict[str, Any] = Field(default_factory=dict)
+
+
+class PromptfooRequest(BaseModel):
+    """An output and its test; one that is not a text is checked as promptfoo shows it."""
+
+    output: Annotated[str, Field(max_length=TEXT_LENGTH)] | dict[str, Any] | list[Any]
+    context: PromptfooContext = PromptfooContext()
+
+
+class PromptfooGrade(Frozen):
+    """``score`` is the share of supported claims, and 0 for an output that was not checked; ``reason`` says which."""
+
+    passes: bool = Field(alias="pass", serialization_alias="pass")
+    score: float = Field(ge=0, le=1)
+    reason: str
+
+
+@router.post("/promptfoo", responses=problems(402))
+async def promptfoo(
+    request: PromptfooRequest,
+    http: Request,
+    settings: Settings,
+    caller: Caller,
+    *,
+    context: Annotated[str, Query(description="The test's variable with the documents.")] = "",
+    method: Annotated[str, Query(max_length=100)] = METHOD,
+    min_supported: Annotated[float, Query(ge=0, le=1)] = 1.0,
+) -> PromptfooGrade:
+    """Check an output against the documents in its test's variables, within the five seconds that promptfoo waits."""
+    answer = request.output if isinstance(request.output, str) else str(request.output)
+    documents = contexts_in(request.context.vars, context)[:CONTEXTS]
+    config = prepare_request(CheckRequest(claim="Any claim.", method=method), settings.config).config
+    budgets: DayBudgets = http.app.state.budgets
+    budgets.require(caller.owner)
+    shared: Components = http.app.state.store.components
+    options: TextOptions = {
+        "config": config.updated(tools=None),
+        "budget": budgets.of_check(caller.owner, config.budget),
+        "transport": shared.transport,
+        "prices": shared.prices,
+    }
+    if shared.backend:
+        options["backend"] = shared.backend
+    grounding = await check_answer(answer, documents, timeout_s=WITHIN_S, **options)
+    return PromptfooGrade.model_validate(grade(grounding, min_supported))

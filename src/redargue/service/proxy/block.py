@@ -1,0 +1,263 @@
+"""What a client is told about an answer: the block ``redargue`` of a message, and annotations that clients know."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from pydantic import ConfigDict, Field
+
+from redargue.claims import Frozen, Meaning
+from redargue.evidence import Quote, Side
+from redargue.nli.language import ENGLISH_ONLY
+from redargue.reports import markdown
+from redargue.sanitize import counted, link_address, printable, shortened
+from redargue.service.proxy.checker import Checked
+from redargue.service.proxy.settings import Plan
+from redargue.text.report import CheckedClaim, Outcome, outcome
+from redargue.text.segment import UncheckedSentence
+from redargue.verdicts import NOT_SEARCHED, Usage, Verdict, total_usage
+
+QUOTES = 3  # of one side of a claim, at most
+FOOTNOTES = "Checked by redargue:"
+Reason = Literal[
+    "",
+    "no_context",
+    "language",
+    "checker_down",
+    "checker_late",
+    "budget",
+    "search_failed",
+    "no_answer",
+    "too_long",
+    "unreadable_answer",
+    "no_text",
+]
+# The first that applies is that of the answer.
+REASONS: tuple[Reason, ...] = (
+    "no_context",
+    "checker_down",
+    "too_long",
+    "unreadable_answer",
+    "checker_late",
+    "budget",
+    "search_failed",
+    "language",
+    "no_answer",
+)
+_ERRORS: dict[str, Reason] = {"BudgetReached": "budget", "BadReply": "no_answer", "ToolFailed": "search_failed"}
+
+
+class ClaimQuote(Frozen):
+    """A quotation that was found in its source; ``side``: ``for`` or ``against`` the claim."""
+
+    text: str
+    side: Side
+    document: str = ""
+    title: str = ""
+    url: str = ""
+
+
+class ClaimBlock(Frozen):
+    """A claim of an answer.
+
+    Attributes:
+        start: offset of its sentence in the answer, in code points from 0.
+        end: one past its last.
+        label: of the label set; None where the claim was not checked.
+        unchecked: why it was not; empty where it was.
+    """
+
+    start: int
+    end: int
+    claim: str
+    label: str | None
+    meaning: Meaning | None = None
+    confidence: float | None = None
+    unchecked: Reason = ""
+    method: str = ""
+    quotes: tuple[ClaimQuote, ...] = ()
+
+
+class Revision(Frozen):
+    """What the mode ``revise`` did: the first draft, and a unified diff of it and the answer, by sentence."""
+
+    draft: str
+    diff: str
+    rounds: int
+    upstream_usage: dict[str, int] = Field(default_factory=dict)
+
+
+class CheckBlock(Frozen):
+    """The verdicts on an answer.
+
+    Attributes:
+        check: identifies the check, as the header ``X-Redargue-Check``.
+        outcome: as of :class:`redargue.Report`; ``unchecked`` is never ``factual``.
+        reason: why the answer, or a part of it, was not checked; empty where all of it was.
+        offsets: the unit of ``start`` and ``end``.
+        unchecked: sentences that may state something and were not checked, by reason.
+        ms: between the end of the answer and that of its check.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+    schema_: Literal["redargue.answer.v1"] = Field(default="redargue.answer.v1", alias="schema")
+    check: str
+    mode: str
+    outcome: Outcome
+    reason: Reason = ""
+    offsets: Literal["code_point"] = "code_point"
+    claims: tuple[ClaimBlock, ...] = ()
+    unchecked: dict[str, int] = Field(default_factory=dict)
+    withheld: str = ""
+    revision: Revision | None = None
+    usage: Usage = Usage()
+    ms: float = 0.0
+
+    def payload(self) -> dict[str, Any]:
+        left_out = {"withheld"} if not self.withheld else set()
+        left_out |= {"revision"} if not self.revision else set()
+        return self.model_dump(mode="json", by_alias=True, exclude=left_out)
+
+    @property
+    def supported(self) -> float:
+        """Share of the claims that are supported, in [0, 1]; 1 without claims."""
+        labels = [claim.meaning for claim in self.claims]
+        return labels.count(Meaning.SUPPORTED) / len(labels) if labels else 1.0
+
+    @property
+    def bad(self) -> tuple[ClaimBlock, ...]:
+        """The claims that were checked and are not supported."""
+        return tuple(claim for claim in self.claims if not claim.unchecked and claim.meaning != Meaning.SUPPORTED)
+
+
+def block_of(checked: Checked, plan: Plan, check: str) -> CheckBlock:
+    """The block of a finished check."""
+    claims = tuple(map(_claim, checked.claims))
+    late: Reason = "checker_late"
+    reasons = Counter[Reason](claim.unchecked for claim in claims if claim.unchecked)
+    reasons.update({late: len(checked.late)} if checked.late else {})
+    reasons.update(_ERRORS.get(name, "checker_down") for _, name in checked.failed)
+    problem = next((reason for reason in REASONS if reason == checked.problem), None)
+    if problem:
+        reasons[problem] += max(1, len(checked.sentences) - len(claims))
+    unread = [UncheckedSentence(start=0, end=0, why=reason) for reason in reasons]
+    verdicts = [claim.verdict for claim in checked.claims]
+    total = outcome(verdicts, unread)
+    return CheckBlock(
+        check=check,
+        mode=plan.mode,
+        outcome=Outcome.UNCHECKED if problem else total,
+        reason=next((reason for reason in REASONS if reason in reasons), ""),
+        claims=claims,
+        unchecked={reason: count for reason, count in reasons.items() if count},
+        usage=total_usage([verdict.usage for verdict in verdicts]),
+        ms=round(checked.ms, 1),
+    )
+
+
+def without_text(plan: Plan, check: str) -> CheckBlock:
+    """The block of an answer without text, such as a call of a tool."""
+    return CheckBlock(check=check, mode=plan.mode, outcome=Outcome.NOT_CHECKABLE, reason="no_text")
+
+
+def unchecked_block(plan: Plan, check: str, reason: Reason) -> CheckBlock:
+    return CheckBlock(check=check, mode=plan.mode, outcome=Outcome.UNCHECKED, reason=reason, unchecked={reason: 1})
+
+
+def _claim(claim: CheckedClaim) -> ClaimBlock:
+    verdict = claim.verdict
+    why = reason_of(verdict)
+    return ClaimBlock(
+        start=claim.start,
+        end=claim.end,
+        claim=verdict.claim.text,
+        label=None if why else verdict.label,
+        meaning=None if why else verdict.meaning,
+        confidence=None if why else verdict.confidence,
+        unchecked=why,
+        method=verdict.method,
+        quotes=() if why else _quotes(verdict),
+    )
+
+
+def reason_of(verdict: Verdict) -> Reason:
+    """Why a claim was not checked, as a word; empty where it was."""
+    if verdict.error:
+        return _ERRORS.get(verdict.error.type, "checker_down")
+    if verdict.unchecked.startswith(ENGLISH_ONLY):
+        return "language"
+    if verdict.unchecked:
+        return "search_failed" if NOT_SEARCHED in verdict.unchecked else "no_answer"
+    return "no_answer" if verdict.label is None and not verdict.unsure else ""
+
+
+def _quotes(verdict: Verdict) -> tuple[ClaimQuote, ...]:
+    found = [quote for side in (Side.FOR, Side.AGAINST) for quote in verdict.side(side)[:QUOTES]]
+    return tuple(map(_quote, found))
+
+
+def _quote(quote: Quote) -> ClaimQuote:
+    source = quote.source
+    return ClaimQuote(
+        text=printable(quote.text),
+        side=quote.side,
+        document=source.document if source else "",
+        title=source.title if source else "",
+        url=(link_address(source.url) or "") if source else "",
+    )
+
+
+def citations(block: CheckBlock) -> list[tuple[int, int, str, str]]:
+    """Start, end, title and address of every source on the web that a claim's verdict quotes."""
+    found = [
+        (claim.start, claim.end, shortened(quote.title or quote.document or quote.url), quote.url)
+        for claim in block.claims
+        for quote in claim.quotes
+        if quote.url
+    ]
+    return list(dict.fromkeys(found))
+
+
+_WORDS = {Meaning.REFUTED: "refuted", Meaning.CONFLICTING: "conflicting evidence", Meaning.NOT_ENOUGH: "not supported"}
+_REASON_WORDS: dict[str, str] = {
+    "no_context": "there was no document to check it against",
+    "language": "only English is read",
+    "checker_down": "the checker failed",
+    "checker_late": "the check took too long",
+    "budget": "the budget of the check is spent",
+    "search_failed": "the search failed",
+    "no_answer": "the reader gave no answer",
+    "too_long": "the answer is too long",
+    "unreadable_answer": "the answer could not be read",
+}
+
+
+def footnotes(block: CheckBlock, text: str) -> str:
+    """What the mode ``footnote`` adds to an answer, as Markdown in which quoted text is only text; may be empty."""
+    lines = []
+    for number, claim in enumerate(block.bad, 1):
+        stated = markdown.plain(shortened(text[claim.start : claim.end], 120))
+        line = f"[{number}] {_WORDS.get(claim.meaning or Meaning.NOT_ENOUGH, 'not supported')}: “{stated}”"
+        against = [quote for quote in claim.quotes if quote.side is Side.AGAINST]
+        if against:
+            source = against[0].title or against[0].document
+            line += f" — “{markdown.plain(shortened(against[0].text, 160))}”"
+            line += f" ({markdown.plain(source)})" if source else ""
+        lines.append(line)
+    if unread := sum(block.unchecked.values()):
+        words = _REASON_WORDS.get(block.reason, block.reason)
+        lines.append(f"Not checked: {counted(unread, 'sentence')} ({words}).")
+    return "\n".join([f"\n\n{FOOTNOTES}", *lines]) if lines else ""
+
+
+def without_footnotes(text: str) -> str:
+    """A text without what :func:`footnotes` added to it."""
+    return text.partition(f"\n\n{FOOTNOTES}\n")[0]
+
+
+def header(blocks: Sequence[CheckBlock]) -> str:
+    """The outcomes, for people who read headers: ``chk_1; outcome=factual``."""
+    return "; ".join([blocks[0].check, *(f"outcome={block.outcome}" for block in blocks)]) if blocks else ""

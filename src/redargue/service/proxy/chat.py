@@ -1,0 +1,169 @@
+"""Chat Completions: verdicts are put on the message, or on the one chunk that ends a choice.
+
+No other place was safe in every client: openai-python fails on a key that two deltas have and on chunks without
+``choices`` (docs/proxy.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from redargue.service.proxy.block import CheckBlock, citations
+from redargue.service.proxy.contexts import content_text
+from redargue.service.proxy.dialect import Dialect, Key, Payload, Step
+from redargue.service.proxy.sse import DONE, SseEvent, data_event, dumped
+
+_OURS = ("annotations", "redargue")  # keys that only one delta of a choice may have
+
+
+@dataclass
+class ChatDialect(Dialect):
+    """One response of ``/v1/chat/completions``."""
+
+    _seen: set[tuple[Key, str]] = field(default_factory=set)  # keys of ours that the upstream has sent
+    _written: set[Key] = field(default_factory=set)  # choices whose replacement was sent
+    _told: set[Key] = field(default_factory=set)  # choices whose verdicts were sent
+    _head: Payload = field(default_factory=dict)
+
+    def texts(self, payload: Payload) -> dict[Key, str]:
+        return {
+            (number,): content_text(message.get("content"))
+            for number, choice in _choices(payload)
+            if isinstance(message := choice.get("message"), dict)
+        }
+
+    def annotate(self, payload: Payload) -> None:
+        for number, choice in _choices(payload):
+            message, block = choice.get("message"), self.blocks.get((number,))
+            if not isinstance(message, dict) or block is None:
+                continue
+            text = content_text(message.get("content"))
+            if (changed := self.text_of((number,), text)) != text:
+                message["content"] = changed
+                choice["logprobs"] = None if (number,) in self.replaced else choice.get("logprobs")
+            message["annotations"] = [*(message.get("annotations") or []), *_annotations(block)]
+            message["redargue"] = block.payload()
+
+    def split(self, event: SseEvent) -> Iterable[SseEvent]:
+        payload = event.payload or {}
+        choices = [choice for _, choice in _choices(payload)]
+        if not any(choice.get("finish_reason") for choice in choices):
+            return [event]
+        parts: list[list[Payload]] = []
+        for choice in choices:
+            delta = _delta(choice)
+            if choice.get("finish_reason") and any(value for name, value in delta.items() if name not in _OURS):
+                ours = {name: value for name, value in delta.items() if name in _OURS}
+                others = {name: value for name, value in delta.items() if name not in _OURS}
+                parts += [[{**choice, "delta": others, "finish_reason": None}], [{**choice, "delta": ours}]]
+            else:
+                parts.append([choice])
+        if len(parts) == 1:
+            return [event]
+        # Usage, if any, is of the whole response, and stays with the last.
+        head = {name: value for name, value in payload.items() if name not in ("choices", "usage")}
+        usage = {"usage": payload["usage"]} if "usage" in payload else {}
+        whole = [{**head, "choices": part, **(usage if part is parts[-1] else {})} for part in parts]
+        return [SseEvent(data_event(part), dumped(part)) for part in whole]
+
+    def read(self, payload: Payload) -> Step:
+        added: list[tuple[Key, str]] = []
+        ended: list[Key] = []
+        if payload.get("id"):
+            self._head = {name: value for name, value in payload.items() if name not in ("choices", "usage")}
+        for number, choice in _choices(payload):
+            delta, key = _delta(choice), (number,)
+            added.append((key, content_text(delta.get("content"))))
+            if choice.get("finish_reason"):
+                ended.append(key)
+            else:
+                self._seen.update((key, name) for name in _OURS if delta.get(name))
+        return Step(tuple(added), tuple(ended))
+
+    def waits(self, event: SseEvent, pending: Iterable[Key]) -> bool:
+        waiting = set(pending)
+        if not waiting or event.data is None:
+            return False
+        payload = event.payload
+        if payload is None:
+            return event.data == DONE
+        choices = list(_choices(payload))
+        finished = {(number,) for number, choice in choices if choice.get("finish_reason")}
+        return bool(finished & waiting) or not choices
+
+    def write(self, event: SseEvent) -> list[bytes]:
+        payload = event.payload
+        if payload is None:
+            return [*(self.rest() if event.data == DONE else []), event.raw]
+        before: list[bytes] = []
+        changed = False
+        for number, choice in _choices(payload):
+            key = (number,)
+            changed |= self._replace(key, choice)
+            if choice.get("finish_reason") and (block := self.blocks.get(key)):
+                before += self._missing(key, payload, choice)
+                choice["delta"] = self._told_delta(key, block, _delta(choice))
+                changed = True
+        return [*before, data_event(payload) if changed else event.raw]
+
+    def _replace(self, key: Key, choice: Payload) -> bool:
+        """Puts the replacement into the first delta with text, and removes the others' text."""
+        delta = _delta(choice)
+        if key not in self.replaced or not delta.get("content"):
+            return False
+        delta["content"] = "" if key in self._written else self.replaced[key]
+        choice["logprobs"] = None
+        self._written.add(key)
+        return True
+
+    def _missing(self, key: Key, payload: Payload, choice: Payload) -> list[bytes]:
+        text = self.appended.get(key, "")
+        if key in self.replaced and key not in self._written:
+            text = self.replaced[key] + text
+        if not text:
+            return []
+        part = {**choice, "delta": {"content": text}, "finish_reason": None}
+        return [data_event({**payload, "choices": [part], **({"usage": None} if "usage" in payload else {})})]
+
+    def _told_delta(self, key: Key, block: CheckBlock, delta: Payload) -> Payload:
+        self._told.add(key)
+        ours: Payload = {"annotations": [*(delta.get("annotations") or []), *_annotations(block)]}
+        ours["redargue"] = block.payload()
+        return {**delta, **{name: value for name, value in ours.items() if value and (key, name) not in self._seen}}
+
+    def rest(self) -> list[bytes]:
+        chunks = []
+        for key, block in self.blocks.items():
+            if key not in self._told:
+                choice = {"index": key[0], "delta": self._told_delta(key, block, {}), "finish_reason": None}
+                chunks.append(data_event({**self._head, "choices": [choice]}))
+        return chunks
+
+    def revision(self, body: Mapping[str, Any], messages: list[dict[str, str]]) -> Payload:
+        kept = {name: value for name, value in body.items() if name not in ("stream", "stream_options", "n")}
+        return {**kept, "messages": [*body.get("messages", ()), *messages]}
+
+
+def _choices(payload: Payload) -> Iterable[tuple[int, Payload]]:
+    choices = payload.get("choices")
+    for place, choice in enumerate(choices if isinstance(choices, list) else ()):
+        if isinstance(choice, dict):
+            index = choice.get("index")
+            yield index if isinstance(index, int) else place, choice
+
+
+def _delta(choice: Payload) -> Payload:
+    delta = choice.get("delta")
+    return delta if isinstance(delta, dict) else {}
+
+
+def _annotations(block: CheckBlock) -> list[Payload]:
+    return [
+        {
+            "type": "url_citation",
+            "url_citation": {"start_index": start, "end_index": end, "title": title, "url": url},
+        }
+        for start, end, title, url in citations(block)
+    ]

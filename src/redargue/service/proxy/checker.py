@@ -1,0 +1,317 @@
+"""Checks an answer sentence by sentence while it is being written.
+
+A first reader, the embedded one, reads every sentence. Where the plan names a method, this debates the claims that the
+first reader does not find supported. Both read the same documents, which stay encoded between the answers of a
+conversation; without documents both search, if the operator allows it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from redargue.claims import Claim, Meaning
+from redargue.concurrency import gather_or_cancel
+from redargue.config import RunConfig
+from redargue.errors import RedargueError, UsageError
+from redargue.evidence import Passage
+from redargue.nli import language
+from redargue.service.proxy.settings import FIRST_READER, Plan, ProxySettings
+from redargue.text.grounder import Grounder, check_sentence, extraction_run
+from redargue.text.report import CheckedClaim
+from redargue.text.segment import Sentence
+from redargue.text.stream import BEFORE, Segmenter
+from redargue.text.verification import CONCURRENCY
+from redargue.verdicts import Verdict
+from redargue.verifier import Verifier
+
+KEPT = 8  # sets of documents that stay encoded
+KEPT_CHARACTERS = 4_000_000
+
+
+class Reader(Protocol):
+    """Checks sentences and claims against some evidence."""
+
+    async def check_sentence(self, sentences: Sequence[Sentence]) -> tuple[CheckedClaim, ...]: ...
+
+    async def verify(self, claim: Claim) -> Verdict: ...
+
+    def close(self) -> None: ...
+
+
+class Searcher:
+    """A :class:`Reader` that searches for its evidence."""
+
+    def __init__(self, config: RunConfig) -> None:
+        self._verifier = Verifier(config, actions={})
+
+    async def check_sentence(self, sentences: Sequence[Sentence]) -> tuple[CheckedClaim, ...]:
+        run = extraction_run(self._verifier, self._verifier.models)
+        return await check_sentence(sentences, self._verifier, run=run)
+
+    async def verify(self, claim: Claim) -> Verdict:
+        return await self._verifier.verify(claim)
+
+    def close(self) -> None:
+        self._verifier.close()
+
+
+@dataclass(frozen=True)
+class Readers:
+    """Those of one answer; ``debate`` is None where the first reader decides alone."""
+
+    first: Reader
+    debate: Reader | None = None
+
+    def close(self) -> None:
+        self.first.close()
+        if self.debate:
+            self.debate.close()
+
+
+class NoEvidence(RedargueError):
+    """There is no document to check an answer against, and the operator does not allow a search."""
+
+
+@dataclass
+class _Entry:
+    readers: asyncio.Task[Readers]
+    size: int
+    users: int = 0
+    dropped: bool = False
+
+
+_Key = tuple[str, str | None, str, tuple[Passage, ...]]
+
+
+class Checkers:
+    """Opens the readers of answers; those of the last sets of documents are kept."""
+
+    def __init__(self, settings: ProxySettings) -> None:
+        self.settings = settings
+        self._entries: OrderedDict[_Key, _Entry] = OrderedDict()
+
+    @asynccontextmanager
+    async def open(self, documents: tuple[Passage, ...], plan: Plan) -> AsyncIterator[asyncio.Task[Readers]]:
+        """The readers, which a thread makes meanwhile; the task raises NoEvidence, or what keeps them from being made.
+
+        Readers with a budget are of one answer.
+        """
+        key = (plan.method, str(plan.as_of), plan.budget or "", documents)
+        entry = self._entries.get(key) if documents and not plan.budget else None
+        if entry is None or (entry.readers.done() and (entry.readers.cancelled() or entry.readers.exception())):
+            made = asyncio.create_task(self._make(documents, plan))
+            made.add_done_callback(lambda task: task.cancelled() or task.exception())  # an answer may need none
+            entry = _Entry(made, sum(len(document.text) for document in documents))
+            if documents and not plan.budget:
+                self._entries[key] = entry
+            else:
+                entry.dropped = True
+        if not entry.dropped:
+            self._entries.move_to_end(key)
+        entry.users += 1
+        try:
+            yield entry.readers
+        finally:
+            entry.users -= 1
+            self._drop_oldest()
+            if entry.dropped and not entry.users:
+                _close_when_made(entry.readers)
+
+    def _drop_oldest(self) -> None:
+        def too_many() -> bool:
+            return len(self._entries) > KEPT or sum(entry.size for entry in self._entries.values()) > KEPT_CHARACTERS
+
+        while self._entries and too_many():
+            _, entry = self._entries.popitem(last=False)
+            entry.dropped = True
+            if not entry.users:
+                _close_when_made(entry.readers)
+
+    async def _make(self, documents: tuple[Passage, ...], plan: Plan) -> Readers:
+        if documents:
+            return await asyncio.to_thread(self._grounded, documents, plan)
+        if not self.settings.search:
+            raise NoEvidence("the request has no contexts", hint="send redargue.contexts")
+        first, debate = self._configs(plan)
+        searcher = Searcher(first)
+        return Readers(searcher, Searcher(debate) if debate else None)
+
+    def _grounded(self, documents: tuple[Passage, ...], plan: Plan) -> Readers:
+        first, debate = self._configs(plan)
+        grounder = Grounder(documents, config=first)
+        try:
+            return Readers(grounder, Grounder(documents, config=debate) if debate else None)
+        except RedargueError:
+            grounder.close()
+            raise
+
+    def _configs(self, plan: Plan) -> tuple[RunConfig, RunConfig | None]:
+        """Of the first reader and of the debate."""
+        operator = self.settings.config
+        config = operator.updated(as_of=plan.as_of or operator.as_of)
+        with_model = bool(operator.model or operator.backend not in ("", "embedded"))
+        own: dict[str, object] = {
+            "method": FIRST_READER,
+            "settings": {},
+            "model": "",
+            "models": {},
+            "prompts": None,
+            "mcp": (),
+        }
+        reading = config.model_copy(update={**own, "backend": "embedded", "budget": None, "min_confidence": None})
+        if plan.method == FIRST_READER and not with_model:
+            return reading, None
+        settings = operator.settings if operator.method == plan.method else {}
+        debating = config.updated(method=plan.method, settings=settings)
+        return reading, debating.model_copy(update={"budget": plan.budget or operator.budget})
+
+    async def close(self) -> None:
+        entries = [*self._entries.values()]
+        self._entries.clear()
+        for entry in entries:
+            entry.readers.cancel()
+            _close_when_made(entry.readers)
+        await asyncio.gather(*(entry.readers for entry in entries), return_exceptions=True)
+
+
+def _close_when_made(readers: asyncio.Task[Readers]) -> None:
+    def close(made: asyncio.Task[Readers]) -> None:
+        if not made.cancelled() and not made.exception():
+            made.result().close()
+
+    readers.add_done_callback(close)
+
+
+@dataclass
+class _Read:
+    """One sentence: the task that checks it, and what the first reader found."""
+
+    sentence: Sentence
+    task: asyncio.Task[tuple[CheckedClaim, ...]]
+    first: tuple[CheckedClaim, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What was found out about an answer by a moment.
+
+    Attributes:
+        late: sentences whose check had not finished.
+        failed: why sentences could not be checked, with their numbers; the error's class name.
+        problem: why the answer as a whole was not checked: ``no_context``, ``checker_down``, ``too_long``; or empty.
+    """
+
+    text: str
+    sentences: tuple[Sentence, ...]
+    claims: tuple[CheckedClaim, ...]
+    late: tuple[Sentence, ...] = ()
+    failed: tuple[tuple[Sentence, str], ...] = ()
+    problem: str = ""
+    ms: float = 0.0  # after the answer's end
+
+
+@dataclass
+class AnswerCheck:
+    """The check of one answer, to which text is added as it arrives."""
+
+    readers: asyncio.Task[Readers]
+    _segmenter: Segmenter = field(default_factory=Segmenter)
+    _reads: list[_Read] = field(default_factory=list)
+    _problem: str = ""
+    _slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(CONCURRENCY))
+
+    @property
+    def text(self) -> str:
+        return self._segmenter.text
+
+    @property
+    def progress(self) -> str:
+        """Sentences checked, and those complete so far: ``3/5``."""
+        return f"{sum(read.task.done() for read in self._reads)}/{len(self._reads)}"
+
+    def add(self, text: str) -> None:
+        if not self._problem:
+            try:
+                self._start(self._segmenter.add(text))
+            except UsageError:
+                self._problem = "too_long"
+
+    def _start(self, new: Sequence[Sentence]) -> None:
+        sentences = self._segmenter.sentences
+        first = len(sentences) - len(new)
+        for number in range(first, len(sentences)):
+            window = sentences[max(0, number - BEFORE) : number + 1]
+            self._reads.append(_Read(window[-1], asyncio.create_task(self._check(number, window))))
+
+    async def _check(self, number: int, window: Sequence[Sentence]) -> tuple[CheckedClaim, ...]:
+        readers = await asyncio.shield(self.readers)
+        async with self._slots:
+            claims = await readers.first.check_sentence(window)
+        if not readers.debate:
+            return claims
+        self._reads[number].first = claims
+        async with self._slots:
+            verdicts = await gather_or_cancel(_debated(claim, readers.debate) for claim in claims)
+        return tuple(verdicts)
+
+    async def finish(self, seconds: float) -> Checked:
+        """Waits for the rest, up to so many seconds; what has not finished then is cancelled."""
+        began = time.monotonic()
+        if not self._problem:
+            try:
+                self._start(self._segmenter.end())
+            except UsageError:  # half a character
+                self._problem = "unreadable_answer"
+        tasks = [read.task for read in self._reads]
+        if tasks:
+            await asyncio.wait(tasks, timeout=seconds)
+        late = [read for read in self._reads if not read.task.done()]
+        await self.cancel()
+        claims: list[CheckedClaim] = []
+        failed: list[tuple[Sentence, str]] = []
+        for read in self._reads:
+            error = None if read.task.cancelled() else read.task.exception()
+            if read in late or read.task.cancelled():
+                claims += read.first or ()
+            elif isinstance(error, NoEvidence):
+                self._problem = self._problem or "no_context"
+            elif error:
+                failed.append((read.sentence, type(error).__name__))
+            else:
+                claims += read.task.result()
+        return Checked(
+            text=self._segmenter.text,
+            sentences=tuple(self._segmenter.sentences),
+            claims=tuple(claims),
+            late=tuple(read.sentence for read in late),
+            failed=tuple(failed),
+            problem=self._problem,
+            ms=1000 * (time.monotonic() - began),
+        )
+
+    async def cancel(self) -> None:
+        tasks = [read.task for read in self._reads]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _debated(claim: CheckedClaim, debate: Reader) -> CheckedClaim:
+    verdict = claim.verdict
+    doubtful = verdict.meaning is not Meaning.SUPPORTED or verdict.unsure or verdict.error
+    if verdict.unchecked or not doubtful:
+        return claim
+    return claim.model_copy(update={"verdict": await debate.verify(verdict.claim)})
+
+
+def warm() -> None:
+    """Loads what the first answer would wait for; takes a second."""
+    language.language_of("Una breve frase en otro idioma para cargar el modelo.")
+    with Grounder(["The proxy loads its models."], method=FIRST_READER):
+        pass

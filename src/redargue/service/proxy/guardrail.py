@@ -1,0 +1,129 @@
+"""LiteLLM's Generic Guardrail API: checks answers of a LiteLLM gateway without a proxy of our own in between.
+
+LiteLLM sends the messages with the request only, but one ``litellm_call_id`` with both, so that they are joined.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from redargue.evidence import Passage
+from redargue.service.proxy.block import CheckBlock, footnotes, without_footnotes
+from redargue.service.proxy.checker import Checkers
+from redargue.service.proxy.contexts import contexts_of
+from redargue.service.proxy.modes import Withheld, objection, require_checked
+from redargue.service.proxy.settings import CheckOptions, Plan, plan, read_options
+from redargue.service.proxy.tally import Tally
+from redargue.service.proxy.whole import check_whole
+
+DOOR = "/beta/litellm_basic_guardrail_api"
+KEPT_SECONDS, KEPT_CALLS, KEPT_CHARACTERS = 300.0, 1000, 20_000_000
+
+
+class GuardrailRequest(BaseModel):
+    """What LiteLLM sends; fields that are not needed here are ignored."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    input_type: Literal["request", "response"]
+    texts: list[str] | None = None
+    structured_messages: list[dict[str, Any]] | None = None
+    litellm_call_id: str | None = None
+    additional_provider_specific_params: dict[str, Any] | None = None
+
+
+class GuardrailResponse(BaseModel):
+    """``texts`` only with ``GUARDRAIL_INTERVENED``, ``blocked_reason`` only with ``BLOCKED``."""
+
+    action: Literal["NONE", "GUARDRAIL_INTERVENED", "BLOCKED"] = "NONE"
+    blocked_reason: str | None = None
+    texts: list[str] | None = None
+
+
+class Calls:
+    """The documents of requests, until their responses come; bounded in time, number and size."""
+
+    def __init__(self) -> None:
+        self._calls: OrderedDict[str, tuple[float, tuple[Passage, ...], int]] = OrderedDict()
+        self._size = 0
+
+    def keep(self, call: str, documents: tuple[Passage, ...], now: float | None = None) -> None:
+        now = time.monotonic() if now is None else now
+        self._forget(call)
+        size = sum(len(document.text) for document in documents)
+        self._calls[call] = (now, documents, size)
+        self._size += size
+        while self._calls and (
+            len(self._calls) > KEPT_CALLS
+            or self._size > KEPT_CHARACTERS
+            or next(iter(self._calls.values()))[0] < now - KEPT_SECONDS
+        ):
+            self._forget(next(iter(self._calls)))
+
+    def documents(self, call: str, now: float | None = None) -> tuple[Passage, ...] | None:
+        """None for a call that is not known, or no longer."""
+        kept = self._calls.get(call)
+        now = time.monotonic() if now is None else now
+        return kept[1] if kept and kept[0] >= now - KEPT_SECONDS else None
+
+    def _forget(self, call: str) -> None:
+        if kept := self._calls.pop(call, None):
+            self._size -= kept[2]
+
+
+class Guardrail:
+    """The answers to LiteLLM."""
+
+    def __init__(self, checkers: Checkers, tally: Tally) -> None:
+        self._checkers, self._tally, self._calls = checkers, tally, Calls()
+
+    async def apply(self, request: GuardrailRequest) -> GuardrailResponse:
+        """Raises UsageError for parameters that do not fit."""
+        settings = self._checkers.settings
+        given = request.additional_provider_specific_params or {}
+        options = read_options({name: value for name, value in given.items() if name in CheckOptions.model_fields})
+        decided = plan(settings, options)
+        texts = [without_footnotes(text) for text in request.texts or []]
+        call = request.litellm_call_id or ""
+        if request.input_type == "request":
+            messages = request.structured_messages or []
+            self._calls.keep(call, contexts_of({"messages": messages}, options.contexts, roles=settings.context_roles))
+            # What this service added to earlier answers is not for the model.
+            changed = texts != (request.texts or [])
+            return GuardrailResponse(action="GUARDRAIL_INTERVENED", texts=texts) if changed else GuardrailResponse()
+        documents = self._calls.documents(call)
+        if documents is None:
+            self._tally.unknown_calls += 1
+            documents = contexts_of({}, options.contexts)
+        if decided.mode == "off":
+            return GuardrailResponse()
+        blocks = [
+            (await check_whole(text, documents, checkers=self._checkers, plan=decided, tally=self._tally, door=DOOR))[1]
+            for text in texts
+        ]
+        return self._decided(texts, blocks, decided)
+
+    def _decided(self, texts: list[str], blocks: list[CheckBlock], decided: Plan) -> GuardrailResponse:
+        settings = self._checkers.settings
+        try:
+            for block in blocks:
+                require_checked(block, decided)
+        except Withheld as error:
+            self._tally.withheld(DOOR, error.code)
+            return GuardrailResponse(action="BLOCKED", blocked_reason=error.what)
+        objections = [objection(block, decided) for block in blocks]
+        if decided.mode == "block" and any(objections):
+            self._tally.withheld(DOOR, next(filter(None, objections)))
+            if decided.block_as == "error":
+                return GuardrailResponse(action="BLOCKED", blocked_reason=settings.block_message)
+            told = [settings.block_message if why else text for text, why in zip(texts, objections, strict=True)]
+            return GuardrailResponse(action="GUARDRAIL_INTERVENED", texts=told)
+        if decided.mode in ("footnote", "revise"):  # a guardrail cannot ask the model again
+            told = [text + footnotes(block, text) for text, block in zip(texts, blocks, strict=True)]
+            if told != texts:
+                return GuardrailResponse(action="GUARDRAIL_INTERVENED", texts=told)
+        return GuardrailResponse()

@@ -1,0 +1,77 @@
+"""What becomes of a checked answer in each mode."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from typing import Any
+
+from redargue.errors import RedargueError
+from redargue.service.proxy.block import CheckBlock
+from redargue.service.proxy.settings import Plan, ProxySettings
+from redargue.tasks.untrusted import UNTRUSTED, fence_marked, wrap_untrusted
+from redargue.text.report import Outcome
+from redargue.text.segment import sentences_of
+
+_TEMPORARY = ("checker_down", "checker_late", "search_failed")
+
+
+class Withheld(RedargueError):
+    """An answer that is not sent; ``status`` is that of the response, ``code`` the word for why."""
+
+    def __init__(self, what: str, *, status: int, code: str) -> None:
+        super().__init__(what)
+        self.status, self.code = status, code
+
+    @property
+    def may_retry(self) -> bool:
+        return self.code in _TEMPORARY
+
+
+def objection(block: CheckBlock, plan: Plan) -> str:
+    """Why an answer may not be sent as it is: ``refuted``, ``unsupported``; empty where it may."""
+    if block.outcome is Outcome.NON_FACTUAL:
+        return "refuted"
+    return "unsupported" if block.supported < plan.min_supported else ""
+
+
+def require_checked(block: CheckBlock, plan: Plan) -> None:
+    """Raises Withheld for an answer that was not checked, where the operator or the client wants that."""
+    if plan.on_failure == "closed" and block.reason not in ("", "no_text"):
+        raise Withheld(f"the answer could not be checked: {block.reason}", status=503, code=block.reason)
+
+
+def blocked(block: CheckBlock, plan: Plan, settings: ProxySettings) -> str:
+    """The text in place of an answer that may not be sent; empty where it may. Raises Withheld."""
+    why = objection(block, plan)
+    if why and plan.block_as == "error":
+        raise Withheld(settings.block_message, status=400, code=why)
+    return settings.block_message if why else ""
+
+
+def revision_messages(draft: str, block: CheckBlock) -> list[dict[str, str]]:
+    """The messages that ask a model for a better draft; what documents and the draft say is marked as data."""
+    lines = []
+    for number, claim in enumerate(block.bad, 1):
+        lines.append(f"{number}. {wrap_untrusted(draft[claim.start : claim.end], inline=True)}")
+        lines += [f"   The documents say: {wrap_untrusted(quote.text, inline=True)}" for quote in claim.quotes]
+    instructions = (
+        "These sentences of your last reply were checked, and the documents do not support them:\n\n"
+        + "\n".join(lines)
+        + f"\n\n{UNTRUSTED}\n\nWrite the whole reply again. Correct these sentences by the documents or leave them out,"
+        " keep the others as they are, and do not mention this check."
+    )
+    return [{"role": "assistant", "content": draft}, {"role": "user", "content": fence_marked(instructions)}]
+
+
+def difference(draft: str, final: str) -> str:
+    """A unified diff, a line a sentence."""
+    before, after = ([" ".join(each.text.split()) for each in sentences_of(text)] for text in (draft, final))
+    return "\n".join(difflib.unified_diff(before, after, fromfile="draft", tofile="answer", lineterm="", n=0))
+
+
+def added(first: Mapping[str, int], usage: object) -> dict[str, int]:
+    """The sum of the numbers of two usages."""
+    more: Mapping[str, Any] = usage if isinstance(usage, dict) else {}
+    counts = {name: count for name, count in more.items() if isinstance(count, int)}
+    return {name: first.get(name, 0) + counts.get(name, 0) for name in {**first, **counts}}

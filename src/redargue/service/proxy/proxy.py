@@ -1,0 +1,318 @@
+"""One request through the proxy: plan, upstream, check, and what the mode makes of the answer."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import httpx2
+
+from redargue.errors import ProviderError, RedargueError, UsageError
+from redargue.service.proxy.block import (
+    FOOTNOTES,
+    CheckBlock,
+    Revision,
+    footnotes,
+    header,
+    unchecked_block,
+    without_footnotes,
+)
+from redargue.service.proxy.chat import ChatDialect
+from redargue.service.proxy.checker import AnswerCheck, Checkers, Readers
+from redargue.service.proxy.contexts import contexts_of
+from redargue.service.proxy.dialect import Dialect, Key, Payload
+from redargue.service.proxy.exchange import Headers, Reply, openai_error, refuse
+from redargue.service.proxy.modes import (
+    Withheld,
+    added,
+    blocked,
+    difference,
+    objection,
+    require_checked,
+    revision_messages,
+)
+from redargue.service.proxy.responses import ResponsesDialect
+from redargue.service.proxy.settings import Plan, plan, read_options
+from redargue.service.proxy.sse import SseEvent, comment, data_event, dumped, events_of
+from redargue.service.proxy.stream import TICK, Checks, StreamChecker
+from redargue.service.proxy.tally import Tally
+from redargue.service.proxy.upstream import Upstream, is_stream, returned
+
+DIALECTS: Mapping[str, type[Dialect]] = {"/chat/completions": ChatDialect, "/responses": ResponsesDialect}
+CHECK_HEADER, MODE_HEADER = "x-redargue-check", "x-redargue-mode"
+
+
+@dataclass(frozen=True)
+class Proxy:
+    """The proxy of one service."""
+
+    upstream: Upstream
+    checkers: Checkers
+    tally: Tally
+
+    async def serve(self, reply: Reply, path: str, raw: bytes, client: Mapping[str, str]) -> None:
+        """Answers a request; ``client`` has its headers, with names in lower case."""
+        settings = self.checkers.settings
+        try:
+            if not settings.upstream:
+                raise UsageError("this service has no upstream", hint="the operator sets REDARGUE_UPSTREAM_URL")
+            body = _object(raw)
+            options = read_options(body.get("redargue"))
+            decided = plan(settings, options, client.get(MODE_HEADER, ""))
+            documents = contexts_of(body, options.contexts, roles=settings.context_roles)
+        except UsageError as error:
+            status = 400 if settings.upstream else 503
+            await refuse(
+                reply, status, str(error), kind="invalid_request_error", code="redargue", param=error.where or None
+            )
+            return
+        if decided.mode != "off" and FOOTNOTES.encode() in raw:
+            body = _without_footnotes(body)
+            raw = dumped(body).encode()
+        if "redargue" in body:
+            raw = dumped({name: value for name, value in body.items() if name != "redargue"}).encode()
+        exchange = _Exchange(self, reply, path, body, dict(client), decided)
+        try:
+            if decided.mode == "off":
+                await exchange.pass_on(raw)
+                return
+            async with self.checkers.open(documents, decided) as readers:
+                await exchange.check(raw, readers)
+        except ProviderError as error:
+            self.tally.upstream("unreachable")
+            await exchange.fail(502, str(error), code="upstream_unreachable")
+        except (httpx2.HTTPError, httpx2.StreamError, ValueError) as error:
+            self.tally.upstream("cut")
+            why = self.upstream.transport.secrets.hide(str(error))[:200] or type(error).__name__
+            await exchange.fail(502, f"the upstream's answer broke off: {why}", code="upstream_broke_off")
+
+
+@dataclass
+class _Exchange:
+    """One request and its response."""
+
+    proxy: Proxy
+    reply: Reply
+    path: str
+    body: Payload
+    client: dict[str, str]
+    plan: Plan
+    id: str = field(default_factory=lambda: f"chk_{uuid.uuid4().hex}")
+
+    async def pass_on(self, raw: bytes) -> None:
+        """Sends the upstream's response unchanged."""
+        async with self.proxy.upstream.open(self.path, raw, self.client) as response:
+            self.proxy.tally.upstream(str(response.status_code))
+            if response.status_code >= 400:
+                await self._error(response)
+                return
+            await self.reply.start(response.status_code, returned(response))
+            async for piece in self.proxy.upstream.body(response):
+                await self.reply.send(piece)
+            await self.reply.end()
+
+    async def check(self, raw: bytes, readers: asyncio.Task[Readers]) -> None:
+        checks, dialect = Checks(readers, self.plan, self.id), DIALECTS[self.path]()
+        async with self.proxy.upstream.open(self.path, raw, self.client) as response:
+            self.proxy.tally.upstream(str(response.status_code))
+            if response.status_code >= 400:
+                await self._error(response)
+                return
+            try:
+                if not is_stream(response):
+                    await self._whole(response, dialect, checks)
+                elif self.plan.buffered:
+                    await self._buffered(response, dialect, checks)
+                else:
+                    await self._stream(response, dialect, checks)
+            except Withheld as error:
+                await self._withhold(error)
+            finally:
+                await checks.cancel()
+
+    async def fail(self, status: int, message: str, *, code: str) -> None:
+        """Tells the client of an error; within a stream as an event, which every client reports."""
+        if not self.reply.started:
+            await refuse(self.reply, status, message, kind="upstream_error", code=code)
+            return
+        await self.reply.send(data_event(openai_error(message, kind="upstream_error", code=code)))
+        await self.reply.end()
+
+    async def _error(self, response: httpx2.Response) -> None:
+        body = await self.proxy.upstream.whole(response)
+        await self.reply.whole(response.status_code, returned(response), body)
+
+    async def _withhold(self, error: Withheld) -> None:
+        self.proxy.tally.withheld(self.path, error.code)
+        kind = "checker_error" if error.status == 503 else "answer_withheld"
+        headers = {CHECK_HEADER: self.id, "x-should-retry": "true" if error.may_retry else "false"}
+        await refuse(self.reply, error.status, error.what, kind=kind, code=error.code, headers=headers)
+
+    def _done(self, block: CheckBlock) -> None:
+        self.proxy.tally.checked(self.path, block)
+
+    def _headers(self, response: httpx2.Response, blocks: list[CheckBlock]) -> Headers:
+        return [*returned(response), (CHECK_HEADER, header(blocks) or self.id)]
+
+    async def _whole(self, response: httpx2.Response, dialect: Dialect, checks: Checks) -> None:
+        raw = await self.proxy.upstream.whole(response)
+        try:
+            payload = _object(raw)
+            texts = dialect.texts(payload)
+        except UsageError:
+            payload, texts = {}, {}
+        if not texts:
+            await self._unread(response, raw, payload)
+            return
+        for key, text in texts.items():
+            checks.add(key, text)
+        await self._decide(dialect, checks, list(texts))
+        dialect.annotate(payload)
+        headers = self._headers(response, list(dialect.blocks.values()))
+        await self.reply.whole(response.status_code, headers, dumped(payload).encode())
+
+    async def _unread(self, response: httpx2.Response, raw: bytes, payload: Payload) -> None:
+        """Passes on a response in which there is no answer: not JSON, or only calls of functions."""
+        if payload:
+            await self.reply.whole(response.status_code, returned(response), raw)
+            return
+        block = unchecked_block(self.plan, self.id, "unreadable_answer")
+        self._done(block)
+        require_checked(block, self.plan)
+        await self.reply.whole(response.status_code, self._headers(response, [block]), raw)
+
+    async def _decide(self, dialect: Dialect, checks: Checks, keys: list[Key]) -> None:
+        """Finishes the checks of a whole answer, and lets the mode change it. Raises Withheld."""
+        blocks = await asyncio.gather(*(checks.finish(key) for key in keys))
+        settings = self.proxy.checkers.settings
+        for key, block in zip(keys, blocks, strict=True):
+            text = checks.answers[key].text if key in checks.answers else ""
+            final = block
+            if self.plan.mode == "revise" and objection(block, self.plan) and text:
+                final = await self._revise(dialect, checks, key, text, block)
+            self._done(final)
+            require_checked(final, self.plan)
+            if self.plan.mode == "block" and (sentence := blocked(final, self.plan, settings)):
+                self.proxy.tally.withheld(self.path, objection(final, self.plan))
+                dialect.replaced[key] = sentence
+                final = final.model_copy(update={"withheld": objection(final, self.plan)})
+            elif self.plan.mode == "footnote" and text:
+                dialect.appended[key] = footnotes(final, text)
+            dialect.blocks[key] = final
+
+    async def _revise(self, dialect: Dialect, checks: Checks, key: Key, draft: str, block: CheckBlock) -> CheckBlock:
+        """Asks for better drafts, and keeps the best one; the upstream failing ends this."""
+        best, text, usage, rounds = block, draft, dict[str, int](), 0
+        for _ in range(self.proxy.checkers.settings.max_revisions):
+            if not objection(best, self.plan):
+                break
+            revised, more = await self._draft(dialect, revision_messages(text, best))
+            rounds, usage = rounds + 1, added(usage, more)
+            if not revised:
+                break
+            answer = AnswerCheck(checks.readers)
+            answer.add(revised)
+            try:
+                better = checks.block(await answer.finish(self.plan.timeout_s))
+            finally:
+                await answer.cancel()
+            if len(better.bad) < len(best.bad) and not better.reason:
+                best, text = better, revised
+        if text != draft:
+            dialect.replaced[key] = text
+        revision = Revision(draft=draft, diff=difference(draft, text), rounds=rounds, upstream_usage=usage)
+        return best.model_copy(update={"revision": revision})
+
+    async def _draft(self, dialect: Dialect, messages: list[dict[str, str]]) -> tuple[str, object]:
+        """Another draft and its usage; empty where the upstream gives none."""
+        body = {name: value for name, value in self.body.items() if name != "redargue"}
+        request = dumped(dialect.revision(body, messages)).encode()
+        try:
+            async with self.proxy.upstream.open(self.path, request, self.client) as response:
+                self.proxy.tally.upstream(str(response.status_code))
+                payload = _object(await self.proxy.upstream.whole(response))
+        except RedargueError:
+            return "", {}
+        return next(iter(dialect.texts(payload).values()), ""), payload.get("usage")
+
+    async def _stream(self, response: httpx2.Response, dialect: Dialect, checks: Checks) -> None:
+        await self.reply.start(response.status_code, self._headers(response, []))
+        checker = StreamChecker(dialect, checks, self._done)
+        written = checker.run(self.proxy.upstream.body(response))
+        async for piece in written:
+            await self.reply.send(piece)
+        await self.reply.end()
+
+    async def _buffered(self, response: httpx2.Response, dialect: Dialect, checks: Checks) -> None:
+        """Checks a stream to its end before anything of it is sent."""
+        work = asyncio.create_task(self._collected(response, dialect, checks))
+        try:
+            if not self.plan.may_refuse:
+                await self.reply.start(response.status_code, self._headers(response, []))
+            while not work.done():
+                await asyncio.wait({work}, timeout=TICK)
+                if self.reply.started and not work.done():
+                    await self.reply.send(comment(f"redargue {checks.progress}"))
+            events = work.result()
+        finally:
+            work.cancel()
+            await asyncio.gather(work, return_exceptions=True)
+        if not self.reply.started:
+            await self.reply.start(response.status_code, self._headers(response, list(dialect.blocks.values())))
+        for event in events:
+            for piece in dialect.write(event):
+                await self.reply.send(piece)
+        for piece in dialect.rest():
+            await self.reply.send(piece)
+        await self.reply.end()
+
+    async def _collected(self, response: httpx2.Response, dialect: Dialect, checks: Checks) -> list[SseEvent]:
+        """The events of a stream, after the decision about its answers."""
+        events: list[SseEvent] = []
+        ended: dict[Key, None] = {}
+        async for event in events_of(self.proxy.upstream.body(response)):
+            for part in dialect.split(event):
+                events.append(part)
+                if (payload := part.payload) is None:
+                    checks.unreadable += part.data is not None and part.data != "[DONE]"
+                    continue
+                step = dialect.read(payload)
+                for key, text in step.added:
+                    checks.add(key, text)
+                ended |= dict.fromkeys(step.ended)
+        await self._decide(dialect, checks, list({**ended, **dict.fromkeys(checks.answers)}))
+        return events
+
+
+def _object(raw: bytes) -> Payload:
+    try:
+        value = json.loads(raw)
+    except ValueError:
+        raise UsageError("the body is not JSON", hint="send an object") from None
+    if not isinstance(value, dict):
+        raise UsageError("the body is not a JSON object", hint="send an object")
+    return value
+
+
+def _without_footnotes(body: Payload) -> Payload:
+    """The request without what this service added to earlier answers, which is not for the model."""
+
+    def cleaned(message: object) -> object:
+        if isinstance(message, dict) and message.get("role") == "assistant":
+            content = message.get("content")
+            if isinstance(content, str):
+                return {**message, "content": without_footnotes(content)}
+            if isinstance(content, list):
+                return {**message, "content": [_clean_part(part) for part in content]}
+        return message
+
+    lists = {name: body[name] for name in ("messages", "input") if isinstance(body.get(name), list)}
+    return {**body, **{name: [cleaned(message) for message in messages] for name, messages in lists.items()}}
+
+
+def _clean_part(part: object) -> object:
+    text = part.get("text") if isinstance(part, dict) else None
+    return {**part, "text": without_footnotes(text)} if isinstance(part, dict) and isinstance(text, str) else part

@@ -1,0 +1,130 @@
+"""Responses: verdicts are put on each part ``output_text``, in the events that repeat the whole part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from redargue.service.proxy.block import CheckBlock, citations
+from redargue.service.proxy.dialect import Dialect, Key, Payload, Step
+from redargue.service.proxy.sse import SseEvent, data_event
+
+_DELTA, _TEXT_DONE = "response.output_text.delta", "response.output_text.done"
+
+
+@dataclass
+class ResponsesDialect(Dialect):
+    """One response of ``/v1/responses``."""
+
+    _shift: int = 0  # events that were added, so that later ones get higher numbers
+    _written: set[Key] = field(default_factory=set)
+
+    def texts(self, payload: Payload) -> dict[Key, str]:
+        return {key: str(part.get("text") or "") for key, part in _parts(payload)}
+
+    def annotate(self, payload: Payload) -> None:
+        for key, part in _parts(payload):
+            self._annotate_part(key, part)
+
+    def _annotate_part(self, key: Key, part: Payload) -> bool:
+        block = self.blocks.get(key)
+        if block is None or part.get("type") != "output_text":
+            return False
+        part["text"] = self.text_of(key, str(part.get("text") or ""))
+        if key in self.replaced and part.get("logprobs"):
+            part["logprobs"] = []
+        part["annotations"] = [*(part.get("annotations") or []), *_annotations(block)]
+        part["redargue"] = block.payload()
+        return True
+
+    def split(self, event: SseEvent) -> Iterable[SseEvent]:
+        return [event]
+
+    def read(self, payload: Payload) -> Step:
+        key = _key(payload)
+        if payload.get("type") == _DELTA and isinstance(payload.get("delta"), str):
+            return Step(added=((key, payload["delta"]),))
+        return Step(ended=(key,)) if payload.get("type") == _TEXT_DONE else Step()
+
+    def waits(self, event: SseEvent, pending: Iterable[Key]) -> bool:
+        return event.data is not None and any(True for _ in pending)
+
+    def write(self, event: SseEvent) -> list[bytes]:
+        payload = event.payload
+        if payload is None:
+            return [event.raw]
+        before: list[bytes] = []
+        kind, key = str(payload.get("type", "")), _key(payload)
+        changed = False
+        if kind == _DELTA and key in self.replaced:
+            payload["delta"] = "" if key in self._written else self.replaced[key]
+            self._written.add(key)
+            changed = True
+        elif kind == _TEXT_DONE and key in self.blocks:
+            before = self._missing(key, payload)
+            payload["text"] = self.text_of(key, str(payload.get("text") or ""))
+            changed = True
+        elif kind == "response.content_part.done" and isinstance(part := payload.get("part"), dict):
+            changed = self._annotate_part(key, part)
+        elif kind == "response.output_item.done" and isinstance(item := payload.get("item"), dict):
+            for number, part in _content(item):
+                changed |= self._annotate_part((*key[:1], number), part)
+        elif isinstance(response := payload.get("response"), dict):
+            for found, part in _parts(response):
+                changed |= self._annotate_part(found, part)
+        changed |= self._renumber(payload, self._shift) if self._shift else False
+        return [*before, data_event(payload, kind) if changed else event.raw]
+
+    def _missing(self, key: Key, payload: Payload) -> list[bytes]:
+        text = self.appended.get(key, "")
+        if key in self.replaced and key not in self._written:
+            text = self.replaced[key] + text
+        if not text:
+            return []
+        names = ("item_id", "output_index", "content_index", "sequence_number")
+        delta = {"type": _DELTA, **{name: payload[name] for name in names if name in payload}}
+        delta |= {"delta": text, "logprobs": []}
+        self._renumber(delta, self._shift)
+        self._shift += 1
+        return [data_event(delta, _DELTA)]
+
+    def _renumber(self, payload: Payload, shift: int) -> bool:
+        number = payload.get("sequence_number")
+        if isinstance(number, int):
+            payload["sequence_number"] = number + shift
+        return isinstance(number, int)
+
+    def rest(self) -> list[bytes]:
+        return []  # a stream that ends in the middle of a part has no event that could carry them
+
+    def revision(self, body: Mapping[str, Any], messages: list[dict[str, str]]) -> Payload:
+        kept = {name: value for name, value in body.items() if name not in ("stream", "stream_options", "background")}
+        given = body.get("input")
+        first = given if isinstance(given, list) else [{"role": "user", "content": str(given or "")}]
+        return {**kept, "input": [*first, *messages]}
+
+
+def _key(payload: Payload) -> Key:
+    return (int(payload.get("output_index") or 0), int(payload.get("content_index") or 0))
+
+
+def _parts(response: Payload) -> Iterator[tuple[Key, Payload]]:
+    output = response.get("output")
+    for at, item in enumerate(output if isinstance(output, list) else ()):
+        if isinstance(item, dict):
+            yield from (((at, number), part) for number, part in _content(item))
+
+
+def _content(item: Payload) -> Iterator[tuple[int, Payload]]:
+    content = item.get("content") if item.get("type", "message") == "message" else None
+    for number, part in enumerate(content if isinstance(content, list) else ()):
+        if isinstance(part, dict) and part.get("type") == "output_text":
+            yield number, part
+
+
+def _annotations(block: CheckBlock) -> list[Payload]:
+    return [
+        {"type": "url_citation", "start_index": start, "end_index": end, "title": title, "url": url}
+        for start, end, title, url in citations(block)
+    ]

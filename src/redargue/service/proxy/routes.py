@@ -1,0 +1,129 @@
+"""The routes of the proxy and of the other doors."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fastapi import APIRouter, Depends, FastAPI, Request, Response
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from redargue.config import RunConfig
+from redargue.evidence import Passage
+from redargue.service.context import caller_of
+from redargue.service.proxy.block import CheckBlock
+from redargue.service.proxy.checker import Checked, Checkers, warm
+from redargue.service.proxy.exchange import Exchange, openai_error
+from redargue.service.proxy.foreign import (
+    ClassifyRequest,
+    ClassifyResponse,
+    GroundCheckRequest,
+    GroundCheckResponse,
+    google_response,
+    spans,
+)
+from redargue.service.proxy.guardrail import DOOR, Guardrail, GuardrailRequest, GuardrailResponse
+from redargue.service.proxy.proxy import Proxy
+from redargue.service.proxy.settings import CheckOptions, ProxySettings, plan, upstream_key
+from redargue.service.proxy.tally import Tally
+from redargue.service.proxy.upstream import Upstream
+from redargue.service.proxy.whole import check_whole
+from redargue.service.routes import problems
+from redargue.text.report import Outcome
+
+UNCHECKED_STATUS = {"language": 422, "no_context": 400, "too_long": 413, "unreadable_answer": 400}
+
+
+def make_proxy(settings: ProxySettings, *, key: str | None = None, tally: Tally | None = None) -> Proxy:
+    """The proxy of a service; ``key`` is the operator's for the upstream, by default the environment's."""
+    upstream = Upstream(settings, settings.transport(), upstream_key() if key is None else key)
+    return Proxy(upstream, Checkers(settings), tally or Tally())
+
+
+def from_environment(config: RunConfig) -> tuple[APIRouter, Tally]:
+    """The routes as the environment configures them, and what they count."""
+    proxy = make_proxy(ProxySettings.from_environment(config=config))
+    return router(proxy), proxy.tally
+
+
+def router(proxy: Proxy) -> APIRouter:
+    """The routes for a FastAPI application."""
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        warming = asyncio.create_task(asyncio.to_thread(_warm, proxy.checkers.settings))
+        async with proxy.upstream.transport:  # connections to the upstream stay open
+            try:
+                yield
+            finally:
+                await asyncio.gather(warming, return_exceptions=True)
+                await proxy.checkers.close()
+
+    routes = APIRouter(lifespan=lifespan, tags=["proxy"])
+    _openai_routes(routes, proxy)
+    others = APIRouter(dependencies=[Depends(caller_of)])
+    _foreign_routes(others, proxy)
+    routes.include_router(others)
+    return routes
+
+
+def _warm(settings: ProxySettings) -> None:
+    if settings.upstream:
+        warm()
+
+
+def _openai_routes(routes: APIRouter, proxy: Proxy) -> None:
+    async def exchange(request: Request, path: str) -> Response:
+        try:
+            caller_of(request)
+            raw = await request.body()
+        except HTTPException as error:
+            kind = "authentication_error" if error.status_code == 401 else "invalid_request_error"
+            return JSONResponse(openai_error(error.detail, kind=kind), error.status_code, error.headers)
+        client = {name.lower(): value for name, value in request.headers.items()}
+        store = getattr(request.app.state, "store", None)
+        return Exchange(lambda reply: proxy.serve(reply, path, raw, client), closing=getattr(store, "closing", None))
+
+    @routes.post("/v1/chat/completions", response_class=Response)
+    async def chat_completions(request: Request) -> Response:
+        """OpenAI's Chat Completions of the upstream, with verdicts."""
+        return await exchange(request, "/chat/completions")
+
+    @routes.post("/v1/responses", response_class=Response)
+    async def responses(request: Request) -> Response:
+        """OpenAI's Responses of the upstream, with verdicts."""
+        return await exchange(request, "/responses")
+
+
+def _foreign_routes(routes: APIRouter, proxy: Proxy) -> None:
+    guardrail = Guardrail(proxy.checkers, proxy.tally)
+
+    async def checked(text: str, documents: tuple[Passage, ...], door: str) -> tuple[Checked, CheckBlock]:
+        """A check; what was not checked at all is an HTTPException, so that it is no score."""
+        settings = proxy.checkers.settings
+        decided = plan(settings.model_copy(update={"mode": "annotate"}), CheckOptions())
+        found, block = await check_whole(
+            text, documents, checkers=proxy.checkers, plan=decided, tally=proxy.tally, door=door
+        )
+        if block.outcome is Outcome.UNCHECKED:
+            status = UNCHECKED_STATUS.get(block.reason, 503)
+            raise HTTPException(status, f"the answer could not be checked: {block.reason}")
+        return found, block
+
+    @routes.post(DOOR, response_model_exclude_none=True, responses=problems())
+    async def litellm_guardrail(request: GuardrailRequest) -> GuardrailResponse:
+        """LiteLLM's Generic Guardrail API."""
+        return await guardrail.apply(request)
+
+    @routes.post("/v1/ground:check", response_model_by_alias=True, responses=problems(503))
+    async def ground_check(request: GroundCheckRequest) -> GroundCheckResponse:
+        """Google's check grounding: an answer against facts; offsets in bytes of UTF-8."""
+        found, block = await checked(request.answer_candidate, request.documents(), "/v1/ground:check")
+        return google_response(found, block, threshold=request.grounding_spec.citation_threshold)
+
+    @routes.post("/classify", response_model_exclude_none=True, responses=problems(503))
+    async def classify(request: ClassifyRequest) -> ClassifyResponse:
+        """Experimental: the span classifier of vLLM's Semantic Router (``http_classify``)."""
+        return spans(*await checked(request.inputs, request.documents(), "/classify"))

@@ -1,0 +1,230 @@
+"""What the operator decides, what a request may change, and what holds for one request."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from datetime import date
+from typing import Any, Literal, Self, get_args
+
+from pydantic import ConfigDict, Field, ValidationError, field_validator
+
+from redargue.claims import Frozen
+from redargue.config import RunConfig
+from redargue.errors import UsageError, problem_of
+from redargue.evidence import Passage
+from redargue.methods.base import methods
+from redargue.net.rate_limit import Limiter, Rate
+from redargue.net.secrets import Secrets
+from redargue.net.transport import Service, Transport
+from redargue.registry import did_you_mean
+from redargue.runs.budget import Budget
+
+Mode = Literal["off", "annotate", "footnote", "revise", "block"]
+MODES: tuple[Mode, ...] = get_args(Mode)
+OnFailure = Literal["open", "closed"]
+BlockAs = Literal["message", "error"]
+MAX_CONTEXTS = 50
+MAX_CONTEXT = 1_000_000  # characters
+LONGEST_TIMEOUT = 60.0  # seconds
+FIRST_READER = "single-reader"
+
+
+class ProxySettings(Frozen):
+    """What the operator decides.
+
+    Attributes:
+        upstream: base address of an OpenAI-compatible API, such as ``https://api.openai.com/v1``; empty for no proxy.
+        upstream_timeout: seconds until the upstream's response begins.
+        in_flight: requests to the upstream at a time; further ones wait.
+        mode: of a request that names none.
+        modes: those that a request may choose.
+        on_failure: ``closed`` withholds an answer that was not checked, whatever the request says.
+        search: whether an answer without contexts is checked against the search tools of ``config``.
+        method: debates the claims that the first reader finds doubtful; ``single-reader`` for no debate.
+        methods: those that a request may choose; None for all.
+        budget: per answer; a request may set a lower one.
+        timeout_s: seconds after the end of an answer in which its check has to finish; a request may set fewer.
+        min_supported: share of an answer's claims that have to be supported, in [0, 1]; a request may set a larger one.
+        context_roles: roles of the messages whose delimited parts are contexts.
+        config: backend, models, tools and labels of the checks.
+    """
+
+    upstream: str = ""
+    upstream_timeout: float = Field(default=600.0, gt=0)
+    in_flight: int = Field(default=256, ge=1)
+    mode: Mode = "annotate"
+    modes: tuple[Mode, ...] = MODES
+    on_failure: OnFailure = "open"
+    search: bool = False
+    method: str = FIRST_READER
+    methods: tuple[str, ...] | None = None
+    budget: str | None = None
+    timeout_s: float = Field(default=10.0, gt=0, le=LONGEST_TIMEOUT)
+    min_supported: float = Field(default=0.0, ge=0, le=1)
+    block_as: BlockAs = "message"
+    block_message: str = (
+        "This answer was withheld, because the documents that it was checked against do not support it."
+    )
+    max_revisions: int = Field(default=2, ge=1, le=5)
+    context_roles: tuple[str, ...] = ("system", "developer")
+    config: RunConfig = RunConfig(method=FIRST_READER)
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] | None = None, **given: Any) -> Self:
+        """The settings from ``REDARGUE_UPSTREAM_URL`` and ``REDARGUE_PROXY_*``; keywords win.
+
+        Raises:
+            UsageError: a value that does not fit.
+        """
+        variables = os.environ if environment is None else environment
+        values: dict[str, Any] = {}
+        for name in ("mode", "on_failure", "search", "method", "budget", "timeout_s", "min_supported", "block_as"):
+            if value := variables.get(f"REDARGUE_PROXY_{name.upper()}", "").strip():
+                values[name] = value
+        for name in ("modes", "methods"):
+            if value := variables.get(f"REDARGUE_PROXY_{name.upper()}", "").strip():
+                values[name] = tuple(value.replace(",", " ").split())
+        if url := variables.get("REDARGUE_UPSTREAM_URL", "").strip():
+            values["upstream"] = url
+        try:
+            return cls(**{**values, **given})
+        except ValidationError as error:
+            first = error.errors()[0]
+            name = ".".join(map(str, first["loc"]))
+            raise UsageError(f"{first['input']!r:.80} does not fit {name!r}: {problem_of(error)}") from None
+
+    @field_validator("upstream")
+    @classmethod
+    def _address(cls, url: str) -> str:
+        if url and not url.startswith(("http://", "https://")):
+            raise ValueError("begin it with http:// or https://")
+        return url
+
+    def service(self, key: str = "") -> Service:
+        return Service(name="upstream", url=self.upstream, key=key, timeout=self.upstream_timeout)
+
+    def transport(self) -> Transport:
+        return Transport(Limiter({"upstream": Rate(in_flight=self.in_flight)}), offline=self.config.offline)
+
+
+def upstream_key(environment: Mapping[str, str] | None = None) -> str:
+    """The operator's key for the upstream; empty where clients bring theirs."""
+    variables = os.environ if environment is None else environment
+    key = variables.get("REDARGUE_UPSTREAM_API_KEY", "").strip()
+    if not key.isascii() or not key.isprintable():
+        raise UsageError("REDARGUE_UPSTREAM_API_KEY contains characters that no key has", hint="set it again")
+    return key
+
+
+class Context(Frozen):
+    """A document that an answer is checked against."""
+
+    text: str = Field(min_length=1, max_length=MAX_CONTEXT)
+    title: str = ""
+    url: str = ""
+    published: str = ""
+
+    def passage(self, number: int) -> Passage:
+        return Passage(document=f"context-{number}", **dict(self))
+
+
+class CheckOptions(Frozen):
+    """The field ``redargue`` of a request; what it leaves out is as the operator says."""
+
+    mode: Mode | None = None
+    contexts: tuple[str | Context, ...] = Field(default=(), max_length=MAX_CONTEXTS)
+    method: str | None = None
+    budget: str | None = None
+    timeout_s: float | None = Field(default=None, gt=0)
+    min_supported: float | None = Field(default=None, ge=0, le=1)
+    as_of: date | None = None
+    on_failure: OnFailure | None = None
+    block_as: BlockAs | None = None
+
+
+class Plan(Frozen):
+    """How one answer is checked."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+
+    mode: Mode
+    method: str
+    timeout_s: float
+    min_supported: float
+    on_failure: OnFailure
+    block_as: BlockAs
+    budget: str | None = None
+    as_of: date | None = None
+
+    @property
+    def buffered(self) -> bool:
+        """Whether no part of the answer may be sent before all of it is checked."""
+        return self.mode in ("revise", "block") or (self.mode != "off" and self.on_failure == "closed")
+
+    @property
+    def may_refuse(self) -> bool:
+        """Whether the response may be an error instead of an answer."""
+        return self.on_failure == "closed" or (self.mode == "block" and self.block_as == "error")
+
+
+def plan(settings: ProxySettings, options: CheckOptions, header: str = "") -> Plan:
+    """The plan of a request; ``header`` is the value of ``X-Redargue-Mode``, which wins over the body.
+
+    Raises:
+        UsageError: the operator does not allow what the request asks for, or there is no such thing.
+    """
+    mode = header.strip().lower() or options.mode or settings.mode
+    chosen = next((known for known in MODES if known == mode), None)
+    if chosen is None:
+        raise UsageError(f"unknown mode {mode!r:.40}", where="redargue.mode", hint=f"modes: {', '.join(MODES)}")
+    if chosen != settings.mode and chosen not in settings.modes:
+        allowed = ", ".join(dict.fromkeys([settings.mode, *settings.modes]))
+        raise UsageError(f"the mode {mode!r} is not allowed here", where="redargue.mode", hint=f"modes: {allowed}")
+    strict = "closed" in (settings.on_failure, options.on_failure)
+    return Plan(
+        mode=chosen,
+        method=_method(settings, options.method or settings.method),
+        timeout_s=min(settings.timeout_s, options.timeout_s or settings.timeout_s),
+        min_supported=max(settings.min_supported, options.min_supported or 0.0),
+        on_failure="closed" if strict else "open",
+        block_as=options.block_as or settings.block_as,
+        budget=lower_budget(settings.budget, options.budget),
+        as_of=options.as_of,
+    )
+
+
+def _method(settings: ProxySettings, name: str) -> str:
+    if name not in methods:
+        raise UsageError(f"unknown method {name!r:.60}", where="redargue.method", hint=did_you_mean(name, methods))
+    allowed = settings.methods
+    if allowed is not None and name not in (*allowed, settings.method, FIRST_READER):
+        raise UsageError(f"the method {name!r} is not allowed here", where="redargue.method", hint=", ".join(allowed))
+    return name
+
+
+def lower_budget(first: str | None, second: str | None) -> str | None:
+    """The lower limit of each unit; raises UsageError for a text that is not a budget."""
+    units = {"calls": "calls", "tokens": "tok", "usd": "usd"}
+    budgets = [Budget.parse(text) for text in (first, second) if text]
+    limits = []
+    for name, unit in units.items():
+        if values := [limit for budget in budgets if (limit := getattr(budget, name)) is not None]:
+            limits.append(f"{min(values):.6f}usd" if unit == "usd" else f"{min(values):.0f}{unit}")
+    return ",".join(limits) or None
+
+
+def read_options(value: object) -> CheckOptions:
+    """Reads the field ``redargue`` of a request; raises UsageError."""
+    try:
+        return CheckOptions.model_validate({} if value is None else value)
+    except ValidationError as error:
+        where = ".".join(["redargue", *map(str, error.errors()[0]["loc"])])
+        raise UsageError(problem_of(error), where=where) from None
+
+
+def hidden(secrets: Secrets, body: bytes) -> bytes:
+    """The body of an upstream's error without the operator's keys; the same bytes where there are none."""
+    text = body.decode("utf-8", "surrogateescape")
+    shown = secrets.hide(text)
+    return body if shown == text else shown.encode("utf-8", "surrogateescape")

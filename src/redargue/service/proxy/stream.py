@@ -1,0 +1,149 @@
+"""Passes a stream on as it arrives, and checks its answers meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+
+from redargue.service.proxy.block import CheckBlock, Reason, block_of, footnotes, without_text
+from redargue.service.proxy.checker import AnswerCheck, Checked, Readers
+from redargue.service.proxy.dialect import Dialect, Key
+from redargue.service.proxy.settings import Plan
+from redargue.service.proxy.sse import DONE, SseEvent, comment, events_of
+
+TICK = 2.0  # seconds between comments while a client waits
+
+
+@dataclass
+class Checks:
+    """The checks of one response's answers."""
+
+    readers: asyncio.Task[Readers]
+    plan: Plan
+    check: str  # its identifier
+    answers: dict[Key, AnswerCheck] = field(default_factory=dict)
+    unreadable: int = 0  # events that are not JSON
+
+    def add(self, key: Key, text: str) -> None:
+        if text:
+            self.answers.setdefault(key, AnswerCheck(self.readers)).add(text)
+
+    async def finish(self, key: Key) -> CheckBlock:
+        answer = self.answers.get(key)
+        if answer is None or not answer.text.strip():
+            return without_text(self.plan, self.check)
+        return self.block(await answer.finish(self.plan.timeout_s))
+
+    def block(self, checked: Checked) -> CheckBlock:
+        block = block_of(checked, self.plan, self.check)
+        if not self.unreadable:
+            return block
+        reason: Reason = "unreadable_answer"  # what the client shows may differ from what was checked
+        unchecked = {**block.unchecked, reason: self.unreadable}
+        outcome = "non_factual" if block.outcome == "non_factual" else "unchecked"
+        return block.model_validate(
+            {**dict(block), "outcome": outcome, "reason": block.reason or reason, "unchecked": unchecked}
+        )
+
+    @property
+    def progress(self) -> str:
+        return " ".join(answer.progress for answer in self.answers.values()) or "0/0"
+
+    async def cancel(self) -> None:
+        await asyncio.gather(*(answer.cancel() for answer in self.answers.values()))
+
+
+class StreamChecker:
+    """Turns the events of an upstream into those of the client.
+
+    Text passes at once. An event that ends an answer waits for its check, and comments show the progress meanwhile.
+    """
+
+    def __init__(self, dialect: Dialect, checks: Checks, done: Callable[[CheckBlock], None]) -> None:
+        self.dialect, self.checks, self._done = dialect, checks, done
+        self._pending: dict[Key, asyncio.Task[CheckBlock]] = {}
+        self._deferred: list[SseEvent] = []
+
+    async def run(self, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        events = events_of(chunks)
+        reading: asyncio.Task[SseEvent | None] | None = asyncio.create_task(_next(events))
+        try:
+            while reading or self._pending:
+                waiting: set[asyncio.Task[object]] = {*self._pending.values(), *([reading] if reading else [])}
+                ended, _ = await asyncio.wait(
+                    waiting, timeout=TICK if self._pending else None, return_when=asyncio.FIRST_COMPLETED
+                )
+                if not ended:
+                    yield comment(f"redargue {self.checks.progress}")
+                for piece in self._take_blocks():
+                    yield piece
+                if reading and reading.done():
+                    event = reading.result()
+                    for piece in self._take(event):
+                        yield piece
+                    reading = asyncio.create_task(_next(events)) if event else None
+            for piece in self.dialect.rest():
+                yield piece
+        finally:
+            tasks = [*self._pending.values(), *([reading] if reading else [])]
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            await self.checks.cancel()
+
+    def _take(self, event: SseEvent | None) -> list[bytes]:
+        if event is None or event.data == DONE:
+            self._end(*self.checks.answers)
+        if event is None:
+            return []
+        written: list[bytes] = []
+        for part in self.dialect.split(event):
+            written += self._take_part(part)
+        return written
+
+    def _take_part(self, event: SseEvent) -> list[bytes]:
+        self.read(event)
+        if self.dialect.waits(event, self._pending):
+            self._deferred.append(event)
+            return []
+        return self.dialect.write(event)
+
+    def read(self, event: SseEvent) -> None:
+        payload = event.payload
+        if payload is None:
+            self.checks.unreadable += event.data is not None and event.data != DONE
+            return
+        step = self.dialect.read(payload)
+        for key, text in step.added:
+            self.checks.add(key, text)
+        self._end(*step.ended)
+
+    def _end(self, *keys: Key) -> None:
+        for key in keys:
+            if key not in self.dialect.ended:
+                self.dialect.ended.add(key)
+                self._pending[key] = asyncio.create_task(self.checks.finish(key))
+
+    def _take_blocks(self) -> list[bytes]:
+        finished = [key for key, task in self._pending.items() if task.done()]
+        for key in finished:
+            block = self._pending.pop(key).result()
+            self.dialect.blocks[key] = block
+            if self.checks.plan.mode == "footnote" and key in self.checks.answers:
+                self.dialect.appended[key] = footnotes(block, self.checks.answers[key].text)
+            self._done(block)
+        if not finished:
+            return []
+        deferred, self._deferred = self._deferred, []
+        written: list[bytes] = []
+        for event in deferred:
+            if self.dialect.waits(event, self._pending):
+                self._deferred.append(event)
+            else:
+                written += self.dialect.write(event)
+        return written
+
+
+async def _next(events: AsyncIterator[SseEvent]) -> SseEvent | None:
+    return await anext(events, None)

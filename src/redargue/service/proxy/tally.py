@@ -1,0 +1,53 @@
+"""Counts what became of answers, by words of closed lists; never any text."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from prometheus_client.core import CounterMetricFamily
+from prometheus_client.registry import Collector
+
+from redargue.service.proxy.block import CheckBlock
+
+
+@dataclass(eq=False)  # a registry keeps it in a dictionary
+class Tally(Collector):
+    """Counts of one service, for its metrics."""
+
+    answers: Counter[tuple[str, str, str]] = field(default_factory=Counter)  # door, mode, outcome
+    unchecked: Counter[tuple[str, str]] = field(default_factory=Counter)  # door, reason
+    withheld_answers: Counter[tuple[str, str]] = field(default_factory=Counter)  # door, reason
+    upstream_answers: Counter[str] = field(default_factory=Counter)  # status, or "unreachable" or "cut"
+    unknown_calls: int = 0  # responses of LiteLLM whose request was not seen
+
+    def checked(self, door: str, block: CheckBlock) -> None:
+        self.answers[door, block.mode, str(block.outcome)] += 1
+        for reason, count in block.unchecked.items():
+            self.unchecked[door, reason] += count
+
+    def withheld(self, door: str, reason: str) -> None:
+        self.withheld_answers[door, reason] += 1
+
+    def upstream(self, status: str) -> None:
+        self.upstream_answers[status] += 1
+
+    def collect(self) -> Iterator[CounterMetricFamily]:
+        yield _family("answers", "Answers that were checked.", ["door", "mode", "outcome"], self.answers.items())
+        yield _family("unchecked", "Sentences that were not checked.", ["door", "reason"], self.unchecked.items())
+        yield _family("withheld", "Answers that were not sent.", ["door", "reason"], self.withheld_answers.items())
+        upstream = [((status,), count) for status, count in self.upstream_answers.items()]
+        yield _family("upstream", "Responses of the upstream.", ["status"], upstream)
+        unknown = CounterMetricFamily("redargue_proxy_unknown_calls", "LiteLLM's responses without a known request.")
+        unknown.add_metric([], self.unknown_calls)
+        yield unknown
+
+
+def _family(
+    name: str, about: str, labels: list[str], counts: Iterable[tuple[tuple[str, ...], int]]
+) -> CounterMetricFamily:
+    family = CounterMetricFamily(f"redargue_proxy_{name}", about, labels=labels)
+    for values, count in counts:
+        family.add_metric(list(values), count)
+    return family

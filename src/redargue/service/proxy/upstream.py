@@ -1,0 +1,77 @@
+"""Requests to the upstream: which headers pass, and whose key is used."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import httpx2
+
+from redargue.net.decompress import pieces
+from redargue.net.transport import LARGEST_ANSWER, Transport
+from redargue.service.proxy.exchange import Headers
+from redargue.service.proxy.settings import ProxySettings, hidden
+
+OUR_KEYS = "rdg_"  # prefix of the keys of this service, which no upstream may see
+_FORWARDED = ("accept", "content-type", "idempotency-key", "traceparent", "tracestate", "user-agent")
+_FORWARDED_PREFIXES = ("openai-", "x-stainless-", "x-client-request-id")
+_NOT_RETURNED = frozenset(
+    (
+        "connection keep-alive proxy-authenticate proxy-authorization te trailer transfer-encoding upgrade"
+        " content-length content-encoding server date set-cookie location alt-svc strict-transport-security"
+    ).split()
+)
+
+
+@dataclass(frozen=True)
+class Upstream:
+    """The API behind the proxy.
+
+    With a key of the operator's, every request uses it. Without one, each client's own ``Authorization`` is passed on,
+    unless it is a key of this service.
+    """
+
+    settings: ProxySettings
+    transport: Transport
+    key: str = ""
+
+    def headers(self, client: Mapping[str, str]) -> dict[str, str]:
+        """Those of a request, from a client's, whose names are in lower case."""
+        kept = {
+            name: value for name, value in client.items() if name in _FORWARDED or name.startswith(_FORWARDED_PREFIXES)
+        }
+        kept |= {"content-type": "application/json", "accept-encoding": "identity"}
+        own = client.get("authorization", "")
+        if self.key:
+            kept["authorization"] = f"Bearer {self.key}"
+        elif own and not own.removeprefix("Bearer ").strip().startswith(OUR_KEYS):
+            kept["authorization"] = own
+        return kept
+
+    @asynccontextmanager
+    async def open(self, path: str, body: bytes, client: Mapping[str, str]) -> AsyncIterator[httpx2.Response]:
+        """Sends a request; raises ProviderError where nothing answers."""
+        service = self.settings.service(self.key)
+        async with (
+            self.transport,
+            self.transport.relay(service, "POST", path, headers=self.headers(client), content=body) as response,
+        ):
+            yield response
+
+    def body(self, response: httpx2.Response) -> AsyncIterator[bytes]:
+        return pieces(response, LARGEST_ANSWER)
+
+    async def whole(self, response: httpx2.Response) -> bytes:
+        """The body; that of an error without the operator's keys."""
+        body = b"".join([piece async for piece in self.body(response)])
+        return hidden(self.transport.secrets, body) if response.status_code >= 400 else body
+
+
+def returned(response: httpx2.Response) -> Headers:
+    """The headers that a client gets of an upstream's response."""
+    return [(name, value) for name, value in response.headers.multi_items() if name.lower() not in _NOT_RETURNED]
+
+
+def is_stream(response: httpx2.Response) -> bool:
+    return response.headers.get("content-type", "").partition(";")[0].strip().lower() == "text/event-stream"

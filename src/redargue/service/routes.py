@@ -1,0 +1,269 @@
+"""Checks: start, find, stop, follow and report them."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Header, Path, Query, Response
+from fastapi.responses import PlainTextResponse, StreamingResponse
+from starlette.exceptions import HTTPException
+
+from redargue.errors import UnknownCheck
+from redargue.events import passages_of
+from redargue.reports.render import render
+from redargue.runs.record import read_events
+from redargue.service.checks import Check, CheckStore
+from redargue.service.context import Caller, Store
+from redargue.service.log import EventLine
+from redargue.service.problems import MEDIA_TYPE, Problem
+from redargue.service.requests import CheckRequest
+from redargue.service.schemas import CheckAnswer, CheckList, CheckSummary
+
+PING = 15.0  # seconds without an event after which a stream shows that it lives
+LONGEST_WAIT = 60  # seconds
+PASSAGES_IN = 100  # of the caller's newest checks
+STREAM_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+MEDIA = {"html": "text/html", "md": "text/markdown", "json": "application/json"}
+# A report is a page of its own: nothing in it may run, or reach another host.
+REPORT_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox",
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "no-store",
+}
+
+
+def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The documentation of a route's errors; those that every route has are included."""
+    content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    known = {
+        400: "The request cannot be read, or names another host.",
+        401: "No valid key.",
+        402: "The key's budget of this day is spent.",
+        403: "The request comes from another site's page.",
+        404: "There is no such resource, or it belongs to another key.",
+        409: "The check is in a state that does not allow this.",
+        413: "The body is too large.",
+        422: "The request is not valid.",
+        429: "Too many checks are waiting.",
+        500: "The service failed.",
+        502: "A model or tool does not answer.",
+        503: "The service is stopping, or a store cannot be used.",
+    }
+    every = {400, 401, 403, 413, 422, *statuses}
+    return {status: {"model": Problem, "description": known[status], "content": content} for status in sorted(every)}
+
+
+router = APIRouter(prefix="/v1", tags=["checks"])
+Id = Annotated[str, Path(alias="id", max_length=100, description="The id of a check.")]
+Format = Annotated[Literal["html", "md", "json"], Path(alias="format")]
+IdempotencyKey = Annotated[
+    str,
+    Header(alias="Idempotency-Key", max_length=255, description="For 24 hours, the same key starts no second check."),
+]
+Prefer = Annotated[
+    str, Header(max_length=100, description="`wait=N` waits up to N seconds (at most 60) for the result.")
+]
+
+
+@router.post(
+    "/checks",
+    status_code=202,
+    responses={
+        202: {"model": CheckAnswer, "description": "The check is queued or running."},
+        200: {"model": CheckAnswer, "description": "The check has ended while the request waited for it."},
+        **problems(402, 429, 503),
+    },
+)
+async def start_check(
+    request: CheckRequest,
+    store: Store,
+    caller: Caller,
+    response: Response,
+    idempotency_key: IdempotencyKey = "",
+    prefer: Prefer = "",
+) -> CheckAnswer:
+    """Check a claim, or the claims of a text."""
+    earlier = store.repeated(request, owner=caller.owner, idempotency=idempotency_key)
+    check = earlier or store.submit(request, owner=caller.owner, idempotency=idempotency_key)
+    if seconds := wait_of(prefer):
+        check = await store.wait(check.id, owner=caller.owner, seconds=seconds)
+        response.headers["Preference-Applied"] = f"wait={seconds}"
+    answer = await _answer(store, check, caller.owner)
+    response.headers["Location"] = answer.links.self
+    if earlier:
+        response.headers["Idempotency-Replayed"] = "true"
+    if seconds and check.ended:
+        response.status_code = 200
+    else:
+        response.headers["Retry-After"] = "1"
+    return answer
+
+
+@router.get("/checks", responses=problems())
+async def list_checks(
+    store: Store,
+    caller: Caller,
+    cursor: Annotated[str, Query(max_length=200, description="Of the list's previous part.")] = "",
+    limit: Annotated[int, Query(ge=1, le=100)] = 20,
+) -> CheckList:
+    """The caller's checks, newest first."""
+    page = await asyncio.to_thread(store.list, owner=caller.owner, cursor=cursor, limit=limit)
+    return CheckList(checks=tuple(map(CheckSummary.of, page.checks)), cursor=page.cursor)
+
+
+@router.get("/checks/{id}", responses=problems(404, 409))
+async def read_check(id_: Id, store: Store, caller: Caller) -> CheckAnswer:
+    """A check's state, and its result once it has ended."""
+    return await _answer(store, store.get(id_, owner=caller.owner), caller.owner)
+
+
+@router.delete("/checks/{id}", status_code=204, responses=problems(409))
+async def erase_check(id_: Id, store: Store, caller: Caller) -> Response:
+    """Stop a check and erase everything stored about it; a check that does not exist is erased already."""
+    with suppress(UnknownCheck):
+        await store.erase(id_, owner=caller.owner)
+    return Response(status_code=204)
+
+
+@router.post("/checks/{id}/cancel", responses=problems(404, 409))
+async def cancel_check(id_: Id, store: Store, caller: Caller) -> CheckAnswer:
+    """Stop a check; what it found until then stays."""
+    return await _answer(store, await store.cancel(id_, owner=caller.owner), caller.owner)
+
+
+@router.get(
+    "/checks/{id}/events",
+    response_class=StreamingResponse,
+    responses={
+        200: {
+            "description": "The check's events, as they happen. `id` is the number of the line, `event` its kind,"
+            " `data` the line of `events.jsonl` unchanged; the last frame is `event: end`.",
+            "content": {
+                "text/event-stream": {"schema": {"type": "string"}},
+                "application/x-ndjson": {"schema": {"type": "string"}},
+            },
+        },
+        **problems(404, 409),
+    },
+)
+async def follow_check(
+    id_: Id,
+    store: Store,
+    caller: Caller,
+    accept: Annotated[str, Header(max_length=1000)] = "",
+    only: Annotated[
+        str,
+        Query(max_length=1000, pattern=r"^[a-z_]+(,[a-z_]+)*$|^$", description="Kinds of events: `answered,scored`."),
+    ] = "",
+    after: Annotated[int, Query(ge=0, le=1 << 53, description="The number of the last line that is known.")] = 0,
+    last_event_id: Annotated[
+        str, Header(alias="Last-Event-ID", max_length=100, description="As `after`; clients of SSE send it.")
+    ] = "",
+) -> StreamingResponse:
+    """Follow a check: SSE, or JSON Lines with `Accept: application/x-ndjson`. Continues after `Last-Event-ID`."""
+    store.get(id_, owner=caller.owner)
+    first = int(last_event_id) if re.fullmatch(r"[0-9]{1,15}", last_event_id) else after
+    kinds = frozenset(only.split(",")) if only else None
+    if "application/x-ndjson" in accept:
+        media = "application/x-ndjson"
+        frames = _json_lines(store, id_, caller.owner, first, kinds)
+    else:
+        media = "text/event-stream"
+        frames = _server_sent(store, id_, caller.owner, first, kinds)
+    return StreamingResponse(store.counted(frames), headers=STREAM_HEADERS, media_type=media)
+
+
+async def _server_sent(
+    store: CheckStore, id_: str, owner: str, after: int, kinds: frozenset[str] | None
+) -> AsyncIterator[bytes]:
+    yield b"retry: 1000\n\n"
+    async for lines in store.blocks(id_, owner=owner, after=after, silence=PING):
+        frames = [_frame(line) for line in lines if kinds is None or line.kind in kinds]
+        yield b"".join(frames) or b": ping\n\n"
+    if not store.closing.is_set():
+        yield b"event: end\ndata: {}\n\n"
+
+
+async def _json_lines(
+    store: CheckStore, id_: str, owner: str, after: int, kinds: frozenset[str] | None
+) -> AsyncIterator[bytes]:
+    async for lines in store.blocks(id_, owner=owner, after=after):
+        wanted = [f"{line.line}\n" for line in lines if kinds is None or line.kind in kinds]
+        if wanted:
+            yield "".join(wanted).encode()
+
+
+def _frame(line: EventLine) -> bytes:
+    return f"id: {line.number}\nevent: {line.kind}\ndata: {line.line}\n\n".encode()
+
+
+@router.get(
+    "/checks/{id}/report.{format}",
+    response_class=Response,
+    responses={
+        200: {
+            "description": "The report.",
+            "content": {
+                media: {"schema": {"type": "string"} if name != "json" else {}} for name, media in MEDIA.items()
+            },
+        },
+        **problems(404, 409),
+    },
+)
+async def report_check(id_: Id, format_: Format, store: Store, caller: Caller) -> Response:
+    """The report of a check with at least one verdict."""
+    folder = store.get(id_, owner=caller.owner).folder
+    if not (folder / "run.json").is_file():
+        raise HTTPException(409, "the check has no verdict yet")
+    text = await asyncio.to_thread(render, folder, format_)
+    return Response(text, media_type=MEDIA[format_], headers=REPORT_HEADERS)
+
+
+@router.get(
+    "/passages/{sha256}",
+    response_class=PlainTextResponse,
+    responses={200: {"description": "The text, unchanged.", "content": {"text/plain": {}}}, **problems(404, 409)},
+)
+async def read_passage(
+    sha256: Annotated[str, Path(pattern="^[0-9a-f]{64}$")],
+    store: Store,
+    caller: Caller,
+    check: Annotated[
+        str, Query(max_length=100, description="The check that found it; default: the newest checks.")
+    ] = "",
+) -> PlainTextResponse:
+    """The stored text of a passage that one of the caller's checks found."""
+    checks: tuple[Check, ...]
+    if check:
+        checks = (store.get(check, owner=caller.owner),)
+    else:
+        checks = (await asyncio.to_thread(store.list, owner=caller.owner, limit=PASSAGES_IN)).checks
+    text = await asyncio.to_thread(_passage, checks, sha256)
+    if text is None:
+        raise HTTPException(404, "no passage of your newest checks has this sha256")
+    return PlainTextResponse(text, headers={"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"})
+
+
+def _passage(checks: tuple[Check, ...], sha256: str) -> str | None:
+    for check in checks:
+        if (check.folder / "run.json").is_file():
+            for event in read_events(check.folder):
+                for passage in passages_of(event):
+                    if passage.sha256 == sha256:
+                        return passage.text
+    return None
+
+
+async def _answer(store: CheckStore, check: Check, owner: str) -> CheckAnswer:
+    result = await asyncio.to_thread(store.result, check.id, owner=owner) if check.ended else None
+    return CheckAnswer.with_result(check, result)
+
+
+def wait_of(prefer: str) -> int:
+    """The seconds of a Prefer header, at most :data:`LONGEST_WAIT`; 0 without one."""
+    match = re.search(r"(?:^|[,;\s])wait\s*=\s*\"?([0-9]{1,9})", prefer.lower())
+    return min(LONGEST_WAIT, int(match.group(1))) if match else 0

@@ -1,0 +1,94 @@
+"""The bodies of answers."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+
+from redargue.claims import Frozen
+from redargue.reports.result import CheckResult
+from redargue.service.checks import Check
+from redargue.service.entries import State
+from redargue.text.report import Report
+from redargue.verdicts import ErrorInfo, Usage
+
+OFFSETS: Literal["code_point"] = "code_point"
+
+
+class Links(Frozen):
+    """Addresses of a check's parts, relative to the service."""
+
+    self: str
+    events: str
+    report: str
+
+    @classmethod
+    def of(cls, id_: str) -> Links:
+        path = f"/v1/checks/{id_}"
+        return cls(self=path, events=f"{path}/events", report=f"{path}/report.html")
+
+
+class CheckSummary(Frozen):
+    """A check in a list.
+
+    Attributes:
+        claims: number of claims; 0 until the claims of a text are extracted.
+        first: the first 200 characters of the claim or text.
+        outcome: of a finished check: the meaning of a claim's label, the outcome of a text, ``unchecked`` or ``error``.
+        position: in the queue, from 1; 0 where it does not wait.
+    """
+
+    id: str
+    state: State
+    created: datetime
+    method: str
+    claims: int
+    first: str
+    outcome: str = ""
+    position: int = 0
+    links: Links
+
+    @classmethod
+    def of(cls, check: Check) -> CheckSummary:
+        return cls(**_common(check))
+
+
+class CheckAnswer(CheckSummary):
+    """A check with its result.
+
+    Attributes:
+        result: as ``redargue check --json`` prints it (check.v1), or the report on a text (text.v1); null until it has
+            ended.
+        error: why it failed.
+        usage: what it cost; null until it has ended.
+        offsets: what offsets in the result count.
+    """
+
+    result: CheckResult | Report | None = None
+    error: ErrorInfo | None = None
+    usage: Usage | None = None
+    offsets: Literal["code_point"] = OFFSETS
+
+    @classmethod
+    def with_result(cls, check: Check, result: CheckResult | Report | None) -> CheckAnswer:
+        return cls(**_common(check), result=result, error=check.error, usage=check.usage)
+
+
+class CheckList(Frozen):
+    """The caller's checks, newest first; ``cursor`` continues the list and is empty at its end."""
+
+    checks: tuple[CheckSummary, ...]
+    cursor: str = ""
+
+
+class Health(Frozen):
+    """Whether the service answers, or can take checks; ``why`` names what is missing."""
+
+    status: Literal["ok", "unavailable"] = "ok"
+    why: tuple[str, ...] = ()
+
+
+def _common(check: Check) -> dict[str, object]:
+    names = ("id", "state", "created", "method", "claims", "outcome", "position")
+    common: dict[str, object] = {name: getattr(check, name) for name in names}
+    return common | {"first": check.first[:200], "links": Links.of(check.id)}

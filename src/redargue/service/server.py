@@ -1,0 +1,95 @@
+"""Runs the application with uvicorn; open streams end as soon as the process is asked to stop."""
+
+from __future__ import annotations
+
+import ipaddress
+import signal
+import socket
+from collections.abc import Callable
+from types import FrameType
+
+import uvicorn
+from fastapi import FastAPI
+
+from redargue.errors import UsageError
+from redargue.service.checks import CheckStore
+from redargue.service.guard import LOOPBACK
+
+GRACE = 2  # seconds for requests to end after streams have ended
+
+
+class Server(uvicorn.Server):
+    """Closes the store of checks at the first signal, because uvicorn waits for open streams."""
+
+    def __init__(self, application: FastAPI, ready: Callable[[], None] = lambda: None) -> None:
+        config = uvicorn.Config(
+            application,
+            timeout_graceful_shutdown=GRACE,
+            access_log=False,
+            log_level="warning",
+            server_header=False,
+            proxy_headers=False,
+            ws="none",
+        )
+        super().__init__(config)
+        self._application, self._ready = application, ready
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        store: CheckStore | None = getattr(self._application.state, "store", None)
+        if store:
+            store.close()
+        if sig == signal.SIGTERM:
+            self.should_exit = True  # uvicorn would kill the process with the same signal once it has stopped
+        else:
+            super().handle_exit(sig, frame)
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._ready()
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A listening socket; port 0 is a free one. Raises UsageError."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+    except (OSError, OverflowError) as error:
+        listener.close()
+        what = f"cannot listen on {host}:{port}: {getattr(error, 'strerror', None) or error}"
+        raise UsageError(what, hint="choose another --port, or --port 0 for a free one") from None
+    return listener
+
+
+def allowed_hosts(host: str, trusted: tuple[str, ...], *, has_keys: bool) -> tuple[str, ...]:
+    """The names by which clients may reach a service that listens on an address.
+
+    Raises UsageError beyond loopback without a key, and for a wildcard address without trusted hosts.
+    """
+    name = host.strip("[]").lower()
+    if name == "localhost" or _address_is(name, "is_loopback"):
+        return (*LOOPBACK, name, *trusted)
+    if not has_keys:
+        raise UsageError(
+            f"{host!r} can be reached from other machines, and the service has no key",
+            where="--host",
+            hint="make one: redargue serve key add NAME",
+        )
+    if not name or _address_is(name, "is_unspecified"):
+        if not trusted:
+            raise UsageError(
+                f"{host!r} is every address of this machine, so that any Host header could be meant",
+                where="--host",
+                hint="name those that clients use: --trusted-host NAME",
+            )
+        return (*LOOPBACK, *trusted)
+    return (name, *trusted)
+
+
+def _address_is(name: str, what: str) -> bool:
+    try:
+        return bool(getattr(ipaddress.ip_address(name), what))
+    except ValueError:
+        return False

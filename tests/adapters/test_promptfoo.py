@@ -1,0 +1,69 @@
+"""What promptfoo's Python assertion and its webhook get."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx2
+import pytest
+
+from redargue.adapters.promptfoo import contexts_in, get_assert
+from redargue.service.app import create_app
+from support.serving import settings
+
+BRIDGE = "The bridge at Orvell opened in 1889. It is 330 metres long."
+WRONG = BRIDGE.replace("330", "500")
+
+
+@pytest.mark.parametrize(
+    ("output", "variables", "passes", "score", "reason"),
+    [
+        (BRIDGE, {"contexts": [BRIDGE]}, True, 1.0, "2/2 claims supported"),
+        (WRONG, {"context": BRIDGE}, False, 0.5, "1/2 claims supported\nREFUTES [37:59]"),
+        (BRIDGE, {}, False, 0.0, "unchecked: there is no context"),
+        ("Hello!", {"contexts": [BRIDGE]}, False, 0.0, "no claim found"),
+        (
+            "Die Brücke wurde im Jahr 1889 eröffnet.",
+            {"contexts": [BRIDGE]},
+            False,
+            0.0,
+            "unchecked: no claim was checked",
+        ),
+    ],
+)
+def test_an_output_passes_only_where_its_claims_are_supported(
+    output: str, variables: dict[str, Any], passes: bool, score: float, reason: str
+) -> None:
+    grade = get_assert(output, {"prompt": "", "vars": variables})
+    assert (grade["pass"], grade["score"]) == (passes, score)
+    assert str(grade["reason"]).startswith(reason)
+
+
+def test_the_assertion_is_configured_in_the_test() -> None:
+    config = {"context": "docs", "min_supported": 0.5}
+    assert get_assert(WRONG, {"vars": {"docs": BRIDGE}, "config": config})["pass"] is True
+    wrong = get_assert(BRIDGE, {"vars": {"docs": BRIDGE}, "config": {"context": "docs", "method": "no-such-method"}})
+    assert wrong["pass"] is False
+    assert "no-such-method" in str(wrong["reason"])
+
+
+def test_documents_are_texts_or_objects_with_a_text() -> None:
+    documents = ["a", {"text": "b"}, {"page_content": "c"}, {"other": "d"}, 5]
+    assert contexts_in({"documents": documents}) == ["a", "b", "c"]
+
+
+@pytest.mark.anyio
+async def test_the_webhook_answers_in_promptfoos_format() -> None:
+    application = create_app(settings())
+    transport = httpx2.ASGITransport(application)
+    body = {"output": WRONG, "context": {"prompt": "Q", "vars": {"docs": BRIDGE}, "provider": "new field"}}
+    async with (
+        application.router.lifespan_context(application),
+        httpx2.AsyncClient(transport=transport, base_url="http://localhost") as http,
+    ):
+        for parameters in ({}, {"context": "docs"}):
+            answer = (await http.post("/v1/promptfoo", json=body, params=parameters)).json()
+            assert set(answer) == {"pass", "score", "reason"}
+            assert answer["pass"] is False
+            late = answer["reason"] == "unchecked: the check took longer than 4.5 s"  # on a very busy machine
+            assert late or answer["reason"].startswith("1/2 claims" if parameters else "unchecked: there is no context")

@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+from typing import Any
+
+import httpx2
+import pytest
+
+from redargue.evidence import Passage
+from redargue.service.proxy import guardrail
+from redargue.service.proxy.guardrail import DOOR, Calls
+from service.proxy.conftest import ANSWER, BRIDGE, FALSE, TRUE, Start
+from service.proxy.test_failures import GERMAN, _Down
+from support.chat_upstream import chat
+
+MESSAGES = [{"role": "system", "content": f"<context>{BRIDGE}</context>"}, {"role": "user", "content": "When?"}]
+
+
+def ask(url: str, kind: str, texts: list[str], **more: Any) -> dict[str, Any]:
+    body = {"input_type": kind, "texts": texts, "litellm_call_id": "call-1", "request_data": {}, "images": None, **more}
+    response = httpx2.post(f"{url}{DOOR}", json=body, timeout=120)
+    assert response.status_code == 200, response.text
+    answer = response.json()
+    assert isinstance(answer, dict)
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("options", "text", "action"),
+    [
+        ({}, ANSWER, "NONE"),
+        ({"mode": "footnote"}, TRUE, "NONE"),
+        ({"mode": "footnote"}, ANSWER, "GUARDRAIL_INTERVENED"),
+        ({"mode": "block"}, ANSWER, "GUARDRAIL_INTERVENED"),
+        ({"mode": "block", "block_as": "error"}, ANSWER, "BLOCKED"),
+        ({"mode": "block", "threshold": 3}, TRUE, "NONE"),
+        ({"mode": "block", "on_failure": "closed"}, GERMAN, "BLOCKED"),
+        ({"mode": "off"}, ANSWER, "NONE"),
+    ],
+)
+def test_litellm_gets_the_documents_with_the_request_and_the_decision_with_the_response(
+    start: Start, options: dict[str, Any], text: str, action: str
+) -> None:
+    running = start(chat(TRUE), block_message="Withheld.")
+    given = {"additional_provider_specific_params": options}
+    assert ask(running.url, "request", ["When?"], structured_messages=MESSAGES, **given) == {"action": "NONE"}
+    answer = ask(running.url, "response", [text], **given)
+    assert answer["action"] == action
+    if options == {"mode": "footnote"} and text == ANSWER:
+        (told,) = answer["texts"]
+        assert told.startswith(f"{ANSWER}\n\nChecked by redargue:\n[1] refuted:")
+        again = ask(running.url, "request", [told], structured_messages=MESSAGES)
+        assert again == {"action": "GUARDRAIL_INTERVENED", "texts": [ANSWER]}
+        assert ask(running.url, "response", [told], **given) == answer
+    if action == "BLOCKED":
+        assert answer["blocked_reason"]
+    if options.get("mode") == "block" and action == "GUARDRAIL_INTERVENED":
+        assert answer["texts"] == ["Withheld."]
+    if options.get("mode") != "off":
+        assert sum(running.proxy.tally.answers.values()) >= 1
+
+
+def test_a_response_whose_request_was_not_seen_is_counted_and_unchecked(start: Start) -> None:
+    running = start(chat(TRUE))
+    assert ask(running.url, "response", [ANSWER]) == {"action": "NONE"}
+    assert running.proxy.tally.unknown_calls == 1
+    assert running.proxy.tally.unchecked[DOOR, "no_context"] == 2  # sentences
+
+
+def test_kept_calls_are_bounded_in_time_number_and_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls, document = Calls(), Passage(text="x" * 100)
+    calls.keep("old", (document,), now=0.0)
+    calls.keep("new", (document,), now=guardrail.KEPT_SECONDS + 1)
+    assert calls.documents("old", now=1.0) is None
+    assert calls.documents("new", now=guardrail.KEPT_SECONDS + 1) == (document,)
+    assert calls.documents("new", now=3 * guardrail.KEPT_SECONDS) is None
+    monkeypatch.setattr(guardrail, "KEPT_CHARACTERS", 250)
+    for name in "abc":
+        calls.keep(name, (document,), now=guardrail.KEPT_SECONDS + 2)
+    assert calls.documents("a", now=guardrail.KEPT_SECONDS + 2) is None
+    assert calls.documents("c", now=guardrail.KEPT_SECONDS + 2) == (document,)
+
+
+@pytest.mark.parametrize("snake", [True, False])
+def test_ground_check_has_googles_shape_and_counts_bytes(start: Start, snake: bool) -> None:
+    running = start(chat(TRUE))
+    answer = f"Grüße! {TRUE} {FALSE}"
+    camel = {
+        "answerCandidate": answer,
+        "facts": [{"factText": "Unrelated."}, {"factText": BRIDGE}],
+        "groundingSpec": {},
+    }
+    request = {"answer_candidate": answer, "facts": [{"fact_text": "Unrelated."}, {"fact_text": BRIDGE}]}
+    response = httpx2.post(f"{running.url}/v1/ground:check", json=request if snake else camel, timeout=120)
+    body = response.json()
+    assert set(body) == {"supportScore", "citedChunks", "claims", "redargue"}
+    raw = answer.encode()
+    for claim in body["claims"]:
+        assert raw[claim["startPos"] : claim["endPos"]].decode() == claim["claimText"]
+    required = [claim for claim in body["claims"] if claim["groundingCheckRequired"]]
+    assert [claim["claimText"] for claim in required] == [TRUE, FALSE]
+    assert body["supportScore"] == 0.5
+    supported, refuted = required
+    (cited,) = supported["citationIndices"]
+    assert body["citedChunks"][cited]["source"] == "1"
+    assert supported["antiCitationIndices"] == refuted["citationIndices"] == []
+    assert refuted["antiCitationIndices"]
+    assert body["redargue"]["offsets"] == "utf8_byte"
+
+
+def test_spans_for_vllms_router_are_slices_of_the_answer(start: Start) -> None:
+    running = start(chat(TRUE))
+    request: dict[str, Any] = {"inputs": f"Grüße! {ANSWER}", "parameters": {"context": BRIDGE, "question": "When?"}}
+    body = httpx2.post(f"{running.url}/classify", json=request, timeout=120).json()
+    (span,) = body["spans"]
+    assert request["inputs"][span["start"] : span["end"]] == span["text"] == FALSE
+    assert span["label"] == "contradiction"
+    assert 0 <= span["score"] <= 1
+    assert "truncated_at" not in body
+    partly = httpx2.post(f"{running.url}/classify", json={**request, "inputs": f"{TRUE} {GERMAN}"}, timeout=120).json()
+    assert partly == {"spans": [], "truncated_at": len(TRUE) + 1}
+
+
+@pytest.mark.parametrize(
+    ("path", "request_body"),
+    [
+        ("/v1/ground:check", {"answerCandidate": GERMAN, "facts": [{"factText": BRIDGE}]}),
+        ("/classify", {"inputs": GERMAN, "parameters": {"context": BRIDGE}}),
+        ("/classify", {"inputs": TRUE, "parameters": {}}),
+    ],
+)
+def test_what_was_not_checked_is_an_error_and_not_a_score(
+    start: Start, path: str, request_body: dict[str, Any]
+) -> None:
+    running = start(chat(TRUE))
+    response = httpx2.post(f"{running.url}{path}", json=request_body, timeout=120)
+    assert response.status_code in (400, 422)
+    assert "could not be checked" in response.text
+
+
+@pytest.mark.parametrize("path", ["/v1/ground:check", "/classify"])
+def test_a_checker_that_is_down_is_a_503(start: Start, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+    monkeypatch.setattr("redargue.service.proxy.checker.Grounder", _Down)
+    running = start(chat(TRUE))
+    request = {
+        "answerCandidate": TRUE,
+        "facts": [{"factText": BRIDGE}],
+        "inputs": TRUE,
+        "parameters": {"context": BRIDGE},
+    }
+    assert httpx2.post(f"{running.url}{path}", json=request, timeout=120).status_code == 503

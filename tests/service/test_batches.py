@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import httpx2
+import pytest
+
+from redargue.service.keys import Keys
+from service.test_http import client, problem
+
+pytestmark = pytest.mark.anyio
+BATCH = {"claims": [f"The lighthouse at Cape Ansel was lit in {year}." for year in (1871, 1872, 1873)]}
+
+
+async def finished(http: httpx2.AsyncClient, path: str) -> dict[str, Any]:
+    while True:
+        answer: dict[str, Any] = (await http.get(path)).json()
+        if answer["state"] != "running":
+            return answer
+        await asyncio.sleep(0)
+
+
+async def test_a_batch_is_verified_and_its_verdicts_come_in_order() -> None:
+    async with client() as http:
+        started = await http.post("/v1/batches", json=BATCH)
+        assert started.status_code == 202, started.text
+        path = started.headers["location"]
+        answer = await finished(http, path)
+        assert (answer["state"], answer["total"], answer["done"], answer["errors"]) == ("done", 3, 3, 0)
+        assert answer["calls"] == 3 * 23
+        lines = [json.loads(line) for line in (await http.get(f"{path}/results")).text.splitlines()]
+        assert [line["number"] for line in lines] == [1, 2, 3]
+        assert [line["verdict"]["claim"]["text"] for line in lines] == BATCH["claims"]
+        again = await http.post("/v1/batches", json=BATCH)
+        assert again.json()["id"] == started.json()["id"]
+
+
+async def test_a_stopped_service_resumes_its_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REDARGUE_TEST_CALLS", "40")
+    async with client() as http:
+        path = (await http.post("/v1/batches", json=BATCH)).headers["location"]
+        assert (await http.get(path)).json()["state"] == "running"
+    monkeypatch.delenv("REDARGUE_TEST_CALLS")
+    async with client() as http:
+        assert (await finished(http, path))["done"] == 3
+
+
+async def test_another_keys_batch_is_not_found_and_a_batch_commits_its_budget() -> None:
+    (_, first), (_, second) = Keys().add("first", "100calls"), Keys().add("second")
+    async with client(key=first) as http:
+        problem(await http.post("/v1/batches", json=BATCH), 422)
+        problem(await http.post("/v1/batches", json={**BATCH, "budget": "101calls"}), 402)
+        path = (await http.post("/v1/batches", json={**BATCH, "budget": "93calls"})).headers["location"]
+        other = {"Authorization": f"Bearer {second}"}
+        for each in (path, f"{path}/results", "/v1/batches/" + "0" * 64):
+            problem(await http.get(each, headers=other), 404)
+        assert (await finished(http, path))["done"] == 3
+        problem(await http.post("/v1/batches", json={**BATCH, "budget": "93calls", "seed": 1}), 402)

@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from redargue.backends.base import Call, Reply
+from redargue.backends.scripted import ScriptedBackend
+from redargue.claims import Meaning
+from redargue.config import Components, RunConfig
+from redargue.errors import Busy, UnknownCheck, UsageError
+from redargue.events import canonical
+from redargue.reports.result import CheckResult
+from redargue.runs.folders import run_folders
+from redargue.runs.record import read_events
+from redargue.service.checks import CheckStore
+from redargue.service.log import EventLine
+from redargue.service.requests import CheckRequest
+from redargue.tasks.base import Out, Task
+from support.debates import ShelfTool, answer, checked, script
+
+pytestmark = pytest.mark.anyio
+CLAIM = CheckRequest(claim="The lighthouse at Cape Ansel was lit in 1871.")
+
+
+class Gate(ScriptedBackend):
+    """A scripted backend that answers so many calls, and the rest when it is opened."""
+
+    def __init__(self, calls: int = 1_000) -> None:
+        super().__init__(script(AnswerClaim=answer("SUPPORTS"), CheckStatements=checked(0, 0)))
+        self.left, self.open, self.reached = calls, asyncio.Event(), asyncio.Event()
+
+    async def perform(self, task: Task[Out], call: Call) -> Reply[Out]:
+        self.left -= 1
+        if self.left < 0:
+            self.reached.set()
+            await self.open.wait()
+        return await super().perform(task, call)
+
+
+@asynccontextmanager
+async def store(
+    backend: ScriptedBackend | None = None, *, running: int = 4, waiting: int = 100
+) -> AsyncIterator[CheckStore]:
+    tools = {name: ShelfTool(name) for name in ("corpus", "keywords")}
+    components = Components(backend=backend or Gate(), evidence=tools)
+    config = RunConfig(settings={"debaters": ("corpus", "keywords")})
+    async with CheckStore(config, components=components, running=running, waiting=waiting) as made:
+        yield made
+
+
+async def events(made: CheckStore, id_: str, after: int = 0) -> list[EventLine]:
+    return [line async for line in made.follow(id_, after=after)]
+
+
+async def test_a_check_is_a_run_folder_with_its_events_and_its_result() -> None:
+    async with store() as made:
+        check = made.submit(CLAIM)
+        lines = await events(made, check.id)
+        done = await made.wait(check.id)
+        result = made.result(check.id)
+    assert (done.state, done.outcome) == ("done", Meaning.REFUTED)
+    assert isinstance(result, CheckResult)
+    assert result.verdicts[0].usage.calls == 23
+    assert [line.number for line in lines] == list(range(1, len(lines) + 1))
+    assert [line.kind for line in lines] == [event.kind for event in read_events(done.folder)]
+    assert [folder.name for folder in run_folders()] == [check.id]
+
+
+@pytest.mark.parametrize("calls", [0, 1, 9, 22])
+async def test_a_stopped_service_resumes_its_checks_and_no_line_changes_its_number(calls: int) -> None:
+    async with store(Gate()) as made:
+        whole = made.submit(CLAIM)
+        await made.wait(whole.id)
+    async with store(gate := Gate(calls)) as made:
+        check = made.submit(CLAIM)
+        await gate.reached.wait()
+    before = (check.folder / "events.jsonl").read_text().splitlines()
+    async with store() as made:
+        after = await events(made, check.id, len(before))
+        lines = await events(made, check.id)
+        done = await made.wait(check.id)
+    assert done.state == "done"
+    assert [line.line for line in lines] == before + [line.line for line in after]
+    assert after[-1].kind == "claim_ended"
+    assert canonical(line.event for line in lines if line.kind not in ("call_failed", "claim_ended")) == canonical(
+        event for event in read_events(whole.folder) if event.kind not in ("call_failed", "claim_ended")
+    )
+
+
+async def test_another_owner_finds_nothing() -> None:
+    async with store() as made:
+        check = made.submit(CLAIM, owner="a")
+        await made.wait(check.id, owner="a")
+        for other in ("", "b"):
+            with pytest.raises(UnknownCheck):
+                made.get(check.id, owner=other)
+            assert made.list(owner=other).checks == ()
+        assert [each.id for each in made.list(owner="a").checks] == [check.id]
+
+
+async def test_a_full_queue_refuses() -> None:
+    async with store(gate := Gate(0), running=1, waiting=1) as made:
+        made.submit(CLAIM)
+        await gate.reached.wait()
+        waiting = made.submit(CLAIM)
+        assert made.get(waiting.id).position == 1
+        with pytest.raises(Busy):
+            made.submit(CLAIM)
+
+
+async def test_a_cancelled_check_keeps_its_events_and_an_erased_one_nothing() -> None:
+    async with store(gate := Gate(5)) as made:
+        check = made.submit(CLAIM)
+        await gate.reached.wait()
+        cancelled = await made.cancel(check.id)
+        assert cancelled.state == "cancelled"
+        assert await events(made, check.id)
+        assert made.result(check.id) is None
+        await made.erase(check.id)
+        assert not check.folder.exists()
+        with pytest.raises(UnknownCheck):
+            made.get(check.id)
+
+
+async def test_a_list_continues_at_its_cursor() -> None:
+    async with store() as made:
+        ids = {made.submit(CLAIM).id for _ in range(5)}
+        seen, cursor = [], ""
+        while True:
+            page = made.list(cursor=cursor, limit=2)
+            seen += [check.id for check in page.checks]
+            cursor = page.cursor
+            if not cursor:
+                break
+    assert set(seen) == ids
+    assert len(seen) == len(ids)
+
+
+async def test_what_cannot_be_carried_out_is_refused_before_it_is_stored(tmp_path: Path) -> None:
+    async with store() as made:
+        for values in ({"method": "no-such"}, {"settings": {"round": 3}}, {"labels": "no-such"}):
+            with pytest.raises(UsageError):
+                made.submit(CLAIM.model_copy(update=values))
+        assert list(made.folder.iterdir()) == []

@@ -1,0 +1,292 @@
+"""The application behind its own transport: no process, no port."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx2
+import pytest
+
+from redargue.errors import UsageError
+from redargue.service.app import create_app
+from redargue.service.keys import Keys
+from redargue.service.server import allowed_hosts
+from support.debates import TEXT
+from support.serving import components, settings
+
+pytestmark = pytest.mark.anyio
+CLAIM = {"claim": "The lighthouse at Cape Ansel was lit in 1871."}
+
+
+@asynccontextmanager
+async def client(host: str = "localhost", key: str = "", **options: Any) -> AsyncIterator[httpx2.AsyncClient]:
+    application = create_app(settings(**options), components())
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    transport = httpx2.ASGITransport(application, raise_app_exceptions=False)
+    async with (
+        application.router.lifespan_context(application),
+        httpx2.AsyncClient(transport=transport, base_url=f"http://{host}", headers=headers) as made,
+    ):
+        yield made
+
+
+async def done(http: httpx2.AsyncClient, **body: Any) -> dict[str, Any]:
+    reply = await http.post("/v1/checks", json={**CLAIM, **body}, headers={"Prefer": "wait=60"})
+    assert reply.status_code == 200, reply.text
+    answer: dict[str, Any] = reply.json()
+    return answer
+
+
+def problem(reply: httpx2.Response, status: int) -> dict[str, Any]:
+    assert (reply.status_code, reply.headers["content-type"]) == (status, "application/problem+json"), reply.text
+    body: dict[str, Any] = reply.json()
+    assert body["status"] == status
+    return body
+
+
+async def test_a_check_is_started_found_reported_and_erased() -> None:
+    async with client() as http:
+        started = await http.post("/v1/checks", json=CLAIM)
+        assert started.status_code == 202
+        assert started.headers["location"] == f"/v1/checks/{started.json()['id']}"
+        events = await http.get(f"{started.headers['location']}/events")
+        assert events.text.endswith("event: end\ndata: {}\n\n")
+        check = (await http.get(started.headers["location"])).json()
+        assert (check["state"], check["outcome"], check["offsets"]) == ("done", "refuted", "code_point")
+        assert check["result"]["verdicts"][0]["label"] == "REFUTES"
+        assert (await http.get("/v1/checks")).json()["checks"][0]["id"] == check["id"]
+        report = await http.get(check["links"]["report"])
+        assert "sandbox" in report.headers["content-security-policy"]
+        passage = await http.get(f"/v1/passages/{hashlib.sha256(TEXT.encode()).hexdigest()}")
+        assert (passage.text, passage.headers["x-content-type-options"]) == (TEXT, "nosniff")
+        for _ in range(2):
+            assert (await http.delete(started.headers["location"])).status_code == 204
+        problem(await http.get(started.headers["location"]), 404)
+
+
+async def test_events_continue_after_the_last_one_that_is_known_and_only_some_kinds_are_sent() -> None:
+    async with client() as http:
+        path = f"/v1/checks/{(await done(http))['id']}/events"
+        whole = (await http.get(path)).text.split("\n\n")
+        assert whole[0] == "retry: 1000"
+        rest = (await http.get(path, headers={"Last-Event-ID": "5"})).text.split("\n\n")
+        assert rest[1:] == whole[6:]
+        assert (await http.get(path, headers={"Last-Event-ID": "100000"})).text.split("\n\n") == whole
+        assert (await http.get(path, headers={"Last-Event-ID": "no number"})).text.split("\n\n") == whole
+        lines = await http.get(path, headers={"Accept": "application/x-ndjson"}, params={"after": 5})
+        assert [f"data: {line}" for line in lines.text.splitlines()] == [frame.splitlines()[2] for frame in rest[1:-2]]
+        only = (await http.get(path, params={"only": "answered,scored"})).text
+        assert {line for line in only.splitlines() if line.startswith("event: ")} == {
+            "event: answered",
+            "event: scored",
+            "event: end",
+        }
+
+
+async def test_another_keys_check_is_not_found_and_no_key_is_not_enough() -> None:
+    (_, first), (_, second) = Keys().add("first"), Keys().add("second")
+    async with client(key=first) as http:
+        check = await done(http)
+        for path in ("", "/events", "/report.md"):
+            reply = await http.get(f"/v1/checks/{check['id']}{path}", headers={"Authorization": f"Bearer {second}"})
+            missing = await http.get(f"/v1/checks/{check['id']}x{path}", headers={"Authorization": f"Bearer {second}"})
+            assert problem(reply, 404) == problem(missing, 404)
+        other = {"Authorization": f"Bearer {second}"}
+        assert (await http.delete(f"/v1/checks/{check['id']}", headers=other)).status_code == 204
+        assert (await http.get("/v1/checks", headers=other)).json()["checks"] == []
+        problem(await http.get(f"/v1/passages/{hashlib.sha256(TEXT.encode()).hexdigest()}", headers=other), 404)
+        for wrong in ("", "Bearer rdg_wrong", f"Basic {first}", f"Bearer {first}x"):
+            problem(await http.get("/v1/checks", headers={"Authorization": wrong}), 401)
+        assert (await http.get(f"/v1/checks/{check['id']}")).json()["state"] == "done"
+
+
+async def test_a_page_gets_a_cookie_for_a_key_that_ends_with_the_key() -> None:
+    keys = Keys()
+    key, secret = keys.add("page")
+    async with client() as http:
+        assert (await http.post("/sign-in", data={"key": "rdg_wrong"})).status_code == 401
+        reply = await http.post("/sign-in", data={"key": secret})
+        cookie = reply.headers["set-cookie"]
+        assert secret not in cookie
+        assert all(word in cookie.lower() for word in ("httponly", "samesite=strict"))
+        assert (await http.get("/v1/checks")).status_code == 200
+        value = keys.session(key)
+        assert keys.find_session(value) == key
+        assert keys.find_session(keys.session(key, now=0)) is None
+        for wrong in (
+            value[:-1] + ("0" if value[-1] != "0" else "1"),
+            value.replace(".", ".9", 1),
+            key.id,
+            "",
+            "é.1.é",
+        ):
+            assert keys.find_session(wrong) is None
+        keys.add("another")
+        keys.remove(key.id)
+        problem(await http.get("/v1/checks"), 401)
+
+
+def test_keys_are_stored_as_hashes_and_listed_without_them() -> None:
+    key, secret = Keys().add("first")
+    stored = Keys()._path.read_text()
+    assert secret not in stored
+    assert hashlib.sha256(secret.encode()).hexdigest() in stored
+    assert Keys().find(secret) == key
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "localhost@evil", "[", ""])
+async def test_a_request_for_another_host_is_refused(host: str) -> None:
+    async with client() as http:
+        problem(await http.get("/v1/checks", headers={"Host": host}), 400)
+        assert (await http.get("/v1/checks", headers={"Host": "LOCALHOST:8321"})).status_code == 200
+
+
+async def test_another_sites_page_is_refused_unless_it_is_named() -> None:
+    async with client(origins=("https://example.org",)) as http:
+        for origin in ("https://evil.example", "null", "https://example.org.evil.example", "http://example.org"):
+            problem(await http.post("/v1/checks", json=CLAIM, headers={"Origin": origin}), 403)
+        own = await http.get("/v1/checks", headers={"Origin": "http://localhost"})
+        assert "access-control-allow-origin" not in own.headers
+        named = await http.get("/v1/checks", headers={"Origin": "https://example.org"})
+        assert named.headers["access-control-allow-origin"] == "https://example.org"
+        assert "access-control-allow-credentials" not in named.headers
+
+
+async def test_twenty_races_on_one_idempotency_key_start_one_run() -> None:
+    async with client() as http:
+        headers = {"Idempotency-Key": "once"}
+        replies = await asyncio.gather(*(http.post("/v1/checks", json=CLAIM, headers=headers) for _ in range(20)))
+        assert {reply.status_code for reply in replies} == {202}
+        assert len({reply.json()["id"] for reply in replies}) == 1
+        assert sum("idempotency-replayed" in reply.headers for reply in replies) == 19
+        problem(await http.post("/v1/checks", json={"claim": "Another claim."}, headers=headers), 422)
+    async with client() as http:  # after a restart
+        again = await http.post("/v1/checks", json=CLAIM, headers=headers)
+        assert again.json()["id"] == replies[0].json()["id"]
+        assert len((await http.get("/v1/checks")).json()["checks"]) == 1
+
+
+SECRET = "s3cret-value"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"claim": "a", "text": SECRET},
+        {"claim": "A claim.", SECRET: 1},
+        {"claim": "A claim.", "method": SECRET},
+        {"claim": "A claim.", "profile": SECRET},
+        {"claim": "A claim.", "labels": SECRET},
+        {"claim": "A claim.", "settings": {SECRET: SECRET}},
+        {"claim": "A claim.", "settings": {"rounds": SECRET}},
+        {"claim": "A claim.", "budget": SECRET},
+        {"claim": "A claim.", "as_of": SECRET},
+        {"text": SECRET, "kind": SECRET},
+        {"claim": f"{SECRET}\x00"},
+        {"claim": {"text": SECRET}},
+        [SECRET],
+        SECRET,
+    ],
+)
+async def test_what_is_not_valid_is_refused_without_its_words(body: Any) -> None:
+    async with client() as http:
+        reply = await http.post("/v1/checks", json=body)
+        problem(reply, 422)
+        assert SECRET not in reply.text.replace(f"/{SECRET}", "")
+        broken = await http.post("/v1/checks", content=f'{{"{SECRET}', headers={"Content-Type": "application/json"})
+        assert SECRET not in broken.text
+        problem(broken, 422)
+
+
+async def test_every_limit_holds_at_its_edge() -> None:
+    async with client(max_body=60_000_000) as http:
+
+        async def status(**body: Any) -> int:
+            return (await http.post("/v1/estimate", json=body)).status_code
+
+        long = "The lighthouse was lit. " * 5_000
+        assert await status(text=long[:100_000]) == 200
+        assert await status(text=long[:100_001]) == 422
+        contexts = ["The lighthouse was lit."] * 50
+        assert await status(claim="A claim.", contexts=contexts) == 200
+        assert await status(claim="A claim.", contexts=[*contexts, "x"]) == 422
+        assert await status(claim="A claim.", contexts=["x" * 1_000_000]) == 200
+        assert await status(claim="A claim.", contexts=["x" * 1_000_001]) == 422
+    async with client() as http:
+        at = b'{"claim":"A claim."}'.ljust(2_000_000)
+        json = {"Content-Type": "application/json"}
+
+        async def pieces() -> AsyncIterator[bytes]:
+            for _ in range(21):
+                yield b" " * 100_000
+
+        assert (await http.post("/v1/estimate", content=at, headers=json)).status_code == 200
+        problem(await http.post("/v1/estimate", content=at + b" ", headers=json), 413)
+        problem(await http.post("/v1/estimate", content=pieces(), headers=json), 413)
+
+
+async def test_a_spent_day_is_402_and_a_full_queue_429(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with client(day_budget="23calls") as http:
+        assert (await done(http))["usage"]["calls"] == 23
+        problem(await http.post("/v1/checks", json=CLAIM), 402)
+        problem(await http.post("/v1/ground", json={"answer": "A.", "contexts": ["B."]}), 402)
+    async with client(day_budget="23calls") as http:  # what was spent today counts after a restart
+        problem(await http.post("/v1/checks", json=CLAIM), 402)
+    monkeypatch.setenv("REDARGUE_TEST_CALLS", "0")
+    async with client(running=1, waiting=1) as http:
+        replies = [await http.post("/v1/checks", json=CLAIM) for _ in range(2)]
+        events = http.stream("GET", f"/v1/checks/{replies[0].json()['id']}")
+        async with events:
+            pass
+        refused = [await http.post("/v1/checks", json=CLAIM) for _ in range(2)]
+        assert refused[-1].headers["retry-after"] == "5"
+        problem(refused[-1], 429)
+
+
+async def test_a_day_budget_is_shared_by_checks_and_ends_them() -> None:
+    async with client(day_budget="40calls", running=2) as http:
+        first, second = await asyncio.gather(done(http), done(http))
+        spent = first["usage"]["calls"] + second["usage"]["calls"]
+        assert spent <= 40
+        assert "BudgetReached" in {(each["error"] or {}).get("type") for each in (first, second)}
+
+
+async def test_metrics_count_without_words_of_the_claim() -> None:
+    async with client() as http:
+        await done(http)
+        text = (await http.get("/metrics")).text
+    assert 'redargue_checks_total{method="tool-mad",state="done"} 1.0' in text
+    assert 'redargue_outcomes_total{outcome="refuted"} 1.0' in text
+    assert "lighthouse" not in text
+    assert "Ansel" not in text
+
+
+async def test_a_stopping_service_is_not_ready_and_refuses_checks() -> None:
+    application = create_app(settings(), components())
+    transport = httpx2.ASGITransport(application)
+    async with (
+        application.router.lifespan_context(application),
+        httpx2.AsyncClient(transport=transport, base_url="http://localhost") as http,
+    ):
+        assert (await http.get("/readyz")).status_code == 200
+        application.state.store.close()
+        assert (await http.get("/readyz")).json()["why"] == ["stopping"]
+        assert (await http.get("/healthz")).status_code == 200
+        problem(await http.post("/v1/checks", json=CLAIM), 503)
+
+
+def test_beyond_loopback_a_service_needs_a_key_and_a_wildcard_the_names_of_its_hosts() -> None:
+    assert "127.0.0.1" in allowed_hosts("127.0.0.1", (), has_keys=False)
+    assert "::1" in allowed_hosts("[::1]", (), has_keys=False)
+    for host in ("0.0.0.0", "::", "192.0.2.7", "example.org"):
+        with pytest.raises(UsageError, match="no key"):
+            allowed_hosts(host, ("example.org",), has_keys=False)
+    for host in ("0.0.0.0", "::"):
+        with pytest.raises(UsageError, match="every address"):
+            allowed_hosts(host, (), has_keys=True)
+    assert allowed_hosts("0.0.0.0", ("example.org",), has_keys=True)[-1] == "example.org"
+    assert allowed_hosts("192.0.2.7", (), has_keys=True) == ("192.0.2.7",)

@@ -1,0 +1,247 @@
+"""A page that was watched and one that is loaded again are the same, whatever the method and whenever it is loaded."""
+
+from __future__ import annotations
+
+import tarfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lxml import etree, html  # type: ignore[import-untyped]
+
+from redargue.claims import Claim
+from redargue.events import (
+    Answered,
+    CallFinished,
+    ClaimEnded,
+    ClaimStarted,
+    Decomposed,
+    Event,
+    EvidenceFound,
+    EvidenceMissing,
+    Judged,
+    QueryWritten,
+    Refereed,
+    RoundEnded,
+    RoundVoted,
+    Scored,
+    Spoke,
+    Stepped,
+)
+from redargue.evidence import Passage
+from redargue.reports.load import SingleRun, load
+from redargue.runs.budget import Budget
+from redargue.runs.manifest import load_manifest
+from redargue.runs.record import read_events
+from redargue.service.page.batch import BatchFrames, Filter, Row, disagreement, select
+from redargue.service.page.frames import ClaimFrames, Frame, Frames
+from redargue.tasks.decompose import Triplet
+from redargue.verdicts import Metric, Score, Usage, Verdict
+from support.reported import R, S, run_of, text_of, written
+
+CLAIM = Claim(text="The lighthouse at Cape Ansel was lit in 1871.")
+PASSAGE = Passage(
+    document="d", title="Cape Ansel", publisher="A newspaper", published="1990", text="It was lit in 1871."
+)
+
+
+class Browser:
+    """What page.js does with frames."""
+
+    def __init__(self, page: Frames) -> None:
+        self.body = html.fragment_fromstring(str(page.element()), create_parent="body")
+        self.added = self.replaced = 0
+
+    def show(self, frame: Frame) -> None:
+        element = html.fragment_fromstring(str(frame.html))
+        old = self.body.xpath("//*[@id=$id]", id=element.get("id"))
+        if old:
+            old[0].getparent().replace(old[0], element)
+            self.replaced += 1
+        elif frame.event == "append":
+            (place,) = self.body.xpath("//*[@id=$id]", id=element.get("data-in"))
+            place.append(element)
+            self.added += 1
+
+    @property
+    def shown(self) -> str:
+        return str(etree.tostring(self.body, encoding="unicode"))
+
+
+def page_of(folder: Path, item: int = 0, budget: Budget | None = None) -> ClaimFrames:
+    def finished() -> SingleRun:
+        run = load(folder)
+        assert isinstance(run, SingleRun)
+        return run
+
+    return ClaimFrames(load_manifest(folder)[0], item, finished, budget)
+
+
+def watched(make: Callable[[], Frames], log: Sequence[Event]) -> Iterator[Browser]:
+    """The watched page after each event, which has to equal one that is loaded then."""
+    page = make()
+    browser = Browser(page)
+    for event in log:
+        for frame in page.feed(event):
+            browser.show(frame)
+        assert browser.shown == Browser(page).shown
+        yield browser
+
+
+def tool_mad() -> list[Event]:
+    def at(round_: int, agent: str) -> list[Event]:
+        return [
+            CallFinished(agent=agent, round=round_, task="WriteQuery", key=f"{agent}{round_}", outputs=()),
+            QueryWritten(agent=agent, round=round_, query="when was it lit"),
+            EvidenceFound(agent=agent, round=round_, tool="t", query="q", passages=(PASSAGE,), key=f"e{agent}{round_}"),
+            EvidenceMissing(agent=agent, round=round_, tool="web", query="q", why="timed out", key=f"m{agent}{round_}"),
+            Answered(agent=agent, round=round_, text="It was lit.", label=S),
+            Scored(agent=agent, round=round_, score=Score(metric=Metric.FAITHFULNESS, value=0.5)),
+        ]
+
+    return [
+        ClaimStarted(claim=CLAIM, method="tool-mad", settings={}, backend="b", seed=0),
+        *at(1, "corpus"),
+        *at(1, "keywords"),
+        RoundEnded(round=1, labels=(S, S), agreed=True, accepted=False, why=("faithfulness is too low",)),
+        *at(2, "keywords"),
+        *at(2, "corpus"),
+        RoundEnded(round=2, labels=(S, S), agreed=True, accepted=True),
+        Judged(text="so be it", label=S),
+        ClaimEnded(verdict=Verdict(claim=CLAIM, label=S, decided_by="judge", rounds=2)),
+    ]
+
+
+def teams() -> list[Event]:
+    return [
+        ClaimStarted(claim=CLAIM, method="dual-position", settings={}, backend="b", seed=0),
+        Spoke(agent="negative-rebutter", round=1, text="not so"),
+        Spoke(agent="affirmative-rebutter", round=1, text="so it is"),
+        Refereed(agent="factual-referee", round=1, vote="affirmative", confidence=0.7),
+        RoundVoted(round=1, winner="affirmative", consensus=0.7, masses={"affirmative": 0.7}, weights={}),
+        ClaimEnded(verdict=Verdict(claim=CLAIM, label=S, decided_by="referees", rounds=1)),
+    ]
+
+
+def chain() -> list[Event]:
+    answers = [Answered(agent=name, round=1, text=name, label=S) for name in ("skeptic", "trust", "leader")]
+    started = ClaimStarted(claim=CLAIM, method="markov-debate", settings={}, backend="b", seed=0)
+    return [started, *answers, ClaimEnded(verdict=Verdict(claim=CLAIM, label=S, decided_by="leader", rounds=1))]
+
+
+def steps() -> list[Event]:
+    triplet = Triplet(subject="lighthouse", relation="was lit in", object="1871")
+    return [
+        ClaimStarted(claim=CLAIM, method="mermaid", settings={}, backend="b", seed=0),
+        Decomposed(agent="decomposer", triplets=(triplet,), topics=(), entities=("lighthouse",)),
+        Stepped(agent="executor", round=1, thought="look it up", tool="search", arguments={"query": "lighthouse"}),
+        EvidenceFound(agent="executor", round=1, tool="search", query="lighthouse", passages=(PASSAGE,), key="k"),
+        Stepped(agent="executor", round=2, answer=S),
+        ClaimEnded(verdict=Verdict(claim=CLAIM, label=S, decided_by="executor", rounds=2)),
+    ]
+
+
+@pytest.mark.parametrize("log", [tool_mad(), teams(), chain(), steps()], ids=["tool-mad", "teams", "chain", "steps"])
+def test_a_page_loaded_again_equals_the_one_that_was_watched(tmp_path: Path, log: list[Event]) -> None:
+    folder = written(tmp_path / "run", [CLAIM], log)
+    *_, last = watched(lambda: page_of(folder), log)
+    assert "finished" in last.shown
+    assert len(log) <= last.added + last.replaced + 2
+
+
+def test_while_they_argue_there_are_sides_sources_failures_and_cost_and_no_verdict(tmp_path: Path) -> None:
+    log = tool_mad()
+    folder = written(tmp_path / "run", [CLAIM], log, stability=[0.6, 0.2], priced=True)
+    pages = [page.shown for page in watched(lambda: page_of(folder, budget=Budget(40)), log)]
+    arguing = html.fromstring(pages[-2])
+    rounds = arguing.xpath("//section[@class='round']")
+    assert [each.xpath("./h3")[0].text_content() for each in rounds] == ["Round 1", "Round 2"]
+    assert [name.text_content() for name in rounds[1].xpath(".//div[@class='turn']/p[1]/b")] == ["corpus", "keywords"]
+    source = " ".join(arguing.xpath("//ol[@id='c0-sources']")[0].text_content().split())
+    assert "Cape Ansel · A newspaper · published 1990" in source
+    assert "timed out" in arguing.xpath("//ul[@id='c0-failed']")[0].text_content()
+    assert "not above the threshold 0.6" in rounds[0].text_content()
+    assert rounds[0].xpath(".//*[@class='limit']/@x1")[0] == "60.0"
+    assert "4 calls of 40" in arguing.xpath("//ul[@id='c0-cost']")[0].text_content()
+    assert len(arguing.xpath("//ol[@aria-live='polite']/li")) == 2
+    assert not arguing.xpath("//*[contains(@class, 'verdict')]")
+    assert "so be it" not in pages[-2]
+    finished = html.fromstring(pages[-1])
+    assert [each.get("class") for each in finished.xpath("//section[contains(@class, 'side')]")] == [
+        "side for",
+        "side against",
+    ]
+    assert "redargue replay" in finished.text_content()
+
+
+def test_a_turn_that_grows_leaves_the_rest_of_its_round_alone(tmp_path: Path) -> None:
+    log = tool_mad()
+    page = page_of(written(tmp_path / "run", [CLAIM], log))
+    for event in log[:9]:
+        page.feed(event)
+    changed = [html.fragment_fromstring(str(frame.html)).get("class") for frame in page.feed(log[9])]
+    assert "round" not in changed
+
+
+def test_a_claim_that_is_begun_again_is_shown_from_its_beginning(tmp_path: Path) -> None:
+    log = tool_mad()
+    folder = written(tmp_path / "run", [CLAIM], log)
+    again = [*log[:6], *log]
+    *_, last = watched(lambda: page_of(folder), again)
+    *_, once = watched(lambda: page_of(folder), log)
+    assert last.shown == once.shown
+
+
+def batch_of(folder: Path) -> BatchFrames:
+    return BatchFrames(SingleRun(folder, load_manifest(folder)[0], {}))
+
+
+@pytest.mark.parametrize("make", [run_of, text_of])
+def test_a_table_of_claims_changes_row_by_row(tmp_path: Path, make: Callable[[Path, Sequence[str]], Path]) -> None:
+    folder = make(tmp_path / "run", ["one here", "two here", "three here"])
+    page = batch_of(folder)
+    browser = Browser(page)
+    counts = []
+    for event in read_events(folder):
+        for frame in page.feed(event):
+            browser.show(frame)
+        counts.append(browser.body.xpath("string(//p[@id='progress'])"))
+    assert list(dict.fromkeys(counts)) == [f"{done} of 3 claims finished" for done in range(4)]
+    rows = {row.get("id"): row.text_content() for row in browser.body.xpath("//tbody/tr")}
+    assert rows == {row.get("id"): row.text_content() for row in Browser(page).body.xpath("//tbody/tr")}
+
+
+def row(item: int, *rounds: tuple[str | None, ...], **verdict: Any) -> Row:
+    given = {"label": S, "meaning": "supported", **verdict}
+    return Row(item, f"Claim {item}", Verdict(claim=CLAIM, round_labels=rounds, usage=Usage(calls=1), **given))
+
+
+def test_claims_about_which_agents_disagreed_come_first_then_the_refuted() -> None:
+    rows = [
+        row(0, (S, S)),
+        row(1, (S, R), (S, S)),
+        row(2, (S, R)),
+        row(3, (S, S), label=R, meaning="refuted"),
+        Row(4, "Claim 4", None),
+    ]
+    assert [row.item for row in select(rows, Filter()).rows] == [2, 1, 3, 0, 4]
+    assert [row.item for row in select(rows, Filter(order="number")).rows] == [0, 1, 2, 3, 4]
+    assert [row.item for row in select(rows, Filter(disagreed=True)).rows] == [2, 1]
+    assert [row.item for row in select(rows, Filter(outcome="unfinished")).rows] == [4]
+    assert [row.item for row in select(rows, Filter(words="claim 3")).rows] == [3]
+    assert disagreement(row(5, (S, None)).verdict) == 0
+
+
+RECORDINGS = Path(__file__).parents[1] / "recordings" / "0.1.0"
+HARDENED = sorted(path.name.removesuffix(".tar.xz") for path in RECORDINGS.glob("*-hardened-chat.tar.xz"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", HARDENED)
+def test_recordings_of_every_method_are_shown_alike_live_and_loaded(tmp_path: Path, name: str) -> None:
+    with tarfile.open(RECORDINGS / f"{name}.tar.xz") as packed:
+        packed.extractall(tmp_path, filter="data")
+    log = [event for event in read_events(tmp_path) if event.item == 0]
+    *_, last = watched(lambda: page_of(tmp_path), log)
+    assert "finished" in last.shown

@@ -1,0 +1,108 @@
+"""The page without a browser: who may see it, what it refuses, and what it tells browsers to allow."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from redargue.service.app import create_app
+from redargue.service.context import COOKIE
+from redargue.service.keys import Keys
+from redargue.service.page.viewer import create_viewer
+from support.reported import bench_of, run_of
+from support.serving import components, settings
+
+pytestmark = pytest.mark.anyio
+CLAIM = "The lighthouse at Cape Ansel was lit in 1871."
+
+
+async def test_with_keys_a_page_leads_to_signing_in_and_each_key_sees_its_own_checks() -> None:
+    (_, first), (_, second) = Keys().add("first"), Keys().add("second")
+    application = create_app(settings(), components())
+    transport = httpx2.ASGITransport(application, raise_app_exceptions=False)
+    async with (
+        application.router.lifespan_context(application),
+        httpx2.AsyncClient(transport=transport, base_url="http://localhost") as one,
+        httpx2.AsyncClient(transport=transport, base_url="http://localhost") as other,
+    ):
+        reply = await one.get("/")
+        assert (reply.status_code, reply.headers["location"]) == (303, "/sign-in")
+        assert (await one.post("/sign-in", data={"key": "rdg_wrong"})).status_code == 401
+        for http, key in ((one, first), (other, second)):
+            assert (await http.post("/sign-in", data={"key": key})).status_code == 303
+            assert http.cookies[COOKIE]
+        started = await one.post("/checks", data={"words": CLAIM, "what": "claim", "method": "tool-mad"})
+        path = started.headers["location"]
+        frames = (await one.get(f"{path}/frames")).text
+        assert frames.endswith("event: end\ndata:\n\n")
+        rest = (await one.get(f"{path}/frames", headers={"Last-Event-ID": "5"})).text
+        assert frames.endswith(rest.partition("\n\n")[2])
+        assert CLAIM in (await one.get("/")).text
+        assert CLAIM not in (await other.get("/")).text
+        for address in (path, f"{path}/claims/1", f"{path}/frames", f"{path}/report.html"):
+            assert (await other.get(address)).status_code == 404
+        policy = (await one.get(path)).headers["content-security-policy"]
+        assert "unsafe" not in policy
+        assert "script-src 'self'" in policy
+        assert (await one.post("/sign-out")).status_code == 303
+        assert (await one.get("/")).status_code == 303
+
+
+async def test_a_check_that_cannot_be_started_says_why_and_keeps_what_was_written() -> None:
+    application = create_app(settings(), components())
+    transport = httpx2.ASGITransport(application, raise_app_exceptions=False)
+    async with (
+        application.router.lifespan_context(application),
+        httpx2.AsyncClient(transport=transport, base_url="http://localhost") as http,
+    ):
+        for wrong in ({"words": ""}, {"method": "tool-mud"}, {"as_of": "soon"}, {"budget": "a lot"}):
+            reply = await http.post("/checks", data={"words": CLAIM, "what": "claim", **wrong})
+            assert reply.status_code == 422, wrong
+            assert 'role="alert"' in reply.text
+            assert wrong.get("words", CLAIM) in reply.text
+        foreign = await http.post("/checks", data={"words": CLAIM}, headers={"Origin": "http://evil.test"})
+        assert foreign.status_code == 403
+        for path in ("/runs/none", "/runs/..%2f..%2fetc", "/runs/none/claims/1", "/compare?run=none"):
+            assert (await http.get(path)).status_code in (200, 404)
+
+
+@pytest.mark.slow  # its intervals are drawn
+async def test_a_bench_compares_its_methods_with_charts_and_opens_their_claims(tmp_path: Path) -> None:
+    folder = bench_of(tmp_path / "bench", ["one here", "two here", "three here"], confident=True)
+    application = create_viewer(folder, tmp_path / "own")
+    transport = httpx2.ASGITransport(application, raise_app_exceptions=False)
+    async with (
+        application.router.lifespan_context(application),
+        httpx2.AsyncClient(transport=transport, base_url="http://localhost") as http,
+    ):
+        page = (await http.get("/bench")).text
+        for words in ("Accuracy against calls per claim", "Calibration of", "claim with different labels"):
+            assert words in page
+        assert "<style" not in page
+        runs = re.findall(r'href="/runs/([^"]+)"', (await http.get("/")).text)
+        both = await http.get("/compare", params={"run": runs[:2]})
+        assert "different" in both.text
+        claim = re.search(r'href="(/runs/[^"]+/claims/1)"', both.text)
+        assert claim
+        assert "one here" in (await http.get(claim[1])).text
+
+
+@pytest.mark.slow
+def test_view_opens_a_run_folder_anywhere_and_ends_when_it_is_asked_to(tmp_path: Path) -> None:
+    folder = run_of(tmp_path / "somewhere" / "run", ["one here", "two here"])
+    command = [sys.executable, "-m", "redargue", "view", str(folder), "--no-browser"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=os.environ) as process:
+        assert process.stderr
+        found = re.search(r"http://127\.0\.0\.1:\d+/runs/run", process.stderr.readline())
+        assert found
+        page = httpx2.get(found.group(), timeout=120, trust_env=False)
+        assert (page.status_code, "two here" in page.text) == (200, True)
+        process.send_signal(signal.SIGINT)
+        process.wait(120)
