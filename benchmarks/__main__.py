@@ -43,8 +43,13 @@ EVERY = (
     "mermaid",
     "methods",
     "leaderboard",
+    "cascade",
+    "calls",
     "queue",
     "cluster",
+    "service",
+    "chatbot",
+    "proxy",
 )
 BY_NAME = ("wheel",)  # needs a package index
 

@@ -20,6 +20,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -245,9 +246,9 @@ def page(folder: Path, model: str = "", half: str = "odd") -> str:
             name: {"n": cells["n"], "cells": cells["cells"][whose]} for name, cells in known if whose in cells["cells"]
         }
 
-    own = read(ALONE)
+    own, player = read(ALONE), _MODEL.format(model=model) if model else _EMBEDDED
     parts = [
-        _HEAD.format(half=half.capitalize(), player=_MODEL.format(model=model) if model else _EMBEDDED),
+        _HEAD.format(half=half.capitalize(), player=player, release=version("redargue")),
         _leaderboard(own),
     ]
     parts.append(_tests(own, SYSTEMS))
@@ -276,7 +277,7 @@ _HEAD = """\
 # Benchmarks
 
 Written by `make tables` (`python -m benchmarks leaderboard`); do not edit it. {half} rows, random samples with seed 0;
-in brackets 95 % bootstrap intervals over claims.
+in brackets 95 % bootstrap intervals over claims. Figures of redargue {release}.
 
 {player}
 

