@@ -353,6 +353,7 @@ def survives(arguments: list[str], capfd: pytest.CaptureFixture[str]) -> None:
     assert "Traceback" not in capfd.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("change", ALTERED.values(), ids=ALTERED)
 def test_an_altered_run_json_gives_a_typed_error(
@@ -364,6 +365,7 @@ def test_an_altered_run_json_gives_a_typed_error(
     survives(command_on(folder, command), capfd)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["run.json", "events.jsonl", "results.json", "bench.json", "ledger.json"])
 @pytest.mark.parametrize("content", RAW.values(), ids=RAW)
 def test_a_damaged_file_of_a_run_folder_gives_a_typed_error(
@@ -390,6 +392,7 @@ EVENTS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", EVENTS.values(), ids=EVENTS)
 def test_altered_events_give_a_typed_error(
     change: dict[str, Any], recorded: dict[str, bytes], capfd: pytest.CaptureFixture[str]

@@ -55,6 +55,12 @@ class _Server(uvicorn.Server):
         await super().startup(sockets)
         self.ready.set()
 
+    async def main_loop(self) -> None:
+        """uvicorn looks ten times a second whether it shall end."""
+        await self.on_tick(0)
+        while not self.should_exit:  # noqa: ASYNC110 - another thread sets it
+            await asyncio.sleep(0.01)
+
     def install_signal_handlers(self) -> None: ...
 
 

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import redargue
@@ -45,6 +45,7 @@ def sentences(chunks: list[str] | list[bytes]) -> list[tuple[int, int, str]]:
     return [(sentence.start, sentence.end, sentence.text) for sentence in segmenter.sentences]
 
 
+@settings(max_examples=30)
 @given(st.lists(st.sampled_from(PIECES), min_size=1, max_size=8), st.lists(st.integers(1, 12), min_size=1))
 def test_the_sentences_do_not_depend_on_where_the_stream_is_cut(pieces: list[str], sizes: list[int]) -> None:
     text = " ".join(pieces)
