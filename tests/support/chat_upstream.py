@@ -56,7 +56,7 @@ class _Server(uvicorn.Server):
         self.ready.set()
 
     async def main_loop(self) -> None:
-        """uvicorn looks ten times a second whether it shall end."""
+        """Asks often whether it shall end: uvicorn does ten times a second."""
         await self.on_tick(0)
         while not self.should_exit:  # noqa: ASYNC110 - another thread sets it
             await asyncio.sleep(0.01)
