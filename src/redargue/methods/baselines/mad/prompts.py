@@ -13,7 +13,7 @@ from pydantic import Field, field_validator, model_validator
 
 from redargue.claims import Claim, Frozen
 from redargue.methods.baselines import evidence_prompts
-from redargue.tasks.answer import STYLE_IS_NO_EVIDENCE, AnswerClaim, LabelledTask, Piece
+from redargue.tasks.answer import AnswerClaim, LabelledTask, Piece
 from redargue.tasks.base import FORMAT_LAST, Exchange, Layout, Sections, Task, lines, list_bounds, max_length
 from redargue.tasks.untrusted import wrap_untrusted
 
@@ -130,10 +130,10 @@ class Ruling(_PaperKeys):
         return "" if side in ("none", "neither", "n/a") else side
 
 
-class _Moderator:
+class _Moderator(evidence_prompts.DebatePrompt):
     """The moderator, who is the judge in the end. A plain class without fields, so it goes first."""
 
-    hardened_rules: ClassVar[str] = STYLE_IS_NO_EVIDENCE
+    quote_source: ClassVar[str] = ""  # a ruling has no quotations
 
     @property
     def system(self: Any) -> str:
@@ -242,9 +242,12 @@ class DecideDebate(_Deciding, Task[Decision], _Debated):
     output_format: ClassVar[str] = 'Reply in JSON: {"Reason": "", "debate_answer": ""}'
 
     def input_text(self) -> str:
-        question = (
-            evidence_prompts.topic(self) if self.topic_in_system else evidence_prompts.label_question(self.claim.labels)
-        )
+        if self.topic_in_system:
+            question = evidence_prompts.topic(self)
+        elif self.defines_labels and self.claim.labels.labels:
+            question = "which of them is right?"
+        else:
+            question = evidence_prompts.label_question(self.claim.labels)
         return lines(f"Therefore: {question}", "Sum up your reasons, and give the answer that you think is correct.")
 
 
