@@ -2,9 +2,9 @@
 
 An upstream on loopback streams an answer of eight sentences about documents of some 4,000 tokens; the default reader
 checks it. ``last`` is the time between the upstream's finish chunk and the client's, with the proxy in between, at a
-usual pace of tokens and with all of them at once; ``first`` is the time until the first text, directly and through the
-proxy. Every answer has documents of its own unless ``--same`` is given, so that nothing is encoded already. In
-milliseconds, median and 95th percentile.
+usual pace of tokens and with all of them at once; ``first`` is the time until the first text: directly, and through the
+proxy without and with a check. Every answer has documents of its own unless ``--same`` is given, so that nothing is
+encoded already. In milliseconds, median and 95th percentile.
 """
 
 from __future__ import annotations
@@ -107,6 +107,7 @@ async def _run(count: int, *, same: bool) -> dict[str, object]:
         async with _served(application, "on") as through, httpx2.AsyncClient(timeout=120) as client:
             await _one(client, through, upstream, "Bees fly.", "Bees are insects. They fly.")
             direct = [(await _one(client, url, upstream, answer, ""))[0] for answer, _ in cases]
+            unread = [(await _one(client, through, upstream, answer, "", mode="off"))[0] for answer, _ in cases]
             paced = [await _one(client, through, upstream, answer, context) for answer, context in cases]
             upstream.pace = 0.0
             other = _cases(2 * count, same=same)[count:]
@@ -117,6 +118,7 @@ async def _run(count: int, *, same: bool) -> dict[str, object]:
         "claims": round(statistics.mean(row[2] for row in paced), 1),
         "load": os.getloadavg()[0],
         "first, directly": _figures(direct),
+        "first, mode off": _figures(unread),
         "first, through the proxy": _figures([row[0] for row in paced]),
         f"last, at {PACE:g} tokens/s": _figures([row[1] for row in paced]),
         "last, all at once": _figures([row[1] for row in together]),
@@ -139,14 +141,15 @@ def _cases(count: int, *, same: bool) -> list[tuple[str, str]]:
 
 
 async def _one(
-    client: httpx2.AsyncClient, url: str, upstream: _Upstream, answer: str, context: str
+    client: httpx2.AsyncClient, url: str, upstream: _Upstream, answer: str, context: str, *, mode: str = "annotate"
 ) -> tuple[float, float, int]:
     """Milliseconds until the first text and after the last, and the number of claims."""
     body: dict[str, Any] = {"model": "m", "stream": True, "messages": [{"role": "user", "content": answer}]}
     if context:
         body["redargue"] = {"contexts": [context], "timeout_s": LONGEST_TIMEOUT}
+    headers = {"x-redargue-mode": mode}
     began, first, claims = time.perf_counter(), 0.0, 0
-    async with client.stream("POST", f"{url}/v1/chat/completions", json=body) as response:
+    async with client.stream("POST", f"{url}/v1/chat/completions", json=body, headers=headers) as response:
         async for line in response.aiter_lines():
             if line.startswith("data: {"):
                 choice = json.loads(line[6:])["choices"][0]

@@ -49,6 +49,18 @@ def test_an_answer_is_checked_against_the_results_of_tools() -> None:
     assert "REFUTES [37:59]" in found["explanation"]
 
 
+@pytest.mark.parametrize("ask", [lambda made: made.invoke(QUESTION), lambda made: asyncio.run(made.ainvoke(QUESTION))])
+def test_an_answer_is_checked_against_the_delimited_parts_of_the_system_prompt(ask: Any) -> None:
+    prompt = f"Answer from these documents.\n<documents>{BRIDGE}</documents>"
+    model = Model(messages=iter([AIMessage(WRONG)]))
+    made = create_agent(model, tools=[], system_prompt=prompt, middleware=[GroundingMiddleware(timeout_s=None)])
+    *_, last = ask(made)["messages"]
+    assert set(last.response_metadata) == {"redargue"}
+    assert (last.response_metadata["redargue"]["outcome"], last.response_metadata["redargue"]["claims"]) == (
+        "non_factual", 2
+    )  # fmt: skip
+
+
 def test_an_unsupported_answer_is_written_again_and_the_number_of_times_is_bounded() -> None:
     middleware = GroundingMiddleware(exit_behavior="revise", max_revisions=1, timeout_s=None)
     messages = agent(middleware, search(), WRONG, BRIDGE).invoke(QUESTION)["messages"]

@@ -7,7 +7,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from redargue.adapters.promptfoo import contexts_in, get_assert
+from redargue.adapters.promptfoo import answer_text, contexts_in, get_assert
+from redargue.errors import UsageError
 from redargue.service.app import create_app
 from support.serving import settings
 
@@ -48,8 +49,19 @@ def test_the_assertion_is_configured_in_the_test() -> None:
 
 
 def test_documents_are_texts_or_objects_with_a_text() -> None:
-    documents = ["a", {"text": "b"}, {"page_content": "c"}, {"other": "d"}, 5]
-    assert contexts_in({"documents": documents}) == ["a", "b", "c"]
+    documents = ["a", {"text": "b"}, {"page_content": "c"}, {"other": "d"}, 5, [["e"]], '{"id": 1, "body": "f g h i"}']
+    assert contexts_in({"documents": documents}) == ["a", "b", "c", "e", "id: 1\nf g h i"]
+
+
+def test_an_output_that_is_not_a_text_is_its_values() -> None:
+    sentences = BRIDGE.split(". ")  # promptfoo sends what a transform made of the output
+    assert answer_text({"answer": f"{sentences[0]}.", "more": [sentences[1]]}) == f"{sentences[0]}.\n{sentences[1]}"
+
+
+def test_a_wrong_option_is_named() -> None:
+    with pytest.raises(UsageError, match=r"'half' is not a number") as caught:
+        get_assert(BRIDGE, {"vars": {"context": BRIDGE}, "config": {"min_supported": "half"}})
+    assert caught.value.where == "config.min_supported"
 
 
 @pytest.mark.anyio

@@ -71,6 +71,7 @@ class Asked:
     path: str
     headers: Mapping[str, str]
     raw: bytes
+    method: str = "POST"
 
     @property
     def body(self) -> dict[str, Any]:
@@ -116,7 +117,7 @@ class Upstream(Served):
             if not message.get("more_body"):
                 break
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        asked = Asked(scope["path"], headers, raw)
+        asked = Asked(scope["path"], headers, raw, scope["method"])
         self.asked.append(asked)
         self.arrived.set()
         written = self.answer(asked)
@@ -188,7 +189,7 @@ def chat(*texts: str, usage: bool = False) -> Callable[[Asked], Written]:
     def answer(asked: Asked) -> Written:
         if asked.path.endswith("/responses"):
             return responses(texts[0])(asked)
-        body = asked.body
+        body = asked.body if asked.raw else {}
         if not body.get("stream"):
             return Written([chat_whole(*texts)])
         options = body.get("stream_options") or {}

@@ -1,18 +1,20 @@
-"""LangChain: middleware that checks an agent's answer against the results of its tools."""
+"""LangChain: middleware that checks an agent's answer against its system prompt's documents and its tools' results."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Literal, Unpack
 
-from langchain.agents.middleware import AgentMiddleware, AgentState, hook_config
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
+from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse, hook_config
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 
 from redargue.adapters.grounding import Contexts, Grounding, Reason, check_answer, check_answer_sync
 from redargue.adapters.wording import problems
+from redargue.text.contexts import delimited_parts, readable
 from redargue.text.verification import TextOptions, documents_of
 
 METADATA = "redargue"  # of a message: its outcome
+_PROMPT = "redargue_prompt"  # of a message, until it is checked: the documents in the agent's system prompt
 REVISE = (
     "Some statements of your answer are not supported by the documents. Write the answer again without them, and add"
     " nothing new.\n"
@@ -33,7 +35,8 @@ class GroundingMiddleware(AgentMiddleware[Any, Any, Any]):
     """Checks the final answer of an agent; its outcome is in the message's ``response_metadata["redargue"]``.
 
     Args:
-        contexts: documents besides the results of tools, or a function that finds them in the agent's state.
+        contexts: documents besides the results of tools and the delimited parts of system messages, such as
+            ``<context>…</context>``; or a function that finds them in the agent's state.
         exit_behavior: what happens to an answer that is not supported: it is kept (``continue``), an
             :class:`UngroundedAnswer` is raised (``error``), or the model writes it again (``revise``).
         max_revisions: how often; the last answer is kept.
@@ -56,6 +59,16 @@ class GroundingMiddleware(AgentMiddleware[Any, Any, Any]):
         self._contexts, self._exit, self._most = contexts, exit_behavior, max_revisions
         self._on_unchecked, self._timeout_s, self._options = on_unchecked, timeout_s, options
 
+    def wrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
+    ) -> ModelResponse[Any]:
+        return _remembering_prompt(request, handler(request))
+
+    async def awrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
+    ) -> ModelResponse[Any]:
+        return _remembering_prompt(request, await handler(request))
+
     @hook_config(can_jump_to=["model"])
     def after_model(self, state: AgentState[Any], runtime: Any) -> dict[str, Any] | None:
         if (answer := final_answer(state["messages"])) is None:
@@ -74,8 +87,14 @@ class GroundingMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def _documents(self, state: AgentState[Any]) -> Contexts:
         given = self._contexts(state) if callable(self._contexts) else self._contexts
-        found = [text_of(message) for message in state["messages"] if isinstance(message, ToolMessage)]
-        return [*documents_of(given), *filter(str.strip, found)]
+        found: list[str] = []
+        for message in state["messages"]:
+            if isinstance(message, ToolMessage):
+                found.append(readable(text_of(message)))
+            elif isinstance(message, SystemMessage):
+                found += delimited_parts(text_of(message))
+        found += state["messages"][-1].response_metadata.get(_PROMPT, ())
+        return [*documents_of(given), *dict.fromkeys(filter(str.strip, found))]
 
     def _update(self, messages: Sequence[AnyMessage], answer: AIMessage, grounding: Grounding) -> dict[str, Any]:
         failed = not grounding.passes() and grounding.reason is not Reason.NO_CLAIM
@@ -88,12 +107,22 @@ class GroundingMiddleware(AgentMiddleware[Any, Any, Any]):
             **grounding.model_dump(mode="json", exclude={"report"}),
             "report": grounding.report.model_dump(mode="json") if grounding.report else None,
         }
-        checked = answer.model_copy(update={"response_metadata": {**answer.response_metadata, METADATA: known}})
+        metadata = {name: value for name, value in answer.response_metadata.items() if name != _PROMPT}
+        checked = answer.model_copy(update={"response_metadata": {**metadata, METADATA: known}})
         if self._exit != "revise" or not failed or unchecked or _revisions(messages) >= self._most:
             return {"messages": [checked]}
         lines = problems(grounding.report) if grounding.report else []
         again = HumanMessage(REVISE + "\n".join(lines), name=METADATA)
         return {"messages": [checked, again], "jump_to": "model"}
+
+
+def _remembering_prompt(request: ModelRequest[Any], response: ModelResponse[Any]) -> ModelResponse[Any]:
+    """Keeps the documents of the system prompt, which no state of the agent has, with the answer to it."""
+    prompt = request.system_message
+    answer = final_answer(response.result)
+    if answer and prompt and (parts := delimited_parts(text_of(prompt))):
+        answer.response_metadata = {**answer.response_metadata, _PROMPT: parts}
+    return response
 
 
 def final_answer(messages: Sequence[AnyMessage]) -> AIMessage | None:

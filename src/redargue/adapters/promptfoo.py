@@ -7,13 +7,17 @@ A file ``grounded.py`` beside the configuration, named there as ``type: python``
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from redargue.adapters.grounding import Grounding, check_answer, completed
+from redargue.errors import UsageError
+from redargue.text.contexts import readable
 
 VARIABLES = ("contexts", "context", "documents")  # a test's variables that hold its documents, unless one is named
 ASSERTION_S = 60.0
+NESTED = 5  # lists within lists
 
 
 GradingResult = dict[str, bool | float | str]
@@ -30,9 +34,9 @@ def get_assert(output: str, context: Mapping[str, Any]) -> GradingResult:
         output,
         context.get("vars") or {},
         variable=str(config.get("context", "")),
-        min_supported=float(config.get("min_supported", 1.0)),
+        min_supported=_number(config, "min_supported", 1.0),
         method=str(config.get("method", "")),
-        timeout_s=float(config.get("timeout_s", ASSERTION_S)),
+        timeout_s=_number(config, "timeout_s", ASSERTION_S),
     )
     return completed(work)
 
@@ -48,8 +52,9 @@ async def graded(
 ) -> GradingResult:
     """The grade of an output; one that was not checked does not pass, and its reason says why."""
     options: dict[str, Any] = {"method": method} if method else {}
-    answer = output if isinstance(output, str) else str(output)
-    grounding = await check_answer(answer, contexts_in(variables, variable), timeout_s=timeout_s, **options)
+    grounding = await check_answer(
+        answer_text(output), contexts_in(variables, variable), timeout_s=timeout_s, **options
+    )
     return grade(grounding, min_supported)
 
 
@@ -58,14 +63,35 @@ def grade(grounding: Grounding, min_supported: float = 1.0) -> GradingResult:
     return {"pass": passes, "score": grounding.share or 0.0, "reason": grounding.explanation}
 
 
+def answer_text(output: object) -> str:
+    """An output as prose: of one that is not a text, its values, a line each."""
+    return output if isinstance(output, str) else readable(json.dumps(output, ensure_ascii=False))
+
+
 def contexts_in(variables: Mapping[str, Any], variable: str = "") -> Sequence[str]:
-    """The documents of a test: a text, a list of texts, or a list of objects with a text."""
-    value = next((variables[name] for name in ([variable] if variable else VARIABLES) if variables.get(name)), ())
-    values = value if isinstance(value, list | tuple) else [value]
-    return [text for item in values if (text := _text(item))]
+    """The documents of a test: a text, or a list, which may be nested, of texts and of objects with a text.
+
+    A text that is JSON becomes its values, a line each, so that sentences stay whole.
+    """
+    names = [variable] if variable else VARIABLES
+    value = next((variables[name] for name in names if variables.get(name)), ())
+    return [readable(text) for text in _texts(value) if text.strip()]
 
 
-def _text(item: object) -> str:
-    if isinstance(item, Mapping):
-        item = next((item[name] for name in ("text", "content", "page_content") if item.get(name)), "")
-    return item if isinstance(item, str) else ""
+def _texts(value: object, depth: int = 0) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        yield from _texts(next((value[name] for name in ("text", "content", "page_content") if value.get(name)), ()))
+    elif isinstance(value, list | tuple) and depth < NESTED:
+        for item in value:
+            yield from _texts(item, depth + 1)
+
+
+def _number(config: Mapping[str, Any], name: str, default: float) -> float:
+    value = config.get(name, default)
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        hint = "write a number in the assertion's config"
+        raise UsageError(f"{value!r:.40} is not a number", where=f"config.{name}", hint=hint) from None

@@ -104,6 +104,7 @@ def _include_routers(application: FastAPI, settings: ServiceSettings) -> None:
     proxy, tally = from_environment(settings.config)
     application.state.metrics = Metrics(settings.config.method)
     application.state.metrics.add(tally)
+    application.state.tally = tally
     for router in (
         routes.router,
         answers.router,

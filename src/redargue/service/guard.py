@@ -7,11 +7,14 @@ from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from redargue.service.problems import plain
+from redargue.service.problems import openai_error, plain
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+OPENAI_PATHS = ("/v1/chat/completions", "/v1/responses", "/v1/models")
 
 
 class Guard:
@@ -35,7 +38,7 @@ class Guard:
             return
         headers = Headers(scope=scope)
         if refused := self._refusal(headers):
-            await plain(*refused).response({"Connection": "close"})(scope, receive, send)
+            await _refusal_of(scope["path"], *refused)(scope, receive, send)
             return
         read = 0
 
@@ -60,6 +63,14 @@ class Guard:
         if length.isdigit() and int(length) > self._max_body:
             return 413, f"the body has more than {self._max_body:,} bytes"
         return None
+
+
+def _refusal_of(path: str, status: int, detail: str) -> Response:
+    """Clients of OpenAI's API read errors in its shape only."""
+    headers = {"Connection": "close"}
+    if path in OPENAI_PATHS:
+        return JSONResponse(openai_error(detail, kind="invalid_request_error"), status, headers)
+    return plain(status, detail).response(headers)
 
 
 def host_of(host: str) -> str:

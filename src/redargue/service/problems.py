@@ -69,6 +69,11 @@ def plain(status: int, detail: str = "", hint: str = "") -> Problem:
     return Problem(title=HTTPStatus(status).phrase, status=status, detail=detail, hint=hint)
 
 
+def openai_error(message: str, *, kind: str, code: str | None = None, param: str | None = None) -> dict[str, object]:
+    """The body of an error as OpenAI's API has it."""
+    return {"error": {"message": message, "type": kind, "param": param, "code": code}}
+
+
 def problem_of_error(error: RedargueError) -> Problem:
     status = next((status for kind, status in STATUS if isinstance(error, kind)), 500)
     name = type(error).__name__

@@ -8,11 +8,12 @@ from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, Field
 
 from redargue.adapters.grounding import METHOD, check_answer
-from redargue.adapters.promptfoo import contexts_in, grade
+from redargue.adapters.promptfoo import answer_text, contexts_in, grade
 from redargue.claims import Frozen
 from redargue.config import Components
 from redargue.service.budgets import DayBudgets
 from redargue.service.context import Caller, Settings
+from redargue.service.proxy.tally import Tally
 from redargue.service.requests import CONTEXTS, TEXT_LENGTH, CheckRequest, prepare_request
 from redargue.service.routes import problems
 from redargue.text.verification import TextOptions
@@ -29,7 +30,7 @@ class PromptfooContext(BaseModel):
 
 
 class PromptfooRequest(BaseModel):
-    """An output and its test; one that is not a text is checked as promptfoo shows it."""
+    """An output and its test; of one that is not a text, the values are checked, a line each."""
 
     output: Annotated[str, Field(max_length=TEXT_LENGTH)] | dict[str, Any] | list[Any]
     context: PromptfooContext = PromptfooContext()
@@ -55,7 +56,6 @@ async def promptfoo(
     min_supported: Annotated[float, Query(ge=0, le=1)] = 1.0,
 ) -> PromptfooGrade:
     """Check an output against the documents in its test's variables, within the five seconds that promptfoo waits."""
-    answer = request.output if isinstance(request.output, str) else str(request.output)
     documents = contexts_in(request.context.vars, context)[:CONTEXTS]
     config = prepare_request(CheckRequest(claim="Any claim.", method=method), settings.config).config
     budgets: DayBudgets = http.app.state.budgets
@@ -69,5 +69,7 @@ async def promptfoo(
     }
     if shared.backend:
         options["backend"] = shared.backend
-    grounding = await check_answer(answer, documents, timeout_s=WITHIN_S, **options)
+    grounding = await check_answer(answer_text(request.output), documents, timeout_s=WITHIN_S, **options)
+    tally: Tally = http.app.state.tally
+    tally.graded("/v1/promptfoo", str(grounding.outcome), str(grounding.reason))
     return PromptfooGrade.model_validate(grade(grounding, min_supported))

@@ -2,9 +2,7 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
-from redargue.service.proxy.contexts import contexts_of, delimited_parts
+from redargue.service.proxy.contexts import contexts_of
 from redargue.service.proxy.settings import Context
 
 
@@ -47,23 +45,6 @@ def test_a_tools_json_becomes_lines_of_its_values() -> None:
     body = {"messages": [{"role": "tool", "content": json.dumps(rows)}]}
     (passage,) = contexts_of(body, ())
     assert passage.text == "title: Bees\nBees have\nsix legs.\nscore: 0.5\nThey make honey in hives."
-
-
-@pytest.mark.parametrize(
-    ("text", "parts"),
-    [
-        ("You are helpful.", []),
-        ("Context: be brief.", []),
-        ("### Context\nBees fly.\n### Rules\nBe brief.", ["Bees fly."]),
-        ("<documents><document index='1'>A b.</document><document>C d.</document></documents>", ["A b.", "C d."]),
-        ("<source>a.txt</source><SOURCES>\nBees fly.\n</SOURCES>", ["a.txt", "Bees fly."]),
-        ("Use <search_results><title>T</title><p>Bees fly.</p></search_results>", ["T\n\nBees fly."]),
-        ("**Context:**\nBees fly.\nThey sting.", ["Bees fly.\nThey sting."]),
-        ("<context>never closed", []),
-    ],
-)
-def test_delimited_parts(text: str, parts: list[str]) -> None:
-    assert delimited_parts(text) == parts
 
 
 def test_a_document_occurs_once_and_one_without_words_not_at_all() -> None:

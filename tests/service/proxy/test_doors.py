@@ -116,6 +116,9 @@ def test_spans_for_vllms_router_are_slices_of_the_answer(start: Start) -> None:
     assert span["label"] == "contradiction"
     assert 0 <= span["score"] <= 1
     assert "truncated_at" not in body
+    later = httpx2.post(f"{running.url}/classify", json={**request, "inputs": f"{FALSE} {GERMAN} {FALSE}"}, timeout=120)
+    assert [(span["start"], span["end"]) for span in later.json()["spans"]] == [(0, len(FALSE))]
+    assert later.json()["truncated_at"] == len(FALSE) + 1  # the router rejects spans beyond it
     partly = httpx2.post(f"{running.url}/classify", json={**request, "inputs": f"{TRUE} {GERMAN}"}, timeout=120).json()
     assert partly == {"spans": [], "truncated_at": len(TRUE) + 1}
 

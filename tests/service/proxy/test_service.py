@@ -4,10 +4,12 @@ import httpx2
 import pytest
 
 from redargue.service.app import create_app
+from redargue.service.context import ServiceSettings
 from redargue.service.keys import Keys
 from service.proxy.conftest import ANSWER, BRIDGE
+from service.proxy.test_failures import GERMAN
 from service.proxy.test_stream import GIVEN, QUESTION
-from support.chat_upstream import Served, Upstream, chat
+from support.chat_upstream import Served, Upstream, chat, chat_whole
 
 
 def test_the_service_has_the_proxy_behind_its_keys_and_in_its_metrics(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -25,6 +27,13 @@ def test_the_service_has_the_proxy_behind_its_keys_and_in_its_metrics(monkeypatc
             message = httpx2.post(url, json={**QUESTION, **GIVEN}, headers=bearer, timeout=120).json()["choices"][0]
             assert message["message"]["redargue"]["outcome"] == "non_factual"
             assert upstream.asked[0].headers["authorization"] == "Bearer sk-operators-secret-key-0123456789"
+            assert httpx2.get(f"{service.url}/v1/models", timeout=120).status_code == 401
+            listed = httpx2.get(f"{service.url}/v1/models", headers=bearer, timeout=120)
+            assert (listed.content, upstream.asked[-1].method) == (chat_whole(ANSWER), "GET")
+            large = httpx2.post(url, content=b"x" * 2_000_001, headers=bearer, timeout=120)
+            assert (large.status_code, set(large.json()["error"])) == (413, {"message", "type", "param", "code"})
+            grade = {"output": GERMAN, "context": {"vars": {"contexts": BRIDGE}}}
+            httpx2.post(f"{service.url}/v1/promptfoo", json=grade, headers=bearer, timeout=120)
             guardrail = {"input_type": "request", "texts": ["When?"], "request_data": {}}
             path = f"{service.url}/beta/litellm_basic_guardrail_api"
             assert httpx2.post(path, json=guardrail, timeout=120).status_code == 401
@@ -32,5 +41,20 @@ def test_the_service_has_the_proxy_behind_its_keys_and_in_its_metrics(monkeypatc
             metrics = httpx2.get(f"{service.url}/metrics", headers=bearer, timeout=120).text
     line = 'redargue_proxy_answers_total{door="/chat/completions",mode="annotate",outcome="non_factual"} 1.0'
     assert line in metrics.splitlines()
-    assert 'redargue_proxy_upstream_total{status="200"} 1.0' in metrics
+    assert 'redargue_proxy_upstream_total{status="200"} 2.0' in metrics
+    assert 'redargue_proxy_unchecked_total{door="/v1/promptfoo",reason="' in metrics
     assert BRIDGE[:20] not in metrics
+
+
+def test_a_keys_budget_of_the_day_pays_for_the_checks_of_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Upstream(chat(ANSWER)) as upstream:
+        monkeypatch.setenv("REDARGUE_UPSTREAM_URL", f"{upstream.url}/v1")
+        monkeypatch.setenv("REDARGUE_PROXY_TIMEOUT_S", "60")
+        with Served(create_app(ServiceSettings(day_budget="4calls"))) as service, httpx2.Client(timeout=120) as client:
+            url, body = f"{service.url}/v1/chat/completions", {**QUESTION, **GIVEN}
+            blocks = [client.post(url, json=body).json()["choices"][0]["message"]["redargue"] for _ in range(2)]
+            assert [block["reason"] for block in blocks] == ["", "budget"]
+            assert blocks[1]["outcome"] == "unchecked"
+            fact = {"answerCandidate": ANSWER, "facts": [{"factText": BRIDGE}]}
+            assert client.post(f"{service.url}/v1/ground:check", json=fact).status_code == 402
+            assert len(upstream.asked) == 2

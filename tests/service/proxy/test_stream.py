@@ -110,6 +110,109 @@ def test_calls_of_tools_pass_and_are_not_checkable(start: Start) -> None:
     assert (last["delta"]["redargue"]["outcome"], last["delta"]["redargue"]["reason"]) == ("not_checkable", "no_text")
 
 
+PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+AUDIO = {"id": "audio_1", "data": "AAAA", "expires_at": 1, "transcript": FALSE}
+REFUSAL = {"id": "msg_1", "type": "message", "role": "assistant", "status": "completed",
+           "content": [{"type": "refusal", "refusal": "I cannot."}]}  # fmt: skip
+ODD: dict[str, tuple[dict[str, Any], str, str]] = {  # a message, the outcome, the reason
+    "text in parts": ({"content": [{"type": "text", "text": FALSE}]}, "non_factual", ""),
+    "a picture beside a true text": ({"content": [{"type": "text", "text": TRUE}, PICTURE]}, "unchecked", "not_read"),
+    "a picture beside a false text": ({"content": FALSE, "images": [PICTURE]}, "non_factual", "not_read"),
+    "sound": ({"content": None, "audio": AUDIO}, "unchecked", "not_read"),
+    "a refusal": ({"content": None, "refusal": "I cannot."}, "unchecked", "not_read"),
+    "nothing": ({"content": ""}, "not_checkable", "no_text"),
+    "null": ({"content": None}, "not_checkable", "no_text"),
+    "a call of the old kind": (
+        {"content": None, "function_call": {"name": "f", "arguments": "{}"}},
+        "not_checkable",
+        "no_text",
+    ),
+    "reasoning": ({"content": TRUE, "reasoning_content": FALSE}, "factual", ""),
+}
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_what_is_not_text_passes_and_is_not_taken_for_checked(start: Start, stream: bool) -> None:
+    sent: list[bytes] = []
+    running = start(lambda asked: Written(sent, content_type=STREAM if stream else "application/json"))
+    logprobs: dict[str, Any] = {
+        "content": [{"token": "T", "logprob": -0.1, "bytes": None, "top_logprobs": []}],
+        "refusal": None,
+    }
+    for name, (message, outcome, reason) in ODD.items():
+        odd = {"role": "assistant", **message}
+        choice = {"index": 0, "message": odd, "logprobs": logprobs, "finish_reason": "stop"}
+        whole = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
+        pieces = [chunk(0, odd), chunk(0, {}, "stop"), sse("[DONE]")]
+        sent[:] = pieces if stream else [json.dumps(whole).encode()]
+        response = post(running.url, {**QUESTION, **GIVEN, "stream": stream})
+        if stream:
+            assert response.content.startswith(pieces[0]), name
+            block = chunks(response)[-1]["choices"][0]["delta"]["redargue"]
+        else:
+            received = response.json()["choices"][0]
+            block = received["message"].pop("redargue")
+            received["message"].pop("annotations")
+            assert received == choice, name
+        assert (block["outcome"], block["reason"]) == (outcome, reason), name
+        closed = post(running.url, {**QUESTION, "redargue": {"contexts": [BRIDGE], "on_failure": "closed"}})
+        assert closed.status_code == (503 if reason == "not_read" else 200), name
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_withheld_answer_is_not_told_by_its_reasoning_sound_or_tokens(start: Start, stream: bool) -> None:
+    message = {"role": "assistant", "content": FALSE, "reasoning_content": FALSE, "audio": AUDIO}
+    choice = {"index": 0, "message": message, "logprobs": {"content": [{"token": FALSE}]}, "finish_reason": "stop"}
+    part = {"index": 0, "delta": message, "logprobs": choice["logprobs"], "finish_reason": None}
+    pieces = [sse({"id": "c", "choices": [part]}), chunk(0, {}, "stop"), sse("[DONE]")]
+    whole = [json.dumps({"id": "c", "choices": [choice]}).encode()]
+    running = start(
+        lambda asked: Written(pieces if stream else whole, content_type=STREAM if stream else "application/json"),
+        mode="block", block_message="Withheld.",
+    )  # fmt: skip
+    response = post(running.url, {**QUESTION, **GIVEN, "stream": stream})
+    assert "Withheld." in response.text
+    assert "1998" not in response.text
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_refusal_in_a_response_is_not_taken_for_checked(start: Start, stream: bool) -> None:
+    place = {"item_id": "msg_1", "output_index": 0, "content_index": 0}
+    response_object: dict[str, Any] = {"id": "resp_1", "object": "response", "output": [REFUSAL]}
+    events: list[dict[str, Any]] = [
+        {"type": "response.refusal.delta", **place, "delta": "I cannot."},
+        {"type": "response.refusal.done", **place, "refusal": "I cannot."},
+        {"type": "response.content_part.done", **place, "part": REFUSAL["content"][0]},
+        {"type": "response.completed", "response": response_object},
+    ]
+    streamed = [sse(event, event["type"]) for event in events]
+    pieces = streamed if stream else [json.dumps(response_object).encode()]
+    running = start(lambda asked: Written(pieces, content_type=STREAM if stream else "application/json"))
+    response = post(running.url, {"model": "m", "input": "?", "stream": stream, **GIVEN}, "/v1/responses")
+    assert response.text.count('"outcome":"unchecked"') == (2 if stream else 1)
+    assert response.text.count('"reason":"not_read"') == (2 if stream else 1)
+    assert running.proxy.tally.unchecked["/responses", "not_read"] == 1
+
+
+@pytest.mark.parametrize(
+    ("item", "reason"),
+    [
+        ({"output": [{"type": "function_call", "name": "f"}]}, ""),
+        ({"error": None}, "outcome=unchecked"),
+        ({}, "outcome=unchecked"),
+    ],
+)
+def test_a_response_without_an_answer_passes_and_one_of_another_shape_is_unchecked(
+    start: Start, item: dict[str, Any], reason: str
+) -> None:
+    raw = json.dumps({"id": "resp_1", **item}).encode()
+    running = start(lambda asked: Written([raw]))
+    response = post(running.url, {"model": "m", "input": "?", **GIVEN}, "/v1/responses")
+    assert response.content == raw
+    assert reason in response.headers.get("x-redargue-check", "")
+    assert ("x-redargue-check" in response.headers) == bool(reason)
+
+
 def test_choices_are_checked_by_index_and_the_usage_chunk_comes_last(start: Start) -> None:
     running = start(chat(TRUE, FALSE, usage=True))
     received = chunks(post(running.url, {**QUESTION, **GIVEN, "stream": True, "n": 2}))
@@ -219,7 +322,8 @@ def test_block_sends_a_sentence_instead_and_no_word_of_the_answer(start: Start, 
     response = post(running.url, body, path)
     assert response.status_code == 200
     assert "Withheld." in response.text
-    assert "Viaduct was" not in response.text.replace('"claim":"The Millau Viaduct was', "")
+    assert "Viaduct was" not in response.text
+    assert '"start":0,"end":0,"claim":"","label":"REFUTES"' in response.text
     assert running.proxy.tally.withheld_answers[path.removeprefix("/v1"), "refuted"] == 1
 
 

@@ -32,6 +32,7 @@ Reason = Literal[
     "no_answer",
     "too_long",
     "unreadable_answer",
+    "not_read",
     "no_text",
 ]
 # The first that applies is that of the answer.
@@ -65,6 +66,7 @@ class ClaimBlock(Frozen):
     Attributes:
         start: offset of its sentence in the answer, in code points from 0.
         end: one past its last.
+        claim: empty, and the offsets 0, where the answer was withheld: they would tell what it said.
         label: of the label set; None where the claim was not checked.
         unchecked: why it was not; empty where it was.
     """
@@ -120,6 +122,11 @@ class CheckBlock(Frozen):
         left_out = {"withheld"} if not self.withheld else set()
         left_out |= {"revision"} if not self.revision else set()
         return self.model_dump(mode="json", by_alias=True, exclude=left_out)
+
+    def of_withheld(self, why: str) -> CheckBlock:
+        """The block without what the answer said, which the client must not get."""
+        claims = tuple(claim.model_copy(update={"claim": "", "start": 0, "end": 0}) for claim in self.claims)
+        return self.model_copy(update={"withheld": why, "claims": claims})
 
     @property
     def supported(self) -> float:
@@ -232,6 +239,7 @@ _REASON_WORDS: dict[str, str] = {
     "no_answer": "the reader gave no answer",
     "too_long": "the answer is too long",
     "unreadable_answer": "the answer could not be read",
+    "not_read": "a part of the answer is not text",
 }
 
 

@@ -16,6 +16,9 @@ from redargue.service.proxy.dialect import Dialect, Key, Payload, Step
 from redargue.service.proxy.sse import DONE, SseEvent, data_event, dumped
 
 _OURS = ("annotations", "redargue")  # keys that only one delta of a choice may have
+_UNREAD = ("refusal", "audio", "images")
+_TELLING = ("reasoning", "reasoning_content", "reasoning_details", *_UNREAD)  # may say what a withheld text says
+_READ_PARTS = ("text", "thinking", "reasoning")  # types of parts of a content
 
 
 @dataclass
@@ -27,12 +30,18 @@ class ChatDialect(Dialect):
     _told: set[Key] = field(default_factory=set)  # choices whose verdicts were sent
     _head: Payload = field(default_factory=dict)
 
+    def knows(self, payload: Payload) -> bool:
+        return isinstance(payload.get("choices"), list)
+
     def texts(self, payload: Payload) -> dict[Key, str]:
         return {
             (number,): content_text(message.get("content"))
             for number, choice in _choices(payload)
             if isinstance(message := choice.get("message"), dict)
         }
+
+    def unread(self, payload: Payload) -> set[Key]:
+        return {(number,) for number, choice in _choices(payload) if _has_unread(choice.get("message"))}
 
     def annotate(self, payload: Payload) -> None:
         for number, choice in _choices(payload):
@@ -42,7 +51,7 @@ class ChatDialect(Dialect):
             text = content_text(message.get("content"))
             if (changed := self.text_of((number,), text)) != text:
                 message["content"] = changed
-                choice["logprobs"] = None if (number,) in self.replaced else choice.get("logprobs")
+            self._remove_telling((number,), choice, message)
             message["annotations"] = [*(message.get("annotations") or []), *_annotations(block)]
             message["redargue"] = block.payload()
 
@@ -71,16 +80,19 @@ class ChatDialect(Dialect):
     def read(self, payload: Payload) -> Step:
         added: list[tuple[Key, str]] = []
         ended: list[Key] = []
+        unread: list[Key] = []
         if payload.get("id"):
             self._head = {name: value for name, value in payload.items() if name not in ("choices", "usage")}
         for number, choice in _choices(payload):
             delta, key = _delta(choice), (number,)
             added.append((key, content_text(delta.get("content"))))
+            if _has_unread(delta):
+                unread.append(key)
             if choice.get("finish_reason"):
                 ended.append(key)
             else:
                 self._seen.update((key, name) for name in _OURS if delta.get(name))
-        return Step(tuple(added), tuple(ended))
+        return Step(tuple(added), tuple(ended), tuple(unread))
 
     def waits(self, event: SseEvent, pending: Iterable[Key]) -> bool:
         waiting = set(pending)
@@ -111,12 +123,23 @@ class ChatDialect(Dialect):
     def _replace(self, key: Key, choice: Payload) -> bool:
         """Puts the replacement into the first delta with text, and removes the others' text."""
         delta = _delta(choice)
+        changed = self._remove_telling(key, choice, delta)
         if key not in self.replaced or not delta.get("content"):
-            return False
+            return changed
         delta["content"] = "" if key in self._written else self.replaced[key]
-        choice["logprobs"] = None
         self._written.add(key)
         return True
+
+    def _remove_telling(self, key: Key, choice: Payload, message: Payload) -> bool:
+        """Removes what else may say what a replaced text said."""
+        if key not in self.replaced:
+            return False
+        found = [name for name in _TELLING if message.get(name)]
+        for name in found:
+            del message[name]
+        if logprobs := choice.get("logprobs"):
+            choice["logprobs"] = None
+        return bool(found or logprobs)
 
     def _missing(self, key: Key, payload: Payload, choice: Payload) -> list[bytes]:
         text = self.appended.get(key, "")
@@ -157,6 +180,16 @@ def _choices(payload: Payload) -> Iterable[tuple[int, Payload]]:
 def _delta(choice: Payload) -> Payload:
     delta = choice.get("delta")
     return delta if isinstance(delta, dict) else {}
+
+
+def _has_unread(message: object) -> bool:
+    """Whether a message, or a part of one in a delta, has content that is not text."""
+    if not isinstance(message, dict):
+        return False
+    content = message.get("content")
+    parts = content if isinstance(content, list) else []
+    other = any(isinstance(part, dict) and part.get("type", "text") not in _READ_PARTS for part in parts)
+    return other or any(message.get(name) for name in _UNREAD)
 
 
 def _annotations(block: CheckBlock) -> list[Payload]:

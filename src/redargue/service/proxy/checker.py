@@ -17,10 +17,12 @@ from typing import Protocol
 
 from redargue.claims import Claim, Meaning
 from redargue.concurrency import gather_or_cancel
-from redargue.config import RunConfig
+from redargue.config import Components, RunConfig
 from redargue.errors import RedargueError, UsageError
 from redargue.evidence import Passage
 from redargue.nli import language
+from redargue.runs.budget import Budget
+from redargue.service.budgets import SharedBudget
 from redargue.service.proxy.settings import FIRST_READER, Plan, ProxySettings
 from redargue.text.grounder import Grounder, check_sentence, extraction_run
 from redargue.text.report import CheckedClaim
@@ -47,8 +49,8 @@ class Reader(Protocol):
 class Searcher:
     """A :class:`Reader` that searches for its evidence."""
 
-    def __init__(self, config: RunConfig) -> None:
-        self._verifier = Verifier(config, actions={})
+    def __init__(self, config: RunConfig, budget: Budget | None = None) -> None:
+        self._verifier = Verifier(config, actions={}, components=Components(budget=budget))
 
     async def check_sentence(self, sentences: Sequence[Sentence]) -> tuple[CheckedClaim, ...]:
         run = extraction_run(self._verifier, self._verifier.models)
@@ -86,7 +88,7 @@ class _Entry:
     dropped: bool = False
 
 
-_Key = tuple[str, str | None, str, tuple[Passage, ...]]
+_Key = tuple[str, str | None, str, tuple[Passage, ...], Budget | None]
 
 
 class Checkers:
@@ -97,15 +99,18 @@ class Checkers:
         self._entries: OrderedDict[_Key, _Entry] = OrderedDict()
 
     @asynccontextmanager
-    async def open(self, documents: tuple[Passage, ...], plan: Plan) -> AsyncIterator[asyncio.Task[Readers]]:
+    async def open(
+        self, documents: tuple[Passage, ...], plan: Plan, day: Budget | None = None
+    ) -> AsyncIterator[asyncio.Task[Readers]]:
         """The readers, which a thread makes meanwhile; the task raises NoEvidence, or what keeps them from being made.
 
-        Readers with a budget are of one answer.
+        ``day``: the caller's budget of the day, which pays for all of their calls. Readers with a budget of their own
+        are of one answer.
         """
-        key = (plan.method, str(plan.as_of), plan.budget or "", documents)
+        key = (plan.method, str(plan.as_of), plan.budget or "", documents, day)
         entry = self._entries.get(key) if documents and not plan.budget else None
         if entry is None or (entry.readers.done() and (entry.readers.cancelled() or entry.readers.exception())):
-            made = asyncio.create_task(self._make(documents, plan))
+            made = asyncio.create_task(self._make(documents, plan, day))
             made.add_done_callback(lambda task: task.cancelled() or task.exception())  # an answer may need none
             entry = _Entry(made, sum(len(document.text) for document in documents))
             if documents and not plan.budget:
@@ -133,20 +138,21 @@ class Checkers:
             if not entry.users:
                 _close_when_made(entry.readers)
 
-    async def _make(self, documents: tuple[Passage, ...], plan: Plan) -> Readers:
+    async def _make(self, documents: tuple[Passage, ...], plan: Plan, day: Budget | None) -> Readers:
         if documents:
-            return await asyncio.to_thread(self._grounded, documents, plan)
+            return await asyncio.to_thread(self._grounded, documents, plan, day)
         if not self.settings.search:
             raise NoEvidence("the request has no contexts", hint="send redargue.contexts")
         first, debate = self._configs(plan)
-        searcher = Searcher(first)
-        return Readers(searcher, Searcher(debate) if debate else None)
+        reading, debating = _budgets(debate, day)
+        return Readers(Searcher(first, reading), Searcher(debate, debating) if debate else None)
 
-    def _grounded(self, documents: tuple[Passage, ...], plan: Plan) -> Readers:
+    def _grounded(self, documents: tuple[Passage, ...], plan: Plan, day: Budget | None) -> Readers:
         first, debate = self._configs(plan)
-        grounder = Grounder(documents, config=first)
+        reading, debating = _budgets(debate, day)
+        grounder = Grounder(documents, config=first, budget=reading)
         try:
-            return Readers(grounder, Grounder(documents, config=debate) if debate else None)
+            return Readers(grounder, Grounder(documents, config=debate, budget=debating) if debate else None)
         except RedargueError:
             grounder.close()
             raise
@@ -178,6 +184,14 @@ class Checkers:
             entry.readers.cancel()
             _close_when_made(entry.readers)
         await asyncio.gather(*(entry.readers for entry in entries), return_exceptions=True)
+
+
+def _budgets(debate: RunConfig | None, day: Budget | None) -> tuple[Budget | None, Budget | None]:
+    """Of the first reader and of the debate; None where their configurations say all."""
+    if not day:
+        return None, None
+    own = Budget.parse(debate.budget) if debate and debate.budget else None
+    return SharedBudget(day), SharedBudget(day, own)
 
 
 def _close_when_made(readers: asyncio.Task[Readers]) -> None:

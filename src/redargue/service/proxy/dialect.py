@@ -15,10 +15,11 @@ Payload = dict[str, Any]
 
 
 class Step(NamedTuple):
-    """What an event adds: text of some answers, and answers whose text it ends."""
+    """What an event adds: text of some answers, and answers that it ends or that have content that is not read."""
 
     added: tuple[tuple[Key, str], ...] = ()
     ended: tuple[Key, ...] = ()
+    unread: tuple[Key, ...] = ()
 
 
 @dataclass
@@ -38,8 +39,16 @@ class Dialect(ABC):
     ended: set[Key] = field(default_factory=set)
 
     @abstractmethod
+    def knows(self, payload: Payload) -> bool:
+        """Whether a whole response has the API's shape."""
+
+    @abstractmethod
     def texts(self, payload: Payload) -> dict[Key, str]:
         """The answers of a whole response; an answer without text, such as a call, is empty."""
+
+    @abstractmethod
+    def unread(self, payload: Payload) -> set[Key]:
+        """The answers of a whole response with content that is not read: refusals, images, sound."""
 
     @abstractmethod
     def annotate(self, payload: Payload) -> None:

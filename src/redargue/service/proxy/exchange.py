@@ -9,6 +9,7 @@ from typing import Any
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from redargue.service.problems import openai_error
 from redargue.service.proxy.sse import dumped
 
 Headers = Sequence[tuple[str, str]]
@@ -79,10 +80,6 @@ async def _closed(reply: Reply) -> None:
 async def _left(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
-
-
-def openai_error(message: str, *, kind: str, code: str | None = None, param: str | None = None) -> dict[str, object]:
-    return {"error": {"message": message, "type": kind, "param": param, "code": code}}
 
 
 async def refuse(

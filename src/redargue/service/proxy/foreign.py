@@ -172,8 +172,12 @@ class ClassifyResponse(BaseModel):
 
 
 def spans(checked: Checked, block: CheckBlock) -> ClassifyResponse:
+    """The router rejects a response with a span beyond ``truncated_at``, so that there are none."""
+    truncated = first_unchecked(checked, block)
     found: dict[tuple[int, int], Span] = {}
     for claim in block.bad:
+        if truncated is not None and claim.end > truncated:
+            continue
         span = Span(
             start=claim.start,
             end=claim.end,
@@ -184,4 +188,4 @@ def spans(checked: Checked, block: CheckBlock) -> ClassifyResponse:
         known = found.get((claim.start, claim.end))
         if known is None or (span.label == "contradiction" and known.label != span.label):
             found[claim.start, claim.end] = span
-    return ClassifyResponse(spans=list(found.values()), truncated_at=first_unchecked(checked, block))
+    return ClassifyResponse(spans=list(found.values()), truncated_at=truncated)

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
+from functools import partial
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from redargue.evidence import Passage
+from redargue.runs.budget import Budget
 from redargue.service.proxy.block import CheckBlock, footnotes, without_footnotes
 from redargue.service.proxy.checker import Checkers
 from redargue.service.proxy.contexts import contexts_of
@@ -81,8 +83,8 @@ class Guardrail:
     def __init__(self, checkers: Checkers, tally: Tally) -> None:
         self._checkers, self._tally, self._calls = checkers, tally, Calls()
 
-    async def apply(self, request: GuardrailRequest) -> GuardrailResponse:
-        """Raises UsageError for parameters that do not fit."""
+    async def apply(self, request: GuardrailRequest, day: Budget | None = None) -> GuardrailResponse:
+        """Raises UsageError for parameters that do not fit; ``day`` is the caller's budget of the day."""
         settings = self._checkers.settings
         given = request.additional_provider_specific_params or {}
         options = read_options({name: value for name, value in given.items() if name in CheckOptions.model_fields})
@@ -101,10 +103,8 @@ class Guardrail:
             documents = contexts_of({}, options.contexts)
         if decided.mode == "off":
             return GuardrailResponse()
-        blocks = [
-            (await check_whole(text, documents, checkers=self._checkers, plan=decided, tally=self._tally, door=DOOR))[1]
-            for text in texts
-        ]
+        check = partial(check_whole, checkers=self._checkers, plan=decided, tally=self._tally, door=DOOR, day=day)
+        blocks = [(await check(text, documents))[1] for text in texts]
         return self._decided(texts, blocks, decided)
 
     def _decided(self, texts: list[str], blocks: list[CheckBlock], decided: Plan) -> GuardrailResponse:

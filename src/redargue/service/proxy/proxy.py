@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import uuid
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
 
 import httpx2
 
 from redargue.errors import ProviderError, RedargueError, UsageError
+from redargue.runs.budget import Budget
+from redargue.service.problems import openai_error
 from redargue.service.proxy.block import (
     FOOTNOTES,
     CheckBlock,
@@ -24,7 +26,7 @@ from redargue.service.proxy.chat import ChatDialect
 from redargue.service.proxy.checker import AnswerCheck, Checkers, Readers
 from redargue.service.proxy.contexts import contexts_of
 from redargue.service.proxy.dialect import Dialect, Key, Payload
-from redargue.service.proxy.exchange import Headers, Reply, openai_error, refuse
+from redargue.service.proxy.exchange import Headers, Reply, refuse
 from redargue.service.proxy.modes import (
     Withheld,
     added,
@@ -35,13 +37,14 @@ from redargue.service.proxy.modes import (
     revision_messages,
 )
 from redargue.service.proxy.responses import ResponsesDialect
-from redargue.service.proxy.settings import Plan, plan, read_options
+from redargue.service.proxy.settings import CheckOptions, Plan, plan, read_options
 from redargue.service.proxy.sse import SseEvent, comment, data_event, dumped, events_of
 from redargue.service.proxy.stream import TICK, Checks, StreamChecker
 from redargue.service.proxy.tally import Tally
 from redargue.service.proxy.upstream import Upstream, is_stream, returned
 
 DIALECTS: Mapping[str, type[Dialect]] = {"/chat/completions": ChatDialect, "/responses": ResponsesDialect}
+NO_UPSTREAM = "this service has no upstream; the operator sets REDARGUE_UPSTREAM_URL"
 CHECK_HEADER, MODE_HEADER = "x-redargue-check", "x-redargue-mode"
 
 
@@ -53,12 +56,18 @@ class Proxy:
     checkers: Checkers
     tally: Tally
 
-    async def serve(self, reply: Reply, path: str, raw: bytes, client: Mapping[str, str]) -> None:
-        """Answers a request; ``client`` has its headers, with names in lower case."""
+    async def serve(
+        self, path: str, reply: Reply, raw: bytes, client: Mapping[str, str], day: Budget | None = None
+    ) -> None:
+        """Answers a request.
+
+        ``client`` has its headers, with names in lower case; ``day`` is its key's budget of the day, which pays for the
+        checks, and not for the upstream's answers.
+        """
         settings = self.checkers.settings
         try:
             if not settings.upstream:
-                raise UsageError("this service has no upstream", hint="the operator sets REDARGUE_UPSTREAM_URL")
+                raise UsageError(NO_UPSTREAM)
             body = _object(raw)
             options = read_options(body.get("redargue"))
             decided = plan(settings, options, client.get(MODE_HEADER, ""))
@@ -75,12 +84,30 @@ class Proxy:
         if "redargue" in body:
             raw = dumped({name: value for name, value in body.items() if name != "redargue"}).encode()
         exchange = _Exchange(self, reply, path, body, dict(client), decided)
-        try:
+
+        async def answer() -> None:
             if decided.mode == "off":
                 await exchange.pass_on(raw)
                 return
-            async with self.checkers.open(documents, decided) as readers:
+            async with self.checkers.open(documents, decided, day) as readers:
                 await exchange.check(raw, readers)
+
+        await self._answered(exchange, answer())
+
+    async def models(self, reply: Reply, client: Mapping[str, str]) -> None:
+        """Sends the upstream's list of models unchanged."""
+        settings = self.checkers.settings
+        if not settings.upstream:
+            await refuse(reply, 503, NO_UPSTREAM, kind="invalid_request_error", code="redargue")
+            return
+        decided = plan(settings.model_copy(update={"mode": "off"}), CheckOptions())
+        exchange = _Exchange(self, reply, "/models", {}, dict(client), decided)
+        await self._answered(exchange, exchange.pass_on(b"", method="GET"))
+
+    async def _answered(self, exchange: _Exchange, answer: Awaitable[None]) -> None:
+        """Waits for an answer; an upstream that fails is an error in OpenAI's shape."""
+        try:
+            await answer
         except ProviderError as error:
             self.tally.upstream("unreachable")
             await exchange.fail(502, str(error), code="upstream_unreachable")
@@ -102,9 +129,9 @@ class _Exchange:
     plan: Plan
     id: str = field(default_factory=lambda: f"chk_{uuid.uuid4().hex}")
 
-    async def pass_on(self, raw: bytes) -> None:
+    async def pass_on(self, raw: bytes, *, method: str = "POST") -> None:
         """Sends the upstream's response unchanged."""
-        async with self.proxy.upstream.open(self.path, raw, self.client) as response:
+        async with self.proxy.upstream.open(self.path, raw, self.client, method=method) as response:
             self.proxy.tally.upstream(str(response.status_code))
             if response.status_code >= 400:
                 await self._error(response)
@@ -165,18 +192,19 @@ class _Exchange:
         except UsageError:
             payload, texts = {}, {}
         if not texts:
-            await self._unread(response, raw, payload)
+            await self._unread(response, raw, known=dialect.knows(payload))
             return
         for key, text in texts.items():
             checks.add(key, text)
+        checks.unread = dialect.unread(payload)
         await self._decide(dialect, checks, list(texts))
         dialect.annotate(payload)
         headers = self._headers(response, list(dialect.blocks.values()))
         await self.reply.whole(response.status_code, headers, dumped(payload).encode())
 
-    async def _unread(self, response: httpx2.Response, raw: bytes, payload: Payload) -> None:
-        """Passes on a response in which there is no answer: not JSON, or only calls of functions."""
-        if payload:
+    async def _unread(self, response: httpx2.Response, raw: bytes, *, known: bool) -> None:
+        """Passes on a response in which there is no answer; one of another shape may contain one."""
+        if known:
             await self.reply.whole(response.status_code, returned(response), raw)
             return
         block = unchecked_block(self.plan, self.id, "unreadable_answer")
@@ -198,7 +226,7 @@ class _Exchange:
             if self.plan.mode == "block" and (sentence := blocked(final, self.plan, settings)):
                 self.proxy.tally.withheld(self.path, objection(final, self.plan))
                 dialect.replaced[key] = sentence
-                final = final.model_copy(update={"withheld": objection(final, self.plan)})
+                final = final.of_withheld(objection(final, self.plan))
             elif self.plan.mode == "footnote" and text:
                 dialect.appended[key] = footnotes(final, text)
             dialect.blocks[key] = final
@@ -282,6 +310,7 @@ class _Exchange:
                 step = dialect.read(payload)
                 for key, text in step.added:
                     checks.add(key, text)
+                checks.unread.update(step.unread)
                 ended |= dict.fromkeys(step.ended)
         await self._decide(dialect, checks, list({**ended, **dict.fromkeys(checks.answers)}))
         return events

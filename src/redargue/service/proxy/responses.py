@@ -10,6 +10,7 @@ from redargue.service.proxy.block import CheckBlock, citations
 from redargue.service.proxy.dialect import Dialect, Key, Payload, Step
 from redargue.service.proxy.sse import SseEvent, data_event
 
+_REFUSAL = "refusal"
 _DELTA, _TEXT_DONE = "response.output_text.delta", "response.output_text.done"
 
 
@@ -20,23 +21,44 @@ class ResponsesDialect(Dialect):
     _shift: int = 0  # events that were added, so that later ones get higher numbers
     _written: set[Key] = field(default_factory=set)
 
+    def knows(self, payload: Payload) -> bool:
+        return isinstance(payload.get("output"), list)
+
     def texts(self, payload: Payload) -> dict[Key, str]:
         return {key: str(part.get("text") or "") for key, part in _parts(payload)}
+
+    def unread(self, payload: Payload) -> set[Key]:
+        return {key for key, part in _parts(payload) if part.get("type") == _REFUSAL}
 
     def annotate(self, payload: Payload) -> None:
         for key, part in _parts(payload):
             self._annotate_part(key, part)
+        self._remove_reasoning(payload)
 
     def _annotate_part(self, key: Key, part: Payload) -> bool:
         block = self.blocks.get(key)
-        if block is None or part.get("type") != "output_text":
+        if block is None:
             return False
+        part["redargue"] = block.payload()
+        if part.get("type") == _REFUSAL:
+            return True
         part["text"] = self.text_of(key, str(part.get("text") or ""))
         if key in self.replaced and part.get("logprobs"):
             part["logprobs"] = []
         part["annotations"] = [*(part.get("annotations") or []), *_annotations(block)]
-        part["redargue"] = block.payload()
         return True
+
+    def _remove_reasoning(self, response: Payload) -> bool:
+        """Removes what else may say what a replaced text said."""
+        items = response.get("output")
+        found = [
+            item
+            for item in (items if isinstance(items, list) else ())
+            if self.replaced and isinstance(item, dict) and item.get("type") == "reasoning"
+        ]
+        for item in found:
+            item.update({name: [] for name in ("summary", "content") if item.get(name)})
+        return bool(found)
 
     def split(self, event: SseEvent) -> Iterable[SseEvent]:
         return [event]
@@ -45,6 +67,8 @@ class ResponsesDialect(Dialect):
         key = _key(payload)
         if payload.get("type") == _DELTA and isinstance(payload.get("delta"), str):
             return Step(added=((key, payload["delta"]),))
+        if payload.get("type") == "response.refusal.done":
+            return Step(ended=(key,), unread=(key,))
         return Step(ended=(key,)) if payload.get("type") == _TEXT_DONE else Step()
 
     def waits(self, event: SseEvent, pending: Iterable[Key]) -> bool:
@@ -58,21 +82,26 @@ class ResponsesDialect(Dialect):
         kind, key = str(payload.get("type", "")), _key(payload)
         changed = False
         if kind == _DELTA and key in self.replaced:
-            payload["delta"] = "" if key in self._written else self.replaced[key]
+            payload |= {"delta": "" if key in self._written else self.replaced[key], "logprobs": []}
             self._written.add(key)
             changed = True
         elif kind == _TEXT_DONE and key in self.blocks:
             before = self._missing(key, payload)
             payload["text"] = self.text_of(key, str(payload.get("text") or ""))
+            payload |= {"logprobs": []} if key in self.replaced else {}
             changed = True
+        elif kind.startswith("response.reasoning") and self.replaced:
+            return []
         elif kind == "response.content_part.done" and isinstance(part := payload.get("part"), dict):
             changed = self._annotate_part(key, part)
         elif kind == "response.output_item.done" and isinstance(item := payload.get("item"), dict):
             for number, part in _content(item):
                 changed |= self._annotate_part((*key[:1], number), part)
+            changed |= self._remove_reasoning({"output": [item]})
         elif isinstance(response := payload.get("response"), dict):
             for found, part in _parts(response):
                 changed |= self._annotate_part(found, part)
+            changed |= self._remove_reasoning(response)
         changed |= self._renumber(payload, self._shift) if self._shift else False
         return [*before, data_event(payload, kind) if changed else event.raw]
 
@@ -119,7 +148,7 @@ def _parts(response: Payload) -> Iterator[tuple[Key, Payload]]:
 def _content(item: Payload) -> Iterator[tuple[int, Payload]]:
     content = item.get("content") if item.get("type", "message") == "message" else None
     for number, part in enumerate(content if isinstance(content, list) else ()):
-        if isinstance(part, dict) and part.get("type") == "output_text":
+        if isinstance(part, dict) and part.get("type") in ("output_text", _REFUSAL):
             yield number, part
 
 

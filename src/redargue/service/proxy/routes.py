@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, FastAPI, Request, Response
 from fastapi.responses import JSONResponse
@@ -12,10 +14,13 @@ from starlette.exceptions import HTTPException
 
 from redargue.config import RunConfig
 from redargue.evidence import Passage
-from redargue.service.context import caller_of
+from redargue.runs.budget import Budget
+from redargue.service.budgets import DayBudgets
+from redargue.service.context import Caller, caller_of
+from redargue.service.problems import openai_error
 from redargue.service.proxy.block import CheckBlock
 from redargue.service.proxy.checker import Checked, Checkers, warm
-from redargue.service.proxy.exchange import Exchange, openai_error
+from redargue.service.proxy.exchange import Exchange, Reply
 from redargue.service.proxy.foreign import (
     ClassifyRequest,
     ClassifyResponse,
@@ -33,7 +38,7 @@ from redargue.service.proxy.whole import check_whole
 from redargue.service.routes import problems
 from redargue.text.report import Outcome
 
-UNCHECKED_STATUS = {"language": 422, "no_context": 400, "too_long": 413, "unreadable_answer": 400}
+UNCHECKED_STATUS = {"budget": 402, "language": 422, "no_context": 400, "too_long": 413, "unreadable_answer": 400}
 
 
 def make_proxy(settings: ProxySettings, *, key: str | None = None, tally: Tally | None = None) -> Proxy:
@@ -74,38 +79,57 @@ def _warm(settings: ProxySettings) -> None:
         warm()
 
 
+def _day_budget(request: Request, caller: Caller) -> Budget | None:
+    """What is left for the caller's checks today; None without a limit."""
+    budgets: DayBudgets | None = getattr(request.app.state, "budgets", None)
+    return budgets.of(caller.owner) if budgets else None
+
+
+DayBudget = Annotated[Budget | None, Depends(_day_budget)]
+
+
+_Serve = Callable[[Reply, bytes, Mapping[str, str], Budget | None], Awaitable[None]]
+
+
 def _openai_routes(routes: APIRouter, proxy: Proxy) -> None:
-    async def exchange(request: Request, path: str) -> Response:
+    async def exchange(request: Request, serve: _Serve) -> Response:
         try:
-            caller_of(request)
+            day = _day_budget(request, caller_of(request))
             raw = await request.body()
         except HTTPException as error:
             kind = "authentication_error" if error.status_code == 401 else "invalid_request_error"
             return JSONResponse(openai_error(error.detail, kind=kind), error.status_code, error.headers)
         client = {name.lower(): value for name, value in request.headers.items()}
         store = getattr(request.app.state, "store", None)
-        return Exchange(lambda reply: proxy.serve(reply, path, raw, client), closing=getattr(store, "closing", None))
+        return Exchange(lambda reply: serve(reply, raw, client, day), closing=getattr(store, "closing", None))
 
     @routes.post("/v1/chat/completions", response_class=Response)
     async def chat_completions(request: Request) -> Response:
         """OpenAI's Chat Completions of the upstream, with verdicts."""
-        return await exchange(request, "/chat/completions")
+        return await exchange(request, partial(proxy.serve, "/chat/completions"))
 
     @routes.post("/v1/responses", response_class=Response)
     async def responses(request: Request) -> Response:
         """OpenAI's Responses of the upstream, with verdicts."""
-        return await exchange(request, "/responses")
+        return await exchange(request, partial(proxy.serve, "/responses"))
+
+    @routes.get("/v1/models", response_class=Response)
+    async def models(request: Request) -> Response:
+        """The upstream's models."""
+        return await exchange(request, lambda reply, raw, client, day: proxy.models(reply, client))
 
 
 def _foreign_routes(routes: APIRouter, proxy: Proxy) -> None:
     guardrail = Guardrail(proxy.checkers, proxy.tally)
 
-    async def checked(text: str, documents: tuple[Passage, ...], door: str) -> tuple[Checked, CheckBlock]:
+    async def checked(
+        text: str, documents: tuple[Passage, ...], door: str, day: Budget | None
+    ) -> tuple[Checked, CheckBlock]:
         """A check; what was not checked at all is an HTTPException, so that it is no score."""
         settings = proxy.checkers.settings
         decided = plan(settings.model_copy(update={"mode": "annotate"}), CheckOptions())
         found, block = await check_whole(
-            text, documents, checkers=proxy.checkers, plan=decided, tally=proxy.tally, door=door
+            text, documents, checkers=proxy.checkers, plan=decided, tally=proxy.tally, door=door, day=day
         )
         if block.outcome is Outcome.UNCHECKED:
             status = UNCHECKED_STATUS.get(block.reason, 503)
@@ -113,17 +137,17 @@ def _foreign_routes(routes: APIRouter, proxy: Proxy) -> None:
         return found, block
 
     @routes.post(DOOR, response_model_exclude_none=True, responses=problems())
-    async def litellm_guardrail(request: GuardrailRequest) -> GuardrailResponse:
+    async def litellm_guardrail(request: GuardrailRequest, day: DayBudget) -> GuardrailResponse:
         """LiteLLM's Generic Guardrail API."""
-        return await guardrail.apply(request)
+        return await guardrail.apply(request, day)
 
-    @routes.post("/v1/ground:check", response_model_by_alias=True, responses=problems(503))
-    async def ground_check(request: GroundCheckRequest) -> GroundCheckResponse:
+    @routes.post("/v1/ground:check", response_model_by_alias=True, responses=problems(402, 503))
+    async def ground_check(request: GroundCheckRequest, day: DayBudget) -> GroundCheckResponse:
         """Google's check grounding: an answer against facts; offsets in bytes of UTF-8."""
-        found, block = await checked(request.answer_candidate, request.documents(), "/v1/ground:check")
+        found, block = await checked(request.answer_candidate, request.documents(), "/v1/ground:check", day)
         return google_response(found, block, threshold=request.grounding_spec.citation_threshold)
 
-    @routes.post("/classify", response_model_exclude_none=True, responses=problems(503))
-    async def classify(request: ClassifyRequest) -> ClassifyResponse:
+    @routes.post("/classify", response_model_exclude_none=True, responses=problems(402, 503))
+    async def classify(request: ClassifyRequest, day: DayBudget) -> ClassifyResponse:
         """Experimental: the span classifier of vLLM's Semantic Router (``http_classify``)."""
-        return spans(*await checked(request.inputs, request.documents(), "/classify"))
+        return spans(*await checked(request.inputs, request.documents(), "/classify", day))

@@ -24,6 +24,7 @@ class Checks:
     check: str  # its identifier
     answers: dict[Key, AnswerCheck] = field(default_factory=dict)
     unreadable: int = 0  # events that are not JSON
+    unread: set[Key] = field(default_factory=set)  # answers with content that is not text
 
     def add(self, key: Key, text: str) -> None:
         if text:
@@ -32,19 +33,22 @@ class Checks:
     async def finish(self, key: Key) -> CheckBlock:
         answer = self.answers.get(key)
         if answer is None or not answer.text.strip():
-            return without_text(self.plan, self.check)
-        return self.block(await answer.finish(self.plan.timeout_s))
+            return self._with_unread(without_text(self.plan, self.check), unread=key in self.unread)
+        return self.block(await answer.finish(self.plan.timeout_s), unread=key in self.unread)
 
-    def block(self, checked: Checked) -> CheckBlock:
-        block = block_of(checked, self.plan, self.check)
-        if not self.unreadable:
+    def block(self, checked: Checked, *, unread: bool = False) -> CheckBlock:
+        return self._with_unread(block_of(checked, self.plan, self.check), unread=unread)
+
+    def _with_unread(self, block: CheckBlock, *, unread: bool) -> CheckBlock:
+        """The block with what could not be read: what the client shows is more than what was checked."""
+        found: dict[Reason, int] = {"unreadable_answer": self.unreadable, "not_read": int(unread)}
+        reasons = {reason: count for reason, count in found.items() if count}
+        if not reasons or (block.reason == "no_text" and not unread):
             return block
-        reason: Reason = "unreadable_answer"  # what the client shows may differ from what was checked
-        unchecked = {**block.unchecked, reason: self.unreadable}
         outcome = "non_factual" if block.outcome == "non_factual" else "unchecked"
-        return block.model_validate(
-            {**dict(block), "outcome": outcome, "reason": block.reason or reason, "unchecked": unchecked}
-        )
+        first = block.reason if block.reason not in ("", "no_text") else next(iter(reasons))
+        values: dict[str, object] = {"outcome": outcome, "reason": first, "unchecked": block.unchecked | reasons}
+        return block.model_validate(dict(block) | values)
 
     @property
     def progress(self) -> str:
@@ -117,6 +121,7 @@ class StreamChecker:
         step = self.dialect.read(payload)
         for key, text in step.added:
             self.checks.add(key, text)
+        self.checks.unread.update(step.unread)
         self._end(*step.ended)
 
     def _end(self, *keys: Key) -> None:

@@ -27,6 +27,12 @@ class Tally(Collector):
         for reason, count in block.unchecked.items():
             self.unchecked[door, reason] += count
 
+    def graded(self, door: str, outcome: str, reason: str) -> None:
+        """An answer that an adapter's check graded; ``reason`` where none of it was checked."""
+        self.answers[door, "grade", outcome] += 1
+        if outcome == "unchecked":
+            self.unchecked[door, reason] += 1
+
     def withheld(self, door: str, reason: str) -> None:
         self.withheld_answers[door, reason] += 1
 

@@ -50,12 +50,14 @@ class Upstream:
         return kept
 
     @asynccontextmanager
-    async def open(self, path: str, body: bytes, client: Mapping[str, str]) -> AsyncIterator[httpx2.Response]:
+    async def open(
+        self, path: str, body: bytes, client: Mapping[str, str], *, method: str = "POST"
+    ) -> AsyncIterator[httpx2.Response]:
         """Sends a request; raises ProviderError where nothing answers."""
         service = self.settings.service(self.key)
         async with (
             self.transport,
-            self.transport.relay(service, "POST", path, headers=self.headers(client), content=body) as response,
+            self.transport.relay(service, method, path, headers=self.headers(client), content=body) as response,
         ):
             yield response
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 
 from redargue.evidence import Passage
+from redargue.runs.budget import Budget
 from redargue.service.proxy.block import CheckBlock, block_of, without_text
 from redargue.service.proxy.checker import AnswerCheck, Checked, Checkers
 from redargue.service.proxy.settings import Plan
@@ -12,11 +13,18 @@ from redargue.service.proxy.tally import Tally
 
 
 async def check_whole(
-    text: str, documents: tuple[Passage, ...], *, checkers: Checkers, plan: Plan, tally: Tally, door: str
+    text: str,
+    documents: tuple[Passage, ...],
+    *,
+    checkers: Checkers,
+    plan: Plan,
+    tally: Tally,
+    door: str,
+    day: Budget | None = None,
 ) -> tuple[Checked, CheckBlock]:
     """The check of a text, which is counted."""
     check = f"chk_{uuid.uuid4().hex}"
-    async with checkers.open(documents, plan) as readers:
+    async with checkers.open(documents, plan, day) as readers:
         answer = AnswerCheck(readers)
         try:
             answer.add(text)
