@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
+from fastapi import FastAPI
 
+from redargue.config import RunConfig
 from redargue.errors import UsageError
 from redargue.service.app import create_app
+from redargue.service.checks import CheckStore
 from redargue.service.keys import Keys
-from redargue.service.server import allowed_hosts
+from redargue.service.server import Server, allowed_hosts, bind
 from support.debates import TEXT
 from support.serving import components, settings
 
@@ -290,3 +295,16 @@ def test_beyond_loopback_a_service_needs_a_key_and_a_wildcard_the_names_of_its_h
             allowed_hosts(host, (), has_keys=True)
     assert allowed_hosts("0.0.0.0", ("example.org",), has_keys=True)[-1] == "example.org"
     assert allowed_hosts("192.0.2.7", (), has_keys=True) == ("192.0.2.7",)
+
+
+async def test_a_signal_closes_the_store_between_two_steps_of_the_loop_and_not_within_one(tmp_path: Path) -> None:
+    ready, application = asyncio.Event(), FastAPI()
+    async with CheckStore(RunConfig(), folder=tmp_path) as store:
+        application.state.store = store
+        server = Server(application, ready.set)
+        serving = asyncio.create_task(server.serve([bind("127.0.0.1", 0)]))
+        await ready.wait()
+        server.handle_exit(signal.SIGTERM, None)
+        assert not store.closing.is_set()  # the signal may have come within Event.wait()
+        await asyncio.wait_for(store.closing.wait(), 60)
+        await serving

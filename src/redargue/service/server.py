@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import signal
 import socket
@@ -33,17 +34,20 @@ class Server(uvicorn.Server):
         )
         super().__init__(config)
         self._application, self._ready = application, ready
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         store: CheckStore | None = getattr(self._application.state, "store", None)
-        if store:
-            store.close()
+        if store and self._loop:
+            # A signal may interrupt asyncio.Event.wait() before the waiter is noted, who would then never be woken.
+            self._loop.call_soon_threadsafe(store.close)
         if sig == signal.SIGTERM:
             self.should_exit = True  # uvicorn would kill the process with the same signal once it has stopped
         else:
             super().handle_exit(sig, frame)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        self._loop = asyncio.get_running_loop()
         await super().startup(sockets)
         if self.started:
             self._ready()
