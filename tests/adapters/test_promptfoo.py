@@ -68,7 +68,8 @@ def test_a_wrong_option_is_named() -> None:
 async def test_the_webhook_answers_in_promptfoos_format() -> None:
     application = create_app(settings())
     transport = httpx2.ASGITransport(application)
-    body = {"output": WRONG, "context": {"prompt": "Q", "vars": {"docs": BRIDGE}, "provider": "new field"}}
+    variables = {"answer": WRONG, "docs": [{"text": BRIDGE}]}  # a request of promptfoo 0.121.20
+    body = {"output": WRONG, "context": {"prompt": WRONG, "vars": variables, "provider": "new field"}}
     async with (
         application.router.lifespan_context(application),
         httpx2.AsyncClient(transport=transport, base_url="http://localhost") as http,

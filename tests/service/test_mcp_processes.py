@@ -13,6 +13,7 @@ import pytest
 
 mcp = pytest.importorskip("mcp", reason="the extra mcp is not installed")
 
+import anyio  # noqa: E402
 import httpx2  # noqa: E402
 from mcp import Client, StdioServerParameters  # noqa: E402
 from mcp.client.streamable_http import streamable_http_client  # noqa: E402
@@ -73,6 +74,18 @@ async def test_a_client_that_has_left_finds_its_result_over_http(
     service.open()
     async with client(service, mode) as second:
         answer = await called(second, "get_check", id=handle["id"], wait_s=120)
+    assert (answer["state"], answer["outcome"]) == ("done", "refuted")
+
+
+async def test_a_host_that_ends_calls_after_50_s_gets_the_result_by_its_id(service: Service) -> None:
+    service.stop()
+    service.start(calls=10)
+    async with client(service) as made:
+        with anyio.fail_after(50):  # the server answers after 45 s, as its default says
+            handle = await called(made, "verify_claim", claim=CLAIM)
+        assert (handle["state"], handle["result"]) == ("running", None)
+        service.open()
+        answer = await called(made, "get_check", id=handle["id"])
     assert (answer["state"], answer["outcome"]) == ("done", "refuted")
 
 

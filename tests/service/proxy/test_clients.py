@@ -15,6 +15,7 @@ import pytest
 
 from redargue.service.proxy.settings import Mode
 from service.proxy.conftest import ANSWER, BRIDGE, Start
+from service.proxy.test_stream import items_stream
 from support.chat_upstream import STREAM, Asked, Written, chat, chat_stream, chunk, sse
 
 pytestmark = [pytest.mark.extra, pytest.mark.slow]
@@ -124,6 +125,21 @@ def test_openai_python_reads_them_from_responses(start: Start, mode: Mode, strea
     assert part.text.startswith(ANSWER) == (mode != "block")
     assert outcome(part.redargue) == "non_factual"
     assert {annotation.url for annotation in part.annotations} == {URL}
+
+
+@pytest.mark.parametrize("mode", ["annotate", "block"])
+def test_openai_pythons_responses_helper_reads_reasoning_and_calls(start: Start, mode: Mode) -> None:
+    running = start(lambda asked: Written(items_stream(ANSWER), content_type=STREAM))
+    with (
+        client(running.url) as openai,
+        openai.responses.stream(model="m", input="When?", extra_body=options(mode)) as stream,
+    ):
+        for _ in stream:
+            pass
+        response = stream.get_final_response()
+    assert [item.type for item in response.output] == ["reasoning", "function_call", "message"]
+    assert outcome(response.output[2].content[0].redargue) == "non_factual"
+    assert (ANSWER in str(response)) == (mode == "annotate")
 
 
 def test_openai_python_raises_typed_errors_for_withheld_answers_and_broken_streams(start: Start) -> None:

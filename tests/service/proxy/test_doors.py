@@ -16,7 +16,13 @@ MESSAGES = [{"role": "system", "content": f"<context>{BRIDGE}</context>"}, {"rol
 
 
 def ask(url: str, kind: str, texts: list[str], **more: Any) -> dict[str, Any]:
-    body = {"input_type": kind, "texts": texts, "litellm_call_id": "call-1", "request_data": {}, "images": None, **more}
+    """A request with the fields that LiteLLM 1.106.2 sends."""
+    body: dict[str, Any] = {
+        "input_type": kind, "litellm_call_id": "call-1", "litellm_trace_id": "trace-1", "structured_messages": None,
+        "images": None, "tools": None, "texts": texts, "tool_calls": None, "model": "m", "litellm_version": "1.106.2",
+        "request_data": {"user_api_key_hash": "hash", "user_api_key_user_id": "default_user_id"},
+        "request_headers": {"host": "127.0.0.1:4000", "content-type": "application/json"}, **more,
+    }  # fmt: skip
     response = httpx2.post(f"{url}{DOOR}", json=body, timeout=120)
     assert response.status_code == 200, response.text
     answer = response.json()
@@ -107,20 +113,41 @@ def test_ground_check_has_googles_shape_and_counts_bytes(start: Start, snake: bo
     assert body["redargue"]["offsets"] == "utf8_byte"
 
 
+def decoded(answer: str, response: httpx2.Response) -> list[dict[str, Any]]:
+    """The spans, after every check that the decoder of the router's contract ``token_spans.v1`` makes."""
+    assert response.status_code == 200
+    body = response.json()
+    end = body.get("truncated_at")
+    assert body.get("error") is None
+    assert isinstance(body["spans"], list)
+    assert end is None or 0 <= end <= len(answer)
+    for span in body["spans"]:
+        assert span["label"] in ("contradiction", "fabricated_reference", "unsupported_addition")
+        assert 0 <= span["start"] < span["end"] <= (len(answer) if end is None else end)
+        assert answer[span["start"] : span["end"]] == span["text"]
+        assert 0 <= span["score"] <= 1
+    places = [(span["label"], span["start"], span["end"]) for span in body["spans"]]
+    assert len(set(places)) == len(places)
+    return list(body["spans"])
+
+
 def test_spans_for_vllms_router_are_slices_of_the_answer(start: Start) -> None:
     running = start(chat(TRUE))
-    request: dict[str, Any] = {"inputs": f"Grüße! {ANSWER}", "parameters": {"context": BRIDGE, "question": "When?"}}
-    body = httpx2.post(f"{running.url}/classify", json=request, timeout=120).json()
-    (span,) = body["spans"]
-    assert request["inputs"][span["start"] : span["end"]] == span["text"] == FALSE
-    assert span["label"] == "contradiction"
-    assert 0 <= span["score"] <= 1
-    assert "truncated_at" not in body
-    later = httpx2.post(f"{running.url}/classify", json={**request, "inputs": f"{FALSE} {GERMAN} {FALSE}"}, timeout=120)
-    assert [(span["start"], span["end"]) for span in later.json()["spans"]] == [(0, len(FALSE))]
-    assert later.json()["truncated_at"] == len(FALSE) + 1  # the router rejects spans beyond it
-    partly = httpx2.post(f"{running.url}/classify", json={**request, "inputs": f"{TRUE} {GERMAN}"}, timeout=120).json()
-    assert partly == {"spans": [], "truncated_at": len(TRUE) + 1}
+
+    def classified(answer: str) -> httpx2.Response:
+        body = {"inputs": answer, "parameters": {"context": BRIDGE, "question": "When?"}}
+        return httpx2.post(f"{running.url}/classify", json=body, timeout=120)
+
+    emoji = f"Grüße! 🌉 {ANSWER}"
+    response = classified(emoji)
+    (span,) = decoded(emoji, response)
+    assert (span["text"], span["label"]) == (FALSE, "contradiction")
+    assert "truncated_at" not in response.json()
+    assert classified(f"{TRUE} {GERMAN}").json() == {"spans": [], "truncated_at": len(TRUE) + 1}
+    partly = f"{FALSE} {GERMAN} {FALSE}"
+    response = classified(partly)
+    assert [span["start"] for span in decoded(partly, response)] == [0]  # a later one would be beyond truncated_at
+    assert response.json()["truncated_at"] == len(FALSE) + 1
 
 
 @pytest.mark.parametrize(

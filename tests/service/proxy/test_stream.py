@@ -8,7 +8,7 @@ import httpx2
 import pytest
 
 from service.proxy.conftest import ANSWER, BRIDGE, FALSE, TRUE, Start
-from support.chat_upstream import STREAM, Asked, Written, chat, chat_stream, chunk, responses, sse
+from support.chat_upstream import STREAM, Asked, Written, chat, chat_stream, chunk, response_object, responses, sse
 
 QUESTION: dict[str, Any] = {"model": "loopback-model", "messages": [{"role": "user", "content": "When was it opened?"}]}
 GIVEN = {"redargue": {"contexts": [BRIDGE]}}
@@ -178,20 +178,85 @@ def test_a_withheld_answer_is_not_told_by_its_reasoning_sound_or_tokens(start: S
 @pytest.mark.parametrize("stream", [True, False])
 def test_a_refusal_in_a_response_is_not_taken_for_checked(start: Start, stream: bool) -> None:
     place = {"item_id": "msg_1", "output_index": 0, "content_index": 0}
-    response_object: dict[str, Any] = {"id": "resp_1", "object": "response", "output": [REFUSAL]}
+    refused: dict[str, Any] = {"id": "resp_1", "object": "response", "output": [REFUSAL]}
     events: list[dict[str, Any]] = [
         {"type": "response.refusal.delta", **place, "delta": "I cannot."},
         {"type": "response.refusal.done", **place, "refusal": "I cannot."},
         {"type": "response.content_part.done", **place, "part": REFUSAL["content"][0]},
-        {"type": "response.completed", "response": response_object},
+        {"type": "response.completed", "response": refused},
     ]
     streamed = [sse(event, event["type"]) for event in events]
-    pieces = streamed if stream else [json.dumps(response_object).encode()]
+    pieces = streamed if stream else [json.dumps(refused).encode()]
     running = start(lambda asked: Written(pieces, content_type=STREAM if stream else "application/json"))
     response = post(running.url, {"model": "m", "input": "?", "stream": stream, **GIVEN}, "/v1/responses")
     assert response.text.count('"outcome":"unchecked"') == (2 if stream else 1)
     assert response.text.count('"reason":"not_read"') == (2 if stream else 1)
     assert running.proxy.tally.unchecked["/responses", "not_read"] == 1
+
+
+def items(text: str) -> list[dict[str, Any]]:
+    """The output of a response: reasoning, a call, and a message."""
+    part = {"type": "output_text", "annotations": [], "logprobs": [], "text": text}
+    return [
+        {"id": "rs_1", "type": "reasoning", "summary": [{"type": "summary_text", "text": text}]},
+        {"id": "fc_1", "type": "function_call", "call_id": "c", "name": "f", "arguments": "{}", "status": "completed"},
+        {"id": "msg_1", "type": "message", "role": "assistant", "status": "completed", "content": [part]},
+    ]
+
+
+def items_stream(text: str) -> list[bytes]:
+    output, summary = items(text), {"item_id": "rs_1", "output_index": 0, "summary_index": 0}
+    place: dict[str, Any] = {"item_id": "msg_1", "output_index": 2, "content_index": 0}
+    empty = {**output[2]["content"][0], "text": ""}
+    token = [{"token": text, "logprob": -0.1, "bytes": [], "top_logprobs": []}]
+    whole = {**response_object("", "in_progress"), "output": output, "status": "completed"}
+    events: list[dict[str, Any]] = [
+        {"type": "response.created", "response": response_object("", "in_progress")},
+        {"type": "response.output_item.added", "output_index": 0, "item": {**output[0], "summary": []}},
+        {"type": "response.reasoning_summary_part.added", **summary, "part": {"type": "summary_text", "text": ""}},
+        {"type": "response.reasoning_summary_text.delta", **summary, "delta": text},
+        {"type": "response.reasoning_summary_text.done", **summary, "text": text},
+        {"type": "response.output_item.done", "output_index": 0, "item": output[0]},
+        {"type": "response.output_item.added", "output_index": 1, "item": {**output[1], "arguments": ""}},
+        {"type": "response.function_call_arguments.delta", "item_id": "fc_1", "output_index": 1, "delta": "{}"},
+        {"type": "response.output_item.done", "output_index": 1, "item": output[1]},
+        {"type": "response.output_item.added", "output_index": 2, "item": {**output[2], "content": []}},
+        {"type": "response.content_part.added", **place, "part": empty},
+        {"type": "response.output_text.delta", **place, "delta": text, "logprobs": token},
+        {"type": "response.output_text.done", **place, "text": text, "logprobs": token},
+        {"type": "response.content_part.done", **place, "part": output[2]["content"][0]},
+        {"type": "response.output_item.done", "output_index": 2, "item": output[2]},
+        {"type": "response.completed", "response": whole},
+    ]
+    return [sse({**event, "sequence_number": at}, event["type"]) for at, event in enumerate(events)]
+
+
+def test_reasoning_and_calls_in_a_response_pass_and_tell_nothing_of_a_withheld_answer(start: Start) -> None:
+    running = start(lambda asked: Written(items_stream(FALSE), content_type=STREAM), block_message="Withheld.")
+    body = {"model": "m", "input": "When?", "stream": True, **GIVEN}
+    sent = items_stream(FALSE)
+    annotated = post(running.url, body, "/v1/responses").content
+    changed = [piece.split(b"\n")[0] for piece in sent if piece not in annotated]
+    assert changed == [
+        f"event: response.{name}".encode()
+        for name in ("output_text.done", "content_part.done", "output_item.done", "completed")
+    ]
+    assert annotated.count(b'"outcome":"non_factual"') == 3
+    blocked = post(running.url, body, "/v1/responses", **{"x-redargue-mode": "block"}).text
+    assert "1998" not in blocked
+    assert sent[7].decode() in blocked
+    whole = start(lambda asked: Written([json.dumps({"id": "resp_1", "output": items(FALSE)}).encode()]), mode="block")
+    assert "1998" not in post(whole.url, {"model": "m", "input": "When?", **GIVEN}, "/v1/responses").text
+
+
+@pytest.mark.parametrize("kept", [-1, -2, -3])
+def test_a_stream_without_its_end_has_verdicts(start: Start, kept: int) -> None:
+    pieces = chat_stream(ANSWER)[:kept]
+    running = start(lambda asked: Written(pieces, content_type=STREAM))
+    response = post(running.url, {**QUESTION, **GIVEN, "stream": True})
+    assert all(piece in response.content for piece in pieces if b'"stop"' not in piece)
+    assert response.text.count('"redargue":{') == 1
+    assert '"outcome":"non_factual"' in response.text or kept == -3
 
 
 @pytest.mark.parametrize(
