@@ -15,7 +15,7 @@ import asyncio
 import json
 import os
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -33,11 +33,12 @@ from redargue.bench.statistics.bootstrap import paired_difference
 from redargue.bench.statistics.paired import mcnemar
 from redargue.bench.system import System
 from redargue.config import RunConfig
-from redargue.methods.cascade.fit import Fit, Row, early_stops, stop_of
+from redargue.methods.cascade.fit import Fit, Row, early_stops, lost, stop_of
 
 BUILD = pool.BUILD / "cascade"
 MARGIN = 0.02
 TARGETS = (0.05, 0.1, 0.2, 0.3)
+LOSSES = (0.01, 0.02, 0.05)
 SPLITS = 50
 FROZEN = "tools=frozen+frozen-words"
 RELEASED = {"factool_qa": "snapshot-factool-qa", "bingcheck": "snapshot-bingcheck"} | {
@@ -147,6 +148,8 @@ def _study(limit: int) -> None:
     for target in TARGETS:
         chosen = fit.at_risk(target)
         _cascade(f"cascade, target risk {target:g}", odd, chosen.thresholds, debate)
+    for target in LOSSES:
+        _cascade(f"cascade, target loss {target:g}", odd, fit.at_loss(target).thresholds, debate)
     for confidence in (0.95, 0.9, 0.8, 0.7, 0.5):
         _cascade(f"cascade, confidence {confidence:g}", odd, (confidence,) * (len(fit.stages) - 1), debate)
     _splits(fit.model_copy(update={"rows": tuple(each.stages for each in (*even, *odd))}))
@@ -156,6 +159,7 @@ def _cascade(name: str, odd: Sequence[Said], thresholds: Sequence[float | None],
     ends = [each.stages[stop_of(each.stages, thresholds)] for each in odd]
     early, wrong = early_stops([each.stages for each in odd], thresholds)
     more = {"thresholds": list(thresholds), "early": early, "risk": round(wrong / early, 4) if early else None}
+    more["loss"] = round(lost([each.stages for each in odd], thresholds) / len(odd), 4)
     _line(name, [e.right for e in ends], [e.calls for e in ends], [e.seconds for e in ends], debate, **more)
 
 
@@ -183,20 +187,36 @@ def _line(
 
 
 def _splits(fit: Fit) -> None:
-    """The share of random halves in which the other half's risk exceeds the target."""
+    """The share of random halves in which the other half's risk, or loss, exceeds the target."""
     for target in TARGETS:
         exceeded, stopped, risks = 0, 0, []
-        for seed in range(SPLITS):
-            rows = list(fit.rows)
-            random.Random(seed).shuffle(rows)
-            chosen = fit.model_copy(update={"rows": tuple(rows[::2])}).at_risk(target)
-            early, wrong = early_stops(rows[1::2], chosen.thresholds)
+        for fitted, rest in _halves(fit):
+            chosen = fitted.at_risk(target)
+            early, wrong = early_stops(rest, chosen.thresholds)
             stopped += early > 0
             exceeded += early > 0 and wrong / early > target
             risks += [wrong / early] if early else []
         mean = round(fmean(risks), 4) if risks else None
         line = {"target": target, "splits": SPLITS, "with early stops": stopped, "exceeded": exceeded / SPLITS}
         print(json.dumps(line | {"mean risk": mean, "claims a half": len(fit.rows) // 2}), flush=True)
+
+    for target in LOSSES:
+        losses, stopped = [], 0
+        for fitted, rest in _halves(fit):
+            chosen = fitted.at_loss(target)
+            stopped += chosen.early > 0
+            losses.append(lost(rest, chosen.thresholds) / len(rest))
+        line = {"target loss": target, "splits": SPLITS, "with early stops": stopped}
+        line |= {"exceeded": sum(loss > target for loss in losses) / SPLITS, "mean loss": round(fmean(losses), 4)}
+        print(json.dumps(line), flush=True)
+
+
+def _halves(fit: Fit) -> Iterator[tuple[Fit, Sequence[Row]]]:
+    """Random halves of the claims: one to fit on, and the rest."""
+    for seed in range(SPLITS):
+        rows = list(fit.rows)
+        random.Random(seed).shuffle(rows)
+        yield fit.model_copy(update={"rows": tuple(rows[::2])}), rows[1::2]
 
 
 def _released(file: Path, name: str) -> None:

@@ -30,7 +30,7 @@ def fit_cascade(
     """Fit the thresholds of a cascade on labelled claims.
 
     Every stage is held for every claim, which costs a debate per claim once. Then --fitted DIR/fit.json with
-    --target-risk or --budget-per-claim gives the thresholds.
+    --target-risk, --target-loss or --budget-per-claim gives the thresholds.
     """
     from redargue.bench.batch import Tally
     from redargue.bench.cascade import FIT, TARGETS, exhaustive, fit_of, write_fit
@@ -51,8 +51,10 @@ def fit_cascade(
     fit = fit_of(bench, system)
     write_fit(fit, out / FIT)
     if json:
-        print_json({"file": str(out / FIT), "thresholds": {str(target): fit.at_risk(target) for target in TARGETS}})
+        fitted = {"thresholds": fit.at_risk, "thresholds_by_loss": fit.at_loss}
+        found = {name: {str(target): choose(target) for target in TARGETS} for name, choose in fitted.items()}
+        print_json({"file": str(out / FIT)} | found)
     else:
-        print_tables([fitted_thresholds(fit, TARGETS)])
+        print_tables([fitted_thresholds(fit, TARGETS), fitted_thresholds(fit, TARGETS, by_loss=True)])
         typer.echo(f"written: {out / FIT}", err=True)
     raise typer.Exit(exit_code(tally.outcomes))

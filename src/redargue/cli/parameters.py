@@ -117,6 +117,15 @@ class RunParameters:
         float | None,
         option("TARGET_RISK", "cascade: tolerated share of wrong verdicts before its last stage.", min=0, max=1),
     ] = None
+    target_loss: Annotated[
+        float | None,
+        option(
+            "TARGET_LOSS",
+            "cascade, with --fitted: tolerated share of claims that only its last stage would have had right.",
+            min=0,
+            max=1,
+        ),
+    ] = None
     budget_per_claim: Annotated[
         str | None,
         option("BUDGET_PER_CLAIM", "cascade: mean cost per claim, with --fitted: 4calls, 2ktok, 0.002usd."),

@@ -11,7 +11,7 @@ from redargue.bench.compare import Comparison, Prediction, Row
 from redargue.bench.rescore import Rescored
 from redargue.bench.statistics.bootstrap import Interval, interval
 from redargue.errors import MissingExtra
-from redargue.methods.cascade.fit import DELTA, Fit
+from redargue.methods.cascade.fit import DELTA, Fit, lost
 from redargue.reports.table import DASH, Cell, Column, Table, number
 from redargue.reports.tables import SHARE, SYSTEM, key
 from redargue.sanitize import counted
@@ -166,25 +166,31 @@ def rescored_pairs(first: str, then: str, found: Sequence[Rescored]) -> Table:
     return Table(title, columns, rows, (note,))
 
 
-def fitted_thresholds(fit: Fit, targets: Iterable[float]) -> Table:
-    """The thresholds of a cascade for several target risks, and what they do to the claims of the fit."""
+def fitted_thresholds(fit: Fit, targets: Iterable[float], *, by_loss: bool = False) -> Table:
+    """The thresholds of a cascade for several target risks (or losses), and what they do to the claims of the fit."""
     last = (None,) * (len(fit.stages) - 1)
     rows: list[tuple[Cell, ...]] = []
     for target in targets:
-        chosen = fit.at_risk(target)
+        chosen = fit.at_loss(target) if by_loss else fit.at_risk(target)
+        wrong = lost(fit.rows, chosen.thresholds) if by_loss else chosen.wrong
         shown = [DASH if value is None else f"{value:g}" for value in chosen.thresholds]
-        rows.append((f"{target:g}", *shown, chosen.early, chosen.wrong, *right_and_calls(fit.rows, chosen.thresholds)))
+        rows.append((f"{target:g}", *shown, chosen.early, wrong, *right_and_calls(fit.rows, chosen.thresholds)))
     rows.append(("every stage", *[DASH] * len(last), 0, 0, *right_and_calls(fit.rows, last)))
     columns = (
-        Column("Target risk"),
+        Column("Target loss" if by_loss else "Target risk"),
         *(Column(f"Threshold of the {stage}") for stage in fit.stages[:-1]),
-        *(number(title, ",") for title in ("End early", "Wrong among them")),
+        *(number(title, ",") for title in ("End early", "Lost by it" if by_loss else "Wrong among them")),
         number("Accuracy", SHARE),
         number("Calls per claim", ".1f"),
     )
+    promised = (
+        "at most the target's share of all claims gets a wrong label that the last stage would have had right"
+        if by_loss
+        else "at most the target's share of the verdicts before the last stage is wrong"
+    )
     notes = (
-        f"With probability {1 - DELTA:g} over the labelled claims, at most the target's share of the verdicts before "
-        "the last stage is wrong, for claims drawn as these were and the same models, prompts and corpus. Nothing is "
+        f"With probability {1 - DELTA:g} over the labelled claims, {promised}, for claims drawn as "
+        "these were and the same models, prompts and corpus. Nothing is "
         "promised for the last stage. A dash: the stage never stops. Accuracy and calls are of the fitted claims "
         "themselves: measure them on others.",
     )

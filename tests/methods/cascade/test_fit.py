@@ -10,7 +10,7 @@ import pytest
 
 from redargue.errors import UsageError
 from redargue.methods.base import configure
-from redargue.methods.cascade.fit import DELTA, GRID, Fit, Row, StageRow, binomial_tail, early_stops
+from redargue.methods.cascade.fit import DELTA, GRID, Fit, Row, StageRow, binomial_tail, early_stops, lost
 
 STAGES = ("reader", "single-reader", "debate")
 
@@ -59,6 +59,31 @@ def test_the_risk_exceeds_the_target_in_at_most_delta_of_many_fits() -> None:
     assert exceeded <= 40 * DELTA
 
 
+def test_the_loss_exceeds_the_target_in_at_most_delta_of_many_fits_and_more_claims_stop_than_for_a_risk() -> None:
+    rng = random.Random(11)
+    further = drawn(rng, 10_000)
+    exceeded = by_loss = by_risk = 0
+    for _ in range(40):
+        fit = fit_of(drawn(rng, 400))
+        chosen = fit.at_loss(0.05)
+        exceeded += lost(further, chosen.thresholds) / len(further) > 0.05
+        by_loss += chosen.early
+        by_risk += fit.at_risk(0.05).early
+    assert exceeded <= 40 * DELTA
+    assert by_loss > by_risk > 0
+
+
+def test_a_loss_that_hides_behind_gains_counts() -> None:
+    """A reader that is right where the debate is wrong does not make up for one that is wrong where it is right."""
+    rows = tuple(
+        (stage(1.0, right=number % 2 == 0, calls=0), stage(None, right=number % 2 == 1, calls=9))
+        for number in range(200)
+    )
+    assert lost(rows, (0.5,)) == 100
+    chosen = Fit(redargue="0", backend="b", stages=("reader", "debate"), debate="tool-mad", sample={}, rows=rows)
+    assert chosen.at_loss(0.2).thresholds == (None,)
+
+
 def test_scores_that_say_nothing_never_stop() -> None:
     rng = random.Random(3)
     rows = tuple(
@@ -97,6 +122,9 @@ def test_settings_take_their_thresholds_from_the_file(tmp_path: Path) -> None:
     settings = configure("cascade", "hardened", {"fitted": str(path), "target_risk": 0.1}).settings
     assert settings.thresholds == Fit.read(path).at_risk(0.1).thresholds
     assert "at most 0.1 get a wrong label, with probability 0.9" in settings.guarantee
+    losing = configure("cascade", "hardened", {"fitted": str(path), "target_loss": 0.05}).settings
+    assert losing.thresholds == Fit.read(path).at_loss(0.05).thresholds
+    assert "at most 0.05 of all claims get a wrong label that the last stage" in losing.guarantee
     path.unlink()  # recorded settings need no file
     assert type(settings).model_validate(settings.model_dump(mode="json")) == settings
 

@@ -1,9 +1,10 @@
-"""Thresholds of a cascade from labelled claims: for a target risk with a guarantee, or for a mean cost.
+"""Thresholds of a cascade from labelled claims: for a target risk or loss with a guarantee, or for a mean cost.
 
-The risk is the share of wrong labels among the claims that end before the last stage. Thresholds are tested one after
+The risk is the share of wrong labels among the claims that end before the last stage; the loss, the share of all claims
+that get a wrong label before the last stage, which would have given the right one. Thresholds are tested one after
 another, from strict to loose (Angelopoulos et al., "Learn then Test", arXiv 2110.01052): each null hypothesis, "the
-risk exceeds the target", has the exact binomial p-value, and the fallback procedure (Wiens and Dmitrienko, 2005) shares
-``delta`` among them, so that the probability of choosing any threshold whose risk exceeds the target is at most
+risk (or loss) exceeds the target", has the exact binomial p-value, and the fallback procedure (Wiens and Dmitrienko,
+2005) shares ``delta`` among them, so that the probability of choosing any threshold beyond the target is at most
 ``delta``. It holds if the claims that are checked are drawn as those of the fit were, and for the same models, prompts
 and corpus; it says nothing about verdicts of the last stage.
 """
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -108,6 +109,34 @@ class Fit(Frozen):
         The thresholds of stage k are tested with those chosen for the stages before and with no stop after; each of the
         combinations that might have been chosen has its share of ``delta``.
         """
+
+        def p_value(tested: Sequence[Threshold]) -> float:
+            early, wrong = early_stops(self.rows, tested)
+            return binomial_tail(wrong, early, target) if early else 1.0
+
+        chosen = self._loosest(p_value, delta)
+        words = (
+            f"of the claims that end before the last stage, at most {target:.3g} get a wrong label, with probability"
+            f" {1 - delta:.3g} over the {counted(len(self.rows), 'labelled claim')} of the fit, if claims are drawn as"
+            " those were, with the same models, prompts and corpus"
+            if early_stops(self.rows, chosen)[0]
+            else f"no threshold keeps the risk at {target:.3g}: every claim goes to the last stage"
+        )
+        return self._thresholds(chosen, words)
+
+    def at_loss(self, target: float, delta: float = DELTA) -> Thresholds:
+        """The loosest thresholds with an upper bound of the loss at ``target``, as :meth:`at_risk` finds them."""
+        chosen = self._loosest(lambda tested: binomial_tail(lost(self.rows, tested), len(self.rows), target), delta)
+        words = (
+            f"at most {target:.3g} of all claims get a wrong label that the last stage would have had right, with"
+            f" probability {1 - delta:.3g} over the {counted(len(self.rows), 'labelled claim')} of the fit, if claims"
+            " are drawn as those were, with the same models, prompts and corpus"
+            if early_stops(self.rows, chosen)[0]
+            else f"no threshold keeps the loss at {target:.3g}: every claim goes to the last stage"
+        )
+        return self._thresholds(chosen, words)
+
+    def _loosest(self, p_value: Callable[[Sequence[Threshold]], float], delta: float) -> list[Threshold]:
         stages = len(self.stages) - 1
         chosen: list[Threshold] = [None] * stages
         for stage in range(stages):
@@ -115,21 +144,11 @@ class Fit(Frozen):
             level = 0.0
             for value in GRID:
                 level += share * (value in STARTS)
-                tested = (*chosen[:stage], value, *[None] * (stages - stage - 1))
-                early, wrong = early_stops(self.rows, tested)
-                if level and early and binomial_tail(wrong, early, target) <= level:
+                if level and p_value((*chosen[:stage], value, *[None] * (stages - stage - 1))) <= level:
                     chosen[stage] = value
                 else:
                     level = 0.0
-        early, wrong = early_stops(self.rows, chosen)
-        words = (
-            f"of the claims that end before the last stage, at most {target:.3g} get a wrong label, with probability"
-            f" {1 - delta:.3g} over the {counted(len(self.rows), 'labelled claim')} of the fit, if claims are drawn as"
-            " those were, with the same models, prompts and corpus"
-            if early
-            else f"no threshold keeps the risk at {target:.3g}: every claim goes to the last stage"
-        )
-        return self._thresholds(chosen, words)
+        return chosen
 
     def within_budget(self, budget: str) -> Thresholds:
         """The thresholds with the most right labels among those whose mean cost is within the budget per claim.
@@ -186,8 +205,13 @@ def early_stops(rows: Sequence[Row], thresholds: Sequence[Threshold]) -> tuple[i
     return len(ends), sum(not row[end].right for row, end in ends)
 
 
+def lost(rows: Sequence[Row], thresholds: Sequence[Threshold]) -> int:
+    """The claims that end before the last stage with a wrong label, where the last stage has the right one."""
+    return sum(row[-1].right and not row[stop_of(row, thresholds)].right for row in rows)
+
+
 def binomial_tail(successes: int, trials: int, probability: float) -> float:
-    """P(X <= successes) for X ~ Bin(trials, probability), 0 < probability < 1: the p-value of "the risk is higher"."""
+    """P(X <= successes) for X ~ Bin(trials, probability), 0 < probability < 1: the p-value of "it is more probable"."""
     log, log_not = math.log(probability), math.log1p(-probability)
     terms = (
         math.lgamma(trials + 1) - math.lgamma(k + 1) - math.lgamma(trials - k + 1) + k * log + (trials - k) * log_not

@@ -34,6 +34,8 @@ class CascadeSettings(SearchSettings):
         debate_settings: that differ from its defaults.
         rounds: most rounds of the debate (``mermaid``: steps); None for its default.
         target_risk: tolerated share of wrong labels among the verdicts of all stages but the last.
+        target_loss: instead of a risk, the tolerated share of all claims that get a wrong verdict before the last
+            stage, which would have been right; needs ``fitted``.
         budget_per_claim: mean cost instead of a risk: ``4calls``, ``2ktok``, ``0.002usd``; needs ``fitted``.
         fitted: file of ``redargue bench fit-cascade``, which gives ``thresholds`` and ``guarantee``.
         thresholds: least confidence of each stage but the last, in [0, 1], or ``never``; by default
@@ -50,6 +52,7 @@ class CascadeSettings(SearchSettings):
     debate_settings: dict[str, Any] = Field(default_factory=dict)
     rounds: int | None = Field(default=None, ge=1, le=20)
     target_risk: float = Field(default=0.05, gt=0, lt=1)
+    target_loss: float | None = Field(default=None, gt=0, lt=1)
     budget_per_claim: str = ""
     fitted: str = ""
     thresholds: tuple[AtLeast, ...] = ()
@@ -65,11 +68,13 @@ class CascadeSettings(SearchSettings):
             return values
         fit = Fit.read(Path(values["fitted"]))
         fit.require(tuple(values.get("stages", STAGES)), values.get("debate", "tool-mad"))
-        chosen: Thresholds = (
-            fit.within_budget(values["budget_per_claim"])
-            if values.get("budget_per_claim")
-            else fit.at_risk(float(values.get("target_risk", 0.05)))
-        )
+        chosen: Thresholds
+        if values.get("budget_per_claim"):
+            chosen = fit.within_budget(values["budget_per_claim"])
+        elif values.get("target_loss") is not None:
+            chosen = fit.at_loss(float(values["target_loss"]))
+        else:
+            chosen = fit.at_risk(float(values.get("target_risk", 0.05)))
         return {**values, "thresholds": chosen.thresholds, "guarantee": chosen.guarantee}
 
     @model_validator(mode="after")
@@ -82,11 +87,15 @@ class CascadeSettings(SearchSettings):
             )
         if any(value is not None and not 0 <= value <= 1 for value in self.thresholds):
             raise ValueError("a threshold is a confidence in [0, 1], or never")
-        if self.budget_per_claim and not self.thresholds:
+        given = {"budget_per_claim": self.budget_per_claim or None, "target_loss": self.target_loss}
+        named = [name for name, value in given.items() if value is not None]
+        if len(named) > 1:
+            raise UsageError("a budget per claim and a target loss were given", where="target_loss", hint="give one")
+        if named and not self.thresholds:
             raise UsageError(
-                "a budget per claim needs thresholds that were fitted on labelled claims",
-                where="budget_per_claim",
-                hint="fit them: redargue bench fit-cascade … -o fit.json, then --fitted fit.json",
+                f"{named[0]}={given[named[0]]} needs thresholds that were fitted on labelled claims",
+                where=named[0],
+                hint="fit them: redargue bench fit-cascade … -o DIR, then --fitted DIR/fit.json",
             )
         if DEBATE in self.stages:
             self.debater  # noqa: B018  (raises for settings that it does not have)
