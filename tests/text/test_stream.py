@@ -89,7 +89,11 @@ def test_a_character_may_be_cut_in_utf_8_and_in_utf_16() -> None:
             sentences(cut)
 
 
-def test_bytes_that_are_not_utf_8_and_an_endless_text_are_refused() -> None:
+def test_bytes_that_are_not_utf_8_what_no_text_contains_and_an_endless_text_are_refused() -> None:
+    with pytest.raises(UsageError, match=r"control character '\\x05' at position 1 \(after character 3\)"):
+        sentences(["abc", "d\x05e"])
+    with pytest.raises(UsageError, match="a lone surrogate"):
+        sentences(["a\udfff b"])
     with pytest.raises(UsageError, match=r"b'\\xff.*' is not UTF-8 \(after character 3\)"):
         sentences([b"abc", b"\xffabc"])
     with pytest.raises(UsageError, match="more than 200,000 characters"):

@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator, AsyncIterable, Coroutine, Iterable, 
 from contextlib import nullcontext
 from typing import Any, Unpack
 
+from redargue.claims import readable
 from redargue.config import RunConfig, RunOptions
 from redargue.errors import UsageError
 from redargue.evidence import Passage
@@ -39,8 +40,17 @@ class Segmenter:
         self._half = ""  # the first half of a character in UTF-16
 
     def add(self, chunk: str | bytes) -> list[Sentence]:
-        """The sentences that this chunk completes; raises UsageError for what is not UTF-8 or too long a text."""
-        self.text += self._decoded(chunk)
+        """The sentences that this chunk completes.
+
+        Raises UsageError for what is not UTF-8, control characters, and too long a text.
+        """
+        decoded = self._decoded(chunk)
+        try:
+            readable(decoded)
+        except ValueError as error:
+            where = f"after character {len(self.text)}"
+            raise UsageError(f"the text cannot be read: {error}", where=where, hint="remove it") from None
+        self.text += decoded
         if len(self.text) > MAX_LENGTH:
             raise UsageError(f"the text has more than {MAX_LENGTH:,} characters", hint="split it into parts")
         return self._new(ended=False) if _MAY_BE_COMPLETE.search(self.text, self._checked) else []

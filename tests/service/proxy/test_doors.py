@@ -156,6 +156,8 @@ def test_spans_for_vllms_router_are_slices_of_the_answer(start: Start) -> None:
         ("/v1/ground:check", {"answerCandidate": GERMAN, "facts": [{"factText": BRIDGE}]}),
         ("/classify", {"inputs": GERMAN, "parameters": {"context": BRIDGE}}),
         ("/classify", {"inputs": TRUE, "parameters": {}}),
+        ("/v1/ground:check", {"answerCandidate": f"{TRUE} \x05 \r x.", "facts": [{"factText": BRIDGE}]}),
+        ("/classify", {"inputs": f"\x05 {TRUE}", "parameters": {"context": BRIDGE}}),
     ],
 )
 def test_what_was_not_checked_is_an_error_and_not_a_score(

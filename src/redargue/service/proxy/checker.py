@@ -26,7 +26,7 @@ from redargue.service.budgets import SharedBudget
 from redargue.service.proxy.settings import FIRST_READER, Plan, ProxySettings
 from redargue.text.grounder import Grounder, check_sentence, extraction_run
 from redargue.text.report import CheckedClaim
-from redargue.text.segment import Sentence
+from redargue.text.segment import MAX_LENGTH, Sentence
 from redargue.text.stream import BEFORE, Segmenter
 from redargue.text.verification import CONCURRENCY
 from redargue.verdicts import Verdict
@@ -254,7 +254,8 @@ class AnswerCheck:
             try:
                 self._start(self._segmenter.add(text))
             except UsageError:
-                self._problem = "too_long"
+                long = len(self._segmenter.text) > MAX_LENGTH
+                self._problem = "too_long" if long else "unreadable_answer"
 
     def _start(self, new: Sequence[Sentence]) -> None:
         sentences = self._segmenter.sentences
