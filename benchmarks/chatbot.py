@@ -2,7 +2,8 @@
 
 100 answers of three sentences, written for this benchmark (``chatbot_answers.jsonl``): 50 that their documents support,
 and the same with one sentence changed to a false one. Each is checked sentence by sentence, as the proxy checks it. A
-sentence is flagged if a claim of it is refuted, or, in the second figure, not supported.
+sentence is flagged if a claim of it is refuted, or, in the second figure, not supported. With ``--forms``, the same
+for every form in which chatbots write a sentence.
 """
 
 from __future__ import annotations
@@ -23,16 +24,37 @@ from redargue.service.proxy.settings import FIRST_READER, LONGEST_TIMEOUT, Check
 
 ANSWERS = Path(__file__).parent / "chatbot_answers.jsonl"
 
+FORMS = (
+    "{}.",
+    "According to the provided context, {}.",
+    "{}, according to the provided context.",
+    "The document states that {}.",
+    "In the document, it is stated that {}.",
+    "According to Document 1, {}.",
+    "{} [1].",
+    "{}. [Document 1]",
+    "{} (Source: Document 1).",
+    "{}【1†source】.",
+    "* {}.",
+    "**Answer:** {}.",
+    "Sure 😀! {}.",
+)
+
 
 def main(arguments: list[str]) -> None:
     """Prints a line of JSON, and with ``--verbose`` the sentences that were judged wrongly."""
     parser = argparse.ArgumentParser(prog="benchmarks chatbot", description=__doc__)
     parser.add_argument("--method", default=FIRST_READER, help="debates what the first reader does not find supported")
+    parser.add_argument("--forms", action="store_true", help="every sentence in the forms in which chatbots write one")
     parser.add_argument("--limit", type=int, default=100)
     parser.add_argument("--verbose", action="store_true")
     given = parser.parse_args(arguments)
-    rows = [json.loads(line) for line in ANSWERS.read_text(encoding="utf-8").splitlines()][: given.limit]
-    print(json.dumps(asyncio.run(_run(rows, given.method, verbose=given.verbose)), ensure_ascii=False))
+    for form in FORMS if given.forms else FORMS[:1]:
+        rows = [json.loads(line) for line in ANSWERS.read_text(encoding="utf-8").splitlines()][: given.limit]
+        for row in rows:
+            row["sentences"] = [form.format(sentence[:-1]) for sentence in row["sentences"]]
+        found = asyncio.run(_run(rows, given.method, verbose=given.verbose))
+        print(json.dumps({"form": form, **found}, ensure_ascii=False), flush=True)
 
 
 async def _run(rows: list[dict[str, Any]], method: str, *, verbose: bool) -> dict[str, object]:

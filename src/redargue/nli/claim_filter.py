@@ -1,7 +1,7 @@
 """Tells sentences that can be checked from others, and states them without what merely leads in.
 
 The embedded backend generates no text, so its claims are a text's sentences, without lead-ins ("However,", "I think
-that", "We regret to inform you that"). Rules decide what is certain; a linear model decides the rest. Second and first
+that", "According to the document,"). Rules decide what is certain; a linear model decides the rest. Second and first
 person are no reason to drop a sentence: "You can return it within 60 days." can be checked.
 """
 
@@ -27,8 +27,33 @@ _SUBJECT_BEGINS = (
     r"(?=(?:an?|the|this|that|these|those|it|he|she|they|we|you|there|my|our|your|his|her|their|its|all|most|some|many"
     r"|no|each|every|both|i)\b|(?-i:[A-Z0-9]))"
 )
+_KIND = r"(?:documents?|docs?|contexts?|passages?|sources?|excerpts?|chunks?|snippets?)"
+_NUMBERS = r"\[?#?\d{1,3}\]?(?:(?:,| and|,? &) \[?#?\d{1,3}\]?)*"
+_DOCUMENTS = (  # those of a chatbot's request
+    rf"(?:{_KIND}[ _-]?{_NUMBERS}|(?:the|your|this|these) (?:(?:\w+ )?(?:provided|given|supplied|retrieved|attached"
+    rf"|above) )?(?:{_KIND}|documentation|text|search results?|knowledge base)"
+    r"|(?:the )?(?:provided|given|supplied|retrieved|above) (?:contexts?|documents?|information|material|articles?"
+    r"|pages?|files?|text))"
+    r"(?: (?:you|that you|i was) (?:have )?(?:provided|gave|given|shared|supplied))?"
+    r"(?: (?:provided|given|above|itself))?"
+)
+_BY = r"(?:according to|based on|as (?:stated|mentioned|described|noted|shown|given|per)(?: in| by)?|per|from)"
+_SAID = r"(?: (?:also|clearly|explicitly))?"
+_TRAIL = re.compile(rf",? {_BY} {_DOCUMENTS}(?=\W*$)", re.IGNORECASE)
+_MARK = re.compile(  # what refers to a source: [1], 【1†source】, (Source: Document 1)
+    r"\s*(?:\[\^?\d{1,3}(?:\s*[,;–-]\s*\^?\d{1,3})*\]|【[^【】]{1,80}】|\((?:sources?|refs?|references?)\s*:[^()]{1,120}\)"
+    rf"|[\[(](?:(?:sources?|see|refs?):?\s+)?{_KIND}[ _-]?#?\d{{1,3}}"
+    rf"(?:(?:,| and|,? &)\s*(?:{_KIND} )?#?\d{{1,3}})*[\])])",
+    re.IGNORECASE,
+)
+_LINK = re.compile(r"(?<!!)\[([^\[\]]+)\]\([^()\s]+\)")
+_LIST = re.compile(r"\s*(?:[*•+–-]|\d{1,2}[.)])\s+")
 _LEAD = re.compile(
-    r"(?:yes|no|yeah|nope|sure|certainly|of course|okay|ok|well|oh|absolutely|indeed|right|great|thanks|thank you|so)"
+    rf"{_BY}(?: {_DOCUMENTS})?\s*[,:]\s*"
+    rf"|(?:in|from) {_DOCUMENTS},? it (?:is|was){_SAID} (?:stated|mentioned|noted|said|written|shown|explained) that "
+    rf"|{_DOCUMENTS}{_SAID} (?:states?|says?|mentions?|notes?|indicates?|shows?|explains?){_SAID} that "
+    r"|(?:(?:short|final|direct|quick) )?(?:answer|response|summary|conclusion)\s*:\s*"
+    r"|(?:yes|no|yeah|nope|sure|certainly|of course|okay|ok|well|oh|absolutely|indeed|right|great|thanks|thank you|so)"
     r"\s*(?:[,.!;:]|\s[–—-]\s)\s*"
     r"|(?:hi|hello|hey|dear|good (?:morning|afternoon|evening))"
     r"(?: there| again| all| everyone)?(?:,? (?-i:[A-Z])[\w.'’-]+){0,3}\s*[,.!]\s+"
@@ -70,6 +95,7 @@ _OPINION = re.compile(
     re.IGNORECASE,
 )
 _REPORTED = re.compile(r"It (?:is|was) (?:said|reported|believed|thought|known|estimated|claimed|alleged) that ")
+_EMOJI = re.compile("\\s*[\U0001f1e6-\U0001f1ff\U0001f300-\U0001faff\u200d\ufe0f]+")  # before a full stop they hide it
 _ADDRESS = re.compile(r"(?:https?://|www\.)\S+|\S+@\S+\.\w+")
 _QUESTION = re.compile(r"\?\s*$")
 
@@ -90,9 +116,10 @@ def statements(sentences: Sequence[str], embedder: Embedder | None = None) -> li
 
 def candidates(text: str) -> Iterator[str]:
     """The sentences of a text without lead-ins, except those that certainly state nothing."""
-    text = " ".join(re.sub(r"\*\*|__|`", "", text).replace("’", "'").split())
+    text = " ".join(re.sub(r"\*\*|__|`", "", _LINK.sub(r"\1", _EMOJI.sub("", text))).replace("’", "'").split())
     if text.startswith("#"):
         return
+    text = _MARK.sub("", _LIST.sub("", text, count=1) if _LIST.match(text) else text)
     for start, end in sentence_spans(text):
         plain = _plain(text[start:end])
         if plain is not None:
@@ -102,7 +129,7 @@ def candidates(text: str) -> Iterator[str]:
 def _plain(text: str) -> str | None:
     """A sentence without its lead-ins; None if it certainly states nothing that can be checked."""
     text = asserted(_without_lead(text)) or ""
-    text = _without_lead(text)
+    text = _TRAIL.sub("", _without_lead(text))
     if len(re.findall(r"\w+", _ADDRESS.sub("", text))) < FEWEST or text.rstrip("\"'”’)* ").endswith(":"):
         return None
     if _SELF.match(text) or _OPINION.search(text):
