@@ -41,7 +41,7 @@ LAYERS = [  # a module may import those before it and its own group
     ("backends", "llm", "nli", "retrieval", "memory"),
     ("run",),
     ("methods",),
-    ("config", "config_file", "assembly", "verifier", "estimate", "preview", "text", "playback", "api"),
+    ("config", "config_file", "assembly", "verifier", "estimate", "preview", "text", "telemetry", "playback", "api"),
     ("bench", "analysis"),
     ("reports",),
     ("cluster",),
@@ -99,7 +99,7 @@ def test_imports_inside_functions_are_for_slow_modules_or_the_command_line() -> 
         "pymilvus",
         "milvus_lite",
     }
-    slow |= {"mcp", "jsonschema", "referencing", "anyio", "uvicorn", "psycopg", "matplotlib"}
+    slow |= {"mcp", "jsonschema", "referencing", "anyio", "uvicorn", "psycopg", "matplotlib", "opentelemetry"}
     slow |= {"torch", "transformers", "safetensors", "huggingface_hub", "ray", "scipy", "nltk", "importlib"}
     hidden = []
     for path in modules():

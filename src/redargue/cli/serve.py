@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
 from redargue.cli.output import print_json
 from redargue.cli.parameters import AsJson, RunParameters, SearchParameters, option, with_parameters
 from redargue.errors import MissingExtra, UsageError
+from redargue.registry import did_you_mean
 from redargue.sanitize import counted, printable
 
 if TYPE_CHECKING:
     from redargue.service.context import ServiceSettings
+
+TELEMETRY = ("off", "on", "content")
+Telemetry = Annotated[
+    str,
+    option(
+        "TELEMETRY",
+        "Trace checks with OpenTelemetry, to OTEL_EXPORTER_OTLP_ENDPOINT; content: with their texts.",
+        metavar="off|on|content",
+    ),
+]
 
 app = typer.Typer(help="Serve checks over HTTP.", invoke_without_command=True)
 key_app = typer.Typer(help="Add, list and remove API keys.", no_args_is_help=True)
@@ -40,6 +51,7 @@ def serve(
     ledger: Annotated[
         str, option("LEDGER", "Ledger of batches, for workers on other machines: postgresql://… or a local file.")
     ] = "",
+    telemetry: Telemetry = "off",
     options: RunParameters,
     search: SearchParameters,
 ) -> None:
@@ -51,13 +63,7 @@ def serve(
     """
     if context.invoked_subcommand:
         return
-    try:
-        import fastapi  # noqa: F401
-        import prometheus_client  # noqa: F401
-        import uvicorn  # noqa: F401
-    except ImportError as error:
-        hint = "python -m pip install 'redargue[serve]'"
-        raise MissingExtra(f"the service needs {error.name}, which is not installed", hint=hint) from error
+    _require_packages()
     from redargue.cli.options import live_tool, run_config
     from redargue.runs.budget import Budget
     from redargue.service.context import ServiceSettings
@@ -78,8 +84,30 @@ def serve(
         day_budget=day_budget,
         max_body=max_body,
         ledger=ledger,
+        telemetry=_export(telemetry),
     )
     _run(settings, host.strip("[]"), port)
+
+
+def _require_packages() -> None:
+    try:
+        import fastapi  # noqa: F401
+        import prometheus_client  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError as error:
+        hint = "python -m pip install 'redargue[serve]'"
+        raise MissingExtra(f"the service needs {error.name}, which is not installed", hint=hint) from error
+
+
+def _export(telemetry: str) -> Literal["off", "on", "content"]:
+    """Starts the export of traces unless it is off."""
+    if telemetry not in TELEMETRY:
+        raise UsageError(f"unknown {telemetry!r}", where="--telemetry", hint=did_you_mean(telemetry, TELEMETRY))
+    if telemetry != "off":
+        from redargue.telemetry import export
+
+        export()
+    return cast(Literal["off", "on", "content"], telemetry)
 
 
 def _run(settings: ServiceSettings, host: str, port: int) -> None:

@@ -20,7 +20,7 @@ from redargue.service import answers, batch_routes, promptfoo, routes, system
 from redargue.service.batches import BatchStore
 from redargue.service.budgets import DayBudgets
 from redargue.service.checks import CheckStore
-from redargue.service.context import ServiceSettings
+from redargue.service.context import ServiceSettings, listeners_of
 from redargue.service.guard import Guard
 from redargue.service.keys import Keys
 from redargue.service.mcp import mcp_door
@@ -58,6 +58,7 @@ def create_app(settings: ServiceSettings | None = None, components: Components |
                 waiting=settings.waiting,
                 budgets=budgets,
                 finished=application.state.metrics.ended,
+                listeners=lambda: listeners_of(settings),
             ) as store,
             BatchStore(
                 settings.config, shared, home() / "service", budgets, where=settings.ledger, live=settings.live

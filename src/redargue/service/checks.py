@@ -108,6 +108,7 @@ class CheckStore:
         waiting: number of checks that may wait.
         budgets: of owners and days; None for no limits.
         finished: called with the entry of every check that ends.
+        listeners: gives the further listeners of a check's events.
 
     Attributes:
         closing: set when the service begins to stop; whatever waits, stops waiting.
@@ -126,10 +127,12 @@ class CheckStore:
         waiting: int = WAITING,
         budgets: DayBudgets | None = None,
         finished: Callable[[CheckEntry], None] = lambda entry: None,
+        listeners: Callable[[], Sequence[Callable[[Event], None]]] = tuple,
     ) -> None:
         self.config, self.components = config or RunConfig(), components or Components()
         self.folder, self.name, self._live = folder or runs_folder(), name, live
         self._running, self._waiting, self._budgets, self._finished = running, waiting, budgets, finished
+        self._listeners = listeners
         self._repeated: dict[tuple[str, str], tuple[str, str]] = {}  # owner and idempotency key → body and id
         self._active: dict[str, _Active] = {}
         self._queue: asyncio.Queue[_Active] = asyncio.Queue()
@@ -450,7 +453,7 @@ class CheckStore:
             budget = self._budgets.of_check(active.entry.owner, prepared.config.budget)
             components = replace(components, budget=budget)
         config = with_workspace(prepared.config, active.entry.owner)
-        documents, listeners = active.entry.request.documents, [active.ring]
+        documents, listeners = active.entry.request.documents, [active.ring, *self._listeners()]
         if prepared.text is not None:
             if documents is None:
                 components = await connect(config, components)

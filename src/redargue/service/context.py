@@ -14,17 +14,20 @@ A router is an ``APIRouter`` in its own module, and one line in ``app.py``: ``ap
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import Depends, Request
 from fastapi.security import HTTPBearer
 from starlette.exceptions import HTTPException
 
 from redargue.config import RunConfig
+from redargue.events import Event
 from redargue.service.checks import LOCAL, CheckStore
 from redargue.service.guard import LOOPBACK
 from redargue.service.keys import ApiKey, Keys
+from redargue.telemetry import Telemetry
 
 COOKIE = "redargue_session"
 MAX_BODY = 2_000_000  # bytes
@@ -51,6 +54,7 @@ class ServiceSettings:
         day_budget: of each key and day (UTC), such as ``5usd``; empty for none.
         max_body: bytes of a request's body.
         ledger: of batches: ``postgresql://…`` or a file; default: a file in redargue's home.
+        telemetry: whether checks are traced with OpenTelemetry: ``off``, ``on``, or ``content`` for texts as well.
     """
 
     config: RunConfig = field(default_factory=RunConfig)
@@ -62,6 +66,12 @@ class ServiceSettings:
     day_budget: str = ""
     max_body: int = MAX_BODY
     ledger: str = ""
+    telemetry: Literal["off", "on", "content"] = "off"
+
+
+def listeners_of(settings: ServiceSettings) -> list[Callable[[Event], None]]:
+    """Further listeners of one check's events; raises MissingExtra."""
+    return [] if settings.telemetry == "off" else [Telemetry(content=settings.telemetry == "content")]
 
 
 def store_of(request: Request) -> CheckStore:

@@ -1,0 +1,199 @@
+"""Translates the events of claims into OpenTelemetry, by the semantic conventions for generative AI.
+
+A claim is a span ``invoke_agent``, each model call one ``chat``, each search one ``execute_tool``; the verdict is a log
+event, ``gen_ai.evaluation.result``. Events are recorded when something has ended: a call or a search is taken to begin
+where the event before it of the same agent ended, so that its duration includes what redargue did in between.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from threading import Thread
+from typing import Any
+
+from redargue.errors import MissingExtra
+from redargue.events import CallFailed, CallFinished, ClaimEnded, ClaimStarted, Event, EvidenceFound, EvidenceMissing
+
+NAME = "redargue"
+INSTALL = "python -m pip install 'redargue[otel]'"
+NANOSECONDS = 1_000_000_000
+LAST_SECONDS = 0.4  # a service that is asked to stop ends within a second
+UNCHECKED = "unchecked"
+
+
+@dataclass
+class _Claim:
+    """The open span of a claim; times are in nanoseconds."""
+
+    span: Any
+    context: Any
+    began: int
+    text: str
+    last: dict[str, float] = field(default_factory=dict)  # by agent, when its last event was, in seconds
+
+    def at(self, seconds: float) -> int:
+        return self.began + round(seconds * NANOSECONDS)
+
+
+def export() -> None:
+    """Sends spans and log events by OTLP over HTTP, as the environment says (``OTEL_EXPORTER_OTLP_ENDPOINT``, …).
+
+    Raises:
+        MissingExtra: the SDK or its exporter is not installed.
+    """
+    try:
+        from opentelemetry import _logs, trace
+        from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+        from opentelemetry.sdk._logs import LoggerProvider
+        from opentelemetry.sdk._logs.export import BatchLogRecordProcessor
+        from opentelemetry.sdk.resources import Resource
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor
+    except ImportError as error:
+        raise MissingExtra(f"telemetry needs {error.name}, which is not installed", hint=INSTALL) from error
+    resource = Resource.create({"service.name": os.environ.get("OTEL_SERVICE_NAME", NAME)})
+    spans = TracerProvider(resource=resource, shutdown_on_exit=False)
+    logs = LoggerProvider(resource=resource, shutdown_on_exit=False)
+    spans.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    logs.add_log_record_processor(BatchLogRecordProcessor(OTLPLogExporter()))
+    trace.set_tracer_provider(spans)
+    _logs.set_logger_provider(logs)
+    atexit.register(_send_the_rest, spans.shutdown, logs.shutdown)
+
+
+def _send_the_rest(*shutdowns: Callable[[], None]) -> None:
+    """What is left is sent, unless that takes long: a collector that cannot be reached must not hold up the exit."""
+    threads = [Thread(target=shutdown, daemon=True) for shutdown in shutdowns]
+    for thread in threads:
+        thread.start()
+    until = time.monotonic() + LAST_SECONDS
+    for thread in threads:
+        thread.join(max(0.0, until - time.monotonic()))
+
+
+class Telemetry:
+    """A listener for the events of one run: ``verifier.verify(claim, listeners=[Telemetry()])``.
+
+    Without providers, those that the application set up are used. Attributes are names, labels, numbers and the kinds
+    of errors; the texts of claims, queries, replies and reasons only with ``content``.
+
+    Args:
+        content: adds texts.
+        tracer_provider: of the OpenTelemetry API; by default the global one.
+        logger_provider: of the OpenTelemetry API; by default the global one.
+
+    Raises:
+        MissingExtra: OpenTelemetry is not installed.
+    """
+
+    def __init__(self, *, content: bool = False, tracer_provider: Any = None, logger_provider: Any = None) -> None:
+        try:
+            from opentelemetry import _logs, trace
+        except ImportError as error:
+            raise MissingExtra("OpenTelemetry is not installed", hint=INSTALL) from error
+        self._trace = trace
+        self._tracer = trace.get_tracer(NAME, tracer_provider=tracer_provider)
+        self._logger = _logs.get_logger(NAME, logger_provider=logger_provider)
+        self._content, self._claims = content, dict[int, _Claim]()
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, ClaimStarted):
+            self._start(event)
+            return
+        claim = self._claims.get(event.item)
+        if claim is None:
+            return  # the beginning was not seen
+        if isinstance(event, ClaimEnded):
+            self._end(self._claims.pop(event.item), event)
+            return
+        if isinstance(event, CallFinished | CallFailed):
+            self._call(claim, event)
+        elif isinstance(event, EvidenceFound | EvidenceMissing):
+            self._search(claim, event)
+        if agent := getattr(event, "agent", ""):
+            claim.last[agent] = event.at
+
+    def _start(self, event: ClaimStarted) -> None:
+        began = time.time_ns() - round(event.at * NANOSECONDS)
+        attributes: dict[str, Any] = {
+            "gen_ai.operation.name": "invoke_agent",
+            "gen_ai.agent.name": event.method,
+            "gen_ai.provider.name": event.backend,
+            "redargue.item": event.item,
+        }
+        span = self._tracer.start_span(f"invoke_agent {event.method}", start_time=began, attributes=attributes)
+        context = self._trace.set_span_in_context(span)
+        self._claims[event.item] = _Claim(span, context, began, event.claim.text)
+
+    def _call(self, claim: _Claim, event: CallFinished | CallFailed) -> None:
+        attributes: dict[str, Any] = {
+            "gen_ai.operation.name": "embeddings" if event.charge == "embedding" else "chat",
+            "gen_ai.usage.input_tokens": event.prompt_tokens,
+            "gen_ai.usage.output_tokens": event.completion_tokens,
+            "gen_ai.usage.cache_read.input_tokens": event.cached_tokens,
+            "redargue.task": event.task,
+            "redargue.requests": event.requests,
+            "redargue.usd": event.usd,
+        }
+        texts = event.outputs if isinstance(event, CallFinished) else ()
+        attributes |= {"redargue.reply": str(texts[0].get("text", ""))} if self._content and texts else {}
+        error = event.error.type if isinstance(event, CallFailed) else ""
+        self._span(claim, f"{attributes['gen_ai.operation.name']} {event.task}", event, attributes, error)
+
+    def _search(self, claim: _Claim, event: EvidenceFound | EvidenceMissing) -> None:
+        missing = isinstance(event, EvidenceMissing)
+        attributes: dict[str, Any] = {
+            "gen_ai.operation.name": "execute_tool",
+            "gen_ai.tool.name": event.tool,
+            "redargue.passages": 0 if isinstance(event, EvidenceMissing) else len(event.passages),
+            "redargue.requests": event.requests,
+            "redargue.usd": event.usd,
+        }
+        attributes |= {"redargue.query": event.query} if self._content else {}
+        self._span(claim, f"execute_tool {event.tool}", event, attributes, "search_failed" if missing else "")
+
+    def _span(self, claim: _Claim, name: str, event: Any, attributes: dict[str, Any], error: str) -> None:
+        began = claim.at(claim.last.get(event.agent, 0.0))
+        attributes |= {"gen_ai.agent.name": event.agent, "redargue.round": event.round}
+        span = self._tracer.start_span(name, context=claim.context, start_time=began, attributes=attributes)
+        self._fail(span, error)
+        span.end(claim.at(event.at))
+
+    def _fail(self, span: Any, error: str) -> None:
+        if error:
+            span.set_attribute("error.type", error)
+            span.set_status(self._trace.StatusCode.ERROR)
+
+    def _end(self, claim: _Claim, event: ClaimEnded) -> None:
+        verdict = event.verdict
+        usage = verdict.usage
+        claim.span.set_attributes(
+            {
+                "gen_ai.usage.input_tokens": usage.prompt_tokens,
+                "gen_ai.usage.output_tokens": usage.completion_tokens,
+                "redargue.calls": usage.calls,
+                "redargue.searches": usage.searches,
+            }
+            | ({"redargue.usd": usage.usd} if usage.usd is not None else {})
+            | ({"redargue.claim": claim.text} if self._content else {})
+        )
+        self._fail(claim.span, verdict.error.type if verdict.error else "")
+        result: dict[str, Any] = {"gen_ai.evaluation.name": verdict.method}
+        if verdict.error:
+            result["error.type"] = verdict.error.type
+        else:
+            result["gen_ai.evaluation.score.label"] = UNCHECKED if verdict.unchecked else str(verdict.label)
+            if verdict.confidence is not None and not verdict.unchecked:
+                result["gen_ai.evaluation.score.value"] = verdict.confidence
+        if self._content:
+            result["gen_ai.evaluation.explanation"] = verdict.reason
+        ended = claim.at(event.at)
+        self._logger.emit(
+            event_name="gen_ai.evaluation.result", attributes=result, context=claim.context, timestamp=ended
+        )
+        claim.span.end(ended)
