@@ -53,7 +53,8 @@ class Measured(EmbeddedBackend):
             size += len(json.dumps(prompt.schema)) if prompt.schema else 0
         self.sizes[task.name()].append(size // 4)
         claim: Any = getattr(task, "claim", None)
-        for passage in getattr(task, "passages", ()):
+        steps = getattr(task, "steps", ())
+        for passage in (*getattr(task, "passages", ()), *(each for step in steps for each in step.passages)):
             document = passage.document or passage.url or passage.title or passage.sha256
             self.documents[getattr(claim, "text", "")].add(document)
         return await super().perform(task, call)
