@@ -14,6 +14,8 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
+import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from pathlib import Path
@@ -69,6 +71,13 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--limit", type=int, help="claims; by default all")
     parser.add_argument("--every-round", action="store_true", help="scoring=run_all_rounds (tool-mad)")
     given = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory() as home:  # without the memory of an earlier measurement
+        os.environ["REDARGUE_HOME"] = home
+        measure(given)
+
+
+def measure(given: argparse.Namespace) -> None:
+    """Prints what :func:`main` says."""
     backend, (method, _, profile) = Measured(), given.method.partition("@")
     if not given.frozen:
         claims = [Claim(text=json.loads(line)["claim"]) for line in CLAIMS.read_text(encoding="utf-8").splitlines()]
