@@ -77,3 +77,15 @@ def test_the_readme_names_commands_that_exist() -> None:
     assert {"check", "ground", "why", "diff", "report", "runs", "doctor"} <= named
     for word in ("redargue.toml", "REDARGUE_HOME", "--no-record", "pip install redargue", "uvx redargue"):
         assert word in readme
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [("runing = 2", "did you mean 'running'"), ("running = 0", "'--running'"), ("key = 3", "is a command")],
+)
+def test_a_group_that_is_a_command_has_its_table_in_the_settings_file(
+    line: str, said: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    Path("mine.toml").write_text(f"[serve]\n{line}\n")
+    assert run(["--config", "mine.toml", "serve"]) == 2
+    assert said in capfd.readouterr().err

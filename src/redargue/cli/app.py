@@ -123,12 +123,12 @@ def _warn(ignored: tuple[str, ...], command: str) -> None:
 
 
 def _options(group: TyperGroup) -> Known:
-    return {
-        name: _options(command)
-        if isinstance(command, TyperGroup)
-        else {str(option.name): None for option in command.params}
-        for name, command in group.commands.items()
-    }
+    """The options of each command; a group that is a command itself (``serve``) has options beside its commands."""
+    known: dict[str, Known | None] = {}
+    for name, command in group.commands.items():
+        inner = _options(command) if isinstance(command, TyperGroup) else {}
+        known[name] = {**inner, **{str(option.name): None for option in command.params}}
+    return known
 
 
 def main() -> None:
