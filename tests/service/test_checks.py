@@ -20,6 +20,7 @@ from redargue.service.checks import CheckStore
 from redargue.service.log import EventLine
 from redargue.service.requests import CheckRequest
 from redargue.tasks.base import Out, Task
+from redargue.verifier import Verifier
 from support.debates import ShelfTool, answer, checked, script
 
 pytestmark = pytest.mark.anyio
@@ -146,3 +147,16 @@ async def test_what_cannot_be_carried_out_is_refused_before_it_is_stored(tmp_pat
             with pytest.raises(UsageError):
                 made.submit(CLAIM.model_copy(update=values))
         assert list(made.folder.iterdir()) == []
+
+
+async def test_a_run_of_the_command_line_is_running_then_interrupted_and_done_only_with_all_its_verdicts() -> None:
+    async with store() as made:
+        claims = [made.config.claim(text) for text in ("The tower is old.", "The tower is red.")]
+        folder = made.folder / "20261123-120000-abcdef"
+        with Verifier(made.config, components=made.components, folder=folder, claims=claims) as verifier:
+            await verifier.verify(claims[0])
+            assert made.get(folder.name).state == "running"
+        assert made.get(folder.name).state == "interrupted"
+        with Verifier(made.config, components=made.components, folder=folder, claims=claims) as again:
+            await again.verify_all(claims)
+        assert made.get(folder.name).state == "done"

@@ -393,7 +393,8 @@ class CheckStore:
             assert run
             complete = sum(run.outcomes.values()) >= run.claims
             only = next(iter(run.outcomes), "") if len(run.outcomes) == 1 else ""
-            state: State = "done" if complete or _finished_elsewhere(folder) else "running"
+            stopped: State = "interrupted" if _finished_elsewhere(folder) else "running"
+            state: State = "done" if complete else stopped
             return Check(folder.name, folder, LOCAL, state, run.began, run.method, run.claims, run.first, only)
         request, state = entry.request, entry.state
         if state not in ENDED:  # of another process

@@ -17,8 +17,8 @@ from redargue.service.requests import CheckRequest
 from redargue.verdicts import ErrorInfo, Usage
 
 FILE = "check.json"
-State = Literal["queued", "running", "done", "failed", "cancelled"]
-ENDED: frozenset[State] = frozenset({"done", "failed", "cancelled"})
+State = Literal["queued", "running", "done", "failed", "cancelled", "interrupted"]
+ENDED: frozenset[State] = frozenset({"done", "failed", "cancelled", "interrupted"})
 
 
 class CheckEntry(Frozen):

@@ -78,8 +78,8 @@ def answer_of(check: Check, result: CheckResult | Report | None) -> CheckAnswer:
         return answer.model_copy(update=_assessment(assessed(result)))
     if result and result.verdicts:
         return answer.model_copy(update=_claim_outcome(result.verdicts[0]))
-    if check.state == "cancelled":
-        return _unchecked(answer, Reason.FAILED, "the check was cancelled")
+    if check.state in ("cancelled", "interrupted"):
+        return _unchecked(answer, Reason.FAILED, f"the check was {check.state}")
     return _unchecked(answer, Reason.FAILED, check.error.what if check.error else "the check ended without a verdict")
 
 

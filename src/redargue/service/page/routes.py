@@ -348,7 +348,9 @@ async def compare_page(
     except RedargueError as error:
         problem = str(error)
     listed = await asyncio.to_thread(store.list, owner=visitor.owner, limit=LISTED)
-    shown_checks = [check for check in listed.checks if check.state in ("done", "failed") and check.claims]
+    shown_checks = [
+        check for check in listed.checks if check.state in ("done", "failed", "interrupted") and check.claims
+    ]
     return shown(
         page(
             "compare.html",
