@@ -14,7 +14,7 @@ from redargue.backends.scripted import ScriptedBackend
 from redargue.errors import BadReply, UsageError
 from redargue.tasks.extract import ExtractClaims
 from redargue.text.grounder import Grounder
-from redargue.text.segment import MAX_LENGTH, sentences_of
+from redargue.text.segment import MAX_LENGTH, Sentence, sentences_of
 from redargue.text.stream import Segmenter
 from support.debates import script
 
@@ -79,6 +79,22 @@ def test_half_a_sentence_is_never_complete(so_far: str, complete: int) -> None:
     segmenter = Segmenter()
     found = [sentence for char in so_far for sentence in segmenter.add(char)]
     assert len(found) == complete
+
+
+@pytest.mark.parametrize("text", ["The bridge opened in 1889. " * 100, "word. " * 450])
+def test_a_long_paragraph_is_split_in_time_that_grows_with_its_length(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[int] = []
+
+    def counted(part: str) -> tuple[Sentence, ...]:
+        read.append(len(part))
+        return sentences_of(part)
+
+    monkeypatch.setattr("redargue.text.stream.sentences_of", counted)
+    chunks = [text[at : at + 4] for at in range(0, len(text), 4)]
+    assert sentences(chunks) == [(each.start, each.end, each.text) for each in sentences_of(text)]
+    assert sum(read) < 60 * len(text)
 
 
 def test_a_character_may_be_cut_in_utf_8_and_in_utf_16() -> None:

@@ -10,11 +10,9 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from redargue.service.problems import openai_error, plain
+from redargue.service.problems import OPENAI_PATHS, openai_error, plain
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
-
-OPENAI_PATHS = ("/v1/chat/completions", "/v1/responses", "/v1/models")
 
 
 class Guard:

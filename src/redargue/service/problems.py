@@ -35,6 +35,7 @@ STATUS: tuple[tuple[type[RedargueError], int], ...] = (  # the first that fits
     (CorpusError, 503),
     (RecordError, 409),
 )
+OPENAI_PATHS = ("/v1/chat/completions", "/v1/responses", "/v1/models")  # with errors in OpenAI's shape
 _QUOTED = re.compile(r"""(?<!\w)(['"]).*\1""", re.DOTALL)
 
 
@@ -104,6 +105,8 @@ def handle_problems(application: FastAPI) -> None:
 
     @application.exception_handler(Exception)
     async def of_anything(request: Request, error: Exception) -> JSONResponse:
+        if request.url.path in OPENAI_PATHS:
+            return JSONResponse(openai_error("the service failed; its log says why", kind="server_error"), 500)
         return plain(500, "the service failed", "its log says why").response()
 
 

@@ -48,7 +48,7 @@ def readable(text: str) -> str:
         return text
     try:
         value = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
     return "\n".join(_lines(value)) or text
 

@@ -18,6 +18,8 @@ from redargue.text.report import CheckedClaim
 from redargue.text.segment import MAX_LENGTH, Sentence, sentences_of
 from redargue.text.verification import CONCURRENCY
 
+LOOK_BACK = 1_000  # characters of a paragraph that are split again with every sentence
+REREAD = 4  # sentences, where a paragraph is longer
 BEFORE = 8  # sentences before one that say what its pronouns mean
 
 # A sentence is complete when two whole words or a blank line follow it: what follows "Dr." or "3." may belong to it.
@@ -37,6 +39,7 @@ class Segmenter:
         self.text = ""
         self.sentences: list[Sentence] = []
         self._decode = codecs.getincrementaldecoder("utf-8")()
+        self._next = 0  # length of the text from which it is worth splitting again
         self._half = ""  # the first half of a character in UTF-16
 
     def add(self, chunk: str | bytes) -> list[Sentence]:
@@ -53,7 +56,12 @@ class Segmenter:
         self.text += decoded
         if len(self.text) > MAX_LENGTH:
             raise UsageError(f"the text has more than {MAX_LENGTH:,} characters", hint="split it into parts")
-        return self._new(ended=False) if _MAY_BE_COMPLETE.search(self.text, self._checked) else []
+        start = max(self._checked, len(self.text) - len(decoded) - LOOK_BACK)
+        if len(self.text) < self._next or not _MAY_BE_COMPLETE.search(self.text, start):
+            return []
+        new, waiting = self._new(ended=False), len(self.text) - self._checked
+        self._next = len(self.text) + (0 if new or waiting < LOOK_BACK else waiting // 8)
+        return new
 
     def end(self) -> list[Sentence]:
         """The remaining sentences; raises UsageError where the text ends within a character."""
@@ -78,8 +86,7 @@ class Segmenter:
             raise UsageError(f"{chunk[error.start : error.start + 4]!r} is not UTF-8", where=where) from None
 
     def _new(self, *, ended: bool) -> list[Sentence]:
-        # Sentences do not cross a blank line, so that everything before the last one need not be read again.
-        start = self.text.rfind("\n\n", 0, self._checked) + 1
+        start = self._start_of_reading()
         new = []
         for sentence in sentences_of(self.text[start:]):
             found = Sentence(start=start + sentence.start, end=start + sentence.end, text=sentence.text)
@@ -90,6 +97,17 @@ class Segmenter:
             new.append(found)
         self.sentences += new
         return new
+
+    def _start_of_reading(self) -> int:
+        """Where the splitting begins again: what is before does not change the sentences after those that are complete.
+
+        Sentences do not cross a blank line. In a long paragraph, the last complete sentences stand for all: otherwise
+        the time would grow with the square of its length.
+        """
+        blank = self.text.rfind("\n\n", 0, self._checked) + 1
+        if self._checked - blank <= LOOK_BACK or len(self.sentences) < REREAD:
+            return blank
+        return max(blank, self.sentences[-REREAD].start)
 
 
 def _joined(halves: re.Match[str]) -> str:

@@ -96,7 +96,9 @@ def test_a_request_cannot_loosen_what_the_operator_decided() -> None:
     [
         ("not json", None),
         ("[]", None),
+        ("[" * 100_000, None),
         ('{"redargue": {"mode": "loud"}}', "redargue.mode"),
+        ('{"redargue": {"budget": "5 apples"}}', "redargue.budget"),
         ('{"redargue": {"colour": 1}}', "redargue.colour"),
         ('{"redargue": {"method": "no-such"}}', "redargue.method"),
     ],
@@ -212,6 +214,32 @@ GARBAGE = {
     "odd line ends": [piece.replace(b"\n", b"\r\n") for piece in chat_stream(TRUE)],
     "bytes": [b"data: \xff\xfe\n\n", *chat_stream(TRUE)],
 }
+
+
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize("text", [f"\ud800 {FALSE}", f"{FALSE}\0"])
+def test_an_answer_that_cannot_be_read_is_not_taken_for_an_empty_one(start: Start, text: str, stream: bool) -> None:
+    running = start(chat(text))
+    block = block_of(post(running.url, {**QUESTION, **GIVEN, "stream": stream}), stream)
+    assert (block["outcome"], block["reason"]) == ("unchecked", "unreadable_answer")
+
+
+@pytest.mark.parametrize("closed", [True, False])
+def test_a_stream_of_which_nothing_can_be_read_is_counted_or_withheld(start: Start, closed: bool) -> None:
+    deep = sse('{"choices": [{"index": 0, "delta": {"content": "a", "x": ' + "[" * 100_000 + "]" * 100_000 + "}}]}")
+    running = start(lambda asked: Written([deep, sse("[DONE]")], content_type=STREAM))
+    given = {"contexts": [BRIDGE], "on_failure": "closed" if closed else "open"}
+    response = post(running.url, {**QUESTION, "stream": True, "redargue": given})
+    assert response.status_code == (503 if closed else 200)
+    assert running.proxy.tally.unchecked[CHAT, "unreadable_answer"] == 1
+
+
+def test_documents_with_halves_of_characters_and_budgets_without_a_model_do_not_stop_a_check(start: Start) -> None:
+    running = start(chat(FALSE))
+    given = {"contexts": [f"{BRIDGE} \ud800"], "method": "multi-agent-debate", "budget": "1usd,100ktok,99calls"}
+    body = json.dumps({**QUESTION, "redargue": given}).encode()
+    response = httpx2.post(f"{running.url}/v1/chat/completions", content=body, timeout=120)
+    assert block_of(response, False)["outcome"] == "non_factual"
 
 
 @pytest.mark.parametrize("stream_type", [True, False])

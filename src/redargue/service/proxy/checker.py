@@ -175,7 +175,11 @@ class Checkers:
             return reading, None
         settings = operator.settings if operator.method == plan.method else {}
         debating = config.updated(method=plan.method, settings=settings)
-        return reading, debating.model_copy(update={"budget": plan.budget or operator.budget})
+        budget = plan.budget or operator.budget
+        if budget and not with_model:  # small models cost neither tokens nor money
+            calls = Budget.parse(budget).calls
+            budget = f"{calls}calls" if calls else None
+        return reading, debating.model_copy(update={"budget": budget})
 
     async def close(self) -> None:
         entries = [*self._entries.values()]
@@ -243,6 +247,11 @@ class AnswerCheck:
     @property
     def text(self) -> str:
         return self._segmenter.text
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no text was added; one that could not be read is not empty."""
+        return not self._problem and not self.text.strip()
 
     @property
     def progress(self) -> str:

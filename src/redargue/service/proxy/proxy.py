@@ -312,15 +312,20 @@ class _Exchange:
                     checks.add(key, text)
                 checks.unread.update(step.unread)
                 ended |= dict.fromkeys(step.ended)
-        await self._decide(dialect, checks, list({**ended, **dict.fromkeys(checks.answers)}))
+        keys = list({**ended, **dict.fromkeys(checks.answers)})
+        if checks.unreadable and not keys:
+            block = unchecked_block(self.plan, self.id, "unreadable_answer")
+            self._done(block)
+            require_checked(block, self.plan)
+        await self._decide(dialect, checks, keys)
         return events
 
 
 def _object(raw: bytes) -> Payload:
     try:
         value = json.loads(raw)
-    except ValueError:
-        raise UsageError("the body is not JSON", hint="send an object") from None
+    except (ValueError, RecursionError):
+        raise UsageError("the body is not JSON, or has too many levels", hint="send an object") from None
     if not isinstance(value, dict):
         raise UsageError("the body is not a JSON object", hint="send an object")
     return value

@@ -181,6 +181,10 @@ def plan(settings: ProxySettings, options: CheckOptions, header: str = "") -> Pl
     if chosen != settings.mode and chosen not in settings.modes:
         allowed = ", ".join(dict.fromkeys([settings.mode, *settings.modes]))
         raise UsageError(f"the mode {mode!r} is not allowed here", where="redargue.mode", hint=f"modes: {allowed}")
+    try:
+        budget = lower_budget(settings.budget, options.budget)
+    except UsageError as error:
+        raise UsageError(error.what, where="redargue.budget", hint=error.hint) from None
     strict = "closed" in (settings.on_failure, options.on_failure)
     return Plan(
         mode=chosen,
@@ -189,7 +193,7 @@ def plan(settings: ProxySettings, options: CheckOptions, header: str = "") -> Pl
         min_supported=max(settings.min_supported, options.min_supported or 0.0),
         on_failure="closed" if strict else "open",
         block_as=options.block_as or settings.block_as,
-        budget=lower_budget(settings.budget, options.budget),
+        budget=budget,
         as_of=options.as_of,
     )
 

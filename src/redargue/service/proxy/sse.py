@@ -25,7 +25,7 @@ class SseEvent(NamedTuple):
             return None
         try:
             value = json.loads(self.data)
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
         return value if isinstance(value, dict) else None
 

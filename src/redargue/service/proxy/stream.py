@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 
-from redargue.service.proxy.block import CheckBlock, Reason, block_of, footnotes, without_text
+from redargue.service.proxy.block import CheckBlock, Reason, block_of, footnotes, unchecked_block, without_text
 from redargue.service.proxy.checker import AnswerCheck, Checked, Readers
 from redargue.service.proxy.dialect import Dialect, Key
 from redargue.service.proxy.settings import Plan
@@ -32,7 +32,7 @@ class Checks:
 
     async def finish(self, key: Key) -> CheckBlock:
         answer = self.answers.get(key)
-        if answer is None or not answer.text.strip():
+        if answer is None or answer.is_empty:
             return self._with_unread(without_text(self.plan, self.check), unread=key in self.unread)
         return self.block(await answer.finish(self.plan.timeout_s), unread=key in self.unread)
 
@@ -87,6 +87,8 @@ class StreamChecker:
                     for piece in self._take(event):
                         yield piece
                     reading = asyncio.create_task(_next(events)) if event else None
+            if self.checks.unreadable and not self.dialect.blocks:  # with no place for verdicts, they are only counted
+                self._done(unchecked_block(self.checks.plan, self.checks.check, "unreadable_answer"))
             for piece in self.dialect.rest():
                 yield piece
         finally:
