@@ -31,10 +31,15 @@ def test_responses_have_them_in_instructions_and_outputs_of_functions() -> None:
     body = {
         "instructions": 'Keep to """Bees are insects."""',
         "input": [
-            {"type": "function_call_output", "call_id": "c", "output": json.dumps({"text": "Bees have six legs."})}
+            {"type": "function_call_output", "call_id": "c", "output": json.dumps({"text": "Bees have six legs."})},
+            {"type": "mcp_call", "name": "look_up", "arguments": "{}", "output": "Bees sting."},
+            {"type": "file_search_call", "results": [{"file_id": "f", "text": "Bees fly."}, {"text": None}]},
+            {"type": "file_search_call", "results": None},
         ],
     }
-    assert [passage.text for passage in contexts_of(body, ())] == ["Bees have six legs.", "Bees are insects."]
+    assert [passage.text for passage in contexts_of(body, ())] == [
+        "Bees have six legs.", "Bees sting.", "Bees fly.", "Bees are insects."
+    ]  # fmt: skip
 
 
 def test_a_tools_json_becomes_lines_of_its_values() -> None:

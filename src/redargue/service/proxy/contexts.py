@@ -50,8 +50,11 @@ def _tool_results(body: Mapping[str, Any]) -> Iterator[str]:
     for message in _messages(body):
         if message.get("role") in ("tool", "function"):
             yield readable(content_text(message.get("content")))
-        elif message.get("type") in ("function_call_output", "custom_tool_call_output"):
+        elif message.get("type") in ("function_call_output", "custom_tool_call_output", "mcp_call"):
             yield readable(content_text(message.get("output")))
+        elif message.get("type") == "file_search_call":
+            results = message.get("results")
+            yield from (content_text([result]) for result in (results if isinstance(results, list) else ()))
 
 
 def _delimited(body: Mapping[str, Any], roles: Sequence[str]) -> Iterator[str]:
