@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -16,12 +17,14 @@ from redargue.events import canonical
 from redargue.reports.result import CheckResult
 from redargue.runs.folders import run_folders
 from redargue.runs.record import read_events
+from redargue.service.budgets import DayBudgets
 from redargue.service.checks import CheckStore
 from redargue.service.log import EventLine
 from redargue.service.requests import CheckRequest
 from redargue.tasks.base import Out, Task
 from redargue.verifier import Verifier
 from support.debates import ShelfTool, answer, checked, script
+from support.reported import run_of
 
 pytestmark = pytest.mark.anyio
 CLAIM = CheckRequest(claim="The lighthouse at Cape Ansel was lit in 1871.")
@@ -119,6 +122,8 @@ async def test_a_cancelled_check_keeps_its_events_and_an_erased_one_nothing() ->
         await gate.reached.wait()
         cancelled = await made.cancel(check.id)
         assert cancelled.state == "cancelled"
+        assert cancelled.usage
+        assert cancelled.usage.calls == 5
         assert await events(made, check.id)
         assert made.result(check.id) is None
         await made.erase(check.id)
@@ -160,3 +165,69 @@ async def test_a_run_of_the_command_line_is_running_then_interrupted_and_done_on
         with Verifier(made.config, components=made.components, folder=folder, claims=claims) as again:
             await again.verify_all(claims)
         assert made.get(folder.name).state == "done"
+
+
+async def test_a_check_is_cancelled_before_its_first_step() -> None:
+    async with store() as made:
+        check = made.submit(CLAIM)
+        await asyncio.sleep(0)  # its task has been created, and has not run
+        cancelled = await asyncio.wait_for(made.cancel(check.id), 60)
+        assert cancelled.state == "cancelled"
+        assert made.counts() == {"running": 0, "queued": 0}
+
+
+async def test_what_a_cancelled_check_paid_counts_after_a_restart() -> None:
+    async with store(gate := Gate(5)) as made:
+        check = made.submit(CLAIM, owner="a")
+        await gate.reached.wait()
+        await made.cancel(check.id, owner="a")
+    budgets = DayBudgets(lambda owner: "100calls")
+    async with CheckStore(budgets=budgets):
+        day = budgets.of("a")
+    assert day
+    assert day.spent.calls == 5
+
+
+async def test_a_check_whose_log_is_damaged_fails(caplog: pytest.LogCaptureFixture) -> None:
+    async with store(gate := Gate(5)) as made:
+        check = made.submit(CLAIM)
+        await gate.reached.wait()
+        with (check.folder / "events.jsonl").open("a") as log:
+            log.write("not an event\n")
+        gate.open.set()
+        ended = await asyncio.wait_for(made.wait(check.id), 60)
+        assert (ended.state, ended.error and ended.error.type) == ("failed", "RecordError")
+    assert not caplog.records
+
+
+async def test_an_idempotency_key_is_forgotten_when_it_has_no_effect_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with store() as made:
+        first = made.submit(CLAIM, idempotency="first")
+        assert made.submit(CLAIM, idempotency="first").id == first.id
+        monkeypatch.setattr("redargue.service.checks.IDEMPOTENT", timedelta(0))
+        second = made.submit(CLAIM, idempotency="second")
+        assert [known.id for known in made._repeated.values()] == [second.id]
+
+
+async def test_a_run_that_a_command_left_unfinished_is_neither_done_nor_has_it_an_outcome() -> None:
+    async with store() as made:
+        whole = run_of(made.folder / "whole", ["one here", "two here"])
+        part = run_of(made.folder / "part", ["one here", "two here"])
+        lines = (part / "events.jsonl").read_text().splitlines(keepends=True)
+        (part / "events.jsonl").write_text("".join(lines[:-1]))
+        damaged = made.folder / "damaged"
+        damaged.mkdir()
+        (damaged / "run.json").write_text("{}")
+        seen = {check.id: (check.state, bool(check.outcome)) for check in made.list().checks}
+    assert seen == {whole.name: ("done", False), part.name: ("interrupted", False), damaged.name: ("failed", False)}
+
+
+async def test_a_folder_that_someone_else_may_have_filled_starts_no_check() -> None:
+    async with store(gate := Gate(0)) as made:
+        check = made.submit(CLAIM)
+        await gate.reached.wait()
+    async with CheckStore(folder=made.folder, resumes=False) as other:
+        assert other.counts() == {"running": 0, "queued": 0}
+        assert not other.get(check.id).ended
+        with pytest.raises(UnknownCheck):
+            other.get("x" * 400)

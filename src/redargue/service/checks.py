@@ -20,12 +20,14 @@ from typing import NamedTuple, Self
 from redargue.assembly import connect
 from redargue.config import Components, RunConfig
 from redargue.errors import Busy, Draining, RecordError, RedargueError, UnknownCheck, UsageError
-from redargue.events import Event
+from redargue.events import CallFailed, CallFinished, Event, EvidenceFound, EvidenceMissing
 from redargue.files import make_folder
 from redargue.reports.load import BenchRun, SingleRun, load
 from redargue.reports.result import CheckResult, result_of
 from redargue.runs.folders import began, read_run, remove_run, runs_folder
-from redargue.runs.record import new_run_folder, writing
+from redargue.runs.manifest import load_manifest
+from redargue.runs.record import new_run_folder, read_events, writing
+from redargue.runs.usage import UsageCounter
 from redargue.service.budgets import DayBudgets
 from redargue.service.entries import ENDED, FILE, CheckEntry, State, read_entry, write_entry
 from redargue.service.log import EventLine, LogReader
@@ -77,6 +79,23 @@ class Page(NamedTuple):
     cursor: str
 
 
+class _Repeatable(NamedTuple):
+    """What an idempotency key was sent with: the hash of the body, the check's id, and when."""
+
+    body: str
+    id: str
+    created: datetime
+
+
+class _Ending(NamedTuple):
+    """How a check ended, and what it cost."""
+
+    state: State
+    outcome: str = ""
+    error: ErrorInfo | None = None
+    usage: Usage | None = None
+
+
 @dataclass
 class _Active:
     """A check that is queued or running in this process."""
@@ -85,7 +104,6 @@ class _Active:
     folder: Path
     state: State = "queued"
     task: asyncio.Task[None] | None = None
-    erased: bool = False
     cancelled: bool = False
     ended: asyncio.Event = field(default_factory=asyncio.Event)
     news: asyncio.Event = field(default_factory=asyncio.Event)  # replaced each time it is set
@@ -103,6 +121,7 @@ class CheckStore:
         components: parts that all checks share.
         folder: of the run folders; default: ``runs`` in redargue's home.
         name: a store resumes the checks of stores with its name only.
+        resumes: whether it does; not where someone else may have filled the folder, whose requests nobody here made.
         live: the search tool of requests that name none.
         running: number of checks that run at the same time.
         waiting: number of checks that may wait.
@@ -122,6 +141,7 @@ class CheckStore:
         components: Components | None = None,
         folder: Path | None = None,
         name: str = "serve",
+        resumes: bool = True,
         live: str = "keywords",
         running: int = RUNNING,
         waiting: int = WAITING,
@@ -132,8 +152,8 @@ class CheckStore:
         self.config, self.components = config or RunConfig(), components or Components()
         self.folder, self.name, self._live = folder or runs_folder(), name, live
         self._running, self._waiting, self._budgets, self._finished = running, waiting, budgets, finished
-        self._listeners = listeners
-        self._repeated: dict[tuple[str, str], tuple[str, str]] = {}  # owner and idempotency key → body and id
+        self._listeners, self._resumed = listeners, name if resumes else None
+        self._repeated: dict[tuple[str, str], _Repeatable] = {}  # by owner and idempotency key, oldest first
         self._active: dict[str, _Active] = {}
         self._queue: asyncio.Queue[_Active] = asyncio.Queue()
         self._workers: list[asyncio.Task[None]] = []
@@ -146,8 +166,8 @@ class CheckStore:
             self._budgets.load(entry for _, entry in recent)
         for folder, entry in recent:
             if entry.idempotency:
-                self._repeated[entry.owner, entry.idempotency] = entry.body, folder.name
-            if entry.store == self.name and entry.state not in ENDED:
+                self._remember(entry, folder)
+            if entry.store == self._resumed and entry.state not in ENDED:
                 self._enqueue(_Active(entry, folder))
         self._workers = [asyncio.create_task(self._work(), name=f"checks {n}") for n in range(self._running)]
         return self
@@ -214,8 +234,15 @@ class CheckStore:
         write_entry(active.folder, entry)
         self._enqueue(active)
         if key:
-            self._repeated[owner, key] = body, active.folder.name
+            self._remember(entry, active.folder)
         return self._seen(active)
+
+    def _remember(self, entry: CheckEntry, folder: Path) -> None:
+        key = entry.owner, entry.idempotency
+        self._repeated.pop(key, None)  # so that the oldest stays first
+        self._repeated[key] = _Repeatable(entry.body, folder.name, entry.created)
+        while entry.created - self._repeated[oldest := next(iter(self._repeated))].created > IDEMPOTENT:
+            del self._repeated[oldest]
 
     def repeated(self, request: CheckRequest, *, owner: str = LOCAL, idempotency: str) -> Check | None:
         """The check of an earlier request with an idempotency key; raises UsageError if that request differs."""
@@ -223,10 +250,10 @@ class CheckStore:
         if known is None:
             return None
         with suppress(UnknownCheck):  # it was erased
-            check = self.get(known[1], owner=owner)
-            if datetime.now(UTC) - check.created > IDEMPOTENT:
+            check = self.get(known.id, owner=owner)
+            if datetime.now(UTC) - known.created > IDEMPOTENT:
                 return None
-            if known[0] != _sha256(request.model_dump_json()):
+            if known.body != _sha256(request.model_dump_json()):
                 hint = "send another Idempotency-Key with another request"
                 raise UsageError("an earlier request with this Idempotency-Key had another body", hint=hint)
             return check
@@ -251,7 +278,7 @@ class CheckStore:
             if active.task:
                 active.task.cancel()
             else:
-                self._end(active, "cancelled")
+                self._end(active, _Ending("cancelled"))
             await active.ended.wait()
             return self.get(id_, owner=owner)
         return check
@@ -274,8 +301,11 @@ class CheckStore:
         if (active := self._active.get(id_)) and active.entry.owner == owner:
             return self._seen(active)
         folder = self.folder / id_
-        if id_ != folder.name or id_.startswith(".") or folder.is_symlink() or not folder.is_dir():
-            raise _unknown(id_)
+        try:
+            if id_ != folder.name or id_.startswith(".") or folder.is_symlink() or not folder.is_dir():
+                raise _unknown(id_)
+        except OSError:  # no file could have so long a name
+            raise _unknown(id_) from None
         entry = read_entry(folder)
         if (entry.owner if entry else LOCAL) != owner or not (entry or (folder / "run.json").is_file()):
             raise _unknown(id_)
@@ -391,10 +421,14 @@ class CheckStore:
         run = read_run(folder) if (folder / "run.json").is_file() else None
         if entry is None:
             assert run
+            if not run.method:
+                error = ErrorInfo.of(RecordError("its run.json cannot be read", hint="restore it, or remove the run"))
+                return Check(folder.name, folder, LOCAL, "failed", run.began, "", 0, "", error=error)
             complete = sum(run.outcomes.values()) >= run.claims
             only = next(iter(run.outcomes), "") if len(run.outcomes) == 1 else ""
             stopped: State = "interrupted" if _finished_elsewhere(folder) else "running"
             state: State = "done" if complete else stopped
+            only = only if complete else ""
             return Check(folder.name, folder, LOCAL, state, run.began, run.method, run.claims, run.first, only)
         request, state = entry.request, entry.state
         if state not in ENDED:  # of another process
@@ -424,29 +458,31 @@ class CheckStore:
             await asyncio.wait([active.task])
             if not active.task.cancelled() and (error := active.task.exception()):
                 _log.error("check %s failed", active.folder.name, exc_info=error)
+            if active.cancelled and not active.ended.is_set():
+                self._end(active, _Ending("cancelled"))  # before the task's first step, so that it never ran
 
     async def _check(self, active: _Active) -> None:
         active.state = "running"
         active.ring()
-        error: RedargueError | None = None
+        folder = active.folder
         try:
             request = active.entry.request
             prepared = prepare_request(request, self.config, live=self._live, tools=active.entry.tools)
             await self._verify(active, prepared)
+            ending = await asyncio.to_thread(_outcome, folder)
         except asyncio.CancelledError:
             if not active.cancelled:
                 raise  # the service stops, and resumes the check when it starts again
-            self._end(active, "cancelled")
-            return
-        except RedargueError as raised:
-            error = raised
-        except OSError as raised:
-            error = RecordError(f"the run folder cannot be used: {raised.strerror}")
-        except Exception as raised:
-            error = RedargueError(f"{type(raised).__name__} in the check", hint="see the service's log")
-            self._end(active, "failed", ErrorInfo.of(error))
+            ending = _Ending("cancelled", usage=_spent(folder))
+        except RedargueError as error:
+            ending = _failed(folder, error)
+        except OSError as error:
+            ending = _failed(folder, RecordError(f"the run folder cannot be used: {error.strerror}"))
+        except Exception as error:
+            hint = "see the service's log"
+            self._end(active, _failed(folder, RedargueError(f"{type(error).__name__} in the check", hint=hint)))
             raise
-        self._end(active, "failed" if error else "done", ErrorInfo.of(error) if error else None)
+        self._end(active, ending)
 
     async def _verify(self, active: _Active, prepared: Prepared) -> None:
         components = self.components
@@ -471,13 +507,10 @@ class CheckStore:
         with Verifier(config, components=components, folder=active.folder, claims=[prepared.claim]) as verifier:
             await verifier.verify(prepared.claim, listeners=listeners)
 
-    def _end(self, active: _Active, state: State, error: ErrorInfo | None = None) -> None:
-        outcome, usage = "", None
-        if state == "done":
-            state, outcome, error, usage = _outcome(active.folder)
-        changes = {"state": state, "outcome": outcome, "error": error, "usage": usage, "ended": datetime.now(UTC)}
+    def _end(self, active: _Active, ending: _Ending) -> None:
+        changes = {**ending._asdict(), "ended": datetime.now(UTC)}
         active.entry = active.entry.model_copy(update=changes)
-        active.state = state
+        active.state = ending.state
         with suppress(OSError):  # a full disk: the check is resumed when the service starts again
             write_entry(active.folder, active.entry)
         self._active.pop(active.folder.name, None)
@@ -486,20 +519,39 @@ class CheckStore:
         active.ring()
 
 
-def _outcome(folder: Path) -> tuple[State, str, ErrorInfo | None, Usage]:
-    """How a run ended: its state, outcome, error and cost."""
+def _outcome(folder: Path) -> _Ending:
+    """How a run ended that was not stopped; raises RecordError."""
     run = load(folder)
     assert isinstance(run, SingleRun)
     result = result_of(run)
     if isinstance(result, Report):
         errors = [claim.verdict.error for claim in result.claims]
         failed = bool(errors) and all(errors)
-        return "failed" if failed else "done", result.outcome, errors[0] if failed else None, result.usage
+        return _Ending("failed" if failed else "done", result.outcome, errors[0] if failed else None, result.usage)
     (verdict,) = result.verdicts
     if verdict.error:
-        return "failed", "error", verdict.error, verdict.usage
+        return _Ending("failed", "error", verdict.error, verdict.usage)
     outcome = "unchecked" if verdict.why_unchecked else str(verdict.meaning or verdict.label)
-    return "done", outcome, None, total_usage([verdict.usage])
+    return _Ending("done", outcome, usage=total_usage([verdict.usage]))
+
+
+def _failed(folder: Path, error: RedargueError) -> _Ending:
+    return _Ending("failed", error=ErrorInfo.of(error), usage=_spent(folder))
+
+
+def _spent(folder: Path) -> Usage | None:
+    """What was paid for a check without a verdict, which its owner's budget of the day counts after a restart."""
+    try:
+        run = SingleRun(folder, load_manifest(folder)[0], {})
+        counter = UsageCounter(run.manifest.priced)
+        for event in read_events(folder):
+            if isinstance(event, CallFinished | CallFailed):
+                counter.call(event)
+            elif isinstance(event, EvidenceFound | EvidenceMissing):
+                counter.search(event)
+        return total_usage([counter.usage(), *run.usages])
+    except (RecordError, OSError):
+        return None
 
 
 def _has_ended(folder: Path) -> bool:

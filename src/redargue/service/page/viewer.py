@@ -15,6 +15,7 @@ from redargue.net.services import limiter
 from redargue.net.transport import Transport
 from redargue.reports.html.pages import bench_page
 from redargue.reports.load import BenchRun, load
+from redargue.runs.folders import runs_folder
 from redargue.service.checks import CheckStore
 from redargue.service.context import MAX_BODY
 from redargue.service.guard import LOOPBACK, Guard
@@ -42,7 +43,10 @@ def create_viewer(
     async def lifespan(application: FastAPI) -> AsyncIterator[None]:
         transport = Transport(limiter(), offline=config.offline)
         shared = components or Components(transport=transport)
-        async with transport, CheckStore(config, components=shared, folder=folder, name="view", live=live) as store:
+        store = CheckStore(
+            config, components=shared, folder=folder, name="view", live=live, resumes=folder == runs_folder()
+        )
+        async with transport, store:
             application.state.store = store
             yield
 
