@@ -34,8 +34,10 @@ from redargue.reports.load import SingleRun, load
 from redargue.runs.budget import Budget
 from redargue.runs.manifest import load_manifest
 from redargue.runs.record import read_events
+from redargue.service.log import LogReader
 from redargue.service.page.batch import BatchFrames, Filter, Row, disagreement, select
 from redargue.service.page.frames import ClaimFrames, Frame, Frames
+from redargue.service.page.log import FrameLog
 from redargue.tasks.decompose import Triplet
 from redargue.verdicts import Metric, Score, Usage, Verdict
 from support.reported import R, S, run_of, text_of, written
@@ -210,6 +212,24 @@ def test_a_table_of_claims_changes_row_by_row(tmp_path: Path, make: Callable[[Pa
     assert list(dict.fromkeys(counts)) == [f"{done} of 3 claims finished" for done in range(4)]
     rows = {row.get("id"): row.text_content() for row in browser.body.xpath("//tbody/tr")}
     assert rows == {row.get("id"): row.text_content() for row in Browser(page).body.xpath("//tbody/tr")}
+
+
+@pytest.mark.parametrize("after", [0, 3])
+def test_a_late_reader_is_sent_the_last_replacement_of_an_element_and_sees_the_same_page(
+    tmp_path: Path, after: int
+) -> None:
+    folder = text_of(tmp_path / "run", ["one here", "two here", "three here"])
+    browser, log, lines = Browser(batch_of(folder)), FrameLog(batch_of(folder)), LogReader(folder).read()
+    early = [frame for line in lines for frame in log.frames(line)]
+    late = [frame for line in lines[after:] for frame in log.frames(line)]
+    texts = [sum('<div id="text">' in frame.html for frame in frames) for frames in (early, late)]
+    assert texts == [3, 1]
+    for frame in [*early[:after], *late]:
+        browser.show(frame)
+    loaded = Browser(log.page).body
+    for element in ("text", "progress", "cost", "c-0", "c-1", "c-2"):
+        shown, now = (page.xpath("string(//*[@id=$id])", id=element) for page in (browser.body, loaded))
+        assert shown == now
 
 
 def row(item: int, *rounds: tuple[str | None, ...], **verdict: Any) -> Row:

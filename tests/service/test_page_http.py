@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import signal
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx2
 import pytest
 
 from redargue.service.app import create_app
+from redargue.service.checks import CheckStore
 from redargue.service.context import COOKIE
+from redargue.service.entries import CheckEntry, write_entry
 from redargue.service.keys import Keys
+from redargue.service.page.routes import _waiting
 from redargue.service.page.viewer import create_viewer
+from redargue.service.requests import CheckRequest
 from support.reported import bench_of, run_of
 from support.serving import components, settings
 
@@ -53,6 +59,39 @@ async def test_with_keys_a_page_leads_to_signing_in_and_each_key_sees_its_own_ch
         assert "script-src 'self'" in policy
         assert (await one.post("/sign-out")).status_code == 303
         assert (await one.get("/")).status_code == 303
+
+
+async def test_the_last_key_that_is_removed_locks_the_service_and_the_cookie_of_a_secure_page_is_secure() -> None:
+    key, secret = Keys().add("only")
+    application = create_app(settings(hosts=("checks.example.org",)), components())
+    transport = httpx2.ASGITransport(application, raise_app_exceptions=False)
+    async with (
+        application.router.lifespan_context(application),
+        httpx2.AsyncClient(transport=transport, base_url="http://checks.example.org") as http,
+    ):
+        for origin, secure in (("http://checks.example.org", False), ("https://checks.example.org", True)):
+            reply = await http.post("/sign-in", data={"key": secret}, headers={"Origin": origin})
+            assert ("Secure" in reply.headers["set-cookie"]) is secure
+        Keys().remove(key.id)
+        assert (await http.get("/v1/checks")).status_code == 401
+        assert (await http.get("/")).headers["location"] == "/sign-in"
+
+
+async def test_a_page_waits_for_a_check_of_another_process_without_asking_all_the_time(tmp_path: Path) -> None:
+    waiting = tmp_path / "runs" / "20260101-000000-aaaaaa"
+    waiting.mkdir(parents=True)
+    entry = CheckEntry(store="serve", owner="", created=datetime.now(UTC), request=CheckRequest(claim=CLAIM))
+    write_entry(waiting, entry)
+    async with CheckStore(folder=waiting.parent, name="view") as store:
+        frames = _waiting(store, waiting.name, "")
+        assert await anext(frames) == "retry: 1000\n\n"
+        asked = asyncio.ensure_future(anext(frames))
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert not asked.done()
+        store.close()
+        assert await asked == ": wait\n\n"
+        assert [frame async for frame in frames] == []
 
 
 async def test_a_check_that_cannot_be_started_says_why_and_keeps_what_was_written() -> None:

@@ -38,6 +38,7 @@ def create_app(settings: ServiceSettings | None = None, components: Components |
     ``components`` are parts that all checks share, instead of those made from the configuration.
     """
     settings, keys = settings or ServiceSettings(), Keys()
+    _ = keys.needed  # those of the start count, also if they are removed before the first request
 
     def day_budget(owner: str) -> str:
         own = next((key.budget for key in keys.list() if key.id == owner), "")

@@ -95,7 +95,7 @@ def caller_of(request: Request, documented: Annotated[object, Depends(_documente
         return CallerInfo(owner=key.id, key=key)
     if not scheme and (key := keys.find_session(request.cookies.get(COOKIE, ""))):
         return CallerInfo(owner=key.id, key=key)
-    if keys.list():
+    if keys.needed:
         detail = "send a key: Authorization: Bearer rdg_…"
         raise HTTPException(401, detail, {"WWW-Authenticate": 'Bearer realm="redargue"'})
     return CallerInfo()

@@ -9,12 +9,13 @@ import secrets
 import time
 from datetime import UTC, datetime
 from pathlib import Path
+from threading import Lock
 
 from pydantic import Field, ValidationError
 
 from redargue.claims import Frozen
 from redargue.errors import RecordError, UsageError
-from redargue.files import make_folder, open_to_read, open_to_write
+from redargue.files import make_folder, open_to_read, replacing
 from redargue.paths import home
 from redargue.runs.budget import Budget
 from redargue.runs.record import write_atomically
@@ -45,6 +46,17 @@ class Keys:
         self._path = self._folder / "keys.json"
         self._seen: tuple[int, int] | None = None
         self._keys: tuple[ApiKey, ...] = ()
+        self._needed = False
+        self._lock = Lock()
+
+    @property
+    def needed(self) -> bool:
+        """Whether requests need a key: there is one, or was one since this process began.
+
+        Removing the last key locks a service that may be reached from other machines, and does not open it.
+        """
+        self._needed = self._needed or bool(self.list())
+        return self._needed
 
     def list(self) -> tuple[ApiKey, ...]:
         """Raises RecordError if the file is damaged: a service must not take that for no keys."""
@@ -115,16 +127,17 @@ class Keys:
     def _secret(self) -> bytes:
         path = self._folder / "session-secret"
         make_folder(self._folder)
-        try:
-            with open_to_read(path) as file:
-                if len(secret := file.read()) >= 32:
-                    return secret
-        except FileNotFoundError:
-            pass
-        secret = secrets.token_bytes(32)
-        with open_to_write(path) as file:
-            file.write(secret)
-        return secret
+        with self._lock:  # requests are authorized in several threads
+            try:
+                with open_to_read(path) as file:
+                    if len(secret := file.read()) >= 32:
+                        return secret
+            except FileNotFoundError:
+                pass
+            secret = secrets.token_bytes(32)
+            with replacing(path) as file:
+                file.write(secret)
+            return secret
 
 
 def _hash(secret: str) -> str:

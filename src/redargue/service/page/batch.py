@@ -144,6 +144,8 @@ def _severity(outcome: str) -> int:
 class BatchFrames:
     """The table, and the text with its claims marked, while the claims are verified."""
 
+    only_replaces = True
+
     def __init__(self, run: SingleRun, budget: Budget | None = None) -> None:
         self._run, self._budget = run, budget
         self._claims = [claim.text for claim in run.manifest.claims]

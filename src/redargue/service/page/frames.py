@@ -2,7 +2,7 @@
 
 A frame is one element with an id. The page replaces the element that has this id; if there is none, an ``append`` adds
 it at the end of the element that ``data-in`` names, and a ``replace`` is dropped. Frames are made from events alone, so
-that every reader gets the same ones, and one that has missed some can be sent all of them again.
+that every reader sees the same page, and one that has missed some can be sent them again.
 """
 
 from __future__ import annotations
@@ -48,7 +48,13 @@ class Part(NamedTuple):
 
 
 class Frames(Protocol):
-    """A page's view of a run, fed with the run's events in order."""
+    """A page's view of a run, fed with the run's events in order.
+
+    Attributes:
+        only_replaces: no frame appends, so that a late reader needs only the last one of each element.
+    """
+
+    only_replaces: bool
 
     def feed(self, event: events.Event) -> list[Frame]: ...
 
@@ -116,6 +122,8 @@ class ClaimFrames:
         item: the claim's index in it.
         finished: reads the run folder again once the claim has ended, for the report's last section.
     """
+
+    only_replaces = False
 
     def __init__(
         self, manifest: RunManifest, item: int, finished: Callable[[], SingleRun], budget: Budget | None = None

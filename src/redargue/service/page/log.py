@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from collections.abc import Callable
 from threading import Lock
@@ -14,6 +15,7 @@ from redargue.service.log import EventLine
 from redargue.service.page.frames import Frame, Frames
 
 KEPT = 32  # pages whose frames are kept
+_ID = re.compile(r'\bid="([^"]+)"')  # the first is that of the frame's element
 
 
 class FrameLog:
@@ -22,6 +24,7 @@ class FrameLog:
     def __init__(self, page: Frames) -> None:
         self.page = page
         self._lines: list[tuple[Frame, ...]] = []
+        self._replaced: dict[str, int] = {}  # the index of the last line that replaced an element
         self._lock = Lock()  # pages are rendered in threads
 
     @property
@@ -33,8 +36,16 @@ class FrameLog:
         """Those of a line; every line before it has been read."""
         with self._lock:
             if line.number == self.read + 1:
-                self._lines.append(tuple(self.page.feed(line.event)))
+                self._add(tuple(self.page.feed(line.event)))
             return self._lines[line.number - 1]
+
+    def _add(self, frames: tuple[Frame, ...]) -> None:
+        """Of a page that only replaces, keeps an element's last frame: a text is rendered with each of its claims."""
+        for element in map(_id, frames) if self.page.only_replaces else ():
+            if (last := self._replaced.get(element)) is not None:
+                self._lines[last] = tuple(old for old in self._lines[last] if _id(old) != element)
+            self._replaced[element] = self.read
+        self._lines.append(frames)
 
     def element(self) -> tuple[Markup, int]:
         """The page as it is now, and the number of lines that were read for it."""
@@ -54,14 +65,21 @@ class FrameLogs:
 
     def __init__(self, kept: int = KEPT) -> None:
         self._kept, self._logs = kept, OrderedDict[PageKey, FrameLog]()
+        self._lock = Lock()
 
     def get(self, key: PageKey, make: Callable[[], Frames]) -> FrameLog:
-        if key not in self._logs:
-            self._logs[key] = FrameLog(make())
-        self._logs.move_to_end(key)
-        while len(self._logs) > self._kept:
-            self._logs.popitem(last=False)
-        return self._logs[key]
+        with self._lock:
+            if key not in self._logs:
+                self._logs[key] = FrameLog(make())
+            self._logs.move_to_end(key)
+            while len(self._logs) > self._kept:
+                self._logs.popitem(last=False)
+            return self._logs[key]
+
+
+def _id(frame: Frame) -> str:
+    found = _ID.search(frame.html)
+    return found[1] if found else ""
 
 
 def encoded(frame: Frame, id_: int | None = None) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
 from typing import Annotated
 from urllib.parse import parse_qs, urlencode
 
@@ -33,11 +34,12 @@ from redargue.service.log import EventLine
 from redargue.service.page.batch import Filter
 from redargue.service.page.compare import compare
 from redargue.service.page.environment import POLICY, page, script, style
-from redargue.service.page.log import encoded
+from redargue.service.page.log import FrameLog, encoded
 from redargue.service.page.runs import Pages, control, is_text, manifest_of
 from redargue.service.requests import CheckRequest
 
 PING = 15.0  # seconds
+LOOK = 0.25  # seconds between looks at a check that has not begun, which another process may run
 RUNS_COMPARED = 6
 LISTED = 50
 HEADERS = {
@@ -104,7 +106,7 @@ async def begin_session(request: Request) -> Response:
     if key is None:
         return shown(page("sign_in.html", title="Sign in", problem="This is not a key of this service."), 401)
     answer = to("/")
-    secure = request.url.scheme == "https"
+    secure = request.headers.get("origin", "").startswith("https:")  # a proxy with TLS is in front of the service
     answer.set_cookie(COOKIE, keys.session(key), SESSION_SECONDS, httponly=True, samesite="strict", secure=secure)
     return answer
 
@@ -253,10 +255,14 @@ async def frames(
     waiting: bool = False,
 ) -> StreamingResponse:
     """What changes on a page, as server-sent events; ``Last-Event-ID`` resumes after a line of the log."""
-    store.get(id_, owner=caller.owner)
+    check = store.get(id_, owner=caller.owner)
     last = request.headers.get("last-event-id", "")
     after = int(last) if last.isascii() and last.isdecimal() and len(last) < 12 else after
-    stream = _waiting(store, id_, caller.owner) if waiting else _frames(store, id_, caller.owner, pages, claim, after)
+    stream = (
+        _waiting(store, id_, caller.owner)
+        if waiting
+        else _frames(store, id_, caller.owner, pages, pages.log(check, claim), after)  # an error comes before it begins
+    )
     headers = {**HEADERS, "x-accel-buffering": "no"}
     return StreamingResponse(stream, media_type="text/event-stream", headers=headers)
 
@@ -269,15 +275,16 @@ async def _waiting(store: CheckStore, id_: str, owner: str) -> AsyncIterator[str
         if check.ended or manifest_of(check) is not None:
             yield "event: reset\ndata:\n\n"
             return
-        await store.wait(id_, owner=owner, seconds=0.25)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LOOK):
+                await store.closing.wait()
         yield ": wait\n\n"
 
 
 async def _frames(
-    store: CheckStore, id_: str, owner: str, pages: Pages, item: int | None, after: int
+    store: CheckStore, id_: str, owner: str, pages: Pages, log: FrameLog, after: int
 ) -> AsyncIterator[str]:
     yield "retry: 1000\n\n"
-    log = pages.log(store.get(id_, owner=owner), item)
     async for line in with_pings(store.follow(id_, owner=owner, after=min(after, log.read))):
         if line is None:
             yield ": ping\n\n"
