@@ -29,7 +29,7 @@ STYLES = ("reports/html/report.css", "service/page/static/page.css")
 SCRIPT = "service/page/static/page.js"
 
 
-OUTCOMES = {"not_enough": "not enough evidence", "unchecked": "not checked"}
+OUTCOMES = {"not_enough": "not enough evidence", "unchecked": "not checked", "non_factual": "not factual"}
 CLAIM_SHOWN = 400  # characters of a claim in a list
 
 
