@@ -52,6 +52,9 @@ async def test_another_keys_batch_is_not_found_and_a_batch_commits_its_budget() 
     async with client(key=first) as http:
         problem(await http.post("/v1/batches", json=BATCH), 422)
         problem(await http.post("/v1/batches", json={**BATCH, "budget": "101calls"}), 402)
+        problem(await http.post("/v1/batches", json={"claims": ["Fine.", "\n"], "budget": "93calls"}), 422)
+        again = await asyncio.gather(*(http.post("/v1/batches", json={**BATCH, "budget": "93calls"}) for _ in range(3)))
+        assert {reply.status_code for reply in again} == {202}  # one batch, which is counted once
         path = (await http.post("/v1/batches", json={**BATCH, "budget": "93calls"})).headers["location"]
         other = {"Authorization": f"Bearer {second}"}
         for each in (path, f"{path}/results", "/v1/batches/" + "0" * 64):

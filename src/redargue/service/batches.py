@@ -12,14 +12,14 @@ from datetime import UTC, date, datetime
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import Field, ValidationError
 
 from redargue.assembly import connect
 from redargue.claims import Claim, Frozen
 from redargue.cluster.job import worker_job
-from redargue.cluster.queue import Batch, count_finished, find_batch, progress, results, retry, submit
+from redargue.cluster.queue import Batch, batch_id, count_finished, find_batch, progress, results, retry, submit
 from redargue.cluster.store import SharedDatabase, open_ledger
 from redargue.cluster.worker import Worker, verify_leased
 from redargue.config import Components, RunConfig
@@ -28,7 +28,7 @@ from redargue.events import EVENT, ClaimEnded
 from redargue.files import make_folder, open_to_read
 from redargue.net.services import limiter
 from redargue.net.transport import Transport
-from redargue.runs.budget import Budget
+from redargue.runs.budget import Budget, Cost
 from redargue.runs.record import write_atomically
 from redargue.service.budgets import DayBudgets
 from redargue.service.requests import CLAIM_LENGTH, CheckRequest, prepare_request, with_workspace
@@ -117,7 +117,7 @@ class BatchStore:
         self._queue: asyncio.Queue[BatchEntry] = asyncio.Queue()
         self._known: set[tuple[str, str]] = set()
         self._worker: asyncio.Task[None] | None = None
-        self._stopping = False
+        self._stopping, self._submitting = False, asyncio.Lock()
 
     async def __aenter__(self) -> Self:
         for path in sorted(self._folder.glob("*/*.json")):
@@ -159,24 +159,38 @@ class BatchStore:
         config = prepare_request(request.as_check(), self._config, live=self._live).config
         if config.mcp:
             raise UsageError("batches use no MCP servers", hint="check single claims, or use redargue batch")
-        self._budgets.commit(owner, request.budget)
-        entry = await asyncio.to_thread(self._store, with_workspace(config, owner), request, owner)
-        if (owner, entry.id) not in self._known:
-            self._add(entry)
+        planned = await asyncio.to_thread(_plan, with_workspace(config, owner), request, self._components)
+        async with self._submitting:  # two equal requests are one batch
+            entry = self._earlier(planned, owner)
+            counted = Cost()
+            if entry is None:
+                counted = self._budgets.commit(owner, planned.config.budget or "")
+                entry = BatchEntry(id=planned.id, owner=owner, created=datetime.now(UTC), config=planned.config)
+            try:
+                await asyncio.to_thread(self._store, entry, planned)
+            except BaseException:
+                self._budgets.release(owner, counted)
+                raise
+            if (owner, entry.id) not in self._known:
+                self._add(entry)
         return await asyncio.to_thread(self.get, entry.id, owner=owner)
 
-    def _store(self, config: RunConfig, request: BatchRequest, owner: str) -> BatchEntry:
-        claims = [_claim(config, number, text) for number, text in enumerate(request.claims, 1)]
-        with Verifier(config, components=replace(self._components, transport=None)) as verifier:
-            about = verifier.manifest().model_dump(mode="json", exclude={"claims"}) | {"run": "service"}
-            job, _ = worker_job(verifier, CONCURRENCY)
+    def _earlier(self, planned: _Planned, owner: str) -> BatchEntry | None:
+        """The same batch, if the budget of today has counted it already."""
+        try:
+            earlier = _read(self._path(planned.id, owner))
+        except UnknownCheck:
+            return None
+        if earlier.created.date() != datetime.now(UTC).date() or earlier.config.budget != planned.config.budget:
+            return None
+        return BatchEntry(id=planned.id, owner=owner, created=earlier.created, config=planned.config)
+
+    def _store(self, entry: BatchEntry, planned: _Planned) -> None:
         make_folder(self._folder)
         with closing(open_ledger(self._where)) as ledger:
-            batch = submit(ledger, claims, about=about, spec=job.model_dump(mode="json"))
+            batch = submit(ledger, planned.claims, about=planned.about, spec=planned.spec)
             retry(ledger, batch.number)
-        entry = BatchEntry(id=batch.id, owner=owner, created=datetime.now(UTC), config=config)
         self._write(entry)
-        return entry
 
     def get(self, id_: str, *, owner: str) -> BatchAnswer:
         """Raises UnknownCheck, also for another owner's batch."""
@@ -234,7 +248,10 @@ class BatchStore:
                 _log.exception("batch %s failed", entry.id[:12])
                 error = ErrorInfo.of(RecordError("the batch failed", hint="the service's log says why"))
             self._known.discard((entry.owner, entry.id))
-            self._write(entry.model_copy(update={"state": "failed" if error else "done", "error": error}))
+            try:
+                self._write(entry.model_copy(update={"state": "failed" if error else "done", "error": error}))
+            except OSError:  # a full disk must not end the worker: the batch is resumed when the service starts again
+                _log.exception("batch %s has ended, which cannot be stored", entry.id[:12])
 
     async def _verify(self, entry: BatchEntry) -> None:
         with self._open(entry) as (_, batch):
@@ -249,6 +266,24 @@ class BatchStore:
             components = await connect(config, components)
             with Verifier(config, components=components, calls=worker.record) as verifier:
                 await verify_leased(worker, verifier, batch, concurrency=CONCURRENCY)
+
+
+class _Planned(NamedTuple):
+    """What a batch is in the ledger."""
+
+    id: str
+    config: RunConfig
+    claims: list[Claim]
+    about: dict[str, Any]
+    spec: dict[str, Any]
+
+
+def _plan(config: RunConfig, request: BatchRequest, components: Components) -> _Planned:
+    claims = [_claim(config, number, text) for number, text in enumerate(request.claims, 1)]
+    with Verifier(config, components=replace(components, transport=None)) as verifier:
+        about = verifier.manifest().model_dump(mode="json", exclude={"claims"}) | {"run": "service"}
+        job, _ = worker_job(verifier, CONCURRENCY)
+    return _Planned(batch_id(claims, about), config, claims, about, job.model_dump(mode="json"))
 
 
 class _Opened:

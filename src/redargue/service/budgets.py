@@ -80,13 +80,13 @@ class DayBudgets:
         if budget and budget._limit_exceeded_by(budget.spent.plus(_LEAST)):
             raise BudgetReached("the key's budget of this day is spent", hint="try again tomorrow (UTC)")
 
-    def commit(self, owner: str, budget: str) -> None:
+    def commit(self, owner: str, budget: str) -> Cost:
         """Counts the whole budget of a batch, which may be spent on other machines.
 
         Raises UsageError without one, and BudgetReached if it is more than is left today.
         """
         if not (day := self.of(owner)):
-            return
+            return Cost()
         own = Budget.parse(budget) if budget else Budget()
         for name in ("calls", "tokens", "usd"):
             if getattr(day, name) is not None and getattr(own, name) is None:
@@ -96,6 +96,12 @@ class DayBudgets:
         if day._limit_exceeded_by(day.spent.plus(cost)):
             raise BudgetReached("the batch's budget is more than is left of the key's today")
         day.recall(cost)
+        return cost
+
+    def release(self, owner: str, cost: Cost) -> None:
+        """Takes back what was committed for a batch that was not stored."""
+        if day := self.of(owner):
+            day.recall(Cost().plus(cost, -1))
 
     def of_check(self, owner: str, own: str | None) -> Budget | None:
         """The budget of one check, with its own limits; None where it has none at all."""
