@@ -520,3 +520,10 @@ def test_mermaids_table_is_made_with_its_own_eleven_tools(
         *("search_arxiv", "search_pubmed"),
     }
     assert "mediawiki" in asked
+
+
+def test_tables_without_the_named_data_set_are_an_error_and_not_an_empty_page(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    assert run(["bench", "table", "mermaid-table-1", "--set", "hover", "--offline", "-q"]) == 2
+    assert "no table here has the data set hover" in capfd.readouterr().err

@@ -139,6 +139,7 @@ def _run(
         return bench_progress(Tally(), total, name, quiet=quiet)
 
     runners: dict[tuple[int, str | None], Runner] = {}
+    printed = 0
     with resumable(f"the same command resumes the runs in {choices[0].out}"):
         for paper, published in chosen:
             compared = {}
@@ -151,11 +152,16 @@ def _run(
                 compared[model or "embedded"] = compare_table(published, runner)
             if not compared:
                 continue
+            printed += 1
             result = compare_models(compared)
             if json:
                 print(result.model_dump_json(), flush=True)  # noqa: T201
             else:
                 print_tables([published_table(result)])
+    if not printed:
+        named = ", ".join(choices[0].sets)
+        sets = sorted({name for _, published in chosen for name in published.sets})
+        raise UsageError(f"no table here has the data set {named}", where="--set", hint=f"they have: {', '.join(sets)}")
     verdicts = [verdict for runner in runners.values() for cell in runner.cells.values() for verdict in cell.verdicts]
     raise typer.Exit(exit_code(verdicts) if verdicts else 0)
 
