@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -16,6 +17,7 @@ from fastapi import FastAPI
 
 from redargue.config import RunConfig
 from redargue.errors import UsageError
+from redargue.runs.folders import runs_folder
 from redargue.service.app import create_app
 from redargue.service.checks import CheckStore
 from redargue.service.keys import Keys
@@ -90,6 +92,28 @@ async def test_events_continue_after_the_last_one_that_is_known_and_only_some_ki
             "event: scored",
             "event: end",
         }
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"item":0,"seq":0,"at":0,"kind":"answered"\revent: end\rdata: injected\r\r',
+        '{"kind":"answered\\nevent: end\\ndata: injected\\n"}',
+        "[]",
+        "no event",
+    ],
+)
+async def test_a_damaged_log_ends_a_stream_and_adds_no_frame_to_it(line: str) -> None:
+    async with client() as http:
+        id_ = (await done(http))["id"]
+        log = runs_folder() / id_ / "events.jsonl"
+        with log.open("a") as file:
+            file.write(line + "\n")
+        text = (await http.get(f"/v1/checks/{id_}/events")).text
+        assert "injected" not in text
+        assert text.count("event: end") == 1
+        assert json.loads(text.rpartition("data: ")[2])["status"] == 409
+        assert (await http.get(f"/runs/{id_}")).status_code == 409
 
 
 async def test_another_keys_check_is_not_found_and_no_key_is_not_enough() -> None:

@@ -36,6 +36,7 @@ from redargue.runs.manifest import load_manifest
 from redargue.runs.record import read_events
 from redargue.service.log import LogReader
 from redargue.service.page.batch import BatchFrames, Filter, Row, disagreement, select
+from redargue.service.page.compare import compare
 from redargue.service.page.frames import ClaimFrames, Frame, Frames
 from redargue.service.page.log import FrameLog
 from redargue.tasks.decompose import Triplet
@@ -235,6 +236,14 @@ def test_a_late_reader_is_sent_the_last_replacement_of_an_element_and_sees_the_s
 def row(item: int, *rounds: tuple[str | None, ...], **verdict: Any) -> Row:
     given = {"label": S, "meaning": "supported", **verdict}
     return Row(item, f"Claim {item}", Verdict(claim=CLAIM, round_labels=rounds, usage=Usage(calls=1), **given))
+
+
+def test_a_claim_that_only_one_run_has_finished_has_neither_the_same_labels_nor_different_ones(tmp_path: Path) -> None:
+    runs = [
+        load(run_of(tmp_path / name, claims)) for name, claims in (("a", ["one here", "two here"]), ("b", ["one here"]))
+    ]
+    comparison = compare([run for run in runs if isinstance(run, SingleRun)])
+    assert {claim.claim: claim.labels for claim in comparison.claims} == {"one here": "the same", "two here": "–"}
 
 
 def test_claims_about_which_agents_disagreed_come_first_then_the_refuted() -> None:

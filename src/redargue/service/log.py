@@ -7,6 +7,9 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
+from pydantic import ValidationError
+
+from redargue.errors import RecordError
 from redargue.events import EVENT, Event
 from redargue.files import open_to_read
 
@@ -23,7 +26,11 @@ class EventLine(NamedTuple):
 
     @property
     def event(self) -> Event:
-        return EVENT.validate_json(self.line)
+        """Raises RecordError."""
+        try:
+            return EVENT.validate_json(self.line)
+        except ValidationError:
+            raise _damaged(self.number) from None
 
 
 class LogReader:
@@ -37,10 +44,10 @@ class LogReader:
             self._offset = self._number = 0
 
     def read(self) -> list[EventLine]:
-        """The next lines; none if there is no complete one."""
+        """The next lines; none if there is no complete one. Raises RecordError for a line that is not an event."""
         first = self._number + 1
         lines = self._read()
-        return [EventLine(number, _kind(line), line.decode()) for number, line in enumerate(lines, first)]
+        return [_line(number, line) for number, line in enumerate(lines, first)]
 
     def _read(self, limit: int | None = None) -> list[bytes]:
         try:
@@ -58,6 +65,17 @@ class LogReader:
         return lines
 
 
-def _kind(line: bytes) -> str:
+def _line(number: int, line: bytes) -> EventLine:
     match = _KIND.match(line)
-    return match.group(1).decode() if match else str(json.loads(line).get("kind", ""))
+    try:
+        kind = match.group(1).decode() if match else str(json.loads(line)["kind"])
+        if b"\r" in line or not kind.isidentifier():  # in a stream, both could end a frame and begin another
+            raise _damaged(number)
+        return EventLine(number, kind, line.decode())
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise _damaged(number) from None
+
+
+def _damaged(number: int) -> RecordError:
+    what = f"line {number} of the run's events.jsonl is not an event"
+    return RecordError(what, hint="restore the file, or remove the run")

@@ -12,14 +12,14 @@ from fastapi import APIRouter, Header, Path, Query, Response
 from fastapi.responses import PlainTextResponse, StreamingResponse
 from starlette.exceptions import HTTPException
 
-from redargue.errors import UnknownCheck
+from redargue.errors import RecordError, UnknownCheck
 from redargue.events import passages_of
 from redargue.reports.render import render
 from redargue.runs.record import read_events
 from redargue.service.checks import Check, CheckStore
 from redargue.service.context import Caller, Store
 from redargue.service.log import EventLine
-from redargue.service.problems import MEDIA_TYPE, Problem
+from redargue.service.problems import MEDIA_TYPE, Problem, problem_of_error
 from redargue.service.requests import CheckRequest
 from redargue.service.schemas import CheckAnswer, CheckList, CheckSummary
 
@@ -181,9 +181,13 @@ async def _server_sent(
     store: CheckStore, id_: str, owner: str, after: int, kinds: frozenset[str] | None
 ) -> AsyncIterator[bytes]:
     yield b"retry: 1000\n\n"
-    async for lines in store.blocks(id_, owner=owner, after=after, silence=PING):
-        frames = [_frame(line) for line in lines if kinds is None or line.kind in kinds]
-        yield b"".join(frames) or b": ping\n\n"
+    try:
+        async for lines in store.blocks(id_, owner=owner, after=after, silence=PING):
+            frames = [_frame(line) for line in lines if kinds is None or line.kind in kinds]
+            yield b"".join(frames) or b": ping\n\n"
+    except RecordError as error:  # connecting again would not help
+        yield f"event: end\ndata: {problem_of_error(error).model_dump_json()}\n\n".encode()
+        return
     if not store.closing.is_set():
         yield b"event: end\ndata: {}\n\n"
 

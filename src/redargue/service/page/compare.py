@@ -32,11 +32,18 @@ class Answer(NamedTuple):
 
 
 class ComparedClaim(NamedTuple):
-    """A claim with every run's answer; it flips if two finished runs give different labels."""
+    """A claim with every run's answer; it flips if two of the ``finished`` runs give different labels."""
 
     claim: str
     answers: tuple[Answer, ...]
+    finished: int
     flips: bool
+
+    @property
+    def labels(self) -> str:
+        if self.finished < 2:
+            return "–"  # there is nothing to compare
+        return "different" if self.flips else "the same"
 
 
 class Comparison(NamedTuple):
@@ -76,7 +83,7 @@ def _by_text(run: SingleRun) -> dict[str, tuple[int, Verdict | None]]:
 def _claim(
     text: str, runs: Sequence[SingleRun], by_text: Iterable[dict[str, tuple[int, Verdict | None]]]
 ) -> ComparedClaim:
-    answers, outcomes = [], set()
+    answers, outcomes = [], []
     for run, known in zip(runs, by_text, strict=True):
         if text not in known:
             answers.append(Answer(run.folder.name, None, "not in this check"))
@@ -84,8 +91,8 @@ def _claim(
         item, verdict = known[text]
         answers.append(Answer(run.folder.name, item, label_of(verdict)))
         if verdict:
-            outcomes.add(label_of(verdict))
-    return ComparedClaim(text, tuple(answers), len(outcomes) > 1)
+            outcomes.append(label_of(verdict))
+    return ComparedClaim(text, tuple(answers), len(outcomes), len(set(outcomes)) > 1)
 
 
 def _system(run: SingleRun) -> System:
