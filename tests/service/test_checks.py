@@ -132,6 +132,15 @@ async def test_a_cancelled_check_keeps_its_events_and_an_erased_one_nothing() ->
             made.get(check.id)
 
 
+async def test_several_requests_erase_a_check_together() -> None:
+    async with store() as made:
+        check = made.submit(CLAIM)
+        await made.wait(check.id)
+        erased = await asyncio.gather(*(made.erase(check.id) for _ in range(20)), return_exceptions=True)
+        assert {type(outcome) for outcome in erased} <= {type(None), UnknownCheck}
+        assert not check.folder.exists()
+
+
 async def test_a_list_continues_at_its_cursor() -> None:
     async with store() as made:
         ids = {made.submit(CLAIM).id for _ in range(5)}

@@ -21,7 +21,7 @@ from redargue.runs.folders import runs_folder
 from redargue.service.app import create_app
 from redargue.service.checks import CheckStore
 from redargue.service.keys import Keys
-from redargue.service.server import Server, allowed_hosts, bind
+from redargue.service.server import Server, allowed_hosts, bind, only_one
 from support.debates import TEXT
 from support.serving import components, settings
 
@@ -332,3 +332,14 @@ async def test_a_signal_closes_the_store_between_two_steps_of_the_loop_and_not_w
         assert not store.closing.is_set()  # the signal may have come within Event.wait()
         await asyncio.wait_for(store.closing.wait(), 60)
         await serving
+
+
+def test_a_second_service_with_the_same_home_is_refused(tmp_path: Path) -> None:
+    with (
+        only_one(tmp_path / "service", "redargue serve"),
+        pytest.raises(UsageError, match="redargue serve is running already"),
+        only_one(tmp_path / "service", "redargue serve"),
+    ):
+        pass
+    with only_one(tmp_path / "service", "redargue serve"):
+        pass

@@ -111,18 +111,14 @@ def _export(telemetry: str) -> Literal["off", "on", "content"]:
 
 
 def _run(settings: ServiceSettings, host: str, port: int) -> None:
-    from redargue.files import make_folder
     from redargue.paths import home
-    from redargue.runs.record import writing
     from redargue.service.app import create_app
-    from redargue.service.server import Server, bind
+    from redargue.service.server import Server, bind, only_one
 
     listener = bind(host, port)
     shown = f"[{host}]" if ":" in host else host
     url = f"http://{shown}:{listener.getsockname()[1]}"
-    folder = home() / "service"
-    make_folder(folder)
-    with writing(folder):  # another service with this home would resume the same checks
+    with only_one(home() / "service", "redargue serve"):
         server = Server(create_app(settings), lambda: typer.echo(f"redargue: {url}", err=True))
         server.run(sockets=[listener])
 

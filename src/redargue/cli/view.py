@@ -47,22 +47,19 @@ def _serve(folder: Path, path: str, port: int, browser: bool, offline: bool) -> 
 
     from redargue.cli.options import live_tool
     from redargue.config import RunConfig
-    from redargue.files import make_folder
     from redargue.paths import home
-    from redargue.runs.record import writing
     from redargue.service.page.viewer import create_viewer
-    from redargue.service.server import Server, bind
+    from redargue.service.server import Server, bind, only_one
 
     listener = bind("127.0.0.1", port)
     url = f"http://127.0.0.1:{listener.getsockname()[1]}/{path}"
     own = home() / "view"
-    make_folder(own)
 
     def ready() -> None:
         typer.echo(f"redargue: {url}", err=True)
         if browser:
             webbrowser.open(url)
 
-    with writing(own):  # another one with this home would resume the same checks
+    with only_one(own, "redargue view"):
         application = create_viewer(folder, own, config=RunConfig(offline=offline), live=live_tool(offline=offline))
         Server(application, ready).run(sockets=[listener])

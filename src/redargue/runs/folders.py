@@ -94,9 +94,11 @@ def read_run(folder: Path) -> RecordedRun:
 
 def remove_run(folder: Path) -> None:
     """Removes a run folder with its files; raises RecordError if a process is writing to it."""
+    gone = folder.with_name(f".{folder.name}.removed")  # at once, so that nobody reads a run of which half is left
     with writing(folder):
         try:
-            shutil.rmtree(folder)
+            folder.rename(gone)
+            shutil.rmtree(gone)
         except OSError as error:
             raise RecordError(f"{str(folder)!r} cannot be removed: {error.strerror}") from error
 

@@ -157,6 +157,7 @@ class CheckStore:
         self._active: dict[str, _Active] = {}
         self._queue: asyncio.Queue[_Active] = asyncio.Queue()
         self._workers: list[asyncio.Task[None]] = []
+        self._removing = asyncio.Lock()
         self.closing, self.streams = asyncio.Event(), 0
 
     async def __aenter__(self) -> Self:
@@ -291,8 +292,10 @@ class CheckStore:
 
     async def erase(self, id_: str, *, owner: str = LOCAL) -> None:
         """Stops a check and removes everything stored about it. Raises UnknownCheck."""
-        check = await self.cancel(id_, owner=owner)
-        await asyncio.to_thread(remove_run, check.folder)
+        await self.cancel(id_, owner=owner)
+        async with self._removing:
+            check = self.get(id_, owner=owner)  # another request may have erased it
+            await asyncio.to_thread(remove_run, check.folder)
 
     # Reading
 
@@ -309,7 +312,10 @@ class CheckStore:
         entry = read_entry(folder)
         if (entry.owner if entry else LOCAL) != owner or not (entry or (folder / "run.json").is_file()):
             raise _unknown(id_)
-        return self._seen_in(folder, entry)
+        try:
+            return self._seen_in(folder, entry)
+        except FileNotFoundError:  # it is being erased
+            raise _unknown(id_) from None
 
     def list(self, *, owner: str = LOCAL, cursor: str = "", limit: int = 20) -> Page:
         """An owner's checks, newest first; those that commands recorded belong to the user of this machine."""

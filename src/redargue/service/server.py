@@ -6,13 +6,17 @@ import asyncio
 import ipaddress
 import signal
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from types import FrameType
 
 import uvicorn
 from fastapi import FastAPI
 
-from redargue.errors import UsageError
+from redargue.errors import RecordError, UsageError
+from redargue.files import make_folder
+from redargue.runs.record import writing
 from redargue.service.checks import CheckStore
 from redargue.service.guard import LOOPBACK
 
@@ -51,6 +55,19 @@ class Server(uvicorn.Server):
         await super().startup(sockets)
         if self.started:
             self._ready()
+
+
+@contextmanager
+def only_one(folder: Path, name: str) -> Iterator[None]:
+    """Keeps out a second process with the same home, which would resume the same checks; raises UsageError."""
+    make_folder(folder)
+    with ExitStack() as held:
+        try:
+            held.enter_context(writing(folder))
+        except RecordError:
+            what = f"{name} is running already with the home {str(folder.parent)!r}"
+            raise UsageError(what, hint="use that one, stop it, or set REDARGUE_HOME to another folder") from None
+        yield
 
 
 def bind(host: str, port: int) -> socket.socket:
