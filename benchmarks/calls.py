@@ -1,10 +1,10 @@
 """Requests that a debate does not repeat, and prompt prefixes that a provider could read from its cache.
 
 Over HTTP on loopback, counted by the server; ``tool-mad``, ``hardened``, with ``keep_unchanged`` off and on. The debate
-of 31 calls, whose debaters rewrite their queries each round or keep them; ten debates that agree on "not enough"; 100
-claims, of which a third agree, a third agree below the thresholds and a third disagree. Prefixes as OpenAI counts them
-(prompts of 1,024 tokens and more, steps of 128), and as a server with blocks of 16 tokens does; four characters count
-as a token.
+of 31 calls, whose debaters rewrite their queries each round or keep them; ten debates that agree on "not enough" with
+scores above the thresholds, and ten below them; 100 claims, of which a third agree, a third agree below the thresholds
+and a third disagree. Prefixes as OpenAI counts them (prompts of 1,024 tokens and more, steps of 128), also with three
+documents of 4,500 characters, and as a server with blocks of 16 tokens does; four characters count as a token.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from redargue.claims import Claim
+from redargue.evidence import Passage
 from redargue.llm.chat import ChatBackend
 from redargue.net.transport import Service, Transport
 from redargue.verifier import Verifier
@@ -44,10 +45,17 @@ def keeping(course: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return script
 
 
-def undecided(ask: Any) -> Any:
-    """All agree that there is not enough evidence, and nothing is borne out."""
-    said = doubtful(ask)
-    return said | {"label": "NOT ENOUGH INFO"} if isinstance(said, dict) and "label" in said else said
+def undecided(course: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The course of a debate in which every answer is "not enough", which a question generator calls noncommittal."""
+
+    def script(ask: Any) -> Any:
+        said = course(ask)
+        if not isinstance(said, dict):
+            return said
+        changed = {"label": "NOT ENOUGH INFO", "noncommittal": 1}
+        return said | {name: value for name, value in changed.items() if name in said}
+
+    return script
 
 
 def mixed(ask: Any) -> Any:
@@ -56,11 +64,22 @@ def mixed(ask: Any) -> Any:
     return (agreeing, keeping(doubtful), keeping(disagreeing))[int(number[1]) % 3 if number else 0](ask)
 
 
+LONG = tuple(
+    Passage(
+        title=f"Orvell, part {part}",
+        text=" ".join(
+            f"Entry {part}.{at}: the bridge at Orvell was measured again, and {at * part + 7} rivets were replaced."
+            for at in range(50)
+        ),
+    )
+    for part in range(1, 4)
+)
 COURSES: dict[str, tuple[Callable[[Any], Any], int]] = {
     "31 calls, new queries": (disagreeing, 1),
     "31 calls, kept queries": (keeping(disagreeing), 1),
-    "ten agreed not-enough debates, new queries": (undecided, 10),
-    "ten agreed not-enough debates, kept queries": (keeping(undecided), 10),
+    "ten agreed not-enough debates": (undecided(agreeing), 10),
+    "ten not-enough debates below the thresholds, new queries": (undecided(doubtful), 10),
+    "ten not-enough debates below the thresholds, kept queries": (undecided(keeping(doubtful)), 10),
     "100 claims": (mixed, 100),
 }
 
@@ -74,15 +93,21 @@ def main(arguments: list[str]) -> None:
                 json.dumps({"course": name, "keep_unchanged": keep} | asyncio.run(_held(course, count, keep))),
                 flush=True,
             )
+    for name in ("31 calls, new queries", "31 calls, kept queries"):
+        for keep in (False, True):
+            facts = asyncio.run(_held(COURSES[name][0], 1, keep, LONG))
+            print(json.dumps({"course": f"{name}, long documents", "keep_unchanged": keep} | facts), flush=True)
 
 
-async def _held(course: Callable[[Any], Any], count: int, keep: bool) -> dict[str, Any]:
+async def _held(
+    course: Callable[[Any], Any], count: int, keep: bool, passages: tuple[Passage, ...] = ()
+) -> dict[str, Any]:
     claims = [Claim(text=f"The bridge number {at} at Orvell was opened in 1889.") for at in range(count)]
     with Loopback(course) as server:
         service = Service(name="model", url=f"{server.url}/v1")
         backend = ChatBackend(Transport(), service, "judge", embedding_model="loopback-embedding")
         options: dict[str, Any] = {"settings": {"keep_unchanged": keep}, "models": MODELS}
-        evidence = {name: ShelfTool(name) for name in ("corpus", "keywords")}
+        evidence = {name: ShelfTool(name, *passages) for name in ("corpus", "keywords")}
         with Verifier(backend=backend, evidence=evidence, **options) as verifier:
             verdicts = await verifier.verify_all(claims, concurrency=4)
         prompts = [(body["model"], _text(body)) for body in map(_body, server.requests) if "messages" in body]

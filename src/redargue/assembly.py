@@ -35,11 +35,18 @@ def tools_setting(method: str) -> str:
     return "debaters" if "debaters" in methods[method].settings_class.model_fields else "tools"
 
 
-def method_of(config: RunConfig) -> ConfiguredMethod:
+def method_of(config: RunConfig, backend: Backend | None = None) -> ConfiguredMethod:
+    """The method of a configuration, whose own backend plays unless there is another."""
     tools = {}
     if config.tools is not None:
         tools = {tools_setting(config.method): with_default_tool(config.tools, config.method, config.profile)}
-    return configure(config.method, config.profile, {**config.settings, **tools})
+    name = backend.name if backend else _backend(config)
+    defaults = methods[config.method].defaults_for(name, {*config.settings, *tools})
+    return configure(config.method, config.profile, {**defaults, **config.settings, **tools})
+
+
+def _backend(config: RunConfig) -> str:
+    return config.backend or ("chat" if config.model else "embedded")
 
 
 def with_default_tool(tools: tuple[str, ...], method: str, profile: str) -> tuple[str, ...]:
@@ -54,7 +61,7 @@ def with_default_tool(tools: tuple[str, ...], method: str, profile: str) -> tupl
 def make_backend(
     config: RunConfig, method: ConfiguredMethod, service: Service, transport: Transport, prices: Prices
 ) -> Backend:
-    name = config.backend or ("chat" if config.model else "embedded")
+    name = _backend(config)
     if config.reader and name != "embedded":
         raise UsageError(
             f"the backend {name!r} does not read evidence with the reader {config.reader!r}",

@@ -157,7 +157,8 @@ class Run:
             raise BadReply(known.error.what, raw=known.raw, where=known.error.where, hint=known.error.hint)
         self._refuse_in_replay(f"{task.name()} of {agent!r} in round {round_}")
         account = Account(self.budget, counted=task.charge == "call")
-        call = Call(agent=agent, model=model, sampling=sampling, seed=int(key[:8], 16), account=account)
+        seeds = {"seed": int(key[:8], 16), "run_seed": self.seed}
+        call = Call(agent=agent, model=model, sampling=sampling, account=account, **seeds)
         facts = {"agent": agent, "round": round_, "task": task.name(), "charge": task.charge, "key": key}
         try:
             reply = await self.backend.perform(task, call)

@@ -79,7 +79,7 @@ class Verifier:
             raise UsageError(
                 "the tools of MCP servers are not listed yet", hint="pass the result of redargue.assembly.connect"
             )
-        self.method: ConfiguredMethod = method_of(self.config)
+        self.method: ConfiguredMethod = method_of(self.config, parts.backend)
         self.profile, self.seed, self.models = self.config.profile, self.config.seed, self.config.models
         self.prices = parts.prices or Prices.read(self.config.prices)
         transport = parts.transport or (parts.backend.transport if isinstance(parts.backend, ChatBackend) else None)

@@ -884,6 +884,16 @@ async def test_cached_prompt_tokens_are_counted_and_have_their_own_price(stream:
     assert account.usd == pytest.approx((10 * (account.prompt_tokens - 2) + 2) / 1e6)
 
 
+@pytest.mark.parametrize("name", ["cached_tokens", "prompt_cache_hit_tokens", "cache_read_input_tokens"])
+async def test_cached_tokens_that_stand_beside_the_details_are_counted(name: str, server: Loopback) -> None:
+    usage = {"prompt_tokens": 9, "completion_tokens": 1, name: 4}
+    replying(server, completion(message(content="red"), usage=usage))
+    account = Account()
+    async with opened(server) as endpoint:
+        await ask(endpoint, account)
+    assert (account.prompt_tokens, account.cached_tokens) == (9, 4)
+
+
 @pytest.mark.parametrize("details", [None, [], {"cached_tokens": -1}, {"cached_tokens": 10**9}, {"cached_tokens": "5"}])
 async def test_an_impossible_number_of_cached_tokens_counts_as_none(details: Any, server: Loopback) -> None:
     usage = {"prompt_tokens": 9, "completion_tokens": 1, "prompt_tokens_details": details}

@@ -27,12 +27,16 @@ class Sampling(Frozen):
 
 @dataclass(frozen=True, kw_only=True)
 class Call:
-    """The context of one task; ``account`` pays for each request: ``async with call.account.request() as receipt``."""
+    """The context of one task; ``account`` pays for each request: ``async with call.account.request() as receipt``.
+
+    ``seed`` is the call's own; ``run_seed`` that of all calls of the run.
+    """
 
     agent: str
     model: str = ""
     sampling: Sampling = field(default_factory=Sampling)
     seed: int = 0
+    run_seed: int = 0
     account: Account = field(default_factory=Account)
 
 

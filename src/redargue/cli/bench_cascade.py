@@ -13,6 +13,8 @@ from redargue.cli.exit import exit_code, resumable
 from redargue.cli.output import print_json
 from redargue.cli.parameters import AsJson, Concurrency, Quiet, with_parameters
 
+USUAL = 0.05  # default of --target-risk
+
 
 @with_parameters
 def fit_cascade(
@@ -38,6 +40,7 @@ def fit_cascade(
     from redargue.cli.progress import bench_progress
     from redargue.reports.frontier import fitted_thresholds
     from redargue.reports.terminal import print_tables
+    from redargue.sanitize import counted, printable
 
     system = exhaustive(method)
     examples, drawn = drawn_examples(sample)
@@ -50,6 +53,12 @@ def fit_cascade(
         asyncio.run(bench.run(system, concurrency=concurrency or 2, on_outcome=on_outcome))
     fit = fit_of(bench, system)
     write_fit(fit, out / FIT)
+    golds = {example.gold for example in bench.examples} - {None}
+    if len(golds) == 1:
+        typer.echo(printable(f"warning: all labelled claims have the label {golds.pop()}: add others"), err=True)
+    if len(fit.rows) < (needed := fit.least(USUAL)):
+        few = f"warning: {counted(len(fit.rows), 'labelled claim')}: a target risk of {USUAL:g} needs at least {needed}"
+        typer.echo(f"{few}, even without an error", err=True)
     if json:
         fitted = {"thresholds": fit.at_risk, "thresholds_by_loss": fit.at_loss}
         found = {name: {str(target): choose(target) for target in TARGETS} for name, choose in fitted.items()}

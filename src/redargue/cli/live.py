@@ -141,6 +141,8 @@ class Viewer:
     ) -> None:
         self._console = Console(file=sys.stderr, highlight=False)
         self._claims, self._quiet, self._verbose = claims, output.quiet, output.verbose
+        if not self._quiet and (note := verifier.method.note()):
+            self._console.print(Text(note), soft_wrap=True)
         self._animated = self._console.is_terminal and not output.quiet
         settings = verifier.method.settings
         debate = isinstance(settings, ToolMadSettings)

@@ -338,7 +338,11 @@ def _paid(answer: Answer, price: Callable[[int, int, int], float] | None) -> tup
 
 
 def _cached(usage: Mapping[str, Any], prompt: int) -> int:
-    """Cached tokens where the endpoint gives a number of them that is possible, else 0."""
+    """Cached tokens where the endpoint gives a number of them that is possible, else 0.
+
+    OpenAI and most others give them among the details; Moonshot and DeepSeek, and gateways to Anthropic, beside them.
+    """
     details = usage.get("prompt_tokens_details")
-    cached = details.get("cached_tokens") if isinstance(details, dict) else None
-    return cached if isinstance(cached, int) and 0 <= cached <= prompt else 0
+    given = [details.get("cached_tokens")] if isinstance(details, dict) else []
+    given += [usage.get(name) for name in ("cached_tokens", "prompt_cache_hit_tokens", "cache_read_input_tokens")]
+    return next((each for each in given if type(each) is int and 0 < each <= prompt), 0)

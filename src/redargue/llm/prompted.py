@@ -10,6 +10,7 @@ from redargue.backends.base import Call, Output, Rejected, Reply
 from redargue.claims import Frozen
 from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
+from redargue.evidence import Passage
 from redargue.llm.client import Message
 from redargue.llm.prompts import Prompts
 from redargue.llm.rendering import Prompt, Renderer
@@ -60,7 +61,7 @@ class PromptedBackend(ABC):
             return cast("Reply[Out]", await self._compare(task, call))
         prompt = self._prompt(task)
         if task.profile == "hardened":
-            prompt = prompt.with_named_fences(fence_word(prompt.words, call.seed))
+            prompt = prompt.with_named_fences(_word(task, prompt, call))
         choices = await self._complete(task, prompt, call, call.sampling.n)
         outputs = await gather_or_cancel(
             self._read(task, prompt, call, choice, index) for index, choice in enumerate(choices)
@@ -119,3 +120,12 @@ class PromptedBackend(ABC):
             tags = self._asked_for_tags(model)
             answer = self._renderer.read(task, choice.text, plain=prompt.schema is None, tags=tags)
         return Output(cast(Out, answer), choice.verbatim, choice.thoughts, choice.entropy, choice.tokens)
+
+
+def _word(task: AnyTask, prompt: Prompt, call: Call) -> str:
+    """Of the fences: the same in all requests of a run that begin with the same documents, which providers cache."""
+    passages: tuple[Passage, ...] = getattr(task, "passages", ())
+    if not passages:
+        return fence_word(prompt.words, call.seed)
+    claim = getattr(task, "claim", None)
+    return fence_word("\0".join([prompt.system, repr(claim), *(each.sha256 for each in passages)]), call.run_seed)

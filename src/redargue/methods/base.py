@@ -12,7 +12,7 @@ import inspect
 import random
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -214,6 +214,16 @@ class Method:
         return CostRange(plan, plan, plan)
 
     @classmethod
+    def defaults_for(cls, backend: str, given: Collection[str]) -> Mapping[str, Any]:
+        """Settings whose default depends on the backend; ``given`` are those that the user has set."""
+        return {}
+
+    @classmethod
+    def note_for(cls, settings: Any) -> str:
+        """What is said before its verdicts on the terminal; empty for nothing."""
+        return ""
+
+    @classmethod
     def deviations(cls) -> tuple[Deviation, ...]:
         """From ``deviations.toml`` beside the method."""
         return tuple(row for row in _deviations(cls.__module__.rpartition(".")[0]) if row.method == cls.name)
@@ -360,6 +370,10 @@ class ConfiguredMethod:
 
     def reads_evidence(self) -> bool:
         return self.kind.reads_evidence(self.settings)
+
+    def note(self) -> str:
+        """What is said before its verdicts on the terminal; empty for nothing."""
+        return self.kind.note_for(self.settings)
 
     def plan(self) -> CostRange:
         """The cost of a claim; a UsageError where it is unknown."""

@@ -108,7 +108,7 @@ def draw_frontier(comparison: Comparison, path: Path) -> None:
             "drawing needs matplotlib, which is not installed", hint="pip install 'redargue[plots]'"
         ) from None
     matplotlib.use("Agg")
-    from matplotlib import pyplot
+    from matplotlib import pyplot, ticker
 
     drawn = list(zip(comparison.rows, points(comparison), strict=True))
     units = [unit for unit in COSTS if any(point and point.costs[unit] for _, point in drawn)]
@@ -116,9 +116,12 @@ def draw_frontier(comparison: Comparison, path: Path) -> None:
     for panel, unit in zip(panels[0], units, strict=True):
         for at, (row, point) in enumerate(drawn):
             if point:
-                _draw(panel, key(at, row)[0], point, unit)
+                _draw(panel, key(at, row)[0], point, unit, above=at % 2 == 0)
         panel.set_xlabel(f"{UNITS[unit]} per claim")
-    panels[0][0].set_ylabel("accuracy")
+        panel.xaxis.set_major_locator(ticker.MaxNLocator(5))
+        panel.xaxis.set_major_formatter(ticker.EngFormatter(sep="") if unit == "tokens" else ticker.ScalarFormatter())
+        panel.margins(x=0.08, y=0.15)
+    panels[0][0].set_ylabel("accuracy (blue: on the frontier)")
     names = "   ".join(f"{letter} {spec}" for letter, spec in (key(at, row) for at, (row, _) in enumerate(drawn)))
     figure.text(0.01, 0.01, names, fontsize=7, wrap=True)
     figure.tight_layout(rect=(0, 0.06, 1, 1))
@@ -127,7 +130,7 @@ def draw_frontier(comparison: Comparison, path: Path) -> None:
     pyplot.close(figure)
 
 
-def _draw(panel: Any, letter: str, point: Point, unit: str) -> None:
+def _draw(panel: Any, letter: str, point: Point, unit: str, *, above: bool) -> None:
     cost, accuracy = point.costs[unit], point.accuracy
     if cost is None or cost.value is None or accuracy.value is None:
         return
@@ -135,7 +138,7 @@ def _draw(panel: Any, letter: str, point: Point, unit: str) -> None:
     across = [[cost.value - (cost.low or 0.0)], [(cost.high or 0.0) - cost.value]]
     along = [[accuracy.value - (accuracy.low or 0.0)], [(accuracy.high or 0.0) - accuracy.value]]
     panel.errorbar([cost.value], [accuracy.value], xerr=across, yerr=along, fmt="o", color=colour, capsize=2)
-    panel.annotate(letter, (cost.value, accuracy.value), textcoords="offset points", xytext=(5, 5))
+    panel.annotate(letter, (cost.value, accuracy.value), textcoords="offset points", xytext=(5, 5 if above else -13))
 
 
 def rescored_pairs(first: str, then: str, found: Sequence[Rescored]) -> Table:

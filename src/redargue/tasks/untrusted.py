@@ -75,7 +75,7 @@ def fence_marked(text: str) -> str:
 
 
 def fence_word(prompt: str, seed: int) -> str:
-    """Six letters that depend on the whole prompt and on its seed."""
+    """Six letters that depend on all of a text and on a seed."""
     number = int.from_bytes(hashlib.sha256(f"{seed}\0{prompt}".encode("utf-8", "replace")).digest())
     letters = []
     for _ in range(_LETTERS):

@@ -13,6 +13,7 @@ from redargue.backends.scripted import ScriptedBackend
 from redargue.events import CallReused, Event, RoundEnded, TurnKept, canonical
 from redargue.runs.record import read_events
 from redargue.tasks.query import Query
+from redargue.tasks.score import Statements
 from redargue.verdicts import Verdict
 from redargue.verifier import Verifier
 from support.debates import CLAIM, CLOCK, ShelfTool, answer, checked, script
@@ -47,6 +48,31 @@ async def test_debaters_that_nothing_could_move_are_not_asked_again_and_no_furth
     assert Counter(event.agent for event in seen if isinstance(event, TurnKept)) == {"corpus": 1, "keywords": 1}
     assert [event.not_held for event in seen if isinstance(event, RoundEnded)] == [0, 0, 3]
     assert sum(isinstance(event, CallReused) for event in seen) > 0
+
+
+async def test_the_judge_reads_rounds_that_were_not_held() -> None:
+    """With answers that score better from the second round on, so that the means depend on the number of rounds."""
+
+    def answers(task: Any, call: Any) -> Any:
+        said = answer(task.claim.labels.names[call.agent == "keywords"])
+        return said if task.others else said.model_copy(update={"text": f"At first. {said.text}"})
+
+    def statements(task: Any, call: Any) -> Statements:
+        return Statements(statements=("weak",) if "At first" in task.answer else ("strong",))
+
+    def verdicts(task: Any, call: Any) -> Any:
+        return checked(int(task.statements == ("strong",)))
+
+    parts = STUBBORN | {"AnswerClaim": answers, "WriteStatements": statements, "CheckStatements": verdicts}
+    judged: dict[bool, str] = {}
+    for keep in (False, True):
+        parts["JudgeDebate"] = lambda task, call, keep=keep: (
+            judged.setdefault(keep, task.prompt_text()) and answer("REFUTES")
+        )
+        verdict, _, _ = await debated(parts, settings={"rounds": 6, "keep_unchanged": keep})
+        assert verdict.rounds == (4 if keep else 6)
+    assert "faithfulness score: 0.833" in judged[True]
+    assert judged[True] == judged[False]
 
 
 async def test_a_debater_is_asked_again_when_its_opponent_changes() -> None:

@@ -94,6 +94,11 @@ class Fit(Frozen):
             what = f"{str(path)!r} is not a fitted cascade: {problem_of(error)}"
             raise UsageError(what, where="fitted", hint=hint) from None
 
+    def least(self, target: float, delta: float = DELTA) -> int:
+        """The fewest claims, all ended early and right, that keep a target risk; a fit with fewer cannot."""
+        level = delta / max(1, len(self.stages) - 1) / len(STARTS)
+        return math.ceil(math.log(level) / math.log1p(-target))
+
     def require(self, stages: Sequence[str], debate: str) -> None:
         """Raises UsageError if it was fitted for another cascade."""
         if (tuple(stages), debate) != (self.stages, self.debate):

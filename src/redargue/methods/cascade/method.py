@@ -6,14 +6,23 @@ are on one side, and enough independent sources are quoted. ``fit.py`` says what
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Collection, Mapping
+from typing import Any, NamedTuple
 
 from redargue.claims import Claim
 from redargue.events import StageEnded
 from redargue.evidence import Passage, Side
 from redargue.methods.agent import Agent
 from redargue.methods.base import CostRange, Method, Roles
-from redargue.methods.cascade.settings import DEBATE, READER, SINGLE_READER, CascadeSettings, Stage
+from redargue.methods.cascade.settings import (
+    DEBATE,
+    NEVER,
+    READER,
+    SINGLE_READER,
+    CascadeSettings,
+    Stage,
+    shipped,
+)
 from redargue.methods.verdict_parts import distinct, limited, side_of
 from redargue.nli.aggregation import first_of_sources
 from redargue.nli.language import in_english, language_of
@@ -100,7 +109,7 @@ class Cascade(Method, name="cascade", settings=CascadeSettings):
         return held.score is not None and threshold is not None and held.score >= threshold
 
     def threshold(self, number: int) -> float | None:
-        return self.settings.threshold(number) if number < len(self.settings.stages) else None
+        return self.settings.chosen[number - 1] if number < len(self.settings.stages) else None
 
     def doubts(self, held: Held) -> tuple[str, ...]:
         """Why a stage may not decide, whatever its confidence."""
@@ -163,6 +172,20 @@ class Cascade(Method, name="cascade", settings=CascadeSettings):
         stopped = next(event for event in reversed(self.run.events) if isinstance(event, StageEnded))
         reason = f"Decided by the {stage}: {'; '.join(stopped.why)}.\n{held.verdict.reason}"
         return held.verdict.model_copy(update={"decided_by": stage, "reason": reason})
+
+    @classmethod
+    def defaults_for(cls, backend: str, given: Collection[str]) -> Mapping[str, Any]:
+        return shipped(backend, given)
+
+    @classmethod
+    def note_for(cls, settings: CascadeSettings) -> str:
+        """Whether the thresholds are fitted, and how to fit them."""
+        if len(settings.stages) == 1:
+            return ""
+        shown = ", ".join(NEVER if value is None else f"{value:g}" for value in settings.chosen)
+        if settings.guarantee:
+            return f"cascade: thresholds {shown}: {settings.guarantee}"
+        return f"cascade: thresholds {shown} are not fitted and guarantee nothing; fit them: redargue bench fit-cascade"
 
     @classmethod
     def roles_for(cls, settings: CascadeSettings) -> Roles:

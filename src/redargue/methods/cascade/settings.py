@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -19,6 +20,19 @@ STAGES: tuple[Stage, ...] = ("reader", "single-reader", "debate")
 Debate = Literal["tool-mad", "mermaid", "dual-position"]
 _ROUNDS: dict[str, str] = {"tool-mad": "rounds", "mermaid": "max_steps", "dual-position": "max_rounds"}
 NEVER = "never"
+# Chosen on the even rows of nine public data sets: `python -m benchmarks cascade --limit 60`, 2026-11-23.
+EMBEDDED = Thresholds(
+    thresholds=(0.5, 0.5),
+    early=247,
+    wrong=97,
+    claims=504,
+    guarantee=(
+        "thresholds of the embedded backend, fitted on 504 claims of nine public data sets for a loss of at most 0.02;"
+        " nothing is guaranteed for other claims"
+    ),
+)
+# Who sets one of them has chosen the stages or their thresholds otherwise.
+_FITTED_WITH = {"stages", "debate", "fitted", "thresholds", "target_risk", "target_loss", "budget_per_claim"}
 AtLeast = Annotated[Threshold, BeforeValidator(lambda value: None if value == NEVER else value)]
 
 
@@ -38,9 +52,9 @@ class CascadeSettings(SearchSettings):
             stage, which would have been right; needs ``fitted``.
         budget_per_claim: mean cost instead of a risk: ``4calls``, ``2ktok``, ``0.002usd``; needs ``fitted``.
         fitted: file of ``redargue bench fit-cascade``, which gives ``thresholds`` and ``guarantee``.
-        thresholds: least confidence of each stage but the last, in [0, 1], or ``never``; by default
-            1 - ``target_risk``.
-        guarantee: what holds for the thresholds; empty where they are not fitted.
+        thresholds: least confidence of each stage but the last, in [0, 1], or ``never``; by default those that are
+            shipped for the embedded backend, and 1 - ``target_risk`` for other backends, stages, debates or targets.
+        guarantee: what holds for the thresholds, or where they come from; empty where they are not fitted.
         one_sided: a stage stops only where no passage that it read speaks for the other side.
         min_sources: independent sources that have to be quoted before a stage decides for or against a claim.
     """
@@ -101,9 +115,10 @@ class CascadeSettings(SearchSettings):
             self.debater  # noqa: B018  (raises for settings that it does not have)
         return self
 
-    def threshold(self, number: int) -> Threshold:
-        """Of a stage, from 1; None where it never stops."""
-        return self.thresholds[number - 1] if self.thresholds else round(1 - self.target_risk, 9)
+    @property
+    def chosen(self) -> tuple[Threshold, ...]:
+        """The threshold of each stage but the last; None where it never stops."""
+        return self.thresholds or (round(1 - self.target_risk, 9),) * (len(self.stages) - 1)
 
     @property
     def debater(self) -> ConfiguredMethod:
@@ -143,3 +158,10 @@ class CascadeSettings(SearchSettings):
             call_depth=depth + debate.call_depth,
             search_depth=search_depth + debate.search_depth,
         )
+
+
+def shipped(backend: str, given: Collection[str]) -> dict[str, Any]:
+    """The thresholds that were fitted for the embedded backend, where nothing else is asked for."""
+    if backend != "embedded" or _FITTED_WITH & set(given):
+        return {}
+    return {"thresholds": EMBEDDED.thresholds, "guarantee": EMBEDDED.guarantee}

@@ -55,6 +55,7 @@ class ToolMad(Method, name="tool-mad", settings=ToolMadSettings):
         scores: S of Algorithm 1, by round and agent; computed in the background.
         documents: D of Algorithm 1, by round and agent; quotations are looked up in them.
         kept: rounds and agents of turns that repeat the last round's.
+        not_held: rounds that would repeat the last one; the judge reads them as if they had been held.
         alerts: the low scores of its last answer that a debater is warned about (``T15``).
     """
 
@@ -79,6 +80,7 @@ class ToolMad(Method, name="tool-mad", settings=ToolMadSettings):
         self.alerts: dict[str, tuple[Metric, ...]] = {}
         self.objections: tuple[str, ...] = ()
         self.kept: set[tuple[int, str]] = set()
+        self.not_held = 0
         try:
             async with asyncio.TaskGroup() as self.background:
                 return await self.debate()
@@ -103,6 +105,7 @@ class ToolMad(Method, name="tool-mad", settings=ToolMadSettings):
             if accepted:
                 return await self.consensus(turns, agreement)
             if settled:
+                self.not_held = self.settings.rounds - round_
                 break
         return await self.judge()
 
@@ -305,16 +308,20 @@ class ToolMad(Method, name="tool-mad", settings=ToolMadSettings):
         return await self.conclude(judgement, decided_by="judge")
 
     def judged_rounds(self) -> list[tuple[Turn, ...]]:
-        return self.history
+        """All rounds, those that were not held as copies of the last."""
+        last = self.history[-1]
+        again = range(last[0].round + 1, last[0].round + 1 + self.not_held)
+        return [*self.history, *(tuple(turn.model_copy(update={"round": at}) for turn in last) for at in again)]
 
     def read_judgement(self, judgement: Answer) -> Answer:
         return judgement
 
     async def mean_scores(self) -> tuple[MeanScore, ...]:
-        """Each debater's mean over the rounds that have a score (``T2``, ``T3``, ``T13``)."""
+        """Each debater's mean over the rounds that have a score (``T2``, ``T3``, ``T13``), those not held included."""
         scored = await asyncio.gather(*(self.start_scoring(turn) for turns in self.history for turn in turns))
+        last = scored[-len(self.history[-1]) :]
         values: dict[tuple[str, Metric], list[float]] = defaultdict(list)
-        for score in chain.from_iterable(scored):
+        for score in chain.from_iterable((*scored, *last * self.not_held)):
             if score.value is not None:
                 values[score.agent, score.metric].append(score.value)
         return tuple(

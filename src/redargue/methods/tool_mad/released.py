@@ -69,7 +69,8 @@ class ReleasedToolMad(ToolMad, when=lambda settings: settings.released):
 
     def judged_rounds(self) -> list[tuple[Turn, ...]]:
         """``judge_sees_last_round=false``: the judge reads all rounds but the last (``T4``)."""
-        return self.history if self.settings.judge_sees_last_round else self.history[:-1]
+        rounds = super().judged_rounds()
+        return rounds if self.settings.judge_sees_last_round else rounds[:-1]
 
     def read_judgement(self, judgement: Answer) -> Answer:
         """``unread_is_conflicting``: an unreadable judgement gets the label for conflicting evidence (``T22``)."""

@@ -83,7 +83,8 @@ class ToolMadSettings(MethodSettings):
         must_revise: tools whose debaters' prompts state when a query has to change (``T34``).
         keep_unchanged: in the ``hardened`` profile, nothing is asked twice: a debater whose query, documents and
             opponents' answers have not changed keeps its answer, an identical question its reply, and once no debater
-            changes, no further round is held.
+            changes, no further round is held. The judge reads the debate, and means of its scores, as if all rounds
+            had been held. It assumes that a debater repeats itself where only its own last answer is new to it.
         unread_is_conflicting: their AVeriTeC judge: an unreadable judgement gets the label for conflicting evidence
             (``T22``), and the judge is told that disagreement between debaters is not by itself such evidence
             (``T37``), as it always is in the ``hardened`` profile.
