@@ -2,13 +2,17 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import closing
 from typing import Any
 
 import httpx2
 import pytest
 
+from redargue.cluster.batches import summarize_batches
+from redargue.cluster.store import open_ledger
 from redargue.service.keys import Keys
 from service.test_http import client, problem
+from support.postgres import Server
 
 pytestmark = pytest.mark.anyio
 BATCH = {"claims": [f"The lighthouse at Cape Ansel was lit in {year}." for year in (1871, 1872, 1873)]}
@@ -35,6 +39,19 @@ async def test_a_batch_is_verified_and_its_verdicts_come_in_order() -> None:
         assert [line["verdict"]["claim"]["text"] for line in lines] == BATCH["claims"]
         again = await http.post("/v1/batches", json=BATCH)
         assert again.json()["id"] == started.json()["id"]
+
+
+@pytest.mark.extra
+async def test_a_batch_lies_in_postgresql_where_the_service_has_its_ledger_there(postgres_server: Server) -> None:
+    where = postgres_server.create("batches_of_the_service")
+    async with client(ledger=where) as http:
+        path = (await http.post("/v1/batches", json=BATCH)).headers["location"]
+        assert (await finished(http, path))["done"] == 3
+    async with client(ledger=where) as http:
+        assert len((await http.get(f"{path}/results")).text.splitlines()) == 3
+    with closing(open_ledger(where)) as ledger:
+        (batch,) = summarize_batches(ledger)
+        assert batch.total == 3
 
 
 async def test_a_stopped_service_resumes_its_batch(monkeypatch: pytest.MonkeyPatch) -> None:
