@@ -20,6 +20,7 @@ from redargue.runs.record import read_events
 from redargue.service.budgets import DayBudgets
 from redargue.service.checks import CheckStore
 from redargue.service.log import EventLine
+from redargue.service.page.runs import budget_of
 from redargue.service.requests import CheckRequest
 from redargue.tasks.base import Out, Task
 from redargue.verifier import Verifier
@@ -139,6 +140,16 @@ async def test_several_requests_erase_a_check_together() -> None:
         erased = await asyncio.gather(*(made.erase(check.id) for _ in range(20)), return_exceptions=True)
         assert {type(outcome) for outcome in erased} <= {type(None), UnknownCheck}
         assert not check.folder.exists()
+
+
+@pytest.mark.parametrize(("own", "calls"), [("", 300), ("40calls", 40), ("400calls", 300)])
+async def test_a_page_shows_the_budget_that_holds_for_a_check(own: str, calls: int) -> None:
+    tools = {name: ShelfTool(name) for name in ("corpus", "keywords")}
+    config = RunConfig(settings={"debaters": ("corpus", "keywords")}, budget="300calls")
+    async with CheckStore(config, components=Components(backend=Gate(), evidence=tools)) as made:
+        budget = budget_of(made.submit(CLAIM.model_copy(update={"budget": own})))
+    assert budget
+    assert budget.calls == calls
 
 
 async def test_a_list_continues_at_its_cursor() -> None:

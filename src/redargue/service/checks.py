@@ -228,6 +228,7 @@ class CheckStore:
             created=datetime.now(UTC),
             request=request,
             tools=prepared.config.tools,
+            budget=prepared.config.budget or "",
             idempotency=key,
             body=body if key else "",
         )

@@ -28,6 +28,7 @@ class CheckEntry(Frozen):
         store: name of the store that runs it.
         owner: the caller's key id; empty for the user of this machine.
         tools: search tools, chosen when it was requested.
+        budget: the lower one of the request's and the service's; empty for none.
         idempotency, body: hashes of the caller's idempotency key, with its route, and of the body sent with it.
         outcome: of a finished check: the meaning of a claim's label, the outcome of a text, or ``error``.
     """
@@ -38,6 +39,7 @@ class CheckEntry(Frozen):
     created: datetime
     request: CheckRequest
     tools: tuple[str, ...] | None = None
+    budget: str = ""
     idempotency: str = ""
     body: str = ""
     state: State = "queued"

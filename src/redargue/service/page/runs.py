@@ -32,7 +32,7 @@ def is_text(check: Check) -> bool:
 
 def budget_of(check: Check) -> Budget | None:
     entry = read_entry(check.folder)
-    return Budget.parse(entry.request.budget) if entry and entry.request.budget else None
+    return Budget.parse(entry.budget) if entry and entry.budget else None
 
 
 def run_of(check: Check) -> SingleRun:
