@@ -1,10 +1,12 @@
 # redargue's command line with its models: docker build -t redargue . && docker run --rm redargue check "Bees are insects."
 FROM python:3.13-slim AS build
+# Extras, such as serve,otel,postgres: docker build --build-arg EXTRAS=serve -t redargue .
+ARG EXTRAS=""
 WORKDIR /source
 COPY pyproject.toml constraints.txt README.md LICENSE NOTICE ./
 COPY src ./src
 RUN python -m venv /opt/redargue \
-    && /opt/redargue/bin/pip install --no-cache-dir --no-compile -c constraints.txt .
+    && /opt/redargue/bin/pip install --no-cache-dir --no-compile -c constraints.txt ".${EXTRAS:+[$EXTRAS]}"
 
 FROM python:3.13-slim
 COPY --from=build /opt/redargue /opt/redargue
