@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +16,14 @@ from redargue.sanitize import counted, printable
 
 if TYPE_CHECKING:
     from redargue.bench.batch import Tally
+    from redargue.config import RunConfig
+    from redargue.net.deferred import BatchTransport
+
+ONE_PROCESS = "leave out --workers and --engine"
+Deferred = Annotated[
+    bool, typer.Option("--deferred", help="Ask the model through the provider's batch endpoint: cheaper, within a day.")
+]
+Poll = Annotated[float, option("POLL", "--deferred: seconds between looks at a batch of the provider.", min=0.01)]
 
 
 @with_parameters
@@ -42,6 +51,8 @@ def batch(
         int | None, typer.Option(min=1, help="Number of workers; default: 2 processes, or one task per CPU.")
     ] = None,
     ledger: Annotated[str, option("LEDGER", "Ledger of the workers: postgresql://… or a local file.")] = "",
+    deferred: Deferred = False,
+    poll: Poll = 30.0,
 ) -> None:
     """Verify the claims of a file.
 
@@ -61,20 +72,40 @@ def batch(
         typer.echo(printable(f"refused: {row.error}"), err=True)
     tally, answers, several = Tally(), Tally(), bool(engine or workers)
     if several and any(row.contexts for row in accepted):
-        hint = "leave out --workers and --engine"
-        raise UsageError("claims with contexts of their own are verified in one process", where="contexts", hint=hint)
+        what = "claims with contexts of their own are verified in one process"
+        raise UsageError(what, where="contexts", hint=ONE_PROCESS)
+    transport = _batches(config, out, poll, several=several, quiet=output.quiet) if deferred else None
     result = BatchOutput(out, accepted, refused, tally, answers, output)
     if several:
         chosen, concurrency = engine or "local", options.concurrency
         interrupted = verify_many(config, result, engine=chosen, workers=workers, where=ledger, concurrency=concurrency)
     else:
         config, components = with_contexts(config, accepted)
-        interrupted = verify_in_process(config, components, result, concurrency=options.concurrency or CONCURRENCY)
+        at_once = options.concurrency or (max(1, len(accepted)) if deferred else CONCURRENCY)
+        interrupted = verify_in_process(config, replace(components, transport=transport), result, concurrency=at_once)
     if not (output.jsonl or (interrupted and not several)):
         _summary(tally, answers, out, len(refused))
-    outcomes = [*tally.outcomes, *answers.outcomes]
-    code = exit_code(outcomes, gate, answers.unread, refused=len(refused))
+    code = exit_code([*tally.outcomes, *answers.outcomes], gate, answers.unread, refused=len(refused))
     raise typer.Exit(INTERRUPTED if interrupted else code)
+
+
+def _batches(config: RunConfig, out: Path, poll: float, *, several: bool, quiet: bool) -> BatchTransport:
+    """Raises UsageError where nothing would be sent to a provider."""
+    from redargue.net.deferred import BatchTransport
+    from redargue.net.services import limiter
+
+    if several:
+        raise UsageError("--deferred sends from one process", where="--workers", hint=ONE_PROCESS)
+    if not (config.model or config.models):
+        raise UsageError("--deferred asks a language model, and none is named", where="--model", hint="name one")
+    if config.stream:
+        raise UsageError("--deferred has no streamed replies", where="--stream", hint="leave out one of them")
+
+    def report(words: str) -> None:
+        if not quiet:
+            typer.echo(printable(words), err=True)
+
+    return BatchTransport(out, limiter=limiter(), offline=config.offline, poll=poll, report=report)
 
 
 def _summary(tally: Tally, answers: Tally, out: Path, refused: int) -> None:

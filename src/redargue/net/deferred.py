@@ -1,0 +1,370 @@
+"""Chat requests through a provider's batch endpoints: cheaper, and answered within a day instead of at once.
+
+Requests that come together are one batch, of OpenAI's shape (``/files``, ``/batches``). What was sent is written down
+before it is waited for, so that a run that was interrupted waits for the same batches and pays for nothing twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json as json_module
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import httpx2
+from pydantic import Field, ValidationError
+
+from redargue.claims import Frozen
+from redargue.errors import RecordError
+from redargue.files import open_to_read, replacing
+from redargue.net.decompress import read_bounded
+from redargue.net.rate_limit import Limiter, Rate
+from redargue.net.transport import Answer, Read, Service, Transport
+from redargue.sanitize import counted
+
+FILE = "deferred.json"
+MODEL, PATH = "model", "/chat/completions"
+QUIET = 2.0  # seconds without a further request, after which those that wait are sent
+POLL = 30.0  # seconds between looks at a batch
+MOST = 50_000  # requests a batch
+MOST_BYTES = 150_000_000  # of a batch's file
+LARGEST = 1_000_000_000  # bytes of a result file
+ENDED = ("completed", "failed", "expired", "cancelled")
+TRIES = 20  # of a look at a batch that fails in a row
+
+
+class SentBatch(Frozen):
+    """A batch at the provider; ``id`` is empty while it is not known whether it was created.
+
+    Attributes:
+        input_file: the provider's name of the file with the requests.
+        keys: of its requests.
+        answers: status and body by key, once it has ended.
+    """
+
+    input_file: str
+    id: str = ""
+    keys: tuple[str, ...]
+    answers: dict[str, tuple[int, str]] | None = None
+
+
+class Sent(Frozen):
+    """All batches of one run."""
+
+    format: int = Field(default=1, ge=1, le=1)
+    batches: tuple[SentBatch, ...] = ()
+
+
+class BatchTransport(Transport):
+    """Sends chat requests in batches, and everything else at once.
+
+    Args:
+        folder: where the batches are written down.
+        poll: seconds between looks at a batch.
+        quiet: seconds without a further request, after which those that wait are sent.
+        report: called with what happens, in words.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        limiter: Limiter | None = None,
+        offline: bool = False,
+        poll: float = POLL,
+        quiet: float = QUIET,
+        report: Callable[[str], None] = lambda words: None,
+    ) -> None:
+        rates = (limiter or Limiter()).rates
+        super().__init__(Limiter({**rates, MODEL: Rate(in_flight=MOST)}), offline=offline)
+        self._path, self._poll, self._quiet, self._report = folder / FILE, poll, quiet, report
+        self._sent = _read(self._path)
+        self._waiting: dict[str, asyncio.Future[Answer]] = {}
+        self._new: dict[str, Any] = {}  # bodies that are in no batch yet
+        self._asked: Counter[str] = Counter()  # how often each body was sent in this process
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._following: set[str] = set()  # input files of the batches that are waited for
+        self._flushing: asyncio.Task[None] | None = None
+
+    async def __aexit__(self, *exception: object) -> None:
+        if self._users == 1:
+            for task in tuple(self._tasks):
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+        await super().__aexit__(*exception)
+
+    async def _once(
+        self,
+        service: Service,
+        method: str,
+        url: httpx2.URL,
+        headers: Mapping[str, str] | None,
+        json: Any,
+        read: Read | None,
+    ) -> Answer:
+        if service.name != MODEL or not url.path.endswith(PATH):
+            return await super()._once(service, method, url, headers, json, read)
+        provider = _Provider(self, service, url, headers or {})
+        body = json_module.dumps(json, sort_keys=True)
+        digest = hashlib.sha256(body.encode()).hexdigest()[:48]
+        key = f"{digest}-{self._asked[digest]}"  # the same request again after a failure is another one
+        self._asked[digest] += 1
+        for batch in self._sent.batches:
+            if key in batch.keys:
+                if batch.answers is not None:
+                    return _answer(batch.answers.get(key))
+                self._waiting[key] = asyncio.get_running_loop().create_future()
+                self._follow(provider, batch)
+                return await self._waiting[key]
+        self._waiting[key] = asyncio.get_running_loop().create_future()
+        self._new[key] = json
+        if self._flushing:
+            self._flushing.cancel()
+        self._flushing = self._start(self._flush(provider))
+        return await self._waiting[key]
+
+    def _start(self, work: Any) -> asyncio.Task[None]:
+        task: asyncio.Task[None] = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def _flush(self, provider: _Provider) -> None:
+        await asyncio.sleep(self._quiet)
+        self._flushing = None  # from here on it is not put off any more
+        new, self._new = self._new, {}
+        by_model: dict[str, dict[str, bytes]] = {}  # a file has requests to one model only
+        for key, body in new.items():
+            by_model.setdefault(str(body.get("model")), {})[key] = _line(key, body)
+        for lines in by_model.values():
+            for part in _parts(lines):
+                self._start(self._submit(provider, part))
+
+    async def _submit(self, provider: _Provider, lines: Mapping[str, bytes]) -> None:
+        uploaded = await self._tried(lines, lambda: provider.upload(b"".join(lines.values())))
+        if uploaded is None:
+            return
+        batch = SentBatch(input_file=str(uploaded.get("id", "")), keys=tuple(lines))
+        self._keep(batch)
+        created = await self._tried(lines, lambda: provider.create(batch.input_file))
+        if created is None:
+            self._drop(batch)
+            return
+        batch = batch.model_copy(update={"id": str(created.get("id", ""))})
+        self._keep(batch)
+        self._report(f"batch {batch.id}: {counted(len(lines), 'request')} sent")
+        self._follow(provider, batch)
+
+    async def _tried(self, keys: Mapping[str, object], ask: Callable[[], Awaitable[Answer]]) -> dict[str, Any] | None:
+        """What the provider says; None if it refuses, or cannot be reached, which all of the requests are told."""
+        try:
+            answer = await ask()
+        except (httpx2.HTTPError, httpx2.StreamError, TimeoutError) as error:
+            self._fail(keys, error)
+            return None
+        found = _object(answer.text)
+        if answer.status == 200 and found.get("id"):
+            return found
+        self._resolve(dict.fromkeys(keys, (answer.status if answer.status != 200 else 502, answer.text)))
+        return None
+
+    def _follow(self, provider: _Provider, batch: SentBatch) -> None:
+        if batch.input_file not in self._following:
+            self._following.add(batch.input_file)
+            self._start(self._wait(provider, batch))
+
+    async def _wait(self, provider: _Provider, batch: SentBatch) -> None:
+        if not batch.id:  # the process ended before it knew
+            found = await self._looked(batch, lambda: provider.find(batch.input_file))
+            if found is None:
+                return
+            if not found.get("id"):
+                self._drop(batch)
+                self._resolve(dict.fromkeys(batch.keys, (503, "the batch was not created")))  # they are sent again
+                return
+            batch = batch.model_copy(update={"id": str(found["id"])})
+            self._keep(batch)
+        shown = ""
+        while True:
+            state = await self._looked(batch, lambda: provider.look(batch.id))
+            if state is None:
+                return
+            if state.get("status") in ENDED:
+                break
+            counts = state.get("request_counts") or {}
+            words = (
+                f"batch {batch.id}: {state.get('status')}, {counts.get('completed', 0)} of {len(batch.keys)} answered"
+            )
+            if words != shown:
+                self._report(words)
+                shown = words
+            await asyncio.sleep(self._poll)
+        answers: dict[str, tuple[int, str]] = {}
+        for name in ("output_file_id", "error_file_id"):
+            if file := state.get(name):
+                content = await self._looked(batch, partial(provider.content, str(file)), whole=True)
+                if content is None:
+                    return
+                answers |= _answers(content["text"])
+        status = 400 if state["status"] == "failed" else 503  # a request without an answer is sent again
+        why = json_module.dumps({"error": {"message": f"the batch {batch.id} {state['status']}{_errors(state)}"}})
+        answers = {key: answers.get(key, (status, why)) for key in batch.keys}
+        self._keep(batch.model_copy(update={"answers": answers}))
+        self._report(f"batch {batch.id}: {state['status']}")
+        self._resolve(answers)
+
+    async def _looked(
+        self, batch: SentBatch, ask: Callable[[], Awaitable[Answer]], *, whole: bool = False
+    ) -> dict[str, Any] | None:
+        """What the provider says in the end; None if it refuses, which the batch's requests are told."""
+        for failed in range(TRIES):
+            try:
+                answer = await ask()
+            except (httpx2.HTTPError, httpx2.StreamError, TimeoutError) as error:
+                if failed == TRIES - 1:
+                    self._fail(batch.keys, error)
+                await asyncio.sleep(self._poll)
+                continue
+            if answer.status == 200:
+                return {"text": answer.text} if whole else _object(answer.text)
+            if answer.status < 500 and answer.status not in (408, 409, 429):
+                break
+            await asyncio.sleep(self._poll)
+        else:
+            return None
+        self._resolve(dict.fromkeys(batch.keys, (answer.status, answer.text)))
+        return None
+
+    def _keep(self, batch: SentBatch) -> None:
+        others = [each for each in self._sent.batches if each.input_file != batch.input_file]
+        self._sent = Sent(batches=(*others, batch))
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        self._write()
+
+    def _drop(self, batch: SentBatch) -> None:
+        self._sent = Sent(batches=tuple(each for each in self._sent.batches if each.input_file != batch.input_file))
+        self._write()
+
+    def _write(self) -> None:
+        with replacing(self._path) as file:
+            file.write(self._sent.model_dump_json().encode())
+
+    def _resolve(self, answers: Mapping[str, tuple[int, str]]) -> None:
+        for key, found in answers.items():
+            future = self._waiting.pop(key, None)
+            if future and not future.done():
+                future.set_result(_answer(found))
+
+    def _fail(self, keys: Any, error: Exception) -> None:
+        for key in keys:
+            future = self._waiting.pop(key, None)
+            if future and not future.done():
+                future.set_exception(error)
+
+
+class _Provider:
+    """The batch endpoints beside the chat endpoint of ``url``."""
+
+    def __init__(
+        self, transport: BatchTransport, service: Service, url: httpx2.URL, headers: Mapping[str, str]
+    ) -> None:
+        self._transport, self._service, self._headers = transport, service, headers
+        self._base = url.copy_with(path=url.path.removesuffix(PATH))
+        self._endpoint = "/v1" + PATH
+
+    async def upload(self, content: bytes) -> Answer:
+        files = {"file": ("requests.jsonl", content, "application/jsonl")}
+        return await self._ask("POST", "/files", data={"purpose": "batch"}, files=files)
+
+    async def create(self, input_file: str) -> Answer:
+        body = {"input_file_id": input_file, "endpoint": self._endpoint, "completion_window": "24h"}
+        return await self._ask("POST", "/batches", json=body)
+
+    async def look(self, batch: str) -> Answer:
+        return await self._ask("GET", f"/batches/{quote(batch, safe='')}")
+
+    async def find(self, input_file: str) -> Answer:
+        """The batch of a file, or an empty object, among the newest hundred."""
+        answer = await self._ask("GET", "/batches", params={"limit": 100})
+        listed = _object(answer.text).get("data")
+        same = [each for each in listed or () if isinstance(each, dict) and each.get("input_file_id") == input_file]
+        return Answer(answer.status, json_module.dumps(same[0] if same else {}), answer.headers)
+
+    async def content(self, file: str) -> Answer:
+        return await self._ask("GET", f"/files/{quote(file, safe='')}/content")
+
+    async def _ask(self, method: str, path: str, **content: Any) -> Answer:
+        async with asyncio.timeout(self._service.timeout):
+            client = self._transport._open()
+            url = self._base.copy_with(path=self._base.path.rstrip("/") + path)
+            request = client.build_request(method, url, headers=dict(self._headers), **content)
+            response = await client.send(request, stream=True)
+            try:
+                text = (await read_bounded(response, LARGEST)).decode("utf-8", errors="replace")
+            finally:
+                await response.aclose()
+        return Answer(response.status_code, self._transport.secrets.hide(text), dict(response.headers))
+
+
+def _line(key: str, body: Any) -> bytes:
+    row = {"custom_id": key, "method": "POST", "url": "/v1" + PATH, "body": body}
+    return json_module.dumps(row, ensure_ascii=False).encode() + b"\n"
+
+
+def _parts(lines: Mapping[str, bytes]) -> Iterator[dict[str, bytes]]:
+    """The lines in files of at most :data:`MOST` requests and :data:`MOST_BYTES`."""
+    part, size = dict[str, bytes](), 0
+    for key, line in lines.items():
+        if part and (len(part) == MOST or size + len(line) > MOST_BYTES):
+            yield part
+            part, size = {}, 0
+        part[key], size = line, size + len(line)
+    yield part
+
+
+def _answers(text: str) -> dict[str, tuple[int, str]]:
+    """Status and body by key; a line that cannot be read has none."""
+    found = {}
+    for line in text.splitlines():
+        row = _object(line)
+        response, error = row.get("response"), row.get("error")
+        if isinstance(response, dict) and isinstance(response.get("status_code"), int):
+            found[str(row.get("custom_id"))] = response["status_code"], json_module.dumps(response.get("body"))
+        elif error:
+            found[str(row.get("custom_id"))] = 503, json_module.dumps({"error": error})
+    return found
+
+
+def _errors(state: Mapping[str, Any]) -> str:
+    listed = (state.get("errors") or {}).get("data") if isinstance(state.get("errors"), dict) else None
+    messages = [str(each.get("message")) for each in listed or () if isinstance(each, dict)]
+    return f": {'; '.join(messages[:3])}" if messages else ""
+
+
+def _answer(found: tuple[int, str] | None) -> Answer:
+    status, text = found or (503, "")
+    return Answer(status, text, {})
+
+
+def _object(text: str) -> dict[str, Any]:
+    with suppress(ValueError, RecursionError):
+        found = json_module.loads(text)
+        return found if isinstance(found, dict) else {}
+    return {}
+
+
+def _read(path: Path) -> Sent:
+    if not path.is_file():
+        return Sent()
+    try:
+        with open_to_read(path) as file:
+            return Sent.model_validate_json(file.read())
+    except (OSError, ValidationError) as error:
+        hint = "remove it to send its requests again"
+        raise RecordError(f"{str(path)!r} cannot be read as the list of sent batches", hint=hint) from error

@@ -1,0 +1,123 @@
+"""Requests through a provider's batches: what is sent, what is resumed, what is sent again, what is said."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from redargue.cli.app import run
+from redargue.config import Components, RunConfig
+from redargue.net.deferred import FILE, BatchTransport, Sent, SentBatch
+from redargue.verdicts import Verdict
+from redargue.verifier import Verifier
+from support.batch_provider import BatchProvider
+from support.loopback import Loopback
+from support.scripts import agreeing
+
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+CLAIMS = [f"The bridge at Orvell was opened in {year}." for year in (1889, 1890, 1891)]
+
+
+@pytest.fixture
+def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[BatchProvider]:
+    with Loopback(agreeing) as model, BatchProvider(model.url) as running:
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{running.url}/v1")
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback-4711-abcdefgh")
+        yield running
+
+
+async def verified(folder: Path, claims: list[str] = CLAIMS) -> list[Verdict]:
+    config = RunConfig(model="gpt-4o-mini", method="single-reader", store="starter", settings={"tools": ("corpus",)})
+    transport = BatchTransport(folder, offline=True, poll=0.02, quiet=0.05)
+    texts = [config.claim(text) for text in claims]
+    components = Components(transport=transport)
+    with Verifier(config, components=components, folder=folder, claims=texts) as verifier:
+        return await verifier.verify_all(texts, concurrency=len(texts))
+
+
+async def test_requests_that_come_together_are_one_batch_and_none_is_sent_directly(
+    provider: BatchProvider, tmp_path: Path
+) -> None:
+    verdicts = await verified(tmp_path / "run")
+    assert [verdict.label for verdict in verdicts] == ["SUPPORTS"] * 3
+    assert [batch["request_counts"]["total"] for batch in provider.batches.values()] == [3]
+    assert provider.direct == 0
+    assert sum(verdict.usage.prompt_tokens for verdict in verdicts) > 0
+
+
+async def test_a_run_that_was_interrupted_waits_for_the_batch_that_was_sent(
+    provider: BatchProvider, tmp_path: Path
+) -> None:
+    provider.opened.clear()
+    running = asyncio.create_task(verified(tmp_path / "run"))
+    while not (tmp_path / "run" / FILE).is_file() or not provider.batches:  # noqa: ASYNC110
+        await asyncio.sleep(0.01)
+    await asyncio.sleep(0.1)
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    provider.opened.set()
+    assert [verdict.label for verdict in await verified(tmp_path / "run")] == ["SUPPORTS"] * 3
+    assert len(provider.batches) == 1
+    assert len(provider.seen) == 3
+
+
+async def test_a_process_that_ended_before_it_knew_its_batch_finds_it(provider: BatchProvider, tmp_path: Path) -> None:
+    await verified(tmp_path / "first")
+    sent = Sent.model_validate_json((tmp_path / "first" / FILE).read_bytes())
+    (batch,) = sent.batches
+    unknown = SentBatch(input_file=batch.input_file, keys=batch.keys)
+    (tmp_path / "second").mkdir()
+    (tmp_path / "second" / FILE).write_text(Sent(batches=(unknown,)).model_dump_json())
+    assert [verdict.label for verdict in await verified(tmp_path / "second")] == ["SUPPORTS"] * 3
+    assert len(provider.batches) == 1
+
+
+@pytest.mark.parametrize("kind", ["a line fails", "a line is missing", "the batch expires"])
+async def test_what_was_not_answered_is_sent_again_and_the_rest_is_not(
+    provider: BatchProvider, tmp_path: Path, kind: str
+) -> None:
+    if kind == "a line fails":
+        provider.change = lambda line, batch, answered: (
+            (500, {"error": {"message": "oops"}}) if (line, batch) == (1, 0) else answered
+        )
+    else:
+        provider.change = lambda line, batch, answered: None if (line, batch) == (1, 0) else answered
+    if kind == "the batch expires":
+        provider.end = lambda batch: "expired" if batch == 0 else "completed"
+    assert [verdict.label for verdict in await verified(tmp_path / "run")] == ["SUPPORTS"] * 3
+    assert [batch["request_counts"]["total"] for batch in provider.batches.values()] == [3, 1]
+
+
+async def test_a_refused_file_and_a_failed_batch_are_errors_and_not_labels(
+    provider: BatchProvider, tmp_path: Path
+) -> None:
+    provider.end = lambda batch: "failed"
+    (verdict,) = await verified(tmp_path / "failed", CLAIMS[:1])
+    assert verdict.label is None
+    assert verdict.error
+    assert "too many enqueued tokens" in verdict.error.what
+    provider.refused = 401, {"error": {"message": "Incorrect API key provided: sk-loopback-4711-abcdefgh"}}
+    (verdict,) = await verified(tmp_path / "refused", CLAIMS[:1])
+    assert verdict.label is None
+    assert verdict.error
+    assert "4711" not in verdict.error.what + verdict.error.hint
+    assert "4711" not in (tmp_path / "failed" / FILE).read_text()
+
+
+def test_the_command_holds_a_debate_in_batches_and_says_so(
+    provider: BatchProvider, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    Path("claims.csv").write_text("claim\n" + "".join(f"{claim}\n" for claim in CLAIMS))
+    common = ["batch", "claims.csv", "-o", "out", "--store", "starter", "--deferred"]
+    assert run([*common, "--model", "gpt-4o-mini", "--poll", "0.02"]) == 0
+    err = capfd.readouterr().err
+    assert "batch_1: 6 requests sent" in err
+    assert provider.direct == 0
+    rows = [json.loads(line) for line in Path("out/verdicts.jsonl").read_text().splitlines()]
+    assert {row["verdict"]["label"] if "verdict" in row else row["label"] for row in rows} == {"SUPPORTS"}
+    assert run([*common[:2], "-o", "other", *common[4:]]) == 2
+    assert "--deferred asks a language model" in capfd.readouterr().err
