@@ -21,7 +21,8 @@ def data() -> Path:
     """The data folder; a clear stop where it is not at hand."""
     folder = os.environ.get("REDARGUE_DATA")
     if not folder or not Path(folder, "benchmarks").is_dir():
-        sys.exit(f"REDARGUE_DATA={folder!r} holds no benchmarks: this benchmark cannot run")
+        said = f"REDARGUE_DATA={folder!r} holds no benchmarks" if folder else "REDARGUE_DATA is not set"
+        sys.exit(f"{said}: this benchmark cannot run without its data")
     return Path(folder)
 
 
