@@ -21,6 +21,7 @@ from redargue.cli.parameters import OutputParameters
 from redargue.config import RunConfig
 from redargue.errors import RecordError, UsageError
 from redargue.events import ClaimEnded
+from redargue.nli.reader import Reading
 from redargue.reports.phrases import confidence_text, heading, label_counts, label_of, meaning_text, outcome_text
 from redargue.reports.render import render
 from redargue.runs.manifest import load_manifest
@@ -29,6 +30,7 @@ from redargue.tasks.extract import ExtractClaims, ExtractedClaim, ExtractedClaim
 from redargue.text.report import CheckedClaim, Outcome, Report, outcome
 from redargue.text.verification import ground, verify_text
 from redargue.verdicts import Unsure, Verdict, apply_threshold
+from redargue.verifier import Verifier
 from support.debates import CLAIM, CLOCK, QUOTE, TEXT, ShelfTool
 from support.reported import SIGNATURE, debated, written
 
@@ -319,3 +321,18 @@ def test_an_unsure_claim_without_a_label_fails_every_gate_unless_that_is_accepte
 def test_the_columns_of_a_batch_table_keep_their_places() -> None:
     assert COLUMNS[:5] == ("item", "claim", "label", "meaning", "decided_by")
     assert COLUMNS[16:22] == ("error", "confidence", "unsure", "caveat", "unchecked", "id")  # later ones go after these
+
+
+@pytest.mark.parametrize(("least", "label"), [(0.63, "NOT ENOUGH INFO"), (0.5, "SUPPORTS"), (0.0, "SUPPORTS")])
+def test_the_small_reader_decides_from_its_least_probability_on(
+    least: float, label: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Reading, "probabilities", lambda reading: (0.55, 0.2, 0.25))
+    reading = Reading(lambda: (), lambda: (0.0, 0.0), least=least)  # type: ignore[arg-type, return-value]
+    assert reading.label(FEVER) == label
+
+
+def test_a_threshold_below_the_small_readers_own_loosens_it_and_one_above_does_not() -> None:
+    for given, loosened in ((None, False), (0.4, True), (0.9, False)):
+        identity = Verifier(RunConfig(min_confidence=given)).backend.identity
+        assert identity.endswith("decides from 0.4") is loosened

@@ -20,6 +20,7 @@ from redargue.methods.builtin import METHODS
 from redargue.net.offline import require_local
 from redargue.net.services import SERVICES, limiter, services
 from redargue.net.transport import Service, Transport
+from redargue.nli.aggregation import MIN_CONFIDENCE
 from redargue.nli.backend import EmbeddedBackend
 from redargue.nli.reader_store import load_reader
 from redargue.registry import did_you_mean
@@ -74,7 +75,11 @@ def make_backend(
                 f"the backend {name!r} takes no model and no prompts",
                 hint="drop --backend, or drop --model and --prompts",
             )
-        return EmbeddedBackend(reader=load_reader(config.reader)) if config.reader else backends[name]()
+        reader = load_reader(config.reader) if config.reader else None
+        if name == "embedded":  # a lower threshold than its own loosens the reader, a higher one is for its verdicts
+            least = MIN_CONFIDENCE if config.min_confidence is None else min(config.min_confidence, MIN_CONFIDENCE)
+            return EmbeddedBackend(reader=reader, least=least)
+        return backends[name]()
     if not config.model:
         raise UsageError(f"the {name} backend needs a model", hint="name one: --model, or REDARGUE_MODEL")
     prompts = read_prompts(config.prompts)

@@ -58,7 +58,8 @@ class RunConfig(Frozen):
         labels, as_of: of claims that are given as text.
         strict_as_of: leave out evidence that is later than a claim's as-of date, or undated.
         min_confidence: a verdict with a lower confidence, in [0, 1], is "not enough evidence"; None for the backend's
-            default. A verdict without a confidence is not affected.
+            default. A verdict without a confidence is not affected. The small reader leaves a claim open below 0.63; a
+            lower value lets it decide more, and be wrong more often.
         budget: shared by all claims: ``40calls``, ``200ktok``, ``0.50usd``; None for no limit.
         prices: a price table (TOML); None for the default one.
 

@@ -22,7 +22,7 @@ from redargue.claims import Claim, Frozen, Meaning
 from redargue.errors import CannotPlay
 from redargue.evidence import Passage, cited
 from redargue.nli import claim_filter
-from redargue.nli.aggregation import WEIGHTS
+from redargue.nli.aggregation import MIN_CONFIDENCE, WEIGHTS
 from redargue.nli.consistency import check
 from redargue.nli.embedder import Embedder, shared
 from redargue.nli.entailment import CrossEncoder, EntailmentModel
@@ -72,6 +72,7 @@ class EmbeddedBackend:
         publishers_once: whether passages of one publisher (or site, or document) count as one source; otherwise every
             passage counts (``python -m benchmarks poison`` shows the effect).
         reader: an added model (``redargue models``) that reads evidence instead of the bundled cross-encoder.
+        least: probability of a side, in [0, 1], below which a claim is left open.
     """
 
     name = "embedded"
@@ -79,8 +80,15 @@ class EmbeddedBackend:
     english_only = True
     stability = Stability(0.7, 0.5)  # chosen with ``python -m benchmarks thresholds`` (docs/models.md)
 
-    def __init__(self, *, threads: int = 0, publishers_once: bool = True, reader: UserReader | None = None) -> None:
-        self._threads, self._publishers_once, self._user_reader = threads, publishers_once, reader
+    def __init__(
+        self,
+        *,
+        threads: int = 0,
+        publishers_once: bool = True,
+        reader: UserReader | None = None,
+        least: float = MIN_CONFIDENCE,
+    ) -> None:
+        self._threads, self._publishers_once, self._user_reader, self._least = threads, publishers_once, reader, least
 
     @cached_property
     def identity(self) -> str:
@@ -88,6 +96,7 @@ class EmbeddedBackend:
         parts = [str(manifest["sha256"][name])[:12] for name in sorted(manifest["sha256"])]
         parts += [model.sha256[:12] for model in (self.user_reranker, self.user_nli) if model]
         parts += [f"reader {self._user_reader.sha256[:12]}"] if self._user_reader else []
+        parts += [f"decides from {self._least:g}"] if self._least != MIN_CONFIDENCE else []
         return "embedded:" + ",".join([*parts, *([] if self._publishers_once else ["every passage a voice"])])
 
     def can(self, task: type[AnyTask]) -> bool:
@@ -117,7 +126,13 @@ class EmbeddedBackend:
     @cached_property
     def reader(self) -> Reader:
         weights = self._user_reader.weights if self._user_reader else WEIGHTS
-        return Reader(self.embedder, self.entailment, publishers_once=self._publishers_once, weights=weights)
+        return Reader(
+            self.embedder,
+            self.entailment,
+            publishers_once=self._publishers_once,
+            weights=weights,
+            least=self._least,
+        )
 
     @cached_property
     def user_reranker(self) -> UserReranker | None:

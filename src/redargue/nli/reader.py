@@ -109,6 +109,7 @@ class Reading:
         read_spans: reads with the models, which takes most of a check's time: called only where the spans matter.
         compare_words: gives the highest probability of each side by words alone, over the passages.
         comparisons: at most one of each passage.
+        least: probability of a side, in [0, 1], below which a claim is left open.
     """
 
     read_spans: Callable[[], tuple[ScoredSpan, ...]]
@@ -116,6 +117,7 @@ class Reading:
     publishers_once: bool = True
     weights: Weights = WEIGHTS
     comparisons: tuple[Comparison, ...] = ()
+    least: float = MIN_CONFIDENCE
 
     @cached_property
     def spans(self) -> tuple[ScoredSpan, ...]:
@@ -216,14 +218,14 @@ class Reading:
     def label(self, labels: LabelSet) -> str | None:
         """The most probable label; for conflicting sources the conflict label, if the set has one.
 
-        Below :data:`MIN_CONFIDENCE` the claim is left open. A set without a "not enough" label gets the more probable
+        Below ``least`` the claim is left open. A set without a "not enough" label gets the more probable
         side, or None if no source gives a signal.
         """
         undecided, conflicting = labels.named(Meaning.NOT_ENOUGH), labels.named(Meaning.CONFLICTING)
         supports, refutes, neither = self.probabilities()
         if conflicting and not self.copy and conflict(self.source_scores):
             return conflicting
-        if undecided and max(supports, refutes) < max(neither, MIN_CONFIDENCE):
+        if undecided and max(supports, refutes) < max(neither, self.least):
             return undecided
         if not (undecided or self.comparisons) and max(map(self.strongest, DECIDED)) < MIN_SIGNAL:
             return None
@@ -248,9 +250,10 @@ class Reader:
         *,
         publishers_once: bool = True,
         weights: Weights = WEIGHTS,
+        least: float = MIN_CONFIDENCE,
     ) -> None:
         self._embedder, self._entailment, self._publishers_once = embedder, entailment, publishers_once
-        self._weights = weights
+        self._weights, self._least = weights, least
 
     def read(self, claim: str, passages: Sequence[Passage]) -> Reading:
         candidates: list[Candidate] = []
@@ -265,7 +268,8 @@ class Reader:
             if result.sentence is not None and result.verdict in ("supported", "contradicted"):
                 comparisons.append(Comparison(SourcedSentence(texts[result.sentence], passage), result.mismatches))
         read_spans, compare_words = partial(self._spans, claim, candidates), partial(_by_words, claim, compared)
-        return Reading(read_spans, compare_words, self._publishers_once, self._weights, tuple(comparisons))
+        found = tuple(comparisons)
+        return Reading(read_spans, compare_words, self._publishers_once, self._weights, found, self._least)
 
     def _spans(self, claim: str, candidates: Sequence[Candidate]) -> tuple[ScoredSpan, ...]:
         """Scores of the candidates, and of the nearest sentences of two passages as one text."""
