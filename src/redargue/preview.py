@@ -130,11 +130,18 @@ class PreviewBackend(PromptedBackend):
     def _keep(self, task: AnyTask, agent: str) -> None:
         prompt = self._shown_by.prompt(task)
         form = cast(Form, self.form if self.form in ("json", "text") else "schema")
-        messages = tuple(dict(message) for message in prompt.messages(form))
+        messages = tuple(map(self._said, prompt.messages(form)))
         schema = prompt.schema[1] if prompt.schema and form == "schema" else None
         functions = tuple(dict(function) for function in prompt.functions)
         shown = ShownPrompt(task=task.name(), agent=agent, messages=messages, schema_sent=schema, functions=functions)
         self.shown.append(shown)
+
+    def _said(self, message: Message) -> dict[str, str]:
+        """An earlier reply of the chat in the form that is asked for: made-up ones are JSON."""
+        reply = dict(message)
+        if self.form in ("plain", "text") and reply["role"] == "assistant":
+            reply["content"] = "(its earlier reply, in the form that was asked for)"
+        return reply
 
 
 class _MadeUp:

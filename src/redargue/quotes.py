@@ -250,6 +250,7 @@ _FUNCTION_WORDS = frozenset(
 _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u0e00-\u0e7f]")  # Japanese, Chinese, Thai
 _ENOUGH, _ENOUGH_WHOLE = 3, 2  # content words of a quotation; of one that is a whole sentence
 _SENTENCE_ENDS = frozenset(".!?。！？…।؟:;\n")
+_LEFT_OUT = re.compile(r"\.\.\.|…")
 
 
 def can_decide(quote: Quote, passages: Iterable[Passage]) -> bool:
@@ -264,7 +265,7 @@ def can_decide(quote: Quote, passages: Iterable[Passage]) -> bool:
     if count >= _ENOUGH or count < _ENOUGH_WHOLE:
         return count >= _ENOUGH
     own = (passage for passage in passages if passage.sha256 == quote.passage)
-    return any(_is_sentence(quote, passage.text) for passage in own)
+    return any(_is_sentence(quote, passage) for passage in own)
 
 
 def content_words(text: str) -> frozenset[str]:
@@ -275,8 +276,13 @@ def content_words(text: str) -> frozenset[str]:
     return frozenset(words - _FUNCTION_WORDS) | pairs
 
 
-def _is_sentence(quote: Quote, text: str) -> bool:
+def _is_sentence(quote: Quote, passage: Passage) -> bool:
+    """What stands beyond a cut end, or where a search engine left words out, may be the rest of the sentence."""
+    text = passage.text
     before, after = text[: quote.start].rstrip(" \t\"'“”‘’()[]*•-"), text[quote.end :].lstrip(" \t\"'”’)]*")
-    begins = not before or before[-1] in _SENTENCE_ENDS
-    ends = not after or after[0] in _SENTENCE_ENDS or quote.text.rstrip("\"'”’)] ")[-1:] in _SENTENCE_ENDS
+    last = quote.text.rstrip("\"'”’)] ")
+    begins = before[-1] in _SENTENCE_ENDS and not _LEFT_OUT.search(before[-3:]) if before else not passage.starts_cut
+    if last[-1:] in _SENTENCE_ENDS:
+        return begins and not _LEFT_OUT.search(last[-3:])
+    ends = after[0] in _SENTENCE_ENDS and not _LEFT_OUT.match(after[:3]) if after else not passage.ends_cut
     return begins and ends

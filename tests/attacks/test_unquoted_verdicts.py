@@ -6,7 +6,7 @@ import pytest
 
 from methods.test_limited import READING, verify
 from redargue.claims import Meaning
-from redargue.evidence import Passage
+from redargue.evidence import Cut, Passage
 from redargue.quotes import can_decide, find_quote
 from support.debates import QUOTE, TEXT
 
@@ -67,6 +67,31 @@ def test_a_sentence_or_three_content_words_can_decide(quote: str, text: str) -> 
 def test_a_piece_of_a_sentence_with_two_content_words_cannot_decide(quote: str, text: str) -> None:
     passage = Passage(text=text)
     assert not can_decide(find_quote(quote, (passage,)), (passage,))
+
+
+@pytest.mark.parametrize(
+    ("text", "cut"),
+    [
+        ("bees are insects. They fly.", "start"),
+        ("They fly. Bees are insects", "end"),
+        ("Bees are insects", "both"),
+        ("... bees are insects. They fly.", ""),
+        ("They fly … bees are insects.", ""),
+        ("They fly. Bees are insects ...", ""),
+        ("They fly. Bees are insects… in name.", ""),
+    ],
+)
+def test_the_end_of_a_cut_text_is_no_end_of_a_sentence(text: str, cut: Cut) -> None:
+    """Beyond it may be "It is false that"; three content words decide as they do within a sentence."""
+    passage = Passage(text=text, cut=cut)
+    quote = find_quote(text[text.lower().index("bees") :].split(" in ")[0].split(" They")[0], (passage,))
+    assert quote.found
+    assert not can_decide(quote, (passage,))
+
+
+def test_a_whole_sentence_of_a_cut_text_can_decide() -> None:
+    passage = Passage(text="They fly. Bees are insects. They", cut="both")
+    assert can_decide(find_quote("Bees are insects.", (passage,)), (passage,))
 
 
 TITLES = {

@@ -46,6 +46,15 @@ def test_one_task_of_a_method_is_shown(capsys: pytest.CaptureFixture[str]) -> No
     assert "did you mean 'NextStep'" in capsys.readouterr().err
 
 
+def test_earlier_replies_of_a_chat_have_the_form_that_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    said = []
+    for form in ("plain", "schema"):
+        assert run(["prompts", "show", "mad", "--task", "DecideDebateOnEvidence", "--form", form]) == 0
+        said.append(capsys.readouterr().out.split("--- assistant")[1])
+    assert "(its earlier reply" in said[0]
+    assert '"candidates"' in said[1]
+
+
 def test_prompts_of_all_methods_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["prompts", "ls"]) == 0
     rows = capsys.readouterr().out.splitlines()

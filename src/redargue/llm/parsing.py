@@ -23,7 +23,7 @@ ITEM = "item"  # the tag of objects in a list: their own name might be that of a
 
 
 def one_of(plural: str) -> str:
-    return plural.removesuffix("s")
+    return plural.removesuffix("ies") + "y" if plural.endswith("ies") else plural.removesuffix("s")
 
 
 def one(text: str, kind: type[Frozen], material: str, *, tags: bool = True) -> Frozen:
@@ -113,7 +113,7 @@ def _repeats_object(value: Any, shown: Sequence[Any], names: Sequence[str]) -> b
     """Whether an object of the material has the same values in the fields that were asked for, two at least."""
     if not isinstance(value, dict):
         return False
-    fields = [name for name in value if name in names or f"{name}s" in names or one_of(name) in names]
+    fields = [name for name in value if name in names or one_of(name) in names or name in map(one_of, names)]
     return len(fields) > 1 and any(all(other.get(name) == value[name] for name in fields) for other in shown)
 
 

@@ -188,7 +188,7 @@ def _tagged(schema: dict[str, Any], root: dict[str, Any]) -> str:
     return "\n".join(parts)
 
 
-_EXAMPLE = re.compile(r"(?m)^((?:Reply|Output): )?(\{.*\})$")
+_EXAMPLE = re.compile(r"(?m)^((?:Reply|Output|\[response\]): )?(\{.*\})$")
 
 
 def _examples_in_tags(text: str, schema: dict[str, Any]) -> str:

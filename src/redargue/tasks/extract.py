@@ -65,7 +65,7 @@ class MarkOpinions(Task[SentenceMarks]):
 
     instructions: ClassVar[str] = (
         "These are the sentences of a reply in a conversation. For each of them say whether it is subjective: 1 if"
-        " it holds nothing but opinion, feeling, taste, courtesy or a question, 0 if it states something about the"
+        " it contains nothing but opinion, feeling, taste, courtesy or a question, 0 if it states something about the"
         " world that can be checked, right or wrong."
     )
     output_format: ClassVar[str] = f"Reply with one JSON object that follows this schema: {json_schema(SentenceMarks)}"
@@ -87,8 +87,8 @@ class ExtractClaims(Task[ExtractedClaims]):
     """Extracts the claims of a text (FacTool, claim extraction)."""
 
     sections: ClassVar[Sections] = {
-        "context": "The text answers or follows: ",
-        "before": "Before these sentences stands: ",
+        "context": "What the text answers or follows: ",
+        "before": "The text before these sentences: ",
         "sentences": "Sentences: ",
     }
 
@@ -100,8 +100,8 @@ class ExtractClaims(Task[ExtractedClaims]):
         "Extract every claim that the sentences make and that can be checked against evidence: one fact each, in"
         " fewer than 15 words where that is possible, in the order of the sentences, each with the number of the"
         " sentence that makes it.",
-        "A claim must be understood without the text: put names in the place of pronouns, and say what and when is"
-        " meant. Keep what the text says, also where it is wrong: correct nothing and add nothing.",
+        "A claim must be understandable without the text: replace pronouns with names, and say which thing and which"
+        " time are meant. Keep what the text says even where it is wrong: correct nothing and add nothing.",
         "Leave out opinions, questions, advice, courtesies and what the text says about itself. A sentence may make"
         " several claims, or none.",
     )

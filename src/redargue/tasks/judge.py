@@ -109,7 +109,7 @@ class JudgeDebate(LabelledTask):
         if self.profile == "hardened":
             return last_line(self.claim.labels)
         return lines(
-            self._label_rules() or "Give the correct answer.", "Your final answer must stand on the last line only."
+            self._label_rules() or "Give the correct answer.", "Your final answer must be given on the last line only."
         )
 
     def _label_rules(self) -> str:

@@ -100,7 +100,7 @@ def label_rules(labels: LabelSet) -> str:
     """When to give which label, and that the explanation comes first (Tool-MAD, journal, Fig. 5)."""
     if labels.free_text:
         return "Explain from the document first, then give your answer on the last line."
-    last = f"Your final answer ({label_names(labels)}) must stand on the last line only, after your reasoning."
+    last = f"Your final answer ({label_names(labels)}) must be given on the last line only, after your reasoning."
     return lines(label_conditions(labels), last)
 
 

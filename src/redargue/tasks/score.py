@@ -185,8 +185,8 @@ class WriteStatements(_ScoringTask, Task[Statements]):
         if self.profile == "hardened":
             return (
                 "Break an answer about a claim into the statements that it makes, each one a sentence that can be"
-                " understood alone, with names instead of pronouns and without numbers of documents. What the documents"
-                " leave open is a statement, too. Add nothing."
+                " understood alone, with names instead of pronouns and without numbers of documents. What the answer"
+                " says the documents leave open is a statement, too. Add nothing."
             )
         return (
             "Break each sentence of the answer into one or more statements that can be understood alone."
@@ -226,8 +226,8 @@ class CheckStatements(_ScoringTask, Task[CheckedStatements]):
         if self.profile == "hardened":
             return (
                 "Check statements against the documents alone. Give each statement, by its number, a reason and a"
-                " verdict: 1 if the documents state or directly imply it, 0 if they do not. That the documents leave"
-                " something open is 1 if they do."
+                " verdict: 1 if the documents state or directly imply it, 0 if they do not. A statement that"
+                " the documents leave something open gets 1 if they do leave it open."
             )
         return (
             "For each statement give a reason and a verdict: 1 if it can be inferred from the context directly,"
@@ -313,8 +313,8 @@ class WriteQuestions(_ScoringTask, Task[Questions]):
 
     instructions: ClassVar[str] = (
         "Write three different questions that a response answers, about its main point and with its names. Noncommittal"
-        " is 1 if the response gives no answer, because it is evasive or vague or declines to say, else 0; that the"
-        " documents leave something open is an answer."
+        " is 1 if the response gives no answer, because it is evasive or vague or declines to say, else 0. To say that"
+        " the documents leave something open is an answer."
     )
 
     def input_text(self) -> str:

@@ -24,7 +24,7 @@ from redargue.methods.baselines.safe.prompts import (
 )
 from redargue.run import Run
 from redargue.tasks.answer import Answer
-from redargue.tasks.base import Task
+from redargue.tasks.base import Profile, Task
 from redargue.tasks.query import Query
 from redargue.verdicts import Verdict
 from support.debates import CLAIM, CLOCK, QUOTE, ShelfTool
@@ -178,8 +178,12 @@ def test_a_query_stands_in_a_code_block(reply: str, expected: Query | None) -> N
 @pytest.mark.parametrize(
     ("reply", "expected"), [("So: [Foo]", True), ("No. [Not Foo]", False), ("Foo", None), ("[Foo] [Not Foo]", None)]
 )
-def test_relevance_stands_in_square_brackets(reply: str, expected: bool | None) -> None:
-    task = CheckRelevance(claim=SAID, profile="paper")
+@pytest.mark.parametrize("profile", ["paper", "hardened"])
+def test_relevance_stands_in_square_brackets(profile: Profile, reply: str, expected: bool | None) -> None:
+    task = CheckRelevance(claim=SAID, profile=profile)
+    if profile == "hardened":  # whose instructions do not define the authors' placeholder
+        reply = reply.replace("Foo", "Relevant")
+        assert "[Not Relevant]" in task.output_format
     if expected is None:
         with pytest.raises(ValueError):
             Renderer().read(task, reply, plain=True)

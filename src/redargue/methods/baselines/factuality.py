@@ -48,7 +48,7 @@ class FactualityCheck(Frozen):
         default="", description="the text without the error; None if there is none", json_schema_extra=max_length(600)
     )
     quotes: tuple[str, ...] = quotes_field("what you rely on, copied word for word")
-    factuality: bool = Field(description="true if the text is factual, false if it holds an error")
+    factuality: bool = Field(description="true if the text is factual, false if it contains an error")
 
     @field_validator("error", "correction", mode="before")
     @classmethod
@@ -66,15 +66,19 @@ class CheckFactuality(Task[FactualityCheck]):
 
     instructions: ClassVar[str] = lines(
         "You get a TEXT. Find out whether anything in it is factually wrong.",
-        "Use the EVIDENCE where it helps. Pieces of it may contradict each other: be careful with them.",
-        "Say why; say what the error is, if there is one, and how the text would be right without it.",
+        "Use the EVIDENCE where it helps. Its pieces may contradict each other: weigh them with care.",
+        "Say why; if there is an error, say what it is, and give the text without it.",
     )
     quote_source: ClassVar[str] = "the evidence"
-    output_format: ClassVar[str] = (
-        "Reply with one JSON object and nothing else:"
-        ' {"reasoning": "why", "error": "None, or what is wrong", "correction": "None, or the text put right",'
-        ' "factuality": true or false}'
-    )
+
+    @property
+    def output_format(self) -> str:
+        quotes = ' "quotes": ["word for word"],' if self.profile == "hardened" else ""
+        return (
+            "Reply with one JSON object and nothing else:"
+            ' {"reasoning": "why", "error": "None, or what is wrong", "correction": "None, or the text put right",'
+            f'{quotes} "factuality": true or false}}'
+        )
 
     def template_vars(self) -> dict[str, str]:
         return {"text": claim_section(self.claim), "evidence": documents(self.passages, self.profile)}

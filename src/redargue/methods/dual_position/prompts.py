@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Annotated, ClassVar, Literal
 
@@ -133,9 +134,12 @@ class AnalyseText(Task[Analysis], _OfATeam):
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "view")
 
-    output_format: ClassVar[str] = (
-        'Reply in JSON: {"phrases": "", "common_sense": "", "bias": "", "language": "", "summary": ""}'
-    )
+    @property
+    def output_format(self) -> str:
+        said = {
+            name: "" if self.profile == "paper" else field.description for name, field in Analysis.model_fields.items()
+        }
+        return f"Reply in JSON: {json.dumps(said)}"
 
     @property
     def instructions(self) -> str:
@@ -153,7 +157,7 @@ class AnalyseText(Task[Analysis], _OfATeam):
             "You read the claim for one of two teams that debate it, before the debate begins: you look at how it is"
             " worded, the others at the evidence.",
             team(self.position),
-            "Report what you see, whichever team it serves. Style is a note, and no evidence.",
+            "Report what you see, whichever team it serves. Style is worth noting, but is not evidence.",
         )
 
     def input_text(self) -> str:
@@ -228,7 +232,14 @@ class SummariseTeam(Task[TeamStatement], _OfATeam):
 
     texts: tuple[AgentText, ...]
 
-    output_format: ClassVar[str] = 'Reply in JSON: {"text": "the statement", "quotes": ["word for word"]}'
+    @property
+    def output_format(self) -> str:
+        if self.profile == "paper":
+            return 'Reply in JSON: {"text": "the statement", "quotes": ["word for word"]}'
+        return lines(
+            'Reply in JSON: {"text": "the statement", "quotes": ["word for word"], "concedes": false}',
+            f'"concedes" is {TeamStatement.model_fields["concedes"].description}.',
+        )
 
     @property
     def instructions(self) -> str:
@@ -277,12 +288,12 @@ _ANSWER = (
     " the claim is about? Does it contradict or repeat itself?"
 )
 LEVELS = (
-    "With a text stands its writer's confidence level, from 1 (lowest) to 10 (highest). Give more weight to a text"
+    "A text may come with its writer's confidence level, from 1 (lowest) to 10 (highest). Give more weight to a text"
     " with a higher level, and do not mention confidence in your reply."
 )
 STEADINESS = (
-    "A level says how steadily the writer said the same when asked again, not that it is right: a quotation outweighs"
-    " any level."
+    "A level says how consistently the writer gave the same answer when asked again, not that it is right: a quotation"
+    " outweighs any level."
 )
 
 

@@ -161,7 +161,7 @@ class JudgeTeams(Task[Judgement]):
 
 
 _EVIDENCE = (
-    "Under each statement stand its quotations, which code has looked up in the team's documents. One that was not"
+    "Below each statement are its quotations, which a program has looked up in the team's documents. One that was not"
     " found is no evidence."
 )
 

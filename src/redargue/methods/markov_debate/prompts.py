@@ -77,9 +77,13 @@ class GiveOpinion(Task[Opinion]):
     others: tuple[HeardOpinion, ...] = ()
 
     quote_source: ClassVar[str] = "the evidence"
-    output_format: ClassVar[str] = (
-        'Reply in JSON: {"opinion": "", "factuality": true, "severity": 0, "quotes": ["word for word"]}'
-    )
+
+    @property
+    def output_format(self) -> str:
+        return lines(
+            'Reply in JSON: {"opinion": "", "factuality": true, "severity": 0, "quotes": ["word for word"]}',
+            None if self.profile == "paper" else f'"severity" is that of the claim\'s error: {SEVERITIES}.',
+        )
 
     @property
     def instructions(self) -> str:

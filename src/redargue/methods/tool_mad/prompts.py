@@ -66,8 +66,8 @@ class WriteKeywords(Task[Keywords]):
     @property
     def instructions(self) -> str:
         return (
-            "Take the keywords out of a query, for a catalogue of scientific papers that finds papers in which all of"
-            f" them occur: at most {self.most}, the most telling first, in the query's own words."
+            "Extract the keywords of a query for a catalogue of scientific papers, which finds papers that contain all"
+            f" of them: at most {self.most}, the most telling first, in the query's own words."
         )
 
     def template_vars(self) -> dict[str, str]:

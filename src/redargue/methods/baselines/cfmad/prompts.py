@@ -137,6 +137,11 @@ class JudgeStances(_OnEvidence, AnswerClaim):
     output_format: ClassVar[str] = "Give your final answer, the label alone and in bold, on the last line only."
     layout: ClassVar[Layout] = FORMAT_LAST
 
+    @property
+    def defines_labels(self) -> bool:
+        """The question does, in both profiles."""
+        return True
+
     def input_text(self) -> str:
         return lines(super().input_text(), f"You have heard both sides. {label_question(self.claim.labels)}")
 

@@ -36,13 +36,13 @@ class AnswerClosedBook(LabelledTask):
         return lines("Check the claim from what you know. You have no documents.", self._must())
 
     def _must(self) -> str | None:
-        return "You must decide, also where you are not sure." if self.must_answer else None
+        return "You must decide, even if you are not sure." if self.must_answer else None
 
     @property
     def output_format(self) -> str:
         if self.claim.labels.free_text:
             return "Explain first, then give your answer on the last line."
-        last = f"Your final answer ({self._every()}) must stand on the last line only, after your reasoning."
+        last = f"Your final answer ({self._every()}) must be given on the last line only, after your reasoning."
         return lines(*self._rules("first explain why, then output"), last)
 
     def template_vars(self) -> dict[str, str]:
@@ -100,7 +100,7 @@ class SelfCheck(ClaimPrompt, Task[SelfChecked]):
     demonstrations: str = ""
 
     instructions: ClassVar[str] = lines(
-        "You are given a claim. Find out whether it holds a factual error, from what you know.",
+        "You are given a claim. Find out whether it contains a factual error, from what you know.",
         "Reason about it step by step before you decide.",
     )
     output_format: ClassVar[str] = lines(
@@ -113,7 +113,7 @@ class SelfCheck(ClaimPrompt, Task[SelfChecked]):
 
     @property
     def worked_examples(self) -> str:
-        return f"Examples:\n{self.demonstrations}\nNow the claim:" if self.demonstrations else ""
+        return f"Examples:\n{self.demonstrations}\n(end of the examples)" if self.demonstrations else ""
 
     @property
     def layout(self) -> Layout:

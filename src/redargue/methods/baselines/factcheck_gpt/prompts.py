@@ -32,7 +32,7 @@ class Stance(Frozen):
     """The relation of one piece of evidence to a claim."""
 
     reasoning: str = Field(default="", description="your reasoning", json_schema_extra=max_length(400))
-    stance: Literal["support", "refute", "irrelevant"] = Field(description="what the evidence does to the claim")
+    stance: Literal["support", "refute", "irrelevant"] = Field(description="how the evidence bears on the claim")
 
 
 class JudgeWorthiness(Task[Worthiness]):
@@ -62,8 +62,8 @@ class AskQuestions(ClaimPrompt, Task[Questions]):
     demonstrations: str = ""
 
     instructions: ClassVar[str] = (
-        "Somebody made a claim. To check it you look things up. Write the questions that you would look up: one for"
-        " each thing that the claim says, and each to be understood without the claim."
+        "Somebody made a claim, and you look things up to check it. Write the questions whose answers you would look"
+        " up: one for each thing that the claim says, each understandable without the claim."
     )
     output_format: ClassVar[str] = (
         'Reply in JSON and with nothing else: {"questions": ["a question", "another question"]}'

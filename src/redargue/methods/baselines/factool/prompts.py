@@ -33,7 +33,7 @@ class WriteScepticalQueries(ClaimPrompt, Task[Queries]):
     def instructions(self) -> str:
         return lines(
             "You write queries for a search engine that help to verify a claim. You are sceptical: the claim may be"
-            " wrong, and your queries have to bring that to light if it is.",
+            " wrong, and if it is, your queries must bring that to light.",
             f"Write {self.count} queries. Each is specific, stands for itself, and does not presume the claim.",
         )
 

@@ -37,16 +37,16 @@ class DetectHallucination(LabelledTask):
     def system(self) -> str:
         judged = NAMES[self.kind][0].lower()
         return (
-            f"You detect hallucinations: you say whether the {judged} that you are given holds information that is made"
-            ' up or wrong, "Yes" or "No".'
+            f"You detect hallucinations: you say whether the {judged} that you are given contains information that is"
+            ' made up or wrong, "Yes" or "No".'
         )
 
     @property
     def instructions(self) -> str:
         judged, before = (name.lower() for name in NAMES[self.kind])
         return lines(
-            f"Given the {before} and the {judged}, find out whether the {judged} holds information that is made up or"
-            " wrong, by what you know of the world.",
+            f"Given the {before} and the {judged}, find out whether the {judged} contains information that is made up"
+            " or wrong, by what you know of the world.",
             "The kinds of hallucination to look for follow, with examples." if self.demonstrations else None,
         )
 
@@ -57,7 +57,9 @@ class DetectHallucination(LabelledTask):
     @property
     def output_format(self) -> str:
         judged = NAMES[self.kind][0].lower()
-        return f'Does the {judged} hold information that is made up or wrong? Your judgement must be "Yes" or "No".\n'
+        return (
+            f'Does the {judged} contain information that is made up or wrong? Your judgement must be "Yes" or "No".\n'
+        )
 
     def input_text(self) -> str:
         judged, before = NAMES[self.kind]

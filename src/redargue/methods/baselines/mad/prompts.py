@@ -73,9 +73,15 @@ class DebateTurn(evidence_prompts.DebatePrompt, LabelledTask, _Debated):
         opens = not self.before and not (self.topic_in_system and self.opponent)
         return lines(
             evidence_prompts.topic(self) if opens else None,
-            wrap_untrusted(self.opponent) if self.opponent else None,
+            self._opponent(),
             self._asked(),
         )
+
+    def _opponent(self) -> str | None:
+        if not self.opponent:
+            return None
+        heading = "" if self.profile == "paper" else "The other side's answer: "
+        return heading + wrap_untrusted(self.opponent)
 
     def _asked(self) -> str:
         if not self.opponent:
@@ -119,7 +125,7 @@ class Ruling(_PaperKeys):
     preference: bool = Field(description="whether there is a clear preference for an answer")
     supported_side: Literal["affirmative", "negative", ""] = Field(description="the side that you support, if any")
     reason: str = Field(description="why, in short", json_schema_extra=max_length(1_000))
-    debate_answer: str = Field(description="the correct answer, which ends the debate; empty if it shall go on")
+    debate_answer: str = Field(description="the correct answer, which ends the debate; empty if it is to go on")
 
     @field_validator("supported_side", mode="before")
     @classmethod
@@ -191,7 +197,7 @@ class ModerateRound(_Deciding, _BothSides, Task[Ruling], _Debated):
             None if self.topic_in_system or self.before else evidence_prompts.topic(self),
             f"The {ORDINALS[self.number - 1]} round of the debate has ended.",
             self.sides(),
-            "Evaluate both answers, and say whether one of them is clearly to be preferred. If so, say which side you"
+            "Evaluate both answers, and say whether one of them is clearly better. If so, say which side you"
             " support and why, and give the answer that you think is correct: the debate then ends. If not, leave the"
             " answer empty: the debate goes on.",
         )
@@ -245,10 +251,11 @@ class DecideDebate(_Deciding, Task[Decision], _Debated):
         if self.topic_in_system:
             question = evidence_prompts.topic(self)
         elif self.defines_labels and self.claim.labels.labels:
-            question = "which of them is right?"
+            question = ""
         else:
             question = evidence_prompts.label_question(self.claim.labels)
-        return lines(f"Therefore: {question}", "Sum up your reasons, and give the answer that you think is correct.")
+        asked = f"Therefore: {question}" if question else "Therefore, which of them is right?"
+        return lines(asked, "Sum up your reasons, and give the answer that you think is correct.")
 
 
 class DecideDebateOnEvidence(evidence_prompts.OnEvidence, DecideDebate):

@@ -18,13 +18,20 @@ from redargue.tasks.untrusted import wrap_untrusted
 LONGEST_SPAN = 200  # characters of a short answer
 
 
+Truth = Literal["true", "false", "impossible to say"]
+
+
+class RecalledTruth(Frozen):
+    """Whether a statement is true, where nothing can be quoted."""
+
+    verdict: Truth = Field(description="on the statement")
+
+
 class TruthJudgement(Frozen):
     """Whether a statement is true."""
 
-    quotes: tuple[str, ...] = quotes_field("what you rely on, copied word for word; empty without documents")
-    verdict: Literal["true", "false", "impossible to say"] = Field(
-        description="of the statement: true, false, or impossible to say"
-    )
+    quotes: tuple[str, ...] = quotes_field("what you rely on, copied word for word")
+    verdict: Truth = Field(description="on the statement")
 
 
 VERDICTS = {"true": "true", "yes": "true", "false": "false", "no": "false"} | dict.fromkeys(
@@ -76,6 +83,9 @@ class RecallFact(Task[TruthJudgement]):
     def template_vars(self) -> dict[str, str]:
         return {"statement": wrap_untrusted(self.statement)}
 
+    def requested_type(self) -> type[Frozen]:
+        return TruthJudgement if self.quote_source else RecalledTruth
+
     def parse_plain(self, text: str) -> TruthJudgement | None:
         if text.lstrip().startswith("{"):
             return None
@@ -108,13 +118,22 @@ class VerifyFact(RecallFact):
         return {**super().template_vars(), "document": documents(self.passages, self.profile)}
 
 
+_SPAN = Field(
+    description="the answer in a few words; empty if it cannot be said", json_schema_extra=max_length(LONGEST_SPAN)
+)
+
+
+class RecalledSpan(Frozen):
+    """A short answer, where nothing can be quoted."""
+
+    text: str = _SPAN
+
+
 class Span(Frozen):
     """A short answer: a name, a date, a number; empty where nothing states it."""
 
-    quotes: tuple[str, ...] = quotes_field("what you rely on, copied word for word; empty without documents")
-    text: str = Field(
-        description="the answer in a few words; empty if it cannot be said", json_schema_extra=max_length(LONGEST_SPAN)
-    )
+    quotes: tuple[str, ...] = quotes_field("what you rely on, copied word for word")
+    text: str = _SPAN
 
     @field_validator("text")
     @classmethod
@@ -147,6 +166,9 @@ class RecallAnswer(Task[Span]):
 
     def template_vars(self) -> dict[str, str]:
         return {"question": wrap_untrusted(self.question)}
+
+    def requested_type(self) -> type[Frozen]:
+        return Span if self.quote_source else RecalledSpan
 
     def parse_plain(self, text: str) -> Span | None:
         if text.lstrip().startswith("{"):

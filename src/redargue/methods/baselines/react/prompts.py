@@ -22,7 +22,7 @@ SEARCH = ActionTool(
 )
 LOOKUP = ActionTool(
     name="lookup",
-    about="shows the next sentence that holds a word, of what was searched for last",
+    about="shows the next sentence with a word in what the last search found",
     parameters={"type": "object", "properties": {"keyword": {"type": "string"}}, "required": ["keyword"]},
 )
 FINISH = "finish"
@@ -68,7 +68,7 @@ class ThinkAndAct(StepTask):
             else "Find out by observation whether a claim holds.",
             "You think, act and observe in turns. A thought says what is known and what is missing. An action is one"
             " of: search, which looks something up and shows the beginning of what was found; lookup, which shows the"
-            " next sentence that holds a word, of what was searched for last; finish, which gives the label.",
+            " next sentence with a word in what the last search found; finish, which gives the label.",
         )
 
     @property

@@ -77,10 +77,10 @@ class MakeSelfContained(_OfAResponse, Task[SelfContained]):
     claim: Claim
 
     instructions: ClassVar[str] = lines(
-        "Rewrite a STATEMENT out of a RESPONSE so that it can be understood without it.",
-        "Vague are pronouns, names that are not whole, and references like 'the bridge' or 'that year'. Replace"
-        " them by what the response says they stand for.",
-        "Change nothing else: no fact is added, and none is corrected.",
+        "Rewrite a STATEMENT from a RESPONSE so that it can be understood without the response.",
+        "Pronouns, incomplete names and references like 'the bridge' or 'that year' are vague: replace them with what"
+        " the response says they stand for.",
+        "Change nothing else: add no fact, and correct none.",
     )
     output_format: ClassVar[str] = (
         "Say first what is vague; then give the rewritten statement alone in a code block (```)."
@@ -106,21 +106,28 @@ class CheckRelevance(_OfAResponse, Task[Relevance]):
         find = "Find the subject that the RESPONSE is about and the subject of the STATEMENT, and decide whether"
         if self.profile == "hardened":
             return (
-                f"{find} the RESPONSE says how they have to do with each other: then the statement is relevant."
-                " Whether it is true does not matter."
+                f"{find} the RESPONSE says how the two are related: if so, the statement is relevant. Whether it is"
+                " true does not matter."
             )
         return lines(
-            "Two subjects are 'Foo' if a RESPONSE says how they have to do with each other.",
+            "Two subjects are 'Foo' if a RESPONSE says how the two are related.",
             f"{find} they are Foo. Whether the statement is true does not matter.",
         )
 
-    output_format: ClassVar[str] = "Reason first; then end with [Foo] or [Not Foo], in square brackets."
+    @property
+    def output_format(self) -> str:
+        yes, no = self._words()
+        return f"Reason first; then end with [{yes}] or [{no}], in square brackets."
+
+    def _words(self) -> tuple[str, str]:
+        return ("Relevant", "Not Relevant") if self.profile == "hardened" else ("Foo", "Not Foo")
 
     def parse_plain(self, text: str) -> Relevance | None:
-        answers = bracketed(text, "Foo", "Not Foo")
+        yes, no = self._words()
+        answers = bracketed(text, yes, no)
         if len(answers) > 1:
-            raise ValueError("the reply contains both [Foo] and [Not Foo]")
-        return Relevance(reasoning=text.strip(), relevant=answers == ["Foo"]) if answers else None
+            raise ValueError(f"the reply contains both [{yes}] and [{no}]")
+        return Relevance(reasoning=text.strip(), relevant=answers == [yes]) if answers else None
 
 
 class WriteNextQuery(ShowsKnowledge, QueryTask):

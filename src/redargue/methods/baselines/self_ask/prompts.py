@@ -32,7 +32,7 @@ class WriteFollowUps(grounding.AsksQuestions, Task[FollowUps]):
 
     instructions: ClassVar[str] = lines(
         "Say which questions have to be answered in order to verify a claim.",
-        "Each is put to a search engine alone, and has to be understood alone.",
+        "Each is put to a search engine on its own and must be understandable on its own.",
     )
     output_format: ClassVar[str] = "Reply with the questions alone, one a line: Followup Question: your question"
 
@@ -133,7 +133,7 @@ class AskFollowUp(grounding.JudgesResults, Task[FollowUp]):
     def hardened_rules(self) -> str:
         return lines(
             super().hardened_rules,
-            "A question has to be understood without those before it.",
+            "Each question must be understandable without those before it.",
             "The examples show whole courses of questions; give the next step alone." if self.demonstrations else None,
         )
 
