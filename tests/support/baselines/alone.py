@@ -78,7 +78,7 @@ SIGNS: dict[str, str] = {  # words in a plain prompt, and the task that has them
     "and nothing else.\nClaim:": "AnswerZeroShot",
     "You have no documents": "AnswerClosedBook",
     "#Your Judgement#": "DetectHallucination",
-    "holds a factual error": "SelfCheck",
+    "contains a factual error": "SelfCheck",
 }
 
 
