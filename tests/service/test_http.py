@@ -273,6 +273,10 @@ async def test_a_spent_day_is_402_and_a_full_queue_429(monkeypatch: pytest.Monke
             pass
         refused = [await http.post("/v1/checks", json=CLAIM) for _ in range(2)]
         assert refused[-1].headers["retry-after"] == "5"
+        assert [reply.headers["ratelimit"] for reply in (*replies, refused[-1])] == [
+            f'"checks";r={free}' for free in (1, 0, 0)
+        ]
+        assert refused[-1].headers["ratelimit-policy"] == '"checks";q=2;qu="concurrent-requests"'
         problem(refused[-1], 429)
 
 

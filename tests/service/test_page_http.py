@@ -19,9 +19,12 @@ from redargue.service.checks import CheckStore
 from redargue.service.context import COOKIE
 from redargue.service.entries import CheckEntry, write_entry
 from redargue.service.keys import Keys
+from redargue.service.page.environment import outcomes_words
 from redargue.service.page.routes import _waiting
+from redargue.service.page.runs import control
 from redargue.service.page.viewer import create_viewer
 from redargue.service.requests import CheckRequest
+from redargue.verdicts import ErrorInfo
 from support.reported import bench_of, run_of
 from support.serving import components, settings
 
@@ -92,6 +95,16 @@ async def test_a_page_waits_for_a_check_of_another_process_without_asking_all_th
         store.close()
         assert await asked == ": wait\n\n"
         assert [frame async for frame in frames] == []
+
+
+async def test_a_run_of_several_claims_is_listed_with_their_outcomes_and_an_error_with_its_hint(tmp_path: Path) -> None:
+    folder = run_of(tmp_path / "runs" / "20260101-000000-aaaaaa", ["one here", "two here", "three here"])
+    error = ErrorInfo(type="UsageError", what="no budget", hint="give one", exit_code=2)
+    async with CheckStore(folder=folder.parent, name="view") as store:
+        (check,) = store.list().checks
+        assert outcomes_words(check) == "1 not enough evidence, 1 refuted, 1 supported"
+        assert outcomes_words(check._replace(outcome="non_factual")) == "not factual"
+        assert "no budget; give one" in control(check._replace(state="failed", error=error))["ended"]
 
 
 async def test_a_check_that_cannot_be_started_says_why_and_keeps_what_was_written() -> None:

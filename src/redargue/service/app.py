@@ -29,7 +29,7 @@ from redargue.service.page.routes import router as page_router
 from redargue.service.problems import MEDIA_TYPE, handle_problems
 from redargue.service.proxy.routes import from_environment
 
-EXPOSED = ["Location", "Retry-After", "Idempotency-Replayed", "Preference-Applied"]
+EXPOSED = ["Location", "Retry-After", "Idempotency-Replayed", "Preference-Applied", "RateLimit", "RateLimit-Policy"]
 
 
 def create_app(settings: ServiceSettings | None = None, components: Components | None = None) -> FastAPI:

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import NamedTuple, Self
 
 from redargue.assembly import connect
@@ -52,6 +52,7 @@ class Check(NamedTuple):
         method: empty where it is not known yet.
         outcome: of a finished check: the meaning of a claim's label, the outcome of a text, or ``error``.
         position: in the queue, from 1; 0 where it does not wait.
+        outcomes: how many claims of a run of several have which outcome.
     """
 
     id: str
@@ -66,6 +67,7 @@ class Check(NamedTuple):
     error: ErrorInfo | None = None
     usage: Usage | None = None
     position: int = 0
+    outcomes: Mapping[str, int] = MappingProxyType({})
 
     @property
     def ended(self) -> bool:
@@ -402,6 +404,12 @@ class CheckStore:
         finally:
             self.streams -= 1
 
+    @property
+    def places(self) -> tuple[int, int]:
+        """How many checks may run and wait at the same time, and how many more are accepted now."""
+        counts, places = self.counts(), self._waiting + self._running
+        return places, max(0, places - sum(counts.values()))
+
     def counts(self) -> Mapping[str, int]:
         """Number of checks that are running and that wait."""
         states = [active.state for active in tuple(self._active.values())]
@@ -435,8 +443,10 @@ class CheckStore:
             only = next(iter(run.outcomes), "") if len(run.outcomes) == 1 else ""
             stopped: State = "interrupted" if _finished_elsewhere(folder) else "running"
             state: State = "done" if complete else stopped
-            only = only if complete else ""
-            return Check(folder.name, folder, LOCAL, state, run.began, run.method, run.claims, run.first, only)
+            only, counts = only if complete else "", run.outcomes
+            return Check(
+                folder.name, folder, LOCAL, state, run.began, run.method, run.claims, run.first, only, outcomes=counts
+            )
         request, state = entry.request, entry.state
         if state not in ENDED:  # of another process
             state = "running" if run else "queued"

@@ -83,13 +83,25 @@ def problem_of_error(error: RedargueError) -> Problem:
     return Problem(type=f"urn:redargue:error:{name}", title=title, status=status, detail=detail, hint=error.hint)
 
 
+def rate_limit(places: int, free: int) -> dict[str, str]:
+    """The RateLimit headers (draft-ietf-httpapi-ratelimit-headers-10) of checks that run or wait at the same time."""
+    return {
+        "RateLimit-Policy": f'"checks";q={places};qu="concurrent-requests"',
+        "RateLimit": f'"checks";r={free}',
+    }
+
+
 def handle_problems(application: FastAPI) -> None:
     """Answers every error with problem details."""
 
     @application.exception_handler(RedargueError)
     async def of_redargue(request: Request, error: RedargueError) -> JSONResponse:
-        retry = {"Retry-After": str(error.retry_after)} if isinstance(error, Busy) else {}
-        return problem_of_error(error).response(retry)
+        headers: dict[str, str] = {}
+        if isinstance(error, Busy):
+            headers["Retry-After"] = str(error.retry_after)
+        if isinstance(error, Busy) and not isinstance(error, Draining) and request.url.path == "/v1/checks":
+            headers |= rate_limit(*application.state.store.places)
+        return problem_of_error(error).response(headers)
 
     @application.exception_handler(HTTPException)
     async def of_http(request: Request, error: HTTPException) -> JSONResponse:

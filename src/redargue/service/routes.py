@@ -19,7 +19,7 @@ from redargue.runs.record import read_events
 from redargue.service.checks import Check, CheckStore
 from redargue.service.context import Caller, Store
 from redargue.service.log import EventLine
-from redargue.service.problems import MEDIA_TYPE, Problem, problem_of_error
+from redargue.service.problems import MEDIA_TYPE, Problem, problem_of_error, rate_limit
 from redargue.service.requests import CheckRequest
 from redargue.service.schemas import CheckAnswer, CheckList, CheckSummary
 
@@ -89,6 +89,7 @@ async def start_check(
     """Check a claim, or the claims of a text."""
     earlier = store.repeated(request, owner=caller.owner, idempotency=idempotency_key)
     check = earlier or store.submit(request, owner=caller.owner, idempotency=idempotency_key)
+    response.headers.update(rate_limit(*store.places))
     if seconds := wait_of(prefer):
         check = await store.wait(check.id, owner=caller.owner, seconds=seconds)
         response.headers["Preference-Applied"] = f"wait={seconds}"

@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from redargue.reports.html import environment as reports
 from redargue.sanitize import printable, shortened
+from redargue.service.checks import Check
 
 POLICY = "; ".join(
     (
@@ -38,6 +39,13 @@ def outcome_words(outcome: str) -> str:
     return OUTCOMES.get(outcome, outcome.replace("_", " "))
 
 
+def outcomes_words(check: Check) -> str:
+    """The outcome of a check; of several claims with different ones, how many have which."""
+    if check.outcome:
+        return outcome_words(check.outcome)
+    return ", ".join(f"{count} {outcome_words(name)}" for name, count in sorted(check.outcomes.items()))
+
+
 def claim_start(claim: str) -> str:
     return shortened(claim, CLAIM_SHOWN)
 
@@ -46,7 +54,12 @@ def claim_start(claim: str) -> str:
 def environment() -> Environment:
     loaders = [PackageLoader("redargue.service.page", "templates"), PackageLoader("redargue.reports", "html")]
     shared = reports.environment().overlay(loader=ChoiceLoader(loaders))
-    shared.globals = {**shared.globals, "claim_start": claim_start, "outcome_words": outcome_words}
+    shared.globals = {
+        **shared.globals,
+        "claim_start": claim_start,
+        "outcome_words": outcome_words,
+        "outcomes_words": outcomes_words,
+    }
     return shared
 
 

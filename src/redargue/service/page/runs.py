@@ -46,7 +46,7 @@ def control(check: Check) -> dict[str, Any]:
 
 
 def _ended(name: str, check: Check) -> Markup:
-    error = f"{check.error.what} {check.error.hint}" if check.error else ""
+    error = "; ".join(filter(None, (check.error.what, check.error.hint))) if check.error else ""
     return macro("control_ended.html", name)(check.state, check.id, error)
 
 
