@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import hashlib
 import json
 import signal
@@ -278,6 +279,20 @@ async def test_a_spent_day_is_402_and_a_full_queue_429(monkeypatch: pytest.Monke
         ]
         assert refused[-1].headers["ratelimit-policy"] == '"checks";q=2;qu="concurrent-requests"'
         problem(refused[-1], 429)
+
+
+async def test_a_full_disk_is_507_and_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    async with client() as http:
+        before = sorted(runs_folder().iterdir()) if runs_folder().exists() else []
+        again = {"Idempotency-Key": "full"}
+        with monkeypatch.context() as patch:
+            patch.setattr("redargue.service.checks.write_entry", full)
+            assert "make room" in problem(await http.post("/v1/checks", json=CLAIM, headers=again), 507)["hint"]
+        assert sorted(runs_folder().iterdir()) == before
+        assert (await http.post("/v1/checks", json=CLAIM, headers=again)).status_code == 202
 
 
 async def test_a_day_budget_is_shared_by_checks_and_ends_them() -> None:

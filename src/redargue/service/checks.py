@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
+import shutil
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -235,7 +236,11 @@ class CheckStore:
             body=body if key else "",
         )
         active = _Active(entry, self._new_folder())
-        write_entry(active.folder, entry)
+        try:
+            write_entry(active.folder, entry)
+        except OSError:  # a full disk
+            shutil.rmtree(active.folder, ignore_errors=True)
+            raise
         self._enqueue(active)
         if key:
             self._remember(entry, active.folder)

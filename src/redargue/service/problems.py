@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -16,6 +17,7 @@ from redargue.errors import (
     BudgetReached,
     Busy,
     CorpusError,
+    DiskFull,
     Draining,
     ProviderError,
     RecordError,
@@ -32,6 +34,7 @@ STATUS: tuple[tuple[type[RedargueError], int], ...] = (  # the first that fits
     (Busy, 429),
     (UsageError, 422),
     (ProviderError, 502),
+    (DiskFull, 507),
     (CorpusError, 503),
     (RecordError, 409),
 )
@@ -119,6 +122,10 @@ def handle_problems(application: FastAPI) -> None:
     async def of_anything(request: Request, error: Exception) -> JSONResponse:
         if request.url.path in OPENAI_PATHS:
             return JSONResponse(openai_error("the service failed; its log says why", kind="server_error"), 500)
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            return plain(
+                507, "the service's disk is full", "nothing was stored: make room on it, and send this again"
+            ).response()
         return plain(500, "the service failed", "its log says why").response()
 
 

@@ -52,6 +52,7 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
         500: "The service failed.",
         502: "A model or tool does not answer.",
         503: "The service is stopping, or a store cannot be used.",
+        507: "The service's disk is full.",
     }
     every = {400, 401, 403, 413, 422, *statuses}
     return {status: {"model": Problem, "description": known[status], "content": content} for status in sorted(every)}
@@ -75,7 +76,7 @@ Prefer = Annotated[
     responses={
         202: {"model": CheckAnswer, "description": "The check is queued or running."},
         200: {"model": CheckAnswer, "description": "The check has ended while the request waited for it."},
-        **problems(402, 429, 503),
+        **problems(402, 429, 503, 507),
     },
 )
 async def start_check(
