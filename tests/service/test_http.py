@@ -16,13 +16,15 @@ import httpx2
 import pytest
 from fastapi import FastAPI
 
-from redargue.config import RunConfig
+from redargue.config import Components, RunConfig
 from redargue.errors import UsageError
+from redargue.nli.backend import EmbeddedBackend
 from redargue.runs.folders import runs_folder
 from redargue.service.app import create_app
 from redargue.service.checks import CheckStore
 from redargue.service.keys import Keys
 from redargue.service.server import Server, allowed_hosts, bind, only_one
+from redargue.text.verification import prepare
 from support.debates import TEXT
 from support.serving import components, settings
 
@@ -31,8 +33,10 @@ CLAIM = {"claim": "The lighthouse at Cape Ansel was lit in 1871."}
 
 
 @asynccontextmanager
-async def client(host: str = "localhost", key: str = "", **options: Any) -> AsyncIterator[httpx2.AsyncClient]:
-    application = create_app(settings(**options), components())
+async def client(
+    host: str = "localhost", key: str = "", parts: Components | None = None, **options: Any
+) -> AsyncIterator[httpx2.AsyncClient]:
+    application = create_app(settings(**options), parts or components())
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     transport = httpx2.ASGITransport(application, raise_app_exceptions=False)
     async with (
@@ -279,6 +283,25 @@ async def test_a_spent_day_is_402_and_a_full_queue_429(monkeypatch: pytest.Monke
         ]
         assert refused[-1].headers["ratelimit-policy"] == '"checks";q=2;qu="concurrent-requests"'
         problem(refused[-1], 429)
+
+
+async def test_as_many_answers_wait_as_checks_may(monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = {"answer": "The lighthouse was lit in 1871.", "contexts": ["The lighthouse was lit in 1871."]}
+    held = asyncio.Event()
+
+    async def hold(*given: Any, **options: Any) -> Any:
+        await held.wait()
+        return await prepare(*given, **options)
+
+    monkeypatch.setattr("redargue.service.answers.prepare", hold)
+    async with client(parts=Components(backend=EmbeddedBackend()), running=1, waiting=1) as http:
+        requests = [asyncio.create_task(http.post("/v1/ground", json=answer)) for _ in range(3)]
+        refused, waiting = await asyncio.wait(requests, return_when=asyncio.FIRST_COMPLETED)
+        held.set()
+        replies = [await task for task in waiting]
+        assert [reply.json()["outcome"] for reply in replies] == ["factual", "factual"]
+        assert problem(refused.pop().result(), 429)["hint"] == "try again later"
+        assert (await http.post("/v1/ground", json=answer)).status_code == 200
 
 
 async def test_a_full_disk_is_507_and_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

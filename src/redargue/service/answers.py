@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Literal
 
@@ -12,6 +14,7 @@ from pydantic import Field
 from redargue.assembly import connect
 from redargue.claims import Claim, Frozen
 from redargue.config import Components
+from redargue.errors import Busy
 from redargue.estimate import Estimate, claims_of
 from redargue.estimate import estimate as estimate_cost
 from redargue.service.budgets import DayBudgets
@@ -62,7 +65,25 @@ class GroundAnswer(Report):
     offsets: Literal["code_point"] = OFFSETS
 
 
-@router.post("/ground", responses=problems(402, 502, 503))
+class Places:
+    """As many requests as ``running`` are answered at the same time, and ``waiting`` more wait; others raise Busy."""
+
+    def __init__(self, running: int, waiting: int) -> None:
+        self._slots, self._waiting, self._free = asyncio.Semaphore(running), waiting, running + waiting
+
+    @asynccontextmanager
+    async def take(self) -> AsyncIterator[None]:
+        if not self._free:
+            raise Busy(f"{self._waiting} answers are waiting", hint="try again later")
+        self._free -= 1
+        try:
+            async with self._slots:
+                yield
+        finally:
+            self._free += 1
+
+
+@router.post("/ground", responses=problems(402, 429, 502, 503))
 async def ground_answer(request: GroundRequest, http: Request, settings: Settings, caller: Caller) -> GroundAnswer:
     """Check an answer against given documents only; nothing is stored."""
     check = request.as_check()
@@ -73,9 +94,11 @@ async def ground_answer(request: GroundRequest, http: Request, settings: Setting
     shared: Components = http.app.state.store.components
     components = replace(shared, budget=budgets.of_check(caller.owner, prepared.config.budget))
     config, documents = prepared.config.updated(tools=None), check.documents or []
-    text = await prepare(prepared.text, config, components, documents=documents)
-    with text.verifier() as verifier:
-        verdicts = await verifier.verify_all(text.claims, concurrency=CONCURRENCY)
+    places: Places = http.app.state.places
+    async with places.take():
+        text = await prepare(prepared.text, config, components, documents=documents)
+        with text.verifier() as verifier:
+            verdicts = await verifier.verify_all(text.claims, concurrency=CONCURRENCY)
     return GroundAnswer(**dict(text.report(verdicts)))
 
 

@@ -107,6 +107,7 @@ def _include_routers(application: FastAPI, settings: ServiceSettings) -> None:
     application.state.metrics = Metrics(settings.config.method)
     application.state.metrics.add(tally)
     application.state.tally = tally
+    application.state.places = answers.Places(settings.running, settings.waiting)
     for router in (
         routes.router,
         answers.router,
