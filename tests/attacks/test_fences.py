@@ -158,7 +158,7 @@ async def test_the_fences_of_a_request_have_a_word_that_a_page_cannot_foresee() 
     passage = Passage(text=ORDER, title="Bees")
     requests = await sent(passage, passage, Passage(text=ORDER + "!", title="Bees"), passage)
     messages = [request[0] for request in requests]
-    words = [set(re.findall(r"<data-(\w{6})>", message[-1]["content"])) for message in messages]
+    words = [set(re.findall(r"<data-(\w{10})>", message[-1]["content"])) for message in messages]
     assert [len(each) for each in words] == [1, 1, 1, 1]
     first, again, other, seeded = (each.pop() for each in words)
     assert first == again  # so that a repeated run repeats its samples

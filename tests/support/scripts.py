@@ -200,4 +200,4 @@ def _quotes(prompt: str) -> list[str]:
 def plain_fences(text: str) -> str:
     """A request's text with the fences of the rendered prompt: without the word that only this request has."""
     rule = ("<data-WORD> and </data-WORD>, with one WORD for the whole message,", "<data> and </data>")
-    return re.sub(r"<(/?)data-[a-z]{6}>", r"<\1data>", text.replace(*rule))
+    return re.sub(r"<(/?)data-[a-z]{10}>", r"<\1data>", text.replace(*rule))

@@ -27,7 +27,9 @@ _NAMED = UNTRUSTED.replace(
 FENCE = "<data>"
 _BLOCK, _INLINE, _END = "\ufdd0", "\ufdd1", "\ufdd2"
 _SPAN = re.compile(f"([{_BLOCK}{_INLINE}])([^{_BLOCK}{_INLINE}{_END}]*)({_END}?)")
-_LETTERS = 6  # of a fence's word
+_LETTERS = (
+    10  # of a fence's word: too many for an author to try documents until one names its own fence, if the seed is known
+)
 
 _HIDDEN = re.compile(f"[{OVERRIDES}{TAGS}]")  # others are needed: joiners in Persian, selectors in emoji
 _OPENING = re.compile(r"[<＜﹤⟨〈〈❮❰˂ᐸ≺]|&(?=(?:lt|#0*60|#[xX]0*3[cC]);)")
@@ -75,7 +77,7 @@ def fence_marked(text: str) -> str:
 
 
 def fence_word(prompt: str, seed: int) -> str:
-    """Six letters that depend on all of a text and on a seed."""
+    """Letters that depend on all of a text and on a seed."""
     number = int.from_bytes(hashlib.sha256(f"{seed}\0{prompt}".encode("utf-8", "replace")).digest())
     letters = []
     for _ in range(_LETTERS):
