@@ -23,7 +23,7 @@ from redargue.evidence import Passage
 from redargue.methods.tool_mad.prompts import SummariseAbstract, WriteKeywords
 from redargue.nli import backend as backend_module
 from redargue.nli import embedder
-from redargue.nli.aggregation import FAR, NO_SIGNAL, max_score
+from redargue.nli.aggregation import FAR, NO_SIGNAL, SourceScore, max_score
 from redargue.nli.backend import EmbeddedBackend, quoted, words
 from redargue.nli.embedder import shared
 from redargue.nli.entailment import CrossEncoder, Entailment
@@ -257,6 +257,27 @@ def test_the_strongest_sentence_is_quoted_first_however_often_it_was_read() -> N
     read = Reading(lambda: windows, lambda: NO_SIGNAL)
     assert [each.quote for each in read.best(Meaning.SUPPORTED, 2)] == ["best", "other"]
     assert [each.quote for each in read.best(Meaning.SUPPORTED, 1)] == ["best"]
+
+
+def test_of_two_sentences_read_as_one_text_the_one_that_says_more_alone_is_quoted() -> None:
+    ice, quay = (SourcedSentence(text, Passage(text="ice quay")) for text in ("ice", "quay"))
+    spans = (
+        ScoredSpan((ice,), 0.9, Entailment(0.7, 0.0, 0.3)),
+        ScoredSpan((quay,), 0.9, Entailment(0.1, 0.0, 0.9)),
+        ScoredSpan((quay,), 0.9, Entailment(0.8, 0.0, 0.2), before=ice),
+    )
+    read = Reading(lambda: spans, lambda: NO_SIGNAL)
+    assert read.best(Meaning.SUPPORTED, 1) == (ice,)
+    it = (spans[1], replace(spans[0], cited=(quay,)), replace(spans[2], judgement=Entailment(0.6, 0.0, 0.4)))
+    assert Reading(lambda: it, lambda: NO_SIGNAL).best(Meaning.SUPPORTED, 1) == (quay,)
+
+
+def test_a_claim_is_left_open_where_no_text_shows_a_side_by_itself() -> None:
+    by_words = SourceScore(0.02, 0.98)
+    sure = replace(reading((0.9, 0.02, 0.48)), compare_words=lambda: by_words)
+    assert sure.probabilities().refutes > sure.least
+    assert sure.label(FEVER) == "NOT ENOUGH INFO"
+    assert replace(reading((0.9, 0.02, 0.52)), compare_words=lambda: by_words).label(FEVER) == "REFUTES"
 
 
 def test_a_process_loads_each_model_once_whoever_asks_first(monkeypatch: Any) -> None:

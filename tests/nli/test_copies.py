@@ -12,6 +12,7 @@ from redargue.evidence import Passage
 from redargue.nli.backend import EmbeddedBackend, compose_answer
 from redargue.nli.consistency import check
 from redargue.nli.reader import sentences
+from redargue.nli.verbatim import only_framed
 from redargue.retrieval.corpus.shipped import ARTICLES
 
 
@@ -59,6 +60,36 @@ def test_a_copy_is_supported_despite_its_typography(claim: str, evidence: str) -
 )
 def test_the_opposite_is_never_supported(claim: str, evidence: str) -> None:
     assert answer(claim, evidence)[0] is not Meaning.SUPPORTED
+
+
+@pytest.mark.parametrize(
+    "evidence",
+    [
+        "Opponents claim that the harbour loses money. The accounts show a profit of 1.2 million euros in 2025.",
+        "It is a myth that the harbour loses money.",
+        "Visitors often ask whether the harbour loses money.",
+        "If the winter is hard, the harbour loses money.",
+    ],
+)
+def test_what_someone_claims_asks_or_denies_supports_nothing(evidence: str) -> None:
+    assert answer("The harbour loses money.", evidence)[0] is Meaning.NOT_ENOUGH
+
+
+@pytest.mark.parametrize(
+    ("text", "framed"),
+    [
+        ("Critics allege that bees sting.", True),
+        ("Many think bees sting, and wasps too.", True),
+        ("According to a rumour, bees sting.", True),
+        ("The survey reports that bees sting.", False),
+        ("Critics claim that bees sting. Bees sting.", False),
+        ("It is false that wasps do not sting; bees sting.", False),
+        ("Bees sting.", False),
+        ("If bees stingray, wasps do.", False),
+    ],
+)
+def test_a_clause_is_told_from_what_frames_it(text: str, *, framed: bool) -> None:
+    assert only_framed("Bees sting.", text) is framed
 
 
 def test_a_named_difference_is_shown_with_the_refutation() -> None:

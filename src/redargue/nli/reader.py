@@ -39,9 +39,11 @@ from redargue.nli.consistency import Mismatch, check
 from redargue.nli.embedder import Embedder
 from redargue.nli.entailment import Entailment, EntailmentModel
 from redargue.nli.same_units import in_units_of
+from redargue.nli.verbatim import only_framed
 
 SENTENCES = 4  # read per passage
 IN_SHORT = 4  # of them, read as one text
+SHOWN = 0.5  # strength above which a text shows a side: without one there is nothing to quote
 RELEVANT = 0.5  # probability that a sentence decides the claim either way
 DECIDED = (Meaning.SUPPORTED, Meaning.REFUTED)
 COPIED = Entailment(0.98, 0.01, 0.01)  # of 3,000 copied sentences and their contexts, none was refuted
@@ -63,11 +65,13 @@ class Candidate(NamedTuple):
     Attributes:
         kind: a sentence, a shortened passage, or the joined sentences of two passages.
         cited: the sentence to quote; of joined passages one sentence each.
+        before: the sentence before, where the text begins with it.
     """
 
     kind: Kind
     cited: tuple[SourcedSentence, ...]
     text: str
+    before: SourcedSentence | None = None
 
 
 @dataclass(frozen=True)
@@ -77,6 +81,7 @@ class ScoredSpan:
     Attributes:
         nearness: cosine of the text to the claim, in [-1, 1].
         relevance: the probability that the text decides the claim at all, in [0, 1].
+        before: as in :class:`Candidate`.
     """
 
     cited: tuple[SourcedSentence, ...]
@@ -84,6 +89,7 @@ class ScoredSpan:
     judgement: Entailment
     kind: Kind = "sentence"
     relevance: float = 0.0
+    before: SourcedSentence | None = None
 
     def strength(self, meaning: Meaning) -> float:
         probability = self.judgement.refutes if meaning is Meaning.REFUTED else self.judgement.supports
@@ -192,16 +198,25 @@ class Reading:
             return (self.copy,)[:count]
         spans = [span for span in self.spans if span.kind != "passage"]  # only sentences are quoted
         checked = self.contradiction.sentence if meaning is Meaning.REFUTED and self.contradiction else None
+        says: Callable[[ScoredSpan], float] = (
+            (lambda span: span.strength(meaning)) if meaning in DECIDED else (lambda span: span.nearness)
+        )
+        alone = {span.cited[0].quote: says(span) for span in spans if span.kind == "sentence" and not span.before}
         if meaning in DECIDED:
             order = sorted(spans, key=lambda span: -span.strength(meaning))
-            strong = [span for span in order if span.strength(meaning) > 0.5]
+            strong = [span for span in order if span.strength(meaning) > SHOWN]
             # joined sentences are quoted only if none is strong alone: one of the two may say nothing about the claim
             order = [span for span in strong if span.kind == "sentence"] or strong or order[:1]
         else:
             order = sorted(spans, key=lambda span: -span.nearness)
         by_quote = {checked.quote: checked} if checked else {}
-        for sentence in (sentence for span in order for sentence in span.cited):
-            by_quote.setdefault(sentence.quote, sentence)
+        for span in order:
+            # of two sentences that were read as one text, the one that says more by itself is quoted
+            first, cited = span.before, span.cited
+            if first and alone.get(first.quote, 0.0) > alone.get(cited[0].quote, 0.0):
+                cited = (first,)
+            for sentence in cited:
+                by_quote.setdefault(sentence.quote, sentence)
         return tuple(by_quote.values())[:count]
 
     def decisive(self, sentences: Sequence[SourcedSentence], meaning: Meaning) -> tuple[SourcedSentence, ...]:
@@ -218,8 +233,8 @@ class Reading:
     def label(self, labels: LabelSet) -> str | None:
         """The most probable label; for conflicting sources the conflict label, if the set has one.
 
-        Below ``least`` the claim is left open. A set without a "not enough" label gets the more probable
-        side, or None if no source gives a signal.
+        Below ``least`` the claim is left open, and so is one that no text alone shows to be so. A set without a "not
+        enough" label gets the more probable side, or None if no source gives a signal.
         """
         undecided, conflicting = labels.named(Meaning.NOT_ENOUGH), labels.named(Meaning.CONFLICTING)
         supports, refutes, neither = self.probabilities()
@@ -227,9 +242,12 @@ class Reading:
             return conflicting
         if undecided and max(supports, refutes) < max(neither, self.least):
             return undecided
+        likelier = Meaning.SUPPORTED if supports >= refutes else Meaning.REFUTED
+        if undecided and not self.comparisons and self.strongest(likelier) <= SHOWN:
+            return undecided
         if not (undecided or self.comparisons) and max(map(self.strongest, DECIDED)) < MIN_SIGNAL:
             return None
-        return labels.named(Meaning.SUPPORTED if supports >= refutes else Meaning.REFUTED)
+        return labels.named(likelier)
 
     def confidence(self, labels: LabelSet, label: str | None) -> float | None:
         """The label's probability among the set's labels; None if the set has labels that were not calibrated."""
@@ -263,7 +281,8 @@ class Reader:
             if not texts:
                 continue
             candidates += _candidates(passage, texts, nearest)
-            compared.append((passage.title, [texts[i] for i in sorted(nearest)]))
+            if asserted := [texts[i] for i in sorted(nearest) if not only_framed(claim, texts[i])]:
+                compared.append((passage.title, asserted))
             result = check(claim, texts, passage.title)
             if result.sentence is not None and result.verdict in ("supported", "contradicted"):
                 comparisons.append(Comparison(SourcedSentence(texts[result.sentence], passage), result.mismatches))
@@ -282,10 +301,23 @@ class Reader:
         # a far sentence has no strength, whatever the model would say; of a passage the relevance counts too
         near = [i for i, candidate in enumerate(candidates) if candidate.kind == "passage" or nearness[i] > FAR]
         pairs = [(in_units_of(candidates[i].text, claim), candidates[i].text) for i in near]
-        judgements = dict(zip(near, self._entailment.read(pairs), strict=True))
-        relevances = dict(zip(near, self._entailment.relevance(pairs), strict=True))
+        read = zip(pairs, self._entailment.read(pairs), strict=True)
+        judgements = dict(
+            zip(near, (_as_asserted(claim, text, judgement) for (_, text), judgement in read), strict=True)
+        )
+        found = zip(pairs, self._entailment.relevance(pairs), strict=True)
+        relevances = dict(
+            zip(near, (_relevance(claim, text, relevance) for (_, text), relevance in found), strict=True)
+        )
         return tuple(
-            ScoredSpan(candidate.cited, nearness[i], judgements.get(i, UNREAD), candidate.kind, relevances.get(i, 0.0))
+            ScoredSpan(
+                candidate.cited,
+                nearness[i],
+                judgements.get(i, UNREAD),
+                candidate.kind,
+                relevances.get(i, 0.0),
+                candidate.before,
+            )
             for i, candidate in enumerate(candidates)
         )
 
@@ -301,6 +333,18 @@ class Reader:
             nearness = self._nearness(claim, texts)
             order.sort(key=lambda i: -nearness[i])
         return texts, order[:SENTENCES]
+
+
+def _as_asserted(claim: str, text: str, judgement: Entailment) -> Entailment:
+    """The judgement, without support by a text that only says that someone claims or denies it."""
+    if not only_framed(claim, text):
+        return judgement
+    return Entailment(0.0, judgement.refutes, judgement.supports + judgement.neither)
+
+
+def _relevance(claim: str, text: str, relevance: float) -> float:
+    """The relevance; such a text is about the claim, and decides nothing."""
+    return min(relevance, RELEVANT) if only_framed(claim, text) else relevance
 
 
 def _by_words(claim: str, compared: Sequence[tuple[str, Sequence[str]]]) -> SourceScore:
@@ -323,7 +367,7 @@ def _candidates(passage: Passage, texts: Sequence[str], nearest: Sequence[int]) 
     short = " ".join(texts[i] for i in sorted(nearest[:IN_SHORT]))
     return [
         *(Candidate("sentence", cited[i], title + texts[i]) for i in in_order),
-        *(Candidate("sentence", cited[i], f"{title}{texts[i - 1]} {texts[i]}") for i in in_order if i),
+        *(Candidate("sentence", cited[i], f"{title}{texts[i - 1]} {texts[i]}", cited[i - 1][0]) for i in in_order if i),
         Candidate("passage", cited[nearest[0]], title + short),
     ]
 

@@ -20,6 +20,13 @@ _FRAME = re.compile(  # the clause after one of these words may not be asserted
     re.IGNORECASE,
 )
 
+_UNASSERTED = re.compile(  # what stands right before a clause that someone else holds, asks, denies or makes depend
+    r"(?:\b(?:claim\w*|alleg\w+|rumou?r\w*|myth|hoax|lie|false|untrue|not true|wrong|den(?:y|ies|ied|ying)|believ\w+"
+    r"|thinks?|thought|suppos\w+|imagin\w+|pretend\w*|hop(?:e|es|ed|ing)|fear\w*|doubt\w*|ask\w*|wonder\w*)"
+    r"(?: (?:that|if|whether))?,?|\b(?:if|unless|whether)\b[^.!?;]*) $",
+    re.IGNORECASE,
+)
+
 
 def verbatim(claim: str, text: str) -> bool:
     """Whether the text asserts the claim word for word, as a sentence or as a clause of its own.
@@ -38,6 +45,20 @@ def verbatim(claim: str, text: str) -> bool:
             return True
         at = theirs.lower().find(ours.lower(), at + 1)
     return False
+
+
+def only_framed(claim: str, text: str) -> bool:
+    """Whether the text has the claim word for word, but only as what someone claims, believes, asks or denies.
+
+    "Critics claim that X", "it is a myth that X", "if …, X". What someone says or reports is not among them.
+    """
+    ours, theirs = _plain(claim), _plain(text)
+    if not ours or ours.lower() not in theirs.lower():
+        return False
+    befores = [
+        theirs[: found.start()] for found in re.finditer(rf"(?<!\w){re.escape(ours)}(?!\w)", theirs, re.IGNORECASE)
+    ]
+    return bool(befores) and all(_UNASSERTED.search(before) for before in befores)
 
 
 @lru_cache(maxsize=8192)
