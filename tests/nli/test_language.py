@@ -141,6 +141,13 @@ async def test_a_german_sentence_of_a_text_is_listed_with_the_reason_and_not_ext
     assert unread.why == "the embedded models read English only (the sentence seems to be in German)"
 
 
+async def test_a_markdown_table_of_a_text_is_listed_with_the_reason_and_not_extracted() -> None:
+    table = "| Year | Visitors |\n|---|---|\n| 2025 | 51,300 |"
+    extraction = await extract(Text(text=f"{CLAIM.text}\n\n{table}\n"), Run(EmbeddedBackend()))
+    assert [claim.claim for claim in extraction.claims] == [CLAIM.text]
+    assert {each.why for each in extraction.unchecked} == {"the embedded models read no tables"}
+
+
 @pytest.mark.parametrize("kind", ["text", "dialogue"])
 async def test_a_german_text_has_no_factual_outcome(kind: str) -> None:
     report = await ground(Text.model_validate({"text": GERMAN, "kind": kind}), contexts=[TEXT])

@@ -137,8 +137,15 @@ async def _left_out(sentences: Sequence[Sentence], run: Run, profile: Profile) -
     return [sentence for sentence, statement in zip(read, found, strict=True) if statement]
 
 
+_TABLE_ROW = re.compile(r"\s*\|[^|\n]*\|")  # of a Markdown table
+
+
 def _unread(sentence: Sentence, run: Run) -> str:
-    language = language_of(sentence.text) if getattr(run.backend, "english_only", False) else ""
+    if not getattr(run.backend, "english_only", False):
+        return ""
+    if _TABLE_ROW.match(sentence.text):
+        return "the embedded models read no tables"
+    language = language_of(sentence.text)
     return f"{ENGLISH_ONLY} (the sentence seems to be in {language})" if language else ""
 
 
