@@ -135,6 +135,7 @@ def test_a_document_is_read_as_a_text(name: str, content: bytes, tmp_path: Path)
     [
         ("a.txt", f"{ONE}\n\nBirds are animals.\n"),
         ("a.csv", f"claim,source\n{ONE},x\nBirds are animals.,y\n"),
+        ("a.csv", f"id;claim\n1;{ONE}\n2;Birds are animals.\n"),
         ("a.tsv", f"source\tclaim\nx\t{ONE}\ny\tBirds are animals.\n"),
         ("a.json", json.dumps([{"claim": ONE}, {"claim": "Birds are animals."}], indent=1)),
         ("a.JSONL", f'{{"claim": "{ONE}"}}\n{{"claim": "Birds are animals."}}\n'),

@@ -215,7 +215,9 @@ def _joined(lines: Iterable[tuple[int, str]], path: Path) -> str:
 
 def table_rows(path: Path) -> Iterator[Row]:
     """The rows of a CSV or TSV file whose first line names the columns; every field is text."""
-    delimiter = "\t" if unpacked_suffix(path) == ".tsv" else ","
+    header = first_line(path, any_encoding=True)
+    # spreadsheets of countries with a decimal comma separate by semicolons
+    delimiter = "\t" if unpacked_suffix(path) == ".tsv" else ";" if ";" in header and "," not in header else ","
     csv.field_size_limit(2**31 - 1)  # csv refuses fields of more than 131,072 characters, and contexts may be longer
     lines = (text for _, text in _lines(path, any_encoding=True))
     reader = csv.DictReader(lines, delimiter=delimiter, strict=True)
@@ -236,9 +238,9 @@ def table_rows(path: Path) -> Iterator[Row]:
         raise UsageError("a header line but no rows", where=str(path))
 
 
-def first_line(path: Path) -> str:
-    """The first line that is not blank."""
-    return next(_lines(path))[1]
+def first_line(path: Path, *, any_encoding: bool = False) -> str:
+    """The first line that is not blank, or nothing."""
+    return next((text for _, text in _lines(path, any_encoding=any_encoding)), "")
 
 
 def unpacked_suffix(path: Path) -> str:
