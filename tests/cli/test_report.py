@@ -31,7 +31,7 @@ def test_a_report_goes_to_standard_output_and_nothing_else_does(
 
 def test_a_report_is_written_where_a_file_is_named(bench: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = bench.parent / "report.md"
-    assert run(["report", str(bench), "-f", "md", "-o", str(path)]) == 0
+    assert run(["report", str(bench), "-o", str(path)]) == 0  # the name says the format
     out, err = capsys.readouterr()
     assert out == ""
     assert "report.md" in err
@@ -58,6 +58,8 @@ def test_a_run_is_reported_as_json(tmp_path: Path, capsys: pytest.CaptureFixture
         (["nowhere"], "no run 'nowhere'"),
         (["b", "-f", "pdf"], "no format 'pdf'"),
         (["b", "-o", "missing/x.html"], "cannot be written"),
+        (["b", "-o", "report.pdf"], "open it in a browser, and print it to a PDF"),
+        (["b", "-o", "report.txt"], "no report is written as .txt"),
         (["b", "-f", "claimreview", "--method", "nobody", *SIGNED], "no system 'nobody'"),
     ],
 )

@@ -16,8 +16,12 @@ def report(
     run: Run,
     format: Annotated[
         str,
-        typer.Option("--format", "-f", help="html, md, json, claimreview, adjudication, sarif, junit or annotation."),
-    ] = "html",
+        typer.Option(
+            "--format",
+            "-f",
+            help="html, md, json, claimreview, adjudication, sarif, junit or annotation; default: by --out, else html.",
+        ),
+    ] = "",
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="FILE", help="Output file; default: standard output.")
     ] = None,
@@ -44,10 +48,11 @@ def report(
     from redargue.reports.render import render
     from redargue.runs.folders import find_run
 
-    signature = read_signature(author, url, date) if format == "claimreview" else None
+    written = format or _format_of(out)
+    signature = read_signature(author, url, date) if written == "claimreview" else None
     csv = out is not None and out.suffix.lower() == ".csv"
     text = render(
-        find_run(run), format, method=method, adjudicated=adjudicated, csv=csv, signature=signature, file=file, url=url
+        find_run(run), written, method=method, adjudicated=adjudicated, csv=csv, signature=signature, file=file, url=url
     )
     if out is None:
         sys.stdout.write(text)
@@ -56,4 +61,19 @@ def report(
         out.write_text(text, encoding="utf-8", newline="")
     except OSError as error:
         raise UsageError(f"{str(out)!r} cannot be written: {error.strerror}", where="--out") from error
-    typer.echo(f"{format} report: {out} ({len(text.encode()):,} bytes)", err=True)
+    typer.echo(f"{written} report: {out} ({len(text.encode()):,} bytes)", err=True)
+
+
+BY_SUFFIX = {".html": "html", ".htm": "html", ".md": "md", ".json": "json", ".sarif": "sarif", ".xml": "junit"}
+
+
+def _format_of(out: Path | None) -> str:
+    """The format that a file's name asks for."""
+    if out is None or not out.suffix:
+        return "html"
+    if (suffix := out.suffix.lower()) not in BY_SUFFIX:
+        hint = f"name it {out.with_suffix('.html')}, or say what to write into it: --format html"
+        if suffix == ".pdf":
+            hint = f"name it {out.with_suffix('.html')}, open it in a browser, and print it to a PDF"
+        raise UsageError(f"no report is written as {suffix}", where="--out", hint=hint)
+    return BY_SUFFIX[suffix]
