@@ -61,6 +61,18 @@ def test_a_file_of_claims_gives_one_line_each_and_quiet_is_quiet(
     assert err == ""
 
 
+def test_a_first_check_says_that_the_corpus_is_a_sample(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    said = "the corpus is 60 sample articles; for your own documents: redargue corpus add FOLDER\n"
+    check = ["check", TRUE, "--offline", "--method", "single-reader"]
+    for options, told in (([], True), (["-q"], False), (["--store", "starter"], False)):
+        assert run([*check, *options]) == 0
+        assert (said in capfd.readouterr().err) is told
+    (tmp_path / "notes.md").write_text("Bees are insects.")
+    assert run(["corpus", "add", str(tmp_path)]) == 0
+    assert run(check) == 0
+    assert said not in capfd.readouterr().err
+
+
 def test_a_recorded_check_is_replayed_and_goes_on_under_the_same_folder(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

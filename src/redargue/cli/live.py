@@ -23,6 +23,7 @@ from redargue.methods.dual_position.prompts import STANCES
 from redargue.methods.dual_position.settings import ROLES, member_name
 from redargue.methods.tool_mad.settings import ToolMadSettings, debater_names
 from redargue.reports.phrases import label_of
+from redargue.retrieval.corpus.shipped import ARTICLES, has_no_corpus
 from redargue.sanitize import counted, printable
 from redargue.verdicts import Metric, Score, Verdict, rounded_down
 from redargue.verifier import Verifier
@@ -141,8 +142,9 @@ class Viewer:
     ) -> None:
         self._console = Console(file=sys.stderr, highlight=False)
         self._claims, self._quiet, self._verbose = claims, output.quiet, output.verbose
-        if not self._quiet and (note := verifier.method.note()):
-            self._console.print(Text(note), soft_wrap=True)
+        for note in (verifier.method.note(), _what_is_searched(verifier)) if not self._quiet else ():
+            if note:
+                self._console.print(Text(note), soft_wrap=True)
         self._animated = self._console.is_terminal and not output.quiet
         settings = verifier.method.settings
         debate = isinstance(settings, ToolMadSettings)
@@ -203,6 +205,14 @@ class Viewer:
     def __exit__(self, *_: object) -> None:
         if self._animated:
             self._live.stop()
+
+
+def _what_is_searched(verifier: Verifier) -> str:
+    """For a user without a corpus: what is searched, and how to search more."""
+    if verifier.corpus is None or not has_no_corpus(verifier.config.store):
+        return ""
+    articles = len(list(ARTICLES.glob("*.md")))
+    return f"the corpus is {articles} sample articles; for your own documents: redargue corpus add FOLDER"
 
 
 def outcome_line(verdict: Verdict) -> str:

@@ -23,7 +23,7 @@ def open_store(store: str | Path | None) -> Corpus:
 
     Raises StoreLocked while documents are being added to it, and UsageError if the starter corpus cannot be written.
     """
-    if store == STARTER or (store is None and not default_store().exists()):
+    if store == STARTER or has_no_corpus(store):
         return open_starter()
     corpus = open_corpus(store or default_store())
     try:
@@ -32,6 +32,11 @@ def open_store(store: str | Path | None) -> Corpus:
         corpus.close()
         raise
     return corpus
+
+
+def has_no_corpus(store: str | Path | None) -> bool:
+    """Whether no store is given and the user has none, so that the starter corpus is searched."""
+    return store is None and not default_store().exists()
 
 
 def open_starter() -> Corpus:
