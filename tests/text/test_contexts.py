@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from redargue.text.contexts import delimited_parts
@@ -20,3 +22,17 @@ from redargue.text.contexts import delimited_parts
 )
 def test_delimited_parts(text: str, parts: list[str]) -> None:
     assert delimited_parts(text) == parts
+
+
+HOSTILE = {
+    "tags that are not closed": "<context>" * 40_000,
+    "a heading and spaces": "context" + " " * 40_000 + "x",
+    "spaces in a part": "<context>a" + " " * 100_000 + "b</context>",
+}
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_the_time_grows_with_the_length_of_a_prompt_and_not_with_its_square(text: str) -> None:
+    began = time.process_time()
+    delimited_parts(text)
+    assert time.process_time() - began < 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 
 import pytest
@@ -43,6 +44,13 @@ def sentences(chunks: list[str] | list[bytes]) -> list[tuple[int, int, str]]:
         segmenter.add(chunk)
     segmenter.end()
     return [(sentence.start, sentence.end, sentence.text) for sentence in segmenter.sentences]
+
+
+@pytest.mark.parametrize("piece", [".", '."', "\n"])
+def test_a_model_that_repeats_itself_costs_little(piece: str) -> None:
+    began = time.process_time()
+    assert sentences(["Bees fly. They sting. ", *[piece] * 1_500])
+    assert time.process_time() - began < 1
 
 
 @settings(max_examples=30)

@@ -10,16 +10,18 @@ _NAMES = (
     "contexts?|documents?|docs?|passages?|sources?|search[_-]results?|results?|references?|retrieved[_-]\\w+|knowledge"
     "|excerpts?|articles?|evidence"
 )
-_TAGGED = re.compile(rf"<(?P<tag>{_NAMES})\b[^<>]*>(?P<text>.*?)</(?P=tag)\s*>", re.IGNORECASE | re.DOTALL)
+# These patterns read prompts of megabytes, so that none may go over the same text again and again.
+_DELIMITER = re.compile(rf"<(?P<close>/)?(?P<tag>{_NAMES})\b(?(close)\s*+|[^<>]*+)>", re.IGNORECASE)
 _QUOTED = re.compile(r'(?P<mark>"""|\'\'\')(?P<text>.+?)(?P=mark)', re.DOTALL)
 _HEADINGS = "contexts?|documents|sources|passages|search results|knowledge base"
 _NEXT = r"[ \t]*#{1,6}[ \t]|[ \t]*(?:question|query|answer)s?\b.{0,3}:"
 _HEADED = re.compile(
-    rf"^[ \t]*(?:#{{1,6}}[ \t]*|\*\*)?(?:retrieved )?(?:{_HEADINGS})(?:\*\*)?[ \t]*:?(?:\*\*)?[ \t]*$\n"
+    rf"^[ \t]*(?:#{{1,6}}[ \t]*|\*\*)?(?:retrieved )?(?:{_HEADINGS})(?:\*\*)?[ \t]*+:?(?:\*\*)?[ \t]*+$\n"
     rf"(?P<text>.+?)(?=^(?:{_NEXT})|\Z)",
     re.IGNORECASE | re.DOTALL | re.MULTILINE,
 )
 _TAG = re.compile(r"</?[a-z_][\w-]*(?:\s[^<>]*)?/?>", re.IGNORECASE)
+_BLANK_LINES = re.compile(r"(?<![ \t])[ \t]*+\n\s*\n\s*")
 
 
 def delimited_parts(text: str) -> list[str]:
@@ -28,17 +30,36 @@ def delimited_parts(text: str) -> list[str]:
     By tags (``<context>…</context>``), triple quotation marks, or a heading on its own line (``Context:``,
     ``### Documents``) up to the next one. Tags within a part separate documents and are left out.
     """
-    parts, rest = [], text
-    for pattern in (_TAGGED, _QUOTED, _HEADED):
+    parts, rest = _tagged(text)
+    for pattern in (_QUOTED, _HEADED):
         parts += [match["text"] for match in pattern.finditer(rest)]
         rest = pattern.sub("\n", rest)
     return [document for part in parts for document in _separated(part)]
 
 
+def _tagged(text: str) -> tuple[list[str], str]:
+    """The texts between two tags of a name, each up to the first that closes it, and what is outside of them."""
+    closing: dict[str, re.Match[str]] = {}
+    pairs: list[tuple[re.Match[str], re.Match[str]]] = []
+    for tag in reversed([*_DELIMITER.finditer(text)]):
+        name = tag["tag"].lower()
+        if tag["close"]:
+            closing[name] = tag
+        elif name in closing:
+            pairs.append((tag, closing[name]))
+    parts, rest, at = [], [], 0
+    for first, last in reversed(pairs):
+        if first.start() >= at:
+            parts.append(text[first.end() : last.start()])
+            rest.append(text[at : first.start()])
+            at = last.end()
+    return parts, "\n".join([*rest, text[at:]])
+
+
 def _separated(part: str) -> list[str]:
-    inner = [match["text"] for match in _TAGGED.finditer(part)]
+    inner, _ = _tagged(part)
     whole = inner if len(inner) > 1 else [part]
-    texts = (re.sub(r"[ \t]*\n\s*\n\s*", "\n\n", _TAG.sub("\n", text)).strip() for text in whole)
+    texts = (_BLANK_LINES.sub("\n\n", _TAG.sub("\n", text)).strip() for text in whole)
     return [text for text in texts if text]
 
 

@@ -24,7 +24,8 @@ BEFORE = 8  # sentences before one that say what its pronouns mean
 
 # A sentence is complete when two whole words or a blank line follow it: what follows "Dr." or "3." may belong to it.
 _FOLLOWED = re.compile(r"[^\S\n]*\n[ \t\r]*\n|\s+\S+\s+\S+\s")
-_MAY_BE_COMPLETE = re.compile(r"[.!?…][^\w\s]*\s+\S+\s+\S+\s|\n")
+# A few marks may stand between; a row of a thousand, as a model that repeats itself writes it, is not read from each.
+_MAY_BE_COMPLETE = re.compile(r"[.!?…][^\w\s]{0,8}+\s+\S+\s+\S+\s|\n")
 
 
 class Segmenter:
@@ -53,10 +54,13 @@ class Segmenter:
         except ValueError as error:
             where = f"after character {len(self.text)}"
             raise UsageError(f"the text cannot be read: {error}", where=where, hint="remove it") from None
+        before = self.text[-2:]
         self.text += decoded
         if len(self.text) > MAX_LENGTH:
             raise UsageError(f"the text has more than {MAX_LENGTH:,} characters", hint="split it into parts")
         start = max(self._checked, len(self.text) - len(decoded) - LOOK_BACK)
+        if before == "\n\n" and not decoded.strip("\n"):
+            return []  # a blank line more completes nothing
         if len(self.text) < self._next or not _MAY_BE_COMPLETE.search(self.text, start):
             return []
         new, waiting = self._new(ended=False), len(self.text) - self._checked
