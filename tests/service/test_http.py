@@ -285,6 +285,13 @@ async def test_a_spent_day_is_402_and_a_full_queue_429(monkeypatch: pytest.Monke
         problem(refused[-1], 429)
 
 
+async def test_mcp_has_no_stream_of_its_own_that_would_outlast_a_stop() -> None:
+    pytest.importorskip("mcp", reason="the extra mcp is not installed")
+    async with client() as http:
+        reply = await http.get("/mcp", headers={"Accept": "text/event-stream"})
+        assert (reply.status_code, set(reply.headers["allow"].split(", "))) == (405, {"POST", "DELETE"})
+
+
 async def test_as_many_answers_wait_as_checks_may(monkeypatch: pytest.MonkeyPatch) -> None:
     answer = {"answer": "The lighthouse was lit in 1871.", "contexts": ["The lighthouse was lit in 1871."]}
     held = asyncio.Event()

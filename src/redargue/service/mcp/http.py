@@ -42,7 +42,8 @@ class McpDoor:
         )
         server.streamable_http_app(streamable_http_path=PATH, transport_security=_transport_security(settings))
         self._sessions = server.session_manager
-        application.router.routes.append(Route(PATH, endpoint=self))
+        # No GET: its stream is for messages of the server's own, of which there are none, and would outlast a stop.
+        application.router.routes.append(Route(PATH, endpoint=self, methods=["POST", "DELETE"]))
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
