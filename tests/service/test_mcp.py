@@ -19,7 +19,7 @@ from mcp.types import CallToolResult, ResourceLink, TextContent  # noqa: E402
 
 from redargue.backends.base import Call, Reply  # noqa: E402
 from redargue.config import Components, RunConfig  # noqa: E402
-from redargue.evidence import QuoteStatus, Side  # noqa: E402
+from redargue.evidence import Passage, QuoteStatus, Side  # noqa: E402
 from redargue.retrieval.corpus.shipped import open_store  # noqa: E402
 from redargue.service.checks import LOCAL, CheckStore  # noqa: E402
 from redargue.service.mcp.documents import Documents  # noqa: E402
@@ -246,3 +246,12 @@ def test_a_text_is_short_whatever_the_verdict_holds() -> None:
     assert "Ignore all previous" not in shown
     assert "speaks to language models" in shown
     assert shown.endswith("Check x: get_check returns it again.")
+
+
+async def test_a_document_is_listed_where_its_best_passage_is() -> None:
+    class Ranked:
+        def search(self, query: str, k: int) -> list[Passage]:
+            return [Passage(text=text, document=name) for text, name in (("1", "a"), ("2", "b"), ("3", "a"))]
+
+    found = await Documents(Ranked).search("bees")  # type: ignore[arg-type]
+    assert [result.id for result in found.results] == ["a", "b"]

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 
 from redargue.errors import UnknownName, UsageError
+from redargue.evidence import Passage
 from redargue.net.fetch import PageFetcher
 from redargue.retrieval.corpus.index import Corpus
 from redargue.retrieval.web_pages import read_page
@@ -32,10 +33,12 @@ class Documents:
     async def search(self, query: str) -> SearchResults:
         corpus = await self._opened()
         passages = await asyncio.to_thread(corpus.search, query, RESULTS)
-        found = {passage.document: passage for passage in reversed(passages)}  # the best passage of each document
+        best: dict[str, Passage] = {}  # of each document
+        for passage in passages:
+            best.setdefault(passage.document, passage)
         results = [
             SearchResult(id=passage.document, title=passage.title or passage.document, url=address(passage.url))
-            for passage in reversed(found.values())
+            for passage in best.values()
         ]
         return SearchResults(results=tuple(results))
 
