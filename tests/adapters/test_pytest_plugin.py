@@ -64,6 +64,8 @@ def test_limits_say_what_passes() -> None:
         grounded(WRONG, BRIDGE, repeats=2)
     with pytest.raises(UsageError, match="cannot pass"):
         grounded(BRIDGE, BRIDGE, repeats=2, pass_k=3)
+    with pytest.raises(UsageError, match="min_supported=90 is not a share"):
+        grounded(BRIDGE, BRIDGE, min_supported=90)
 
 
 def test_a_claim_is_checked_against_the_corpus() -> None:
@@ -111,11 +113,15 @@ def test_strict():
 @pytest.mark.factual
 def test_forgetful():
     pass
+
+@pytest.mark.factual(0.9)
+def test_positional():
+    redargue.grounded(BRIDGE, BRIDGE)
 """,
         "--strict-markers",
     )
-    result.assert_outcomes(passed=1, failed=2)
-    result.stdout.fnmatch_lines(["*marked factual, and checked nothing*"])
+    result.assert_outcomes(passed=1, failed=3)
+    result.stdout.fnmatch_lines(["*marked factual, and checked nothing*", "*keywords, such as*and not 0.9*"])
 
 
 def test_an_assertion_works_within_an_event_loop(pytester: pytest.Pytester) -> None:

@@ -93,7 +93,8 @@ def grounded(
     for number in range(limits.repeats):
         with _errors_noted():
             grounding = _grounding(answer, contexts, kind, question, number, with_marker)
-        if grounding.report and grounding.passes(limits.min_supported, limits.max_refuted):
+            passes = grounding.passes(limits.min_supported, limits.max_refuted)
+        if grounding.report and passes:
             passed.append(grounding.report)
         else:
             failed.append(grounding)

@@ -13,7 +13,7 @@ from typing import Any, TypeVar, Unpack
 from redargue.adapters.wording import is_supported, problems
 from redargue.claims import Frozen, Meaning
 from redargue.config import RunConfig, RunOptions
-from redargue.errors import RedargueError
+from redargue.errors import RedargueError, UsageError
 from redargue.evidence import Passage
 from redargue.nli.language import ENGLISH_ONLY
 from redargue.sanitize import shortened
@@ -71,7 +71,15 @@ class Grounding(Frozen):
         return None if self.reason else self.supported / self.claims
 
     def passes(self, min_supported: float = 1.0, max_refuted: int = 0) -> bool:
-        """Whether enough claims are supported; what was not checked does not pass."""
+        """Whether enough claims are supported; what was not checked does not pass.
+
+        Raises:
+            UsageError: ``min_supported`` is not a share, in [0, 1].
+        """
+        if not 0 <= min_supported <= 1:
+            raise UsageError(
+                f"min_supported={min_supported:g} is not a share", hint="give one from 0 to 1, such as 0.9"
+            )
         return self.share is not None and self.share >= min_supported and self.refuted <= max_refuted
 
 

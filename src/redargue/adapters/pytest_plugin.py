@@ -50,6 +50,8 @@ def pytest_report_header() -> list[str]:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     markers = list(item.iter_markers("factual"))  # the closest first
+    for value in (value for marker in markers for value in marker.args):
+        pytest.fail(f"factual takes keywords, such as factual(min_supported=0.9), and not {value!r}", pytrace=False)
     options = {name: value for marker in reversed(markers) for name, value in marker.kwargs.items()}
     current.options, current.checks, current.error = options, 0, None
     try:
