@@ -66,7 +66,7 @@ def test_an_unsupported_answer_is_written_again_and_the_number_of_times_is_bound
     messages = agent(middleware, search(), WRONG, BRIDGE).invoke(QUESTION)["messages"]
     assert messages[-1].text == BRIDGE
     assert messages[-1].response_metadata["redargue"]["outcome"] == "factual"
-    assert "It is 500 metres long." in messages[-2].text
+    assert "It is 500 metres long." in messages[-2].text.split("<data>")[-1]  # a document's words are not orders
     messages = agent(middleware, search(), WRONG, WRONG, BRIDGE).invoke(QUESTION)["messages"]
     assert messages[-1].text == WRONG
     assert [message.name for message in messages].count("redargue") == 1

@@ -11,13 +11,9 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from redargue.adapters.grounding import METHOD, Grounding, check_answer
 from redargue.adapters.promptfoo import contexts_in
-from redargue.adapters.wording import problems
+from redargue.adapters.wording import problems, revision_request
 
 METADATA = "redargue"  # of a sample: what the solver found
-REVISE = (
-    "Some statements of your answer are not supported by the documents. Write the answer again without them, and add"
-    " nothing new.\n"
-)
 
 
 @scorer(metrics=[mean(), stderr()])
@@ -66,10 +62,10 @@ def verify_claims(
         for revision in range(revisions + 1):
             grounding = await _checked(state, contexts, method, timeout_s)
             state.metadata[METADATA] = {**_metadata(grounding), "revisions": revision}
-            lines = problems(grounding.report) if grounding.report and not grounding.reason else []
-            if not lines or revision == revisions:
+            report = grounding.report if not grounding.reason else None
+            if not report or not problems(report) or revision == revisions:
                 break
-            state.messages.append(ChatMessageUser(content=REVISE + "\n".join(lines)))
+            state.messages.append(ChatMessageUser(content=revision_request(report)))
             state = await generate(state)
         return state
 

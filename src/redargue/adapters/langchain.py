@@ -9,16 +9,12 @@ from langchain.agents.middleware import AgentMiddleware, AgentState, ModelReques
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 
 from redargue.adapters.grounding import Contexts, Grounding, Reason, check_answer, check_answer_sync
-from redargue.adapters.wording import problems
+from redargue.adapters.wording import revision_request
 from redargue.text.contexts import delimited_parts, readable
 from redargue.text.verification import TextOptions, documents_of
 
 METADATA = "redargue"  # of a message: its outcome
 _PROMPT = "redargue_prompt"  # of a message, until it is checked: the documents in the agent's system prompt
-REVISE = (
-    "Some statements of your answer are not supported by the documents. Write the answer again without them, and add"
-    " nothing new.\n"
-)
 
 ExitBehavior = Literal["continue", "error", "revise"]
 
@@ -109,10 +105,10 @@ class GroundingMiddleware(AgentMiddleware[Any, Any, Any]):
         }
         metadata = {name: value for name, value in answer.response_metadata.items() if name != _PROMPT}
         checked = answer.model_copy(update={"response_metadata": {**metadata, METADATA: known}})
-        if self._exit != "revise" or not failed or unchecked or _revisions(messages) >= self._most:
+        revised = self._exit == "revise" and failed and not unchecked and _revisions(messages) < self._most
+        if not revised or not grounding.report:
             return {"messages": [checked]}
-        lines = problems(grounding.report) if grounding.report else []
-        again = HumanMessage(REVISE + "\n".join(lines), name=METADATA)
+        again = HumanMessage(revision_request(grounding.report), name=METADATA)
         return {"messages": [checked, again], "jump_to": "model"}
 
 

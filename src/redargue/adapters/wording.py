@@ -5,6 +5,7 @@ from __future__ import annotations
 from redargue.claims import Meaning
 from redargue.evidence import Side
 from redargue.sanitize import shortened
+from redargue.tasks.untrusted import UNTRUSTED, fence_marked, wrap_untrusted
 from redargue.text.report import CheckedClaim, Report
 from redargue.text.segment import NOT_CLAIMS
 from redargue.verdicts import Verdict
@@ -23,6 +24,16 @@ def problems(report: Report) -> list[str]:
             line = f"{UNCHECKED} [{sentence.start}:{sentence.end}] {stated} ← {shortened(sentence.why, STATED)}"
             lines.append((sentence.start, line))
     return [line for _, line in sorted(lines, key=lambda found: found[0])]
+
+
+def revision_request(report: Report) -> str:
+    """Asks a model for a better answer; what its answer and the documents say is marked as data."""
+    lines = [wrap_untrusted(line, inline=True) for line in problems(report)]
+    request = (
+        "Some statements of your answer are not supported by the documents. Write the answer again without them, and"
+        f" add nothing new.\n\n{UNTRUSTED}\n"
+    )
+    return fence_marked(request + "\n".join(lines))
 
 
 def is_supported(verdict: Verdict) -> bool:
