@@ -159,7 +159,8 @@ class Transport:
         url = self._address(service, path, None)
         async with self.limiter.for_service(service.name).slot():
             client = self._open()
-            request = client.build_request(method, url, headers=headers, content=content)
+            waits = httpx2.Timeout(None, read=service.timeout)
+            request = client.build_request(method, url, headers=headers, content=content, timeout=waits)
             try:
                 async with asyncio.timeout(service.timeout):
                     response = await client.send(request, stream=True)

@@ -48,7 +48,7 @@ class Budget:
         limits: dict[str, float] = {}
         for part in text.split(","):
             match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(k|m)?\s*(calls?|tok(?:ens?)?|usd|\$)\s*", part.lower())
-            if not match:
+            if not match or len(part) > 40:
                 raise UsageError(
                     f"cannot read the budget {part.strip()!r}",
                     where="--budget",
