@@ -74,16 +74,17 @@ def test_a_response_whose_request_was_not_seen_is_counted_and_unchecked(start: S
 
 def test_kept_calls_are_bounded_in_time_number_and_size(monkeypatch: pytest.MonkeyPatch) -> None:
     calls, document = Calls(), Passage(text="x" * 100)
-    calls.keep("old", (document,), now=0.0)
-    calls.keep("new", (document,), now=guardrail.KEPT_SECONDS + 1)
-    assert calls.documents("old", now=1.0) is None
-    assert calls.documents("new", now=guardrail.KEPT_SECONDS + 1) == (document,)
-    assert calls.documents("new", now=3 * guardrail.KEPT_SECONDS) is None
+    calls.keep(("", "old"), (document,), now=0.0)
+    calls.keep(("", "new"), (document,), now=guardrail.KEPT_SECONDS + 1)
+    assert calls.documents(("another caller", "new"), now=guardrail.KEPT_SECONDS + 1) is None
+    assert calls.documents(("", "old"), now=1.0) is None
+    assert calls.documents(("", "new"), now=guardrail.KEPT_SECONDS + 1) == (document,)
+    assert calls.documents(("", "new"), now=3 * guardrail.KEPT_SECONDS) is None
     monkeypatch.setattr(guardrail, "KEPT_CHARACTERS", 250)
     for name in "abc":
-        calls.keep(name, (document,), now=guardrail.KEPT_SECONDS + 2)
-    assert calls.documents("a", now=guardrail.KEPT_SECONDS + 2) is None
-    assert calls.documents("c", now=guardrail.KEPT_SECONDS + 2) == (document,)
+        calls.keep(("", name), (document,), now=guardrail.KEPT_SECONDS + 2)
+    assert calls.documents(("", "a"), now=guardrail.KEPT_SECONDS + 2) is None
+    assert calls.documents(("", "c"), now=guardrail.KEPT_SECONDS + 2) == (document,)
 
 
 @pytest.mark.parametrize("snake", [True, False])

@@ -6,7 +6,7 @@ No other place was safe in every client: openai-python fails on a key that two d
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +17,9 @@ from redargue.service.proxy.sse import DONE, SseEvent, data_event, dumped
 
 _OURS = ("annotations", "redargue")  # keys that only one delta of a choice may have
 _UNREAD = ("refusal", "audio", "images")
-_TELLING = ("reasoning", "reasoning_content", "reasoning_details", *_UNREAD)  # may say what a withheld text says
+# All else that a message or choice has may say what a withheld text says.
+_KEPT = ("role", "content", "tool_calls", "function_call", *_OURS)
+_KEPT_OF_CHOICE = ("index", "finish_reason")
 _READ_PARTS = ("text", "thinking", "reasoning")  # types of parts of a content
 
 
@@ -25,7 +27,7 @@ _READ_PARTS = ("text", "thinking", "reasoning")  # types of parts of a content
 class ChatDialect(Dialect):
     """One response of ``/v1/chat/completions``."""
 
-    _seen: set[tuple[Key, str]] = field(default_factory=set)  # keys of ours that the upstream has sent
+    _cited: set[Key] = field(default_factory=set)  # choices to which the upstream has sent annotations
     _written: set[Key] = field(default_factory=set)  # choices whose replacement was sent
     _told: set[Key] = field(default_factory=set)  # choices whose verdicts were sent
     _head: Payload = field(default_factory=dict)
@@ -36,23 +38,24 @@ class ChatDialect(Dialect):
     def texts(self, payload: Payload) -> dict[Key, str]:
         return {
             (number,): content_text(message.get("content"))
-            for number, choice in _choices(payload)
+            for number, choice in _listed(payload)
             if isinstance(message := choice.get("message"), dict)
         }
 
     def unread(self, payload: Payload) -> set[Key]:
-        return {(number,) for number, choice in _choices(payload) if _has_unread(choice.get("message"))}
+        return {(number,) for number, choice in _listed(payload) if _has_unread(choice.get("message"))}
 
     def annotate(self, payload: Payload) -> None:
-        for number, choice in _choices(payload):
+        for number, choice in _listed(payload):
             message, block = choice.get("message"), self.blocks.get((number,))
             if not isinstance(message, dict) or block is None:
                 continue
             text = content_text(message.get("content"))
             if (changed := self.text_of((number,), text)) != text:
                 message["content"] = changed
-            self._remove_telling((number,), choice, message)
-            message["annotations"] = [*(message.get("annotations") or []), *_annotations(block)]
+            if self._remove_telling((number,), choice, "message"):
+                message = choice["message"]
+            message["annotations"] = [*_list(message.get("annotations")), *_annotations(block)]
             message["redargue"] = block.payload()
 
     def split(self, event: SseEvent) -> Iterable[SseEvent]:
@@ -90,9 +93,15 @@ class ChatDialect(Dialect):
                 unread.append(key)
             if choice.get("finish_reason"):
                 ended.append(key)
-            else:
-                self._seen.update((key, name) for name in _OURS if delta.get(name))
+            elif delta.get("annotations"):
+                self._cited.add(key)
         return Step(tuple(added), tuple(ended), tuple(unread))
+
+    def without(self, payload: Payload, keys: Collection[Key]) -> Payload:
+        for number, choice in _choices(payload):
+            if (number,) in keys:
+                _delta(choice)["content"] = ""
+        return payload
 
     def waits(self, event: SseEvent, pending: Iterable[Key]) -> bool:
         waiting = set(pending)
@@ -114,7 +123,8 @@ class ChatDialect(Dialect):
         for number, choice in _choices(payload):
             key = (number,)
             changed |= self._replace(key, choice)
-            if choice.get("finish_reason") and (block := self.blocks.get(key)):
+            changed |= _delta(choice).pop("redargue", None) is not None  # verdicts of others would pass for ours
+            if choice.get("finish_reason") and key not in self._told and (block := self.blocks.get(key)):
                 before += self._missing(key, payload, choice)
                 choice["delta"] = self._told_delta(key, block, _delta(choice))
                 changed = True
@@ -122,24 +132,23 @@ class ChatDialect(Dialect):
 
     def _replace(self, key: Key, choice: Payload) -> bool:
         """Puts the replacement into the first delta with text, and removes the others' text."""
-        delta = _delta(choice)
-        changed = self._remove_telling(key, choice, delta)
-        if key not in self.replaced or not delta.get("content"):
-            return changed
-        delta["content"] = "" if key in self._written else self.replaced[key]
-        self._written.add(key)
+        if not self._remove_telling(key, choice, "delta"):
+            return False
+        if (delta := _delta(choice)).get("content"):
+            delta["content"] = "" if key in self._written else self.replaced[key]
+            self._written.add(key)
         return True
 
-    def _remove_telling(self, key: Key, choice: Payload, message: Payload) -> bool:
-        """Removes what else may say what a replaced text said."""
+    def _remove_telling(self, key: Key, choice: Payload, holder: str) -> bool:
+        """Removes what else may say what a replaced text said; ``holder`` is the name of the message or delta."""
         if key not in self.replaced:
             return False
-        found = [name for name in _TELLING if message.get(name)]
-        for name in found:
-            del message[name]
-        if logprobs := choice.get("logprobs"):
-            choice["logprobs"] = None
-        return bool(found or logprobs)
+        message = choice.get(holder)
+        if isinstance(message, dict):
+            choice[holder] = {name: value for name, value in message.items() if name in _KEPT}
+        for name in [name for name in choice if name not in (*_KEPT_OF_CHOICE, holder)]:
+            del choice[name]
+        return True
 
     def _missing(self, key: Key, payload: Payload, choice: Payload) -> list[bytes]:
         text = self.appended.get(key, "")
@@ -152,9 +161,9 @@ class ChatDialect(Dialect):
 
     def _told_delta(self, key: Key, block: CheckBlock, delta: Payload) -> Payload:
         self._told.add(key)
-        ours: Payload = {"annotations": [*(delta.get("annotations") or []), *_annotations(block)]}
-        ours["redargue"] = block.payload()
-        return {**delta, **{name: value for name, value in ours.items() if value and (key, name) not in self._seen}}
+        cited = [*_list(delta.get("annotations")), *_annotations(block)]
+        ours: Payload = {"annotations": cited} if cited and key not in self._cited else {}
+        return {**delta, **ours, "redargue": block.payload()}
 
     def rest(self) -> list[bytes]:
         chunks = []
@@ -166,20 +175,28 @@ class ChatDialect(Dialect):
 
     def revision(self, body: Mapping[str, Any], messages: list[dict[str, str]]) -> Payload:
         kept = {name: value for name, value in body.items() if name not in ("stream", "stream_options", "n")}
-        return {**kept, "messages": [*body.get("messages", ()), *messages]}
+        return {**kept, "messages": [*_list(body.get("messages")), *messages]}
+
+
+def _listed(payload: Payload) -> Iterable[tuple[int, Payload]]:
+    """The choices of a whole response, by their place."""
+    return ((at, choice) for at, choice in enumerate(_list(payload.get("choices"))) if isinstance(choice, dict))
 
 
 def _choices(payload: Payload) -> Iterable[tuple[int, Payload]]:
-    choices = payload.get("choices")
-    for place, choice in enumerate(choices if isinstance(choices, list) else ()):
-        if isinstance(choice, dict):
-            index = choice.get("index")
-            yield index if isinstance(index, int) else place, choice
+    """The choices of a chunk, by their index."""
+    for place, choice in _listed(payload):
+        index = choice.get("index")
+        yield index if isinstance(index, int) else place, choice
 
 
 def _delta(choice: Payload) -> Payload:
     delta = choice.get("delta")
     return delta if isinstance(delta, dict) else {}
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _has_unread(message: object) -> bool:

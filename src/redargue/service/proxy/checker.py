@@ -295,15 +295,16 @@ class AnswerCheck:
         tasks = [read.task for read in self._reads]
         if tasks:
             await asyncio.wait(tasks, timeout=seconds)
-        late = [read for read in self._reads if not read.task.done()]
+        late = [read for read in self._reads if not read.task.done() or read.task.cancelled()]
         await self.cancel()
         claims: list[CheckedClaim] = []
         failed: list[tuple[Sentence, str]] = []
         for read in self._reads:
-            error = None if read.task.cancelled() else read.task.exception()
-            if read in late or read.task.cancelled():
+            if read in late:
                 claims += read.first or ()
-            elif isinstance(error, NoEvidence):
+                continue
+            error = read.task.exception()
+            if isinstance(error, NoEvidence):
                 self._problem = self._problem or "no_context"
             elif error:
                 failed.append((read.sentence, type(error).__name__))

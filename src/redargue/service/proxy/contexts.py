@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from redargue.evidence import Passage
-from redargue.service.proxy.settings import MAX_CONTEXT, MAX_CONTEXTS, Context
+from redargue.service.proxy.settings import MAX_CONTEXT, MAX_CONTEXTS, Context, whole_characters
 from redargue.text.contexts import delimited_parts, readable
 
 
@@ -21,18 +21,13 @@ def contexts_of(
         given: ``redargue.contexts``.
         roles: whose messages' delimited parts are documents.
     """
-    documents = [context if isinstance(context, Context) else _whole(context)[:MAX_CONTEXT] for context in given]
-    documents += [_whole(text)[:MAX_CONTEXT] for text in (*_tool_results(body), *_delimited(body, roles))]
+    texts = [*given, *_tool_results(body), *_delimited(body, roles)]
+    documents = [text if isinstance(text, Context) else whole_characters(text)[:MAX_CONTEXT] for text in texts]
     kept = list(dict.fromkeys(document for document in documents if re.search(r"\w", _text(document))))
     return tuple(
         (document if isinstance(document, Context) else Context(text=document)).passage(number)
         for number, document in enumerate(kept[:MAX_CONTEXTS], 1)
     )
-
-
-def _whole(text: str) -> str:
-    """The text with halves of characters, which JSON can hold and no document, joined or replaced."""
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def _text(document: str | Context) -> str:

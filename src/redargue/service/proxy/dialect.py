@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -60,6 +60,10 @@ class Dialect(ABC):
 
     @abstractmethod
     def read(self, payload: Payload) -> Step: ...
+
+    @abstractmethod
+    def without(self, payload: Payload, keys: Collection[Key]) -> Payload:
+        """An event without the text that it adds to some answers."""
 
     @abstractmethod
     def waits(self, event: SseEvent, pending: Iterable[Key]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import accumulate
 from typing import Literal
 
@@ -12,6 +13,7 @@ from redargue.claims import Meaning
 from redargue.evidence import Passage, Side
 from redargue.service.proxy.block import CheckBlock, ClaimBlock, Reason
 from redargue.service.proxy.checker import Checked
+from redargue.service.proxy.settings import whole_characters
 from redargue.service.proxy.whole import first_unchecked
 from redargue.text.report import Outcome
 
@@ -41,10 +43,15 @@ class GroundCheckRequest(_Google):
     grounding_spec: GroundingSpec = GroundingSpec()
 
     def documents(self) -> tuple[Passage, ...]:
-        """The facts; ``document`` is a fact's number."""
+        """The facts with words; ``document`` is a fact's number."""
         return tuple(
-            Passage(text=fact.fact_text, document=str(number), title=fact.attributes.get("title", ""))
+            Passage(
+                text=fact.fact_text,
+                document=str(number),
+                title=whole_characters(fact.attributes.get("title", "")),
+            )
             for number, fact in enumerate(self.facts)
+            if re.search(r"\w", fact.fact_text)
         )
 
 
@@ -151,7 +158,12 @@ class ClassifyRequest(BaseModel):
     def documents(self) -> tuple[Passage, ...]:
         given = self.parameters.context
         texts = [given] if isinstance(given, str) else given
-        return tuple(Passage(text=text, document=f"context-{at}") for at, text in enumerate(texts, 1) if text.strip())
+        whole = [whole_characters(text) for text in texts]
+        return tuple(
+            Passage(text=text, document=f"context-{number}")
+            for number, text in enumerate(whole, 1)
+            if re.search(r"\w", text)
+        )
 
 
 class Span(BaseModel):

@@ -12,17 +12,19 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from redargue.concurrency import gather_or_cancel
 from redargue.evidence import Passage
 from redargue.runs.budget import Budget
 from redargue.service.proxy.block import CheckBlock, footnotes, without_footnotes
 from redargue.service.proxy.checker import Checkers
 from redargue.service.proxy.contexts import contexts_of
 from redargue.service.proxy.modes import Withheld, objection, require_checked
-from redargue.service.proxy.settings import CheckOptions, Plan, plan, read_options
+from redargue.service.proxy.settings import CheckOptions, Plan, plan, read_options, whole_characters
 from redargue.service.proxy.tally import Tally
 from redargue.service.proxy.whole import check_whole
 
 DOOR = "/beta/litellm_basic_guardrail_api"
+Call = tuple[str, str]  # its caller and its id
 KEPT_SECONDS, KEPT_CALLS, KEPT_CHARACTERS = 300.0, 1000, 20_000_000
 
 
@@ -47,13 +49,16 @@ class GuardrailResponse(BaseModel):
 
 
 class Calls:
-    """The documents of requests, until their responses come; bounded in time, number and size."""
+    """The documents of requests, until their responses come; bounded in time, number and size.
+
+    A call is known by its caller and its id, so that no caller's answer is checked against the documents of another.
+    """
 
     def __init__(self) -> None:
-        self._calls: OrderedDict[str, tuple[float, tuple[Passage, ...], int]] = OrderedDict()
+        self._calls: OrderedDict[Call, tuple[float, tuple[Passage, ...], int]] = OrderedDict()
         self._size = 0
 
-    def keep(self, call: str, documents: tuple[Passage, ...], now: float | None = None) -> None:
+    def keep(self, call: Call, documents: tuple[Passage, ...], now: float | None = None) -> None:
         now = time.monotonic() if now is None else now
         self._forget(call)
         size = sum(len(document.text) for document in documents)
@@ -66,13 +71,13 @@ class Calls:
         ):
             self._forget(next(iter(self._calls)))
 
-    def documents(self, call: str, now: float | None = None) -> tuple[Passage, ...] | None:
+    def documents(self, call: Call, now: float | None = None) -> tuple[Passage, ...] | None:
         """None for a call that is not known, or no longer."""
         kept = self._calls.get(call)
         now = time.monotonic() if now is None else now
         return kept[1] if kept and kept[0] >= now - KEPT_SECONDS else None
 
-    def _forget(self, call: str) -> None:
+    def _forget(self, call: Call) -> None:
         if kept := self._calls.pop(call, None):
             self._size -= kept[2]
 
@@ -83,28 +88,31 @@ class Guardrail:
     def __init__(self, checkers: Checkers, tally: Tally) -> None:
         self._checkers, self._tally, self._calls = checkers, tally, Calls()
 
-    async def apply(self, request: GuardrailRequest, day: Budget | None = None) -> GuardrailResponse:
-        """Raises UsageError for parameters that do not fit; ``day`` is the caller's budget of the day."""
+    async def apply(
+        self, request: GuardrailRequest, day: Budget | None = None, *, owner: str = ""
+    ) -> GuardrailResponse:
+        """Raises UsageError for parameters that do not fit; ``day`` is the day's budget of ``owner``, the caller."""
         settings = self._checkers.settings
         given = request.additional_provider_specific_params or {}
         options = read_options({name: value for name, value in given.items() if name in CheckOptions.model_fields})
         decided = plan(settings, options)
-        texts = [without_footnotes(text) for text in request.texts or []]
-        call = request.litellm_call_id or ""
+        texts = [without_footnotes(whole_characters(text)) for text in request.texts or []]
+        call = (owner, request.litellm_call_id or "")
         if request.input_type == "request":
             messages = request.structured_messages or []
-            self._calls.keep(call, contexts_of({"messages": messages}, options.contexts, roles=settings.context_roles))
+            documents = contexts_of({"messages": messages}, options.contexts, roles=settings.context_roles)
+            if request.litellm_call_id:
+                self._calls.keep(call, documents)
             # What this service added to earlier answers is not for the model.
             changed = texts != (request.texts or [])
             return GuardrailResponse(action="GUARDRAIL_INTERVENED", texts=texts) if changed else GuardrailResponse()
-        documents = self._calls.documents(call)
-        if documents is None:
-            self._tally.unknown_calls += 1
-            documents = contexts_of({}, options.contexts)
+        known = self._calls.documents(call)
+        self._tally.unknown_calls += known is None
+        documents = contexts_of({}, options.contexts) if known is None else known
         if decided.mode == "off":
             return GuardrailResponse()
         check = partial(check_whole, checkers=self._checkers, plan=decided, tally=self._tally, door=DOOR, day=day)
-        blocks = [(await check(text, documents))[1] for text in texts]
+        blocks = [block for _, block in await gather_or_cancel(check(text, documents) for text in texts)]
         return self._decided(texts, blocks, decided)
 
     def _decided(self, texts: list[str], blocks: list[CheckBlock], decided: Plan) -> GuardrailResponse:

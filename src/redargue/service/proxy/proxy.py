@@ -6,6 +6,7 @@ import asyncio
 import json
 import uuid
 from collections.abc import Awaitable, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass, field
 
 import httpx2
@@ -38,13 +39,14 @@ from redargue.service.proxy.modes import (
 )
 from redargue.service.proxy.responses import ResponsesDialect
 from redargue.service.proxy.settings import CheckOptions, Plan, plan, read_options
-from redargue.service.proxy.sse import SseEvent, comment, data_event, dumped, events_of
+from redargue.service.proxy.sse import DONE, SseEvent, comment, data_event, dumped, events_of
 from redargue.service.proxy.stream import TICK, Checks, StreamChecker
 from redargue.service.proxy.tally import Tally
 from redargue.service.proxy.upstream import Upstream, is_stream, returned
 
 DIALECTS: Mapping[str, type[Dialect]] = {"/chat/completions": ChatDialect, "/responses": ResponsesDialect}
 NO_UPSTREAM = "this service has no upstream; the operator sets REDARGUE_UPSTREAM_URL"
+REDIRECTED = "the upstream redirects ({}); the operator sets REDARGUE_UPSTREAM_URL to its new address"
 CHECK_HEADER, MODE_HEADER = "x-redargue-check", "x-redargue-mode"
 
 
@@ -132,9 +134,7 @@ class _Exchange:
     async def pass_on(self, raw: bytes, *, method: str = "POST") -> None:
         """Sends the upstream's response unchanged."""
         async with self.proxy.upstream.open(self.path, raw, self.client, method=method) as response:
-            self.proxy.tally.upstream(str(response.status_code))
-            if response.status_code >= 400:
-                await self._error(response)
+            if await self._failed(response):
                 return
             await self.reply.start(response.status_code, returned(response))
             async for piece in self.proxy.upstream.body(response):
@@ -144,9 +144,7 @@ class _Exchange:
     async def check(self, raw: bytes, readers: asyncio.Task[Readers]) -> None:
         checks, dialect = Checks(readers, self.plan, self.id), DIALECTS[self.path]()
         async with self.proxy.upstream.open(self.path, raw, self.client) as response:
-            self.proxy.tally.upstream(str(response.status_code))
-            if response.status_code >= 400:
-                await self._error(response)
+            if await self._failed(response):
                 return
             try:
                 if not is_stream(response):
@@ -168,9 +166,15 @@ class _Exchange:
         await self.reply.send(data_event(openai_error(message, kind="upstream_error", code=code)))
         await self.reply.end()
 
-    async def _error(self, response: httpx2.Response) -> None:
-        body = await self.proxy.upstream.whole(response)
-        await self.reply.whole(response.status_code, returned(response), body)
+    async def _failed(self, response: httpx2.Response) -> bool:
+        """Whether the upstream answers with an error, which is passed on, or with a redirect, which is one."""
+        self.proxy.tally.upstream(str(response.status_code))
+        if 300 <= response.status_code < 400:
+            await self.fail(502, REDIRECTED.format(response.status_code), code="upstream_redirects")
+        elif response.status_code >= 400:
+            body = await self.proxy.upstream.whole(response)
+            await self.reply.whole(response.status_code, returned(response), body)
+        return response.status_code >= 300
 
     async def _withhold(self, error: Withheld) -> None:
         self.proxy.tally.withheld(self.path, error.code)
@@ -258,20 +262,21 @@ class _Exchange:
         """Another draft and its usage; empty where the upstream gives none."""
         body = {name: value for name, value in self.body.items() if name != "redargue"}
         request = dumped(dialect.revision(body, messages)).encode()
+        client = {name: value for name, value in self.client.items() if name != "idempotency-key"}  # of another body
         try:
-            async with self.proxy.upstream.open(self.path, request, self.client) as response:
+            async with self.proxy.upstream.open(self.path, request, client) as response:
                 self.proxy.tally.upstream(str(response.status_code))
                 payload = _object(await self.proxy.upstream.whole(response))
-        except RedargueError:
+        except (RedargueError, httpx2.HTTPError, httpx2.StreamError):
             return "", {}
         return next(iter(dialect.texts(payload).values()), ""), payload.get("usage")
 
     async def _stream(self, response: httpx2.Response, dialect: Dialect, checks: Checks) -> None:
         await self.reply.start(response.status_code, self._headers(response, []))
         checker = StreamChecker(dialect, checks, self._done)
-        written = checker.run(self.proxy.upstream.body(response))
-        async for piece in written:
-            await self.reply.send(piece)
+        async with aclosing(checker.run(self.proxy.upstream.body(response))) as written:
+            async for piece in written:
+                await self.reply.send(piece)
         await self.reply.end()
 
     async def _buffered(self, response: httpx2.Response, dialect: Dialect, checks: Checks) -> None:
@@ -291,6 +296,8 @@ class _Exchange:
         if not self.reply.started:
             await self.reply.start(response.status_code, self._headers(response, list(dialect.blocks.values())))
         for event in events:
+            if dialect.replaced and event.payload is None and event.data != DONE:
+                continue  # what cannot be read may say what a withheld text says
             for piece in dialect.write(event):
                 await self.reply.send(piece)
         for piece in dialect.rest():
@@ -305,7 +312,7 @@ class _Exchange:
             for part in dialect.split(event):
                 events.append(part)
                 if (payload := part.payload) is None:
-                    checks.unreadable += part.data is not None and part.data != "[DONE]"
+                    checks.unreadable += part.data is not None and part.data != DONE
                     continue
                 step = dialect.read(payload)
                 for key, text in step.added:

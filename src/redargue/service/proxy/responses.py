@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +12,7 @@ from redargue.service.proxy.sse import SseEvent, data_event
 
 _REFUSAL = "refusal"
 _DELTA, _TEXT_DONE = "response.output_text.delta", "response.output_text.done"
+_BEFORE_TEXT = ("response.created", "response.queued", "response.in_progress")
 
 
 @dataclass
@@ -20,12 +21,13 @@ class ResponsesDialect(Dialect):
 
     _shift: int = 0  # events that were added, so that later ones get higher numbers
     _written: set[Key] = field(default_factory=set)
+    _deltas: dict[Key, list[str]] = field(default_factory=dict)  # the text that has arrived
 
     def knows(self, payload: Payload) -> bool:
         return isinstance(payload.get("output"), list)
 
     def texts(self, payload: Payload) -> dict[Key, str]:
-        return {key: str(part.get("text") or "") for key, part in _parts(payload)}
+        return {key: _text(part) for key, part in _parts(payload)}
 
     def unread(self, payload: Payload) -> set[Key]:
         return {key for key, part in _parts(payload) if part.get("type") == _REFUSAL}
@@ -33,7 +35,7 @@ class ResponsesDialect(Dialect):
     def annotate(self, payload: Payload) -> None:
         for key, part in _parts(payload):
             self._annotate_part(key, part)
-        self._remove_reasoning(payload)
+        self._remove_telling({"response": payload})
 
     def _annotate_part(self, key: Key, part: Payload) -> bool:
         block = self.blocks.get(key)
@@ -42,23 +44,26 @@ class ResponsesDialect(Dialect):
         part["redargue"] = block.payload()
         if part.get("type") == _REFUSAL:
             return True
-        part["text"] = self.text_of(key, str(part.get("text") or ""))
+        part["text"] = self.text_of(key, _text(part))
         if key in self.replaced and part.get("logprobs"):
             part["logprobs"] = []
         part["annotations"] = [*(part.get("annotations") or []), *_annotations(block)]
         return True
 
-    def _remove_reasoning(self, response: Payload) -> bool:
-        """Removes what else may say what a replaced text said."""
-        items = response.get("output")
-        found = [
-            item
-            for item in (items if isinstance(items, list) else ())
-            if self.replaced and isinstance(item, dict) and item.get("type") == "reasoning"
-        ]
-        for item in found:
+    def _remove_telling(self, payload: Payload) -> bool:
+        """Removes from an event what else may say what a replaced text said."""
+        if not self.replaced:
+            return False
+        response = payload.get("response")
+        items = [payload.get("item")]
+        repeated = ""
+        if isinstance(response, dict):
+            repeated = response.pop("output_text", "")  # some servers repeat the text here
+            items += response["output"] if isinstance(response.get("output"), list) else []
+        reasoning = [item for item in items if isinstance(item, dict) and item.get("type") == "reasoning"]
+        for item in reasoning:
             item.update({name: [] for name in ("summary", "content") if item.get(name)})
-        return bool(found)
+        return bool(repeated or reasoning)
 
     def split(self, event: SseEvent) -> Iterable[SseEvent]:
         return [event]
@@ -66,10 +71,30 @@ class ResponsesDialect(Dialect):
     def read(self, payload: Payload) -> Step:
         key = _key(payload)
         if payload.get("type") == _DELTA and isinstance(payload.get("delta"), str):
+            self._deltas.setdefault(key, []).append(payload["delta"])
             return Step(added=((key, payload["delta"]),))
         if payload.get("type") == "response.refusal.done":
             return Step(ended=(key,), unread=(key,))
-        return Step(ended=(key,)) if payload.get("type") == _TEXT_DONE else Step()
+        found = dict(_repeated(payload))
+        open_ = [(key, part) for key, part in found.items() if key not in self.ended]
+        added = tuple((key, text) for key, part in open_ if (text := self._not_streamed(key, part)))
+        unread = tuple(key for key, part in found.items() if self._differs(key, part))
+        return Step(added=added, ended=tuple(found), unread=unread)
+
+    def _not_streamed(self, key: Key, part: Payload) -> str:
+        """What a whole part has after its deltas; all of it, where there were none."""
+        text, streamed = _text(part), "".join(self._deltas.get(key, ()))
+        rest = text[len(streamed) :] if text.startswith(streamed) else ""
+        if rest.strip():
+            self._deltas[key] = [text]
+        return rest if rest.strip() else ""
+
+    def _differs(self, key: Key, part: Payload) -> bool:
+        streamed = "".join(self._deltas.get(key, ()))
+        return part.get("type") == _REFUSAL or _text(part).rstrip() != streamed.rstrip()
+
+    def without(self, payload: Payload, keys: Collection[Key]) -> Payload:
+        return payload | {"delta": ""} if payload.get("type") == _DELTA else payload
 
     def waits(self, event: SseEvent, pending: Iterable[Key]) -> bool:
         return event.data is not None and any(True for _ in pending)
@@ -92,16 +117,10 @@ class ResponsesDialect(Dialect):
             changed = True
         elif kind.startswith("response.reasoning") and self.replaced:
             return []
-        elif kind == "response.content_part.done" and isinstance(part := payload.get("part"), dict):
-            changed = self._annotate_part(key, part)
-        elif kind == "response.output_item.done" and isinstance(item := payload.get("item"), dict):
-            for number, part in _content(item):
-                changed |= self._annotate_part((*key[:1], number), part)
-            changed |= self._remove_reasoning({"output": [item]})
-        elif isinstance(response := payload.get("response"), dict):
-            for found, part in _parts(response):
+        else:
+            for found, part in _repeated(payload):
                 changed |= self._annotate_part(found, part)
-            changed |= self._remove_reasoning(response)
+            changed |= self._remove_telling(payload)
         changed |= self._renumber(payload, self._shift) if self._shift else False
         return [*before, data_event(payload, kind) if changed else event.raw]
 
@@ -135,7 +154,25 @@ class ResponsesDialect(Dialect):
 
 
 def _key(payload: Payload) -> Key:
-    return (int(payload.get("output_index") or 0), int(payload.get("content_index") or 0))
+    places = (payload.get("output_index"), payload.get("content_index"))
+    return tuple(place if isinstance(place, int) else 0 for place in places)
+
+
+def _text(part: Payload) -> str:
+    return str(part.get("text") or "")
+
+
+def _repeated(payload: Payload) -> Iterator[tuple[Key, Payload]]:
+    """The parts that an event repeats as a whole: it, or one before it, ends their text."""
+    kind, key = str(payload.get("type")), _key(payload)
+    if kind == _TEXT_DONE:
+        yield key, payload | {"type": "output_text"}
+    elif kind == "response.content_part.done" and isinstance(part := payload.get("part"), dict):
+        yield from ((key, found) for _, found in _content({"content": [part]}))
+    elif kind == "response.output_item.done" and isinstance(item := payload.get("item"), dict):
+        yield from (((key[0], number), part) for number, part in _content(item))
+    elif kind not in _BEFORE_TEXT and isinstance(response := payload.get("response"), dict):
+        yield from _parts(response)
 
 
 def _parts(response: Payload) -> Iterator[tuple[Key, Payload]]:

@@ -137,9 +137,9 @@ def _foreign_routes(routes: APIRouter, proxy: Proxy) -> None:
         return found, block
 
     @routes.post(DOOR, response_model_exclude_none=True, responses=problems())
-    async def litellm_guardrail(request: GuardrailRequest, day: DayBudget) -> GuardrailResponse:
+    async def litellm_guardrail(request: GuardrailRequest, caller: Caller, day: DayBudget) -> GuardrailResponse:
         """LiteLLM's Generic Guardrail API."""
-        return await guardrail.apply(request, day)
+        return await guardrail.apply(request, day, owner=caller.owner)
 
     @routes.post("/v1/ground:check", response_model_by_alias=True, responses=problems(402, 503))
     async def ground_check(request: GroundCheckRequest, day: DayBudget) -> GroundCheckResponse:

@@ -6,7 +6,9 @@ import os
 from collections.abc import Mapping
 from datetime import date
 from typing import Any, Literal, Self, get_args
+from urllib.parse import urlsplit
 
+import httpx2
 from pydantic import ConfigDict, Field, ValidationError, field_validator
 
 from redargue.claims import Frozen
@@ -38,7 +40,7 @@ class ProxySettings(Frozen):
         upstream_timeout: seconds until the upstream's response begins.
         in_flight: requests to the upstream at a time; further ones wait.
         mode: of a request that names none.
-        modes: those that a request may choose.
+        modes: those that a request may choose; None for all that send nothing that would be withheld.
         on_failure: ``closed`` withholds an answer that was not checked, whatever the request says.
         search: whether an answer without contexts is checked against the search tools of ``config``.
         method: debates the claims that the first reader finds doubtful; ``single-reader`` for no debate.
@@ -54,7 +56,7 @@ class ProxySettings(Frozen):
     upstream_timeout: float = Field(default=600.0, gt=0)
     in_flight: int = Field(default=256, ge=1)
     mode: Mode = "annotate"
-    modes: tuple[Mode, ...] = MODES
+    modes: tuple[Mode, ...] | None = None
     on_failure: OnFailure = "open"
     search: bool = False
     method: str = FIRST_READER
@@ -88,7 +90,9 @@ class ProxySettings(Frozen):
         if url := variables.get("REDARGUE_UPSTREAM_URL", "").strip():
             values["upstream"] = url
         try:
-            return cls(**{**values, **given})
+            settings = cls(**{**values, **given})
+            plan(settings, CheckOptions())  # a method or budget that there is not is an error now
+            return settings
         except ValidationError as error:
             first = error.errors()[0]
             name = ".".join(map(str, first["loc"]))
@@ -97,8 +101,14 @@ class ProxySettings(Frozen):
     @field_validator("upstream")
     @classmethod
     def _address(cls, url: str) -> str:
-        if url and not url.startswith(("http://", "https://")):
-            raise ValueError("begin it with http:// or https://")
+        try:
+            named = not url or (
+                urlsplit(url).scheme in ("http", "https") and urlsplit(url).hostname and httpx2.URL(url)
+            )
+        except (httpx2.InvalidURL, ValueError):
+            named = False
+        if not named:
+            raise ValueError("write it like https://api.openai.com/v1")
         return url
 
     def service(self, key: str = "") -> Service:
@@ -117,8 +127,18 @@ def upstream_key(environment: Mapping[str, str] | None = None) -> str:
     return key
 
 
+def whole_characters(text: str) -> str:
+    """The text with halves of characters, which JSON can hold and no document, joined or replaced."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
 class Context(Frozen):
     """A document that an answer is checked against."""
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _whole_characters(cls, value: object) -> object:
+        return whole_characters(value) if isinstance(value, str) else value
 
     text: str = Field(min_length=1, max_length=MAX_CONTEXT)
     title: str = ""
@@ -178,9 +198,10 @@ def plan(settings: ProxySettings, options: CheckOptions, header: str = "") -> Pl
     chosen = next((known for known in MODES if known == mode), None)
     if chosen is None:
         raise UsageError(f"unknown mode {mode!r:.40}", where="redargue.mode", hint=f"modes: {', '.join(MODES)}")
-    if chosen != settings.mode and chosen not in settings.modes:
-        allowed = ", ".join(dict.fromkeys([settings.mode, *settings.modes]))
-        raise UsageError(f"the mode {mode!r} is not allowed here", where="redargue.mode", hint=f"modes: {allowed}")
+    allowed = dict.fromkeys([settings.mode, *(_as_strict(settings) if settings.modes is None else settings.modes)])
+    if chosen not in allowed:
+        hint = f"modes: {', '.join(allowed)}"
+        raise UsageError(f"the mode {mode!r} is not allowed here", where="redargue.mode", hint=hint)
     try:
         budget = lower_budget(settings.budget, options.budget)
     except UsageError as error:
@@ -196,6 +217,13 @@ def plan(settings: ProxySettings, options: CheckOptions, header: str = "") -> Pl
         budget=budget,
         as_of=options.as_of,
     )
+
+
+def _as_strict(settings: ProxySettings) -> tuple[Mode, ...]:
+    """The modes that send no answer which the operator's settings withhold."""
+    if settings.mode == "block":
+        return ("block",)
+    return MODES if settings.on_failure == "open" else tuple(mode for mode in MODES if mode != "off")
 
 
 def _method(settings: ProxySettings, name: str) -> str:

@@ -40,7 +40,8 @@ class EventSplitter:
         data = self._rest + chunk
         events, at = [], 0
         # A carriage return at the end may be half of a line break.
-        for end in _END.finditer(data, 0, len(data) - 1 if data.endswith(b"\r") else len(data)):
+        begin, end_of_search = max(0, len(self._rest) - 3), len(data) - data.endswith(b"\r")
+        for end in _END.finditer(data, begin, end_of_search):
             events.append(_event(data[at : end.end()]))
             at = end.end()
         self._rest = data[at:]
@@ -54,7 +55,8 @@ class EventSplitter:
 
 
 def _event(raw: bytes) -> SseEvent:
-    lines = raw.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    text = raw.decode("utf-8", "replace").removeprefix("\ufeff")  # a byte order mark, with which a stream may begin
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     data = [line.removeprefix("data:").removeprefix(" ") for line in lines if line.startswith("data:")]
     return SseEvent(raw, "\n".join(data) if data else None)
 

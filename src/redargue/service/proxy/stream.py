@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from dataclasses import dataclass, field
 
 from redargue.service.proxy.block import CheckBlock, Reason, block_of, footnotes, unchecked_block, without_text
 from redargue.service.proxy.checker import AnswerCheck, Checked, Readers
 from redargue.service.proxy.dialect import Dialect, Key
 from redargue.service.proxy.settings import Plan
-from redargue.service.proxy.sse import DONE, SseEvent, comment, events_of
+from redargue.service.proxy.sse import DONE, SseEvent, comment, data_event, dumped, events_of
 
 TICK = 2.0  # seconds between comments while a client waits
 
@@ -33,13 +33,13 @@ class Checks:
     async def finish(self, key: Key) -> CheckBlock:
         answer = self.answers.get(key)
         if answer is None or answer.is_empty:
-            return self._with_unread(without_text(self.plan, self.check), unread=key in self.unread)
+            return self.with_unread(without_text(self.plan, self.check), unread=key in self.unread)
         return self.block(await answer.finish(self.plan.timeout_s), unread=key in self.unread)
 
     def block(self, checked: Checked, *, unread: bool = False) -> CheckBlock:
-        return self._with_unread(block_of(checked, self.plan, self.check), unread=unread)
+        return self.with_unread(block_of(checked, self.plan, self.check), unread=unread)
 
-    def _with_unread(self, block: CheckBlock, *, unread: bool) -> CheckBlock:
+    def with_unread(self, block: CheckBlock, *, unread: bool) -> CheckBlock:
         """The block with what could not be read: what the client shows is more than what was checked."""
         found: dict[Reason, int] = {"unreadable_answer": self.unreadable, "not_read": int(unread)}
         reasons = {reason: count for reason, count in found.items() if count}
@@ -69,7 +69,7 @@ class StreamChecker:
         self._pending: dict[Key, asyncio.Task[CheckBlock]] = {}
         self._deferred: list[SseEvent] = []
 
-    async def run(self, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    async def run(self, chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
         events = events_of(chunks)
         reading: asyncio.Task[SseEvent | None] | None = asyncio.create_task(_next(events))
         try:
@@ -109,22 +109,31 @@ class StreamChecker:
         return written
 
     def _take_part(self, event: SseEvent) -> list[bytes]:
-        self.read(event)
+        event = self.read(event)
         if self.dialect.waits(event, self._pending):
             self._deferred.append(event)
             return []
         return self.dialect.write(event)
 
-    def read(self, event: SseEvent) -> None:
+    def read(self, event: SseEvent) -> SseEvent:
+        """Reads an event; returns it without text that is added to an answer after its end, and was not checked."""
         payload = event.payload
         if payload is None:
             self.checks.unreadable += event.data is not None and event.data != DONE
-            return
+            return event
         step = self.dialect.read(payload)
+        late = {key for key, text in step.added if text and key in self.dialect.ended}
         for key, text in step.added:
-            self.checks.add(key, text)
+            if key not in late:
+                self.checks.add(key, text)
         self.checks.unread.update(step.unread)
+        for key in {*step.unread} & {*self.dialect.blocks}:
+            self.dialect.blocks[key] = self.checks.with_unread(self.dialect.blocks[key], unread=True)
         self._end(*step.ended)
+        if not late:
+            return event
+        rest = self.dialect.without(payload, late)
+        return SseEvent(data_event(rest, str(rest.get("type") or "")), dumped(rest))
 
     def _end(self, *keys: Key) -> None:
         for key in keys:

@@ -16,12 +16,15 @@ from redargue.service.proxy.settings import ProxySettings, hidden
 OUR_KEYS = "rdg_"  # prefix of the keys of this service, which no upstream may see
 _FORWARDED = ("accept", "content-type", "idempotency-key", "traceparent", "tracestate", "user-agent")
 _FORWARDED_PREFIXES = ("openai-", "x-stainless-", "x-client-request-id")
+_OF_A_KEY = ("openai-organization", "openai-project")  # which of a key's accounts pays
 _NOT_RETURNED = frozenset(
     (
         "connection keep-alive proxy-authenticate proxy-authorization te trailer transfer-encoding upgrade"
-        " content-length content-encoding server date set-cookie location alt-svc strict-transport-security"
+        " content-length content-encoding content-md5 digest etag server date set-cookie location alt-svc"
+        " strict-transport-security"
     ).split()
 )
+_NOT_RETURNED_PREFIXES = ("access-control-", "x-redargue-")  # the service says itself which pages may read what
 
 
 @dataclass(frozen=True)
@@ -44,8 +47,9 @@ class Upstream:
         kept |= {"content-type": "application/json", "accept-encoding": "identity"}
         own = client.get("authorization", "")
         if self.key:
+            kept = {name: value for name, value in kept.items() if name not in _OF_A_KEY}
             kept["authorization"] = f"Bearer {self.key}"
-        elif own and not own.removeprefix("Bearer ").strip().startswith(OUR_KEYS):
+        elif own and OUR_KEYS not in own:
             kept["authorization"] = own
         return kept
 
@@ -72,7 +76,13 @@ class Upstream:
 
 def returned(response: httpx2.Response) -> Headers:
     """The headers that a client gets of an upstream's response."""
-    return [(name, value) for name, value in response.headers.multi_items() if name.lower() not in _NOT_RETURNED]
+    hop = {name.strip().lower() for name in response.headers.get("connection", "").split(",")}
+    headers = [(name.lower(), value) for name, value in response.headers.multi_items()]
+    return [
+        (name, value)
+        for name, value in headers
+        if name not in _NOT_RETURNED | hop and not name.startswith(_NOT_RETURNED_PREFIXES)
+    ]
 
 
 def is_stream(response: httpx2.Response) -> bool:
