@@ -21,7 +21,9 @@ from redargue.cli.parameters import OutputParameters
 from redargue.config import RunConfig
 from redargue.errors import RecordError, UsageError
 from redargue.events import ClaimEnded
-from redargue.nli.reader import Reading
+from redargue.evidence import Passage
+from redargue.nli.entailment import Entailment
+from redargue.nli.reader import Reading, ScoredSpan, SourcedSentence
 from redargue.reports.phrases import confidence_text, heading, label_counts, label_of, meaning_text, outcome_text
 from redargue.reports.render import render
 from redargue.runs.manifest import load_manifest
@@ -328,7 +330,9 @@ def test_the_small_reader_decides_from_its_least_probability_on(
     least: float, label: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Reading, "probabilities", lambda reading: (0.55, 0.2, 0.25))
-    reading = Reading(lambda: (), lambda: (0.0, 0.0), least=least)  # type: ignore[arg-type, return-value]
+    sentence = SourcedSentence("It was.", Passage(text="It was."))
+    shown = ScoredSpan((sentence,), 0.9, Entailment(0.55, 0.2, 0.25))
+    reading = Reading(lambda: (shown,), lambda: (0.0, 0.0), least=least)  # type: ignore[arg-type, return-value]
     assert reading.label(FEVER) == label
 
 

@@ -46,6 +46,11 @@ def test_an_open_claim_quotes_only_what_a_search_should_have_returned(
     assert (answer.label, bool(answer.quotes)) == ("NOT ENOUGH INFO", quoted)
 
 
+def test_a_cell_of_a_table_is_not_quoted_for_an_open_claim() -> None:
+    table = Passage(text="Year\n\n2024\n\n2025\n\nCargo in tonnes", document="table")
+    assert compose_answer(Claim(text="Cargo fell in 2025."), (table,), EmbeddedBackend()).quotes == ()
+
+
 def test_sources_are_told_apart_by_publisher_site_or_document() -> None:
     passages = [
         Passage(text="a", document="1"),

@@ -58,6 +58,7 @@ from redargue.tasks.score import (
     WriteQuestions,
     WriteStatements,
 )
+from redargue.verdicts import DIFFERENCE
 
 QUOTES = 2  # at most, per answer
 CONTEXT_SENTENCES = 4  # read as one text when a statement is checked
@@ -217,7 +218,7 @@ def _read_again(task: LabelledTask, answer: Answer) -> Answer:
 
 CORRECT, INCORRECT = "The claim is correct: ", "The claim is incorrect: "
 OPEN = "The documents do not settle the claim: "
-DIFFERENCE, UNSURE = "Difference – ", "The model was unsure: "  # lines of notes, which are not statements
+UNSURE = "The model was unsure: "  # begins a line of notes, as DIFFERENCE does; neither is a statement
 
 
 def compose_answer(claim: Claim, passages: tuple[Passage, ...], backend: EmbeddedBackend) -> Answer:

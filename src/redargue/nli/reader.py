@@ -223,12 +223,12 @@ class Reading:
         """Those of :meth:`best` that the decision rests on.
 
         A source counts with its strongest sentence, so for a decided meaning that is the first of each source. For an
-        open claim it is what a search should have returned; nothing else is worth reading.
+        open claim it is what a search should have returned; nothing else is worth reading, nor a table's cell.
         """
         if meaning in DECIDED:
             return tuple(sentences[index] for index in first_of_sources([each.passage for each in sentences]))
         relevant = {cited.quote for span in self.spans if span.relevance >= RELEVANT for cited in span.cited}
-        return tuple(sentence for sentence in sentences if sentence.quote in relevant)
+        return tuple(each for each in sentences if each.quote in relevant and len(each.quote.split()) > 2)
 
     def label(self, labels: LabelSet) -> str | None:
         """The most probable label; for conflicting sources the conflict label, if the set has one.
@@ -243,7 +243,7 @@ class Reading:
         if undecided and max(supports, refutes) < max(neither, self.least):
             return undecided
         likelier = Meaning.SUPPORTED if supports >= refutes else Meaning.REFUTED
-        if undecided and not self.comparisons and self.strongest(likelier) <= SHOWN:
+        if undecided and not self.comparisons and self.strongest(likelier) <= min(SHOWN, self.least):
             return undecided
         if not (undecided or self.comparisons) and max(map(self.strongest, DECIDED)) < MIN_SIGNAL:
             return None
