@@ -27,6 +27,9 @@ class Frozen(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    def __str__(self) -> str:
+        return repr(self)
+
 
 class Meaning(StrEnum):
     """What a label says about the claim, independent of the data set's own name for it."""

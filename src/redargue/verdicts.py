@@ -17,6 +17,8 @@ from redargue.errors import RedargueError
 from redargue.evidence import Quote, Side
 from redargue.sanitize import counted, shortened
 
+DIFFERENCE = "Difference – "  # begins a line of the embedded reader's reason
+
 
 class Usage(Frozen):
     """What was spent; every request that was sent counts.
@@ -228,9 +230,16 @@ class Verdict(Frozen):
         """The gaps of searches that found nothing that could be used."""
         return tuple(gap for gap in self.gaps if not FAILED_SEARCH.match(gap))
 
-    def side(self, side: Side) -> tuple[Quote, ...]:
-        """The quotations for one side that were found."""
-        return tuple(quote for quote in self.quotes if quote.side is side and quote.found)
+    @property
+    def differences(self) -> tuple[str, ...]:
+        """Where the embedded reader found the evidence to differ from the claim: "claim: 1931; evidence: 1932"."""
+        lines = self.reason.splitlines() if self.backend == "embedded" else ()
+        return tuple(line.removeprefix(DIFFERENCE) for line in lines if line.startswith(DIFFERENCE))
+
+    def side(self, side: Side | Literal["for", "against", "context"]) -> tuple[Quote, ...]:
+        """The quotations for one side that were found; raises ValueError if there is no such side."""
+        wanted = Side(side)
+        return tuple(quote for quote in self.quotes if quote.side is wanted and quote.found)
 
 
 def _quotation(quote: Quote) -> str:

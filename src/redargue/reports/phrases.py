@@ -115,6 +115,8 @@ def meaning_text(verdict: Verdict) -> str:
         words = (
             f"{why[:1].upper()}{why[1:]}: it would have answered {verdict.claim.labels.plain(verdict.unsure.label)}."
         )
+    if verdict.differences and verdict.meaning == "refuted":
+        words = f"{words.removesuffix('.')} ({'; '.join(verdict.differences)})."
     if not verdict.caveat:
         return words
     caveat = f"{verdict.caveat[:1].upper()}{verdict.caveat[1:]}."
