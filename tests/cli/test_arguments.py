@@ -185,6 +185,13 @@ def test_a_table_without_a_claim_column_says_how_to_name_it(tmp_path: Path) -> N
     assert error.value.hint == "name the column of the claims: redargue batch a.csv -o DIR --map claim=COLUMN"
 
 
+def test_a_question_is_no_claim_unless_its_labels_answer_it(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", "Is Denver the capital?"]) == 2
+    assert "'Is Denver the capital?' is a question" in capfd.readouterr().err
+    for kind, labels in (("", "yes-no-maybe"), ("claim", "fever")):
+        assert read("Is Denver the capital?", kind, labels).claims[0].text == "Is Denver the capital?"
+
+
 def test_a_folder_is_not_a_claim_and_its_files_are_named(tmp_path: Path) -> None:
     (tmp_path / "bees").mkdir()
     (tmp_path / "bees" / "a.md").touch()
@@ -222,6 +229,7 @@ def test_an_answer_is_grounded_in_every_kind_of_context(
     out, err = capfd.readouterr()
     assert [claim["stated"] for claim in json.loads(out)["claims"]] == [ONE]
     assert ("skipped: unknown file type '.png'" in err) == skipped
+    assert err.endswith("1 file of --context not read and not used, see above\n") == skipped
 
 
 def test_a_folder_without_readable_documents_is_an_error(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -60,7 +60,7 @@ def test_a_gate_that_fails_on_checked_claims_says_on_how_many(capsys: pytest.Cap
     assert exit_code([SUPPORTED, REFUTED, FOREIGN], gate) == 1
     said = capsys.readouterr().err
     assert "gate failed: 1 of 2 checked claims: refuted" in said
-    assert "gate failed: 1 of 2 checked claims: supported; the smallest accepted share is 0.75" in said
+    assert "gate failed: 1 of 2 checked claims is supported; the smallest accepted share is 0.75" in said
     assert "--allow-unchecked" not in said
     assert exit_code([SUPPORTED, SUPPORTED], gate) == 0
 

@@ -78,6 +78,10 @@ async def test_a_single_context_may_be_a_string() -> None:
 async def test_a_context_that_is_no_text_is_named() -> None:
     with pytest.raises(UsageError, match=r"context 2 is neither a text nor a Passage: 3"):
         await redargue.ground("Bees are insects.", contexts=["Bees.", 3])  # type: ignore[list-item]
+    with pytest.raises(UsageError, match=r"context 1 is the name of a file, not its text: 'bees.pdf'"):
+        await redargue.ground("Bees are insects.", contexts="bees.pdf")
+    with pytest.raises(UsageError, match="the text is neither a string nor a Text: None"):
+        await redargue.ground(None, contexts="Bees are insects.")  # type: ignore[arg-type]
 
 
 @pytest.mark.anyio

@@ -17,7 +17,7 @@ from redargue.cli.live import DebateView, outcome_line
 from redargue.cli.progress import WINDOW, Progress, Rate, duration
 from redargue.events import Answered, Judged, Stepped
 from redargue.evidence import Quote, QuoteStatus, Side, Source
-from redargue.reports.phrases import gap_sections, label_counts
+from redargue.reports.phrases import gap_sections, label_counts, meaning_text
 from redargue.text.report import CheckedClaim, Outcome, Report
 from redargue.verdicts import Verdict
 
@@ -39,6 +39,28 @@ GAPS = (
 def refuted(text: str = RITZ, **fields: object) -> Verdict:
     values = {"claim": Claim(text=text), "label": "REFUTES", "meaning": Meaning.REFUTED, "confidence": 0.756}
     return Verdict.model_validate(values | {"quotes": (QUOTE,), "method": "tool-mad", "profile": "hardened"} | fields)
+
+
+def test_a_refutation_says_where_claim_and_evidence_differ() -> None:
+    reason = '"It opened in 1906."\nDifference – claim: 1926; evidence: 1906\nThe claim is incorrect.'
+    verdict = refuted(reason=reason, backend="embedded")
+    assert meaning_text(verdict) == "The evidence refutes the claim (claim: 1926; evidence: 1906)."
+    assert refuted(reason=reason, backend="chat").differences == ()  # a model's own words
+
+
+def test_the_quotations_of_a_side_are_asked_for_by_its_name() -> None:
+    assert refuted().side("against") == refuted().side(Side.AGAINST) == (QUOTE,)
+    with pytest.raises(ValueError, match="agaisnt"):
+        refuted().side("agaisnt")  # type: ignore[arg-type]
+
+
+def test_nobody_decided_what_was_not_checked(capsys: pytest.CaptureFixture[str]) -> None:
+    show.verdicts([refuted(label=None, meaning=None, unchecked="not searched: every search failed", quotes=())], None)
+    assert "\nNot checked\n" in capsys.readouterr().out
+
+
+def test_printing_a_verdict_prints_one_line() -> None:
+    assert str(refuted()) == f"<Verdict Refuted (0.75): {RITZ}>"
 
 
 @pytest.mark.parametrize(

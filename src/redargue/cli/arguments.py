@@ -90,6 +90,9 @@ def read_input(
         text = _text(content, "text", question, argument if is_file else "")
         name = printable(argument, lines=False) if is_file and argument != "-" else "the input"
         return Input(text, [], f"{name} is read as a text, claim by claim; --as claim verifies it as one claim")
+    if not (kind or is_file) and content.rstrip().endswith("?") and _judges_statements(config.labels):
+        what = f"{printable(content, lines=False)!r:.80} is a question, and only a statement is supported or refuted"
+        raise UsageError(what, hint="write it as a statement; --as claim verifies it as it is")
     if kind == CLAIM or not is_file:
         claim = _claim({"claim": content}, config.labels, config.as_of, "the claim")
         return _claims([ClaimRow(1, claim)], question, config)
@@ -97,6 +100,11 @@ def read_input(
     several = 0 if kind else sum(has_several_sentences(row.claim.text) for row in claims)
     note = f"{several:,} of {counted(len(claims), 'claim')} have several sentences; --as text reads the input as a text"
     return _claims(claims, question, config, note if several else "")
+
+
+def _judges_statements(labels: LabelSet) -> bool:
+    """Whether the labels are about statements; "yes" and "no" answer a question."""
+    return labels.in_prose and {Meaning.SUPPORTED, Meaning.REFUTED} <= {label.meaning for label in labels.labels}
 
 
 def is_web_address(argument: str) -> bool:

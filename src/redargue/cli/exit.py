@@ -77,7 +77,8 @@ class Gate(NamedTuple):
             yield f"{unsure} of {counted(len(verdicts), 'claim')}: {UNSURE}"
         supported = meanings["supported"]
         if self.min_supported is not None and meanings and supported / meanings.total() < self.min_supported:
-            yield f"{supported} of {checked}: supported; the smallest accepted share is {self.min_supported:g}"
+            are = "is" if supported == 1 else "are"
+            yield f"{supported} of {checked} {are} supported; the smallest accepted share is {self.min_supported:g}"
 
 
 def read_gate(output: OutputParameters) -> Gate:

@@ -20,7 +20,7 @@ from redargue.cli.parameters import (
 )
 from redargue.errors import UnreadableFile, UsageError
 from redargue.registry import did_you_mean
-from redargue.sanitize import printable
+from redargue.sanitize import counted, printable
 
 if TYPE_CHECKING:
     from redargue.evidence import Passage
@@ -78,12 +78,17 @@ def ground(
         text = read_text(answer, kind, question, "--answer")
     config = run_config(options, SearchParameters(offline=True), run)
     config = config.updated(offline=offline or not config.model)  # a named language model may be called
-    documents = [document for place in context for document in _documents(place, fetch=fetch, offline=offline)]
+    unread: list[UnreadableFile] = []
+    documents = [each for place in context for each in _documents(place, unread, fetch=fetch, offline=offline)]
     folder = run_folder(run, no_record=no_record)
-    verify_text(text, config, folder, output, documents, concurrency=options.concurrency, json=json)
+    try:
+        verify_text(text, config, folder, output, documents, concurrency=options.concurrency, json=json)
+    finally:
+        if unread:  # said again, below what may be a long report
+            typer.echo(f"{counted(len(unread), 'file')} of --context not read and not used, see above", err=True)
 
 
-def _documents(context: str, *, fetch: bool, offline: bool) -> list[Passage]:
+def _documents(context: str, unread: list[UnreadableFile], *, fetch: bool, offline: bool) -> list[Passage]:
     from redargue.cli.arguments import fetched, is_web_address, named_path, read_argument
     from redargue.evidence import Passage
     from redargue.retrieval.corpus.ingest import read_documents
@@ -104,6 +109,7 @@ def _documents(context: str, *, fetch: bool, offline: bool) -> list[Passage]:
             passages.append(Passage(**fields, document=document.id))
         elif path.is_dir():
             typer.echo(f"skipped: {printable(str(document))}", err=True)
+            unread.append(document)
         else:
             raise UsageError(document.what, where=document.where, hint=document.hint)
     if not passages:

@@ -119,8 +119,11 @@ def _outcome(console: Console, verdict: Verdict) -> None:
             _print(console, Text(printable(f"→ {verdict.error.hint}")))
         return
     style = "bold" if verdict.unchecked else STYLES.get(str(verdict.meaning), "bold")
-    how = ", ".join(filter(None, (how_decided(verdict), confidence_text(verdict))))
-    _print(console, Text.assemble((printable(heading(verdict)), style), " ", (printable(how, lines=False), "dim")))
+    how = "" if verdict.unchecked else ", ".join(filter(None, (how_decided(verdict), confidence_text(verdict))))
+    _print(
+        console,
+        Text.assemble((printable(heading(verdict)), style), (f" {printable(how, lines=False)}".rstrip(), "dim")),
+    )
     if words := meaning_text(verdict):
         _print(console, Text(printable(words)))
 

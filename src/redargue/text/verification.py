@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -72,6 +73,8 @@ def text_of(text: str | Text, *, kind: Kind = "text", context: str = "") -> Text
     """Validates a text; raises UsageError if it cannot be checked."""
     if isinstance(text, Text):
         return text
+    if not isinstance(text, str):
+        raise UsageError(f"the text is neither a string nor a Text: {text!r:.60}")
     try:
         return Text(text=text.replace(PAGE_BREAK, "\n"), kind=kind, context=context)  # of a PDF
     except ValidationError as error:
@@ -146,7 +149,9 @@ def check_options(text: Text, config: RunConfig, documents: Sequence[Passage] | 
     if documents is None and text.kind == "summary":
         raise UsageError("a summary is checked against its document", hint="redargue ground --context FILE")
     if documents is not None and not any(document.text.strip() for document in documents):
-        raise UsageError("there is no document to check the text against", hint="pass one: --context FILE")
+        raise UsageError(
+            "there is no document to check the text against", hint="pass one: --context FILE, or contexts=[…]"
+        )
 
 
 def closed(config: RunConfig, components: Components) -> RunConfig:
@@ -304,6 +309,9 @@ async def ground(
     return await verify_text(answer, documents=documents_of(contexts), **options)
 
 
+_FILE_NAME = re.compile(r"\S+\.(?:pdf|docx?|md|txt|html?|csv|tsv|jsonl?)", re.IGNORECASE)
+
+
 def documents_of(contexts: str | Passage | Sequence[str | Passage]) -> list[Passage]:
     """The documents that an answer is checked against; raises UsageError for what is not a document."""
     documents = []
@@ -311,6 +319,11 @@ def documents_of(contexts: str | Passage | Sequence[str | Passage]) -> list[Pass
         if not isinstance(document, str | Passage):
             what = f"context {number} is neither a text nor a Passage: {document!r:.60}"
             raise UsageError(what, where="contexts", hint="contexts=['the text of a document', …]")
+        if isinstance(document, str) and _FILE_NAME.fullmatch(document.strip()):
+            what = f"context {number} is the name of a file, not its text: {document!r:.60}"
+            raise UsageError(
+                what, where="contexts", hint="read the file and pass its text; redargue ground reads files"
+            )
         documents.append(
             Passage(text=document, document=f"context-{number}") if isinstance(document, str) else document
         )
