@@ -17,7 +17,7 @@ from redargue.errors import RedargueError
 from redargue.evidence import Quote, Side
 from redargue.sanitize import counted, shortened
 
-DIFFERENCE = "Difference – "  # begins a line of the embedded reader's reason
+DIFFERENCE, UNSURE = "Difference – ", "The model was unsure: "  # begin notes in the embedded reader's reason
 
 
 class Usage(Frozen):
@@ -185,13 +185,18 @@ class Verdict(Frozen):
         words = self.claim.labels.plain(self.label) if self.label else "no answer"
         return words + (" (unsure)" if self.unsure else "")
 
+    @property
+    def shown_confidence(self) -> float | None:
+        """The confidence as people are shown it, with two digits; None where the claim was not checked."""
+        return None if self.confidence is None or self.unchecked else rounded_down(self.confidence)
+
     def __repr__(self) -> str:
-        sure = "" if self.confidence is None or self.unchecked else f" ({rounded_down(self.confidence):.2f})"
+        sure = "" if self.shown_confidence is None else f" ({self.shown_confidence:.2f})"
         return f"<Verdict {self.plain_label}{sure}: {shortened(self.claim.text)}>"
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
-        sure = "" if self.confidence is None or self.unchecked else f" {rounded_down(self.confidence):.2f}"
+        sure = "" if self.shown_confidence is None else f" {self.shown_confidence:.2f}"
         heading = notebook.label(self.plain_label, str(self.meaning)) + notebook.text(sure)
         sides = ((Side.FOR, "For"), (Side.AGAINST, "Against"), (Side.CONTEXT, "Related, for neither side"))
         return notebook.block(
@@ -233,8 +238,16 @@ class Verdict(Frozen):
     @property
     def differences(self) -> tuple[str, ...]:
         """Where the embedded reader found the evidence to differ from the claim: "claim: 1931; evidence: 1932"."""
+        return self._notes(DIFFERENCE)
+
+    @property
+    def leanings(self) -> tuple[str, ...]:
+        """How far the embedded reader leaned to a side that it did not choose: "support 0.53, refutation 0.39"."""
+        return self._notes(UNSURE)
+
+    def _notes(self, beginning: str) -> tuple[str, ...]:
         lines = self.reason.splitlines() if self.backend == "embedded" else ()
-        return tuple(line.removeprefix(DIFFERENCE) for line in lines if line.startswith(DIFFERENCE))
+        return tuple(line.removeprefix(beginning) for line in lines if line.startswith(beginning))
 
     def side(self, side: Side | Literal["for", "against", "context"]) -> tuple[Quote, ...]:
         """The quotations for one side that were found; raises ValueError if there is no such side."""

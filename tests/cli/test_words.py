@@ -48,6 +48,13 @@ def test_a_refutation_says_where_claim_and_evidence_differ() -> None:
     assert refuted(reason=reason, backend="chat").differences == ()  # a model's own words
 
 
+def test_an_open_claim_says_that_the_model_leaned_to_a_side() -> None:
+    reason = "The model was unsure: support 0.53, refutation 0.39\nThe documents do not settle the claim: It is."
+    open_ = Verdict(claim=Claim(text="It is."), label="NOT ENOUGH INFO", reason=reason, backend="embedded")
+    said = meaning_text(open_.model_copy(update={"meaning": Meaning.NOT_ENOUGH}))
+    assert said.endswith("partly true. The model was unsure: support 0.53, refutation 0.39.")
+
+
 def test_the_quotations_of_a_side_are_asked_for_by_its_name() -> None:
     assert refuted().side("against") == refuted().side(Side.AGAINST) == (QUOTE,)
     with pytest.raises(ValueError, match="agaisnt"):

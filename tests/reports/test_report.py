@@ -14,13 +14,14 @@ from markupsafe import Markup
 from redargue.bench.compare import Comparison, read_results
 from redargue.claims import Claim
 from redargue.errors import RecordError, UsageError
+from redargue.events import ClaimEnded, ClaimStarted
 from redargue.reports import load, rounds
 from redargue.reports.adjudication import neutral
 from redargue.reports.claimreview import read_signature
 from redargue.reports.html import pages
 from redargue.reports.load import BenchRun
 from redargue.reports.render import render
-from redargue.verdicts import ErrorInfo
+from redargue.verdicts import ErrorInfo, Verdict
 from support.reported import SIGNATURE, N, R, S, bench_of, debated, run_of, text_of, written
 
 pytest.importorskip("scipy", reason="needs the extra bench")
@@ -250,6 +251,16 @@ def test_a_text_whose_claims_have_not_all_ended_is_called_nothing(tmp_path: Path
     (folder / "events.jsonl").write_text("")
     with pytest.raises(RecordError, match="no verdict yet"):
         render(folder)
+
+
+def test_what_was_not_checked_has_no_confidence_anywhere(tmp_path: Path) -> None:
+    claim = Claim(text="It opened in 1871.")
+    verdict = Verdict(claim=claim, label=N, confidence=0.99, unchecked="not searched: every search failed")
+    begun = ClaimStarted(claim=claim, method="m", settings={}, backend="b", seed=0)
+    folder = written(tmp_path / "r", [claim], [begun, ClaimEnded(verdict=verdict)])
+    for format_ in ("html", "md", "sarif", "junit"):
+        assert "0.99" not in render(folder, format_), format_
+    assert "none, as no claim was checked" in render(folder)
 
 
 def test_a_text_that_states_nothing_has_a_report_and_a_broken_one_none(tmp_path: Path) -> None:

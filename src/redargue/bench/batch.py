@@ -260,7 +260,13 @@ def _cells(row: Mapping[str, Any]) -> list[object]:
         *(*sides, " | ".join(filter(None, sources)), " | ".join(row["gaps"]), row["reason"]),
         *(usage[name] for name in ("calls", "searches", "prompt_tokens", "completion_tokens", "usd")),
         f"{error['type']}: {error['what']}" if error else "",
-        *(row["confidence"], row["unsure"] and row["unsure"]["label"], row["caveat"], row["unchecked"], row["id"]),
+        *(
+            None if row["unchecked"] else row["confidence"],
+            row["unsure"] and row["unsure"]["label"],
+            row["caveat"],
+            row["unchecked"],
+            row["id"],
+        ),
         *_answer_cells(row),
     ]
 

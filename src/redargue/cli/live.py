@@ -25,7 +25,7 @@ from redargue.methods.tool_mad.settings import ToolMadSettings, debater_names
 from redargue.reports.phrases import label_of
 from redargue.retrieval.corpus.shipped import ARTICLES, has_no_corpus
 from redargue.sanitize import counted, printable
-from redargue.verdicts import Metric, Score, Verdict, rounded_down
+from redargue.verdicts import Metric, Score, Verdict
 from redargue.verifier import Verifier
 
 BAR_WIDTH = 10  # characters
@@ -217,7 +217,7 @@ def _what_is_searched(verifier: Verifier) -> str:
 
 def outcome_line(verdict: Verdict) -> str:
     """``Refuted (0.75): The Ritz opened in 1926.``."""
-    sure = "" if verdict.confidence is None or verdict.unchecked else f" ({rounded_down(verdict.confidence):.2f})"
+    sure = "" if verdict.shown_confidence is None else f" ({verdict.shown_confidence:.2f})"
     return printable(f"{label_of(verdict)}{sure}: {verdict.claim.text}", lines=False)
 
 

@@ -58,7 +58,7 @@ from redargue.tasks.score import (
     WriteQuestions,
     WriteStatements,
 )
-from redargue.verdicts import DIFFERENCE
+from redargue.verdicts import DIFFERENCE, UNSURE
 
 QUOTES = 2  # at most, per answer
 CONTEXT_SENTENCES = 4  # read as one text when a statement is checked
@@ -218,7 +218,6 @@ def _read_again(task: LabelledTask, answer: Answer) -> Answer:
 
 CORRECT, INCORRECT = "The claim is correct: ", "The claim is incorrect: "
 OPEN = "The documents do not settle the claim: "
-UNSURE = "The model was unsure: "  # begins a line of notes, as DIFFERENCE does; neither is a statement
 
 
 def compose_answer(claim: Claim, passages: tuple[Passage, ...], backend: EmbeddedBackend) -> Answer:

@@ -9,7 +9,7 @@ from pathlib import Path
 from redargue.evidence import Quote, QuoteStatus, Source
 from redargue.sanitize import WORDS, counted
 from redargue.text.report import CITATION_WORDS, Citation, Outcome
-from redargue.verdicts import Usage, Verdict, rounded_down
+from redargue.verdicts import UNSURE, Usage, Verdict, rounded_down
 
 NO_ANSWER = "no answer"
 NOT_CHECKED = "not checked"
@@ -117,6 +117,8 @@ def meaning_text(verdict: Verdict) -> str:
         )
     if verdict.differences and verdict.meaning == "refuted":
         words = f"{words.removesuffix('.')} ({'; '.join(verdict.differences)})."
+    if verdict.leanings and verdict.meaning == "not_enough" and not verdict.unsure:
+        words = f"{words} {UNSURE}{'; '.join(verdict.leanings)}."
     if not verdict.caveat:
         return words
     caveat = f"{verdict.caveat[:1].upper()}{verdict.caveat[1:]}."

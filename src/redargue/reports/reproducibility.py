@@ -16,7 +16,7 @@ from redargue.reports.tables import SYSTEM, gold_text, key, letter
 from redargue.runs.folders import runs_folder
 from redargue.runs.manifest import RunManifest
 from redargue.sanitize import counted
-from redargue.verdicts import rounded_down, total_usage
+from redargue.verdicts import total_usage
 
 
 def commands(bench: BenchRun) -> tuple[str, ...]:
@@ -135,9 +135,12 @@ def run_commands(run: SingleRun) -> tuple[str, ...]:
 
 def confidence_of_run(run: SingleRun) -> str:
     """The range of the verdicts' confidences, and the threshold below which the run left claims open."""
-    known = [verdict.confidence for verdict in run.verdicts.values() if verdict.confidence is not None]
-    least, most = (f"{rounded_down(value):.2f}" for value in (min(known), max(known))) if known else ("", "")
-    shown = f"{least} to {most}" if least != most else least or "not calibrated for this method and model"
+    known = [sure for verdict in run.verdicts.values() if (sure := verdict.shown_confidence) is not None]
+    least, most = (f"{value:.2f}" for value in (min(known), max(known))) if known else ("", "")
+    unknown = "not calibrated for this method and model"
+    if all(verdict.unchecked for verdict in run.verdicts.values()):
+        unknown = "none, as no claim was checked"
+    shown = f"{least} to {most}" if least != most else least or unknown
     if known and len(known) < len(run.verdicts):
         shown += f", of {len(known)} of {counted(len(run.verdicts), 'claim')}"
     threshold = run.manifest.min_confidence

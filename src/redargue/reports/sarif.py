@@ -68,7 +68,7 @@ def _result(finding: Finding, text: str) -> dict[str, Any]:
         "locations": [location],
         "partialFingerprints": {"redargueClaim/v1": finding.fingerprint},
     }
-    if finding.verdict and finding.verdict.confidence is not None:
+    if finding.verdict and finding.verdict.shown_confidence is not None:
         result["properties"] = {"confidence": finding.verdict.confidence}
     return result
 

@@ -16,7 +16,6 @@ from redargue.reports.load import SingleRun
 from redargue.reports.phrases import NO_ANSWER, label_of
 from redargue.reports.table import Cell, Column, Link, Table, number
 from redargue.sanitize import counted
-from redargue.verdicts import rounded_down
 
 SYSTEM = (Column("Key", "key"), Column("System", "name"))
 SIGNED = "+.3f"
@@ -321,10 +320,8 @@ def run_table(run: SingleRun, shown: Collection[int]) -> Table:
         label = label_of(verdict)
         sides = (sum(quote.found and quote.side == side for quote in verdict.quotes) for side in ("for", "against"))
         cell = Link(label, f"c-{item}") if item in shown else label
-        sure = None if verdict.confidence is None else rounded_down(verdict.confidence)
-        rows.append(
-            (item + 1, shortened(verdict.claim.text), cell, sure, *sides, len(verdict.gaps), verdict.usage.calls)
-        )
+        found = (*sides, len(verdict.gaps), verdict.usage.calls)
+        rows.append((item + 1, shortened(verdict.claim.text), cell, verdict.shown_confidence, *found))
     counts = (number(title, ",") for title in ("Quotes for", "Quotes against", "Gaps", "Calls"))
     columns = (number("No."), Column("Claim", "long"), Column("Verdict"), number("Confidence", ".2f"), *counts)
     note = "“Not enough” does not mean that a claim is partly true."
