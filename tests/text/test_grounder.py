@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from syntok import segmenter
 
 import redargue
 from redargue.errors import UsageError
 from redargue.evidence import without_retrieval_times
+from redargue.nli import reader
 from redargue.nli.cache import Floats
 from redargue.nli.embedder import shared
 from redargue.nli.session import Session
+from redargue.retrieval.corpus import chunk
 
 DOCUMENTS: list[str | redargue.Passage] = [
     "The bridge at Orvell was opened in 1889. It is 3.5 km long. Its architect was Amélie Vidal.",
@@ -96,3 +100,17 @@ async def test_a_budget_is_that_of_all_answers() -> None:
     errors = [claim.verdict.error.type for claim in second.claims if claim.verdict.error]
     assert errors
     assert set(errors) == {"BudgetReached"}
+
+
+def test_a_document_is_split_into_sentences_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    split: list[str] = []
+
+    def analyze(text: str) -> Any:
+        split.append(text)
+        return segmenter.analyze(text)
+
+    monkeypatch.setattr(chunk, "segmenter", SimpleNamespace(analyze=analyze))
+    monkeypatch.setattr(reader, "segmenter", SimpleNamespace(analyze=analyze), raising=False)
+    document = "This document is new to every cache. " + "Bees are insects. They have six legs. " * 60
+    with redargue.Grounder([document], method="single-reader"):
+        assert split.count(document.strip()) + split.count(document) == 1

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from redargue.evidence import Passage
@@ -56,7 +56,11 @@ NAMES = dict(
 
 def language_of(text: str) -> str:
     """The text's language, or "another language" where its name is unsure; empty for English."""
-    text = text[:LONGEST]
+    return _language_of(text[:LONGEST])
+
+
+@lru_cache(maxsize=4096)
+def _language_of(text: str) -> str:
     letters = [letter for letter in text if letter.isalpha()]
     in_latin = 2 * sum(map(_is_latin, letters)) >= len(letters)
     if in_latin:  # names in other scripts do not count

@@ -14,8 +14,6 @@ from functools import cached_property, lru_cache, partial, reduce
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
-from syntok import segmenter
-
 from redargue.claims import LabelSet, Meaning
 from redargue.evidence import Passage
 from redargue.nli import lexical
@@ -40,6 +38,7 @@ from redargue.nli.embedder import Embedder
 from redargue.nli.entailment import Entailment, EntailmentModel
 from redargue.nli.same_units import in_units_of
 from redargue.nli.verbatim import only_framed
+from redargue.retrieval.corpus.chunk import sentence_starts
 
 SENTENCES = 4  # read per passage
 IN_SHORT = 4  # of them, read as one text
@@ -48,6 +47,7 @@ RELEVANT = 0.5  # probability that a sentence decides the claim either way
 DECIDED = (Meaning.SUPPORTED, Meaning.REFUTED)
 COPIED = Entailment(0.98, 0.01, 0.01)  # of 3,000 copied sentences and their contexts, none was refuted
 UNREAD = Entailment(0.0, 0.0, 1.0)
+PASSAGE = 10_000  # characters; thousands of whole documents are not kept in memory
 Kind = Literal["sentence", "passage", "joined"]
 
 
@@ -382,12 +382,15 @@ def _joined(candidates: Sequence[Candidate], nearness: Sequence[float]) -> Candi
     return None
 
 
-@lru_cache(maxsize=4096)
 def sentences(text: str) -> tuple[str, ...]:
     """The sentences of a text, each a verbatim span of it; Markdown headings are left out."""
-    starts = [tokens[0].offset for paragraph in segmenter.analyze(text) for tokens in paragraph]
-    spans = (text[start:end].strip() for start, end in pairwise([*starts, len(text)]))
+    return _passages_sentences(text) if len(text) <= PASSAGE else _documents_sentences(text)
+
+
+def _split(text: str) -> tuple[str, ...]:
+    spans = (text[start:end].strip() for start, end in pairwise([*sentence_starts(text), len(text)]))
     return tuple(span for span in (HEADING.sub("", span) for span in spans) if re.search(r"\w", span))
 
 
+_passages_sentences, _documents_sentences = lru_cache(maxsize=4096)(_split), lru_cache(maxsize=16)(_split)
 HEADING = re.compile(r"\A(?:#+ [^\n]*(?:\n\s*|\Z))+")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
+from itertools import pairwise
 
 from syntok import segmenter
 
@@ -52,14 +54,16 @@ def chunks(text: str, *, size: int = SIZE, overlap: int = OVERLAP) -> tuple[Chun
 
 def sentence_spans(text: str) -> Iterator[Span]:
     """Spans of the sentences. Only their starts come from syntok, so that no text between sentences is lost."""
-    starts = [0]
-    for paragraph in segmenter.analyze(text):
-        for sentence in paragraph:
-            if sentence[0].offset > starts[-1]:
-                starts.append(sentence[0].offset)
-    for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
+    starts = sorted({0, *sentence_starts(text)})
+    for start, end in pairwise([*starts, len(text)]):
         if span := _strip(text, start, end):
             yield span
+
+
+@lru_cache(maxsize=16)
+def sentence_starts(text: str) -> tuple[int, ...]:
+    """Where sentences begin. A document is split for its chunks and for its sentences at about the same time."""
+    return tuple(tokens[0].offset for paragraph in segmenter.analyze(text) for tokens in paragraph)
 
 
 def _strip(text: str, start: int, end: int) -> Span | None:

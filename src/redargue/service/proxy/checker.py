@@ -338,5 +338,5 @@ async def _debated(claim: CheckedClaim, debate: Reader) -> CheckedClaim:
 def warm() -> None:
     """Loads what the first answer would wait for; takes a second."""
     language.language_of("Una breve frase en otro idioma para cargar el modelo.")
-    with Grounder(["The proxy loads its models."], method=FIRST_READER):
-        pass
+    with Grounder(["The proxy loads its models and word lists."], method=FIRST_READER) as grounder:
+        asyncio.run(grounder.ground("The proxy does not load its two models."))
