@@ -19,6 +19,7 @@ from redargue.errors import BadReply, CannotPlay, MissingExtra, UsageError
 from redargue.evidence import Passage
 from redargue.llm import hf_model
 from redargue.llm import local as backend_module
+from redargue.llm.fence_secret import fence_secret
 from redargue.llm.local import TransformersBackend
 from redargue.llm.prompts import Prompts
 from redargue.llm.rendering import Renderer, WeightedSpan
@@ -278,7 +279,7 @@ async def test_closed_fields_take_the_likeliest_option(backend: TransformersBack
     reply = await backend.perform(task, call())
     (output,) = reply.outputs
     model, prompt = model_of(backend), Renderer().prompt(task)
-    prompt = prompt.with_named_fences(fence_word(prompt.words, call().seed))
+    prompt = prompt.with_named_fences(fence_word(prompt.words, call().seed, fence_secret()))
     text = model.rendered(prompt.messages("schema"))
     before = output.text[: -len("0}")]
     scores = []

@@ -12,6 +12,7 @@ from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
 from redargue.evidence import Passage
 from redargue.llm.client import Message
+from redargue.llm.fence_secret import fence_secret
 from redargue.llm.prompts import Prompts
 from redargue.llm.rendering import Prompt, Renderer
 from redargue.llm.response import Choice
@@ -123,9 +124,13 @@ class PromptedBackend(ABC):
 
 
 def _word(task: AnyTask, prompt: Prompt, call: Call) -> str:
-    """Of the fences: the same in all requests of a run that begin with the same documents, which providers cache."""
+    """Of the fences: the same in all requests of a run that begin with the same documents, which providers cache.
+
+    What follows the documents may repeat any page, one that is not among them included: only the secret hides the word.
+    """
     passages: tuple[Passage, ...] = getattr(task, "passages", ())
     if not passages:
-        return fence_word(prompt.words, call.seed)
-    claim = getattr(task, "claim", None)
-    return fence_word("\0".join([prompt.system, repr(claim), *(each.sha256 for each in passages)]), call.run_seed)
+        return fence_word(prompt.words, call.seed, fence_secret())
+    shown = [part for passage in passages for part in (passage.title, passage.sha256)]
+    about = "\0".join([prompt.system, repr(getattr(task, "claim", None)), *shown])
+    return fence_word(about, call.run_seed, fence_secret())

@@ -5,12 +5,12 @@ noncharacters, which no interchanged text contains; they leave a task only throu
 :func:`strip_marks`, so that no model, event or record sees them.
 
 A rendered prompt has plain fences, ``<data>``. :func:`name_fences` gives those of a request a word that no author of a
-page can foresee, right before it is sent; keys and fingerprints do not depend on it.
+page can foresee, because it depends on a secret, right before it is sent; keys and fingerprints do not depend on it.
 """
 
 from __future__ import annotations
 
-import hashlib
+import hmac
 import re
 import unicodedata
 
@@ -27,9 +27,7 @@ _NAMED = UNTRUSTED.replace(
 FENCE = "<data>"
 _BLOCK, _INLINE, _END = "\ufdd0", "\ufdd1", "\ufdd2"
 _SPAN = re.compile(f"([{_BLOCK}{_INLINE}])([^{_BLOCK}{_INLINE}{_END}]*)({_END}?)")
-_LETTERS = (
-    10  # of a fence's word: too many for an author to try documents until one names its own fence, if the seed is known
-)
+_LETTERS = 10  # of a fence's word: too many to guess
 
 _HIDDEN = re.compile(f"[{OVERRIDES}{TAGS}]")  # others are needed: joiners in Persian, selectors in emoji
 _OPENING = re.compile(r"[<＜﹤⟨〈〈❮❰˂ᐸ≺]|&(?=(?:lt|#0*60|#[xX]0*3[cC]);)")
@@ -76,9 +74,9 @@ def fence_marked(text: str) -> str:
     return "".join([*parts, _outside(text[at:])])
 
 
-def fence_word(prompt: str, seed: int) -> str:
-    """Letters that depend on all of a text and on a seed."""
-    number = int.from_bytes(hashlib.sha256(f"{seed}\0{prompt}".encode("utf-8", "replace")).digest())
+def fence_word(text: str, seed: int, secret: bytes) -> str:
+    """Letters that depend on all of a text, on a seed and on a secret, without which nobody can compute them."""
+    number = int.from_bytes(hmac.digest(secret, f"{seed}\0{text}".encode("utf-8", "replace"), "sha256"))
     letters = []
     for _ in range(_LETTERS):
         number, letter = divmod(number, 26)
