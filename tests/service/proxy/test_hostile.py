@@ -40,18 +40,26 @@ def test_a_choice_that_ends_twice_has_its_verdicts_and_footnotes_once(start: Sta
     assert content(received).count("Checked by redargue") == (mode == "footnote")
 
 
-def test_text_after_the_end_of_an_answer_is_not_sent_because_it_was_not_checked(start: Start) -> None:
+@pytest.mark.parametrize("mode", ["annotate", "block"])
+def test_text_after_the_end_of_an_answer_is_not_sent_because_it_was_not_checked(start: Start, mode: str) -> None:
     after = [chunk(0, {}, "stop"), chunk(0, {"content": FALSE}), chunk(0, {"content": FALSE}, "stop")]
     pieces = [chunk(0, {"content": TRUE}), *after, DONE]
-    running = start(lambda asked: Written(pieces, content_type=STREAM))
+    running = start(lambda asked: Written(pieces, content_type=STREAM), mode=mode)
     received = chunks(post(running.url, STREAMED))
     assert content(received) == TRUE
     assert [block["outcome"] for block in told(received)] == ["factual"]
     events = responses_stream(TRUE)
     (done,) = [at for at, piece in enumerate(events) if b"event: response.output_text.done" in piece]
     late = sse({"type": "response.output_text.delta", "output_index": 0, "content_index": 0, "delta": FALSE})
-    running = start(lambda asked: Written([*events[: done + 1], late, *events[done + 1 :]], content_type=STREAM))
+    running = start(
+        lambda asked: Written([*events[: done + 1], late, *events[done + 1 :]], content_type=STREAM), mode=mode
+    )
     assert "1998" not in post(running.url, RESPONSE, "/v1/responses").text
+
+
+def test_an_answer_without_a_finish_chunk_has_its_footnotes(start: Start) -> None:
+    running = start(lambda asked: Written([chunk(0, {"content": FALSE}), DONE], content_type=STREAM), mode="footnote")
+    assert "\n\nChecked by redargue:\n[1] refuted" in content(chunks(post(running.url, STREAMED)))
 
 
 @pytest.mark.parametrize("stream", [True, False])

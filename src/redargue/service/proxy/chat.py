@@ -151,13 +151,15 @@ class ChatDialect(Dialect):
         return True
 
     def _missing(self, key: Key, payload: Payload, choice: Payload) -> list[bytes]:
-        text = self.appended.get(key, "")
-        if key in self.replaced and key not in self._written:
-            text = self.replaced[key] + text
-        if not text:
+        if not (text := self._missing_text(key)):
             return []
         part = {**choice, "delta": {"content": text}, "finish_reason": None}
         return [data_event({**payload, "choices": [part], **({"usage": None} if "usage" in payload else {})})]
+
+    def _missing_text(self, key: Key) -> str:
+        """What follows the text, and the replacement where no delta had text."""
+        before = "" if key in self._written else self.replaced.get(key, "")
+        return before + self.appended.get(key, "")
 
     def _told_delta(self, key: Key, block: CheckBlock, delta: Payload) -> Payload:
         self._told.add(key)
@@ -169,7 +171,9 @@ class ChatDialect(Dialect):
         chunks = []
         for key, block in self.blocks.items():
             if key not in self._told:
-                choice = {"index": key[0], "delta": self._told_delta(key, block, {}), "finish_reason": None}
+                text = self._missing_text(key)
+                delta = self._told_delta(key, block, {"content": text} if text else {})
+                choice = {"index": key[0], "delta": delta, "finish_reason": None}
                 chunks.append(data_event({**self._head, "choices": [choice]}))
         return chunks
 

@@ -307,19 +307,12 @@ class _Exchange:
     async def _collected(self, response: httpx2.Response, dialect: Dialect, checks: Checks) -> list[SseEvent]:
         """The events of a stream, after the decision about its answers."""
         events: list[SseEvent] = []
-        ended: dict[Key, None] = {}
         async for event in events_of(self.proxy.upstream.body(response)):
             for part in dialect.split(event):
-                events.append(part)
-                if (payload := part.payload) is None:
-                    checks.unreadable += part.data is not None and part.data != DONE
-                    continue
-                step = dialect.read(payload)
-                for key, text in step.added:
-                    checks.add(key, text)
-                checks.unread.update(step.unread)
-                ended |= dict.fromkeys(step.ended)
-        keys = list({**ended, **dict.fromkeys(checks.answers)})
+                read, ended = checks.read(part, dialect)
+                events.append(read)
+                dialect.ended.update(ended)
+        keys = sorted({*dialect.ended, *checks.answers})
         if checks.unreadable and not keys:
             block = unchecked_block(self.plan, self.id, "unreadable_answer")
             self._done(block)

@@ -30,6 +30,28 @@ class Checks:
         if text:
             self.answers.setdefault(key, AnswerCheck(self.readers)).add(text)
 
+    def read(self, event: SseEvent, dialect: Dialect) -> tuple[SseEvent, tuple[Key, ...]]:
+        """Adds what an event says; returns the event and the answers that it ends.
+
+        What it adds to an answer after its end is not checked, and left out of the event.
+        """
+        payload = event.payload
+        if payload is None:
+            self.unreadable += event.data is not None and event.data != DONE
+            return event, ()
+        step = dialect.read(payload)
+        late = {key for key, text in step.added if text and key in dialect.ended}
+        for key, text in step.added:
+            if key not in late:
+                self.add(key, text)
+        self.unread.update(step.unread)
+        for key in {*step.unread} & {*dialect.blocks}:
+            dialect.blocks[key] = self.with_unread(dialect.blocks[key], unread=True)
+        if late:
+            rest = dialect.without(payload, late)
+            event = SseEvent(data_event(rest, str(rest.get("type") or "")), dumped(rest))
+        return event, step.ended
+
     async def finish(self, key: Key) -> CheckBlock:
         answer = self.answers.get(key)
         if answer is None or answer.is_empty:
@@ -109,31 +131,12 @@ class StreamChecker:
         return written
 
     def _take_part(self, event: SseEvent) -> list[bytes]:
-        event = self.read(event)
+        event, ended = self.checks.read(event, self.dialect)
+        self._end(*ended)
         if self.dialect.waits(event, self._pending):
             self._deferred.append(event)
             return []
         return self.dialect.write(event)
-
-    def read(self, event: SseEvent) -> SseEvent:
-        """Reads an event; returns it without text that is added to an answer after its end, and was not checked."""
-        payload = event.payload
-        if payload is None:
-            self.checks.unreadable += event.data is not None and event.data != DONE
-            return event
-        step = self.dialect.read(payload)
-        late = {key for key, text in step.added if text and key in self.dialect.ended}
-        for key, text in step.added:
-            if key not in late:
-                self.checks.add(key, text)
-        self.checks.unread.update(step.unread)
-        for key in {*step.unread} & {*self.dialect.blocks}:
-            self.dialect.blocks[key] = self.checks.with_unread(self.dialect.blocks[key], unread=True)
-        self._end(*step.ended)
-        if not late:
-            return event
-        rest = self.dialect.without(payload, late)
-        return SseEvent(data_event(rest, str(rest.get("type") or "")), dumped(rest))
 
     def _end(self, *keys: Key) -> None:
         for key in keys:
