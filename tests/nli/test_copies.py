@@ -92,6 +92,14 @@ def test_a_clause_is_told_from_what_frames_it(text: str, *, framed: bool) -> Non
     assert only_framed("Bees sting.", text) is framed
 
 
+def test_an_answer_of_two_sentences_is_not_supported_where_one_of_them_is_contradicted() -> None:
+    document = "Goods can be returned within 30 days of delivery. Gift cards cannot be returned."
+    given = "Can gift cards be returned? Goods can be returned within 30 days of delivery. Gift cards can be returned."
+    meaning, text = answer(given, document)
+    assert meaning is not Meaning.SUPPORTED
+    assert "Difference – claim: no negation; evidence: cannot" in text
+
+
 def test_a_named_difference_is_shown_with_the_refutation() -> None:
     meaning, text = answer("The bridge was opened in 1931.", "The bridge was opened in 1932.")
     assert meaning is Meaning.REFUTED

@@ -283,9 +283,8 @@ class Reader:
             candidates += _candidates(passage, texts, nearest)
             if asserted := [texts[i] for i in sorted(nearest) if not only_framed(claim, texts[i])]:
                 compared.append((passage.title, asserted))
-            result = check(claim, texts, passage.title)
-            if result.sentence is not None and result.verdict in ("supported", "contradicted"):
-                comparisons.append(Comparison(SourcedSentence(texts[result.sentence], passage), result.mismatches))
+            if compared_words := _compared(claim, texts, passage):
+                comparisons.append(compared_words)
         read_spans, compare_words = partial(self._spans, claim, candidates), partial(_by_words, claim, compared)
         found = tuple(comparisons)
         return Reading(read_spans, compare_words, self._publishers_once, self._weights, found, self._least)
@@ -333,6 +332,17 @@ class Reader:
             nearness = self._nearness(claim, texts)
             order.sort(key=lambda i: -nearness[i])
         return texts, order[:SENTENCES]
+
+
+def _compared(claim: str, texts: Sequence[str], passage: Passage) -> Comparison | None:
+    """The sentence that repeats the claim or contradicts it; of a claim of several sentences, also one of them."""
+    result = check(claim, texts, passage.title)
+    if result.sentence is None and len(parts := sentences(claim)) > 1:
+        results = (check(part, texts, passage.title) for part in parts)
+        result = next((each for each in results if each.verdict == "contradicted"), result)
+    if result.sentence is None or result.verdict not in ("supported", "contradicted"):
+        return None
+    return Comparison(SourcedSentence(texts[result.sentence], passage), result.mismatches)
 
 
 def _as_asserted(claim: str, text: str, judgement: Entailment) -> Entailment:

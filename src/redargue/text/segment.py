@@ -48,7 +48,7 @@ class Text(Frozen):
     def _complete(self) -> Self:
         if self.kind == "qa":
             if not self.context.strip():
-                raise ValueError("the kind 'qa' needs a question in `context`")
+                raise ValueError("the kind 'qa' needs a question: --question, or context=…")
             Claim(text=self.whole)
         return self
 
