@@ -109,6 +109,17 @@ def test_odd_places_in_a_response_do_not_end_it(start: Start, place: dict[str, A
     assert post(running.url, RESPONSE, "/v1/responses").text.count("event: response.completed") == 1
 
 
+@pytest.mark.parametrize("odd", [{"annotations": 5}, {"annotations": True}, {"type": "\ud800"}, {"logprobs": 1}])
+def test_odd_values_in_a_response_do_not_end_it(start: Start, odd: dict[str, Any]) -> None:
+    events = [json.loads(piece.split(b"data: ")[1]) for piece in responses_stream(FALSE)]
+    events[-1]["response"]["output"][0]["content"][0] |= odd
+    pieces = [sse(event | odd if event["type"].endswith("text.done") else event) for event in events]
+    running = start(lambda asked: Written(pieces, content_type=STREAM), mode="footnote")
+    text = post(running.url, RESPONSE, "/v1/responses").text
+    assert "upstream_broke_off" not in text
+    assert '"type":"response.completed"' in text.replace(" ", "")
+
+
 @pytest.mark.parametrize("kept", ["output_text.done", "content_part.done", "output_item.done", "completed"])
 @pytest.mark.parametrize("mode", ["annotate", "block"])
 def test_a_response_whose_text_was_not_streamed_is_checked(start: Start, mode: str, kept: str) -> None:

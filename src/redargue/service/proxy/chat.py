@@ -12,7 +12,7 @@ from typing import Any
 
 from redargue.service.proxy.block import CheckBlock, citations
 from redargue.service.proxy.contexts import content_text
-from redargue.service.proxy.dialect import Dialect, Key, Payload, Step
+from redargue.service.proxy.dialect import Dialect, Key, Payload, Step, as_list
 from redargue.service.proxy.sse import DONE, SseEvent, data_event, dumped
 
 _OURS = ("annotations", "redargue")  # keys that only one delta of a choice may have
@@ -55,7 +55,7 @@ class ChatDialect(Dialect):
                 message["content"] = changed
             if self._remove_telling((number,), choice, "message"):
                 message = choice["message"]
-            message["annotations"] = [*_list(message.get("annotations")), *_annotations(block)]
+            message["annotations"] = [*as_list(message.get("annotations")), *_annotations(block)]
             message["redargue"] = block.payload()
 
     def split(self, event: SseEvent) -> Iterable[SseEvent]:
@@ -163,7 +163,7 @@ class ChatDialect(Dialect):
 
     def _told_delta(self, key: Key, block: CheckBlock, delta: Payload) -> Payload:
         self._told.add(key)
-        cited = [*_list(delta.get("annotations")), *_annotations(block)]
+        cited = [*as_list(delta.get("annotations")), *_annotations(block)]
         ours: Payload = {"annotations": cited} if cited and key not in self._cited else {}
         return {**delta, **ours, "redargue": block.payload()}
 
@@ -179,12 +179,12 @@ class ChatDialect(Dialect):
 
     def revision(self, body: Mapping[str, Any], messages: list[dict[str, str]]) -> Payload:
         kept = {name: value for name, value in body.items() if name not in ("stream", "stream_options", "n")}
-        return {**kept, "messages": [*_list(body.get("messages")), *messages]}
+        return {**kept, "messages": [*as_list(body.get("messages")), *messages]}
 
 
 def _listed(payload: Payload) -> Iterable[tuple[int, Payload]]:
     """The choices of a whole response, by their place."""
-    return ((at, choice) for at, choice in enumerate(_list(payload.get("choices"))) if isinstance(choice, dict))
+    return ((at, choice) for at, choice in enumerate(as_list(payload.get("choices"))) if isinstance(choice, dict))
 
 
 def _choices(payload: Payload) -> Iterable[tuple[int, Payload]]:
@@ -199,17 +199,12 @@ def _delta(choice: Payload) -> Payload:
     return delta if isinstance(delta, dict) else {}
 
 
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
 def _has_unread(message: object) -> bool:
     """Whether a message, or a part of one in a delta, has content that is not text."""
     if not isinstance(message, dict):
         return False
     content = message.get("content")
-    parts = content if isinstance(content, list) else []
-    other = any(isinstance(part, dict) and part.get("type", "text") not in _READ_PARTS for part in parts)
+    other = any(isinstance(part, dict) and part.get("type", "text") not in _READ_PARTS for part in as_list(content))
     return other or any(message.get(name) for name in _UNREAD)
 
 

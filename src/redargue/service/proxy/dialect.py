@@ -14,6 +14,11 @@ Key = tuple[int, ...]  # the index of a choice, or those of an output and its pa
 Payload = dict[str, Any]
 
 
+def as_list(value: object) -> list[Any]:
+    """The value, if it is a list: servers send null and odder things."""
+    return value if isinstance(value, list) else []
+
+
 class Step(NamedTuple):
     """What an event adds: text of some answers, and answers that it ends or that have content that is not read."""
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from redargue.service.proxy.block import CheckBlock, citations
-from redargue.service.proxy.dialect import Dialect, Key, Payload, Step
+from redargue.service.proxy.dialect import Dialect, Key, Payload, Step, as_list
 from redargue.service.proxy.sse import SseEvent, data_event
 
 _REFUSAL = "refusal"
@@ -47,7 +47,7 @@ class ResponsesDialect(Dialect):
         part["text"] = self.text_of(key, _text(part))
         if key in self.replaced and part.get("logprobs"):
             part["logprobs"] = []
-        part["annotations"] = [*(part.get("annotations") or []), *_annotations(block)]
+        part["annotations"] = [*as_list(part.get("annotations")), *_annotations(block)]
         return True
 
     def _remove_telling(self, payload: Payload) -> bool:
@@ -59,7 +59,7 @@ class ResponsesDialect(Dialect):
         repeated = ""
         if isinstance(response, dict):
             repeated = response.pop("output_text", "")  # some servers repeat the text here
-            items += response["output"] if isinstance(response.get("output"), list) else []
+            items += as_list(response.get("output"))
         reasoning = [item for item in items if isinstance(item, dict) and item.get("type") == "reasoning"]
         for item in reasoning:
             item.update({name: [] for name in ("summary", "content") if item.get(name)})
@@ -176,15 +176,14 @@ def _repeated(payload: Payload) -> Iterator[tuple[Key, Payload]]:
 
 
 def _parts(response: Payload) -> Iterator[tuple[Key, Payload]]:
-    output = response.get("output")
-    for at, item in enumerate(output if isinstance(output, list) else ()):
+    for at, item in enumerate(as_list(response.get("output"))):
         if isinstance(item, dict):
             yield from (((at, number), part) for number, part in _content(item))
 
 
 def _content(item: Payload) -> Iterator[tuple[int, Payload]]:
     content = item.get("content") if item.get("type", "message") == "message" else None
-    for number, part in enumerate(content if isinstance(content, list) else ()):
+    for number, part in enumerate(as_list(content)):
         if isinstance(part, dict) and part.get("type") in ("output_text", _REFUSAL):
             yield number, part
 

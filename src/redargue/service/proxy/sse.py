@@ -86,5 +86,5 @@ def dumped(value: object) -> str:
 
 
 def data_event(payload: Mapping[str, Any], name: str = "") -> bytes:
-    head = f"event: {name}\n" if name else ""
+    head = f"event: {name}\n" if name.isascii() and name.isprintable() and name else ""
     return f"{head}data: {dumped(payload)}\n\n".encode()
