@@ -188,6 +188,7 @@ async def test_another_sites_page_is_refused_unless_it_is_named() -> None:
         named = await http.get("/v1/checks", headers={"Origin": "https://example.org"})
         assert named.headers["access-control-allow-origin"] == "https://example.org"
         assert "access-control-allow-credentials" not in named.headers
+        assert "X-Redargue-Check" in named.headers["access-control-expose-headers"]
 
 
 async def test_twenty_races_on_one_idempotency_key_start_one_run() -> None:

@@ -29,7 +29,10 @@ from redargue.service.page.routes import router as page_router
 from redargue.service.problems import MEDIA_TYPE, handle_problems
 from redargue.service.proxy.routes import from_environment
 
-EXPOSED = ["Location", "Retry-After", "Idempotency-Replayed", "Preference-Applied", "RateLimit", "RateLimit-Policy"]
+EXPOSED = [
+    "Location", "Retry-After", "Idempotency-Replayed", "Preference-Applied", "RateLimit", "RateLimit-Policy",
+    "X-Redargue-Check",
+]  # fmt: skip
 
 
 def create_app(settings: ServiceSettings | None = None, components: Components | None = None) -> FastAPI:
@@ -97,7 +100,14 @@ def _allow_pages_of(origins: Sequence[str], application: FastAPI) -> None:
         CORSMiddleware,
         allow_origins=origins,
         allow_methods=["GET", "POST", "DELETE"],
-        allow_headers=["Authorization", "Content-Type", "Idempotency-Key", "Prefer", "Last-Event-ID"],
+        allow_headers=[
+            "Authorization",
+            "Content-Type",
+            "Idempotency-Key",
+            "Prefer",
+            "Last-Event-ID",
+            "X-Redargue-Mode",
+        ],
         expose_headers=EXPOSED,
     )
 
