@@ -7,8 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from redargue.claims import Claim
 from redargue.cli.app import run
+from redargue.errors import BadReply
+from redargue.methods.agent import Agent
 from redargue.methods.cascade.fit import Fit
+from redargue.methods.cascade.method import Cascade
+from redargue.verdicts import Verdict
 
 pytest.importorskip("scipy", reason="needs the extra bench")
 
@@ -68,3 +73,18 @@ def test_what_cannot_be_fitted_is_said(
 def test_one_class_is_fitted_with_a_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(fitting(tmp_path, [labelled(3)[0], labelled(3)[2]])) == 0
     assert "all labelled claims have the label SUPPORTS" in capsys.readouterr().err
+
+
+def test_claims_without_all_stages_are_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check = Cascade.check
+
+    async def failing(self: Cascade, claim: Claim, reader: Agent) -> Verdict:
+        if "1809" in claim.text:
+            raise BadReply("not read", raw="")
+        return await check(self, claim, reader)
+
+    monkeypatch.setattr(Cascade, "check", failing)
+    assert run(fitting(tmp_path, labelled())) == 3
+    assert "1 labelled claim of 3 left out: they ended in an error" in capsys.readouterr().err

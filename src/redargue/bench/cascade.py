@@ -25,7 +25,7 @@ def exhaustive(spec: str) -> System:
     system = System.parse(spec)
     if system.method != "cascade":
         raise UsageError(f"{system.method!r} has no thresholds to fit", where="--method", hint="--method cascade")
-    if fixed := {"thresholds", "fitted", "budget_per_claim"} & set(system.settings):
+    if fixed := {"thresholds", "fitted", "budget_per_claim", "target_risk", "target_loss"} & set(system.settings):
         raise UsageError(f"{spec!r} sets {', '.join(sorted(fixed))}, which are fitted", hint="leave it out")
     if system.seed is not None:
         raise UsageError(f"{spec!r} has a seed", hint="give it with --seed")
@@ -58,6 +58,9 @@ def fit_of(bench: Bench, system: System) -> Fit:
         backend=manifest.identity,
         stages=settings.stages,
         debate=settings.debate,
+        models=manifest.models,
+        min_confidence=manifest.min_confidence,
+        settings=settings.facts,
         sample=dict(bench.sample),
         rows=tuple(rows),
     )

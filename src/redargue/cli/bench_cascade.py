@@ -53,6 +53,10 @@ def fit_cascade(
         asyncio.run(bench.run(system, concurrency=concurrency or 2, on_outcome=on_outcome))
     fit = fit_of(bench, system)
     write_fit(fit, out / FIT)
+    labelled = sum(example.gold is not None for example in bench.examples)
+    if left_out := labelled - len(fit.rows):
+        told = f"warning: {counted(left_out, 'labelled claim')} of {labelled} left out: they ended in an error"
+        typer.echo(f"{told}; the bounds hold for claims that do not", err=True)
     golds = {example.gold for example in bench.examples} - {None}
     if len(golds) == 1:
         typer.echo(printable(f"warning: all labelled claims have the label {golds.pop()}: add others"), err=True)

@@ -219,6 +219,10 @@ class Method:
         return {}
 
     @classmethod
+    def require_for(cls, settings: Any, run: Mapping[str, Any]) -> None:
+        """Raises UsageError for settings made for another ``backend`` (identity), ``models`` or ``min_confidence``."""
+
+    @classmethod
     def note_for(cls, settings: Any) -> str:
         """What is said before its verdicts on the terminal; empty for nothing."""
         return ""

@@ -194,7 +194,8 @@ def fitted_thresholds(fit: Fit, targets: Iterable[float], *, by_loss: bool = Fal
     notes = (
         f"With probability {1 - DELTA:g} over the labelled claims, {promised}, for claims drawn as "
         "these were and the same models, prompts and corpus. Nothing is "
-        "promised for the last stage. A dash: the stage never stops. Accuracy and calls are of the fitted claims "
+        "promised for the last stage. Each row holds by itself: choose the target before you see the table. "
+        "A dash: the stage never stops. Accuracy and calls are of the fitted claims "
         "themselves: measure them on others.",
     )
     return Table(f"A cascade fitted on {counted(len(fit.rows), 'labelled claim')}", columns, tuple(rows), notes)

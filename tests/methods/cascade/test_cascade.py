@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -163,6 +164,10 @@ async def test_the_plan_counts_the_stages() -> None:
         ({"budget_per_claim": "2calls"}, "needs thresholds that were fitted"),
         ({"debate_settings": {"round": 2}}, "has no setting 'round'"),
         ({"fitted": "nowhere.json"}, "cannot read 'nowhere.json'"),
+        ({"target_risk": 0.2, "thresholds": (0.9, 0.9)}, "thresholds and target_risk were given"),
+        ({"fitted": "fit.json", "thresholds": (0.9, 0.9)}, "thresholds and fitted were given"),
+        ({"target_risk": 0.2, "target_loss": 0.1}, "target_loss and target_risk were given"),
+        ({"target_risk": 0.2, "budget_per_claim": "2calls"}, "budget_per_claim and target_risk were given"),
     ],
 )
 def test_settings_that_do_not_fit_are_refused(settings: dict[str, Any], message: str) -> None:
@@ -176,3 +181,31 @@ async def test_a_judge_decides_a_debate_without_consensus() -> None:
     with Verifier(backend=ScriptedBackend(parts), evidence=evidence, method="cascade", clock=CLOCK) as verifier:
         verdict = await verifier.verify(CLAIM)
     assert (verdict.decided_by, verdict.label, verdict.rounds) == ("judge", "REFUTES", 3)
+
+
+def fitted(folder: Path) -> str:
+    """The path of a fit of scripted models that quoted two sources."""
+    right = {"label": "SUPPORTS", "right": True, "may_decide": True, "tokens": 0, "usd": None, "seconds": 0.0}
+    rows = [[right | {"score": 1.0, "calls": number} for number in range(3)]] * 200
+    made_for = {"backend": "scripted", "settings": {"min_sources": 2}}
+    about = {"redargue": "0", "stages": ("reader", "single-reader", "debate"), "debate": "tool-mad", "sample": {}}
+    path = folder / "fit.json"
+    path.write_text(json.dumps(about | made_for | {"rows": rows}))
+    return str(path)
+
+
+def test_thresholds_hold_for_the_settings_of_their_fit(tmp_path: Path) -> None:
+    given = {"fitted": fitted(tmp_path), "min_sources": 2}
+    settings = configure("cascade", "hardened", given).settings.model_dump(mode="json")
+    assert settings["guarantee"].startswith("of the claims that end before the last stage, at most 0.05")
+    assert configure("cascade", "hardened", settings).settings.model_dump(mode="json") == settings  # as recorded
+    with pytest.raises(UsageError, match="were fitted with min_sources=2, not 1"):
+        configure("cascade", "hardened", {**given, "min_sources": 1})
+    with pytest.raises(UsageError, match="other thresholds than those of the fit"):
+        configure("cascade", "hardened", {**settings, "thresholds": (0.1, 0.1)})
+
+
+def test_thresholds_that_were_fitted_for_another_model_are_refused(tmp_path: Path) -> None:
+    settings = {"fitted": fitted(tmp_path), "min_sources": 2}
+    with pytest.raises(UsageError, match="were fitted with backend 'scripted', not 'embedded"):
+        Verifier(method="cascade", settings=settings, store="starter")

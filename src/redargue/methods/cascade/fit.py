@@ -71,6 +71,9 @@ class Fit(Frozen):
 
     Attributes:
         backend: identity of the backend that held them.
+        models: of roles that have their own.
+        min_confidence: below which the last stage's verdict became not enough evidence.
+        settings: of the cascade, on which what a stage says depends.
         sample: how the claims were drawn.
     """
 
@@ -79,6 +82,9 @@ class Fit(Frozen):
     backend: str
     stages: tuple[str, ...]
     debate: str
+    models: dict[str, str] = Field(default_factory=dict)
+    min_confidence: float = 0.0
+    settings: dict[str, Any] = Field(default_factory=dict)
     sample: dict[str, Any]
     rows: tuple[Row, ...] = Field(min_length=1)
 

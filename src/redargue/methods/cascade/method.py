@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 from redargue.claims import Claim
+from redargue.errors import UsageError
 from redargue.events import StageEnded
 from redargue.evidence import Passage, Side
 from redargue.methods.agent import Agent
@@ -176,6 +177,16 @@ class Cascade(Method, name="cascade", settings=CascadeSettings):
     @classmethod
     def defaults_for(cls, backend: str, given: Collection[str]) -> Mapping[str, Any]:
         return shipped(backend, given)
+
+    @classmethod
+    def require_for(cls, settings: CascadeSettings, run: Mapping[str, Any]) -> None:
+        for name, value in run.items():
+            if name in settings.fitted_for and settings.fitted_for[name] != value:
+                raise UsageError(
+                    f"the thresholds were fitted with {name} {settings.fitted_for[name]!r}, not {value!r}",
+                    where="fitted",
+                    hint="fit again with redargue bench fit-cascade, or run it as in the fit",
+                )
 
     @classmethod
     def note_for(cls, settings: CascadeSettings) -> str:

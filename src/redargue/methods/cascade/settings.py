@@ -20,6 +20,8 @@ STAGES: tuple[Stage, ...] = ("reader", "single-reader", "debate")
 Debate = Literal["tool-mad", "mermaid", "dual-position"]
 _ROUNDS: dict[str, str] = {"tool-mad": "rounds", "mermaid": "max_steps", "dual-position": "max_rounds"}
 NEVER = "never"
+USUAL_RISK = 0.05
+_SAYS = {"profile", "tools", "top_k", "more", "debate_settings", "rounds", "one_sided", "min_sources"}
 # Chosen on the even rows of nine public data sets: `python -m benchmarks cascade --limit 60`, 2026-11-23.
 EMBEDDED = Thresholds(
     thresholds=(0.5, 0.5),
@@ -54,6 +56,7 @@ class CascadeSettings(SearchSettings):
         fitted: file of ``redargue bench fit-cascade``, which gives ``thresholds`` and ``guarantee``.
         thresholds: least confidence of each stage but the last, in [0, 1], or ``never``; by default those that are
             shipped for the embedded backend, and 1 - ``target_risk`` for other backends, stages, debates or targets.
+        fitted_for: backend, models and settings of the fit; without them its thresholds mean nothing.
         guarantee: what holds for the thresholds, or where they come from; empty where they are not fitted.
         one_sided: a stage stops only where no passage that it read speaks for the other side.
         min_sources: independent sources that have to be quoted before a stage decides for or against a claim.
@@ -65,11 +68,12 @@ class CascadeSettings(SearchSettings):
     debate: Debate = "tool-mad"
     debate_settings: dict[str, Any] = Field(default_factory=dict)
     rounds: int | None = Field(default=None, ge=1, le=20)
-    target_risk: float = Field(default=0.05, gt=0, lt=1)
+    target_risk: float = Field(default=USUAL_RISK, gt=0, lt=1)
     target_loss: float | None = Field(default=None, gt=0, lt=1)
     budget_per_claim: str = ""
     fitted: str = ""
     thresholds: tuple[AtLeast, ...] = ()
+    fitted_for: dict[str, Any] = Field(default_factory=dict)
     guarantee: str = ""
     one_sided: bool = True
     min_sources: int = Field(default=1, ge=1, le=8)
@@ -79,6 +83,7 @@ class CascadeSettings(SearchSettings):
     def _read_thresholds(cls, values: dict[str, Any]) -> dict[str, Any]:
         """Thresholds from a fitted file; settings that have been recorded have them already."""
         if not values.get("fitted") or values.get("thresholds"):
+            _require_unfitted(values)
             return values
         fit = Fit.read(Path(values["fitted"]))
         fit.require(tuple(values.get("stages", STAGES)), values.get("debate", "tool-mad"))
@@ -88,8 +93,10 @@ class CascadeSettings(SearchSettings):
         elif values.get("target_loss") is not None:
             chosen = fit.at_loss(float(values["target_loss"]))
         else:
-            chosen = fit.at_risk(float(values.get("target_risk", 0.05)))
-        return {**values, "thresholds": chosen.thresholds, "guarantee": chosen.guarantee}
+            chosen = fit.at_risk(float(values.get("target_risk", USUAL_RISK)))
+        made_for = {name: getattr(fit, name) for name in ("backend", "models", "min_confidence", "settings")}
+        made_for["thresholds"] = list(chosen.thresholds)  # as JSON has it
+        return {**values, "thresholds": chosen.thresholds, "guarantee": chosen.guarantee, "fitted_for": made_for}
 
     @model_validator(mode="after")
     def _fit_together(self) -> Self:
@@ -103,17 +110,35 @@ class CascadeSettings(SearchSettings):
             raise ValueError("a threshold is a confidence in [0, 1], or never")
         given = {"budget_per_claim": self.budget_per_claim or None, "target_loss": self.target_loss}
         named = [name for name, value in given.items() if value is not None]
+        if self.target_risk != USUAL_RISK:
+            named.append("target_risk")
         if len(named) > 1:
-            raise UsageError("a budget per claim and a target loss were given", where="target_loss", hint="give one")
-        if named and not self.thresholds:
+            raise UsageError(f"{' and '.join(named)} were given", where=named[0], hint="give one")
+        if named and named[0] in given and not self.thresholds:
             raise UsageError(
                 f"{named[0]}={given[named[0]]} needs thresholds that were fitted on labelled claims",
                 where=named[0],
                 hint="fit them: redargue bench fit-cascade … -o DIR, then --fitted DIR/fit.json",
             )
+        if self.fitted_for and tuple(self.fitted_for.get("thresholds", ())) != self.thresholds:
+            hint = "leave out thresholds, or run the cascade without the fit"
+            raise UsageError("other thresholds than those of the fit were given", where="thresholds", hint=hint)
+        now = self.facts
+        if other := [name for name, value in self.fitted_for.get("settings", {}).items() if now.get(name) != value]:
+            name = other[0]
+            raise UsageError(
+                f"the thresholds were fitted with {name}={self.fitted_for['settings'][name]!r}, not {now.get(name)!r}",
+                where="fitted",
+                hint="use the settings of the fit, or fit again with these",
+            )
         if DEBATE in self.stages:
             self.debater  # noqa: B018  (raises for settings that it does not have)
         return self
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The settings on which what a stage says depends, beside its stages and debate, as JSON."""
+        return self.model_dump(mode="json", include=_SAYS)
 
     @property
     def chosen(self) -> tuple[Threshold, ...]:
@@ -158,6 +183,16 @@ class CascadeSettings(SearchSettings):
             call_depth=depth + debate.call_depth,
             search_depth=search_depth + debate.search_depth,
         )
+
+
+def _require_unfitted(values: dict[str, Any]) -> None:
+    """Raises UsageError for thresholds that were given beside what is to choose them."""
+    chooses = [name for name in ("fitted", "target_loss", "budget_per_claim") if values.get(name)]
+    if values.get("target_risk", USUAL_RISK) != USUAL_RISK:
+        chooses.append("target_risk")
+    if values.get("thresholds") and chooses and not values.get("guarantee"):
+        hint = f"leave out thresholds or {chooses[0]}"
+        raise UsageError(f"thresholds and {chooses[0]} were given", where="thresholds", hint=hint)
 
 
 def shipped(backend: str, given: Collection[str]) -> dict[str, Any]:
