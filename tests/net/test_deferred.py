@@ -11,7 +11,7 @@ import pytest
 
 from redargue.cli.app import run
 from redargue.config import Components, RunConfig
-from redargue.net.deferred import FILE, BatchTransport, Sent, SentBatch
+from redargue.net.deferred import FILE, BatchTransport, Sent, SentBatch, _answers
 from redargue.verdicts import Verdict
 from redargue.verifier import Verifier
 from support.batch_provider import BatchProvider
@@ -90,6 +90,18 @@ async def test_what_was_not_answered_is_sent_again_and_the_rest_is_not(
         provider.end = lambda batch: "expired" if batch == 0 else "completed"
     assert [verdict.label for verdict in await verified(tmp_path / "run")] == ["SUPPORTS"] * 3
     assert [batch["request_counts"]["total"] for batch in provider.batches.values()] == [3, 1]
+
+
+async def test_lines_end_at_line_feeds_alone_and_an_answer_is_not_replaced_by_an_error() -> None:
+    def line(status: int, text: str) -> str:
+        row = {"custom_id": "a", "response": {"status_code": status, "body": {"text": text}}}
+        return json.dumps(row, ensure_ascii=False)
+
+    answered = line(200, "one\u2028two\u0085three")
+    for text in (answered, f"{answered}\r\n{line(500, 'oops')}\n", f"{line(500, 'oops')}\n{answered}"):
+        assert [(status, json.loads(body)["text"]) for status, body in _answers(text).values()] == [
+            (200, "one\u2028two\u0085three")
+        ]
 
 
 async def test_a_refused_file_and_a_failed_batch_are_errors_and_not_labels(

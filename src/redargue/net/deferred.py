@@ -36,6 +36,7 @@ MOST = 50_000  # requests a batch
 MOST_BYTES = 150_000_000  # of a batch's file
 LARGEST = 1_000_000_000  # bytes of a result file
 ENDED = ("completed", "failed", "expired", "cancelled")
+OK = 200
 TRIES = 20  # of a look at a batch that fails in a row
 
 
@@ -211,7 +212,7 @@ class BatchTransport(Transport):
                 content = await self._looked(batch, partial(provider.content, str(file)), whole=True)
                 if content is None:
                     return
-                answers |= _answers(content["text"])
+                answers = _answers(content["text"]) | {key: each for key, each in answers.items() if each[0] == OK}
         status = 400 if state["status"] == "failed" else 503  # a request without an answer is sent again
         why = json_module.dumps({"error": {"message": f"the batch {batch.id} {state['status']}{_errors(state)}"}})
         answers = {key: answers.get(key, (status, why)) for key in batch.keys}
@@ -329,11 +330,13 @@ def _parts(lines: Mapping[str, bytes]) -> Iterator[dict[str, bytes]]:
 
 
 def _answers(text: str) -> dict[str, tuple[int, str]]:
-    """Status and body by key; a line that cannot be read has none."""
-    found = {}
-    for line in text.splitlines():
+    """Status and body by key; a line that cannot be read has none, and one that was answered stays answered."""
+    found = dict[str, tuple[int, str]]()
+    for line in text.split("\n"):  # JSON may contain the other characters that end lines
         row = _object(line)
         response, error = row.get("response"), row.get("error")
+        if found.get(str(row.get("custom_id")), (0, ""))[0] == OK:
+            continue
         if isinstance(response, dict) and isinstance(response.get("status_code"), int):
             found[str(row.get("custom_id"))] = response["status_code"], json_module.dumps(response.get("body"))
         elif error:
