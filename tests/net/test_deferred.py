@@ -104,6 +104,13 @@ async def test_lines_end_at_line_feeds_alone_and_an_answer_is_not_replaced_by_an
         ]
 
 
+async def test_a_batch_without_a_status_is_an_error_and_not_waited_for(provider: BatchProvider, tmp_path: Path) -> None:
+    provider.end = lambda batch: ""
+    (verdict,) = await asyncio.wait_for(verified(tmp_path / "run", CLAIMS[:1]), timeout=60)
+    assert verdict.error
+    assert "has no status" in verdict.error.what
+
+
 async def test_a_refused_file_and_a_failed_batch_are_errors_and_not_labels(
     provider: BatchProvider, tmp_path: Path
 ) -> None:

@@ -288,7 +288,11 @@ class _Provider:
         return await self._ask("POST", "/batches", json=body)
 
     async def look(self, batch: str) -> Answer:
-        return await self._ask("GET", f"/batches/{quote(batch, safe='')}")
+        answer = await self._ask("GET", f"/batches/{quote(batch, safe='')}")
+        if answer.status != OK or _object(answer.text).get("status"):
+            return answer
+        why = f"batch {batch} has no status: the endpoint does not answer as a batch endpoint does"
+        return Answer(400, json_module.dumps({"error": {"message": why}}), answer.headers)  # waiting would not end
 
     async def find(self, input_file: str) -> Answer:
         """The batch of a file, or an empty object, among the newest hundred."""
