@@ -70,6 +70,13 @@ def test_what_cannot_be_fitted_is_said(
     assert not (tmp_path / "fit" / "fit.json").exists()
 
 
+def test_a_threshold_for_verdicts_is_refused_because_stages_decide_before_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(fitting(tmp_path, labelled(1), "--min-confidence", "0.8")) == 2
+    assert "leave it out: the fitted thresholds" in capsys.readouterr().err
+
+
 def test_one_class_is_fitted_with_a_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(fitting(tmp_path, [labelled(3)[0], labelled(3)[2]])) == 0
     assert "all labelled claims have the label SUPPORTS" in capsys.readouterr().err

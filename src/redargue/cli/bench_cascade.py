@@ -12,6 +12,7 @@ from redargue.cli.bench import BenchParameters, SampleParameters, drawn_examples
 from redargue.cli.exit import exit_code, resumable
 from redargue.cli.output import print_json
 from redargue.cli.parameters import AsJson, Concurrency, Quiet, with_parameters
+from redargue.errors import UsageError
 
 USUAL = 0.05  # default of --target-risk
 
@@ -38,10 +39,15 @@ def fit_cascade(
     from redargue.bench.cascade import FIT, TARGETS, exhaustive, fit_of, write_fit
     from redargue.bench.harness import Bench
     from redargue.cli.progress import bench_progress
+    from redargue.nli.aggregation import MIN_CONFIDENCE
     from redargue.reports.frontier import fitted_thresholds
     from redargue.reports.terminal import print_tables
     from redargue.sanitize import counted, printable
 
+    if options.min_confidence and (options.model or options.min_confidence > MIN_CONFIDENCE):
+        what = "a verdict below it is left open after its stage has decided, which a fit does not count"
+        hint = "leave it out: the fitted thresholds say how sure a stage has to be"
+        raise UsageError(what, where="--min-confidence", hint=hint)
     system = exhaustive(method)
     examples, drawn = drawn_examples(sample)
     bench = Bench(out, examples, [system], sample=drawn, config=options.config(sample.seed))
