@@ -113,9 +113,9 @@ class RecordedClaim:
                 self.answers.setdefault((event.tool, event.query), event)
                 for passage in event.passages if isinstance(event, EvidenceFound) else ():
                     known = passages.get(passage.sha256, passage)
-                    passages[passage.sha256] = passage if passage.rank < known.rank else known
-        # By hash; quoted passages first, then by rank.
-        order = sorted(passages.items(), key=lambda entry: (not self.quoted(entry[1]), entry[1].rank))
+                    passages[passage.sha256] = min(known, passage, key=_place)
+        # By hash; quoted passages first. Whichever tool answered first, the order is the same.
+        order = sorted(passages.items(), key=lambda entry: (not self.quoted(entry[1]), *_place(entry[1]), entry[0]))
         self.evidence = dict(order)
 
     def quoted(self, passage: Passage) -> tuple[str, ...]:
@@ -142,6 +142,10 @@ class RecordedClaim:
         )
         verifier.verdict_rules = self.manifest.verdict_rules
         return verifier
+
+
+def _place(passage: Passage) -> tuple[int, str]:
+    return passage.rank, passage.tool
 
 
 class _RecordedTool:
