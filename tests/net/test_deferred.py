@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -109,6 +110,32 @@ async def test_a_batch_without_a_status_is_an_error_and_not_waited_for(provider:
     (verdict,) = await asyncio.wait_for(verified(tmp_path / "run", CLAIMS[:1]), timeout=60)
     assert verdict.error
     assert "has no status" in verdict.error.what
+
+
+async def test_a_batch_whose_state_cannot_be_read_is_an_error_and_waited_for_by_the_next_run(
+    provider: BatchProvider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("redargue.net.deferred.TRIES", 2)
+    provider.down = True
+    (verdict,) = await asyncio.wait_for(verified(tmp_path / "run", CLAIMS[:1]), timeout=60)
+    assert verdict.label is None
+    assert verdict.error
+    assert "its state cannot be read: status 503" in verdict.error.what
+    provider.down = False
+    (verdict,) = await verified(tmp_path / "run", CLAIMS[:1])
+    assert verdict.label == "SUPPORTS"
+    assert len(provider.batches) == 1
+
+
+async def test_a_full_disk_ends_the_requests_instead_of_leaving_them_waiting(
+    provider: BatchProvider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(self: BatchTransport) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(BatchTransport, "_write", full)
+    with pytest.raises(OSError, match="No space left"):
+        await asyncio.wait_for(verified(tmp_path / "run", CLAIMS[:1]), timeout=60)
 
 
 async def test_a_refused_file_and_a_failed_batch_are_errors_and_not_labels(

@@ -26,6 +26,7 @@ class BatchProvider:
             and the answer; None leaves the line out, as in a batch that has expired.
         end: the state in which a batch ends.
         refused: status and body of the answer to an upload, instead of a file.
+        down: whether the state of a batch is answered with 503.
         direct: chat requests outside of batches.
         seen: bodies of all requests in batches.
     """
@@ -37,6 +38,7 @@ class BatchProvider:
         self.change: Callable[[int, int, Answered], Answered | None] = lambda line, batch, answered: answered
         self.end: Callable[[int], str] = lambda batch: "completed"
         self.refused: Answered | None = None
+        self.down = False
         self.direct, self.seen = 0, list[dict[str, Any]]()
         self.files: dict[str, bytes] = {}
         self.batches: dict[str, dict[str, Any]] = {}
@@ -92,6 +94,8 @@ class BatchProvider:
                 found = self.files.get(rest.removesuffix("/content"))
                 return (200, found) if found is not None else _json(404, _error(f"No such File object: {rest}"))
             batch = self.batches.get(rest)
+            if self.down:
+                return _json(503, _error("The server is overloaded."))
             if batch is None:
                 return _json(404, _error(f"No batch found with id '{rest}'."))
             if self.opened.is_set() and batch["status"] == "in_progress":

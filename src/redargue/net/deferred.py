@@ -1,4 +1,4 @@
-"""Chat requests through a provider's batch endpoints: cheaper, and answered within a day instead of at once.
+"""Chat requests through a provider's batch endpoints, which cost less and answer within a day.
 
 Requests that come together are one batch, of OpenAI's shape (``/files``, ``/batches``). What was sent is written down
 before it is waited for, so that a run that was interrupted waits for the same batches and pays for nothing twice.
@@ -10,7 +10,7 @@ import asyncio
 import hashlib
 import json as json_module
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,7 @@ import httpx2
 from pydantic import Field, ValidationError
 
 from redargue.claims import Frozen
-from redargue.errors import RecordError
+from redargue.errors import ProviderError, RecordError
 from redargue.files import open_to_read, replacing
 from redargue.net.decompress import read_bounded
 from redargue.net.rate_limit import Limiter, Rate
@@ -63,7 +63,7 @@ class Sent(Frozen):
 
 
 class BatchTransport(Transport):
-    """Sends chat requests in batches, and everything else at once.
+    """Sends chat requests in batches, and all other requests directly.
 
     Args:
         folder: where the batches are written down.
@@ -130,10 +130,17 @@ class BatchTransport(Transport):
         self._flushing = self._start(self._flush(provider))
         return await self._waiting[key]
 
-    def _start(self, work: Any) -> asyncio.Task[None]:
-        task: asyncio.Task[None] = asyncio.create_task(work)
+    def _start(self, work: Coroutine[Any, Any, None], keys: Iterable[str] = ()) -> asyncio.Task[None]:
+        """Runs in the background; an error that nobody expects there, such as a full disk, fails its requests."""
+
+        def ended(task: asyncio.Task[None]) -> None:
+            self._tasks.discard(task)
+            if not task.cancelled() and isinstance(error := task.exception(), Exception):
+                self._fail(keys, error)
+
+        task = asyncio.create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(ended)
         return task
 
     async def _flush(self, provider: _Provider) -> None:
@@ -145,7 +152,7 @@ class BatchTransport(Transport):
             by_model.setdefault(str(body.get("model")), {})[key] = _line(key, body)
         for lines in by_model.values():
             for part in _parts(lines):
-                self._start(self._submit(provider, part))
+                self._start(self._submit(provider, part), part)
 
     async def _submit(self, provider: _Provider, lines: Mapping[str, bytes]) -> None:
         uploaded = await self._tried(lines, lambda: provider.upload(b"".join(lines.values())))
@@ -162,23 +169,23 @@ class BatchTransport(Transport):
         self._report(f"batch {batch.id}: {counted(len(lines), 'request')} sent")
         self._follow(provider, batch)
 
-    async def _tried(self, keys: Mapping[str, object], ask: Callable[[], Awaitable[Answer]]) -> dict[str, Any] | None:
-        """What the provider says; None if it refuses, or cannot be reached, which all of the requests are told."""
+    async def _tried(self, keys: Collection[str], ask: Callable[[], Awaitable[Answer]]) -> dict[str, Any] | None:
+        """What the provider answers; None if it refuses or cannot be reached: then all of the requests have failed."""
         try:
             answer = await ask()
         except (httpx2.HTTPError, httpx2.StreamError, TimeoutError) as error:
             self._fail(keys, error)
             return None
         found = _object(answer.text)
-        if answer.status == 200 and found.get("id"):
+        if answer.status == OK and found.get("id"):
             return found
-        self._resolve(dict.fromkeys(keys, (answer.status if answer.status != 200 else 502, answer.text)))
+        self._resolve(dict.fromkeys(keys, (502 if answer.status == OK else answer.status, answer.text)))
         return None
 
     def _follow(self, provider: _Provider, batch: SentBatch) -> None:
         if batch.input_file not in self._following:
             self._following.add(batch.input_file)
-            self._start(self._wait(provider, batch))
+            self._start(self._wait(provider, batch), batch.keys)
 
     async def _wait(self, provider: _Provider, batch: SentBatch) -> None:
         if not batch.id:  # the process ended before it knew
@@ -198,10 +205,9 @@ class BatchTransport(Transport):
                 return
             if state.get("status") in ENDED:
                 break
-            counts = state.get("request_counts") or {}
-            words = (
-                f"batch {batch.id}: {state.get('status')}, {counts.get('completed', 0)} of {len(batch.keys)} answered"
-            )
+            counts = state.get("request_counts")
+            completed = counts.get("completed", 0) if isinstance(counts, dict) else 0
+            words = f"batch {batch.id}: {state.get('status')}, {completed} of {len(batch.keys)} answered"
             if words != shown:
                 self._report(words)
                 shown = words
@@ -223,23 +229,24 @@ class BatchTransport(Transport):
     async def _looked(
         self, batch: SentBatch, ask: Callable[[], Awaitable[Answer]], *, whole: bool = False
     ) -> dict[str, Any] | None:
-        """What the provider says in the end; None if it refuses, which the batch's requests are told."""
-        for failed in range(TRIES):
+        """What the provider answers; None if it refuses or stays away, and then the batch's requests have failed."""
+        why = ""
+        for _ in range(TRIES):
             try:
                 answer = await ask()
             except (httpx2.HTTPError, httpx2.StreamError, TimeoutError) as error:
-                if failed == TRIES - 1:
-                    self._fail(batch.keys, error)
-                await asyncio.sleep(self._poll)
-                continue
-            if answer.status == 200:
-                return {"text": answer.text} if whole else _object(answer.text)
-            if answer.status < 500 and answer.status not in (408, 409, 429):
-                break
+                why = self.secrets.hide(str(error)) or type(error).__name__
+            else:
+                if answer.status == OK:
+                    return {"text": answer.text} if whole else _object(answer.text)
+                if answer.status < 500 and answer.status not in (408, 409, 429):
+                    self._resolve(dict.fromkeys(batch.keys, (answer.status, answer.text)))
+                    return None
+                why = f"status {answer.status}"
             await asyncio.sleep(self._poll)
-        else:
-            return None
-        self._resolve(dict.fromkeys(batch.keys, (answer.status, answer.text)))
+        what = f"batch {batch.id or batch.input_file} was sent, and its state cannot be read: {why}"
+        # Not an error that is tried again, because the batch would be paid twice.
+        self._fail(batch.keys, ProviderError(what, hint="run the same command again: it waits for this batch"))
         return None
 
     def _keep(self, batch: SentBatch) -> None:
@@ -262,7 +269,7 @@ class BatchTransport(Transport):
             if future and not future.done():
                 future.set_result(_answer(found))
 
-    def _fail(self, keys: Any, error: Exception) -> None:
+    def _fail(self, keys: Iterable[str], error: Exception) -> None:
         for key in keys:
             future = self._waiting.pop(key, None)
             if future and not future.done():
