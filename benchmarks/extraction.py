@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from benchmarks import pool
-from redargue.bench.datasets.rows import rows
+from redargue.inputs.rows import rows
 from redargue.nli.claim_filter import statements
 from redargue.text.extract import Made, contradicted, is_contained
 

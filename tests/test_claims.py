@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 import redargue
-from redargue.bench.datasets.labels import BINGCHECK, HOVER
 from redargue.claims import (
     AVERITEC,
     FEVER,
@@ -27,6 +26,7 @@ from redargue.claims import (
 )
 from redargue.config import RunConfig
 from redargue.errors import UnknownName, UsageError
+from redargue.inputs.labels import BINGCHECK, HOVER
 
 
 @pytest.mark.parametrize(

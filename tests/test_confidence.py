@@ -12,7 +12,8 @@ from lxml import html  # type: ignore[import-untyped]
 
 from redargue import replay, verify, watch
 from redargue.backends.scripted import ScriptedBackend
-from redargue.bench.batch import COLUMNS, Tally, VerdictFiles
+from redargue.batch.tally import Tally
+from redargue.batch.verdict_files import COLUMNS, VerdictFiles
 from redargue.claims import AVERITEC, FEVER, OPTIONS, TWO, Claim, LabelSet, Meaning
 from redargue.cli import show
 from redargue.cli.app import run

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from redargue.bench.datasets.rows import table_rows
 from redargue.cli.app import run
 from redargue.cli.arguments import read_argument
 from redargue.encodings import NotText, NotUtf8, decode
 from redargue.errors import UsageError
+from redargue.inputs.rows import table_rows
 from redargue.retrieval.corpus.documents import Document
 from redargue.retrieval.corpus.ingest import read_file
 

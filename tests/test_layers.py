@@ -42,6 +42,7 @@ LAYERS = [  # a module may import those before it and its own group
     ("run",),
     ("methods",),
     ("config", "config_file", "assembly", "verifier", "estimate", "preview", "text", "telemetry", "playback", "api"),
+    ("inputs", "batch"),
     ("bench", "analysis"),
     ("reports",),
     ("cluster",),

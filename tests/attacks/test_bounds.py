@@ -18,9 +18,9 @@ from typing import Any
 import httpx2
 import pytest
 
-from redargue.bench.datasets import rows as data_files
 from redargue.errors import ProviderError, ToolFailed, UnreadableFile, UsageError
 from redargue.evidence import Passage
+from redargue.inputs import rows as data_files
 from redargue.llm.response import read_stream
 from redargue.net import transport
 from redargue.net.transport import LARGEST_ANSWER, Service, Transport

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from redargue import replay
-from redargue.bench.datasets.rows import rows
 from redargue.bench.mermaid_import import Imported, failure_of, import_runs, texts
 from redargue.cli.app import run
 from redargue.errors import UsageError
@@ -27,6 +26,7 @@ from redargue.events import (
     Stepped,
     canonical,
 )
+from redargue.inputs.rows import rows
 from redargue.memory.base import MemorySettings
 from redargue.memory.memory import default_memory, open_memory
 from redargue.reports.render import render

@@ -16,13 +16,15 @@ from typing import Any
 
 import pytest
 
-from redargue.bench.batch import COLUMNS, ClaimRow, Tally, read_mapping, read_rows
+from redargue.batch.tally import Tally
+from redargue.batch.verdict_files import COLUMNS
 from redargue.claims import FEVER, TWO, Claim
 from redargue.cli.app import run
 from redargue.cli.output import JsonLines
 from redargue.errors import UsageError
 from redargue.events import canonical
 from redargue.evidence import without_retrieval_times
+from redargue.inputs.claims import ClaimRow, read_mapping, read_rows
 from redargue.runs.record import read_events
 from redargue.sanitize import csv_cell
 from redargue.verdicts import ErrorInfo, Usage, Verdict

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from redargue.bench.datasets.labels import BINGCHECK, BY_NAME, HALLUCINATED
 from redargue.claims import AVERITEC, FEVER, OPTIONS, TWO, YES_NO_MAYBE, Claim, LabelSet
 from redargue.evidence import Passage
+from redargue.inputs.labels import BINGCHECK, BY_NAME, HALLUCINATED
 from redargue.llm.capabilities import Form
 from redargue.llm.rendering import Renderer
 from redargue.tasks.answer import AnswerClaim

@@ -22,7 +22,6 @@ from pydantic import ValidationError
 from redargue.bench import compare as comparison
 from redargue.bench.datasets.loading import load
 from redargue.bench.datasets.mermaid_runs import MermaidRuns, label_set, with_runs
-from redargue.bench.datasets.rows import Row, rows
 from redargue.bench.harness import Bench
 from redargue.bench.system import System
 from redargue.claims import LabelSet, Meaning
@@ -30,6 +29,7 @@ from redargue.config import Components, RunConfig
 from redargue.errors import ToolFailed, UsageError, problem_of
 from redargue.evidence import Passage, Recalled
 from redargue.files import make_folder
+from redargue.inputs.rows import Row, rows
 from redargue.memory.base import Finding, Recall, RememberResult
 from redargue.methods.mermaid.recorded import RecordedBackend, Recording
 from redargue.retrieval.tools.base import Search

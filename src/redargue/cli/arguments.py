@@ -15,14 +15,14 @@ from typing import Any, NamedTuple, cast
 
 from pydantic import ValidationError
 
-from redargue.bench.batch import ClaimRow, RefusedRow
-from redargue.bench.batch import read_rows as read_table
-from redargue.bench.datasets.rows import unpacked_suffix
 from redargue.claims import Claim, LabelSet, Meaning, with_strict_as_of
 from redargue.config import RunConfig
 from redargue.encodings import NotText, decode
 from redargue.errors import UnreadableFile, UsageError, problem_of
 from redargue.evidence import Passage
+from redargue.inputs.claims import ClaimRow, RefusedRow
+from redargue.inputs.claims import read_rows as read_table
+from redargue.inputs.rows import unpacked_suffix
 from redargue.net.fetch import PageFetcher
 from redargue.registry import did_you_mean
 from redargue.retrieval.corpus.ingest import find_files, read_documents

@@ -15,13 +15,21 @@ from redargue.errors import UsageError
 from redargue.sanitize import counted, printable
 
 if TYPE_CHECKING:
-    from redargue.bench.batch import Tally
+    from redargue.batch.tally import Tally
     from redargue.config import RunConfig
     from redargue.net.deferred import BatchTransport
 
 ONE_PROCESS = "leave out --workers and --engine"
 Deferred = Annotated[
     bool, typer.Option("--deferred", help="Ask the model through the provider's batch endpoint: cheaper, within a day.")
+]
+Mapping = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--map",
+        metavar="ROLE=COLUMN,…",
+        help="claim=…,id=…,question=…,answer=…,context=…,contexts=…,options=…,labels=…,as_of=…",
+    ),
 ]
 Poll = Annotated[float, option("POLL", "--deferred: seconds between looks at a batch of the provider.", min=0.01)]
 
@@ -33,14 +41,7 @@ def batch(
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="DIR", help="Batch folder; the same command resumes the batch.")
     ],
-    mapping: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--map",
-            metavar="ROLE=COLUMN,…",
-            help="claim=…,id=…,question=…,answer=…,context=…,contexts=…,options=…,labels=…,as_of=…",
-        ),
-    ] = None,
+    mapping: Mapping = None,
     options: RunParameters,
     search: SearchParameters,
     output: OutputParameters,
@@ -59,10 +60,11 @@ def batch(
     Writes verdicts.jsonl, verdicts.csv and a run folder. With a column of contexts, a claim's contexts are its only
     evidence; the answers of rows of question, answer and contexts are verified whole and claim by claim.
     """
-    from redargue.bench.batch import ClaimRow, RefusedRow, Tally, read_mapping, read_rows
+    from redargue.batch.tally import Tally
     from redargue.cli.arguments import checked_rows
     from redargue.cli.coordinator import BatchOutput, verify_in_process, verify_many
     from redargue.cli.options import run_config, with_contexts
+    from redargue.inputs.claims import ClaimRow, RefusedRow, read_mapping, read_rows
 
     gate, config = read_gate(output), run_config(options, search, out)
     rows = checked_rows(read_rows(file, read_mapping(mapping or []), labels=config.labels, as_of=config.as_of), config)

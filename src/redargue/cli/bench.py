@@ -147,8 +147,8 @@ def drawn_examples(sample: SampleParameters) -> tuple[tuple[Example, ...], dict[
 
 
 def _run_all(bench: Bench, systems: Sequence[System], *, concurrency: int, json: bool, quiet: bool) -> NoReturn:
+    from redargue.batch.tally import Tally
     from redargue.bench import compare as comparison
-    from redargue.bench.batch import Tally
     from redargue.cli.progress import bench_progress
 
     rows: dict[str, Row] = {}

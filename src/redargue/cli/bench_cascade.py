@@ -35,7 +35,7 @@ def fit_cascade(
     Every stage is held for every claim, which costs a debate per claim once. Then --fitted DIR/fit.json with
     --target-risk, --target-loss or --budget-per-claim gives the thresholds.
     """
-    from redargue.bench.batch import Tally
+    from redargue.batch.tally import Tally
     from redargue.bench.cascade import FIT, TARGETS, exhaustive, fit_of, write_fit
     from redargue.bench.harness import Bench
     from redargue.cli.progress import bench_progress

@@ -124,7 +124,7 @@ def _run(
     chosen: Sequence[tuple[Paper, PublishedTable]], choices: Sequence[Choice], *, json: bool, quiet: bool
 ) -> NoReturn:
     """Prints each table once; ``choices`` differ in the model."""
-    from redargue.bench.batch import Tally
+    from redargue.batch.tally import Tally
     from redargue.bench.tables.comparison import compare_models, compare_table
     from redargue.bench.tables.runner import Runner
     from redargue.cli.progress import bench_progress

@@ -25,8 +25,8 @@ from redargue.errors import UsageError
 from redargue.sanitize import printable
 
 if TYPE_CHECKING:
-    from redargue.bench.batch import ClaimRow, RefusedRow
     from redargue.config import RunConfig
+    from redargue.inputs.claims import ClaimRow, RefusedRow
     from redargue.verdicts import Verdict
 
 CONCURRENCY = 2  # claims
@@ -99,10 +99,11 @@ def _verify(
     concurrency: int,
     json: bool,
 ) -> None:
-    from redargue.bench.batch import ClaimRow, RefusedRow, refused_line, to_json_line
+    from redargue.batch.verdict_files import refused_line, to_json_line
     from redargue.cli import show
     from redargue.cli.live import Viewer
     from redargue.cli.options import with_contexts
+    from redargue.inputs.claims import ClaimRow, RefusedRow
     from redargue.reports.result import CheckResult
     from redargue.verifier import Verifier
 

@@ -15,8 +15,9 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from redargue.bench.answers import check_answer
-from redargue.bench.batch import ClaimRow, RefusedRow, Tally, VerdictFiles
+from redargue.batch.answers import check_answer
+from redargue.batch.tally import Tally
+from redargue.batch.verdict_files import VerdictFiles
 from redargue.claims import Claim
 from redargue.cli.exit import say_interrupted
 from redargue.cli.options import connected
@@ -32,6 +33,7 @@ from redargue.cluster.store import SharedDatabase, open_ledger
 from redargue.cluster.worker import Worker, verify_leased
 from redargue.config import Components, RunConfig
 from redargue.errors import RecordError, UsageError
+from redargue.inputs.claims import ClaimRow, RefusedRow
 from redargue.net.offline import is_offline, require_local
 from redargue.net.transport import Transport
 from redargue.registry import did_you_mean

@@ -52,11 +52,11 @@ def estimate(
     Takes the same arguments as check; those about the record and the output change nothing. Prints calls, depth (calls
     in sequence), tokens, price and time.
     """
-    from redargue.bench.batch import ClaimRow
     from redargue.cli.arguments import read_input
     from redargue.cli.options import connected, run_config
     from redargue.estimate import claims_of
     from redargue.estimate import estimate as estimate_cost
+    from redargue.inputs.claims import ClaimRow
     from redargue.text.verification import CONCURRENCY as OF_TEXTS
     from redargue.verifier import Verifier
 

@@ -20,7 +20,7 @@ from redargue.runs.manifest import load_manifest
 from redargue.runs.record import new_run_folder
 
 if TYPE_CHECKING:
-    from redargue.bench.batch import ClaimRow
+    from redargue.inputs.claims import ClaimRow
 
 CONNECT_SECONDS = 2.0  # without a connection by then, there is no usable network
 
@@ -77,7 +77,7 @@ def with_contexts(config: RunConfig, rows: Sequence[ClaimRow]) -> tuple[RunConfi
     Raises:
         UsageError: some rows have contexts and others none.
     """
-    from redargue.bench.answers import documents_of
+    from redargue.inputs.claims import documents_of
     from redargue.text.verification import with_documents
 
     without = [row for row in rows if row.contexts is None]

@@ -15,7 +15,7 @@ from rich.progress import Progress as Bar
 from redargue.sanitize import counted
 
 if TYPE_CHECKING:
-    from redargue.bench.batch import Tally
+    from redargue.batch.tally import Tally
     from redargue.bench.harness import Outcome
     from redargue.runs.clock import Clock
 

@@ -74,7 +74,7 @@ def verify_text(
 async def _verify(
     prepared: Prepared, whole: Prepared | PreparedCitations, output: OutputParameters, concurrency: int
 ) -> Report:
-    from redargue.bench.batch import to_json_line
+    from redargue.batch.verdict_files import to_json_line
     from redargue.cli.live import Viewer
     from redargue.verdicts import Verdict
 

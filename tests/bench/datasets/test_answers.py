@@ -13,9 +13,9 @@ from redargue.bench.datasets.factool_qa import FacToolQa
 from redargue.bench.datasets.felm import Felm
 from redargue.bench.datasets.fire import Fire, Snapshots
 from redargue.bench.datasets.halueval import HaluEval
-from redargue.bench.datasets.labels import BINGCHECK, FACTCHECK_BENCH, HALLUCINATED, TRUE_FALSE
 from redargue.claims import Meaning
 from redargue.errors import UsageError
+from redargue.inputs.labels import BINGCHECK, FACTCHECK_BENCH, HALLUCINATED, TRUE_FALSE
 
 
 def test_factool_claims_are_grouped_by_their_answer(samples: Path) -> None:

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from redargue.bench.datasets.averitec import NO_CLAIM, Averitec, web_sentences
 from redargue.bench.datasets.base import GoldEvidence
-from redargue.bench.datasets.labels import SCIFACT
 from redargue.bench.datasets.medqa import MedQa
 from redargue.bench.datasets.pubmedqa import PubMedQa
 from redargue.bench.datasets.scifact import SciFact, abstracts, documents, qrels
 from redargue.claims import Meaning
+from redargue.inputs.labels import SCIFACT
 
 
 def test_medqa_offers_as_many_letters_as_options(samples: Path) -> None:

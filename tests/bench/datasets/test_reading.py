@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from redargue.bench.datasets.rows import Row, keyed_rows, printable, rows
 from redargue.claims import FEVER
 from redargue.errors import UsageError
+from redargue.inputs.rows import Row, keyed_rows, printable, rows
 
 
 def written(folder: Path, content: str | bytes, name: str = "f.jsonl") -> Path:

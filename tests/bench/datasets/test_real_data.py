@@ -12,8 +12,8 @@ import pytest
 from redargue.bench.datasets import averitec, fever, scifact
 from redargue.bench.datasets.bingcheck import answer_files
 from redargue.bench.datasets.loading import load
-from redargue.bench.datasets.rows import rows
 from redargue.bench.datasets.sampling import half_of
+from redargue.inputs.rows import rows
 
 pytestmark = pytest.mark.data
 

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from redargue.bench.datasets.labels import TRUE_FALSE
-from redargue.bench.datasets.table import Table, check_roles, split_mapping
+from redargue.bench.datasets.table import ROLES, Table
 from redargue.claims import TWO
 from redargue.errors import UsageError
+from redargue.inputs.labels import TRUE_FALSE
+from redargue.inputs.mapping import check_roles, split_mapping
 
 MAPPING = "claim=statement,label=verdict,id=key,context=about,as_of=day"
 
@@ -70,7 +71,7 @@ def test_without_a_column_for_labels_gold_is_hidden(samples: Path) -> None:
 )
 def test_a_wrong_mapping_says_what_is_wrong(mapping: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        check_roles(split_mapping(mapping))
+        check_roles(split_mapping(mapping), ROLES)
 
 
 def test_a_column_that_is_not_there_is_named_with_those_that_are(samples: Path) -> None:

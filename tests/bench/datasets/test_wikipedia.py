@@ -9,8 +9,8 @@ from redargue.bench.datasets.faviq import Faviq
 from redargue.bench.datasets.fever import Fever, qrels
 from redargue.bench.datasets.feverous import Feverous
 from redargue.bench.datasets.hover import Hover
-from redargue.bench.datasets.labels import HOVER
 from redargue.claims import FEVER, TWO, Meaning
+from redargue.inputs.labels import HOVER
 
 
 def gold(document: str, element: str = "") -> GoldEvidence:

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from redargue.backends.scripted import ScriptedBackend
-from redargue.bench.datasets.labels import HALLUCINATED
 from redargue.claims import OPTIONS, TWO, Claim
 from redargue.errors import BadReply, UsageError
+from redargue.inputs.labels import HALLUCINATED
 from redargue.llm.rendering import Renderer, schema_of
 from redargue.methods.base import configure
 from redargue.methods.baselines.halueval_few_shot.prompts import NAMES, DetectHallucination

@@ -12,9 +12,9 @@ from datetime import date, datetime
 from pathlib import Path
 
 from redargue.bench.datasets.base import Dataset, Example
-from redargue.bench.datasets.rows import Row, printable, rows
 from redargue.claims import AVERITEC
 from redargue.evidence import Passage
+from redargue.inputs.rows import Row, printable, rows
 
 _REST = (
     "claim_id claim claim_date speaker original_claim_url reporting_source location_ISO_code fact_checking_article "
@@ -46,7 +46,8 @@ class Averitec(Dataset, name="averitec"):
             claim = row.claim("claim", text, labels=AVERITEC, context=_context(row), as_of=_day(row))
             if self.sentences and claim.text not in passages:
                 raise row.error(f"claim: no sentences for {claim.text[:60]!r} in {self.sentences}")
-            yield row.example(
+            yield Example.of(
+                row,
                 id=row.key("claim_id") if "claim_id" in row.fields else str(row.number),
                 claim=claim,
                 gold=None if hidden else row.label("label", AVERITEC),

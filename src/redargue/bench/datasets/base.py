@@ -12,6 +12,7 @@ from pydantic import Field
 
 from redargue.claims import Claim, Frozen, LabelSet
 from redargue.evidence import Passage
+from redargue.inputs.rows import Row
 from redargue.registry import Registry
 
 
@@ -49,6 +50,11 @@ class Example(Frozen):
     group: str = ""
     response: str = ""
     row: int = Field(ge=1)
+
+    @classmethod
+    def of(cls, row: Row, /, *, claim: Claim, gold: str | None, **attributes: Any) -> Example:
+        """The example in a row; its id defaults to the row number."""
+        return cls(**{"id": str(row.number), "row": row.number, "claim": claim, "gold": gold, **attributes})
 
 
 @dataclass_transform(kw_only_default=True)

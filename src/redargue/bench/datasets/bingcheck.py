@@ -17,10 +17,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from redargue.bench.datasets.base import Dataset, Example
-from redargue.bench.datasets.labels import BINGCHECK, TRUE_FALSE
-from redargue.bench.datasets.rows import Row, first_line, keyed_rows, printable, rows
 from redargue.errors import UsageError
 from redargue.evidence import Passage
+from redargue.inputs.labels import BINGCHECK, TRUE_FALSE
+from redargue.inputs.rows import Row, first_line, keyed_rows, printable, rows
 
 _BINARY = {"supported": "true", "partially supported": "true", "refuted": "false"}
 
@@ -63,7 +63,7 @@ class BingCheck(Dataset, name="bingcheck"):
                 continue
             claim_labels = TRUE_FALSE if self.binary else labels
             gold = gold if labels is claim_labels else _BINARY[gold]
-            yield row.example(claim=row.claim("claim", labels=claim_labels), gold=gold)
+            yield Example.of(row, claim=row.claim("claim", labels=claim_labels), gold=gold)
 
     def _answer(self, row: Row, place: int) -> Iterator[Example]:
         context = row.text("query") if self.with_question else ""
@@ -76,7 +76,8 @@ class BingCheck(Dataset, name="bingcheck"):
             if self.binary and gold not in _BINARY:
                 continue
             query = queries[number - 1] if len(queries) == len(claims) else ""
-            yield row.example(
+            yield Example.of(
+                row,
                 id=f"{row.name}.{number}",
                 claim=checking.claim("subclaims", text, labels=labels, context=context),
                 gold=_BINARY[gold] if self.binary else gold,

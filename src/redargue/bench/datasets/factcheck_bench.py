@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from redargue.bench.datasets.base import Dataset, Example
-from redargue.bench.datasets.labels import FACTCHECK_BENCH, TRUE_FALSE
-from redargue.bench.datasets.rows import Row, printable, rows
 from redargue.evidence import Passage
+from redargue.inputs.labels import FACTCHECK_BENCH, TRUE_FALSE
+from redargue.inputs.rows import Row, printable, rows
 
 
 class FactCheckBench(Dataset, name="factcheck-bench"):
@@ -56,7 +56,8 @@ class FactCheckBench(Dataset, name="factcheck-bench"):
                 raise sentence.field_error("claims_factuality_label", "true, false or 'unknown' for each claim")
             if self.binary and gold not in TRUE_FALSE.names:
                 continue
-            yield row.example(
+            yield Example.of(
+                row,
                 id=f"{row.number}.{name.removeprefix('sentence')}.{number}",
                 claim=sentence.claim("claims", text, labels=labels, context=context),
                 gold=gold,

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from redargue.bench.datasets.base import Dataset, Example
 from redargue.bench.datasets.fire import Snapshots
-from redargue.bench.datasets.labels import TRUE_FALSE
-from redargue.bench.datasets.rows import rows
+from redargue.inputs.labels import TRUE_FALSE
+from redargue.inputs.rows import rows
 
 
 class FacToolQa(Dataset, name="factool-qa"):
@@ -43,7 +43,8 @@ class FacToolQa(Dataset, name="factool-qa"):
                 raise row.field_error("label", "true if all its claims are true, otherwise false")
             of_answer = tuple(passage for claim in claims for passage in searched.get(claim.text("claim"), ()))
             for number, (claim, gold) in enumerate(zip(claims, golds, strict=True), 1):
-                yield row.example(
+                yield Example.of(
+                    row,
                     id=f"{row.number}.{number}",
                     claim=claim.claim("claim", labels=TRUE_FALSE, context=question if self.with_question else ""),
                     gold=gold,

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from redargue.bench.datasets.base import Dataset, Example, GoldEvidence
-from redargue.bench.datasets.rows import Row, printable, rows
 from redargue.claims import TWO
 from redargue.evidence import Passage
+from redargue.inputs.rows import Row, printable, rows
 
 
 class Faviq(Dataset, name="faviq"):
@@ -31,7 +31,8 @@ class Faviq(Dataset, name="faviq"):
         for row in rows(path):
             hidden = row.is_unlabelled(("label", "positive_evidence"), ("id", "claim"))
             passage = _passage(row)
-            yield row.example(
+            yield Example.of(
+                row,
                 id=row.key("id"),
                 claim=row.claim("claim", labels=TWO),
                 gold=None if hidden else row.label("label", TWO),

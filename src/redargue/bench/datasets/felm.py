@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Literal
 
 from redargue.bench.datasets.base import Dataset, Example
-from redargue.bench.datasets.labels import TRUE_FALSE
-from redargue.bench.datasets.rows import Row, rows
 from redargue.errors import UsageError
+from redargue.inputs.labels import TRUE_FALSE
+from redargue.inputs.rows import Row, rows
 
 
 class Felm(Dataset, name="felm"):
@@ -41,7 +41,8 @@ class Felm(Dataset, name="felm"):
             segments = row.texts("segmented_response")
             golds = _golds(row, len(segments))
             if self.unit == "response":
-                yield row.example(
+                yield Example.of(
+                    row,
                     id=name,
                     claim=row.claim("response", labels=TRUE_FALSE),
                     gold="true" if all(gold == "true" for gold in golds) else "false",
@@ -51,7 +52,8 @@ class Felm(Dataset, name="felm"):
             context = f"Question: {row.text('prompt')}\nAnswer: {row.text('response')}"
             for place, (segment, gold) in enumerate(zip(segments, golds, strict=True), 1):
                 if re.search(r"\w", segment):
-                    yield row.example(
+                    yield Example.of(
+                        row,
                         id=f"{name}.{place}",
                         claim=row.claim("segmented_response", segment, labels=TRUE_FALSE, context=context),
                         gold=gold,

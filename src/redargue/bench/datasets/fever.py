@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from redargue.bench.datasets.base import Dataset, Example, GoldEvidence
-from redargue.bench.datasets.rows import Row, rows
 from redargue.claims import FEVER
 from redargue.errors import UsageError
+from redargue.inputs.rows import Row, rows
 
 
 class Fever(Dataset, name="fever"):
@@ -26,7 +26,8 @@ class Fever(Dataset, name="fever"):
     def read(self, path: Path) -> Iterator[Example]:
         for row in rows(path):
             hidden = row.is_unlabelled(("label", "verifiable", "evidence"), ("id", "claim"))
-            yield row.example(
+            yield Example.of(
+                row,
                 id=row.key("id"),
                 claim=row.claim("claim", labels=FEVER),
                 gold=None if hidden else row.label("label", FEVER),

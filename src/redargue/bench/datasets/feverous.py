@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from redargue.bench.datasets.base import Dataset, Example, GoldEvidence
-from redargue.bench.datasets.rows import Row, printable, rows
 from redargue.claims import FEVER
 from redargue.evidence import Passage
+from redargue.inputs.rows import Row, printable, rows
 from redargue.retrieval.corpus.documents import Document
 
 _ELEMENT = re.compile(
@@ -41,7 +41,8 @@ class Feverous(Dataset, name="feverous"):
                 continue
             hidden = row.is_unlabelled(("label", "evidence"), ("id", "claim", "challenge", "expected_challenge"))
             sentences = _sentences(row) if isinstance(row.fields.get("evidence"), str) else ()
-            yield row.example(
+            yield Example.of(
+                row,
                 id=row.key("id"),
                 claim=row.claim("claim", labels=FEVER),
                 gold=None if hidden else row.label("label", FEVER),

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from redargue.bench.datasets.base import Dataset, Example
-from redargue.bench.datasets.labels import TRUE_FALSE
-from redargue.bench.datasets.rows import Row, printable, rows
 from redargue.evidence import Passage
+from redargue.inputs.labels import TRUE_FALSE
+from redargue.inputs.rows import Row, printable, rows
 
 
 class Fire(Dataset, name="fire"):
@@ -27,7 +27,7 @@ class Fire(Dataset, name="fire"):
     def read(self, path: Path) -> Iterator[Example]:
         for row in rows(path):
             claim, passages = row.claim("claim", labels=TRUE_FALSE), tuple(self._passages(row))
-            yield row.example(claim=claim, gold=row.label("label", TRUE_FALSE), passages=passages)
+            yield Example.of(row, claim=claim, gold=row.label("label", TRUE_FALSE), passages=passages)
 
     def _passages(self, row: Row) -> Iterator[Passage]:
         return iter(())

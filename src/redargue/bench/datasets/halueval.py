@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from redargue.bench.datasets.base import Dataset, Example
-from redargue.bench.datasets.labels import HALLUCINATED
-from redargue.bench.datasets.rows import Row, printable, rows
 from redargue.evidence import Passage
+from redargue.inputs.labels import HALLUCINATED
+from redargue.inputs.rows import Row, printable, rows
 
 # The fields with the context, with the knowledge (withheld in the official evaluation), and with the two candidates.
 _KINDS = {
@@ -56,7 +56,7 @@ class HaluEval(Dataset, name="halueval"):
                 claim = row.claim(field, f"{context.strip()} {row.text(field).strip()}", labels=HALLUCINATED)
             else:
                 claim = row.claim(field, labels=HALLUCINATED, context=context)
-            yield row.example(id=f"{row.number}.{name}", claim=claim, gold=gold, passages=passages, group=kind)
+            yield Example.of(row, id=f"{row.number}.{name}", claim=claim, gold=gold, passages=passages, group=kind)
 
 
 def _general(row: Row) -> Example:
@@ -66,7 +66,8 @@ def _general(row: Row) -> Example:
             f"expected the fields of a HaluEval row, got {', '.join(row.fields) or 'none'}",
             hint=f"a row has {kinds}; or user_query, chatgpt_response, hallucination",
         )
-    return row.example(
+    return Example.of(
+        row,
         id=row.key("ID"),
         claim=row.claim("chatgpt_response", labels=HALLUCINATED, context=row.text("user_query")),
         gold=row.label("hallucination", HALLUCINATED),

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from redargue.bench.datasets.base import Dataset, Example, GoldEvidence
-from redargue.bench.datasets.labels import HOVER
-from redargue.bench.datasets.rows import Row, rows
+from redargue.inputs.labels import HOVER
+from redargue.inputs.rows import Row, rows
 
 
 class Hover(Dataset, name="hover"):
@@ -31,7 +31,8 @@ class Hover(Dataset, name="hover"):
             if self.hops and row.integer("num_hops") != self.hops:
                 continue
             hidden = row.is_unlabelled(("label", "supporting_facts"), ("uid", "claim", "num_hops", "hpqa_id"))
-            yield row.example(
+            yield Example.of(
+                row,
                 id=row.key("uid"),
                 claim=row.claim("claim", labels=HOVER),
                 gold=None if hidden else row.label("label", HOVER),

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from redargue.bench.datasets.base import Dataset, Example
-from redargue.bench.datasets.rows import Row, rows
 from redargue.claims import OPTIONS, LabelSet
+from redargue.inputs.rows import Row, rows
 
 _REST = ("question", "options", "meta_info", "metamap_phrases")
 
@@ -30,8 +30,11 @@ class MedQa(Dataset, name="medqa"):
             gold = None if hidden else row.label("answer_idx", letters)
             if gold and row.text("answer").strip() != options[letters.names.index(gold)].strip():
                 raise row.field_error("answer", f"the text of option {gold}")
-            yield row.example(
-                claim=row.claim("question", labels=letters, options=options), gold=gold, group=row.optional("meta_info")
+            yield Example.of(
+                row,
+                claim=row.claim("question", labels=letters, options=options),
+                gold=gold,
+                group=row.optional("meta_info"),
             )
 
 

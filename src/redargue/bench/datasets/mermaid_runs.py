@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from redargue.bench.datasets.base import Dataset, Example
-from redargue.bench.datasets.labels import HOVER, SCIFACT, TRUE_FALSE
-from redargue.bench.datasets.rows import Row, rows
 from redargue.claims import LabelSet
+from redargue.inputs.labels import HOVER, SCIFACT, TRUE_FALSE
+from redargue.inputs.rows import Row, rows
 
 
 class MermaidRuns(Dataset, name="mermaid-runs"):
@@ -25,7 +25,8 @@ class MermaidRuns(Dataset, name="mermaid-runs"):
         all_rows = tuple(rows(path))
         labels = label_set(all_rows)
         for row in with_runs(all_rows):
-            yield row.example(
+            yield Example.of(
+                row,
                 id=row.key("uid") if "uid" in row.fields else str(row.number),
                 claim=row.claim("claim", labels=labels),
                 gold=row.label("label", labels),

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from redargue.bench.datasets.base import Dataset, Example, GoldEvidence
-from redargue.bench.datasets.rows import Row, keyed_rows, printable
 from redargue.claims import YES_NO_MAYBE
 from redargue.evidence import Passage
+from redargue.inputs.rows import Row, keyed_rows, printable
 from redargue.retrieval.corpus.documents import Document
 
 _REST = ("QUESTION", "CONTEXTS", "LABELS", "MESHES", "YEAR", "LONG_ANSWER")
@@ -34,7 +34,8 @@ class PubMedQa(Dataset, name="pubmedqa"):
         for row in keyed_rows(path):
             hidden = row.is_unlabelled(("final_decision", "reasoning_required_pred", "reasoning_free_pred"), _REST)
             passages = _passages(row)
-            yield row.example(
+            yield Example.of(
+                row,
                 id=row.name,
                 claim=row.claim("QUESTION", labels=YES_NO_MAYBE),
                 gold=None if hidden else row.label("final_decision", YES_NO_MAYBE),

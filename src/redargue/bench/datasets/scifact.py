@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from redargue.bench.datasets.base import Dataset, Example, GoldEvidence
-from redargue.bench.datasets.labels import SCIFACT, SCIFACT_DECIDED
-from redargue.bench.datasets.rows import Row, rows
 from redargue.claims import Meaning
+from redargue.inputs.labels import SCIFACT, SCIFACT_DECIDED
+from redargue.inputs.rows import Row, rows
 from redargue.retrieval.corpus.documents import Document
 
 
@@ -37,7 +37,7 @@ class SciFact(Dataset, name="scifact"):
             if self.decided and not groups:
                 continue
             claim = row.claim("claim", labels=SCIFACT_DECIDED if self.decided else SCIFACT)
-            yield row.example(id=row.key("id"), claim=claim, gold=gold, evidence=groups)
+            yield Example.of(row, id=row.key("id"), claim=claim, gold=gold, evidence=groups)
 
 
 def _rationales(row: Row) -> tuple[str | None, tuple[tuple[GoldEvidence, ...], ...]]:

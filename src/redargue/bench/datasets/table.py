@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from redargue.bench.datasets.base import Dataset, Example
-from redargue.bench.datasets.labels import label_set
-from redargue.bench.datasets.rows import Row, printable, rows, table_rows, unpacked_suffix
 from redargue.claims import FEVER, LabelSet, Meaning
-from redargue.errors import UsageError
 from redargue.evidence import Passage
-from redargue.registry import did_you_mean
+from redargue.inputs.labels import label_set
+from redargue.inputs.mapping import check_roles, split_mapping
+from redargue.inputs.rows import Row, printable, rows, table_rows, unpacked_suffix
 
 ROLES = ("claim", "label", "context", "evidence", "id", "group", "response", "as_of")
 """Roles of columns: ``evidence`` is the row's only passage, ``as_of`` an ISO date. Only ``claim`` is required; without
 ``label`` gold is hidden."""
-
-_EXAMPLE = "write it like claim=COLUMN,context=COLUMN"
 
 
 class Table(Dataset, name="table"):
@@ -36,7 +33,7 @@ class Table(Dataset, name="table"):
     def __init__(
         self, *, mapping: str | Mapping[str, str] = "claim=claim,label=label", labels: str | LabelSet = FEVER
     ) -> None:
-        self.mapping = check_roles(split_mapping(mapping) if isinstance(mapping, str) else dict(mapping))
+        self.mapping = check_roles(split_mapping(mapping) if isinstance(mapping, str) else dict(mapping), ROLES)
         self.label_set = label_set(labels) if isinstance(labels, str) else labels
 
     def read(self, path: Path) -> Iterator[Example]:
@@ -45,7 +42,8 @@ class Table(Dataset, name="table"):
             cells = {role: row.cell(at[role]) for role in ("context", "evidence", "group", "response") if role in at}
             as_of = row.iso_date(at["as_of"]) if "as_of" in at else None
             evidence = printable(cells.pop("evidence", ""))
-            yield row.example(
+            yield Example.of(
+                row,
                 id=row.key(at["id"]) if "id" in at else str(row.number),
                 claim=row.claim(at["claim"], labels=self.label_set, context=cells.pop("context", ""), as_of=as_of),
                 gold=_gold(row, at["label"], self.label_set) if "label" in at else None,
@@ -64,25 +62,3 @@ def _gold(row: Row, field: str, labels: LabelSet) -> str:
     if meaning and Row.as_label(value, labels) is None and (name := labels.named(meaning)):
         return name
     return row.label(field, labels)
-
-
-def split_mapping(text: str) -> dict[str, str]:
-    """Columns by role, from ``claim=statement,label=verdict``."""
-    mapping: dict[str, str] = {}
-    for part in text.split(","):
-        role, equals, column = (text.strip() for text in part.partition("="))
-        if not equals or not column:
-            raise UsageError(f"cannot read {part!r} in the mapping {text!r}", hint=_EXAMPLE)
-        if role in mapping:
-            raise UsageError(f"two columns for a role: {role!r} appears twice in the mapping {text!r}")
-        mapping[role] = column
-    return mapping
-
-
-def check_roles(mapping: dict[str, str], roles: Sequence[str] = ROLES) -> dict[str, str]:
-    for role in mapping:
-        if role not in roles:
-            raise UsageError(f"unknown role {role!r} in a mapping", hint=did_you_mean(role, list(roles)))
-    if "claim" not in mapping:
-        raise UsageError("the mapping names no column for the claim", hint=_EXAMPLE)
-    return mapping

@@ -4,21 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from redargue.bench.batch import ClaimRow
 from redargue.claims import Meaning
 from redargue.errors import RedargueError
-from redargue.evidence import Passage
+from redargue.inputs.claims import ClaimRow, documents_of
 from redargue.text.report import Report
 from redargue.text.verification import ground
 from redargue.verdicts import ErrorInfo
 from redargue.verifier import Verifier
 
 FOLDER = "answers"
-
-
-def documents_of(row: ClaimRow) -> list[Passage]:
-    """The contexts of a row, its claim's only evidence."""
-    return [Passage(text=text, document=f"context-{number}") for number, text in enumerate(row.contexts or (), 1)]
 
 
 async def check_answer(

@@ -24,7 +24,6 @@ from typing import Any, AnyStr, TypeVar, cast
 
 from pydantic import ValidationError
 
-from redargue.bench.datasets.base import Example
 from redargue.claims import Claim, LabelSet
 from redargue.encodings import UTF_16, not_windows, warn_of
 from redargue.errors import UsageError
@@ -142,10 +141,6 @@ class Row:
             part = str(first["loc"][0]) if first["loc"] else "text"
             about = f"{self.inside}{field}" + ("" if part == "text" else f", the claim's {part}")
             raise self.error(f"{about}: {str(first['msg']).removeprefix('Value error, ')}") from None
-
-    def example(self, *, claim: Claim, gold: str | None, **attributes: Any) -> Example:
-        """The row as an example; by default, the id is the row number."""
-        return Example(**{"id": str(self.number), "row": self.number, "claim": claim, "gold": gold, **attributes})
 
     def error(self, what: str, *, hint: str = "") -> UsageError:
         key = f" ({self.name})" if self.name else ""

@@ -1,0 +1,1 @@
+"""The output files and totals of a batch."""

@@ -1,0 +1,1 @@
+"""Claims, label sets and rows read from users' files."""

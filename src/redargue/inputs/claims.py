@@ -1,0 +1,143 @@
+"""Claims read from a file of rows with a column mapping; ``contexts`` are a claim's only evidence."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pydantic import ValidationError
+
+from redargue.claims import Claim, LabelSet
+from redargue.errors import UnknownName, UsageError, problem_of
+from redargue.evidence import Passage
+from redargue.inputs.labels import label_set
+from redargue.inputs.mapping import check_roles, split_mapping
+from redargue.inputs.rows import Row, rows, table_rows, unpacked_suffix
+from redargue.text.segment import Text
+
+ROLES = ("claim", "id", "context", "options", "labels", "as_of", "contexts", "question", "answer")
+
+
+class ClaimRow(NamedTuple):
+    """A claim of an input.
+
+    Attributes:
+        number: of its row among the rows of the input, from 1.
+        id: the input's own identifier; empty where it has none.
+        contexts: the only evidence; None to search.
+        answer: the answer of a row with contexts, which is also verified claim by claim; None for a row with a claim.
+    """
+
+    number: int
+    claim: Claim
+    id: str = ""
+    contexts: tuple[str, ...] | None = None
+    answer: Text | None = None
+
+
+def documents_of(row: ClaimRow) -> list[Passage]:
+    """The contexts of a row, its claim's only evidence."""
+    return [Passage(text=text, document=f"context-{number}") for number, text in enumerate(row.contexts or (), 1)]
+
+
+class RefusedRow(NamedTuple):
+    """A row that cannot be verified, such as one with an empty cell."""
+
+    number: int
+    error: UsageError
+    id: str = ""
+
+
+def read_mapping(texts: Sequence[str]) -> dict[str, str]:
+    """Columns by role, from ``claim=statement,context=dialogue``; the column of the claim defaults to ``claim``."""
+    return check_roles({"claim": "claim", **(split_mapping(",".join(texts)) if texts else {})}, ROLES)
+
+
+def read_rows(
+    path: Path, mapping: Mapping[str, str], *, labels: LabelSet, as_of: date | None = None
+) -> Iterator[ClaimRow | RefusedRow]:
+    """The claims of a CSV, TSV, JSON or JSON-lines file, gzipped or not, in its order.
+
+    Columns without a mapping are read by role name if they exist (``claim``, ``id``, ``context``, ``contexts``,
+    ``options``, ``as_of``), but ``labels`` only with a mapping, because in a data set that column may contain the
+    answers. The claim of a row without one, but with an ``answer``, is the whole answer, after its ``question`` if it
+    has one.
+    ``labels`` and ``as_of`` are the defaults of rows without them. A cell that cannot be used refuses its row.
+
+    Raises:
+        UsageError: the file cannot be read, or has no column for the claims.
+    """
+    suffix = unpacked_suffix(path)
+    if suffix not in (".csv", ".tsv", ".json", ".jsonl"):
+        what = f"{str(path)!r} is not a .csv, .tsv, .json or .jsonl file"
+        raise UsageError(what, hint="check a .txt file or a text with redargue check")
+    column = mapping.get("claim", "claim")
+    for number, row in enumerate(table_rows(path) if suffix in (".csv", ".tsv") else rows(path), 1):
+        fields = {role: mapping.get(role, role) for role in ROLES if role in mapping or role in row.fields}
+        if column not in row.fields and fields.get("answer") not in row.fields:
+            hint = f"name the column of the claims: redargue batch {path} -o DIR --map claim=COLUMN"
+            raise row.error(f"no field {column}; its fields: {', '.join(list(row.fields)[:12]) or 'none'}", hint=hint)
+        row_id = ""
+        try:
+            row_id = row.cell(fields["id"]) if "id" in fields else ""
+            contexts = _contexts(row, fields["contexts"]) if "contexts" in fields else None
+            claim = _claim(row, fields, mapping, labels, as_of)
+            answer = _answer(row, fields) if contexts and column not in row.fields else None
+            yield ClaimRow(number, claim, row_id, contexts, answer)
+        except UsageError as error:
+            yield RefusedRow(number, error, row_id)
+
+
+def _claim(
+    row: Row, fields: Mapping[str, str], mapping: Mapping[str, str], labels: LabelSet, as_of: date | None
+) -> Claim:
+    attributes: dict[str, Any] = {"labels": labels, "as_of": as_of}
+    if "labels" in mapping and (name := row.optional(mapping["labels"])):
+        try:
+            attributes["labels"] = label_set(name)
+        except UnknownName as error:
+            raise row.field_error(mapping["labels"], f"a label set ({error.hint})") from None
+    if "context" in fields:
+        attributes["context"] = row.cell(fields["context"])
+    if "options" in mapping or isinstance(row.fields.get("options"), list):
+        attributes["options"] = _texts(row, fields["options"])
+    if "as_of" in fields:
+        attributes["as_of"] = row.iso_date(fields["as_of"]) or as_of
+    if fields.get("claim", "claim") in row.fields:
+        return row.claim(fields["claim"], **attributes)
+    answer = _answer(row, fields)
+    return row.claim(fields["answer"], f"{answer.context} {answer.text}".strip(), **attributes)
+
+
+def _answer(row: Row, fields: Mapping[str, str]) -> Text:
+    question, answer = row.cell(fields["question"]) if "question" in fields else "", row.text(fields["answer"])
+    try:
+        return Text(text=answer.strip(), context=question.strip())
+    except ValidationError as error:
+        raise row.error(f"{fields['answer']}: {problem_of(error)}") from error
+
+
+def _texts(row: Row, field: str) -> tuple[str, ...]:
+    """The texts of a list, which a table has as JSON."""
+    cell = row.fields.get(field)
+    if not cell:
+        return ()
+    if isinstance(cell, str):
+        try:
+            row = Row(row.path, row.number, {**row.fields, field: json.loads(cell)})
+        except ValueError:
+            raise row.field_error(field, "a JSON list of texts") from None
+    return row.texts(field)
+
+
+def _contexts(row: Row, field: str) -> tuple[str, ...]:
+    """The documents of a row: a list of texts, or one text that is not a JSON list."""
+    cell = row.fields.get(field)
+    one = isinstance(cell, str) and not cell.lstrip().startswith("[")
+    texts = (str(cell),) if one else _texts(row, field)
+    if not any(text.strip() for text in texts):
+        raise row.field_error(field, "a text or a list of texts, which is the only evidence")
+    return texts
