@@ -51,7 +51,7 @@ EVERY = (
     "chatbot",
     "proxy",
 )
-BY_NAME = ("wheel",)  # needs a package index
+BY_NAME = ("wheel", "size")  # the first needs a package index
 
 
 def main() -> None:

@@ -1,0 +1,153 @@
+"""How large the packages are, and what deleting a method leaves: lines at 100 columns, files, names, loaded modules.
+
+With ``--delete`` each method's folder (or file) is removed with its line in a copy, and every other module is imported
+there in a process of its own: a module that fails needed the method.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+SOURCES = ROOT / "src"
+WIDTH = 100
+CHECK = ("check", "The Eiffel Tower opened in 1889.", "--method", "single-reader", "--store", "starter", "--offline")
+LOADED = "import sys; from redargue.cli.app import run; run({!r}); print(*(n for n in sys.modules), file=sys.stderr)"
+IMPORT = """
+import importlib, json, pkgutil, sys, redargue
+failed = {}
+for module in pkgutil.walk_packages(redargue.__path__, "redargue.", onerror=lambda name: None):
+    if module.name == "redargue.__main__":
+        continue
+    try:
+        importlib.import_module(module.name)
+    except Exception as error:
+        failed[module.name] = f"{type(error).__name__}: {error}"[:200]
+print(json.dumps(failed))
+"""
+
+
+def main(arguments: list[str]) -> None:
+    """Prints the figures of each package, and with ``--delete`` a line for each method."""
+    parser = argparse.ArgumentParser(prog="benchmarks size", description=__doc__)
+    parser.add_argument("--delete", action="store_true", help="delete each method in a copy and import the rest")
+    parser.add_argument("--at", type=Path, default=ROOT, help="a checkout of another commit")
+    given = parser.parse_args(arguments)
+    sources = given.at / "src"
+    files = sorted(sources.rglob("*.py"))
+    print(
+        json.dumps(
+            {
+                "files": len(files),
+                "lines": sum(count_lines(path.read_text(encoding="utf-8")) for path in files),
+                f"lines_at_{WIDTH}": lines_at_width(sources),
+                "dict[str, Any]": sum(path.read_text(encoding="utf-8").count("dict[str, Any]") for path in files),
+                "names_in_two_modules": len(names_in_several(files)),
+            }
+            | loaded_modules(sources)
+        )
+    )
+    if given.delete:
+        for name, failed in deletions(sources).items():
+            print(
+                json.dumps({"deleted": name, "modules_that_fail": len(failed), "first": dict(list(failed.items())[:3])})
+            )
+
+
+def count_lines(text: str) -> int:
+    return text.count("\n")
+
+
+def lines_at_width(sources: Path) -> int:
+    """Lines after formatting a copy with lines of at most 100 characters."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "src"
+        shutil.copytree(sources, copy, ignore=lambda where, names: [n for n in names if not _python(Path(where) / n)])
+        command = [sys.executable, "-m", "ruff", "format", "--isolated", "--quiet", f"--line-length={WIDTH}", str(copy)]
+        subprocess.run(command, check=True)
+        return sum(count_lines(path.read_text(encoding="utf-8")) for path in copy.rglob("*.py"))
+
+
+def _python(path: Path) -> bool:
+    return path.is_dir() or path.suffix == ".py"
+
+
+def names_in_several(files: list[Path]) -> dict[str, list[str]]:
+    """Public classes, functions and constants at the top of more than one module."""
+    places = defaultdict(list)
+    for path in files:
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            for name in _defined(node):
+                if not name.startswith("_"):
+                    places[name].append(str(path))
+    return {name: where for name, where in places.items() if len(where) > 1}
+
+
+def _defined(node: ast.stmt) -> list[str]:
+    if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+        return [node.name]
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+    return [target.id for target in targets if isinstance(target, ast.Name)]
+
+
+def loaded_modules(sources: Path) -> dict[str, int]:
+    """How many modules of the project one check loads, and of them those of the bench, the service and the cluster."""
+    with tempfile.TemporaryDirectory() as home:
+        environment = os.environ | {"PYTHONPATH": str(sources), "REDARGUE_HOME": home}
+        command = [sys.executable, "-c", LOADED.format([*CHECK, "-q"])]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    names = {name for name in done.stderr.split() if name.startswith("redargue")}
+    parts = {"bench": "redargue.bench", "service": "redargue.service", "cluster": "redargue.cluster"}
+    inside = {f"loaded_of_{part}": sum(name.startswith(prefix) for name in names) for part, prefix in parts.items()}
+    return {"loaded": len(names)} | inside
+
+
+def deletions(sources: Path) -> dict[str, dict[str, str]]:
+    """For each method, the modules that no longer import once it is deleted, with their errors."""
+    builtin = sources / "redargue/methods/builtin.py"
+    lines = re.findall(
+        r'^    "([\w-]+)": "redargue\.([\w.]+):\w+",$', builtin.read_text(encoding="utf-8"), re.MULTILINE
+    )
+    by_module = defaultdict(list)
+    for name, module in lines:
+        by_module[module].append(name)
+    missing = _imported(sources).keys()  # for want of an extra
+    failed = {}
+    for module, names in by_module.items():
+        with tempfile.TemporaryDirectory() as folder:
+            copy = Path(folder) / "src"
+            shutil.copytree(sources, copy, ignore=shutil.ignore_patterns("__pycache__", "*.onnx"))
+            _link_weights(sources, copy)
+            place = copy / "redargue" / Path(*module.split("."))
+            shutil.rmtree(place) if place.is_dir() else place.with_suffix(".py").unlink()
+            lines_kept = [
+                line
+                for line in (copy / builtin.relative_to(sources)).read_text(encoding="utf-8").splitlines()
+                if f"redargue.{module}:" not in line
+            ]
+            (copy / builtin.relative_to(sources)).write_text("\n".join(lines_kept) + "\n", encoding="utf-8")
+            failed[" ".join(names)] = {name: why for name, why in _imported(copy).items() if name not in missing}
+    return failed
+
+
+def _imported(sources: Path) -> dict[str, str]:
+    """The modules that cannot be imported, with their errors."""
+    command = [sys.executable, "-c", IMPORT]
+    environment = os.environ | {"PYTHONPATH": str(sources)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout.splitlines()[-1])  # type: ignore[no-any-return]
+
+
+def _link_weights(sources: Path, copy: Path) -> None:
+    for path in sources.rglob("*.onnx"):
+        (copy / path.relative_to(sources)).symlink_to(path)
