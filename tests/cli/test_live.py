@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Mapping
 
 from rich.console import Console
 
 from redargue.claims import Claim
-from redargue.cli.live import DebateView, columns_of
+from redargue.cli.live import DebateView, headings_of
 from redargue.events import Answered, Event, EvidenceFound, QueryWritten, Refereed, Spoke
 from redargue.evidence import Passage, Quote, QuoteStatus
-from redargue.methods.dual_position.prompts import STANCES
-from redargue.methods.dual_position.settings import ROLES, member_name, referee_name
+from redargue.methods.base import configure
 
-TEAMS = tuple(member_name(side, role) for role in ROLES for side in STANCES)
+TEAMS = configure("dual-position", "hardened", {}).layout().columns
 
 
-def shown(*events: Event, debaters: tuple[str, ...], width: int = 100) -> list[str]:
-    view = DebateView(Claim(text="It was lit in 1871."), debaters, {})
+def own_columns(*agents: str) -> dict[str, tuple[str, ...]]:
+    return {agent: (agent,) for agent in agents}
+
+
+def shown(*events: Event, columns: Mapping[str, tuple[str, ...]], width: int = 100) -> list[str]:
+    view = DebateView(Claim(text="It was lit in 1871."), columns, {})
     for event in events:
         view.see(event)
     file = io.StringIO()
@@ -26,12 +30,12 @@ def shown(*events: Event, debaters: tuple[str, ...], width: int = 100) -> list[s
 
 
 def test_teams_have_a_column_each_referees_none_and_few_agents_their_own() -> None:
-    columns = columns_of((*TEAMS, referee_name("factual")))
-    assert set(columns.values()) == {"affirmative team", "negative team"}
-    assert columns["negative-rebutter"] == "negative team"
-    assert referee_name("factual") not in columns
-    assert columns_of(("corpus", "keywords")) == {"corpus": "corpus", "keywords": "keywords"}
-    assert len(set(columns_of(("searcher", "judge", "trust", "skeptic", "leader")).values())) == 1
+    headings = headings_of(TEAMS)
+    assert set(headings.values()) == {"affirmative team", "negative team"}
+    assert headings["negative-rebutter"] == "negative team"
+    assert "factual-referee" not in headings
+    assert headings_of(own_columns("corpus", "keywords")) == {"corpus": "corpus", "keywords": "keywords"}
+    assert len(set(headings_of(own_columns("searcher", "judge", "trust", "skeptic", "leader")).values())) == 1
 
 
 def test_a_column_of_several_names_who_speaks_and_prints_a_rounds_heading_once() -> None:
@@ -43,7 +47,7 @@ def test_a_column_of_several_names_who_speaks_and_prints_a_rounds_heading_once()
         Spoke(agent="affirmative-rebutter", round=1, text="they are wrong"),
         Spoke(agent="affirmative-summariser", round=1, text="we are right"),
         Refereed(agent="factual-referee", round=1, vote="tie", confidence=0.5),
-        debaters=(*TEAMS, "factual-referee"),
+        columns=TEAMS,
     )
     told = "\n".join(lines)
     assert "gatherer searches for: lit 1871" in told
@@ -59,7 +63,7 @@ def test_what_was_said_before_is_not_printed_again() -> None:
         *(Answered(agent="trust", round=at, text="because", label="SUPPORTS", quotes=quotes) for at in (1, 2)),
         Answered(agent="trust", round=3, text="because", label="REFUTES", quotes=quotes),
         *(Spoke(agent="leader", round=at, text="so it is") for at in (1, 2)),
-        debaters=("searcher", "judge", "trust", "skeptic", "leader"),
+        columns=own_columns("searcher", "judge", "trust", "skeptic", "leader"),
     )
     told = "\n".join(lines)
     assert told.count("first lit in 1871") == 2  # once for each label

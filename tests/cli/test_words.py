@@ -177,7 +177,7 @@ def test_the_line_of_a_claim_has_its_label_confidence_and_text() -> None:
 
 
 def test_the_debate_of_one_claim_is_left_on_the_screen_without_its_claim() -> None:
-    view = DebateView(Claim(text=RITZ), ("reader",), {})
+    view = DebateView(Claim(text=RITZ), {"reader": ("reader",)}, {})
     for titled in (True, False):
         view.titled = titled
         file = io.StringIO()

@@ -14,11 +14,11 @@ from redargue.verdicts import Verdict
 from support.reported import N, R, S, bench_of, run_of, written
 
 
-def teams(tmp_path: Path, *events: Event, decided_by: Any = "referees") -> Any:
-    """The page of a claim of which this happened."""
+def teams(tmp_path: Path, *events: Event, method: str = "m") -> Any:
+    """The page of a claim that a method verified with these events."""
     claim = Claim(text="The lighthouse at Cape Ansel was lit in 1871.")
-    verdict = Verdict(claim=claim, label=S, decided_by=decided_by)
-    begun = ClaimStarted(claim=claim, method="m", settings={}, backend="b", seed=0)
+    verdict = Verdict(claim=claim, label=S, decided_by="referees")
+    begun = ClaimStarted(claim=claim, method=method, settings={}, backend="b", seed=0)
     folder = written(tmp_path / "r", [claim], [begun, *events, ClaimEnded(verdict=verdict)])
     return html.document_fromstring(render(folder))
 
@@ -31,6 +31,7 @@ def test_a_team_has_a_column_and_referees_speak_below(tmp_path: Path) -> None:
         Spoke(agent="affirmative-summariser", round=1, text="yes"),
         Spoke(agent="negative-rebutter", round=1, text="not so"),
         Spoke(agent="affirmative-rebutter", round=1, text="so it is"),
+        method="dual-position",
     )
     first, second = page.xpath("//div[@class='turns']")
     columns = [[name.text_content() for name in each.xpath(".//b")] for each in first.xpath("./div")]
@@ -52,8 +53,8 @@ def test_what_an_agent_says_again_is_not_printed_again(tmp_path: Path) -> None:
 
 def test_who_answers_whom_in_a_chain_stands_in_that_order(tmp_path: Path) -> None:
     said = [Answered(agent=agent, round=1, text="because", label=S) for agent in ("skeptic", "trust", "leader")]
-    for decided_by, order in (("leader", "skeptic trust leader"), ("judge", "leader skeptic trust")):
-        page = teams(tmp_path / decided_by, *said, decided_by=decided_by)
+    for method, order in (("markov-debate", "skeptic trust leader"), ("of-a-stranger", "leader skeptic trust")):
+        page = teams(tmp_path / method, *said, method=method)
         assert [each.text_content() for each in page.xpath("//div[@class='turn']/p[1]/b")] == order.split()
 
 

@@ -6,7 +6,7 @@ No provisional verdict is shown while the debaters argue.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -19,9 +19,6 @@ from redargue.claims import Claim
 from redargue.cli.event_text import MARKS, describe, label_text, memory_text, step_text
 from redargue.cli.parameters import OutputParameters
 from redargue.cli.progress import Rate, duration, progress_bar
-from redargue.methods.dual_position.prompts import STANCES
-from redargue.methods.dual_position.settings import ROLES, member_name
-from redargue.methods.tool_mad.settings import ToolMadSettings, debater_names
 from redargue.reports.phrases import label_of
 from redargue.retrieval.corpus.shipped import ARTICLES, has_no_corpus
 from redargue.sanitize import counted, printable
@@ -32,21 +29,23 @@ BAR_WIDTH = 10  # characters
 MAX_COLUMNS = 4  # more would be too narrow to read
 
 
-def columns_of(debaters: Sequence[str]) -> dict[str, str]:
-    """The heading of each agent's column; in team debates the columns are teams, and referees have none."""
-    teams = {member_name(side, role): f"{side} team" for side in STANCES for role in ROLES}
-    if members := {name: teams[name] for name in teams if name in debaters}:
-        return members
-    return {name: name if len(debaters) <= MAX_COLUMNS else "in the order of speaking" for name in debaters}
+def headings_of(columns: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
+    """The heading of each agent's column; one for all where the columns would be too narrow."""
+    joined = len(columns) > MAX_COLUMNS
+    return {
+        agent: "in the order of speaking" if joined else heading
+        for heading, agents in columns.items()
+        for agent in agents
+    }
 
 
 class DebateView:
     """One claim's debate as a renderable: a column per debater or team, which fills round by round."""
 
-    def __init__(self, claim: Claim, debaters: Sequence[str], limits: dict[Metric, float]) -> None:
+    def __init__(self, claim: Claim, columns: Mapping[str, tuple[str, ...]], limits: Mapping[Metric, float]) -> None:
         self.claim, self.limits, self.labels = claim.text, limits, claim.labels
         self.titled = True
-        self._heading_of = columns_of(debaters)
+        self._heading_of = headings_of(columns)
         self.columns: dict[str, list[Text]] = {heading: [] for heading in self._heading_of.values()}
         self._rounds: dict[str, str] = {}
         self._last: dict[str, list[Text]] = {}
@@ -146,11 +145,9 @@ class Viewer:
             if note:
                 self._console.print(Text(note), soft_wrap=True)
         self._animated = self._console.is_terminal and not output.quiet
-        settings = verifier.method.settings
-        debate = isinstance(settings, ToolMadSettings)
-        self._limits = settings.limits(verifier.backend.stability) if debate else {}
-        self._debaters = debater_names(settings.debaters) if debate else verifier.method.agents()
-        self._view = DebateView(claims[0], self._debaters, self._limits)
+        self._limits = verifier.method.limits(verifier.backend.stability)
+        self._columns = verifier.method.layout().columns
+        self._view = DebateView(claims[0], self._columns, self._limits)
         self._debates = concurrency == 1 or len(claims) == 1
         self._errors = self._done = 0
         self._clock = verifier.clock
@@ -181,7 +178,7 @@ class Viewer:
 
     def _draw(self, event: events.Event) -> None:
         if isinstance(event, events.ClaimStarted):
-            self._view = DebateView(event.claim, self._debaters, self._limits)
+            self._view = DebateView(event.claim, self._columns, self._limits)
             self._live.update(self._view if self._debates else self._progress)
         self._view.see(event)
         if isinstance(event, events.ClaimEnded):
@@ -221,7 +218,7 @@ def outcome_line(verdict: Verdict) -> str:
     return printable(f"{label_of(verdict)}{sure}: {verdict.claim.text}", lines=False)
 
 
-def _bar(score: Score, limits: dict[Metric, float]) -> str:
+def _bar(score: Score, limits: Mapping[Metric, float]) -> str:
     name = {Metric.FAITHFULNESS: "faithful", Metric.RELEVANCE: "relevant"}.get(score.metric, score.metric)
     if score.value is None:
         return f"{name} {'·' * BAR_WIDTH} {score.undefined}"

@@ -20,7 +20,7 @@ from typing import Any, ClassVar, NamedTuple, final, get_origin
 
 from pydantic import Field, ValidationError, model_validator
 
-from redargue.backends.base import require
+from redargue.backends.base import Stability, require
 from redargue.claims import Claim, Frozen, Meaning
 from redargue.errors import Undeclared, UsageError, problem_of
 from redargue.events import Answered
@@ -33,7 +33,7 @@ from redargue.registry import Registry, did_you_mean
 from redargue.run import Run
 from redargue.tasks.answer import Answer
 from redargue.tasks.base import AnyTask, Profile
-from redargue.verdicts import RENAMED_METHODS, Score, Verdict
+from redargue.verdicts import RENAMED_METHODS, Metric, Score, Verdict
 
 Tools = str | tuple[str, ...] | None
 Roles = Mapping[str, Tools]
@@ -90,6 +90,18 @@ class Deviation(Frozen):
     effect: str
     here: str
     setting: str = ""
+
+
+class Layout(NamedTuple):
+    """How views arrange what agents say.
+
+    Attributes:
+        columns: agents by the heading of their column; the others have none.
+        chained: whether each agent answers the one before it, so that their order matters.
+    """
+
+    columns: Mapping[str, tuple[str, ...]]
+    chained: bool = False
 
 
 class MethodSettings(Frozen):
@@ -212,6 +224,16 @@ class Method:
             call_depth=sum(task.charge == "call" for task in tasks),
         )
         return CostRange(plan, plan, plan)
+
+    @classmethod
+    def layout(cls, settings: Any) -> Layout:
+        """A column for each agent; override for teams, and where some agents have no column."""
+        return Layout({agent: (agent,) for agent in cls.roles_for(settings)})
+
+    @classmethod
+    def limits(cls, settings: Any, stability: Stability) -> Mapping[Metric, float]:
+        """The thresholds that scores are shown with; ``stability``: the backend's own."""
+        return {}
 
     @classmethod
     def defaults_for(cls, backend: str, given: Collection[str]) -> Mapping[str, Any]:
@@ -375,6 +397,12 @@ class ConfiguredMethod:
     def reads_evidence(self) -> bool:
         return self.kind.reads_evidence(self.settings)
 
+    def layout(self) -> Layout:
+        return self.kind.layout(self.settings)
+
+    def limits(self, stability: Stability) -> Mapping[Metric, float]:
+        return self.kind.limits(self.settings, stability)
+
     def note(self) -> str:
         """What is said before its verdicts on the terminal; empty for nothing."""
         return self.kind.note_for(self.settings)
@@ -395,6 +423,16 @@ class ConfiguredMethod:
 
     async def verify(self, claim: Claim, run: Run) -> Verdict:
         return await self.for_claim(claim, run).verify()
+
+
+def recorded(name: str, settings: Mapping[str, Any]) -> ConfiguredMethod | None:
+    """The method of a recorded run; None where it is not installed, or has other settings in this release."""
+    if name not in methods:
+        return None
+    try:
+        return ConfiguredMethod(methods[name], methods[name].settings_class.model_validate(settings))
+    except ValidationError:
+        return None
 
 
 def configure(name: str, profile: str, overrides: Mapping[str, Any]) -> ConfiguredMethod:

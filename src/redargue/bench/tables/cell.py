@@ -14,7 +14,7 @@ from redargue.bench.system import System
 from redargue.bench.tables.schema import PublishedRow
 from redargue.errors import UsageError
 from redargue.events import Answered, Scored
-from redargue.methods.tool_mad.settings import ToolMadSettings
+from redargue.methods.base import recorded
 from redargue.runs.record import Record, read_events
 from redargue.verdicts import Metric, Verdict
 
@@ -57,13 +57,15 @@ class Cell(NamedTuple):
         return [verdict.label == gold for gold, verdict in pairs if gold]
 
     def gate(self, line: PublishedRow) -> dict[Metric, float]:
-        """The thresholds of a row, by default those of the recorded debates, which must be Tool-MAD's."""
+        """The thresholds of a row, by default those of the recorded debates."""
         if line.gate:
             return dict(zip((Metric.FAITHFULNESS, Metric.RELEVANCE), line.gate, strict=True))
         manifest = Record(self.folder, mode="replay").manifest
-        if manifest.method != "tool-mad":
+        method = recorded(manifest.method, manifest.settings)
+        limits = method.limits(Stability(*manifest.stability)) if method else {}
+        if not limits:
             raise UsageError(f"{manifest.method!r} has no thresholds", where=line.name)
-        return ToolMadSettings.model_validate(manifest.settings).limits(Stability(*manifest.stability))
+        return dict(limits)
 
 
 def read_cell(bench: Bench, system: System) -> Cell:

@@ -14,7 +14,7 @@ from redargue.errors import UsageError
 from redargue.events import StageEnded
 from redargue.evidence import Passage, Side
 from redargue.methods.agent import Agent
-from redargue.methods.base import CostRange, Method, Roles
+from redargue.methods.base import CostRange, Layout, Method, Roles
 from redargue.methods.cascade.settings import (
     DEBATE,
     NEVER,
@@ -202,6 +202,15 @@ class Cascade(Method, name="cascade", settings=CascadeSettings):
     def roles_for(cls, settings: CascadeSettings) -> Roles:
         debate: Roles = settings.debater.kind.roles_for(settings.debater.settings) if DEBATE in settings.stages else {}
         return {READER: settings.tools, **debate}
+
+    @classmethod
+    def layout(cls, settings: CascadeSettings) -> Layout:
+        """Its debate's."""
+        own = super().layout(settings)
+        if DEBATE not in settings.stages:
+            return own
+        debate = settings.debater.layout()
+        return debate._replace(columns={READER: (READER,), **debate.columns})
 
     @classmethod
     def asks_for(cls, settings: CascadeSettings) -> tuple[type[AnyTask], ...]:

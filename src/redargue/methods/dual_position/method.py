@@ -15,7 +15,7 @@ from redargue.errors import BadReply
 from redargue.events import Refereed, RoundVoted, Spoke
 from redargue.evidence import Passage, cited
 from redargue.methods.agent import Agent
-from redargue.methods.base import CostRange, Method, Roles
+from redargue.methods.base import CostRange, Layout, Method, Roles
 from redargue.methods.dual_position.gathering import gather_documents
 from redargue.methods.dual_position.outcome import Outcome, outcome
 from redargue.methods.dual_position.prompts import (
@@ -274,6 +274,10 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         searching = settings.tools if settings.gatherers else None
         teams = {name: searching if role == "gatherer" else None for role in ROLES for name in members(role)}
         return teams | {referee_name(referee): None for referee in settings.referees}
+
+    @classmethod
+    def layout(cls, settings: DualPositionSettings) -> Layout:
+        return Layout({f"{team} team": tuple(member_name(team, role) for role in ROLES) for team in STANCES})
 
     @classmethod
     def asks_for(cls, settings: DualPositionSettings) -> tuple[type[AnyTask], ...]:

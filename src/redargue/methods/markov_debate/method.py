@@ -11,7 +11,7 @@ from redargue.claims import Claim, Meaning
 from redargue.events import Answered
 from redargue.evidence import Passage
 from redargue.methods.agent import Agent
-from redargue.methods.base import CostPlan, CostRange, Method, Roles
+from redargue.methods.base import CostPlan, CostRange, Layout, Method, Roles
 from redargue.methods.baselines import factool
 from redargue.methods.baselines.factool.prompts import WriteScepticalQueries
 from redargue.methods.dual_position.gathering import gather_documents
@@ -35,6 +35,10 @@ class MarkovDebate(Method, name="markov-debate", settings=MarkovDebateSettings):
     few_shot = True
 
     settings: MarkovDebateSettings
+
+    @classmethod
+    def layout(cls, settings: MarkovDebateSettings) -> Layout:
+        return super().layout(settings)._replace(chained=True)
 
     async def check(self, claim: Claim, searcher: Agent) -> Verdict:
         self.two_sides()

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import chain
 from typing import Any, NamedTuple
 
+from redargue.backends.base import Stability
 from redargue.claims import Claim, Meaning
 from redargue.concurrency import first_error, gather_or_cancel
 from redargue.events import EvidenceKept, Judged, QueryWritten, RoundEnded, Scored, TurnKept
 from redargue.evidence import Passage, Side
 from redargue.methods.agent import Agent
-from redargue.methods.base import CostRange, Method, Roles
+from redargue.methods.base import CostRange, Layout, Method, Roles
 from redargue.methods.faithfulness import faithfulness, reasoning_of, without_quotations
 from redargue.methods.tool_mad.prompts import CheckConsensus, SummariseAbstract, WriteKeywords
 from redargue.methods.tool_mad.scores import consistency, relevance
@@ -410,6 +411,14 @@ class ToolMad(Method, name="tool-mad", settings=ToolMadSettings):
         debaters = zip(debater_names(settings.debaters), settings.debaters, strict=True)
         roles = {name: None if tool == NO_TOOL else tool for name, tool in debaters}
         return roles | {JUDGE: None, MODERATOR: None}  # the moderator compares free-text answers
+
+    @classmethod
+    def layout(cls, settings: ToolMadSettings) -> Layout:
+        return Layout({name: (name,) for name in debater_names(settings.debaters)})
+
+    @classmethod
+    def limits(cls, settings: ToolMadSettings, stability: Stability) -> Mapping[Metric, float]:
+        return {} if settings.judge_metric == "consistency" else settings.limits(stability)
 
     @classmethod
     def asks_for(cls, settings: ToolMadSettings) -> tuple[type[AnyTask], ...]:

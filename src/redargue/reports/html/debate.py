@@ -11,8 +11,7 @@ from markupsafe import Markup
 from redargue import events
 from redargue.claims import FREE_TEXT
 from redargue.evidence import Passage, Quote
-from redargue.methods.dual_position.prompts import STANCES
-from redargue.methods.dual_position.settings import ROLES, member_name
+from redargue.methods.base import Layout, recorded
 from redargue.reports.annotated_text import shown_parts
 from redargue.reports.load import Trace
 from redargue.reports.phrases import NO_ANSWER
@@ -20,7 +19,6 @@ from redargue.verdicts import Verdict
 
 LONGEST = 2000  # characters of a passage or an answer that are shown
 JUDGE = "judge"
-MARKOV_DEBATE = "markov-debate"
 
 
 def shorten(text: str, length: int = LONGEST) -> tuple[str, int]:
@@ -148,15 +146,15 @@ def debate(trace: Trace, passages: Passages, line: Line) -> Debate:
         elif not isinstance(event, events.ClaimStarted):
             rounds.setdefault(event.round, {}).setdefault(event.agent, []).append(event)
     unit = "Step" if any(isinstance(event, events.Stepped) for event in trace) else "Round"
-    chained = verdict.decided_by == "leader" if verdict else _starts(trace, MARKOV_DEBATE)
+    layout = layout_of(trace)
     last_shown: dict[str, tuple[int, Markup]] = {}
     arranged = []
     for number, agents in sorted(rounds.items()):
         titled = number and (len(rounds) > 1 or number in ends or verdict is None)
-        names = agents if chained else sorted(agents)
+        names = agents if layout.chained else sorted(agents)
         turns = {name: Turn(name, _lines(agents[name], passages, last_shown, line)) for name in names}
         title = f"{unit} {number}" if titled else ""
-        arranged.append(Round(number, title, *_by_team(turns), ends.get(number), chained))
+        arranged.append(Round(number, title, *_by_team(turns, layout), ends.get(number), layout.chained))
     stages = tuple(event for event in trace if isinstance(event, events.StageEnded))
     silent = not any(isinstance(event, events.Answered) for event in trace)
     return Debate(stages, tuple(arranged), judged, verdict, silent)
@@ -167,12 +165,16 @@ def turn_id(prefix: str, turn: Turn) -> str:
     return f"{prefix}-{hashlib.sha256(turn.agent.encode(errors='replace')).hexdigest()[:12]}" if prefix else ""
 
 
-def _starts(trace: Trace, method: str) -> bool:
-    return any(isinstance(event, events.ClaimStarted) and event.method == method for event in trace)
+def layout_of(trace: Trace) -> Layout:
+    """That of the method that the trace names; without columns where this release does not have the method."""
+    started = next((event for event in trace if isinstance(event, events.ClaimStarted)), None)
+    method = recorded(started.method, started.settings) if started else None
+    return method.layout() if method else Layout({})
 
 
-def _by_team(turns: Mapping[str, Turn]) -> tuple[tuple[tuple[Turn, ...], ...], tuple[Turn, ...]]:
-    teams = [[name for role in ROLES if (name := member_name(team, role)) in turns] for team in STANCES]
+def _by_team(turns: Mapping[str, Turn], layout: Layout) -> tuple[tuple[tuple[Turn, ...], ...], tuple[Turn, ...]]:
+    """The turns of each column of several agents, and those of the other agents."""
+    teams = [[name for name in names if name in turns] for names in layout.columns.values() if len(names) > 1]
     members = {name for names in teams for name in names}
     columns = tuple(tuple(turns[name] for name in names) for names in teams if names)
     return columns, tuple(turn for name, turn in turns.items() if name not in members)

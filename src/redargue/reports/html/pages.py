@@ -7,14 +7,12 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from markupsafe import Markup
-from pydantic import ValidationError
 
 from redargue.backends.base import Stability
 from redargue.claims import Meaning
 from redargue.events import Answered
 from redargue.evidence import Side
-from redargue.methods.tool_mad import ToolMad
-from redargue.methods.tool_mad.settings import ToolMadSettings
+from redargue.methods.base import recorded
 from redargue.reports import reproducibility, tables
 from redargue.reports.annotated_text import sentences, shown_parts, text_outcome, unchecked_table
 from redargue.reports.frontier import frontier_table
@@ -129,15 +127,10 @@ def line_writer(limits: Mapping[Metric, float]) -> Line:
     return partial(macro("debate.html", "line"), limits=limits)
 
 
-def limits_of(manifest: RunManifest) -> dict[Metric, float]:
+def limits_of(manifest: RunManifest) -> Mapping[Metric, float]:
     """The thresholds of a run's scores; empty for a method without any, and for settings of another release."""
-    if manifest.method != ToolMad.name:
-        return {}
-    try:
-        settings = ToolMadSettings.model_validate(manifest.settings)
-    except ValidationError:
-        return {}
-    return settings.limits(Stability(*manifest.stability)) if settings.judge_metric != "consistency" else {}
+    method = recorded(manifest.method, manifest.settings)
+    return method.limits(Stability(*manifest.stability)) if method else {}
 
 
 def how_done(run: SingleRun) -> dict[str, Any]:
