@@ -24,16 +24,16 @@ from benchmarks import pool
 from benchmarks.mermaid import files
 from benchmarks.sets import SETS, corpus_of, taken
 from redargue.bench import compare as comparison
-from redargue.bench.cascade import exhaustive, fit_of
 from redargue.bench.harness import Bench
-from redargue.bench.mermaid_import import import_runs
 from redargue.bench.rescore import Rescored, paired, rescored, row_of
 from redargue.bench.rescore import frontier as rescored_frontier
 from redargue.bench.statistics.bootstrap import paired_difference
 from redargue.bench.statistics.paired import mcnemar
 from redargue.bench.system import System
 from redargue.config import RunConfig
+from redargue.methods.cascade.commands.fitting import exhaustive, fit_of
 from redargue.methods.cascade.fit import Fit, Row, early_stops, lost, stop_of
+from redargue.methods.mermaid.commands.released_runs import import_runs
 
 BUILD = pool.BUILD / "cascade"
 MARGIN = 0.02

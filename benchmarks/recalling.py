@@ -24,11 +24,11 @@ from typing import Any, NamedTuple
 from benchmarks import pool
 from redargue.bench.datasets.base import Example
 from redargue.bench.datasets.loading import load
-from redargue.bench.mermaid_import import ObservedCall, RecordedRun, failure_of, read_runs, texts
 from redargue.claims import Claim
 from redargue.evidence import Passage
 from redargue.memory.base import Finding, MemorySettings
 from redargue.memory.memory import Memory, open_memory
+from redargue.methods.mermaid.commands.released_runs import ObservedCall, RecordedRun, failure_of, read_runs, texts
 from redargue.nli.embedder import Embedder
 from redargue.nli.open_ie import decompose
 

@@ -133,7 +133,7 @@ def deletions(sources: Path) -> dict[str, dict[str, str]]:
             lines_kept = [
                 line
                 for line in (copy / builtin.relative_to(sources)).read_text(encoding="utf-8").splitlines()
-                if f"redargue.{module}:" not in line
+                if not re.search(rf"redargue\.{re.escape(module)}[.:]", line)
             ]
             (copy / builtin.relative_to(sources)).write_text("\n".join(lines_kept) + "\n", encoding="utf-8")
             failed[" ".join(names)] = {name: why for name, why in _imported(copy).items() if name not in missing}

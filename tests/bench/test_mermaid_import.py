@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from redargue import replay
-from redargue.bench.mermaid_import import Imported, failure_of, import_runs, texts
 from redargue.cli.app import run
 from redargue.errors import UsageError
 from redargue.events import (
@@ -29,6 +28,7 @@ from redargue.events import (
 from redargue.inputs.rows import rows
 from redargue.memory.base import MemorySettings
 from redargue.memory.memory import default_memory, open_memory
+from redargue.methods.mermaid.commands.released_runs import Imported, failure_of, import_runs, texts
 from redargue.reports.render import render
 from redargue.runs.record import read_events
 from support.debates import CLOCK

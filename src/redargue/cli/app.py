@@ -12,6 +12,7 @@ import signal
 import sys
 import warnings
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Annotated
 
 import typer
@@ -20,7 +21,6 @@ from typer.core import TyperGroup
 from redargue.cli import (
     batch,
     bench,
-    bench_cascade,
     bench_rescore,
     bench_table,
     check,
@@ -47,6 +47,7 @@ from redargue.cli import list as list_command
 from redargue.config_file import CONFIG, Known, current_names, read_defaults
 from redargue.encodings import NotUtf8
 from redargue.errors import RedargueError, UsageError
+from redargue.methods.builtin import COMMANDS
 from redargue.paths import config_home
 from redargue.sanitize import printable
 
@@ -73,7 +74,9 @@ for command in (
     app.command()(command)
 bench.app.command("rescore")(bench_rescore.rescore)
 bench.app.command("table")(bench_table.table)
-bench.app.command("fit-cascade")(bench_cascade.fit_cascade)
+for words, place in COMMANDS.items():
+    _, name = words.split()
+    bench.app.command(name)(resolve_name(place))
 for group in (ledger, corpus, bench, memory, models, prompts, runs, serve, list_command):
     app.add_typer(group.app, name=group.__name__.rpartition(".")[2])
 

@@ -160,26 +160,8 @@ def _run_all(bench: Bench, systems: Sequence[System], *, concurrency: int, json:
             rows[system.slug] = comparison.make_row(bench, system, outcomes)  # the outcomes may be too many to hold
     result = comparison.compare(bench, made=rows)
     comparison.write_results(result, bench.folder)
-    _print(result, json=json)
+    print_comparison(result, json=json)
     raise typer.Exit(exit_code([kind for tally in tallies for kind in tally.outcomes]))
-
-
-@app.command("import")
-def import_(
-    file: Annotated[Path, typer.Argument(exists=True, metavar="FILE", help="Runs released by MERMAID's authors.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Bench folder to create.")],
-    json: AsJson = False,
-) -> None:
-    """Import runs released by MERMAID's authors.
-
-    The imported runs can be replayed and reported like any other.
-    """
-    from redargue.bench.mermaid_import import import_runs
-
-    imported = import_runs(file, out)
-    skipped = f"; skipped {imported.left_out} rows without a run" if imported.left_out else ""
-    typer.echo(f"{imported.table.rows[0].scores.n} runs in {out / imported.system.slug}{skipped}", err=True)
-    _print(imported.table, json=json)
 
 
 @app.command("compare")
@@ -201,7 +183,7 @@ def compare(
     if path:
         comparison.write_results(comparison.compare(reopen(bench, path)), bench)
     result = comparison.read_results(bench)
-    _print(result, json=json)
+    print_comparison(result, json=json)
     if frontier:
         from redargue.reports.frontier import draw_frontier, frontier_table
         from redargue.reports.terminal import print_tables
@@ -245,7 +227,7 @@ def triplets(
     typer.echo(f"{counts.total()} triplets in {out}: {judged} judged{share}")
 
 
-def _print(result: Comparison, *, json: bool) -> None:
+def print_comparison(result: Comparison, *, json: bool) -> None:
     from redargue.reports.terminal import print_comparison
 
     if json:

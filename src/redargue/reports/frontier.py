@@ -1,17 +1,15 @@
-"""Accuracy against cost: systems, a fitted cascade, and two recorded systems as a cascade."""
+"""Accuracy against cost: systems, and two recorded systems as a cascade."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from redargue.bench.cascade import right_and_calls
 from redargue.bench.compare import Comparison, Prediction, Row
 from redargue.bench.rescore import Rescored
 from redargue.bench.statistics.bootstrap import Interval, interval
 from redargue.errors import MissingExtra
-from redargue.methods.cascade.fit import DELTA, Fit, lost
 from redargue.reports.table import DASH, Cell, Column, Table, number
 from redargue.reports.tables import SHARE, SYSTEM, key
 from redargue.sanitize import counted
@@ -167,35 +165,3 @@ def rescored_pairs(first: str, then: str, found: Sequence[Rescored]) -> Table:
     title = f"{first}, then {then}: {counted(found[0].claims, 'claim')} from the records"
     note = "A dash: the first never decides. Choose a threshold on other claims than those on which you report it."
     return Table(title, columns, rows, (note,))
-
-
-def fitted_thresholds(fit: Fit, targets: Iterable[float], *, by_loss: bool = False) -> Table:
-    """The thresholds of a cascade for several target risks (or losses), and what they do to the claims of the fit."""
-    last = (None,) * (len(fit.stages) - 1)
-    rows: list[tuple[Cell, ...]] = []
-    for target in targets:
-        chosen = fit.at_loss(target) if by_loss else fit.at_risk(target)
-        wrong = lost(fit.rows, chosen.thresholds) if by_loss else chosen.wrong
-        shown = [DASH if value is None else f"{value:g}" for value in chosen.thresholds]
-        rows.append((f"{target:g}", *shown, chosen.early, wrong, *right_and_calls(fit.rows, chosen.thresholds)))
-    rows.append(("every stage", *[DASH] * len(last), 0, 0, *right_and_calls(fit.rows, last)))
-    columns = (
-        Column("Target loss" if by_loss else "Target risk"),
-        *(Column(f"Threshold of the {stage}") for stage in fit.stages[:-1]),
-        *(number(title, ",") for title in ("End early", "Lost by it" if by_loss else "Wrong among them")),
-        number("Accuracy", SHARE),
-        number("Calls per claim", ".1f"),
-    )
-    promised = (
-        "at most the target's share of all claims gets a wrong label that the last stage would have had right"
-        if by_loss
-        else "at most the target's share of the verdicts before the last stage is wrong"
-    )
-    notes = (
-        f"With probability {1 - DELTA:g} over the labelled claims, {promised}, for claims drawn as "
-        "these were and the same models, prompts and corpus. Nothing is "
-        "promised for the last stage. Each row holds by itself: choose the target before you see the table. "
-        "A dash: the stage never stops. Accuracy and calls are of the fitted claims "
-        "themselves: measure them on others.",
-    )
-    return Table(f"A cascade fitted on {counted(len(fit.rows), 'labelled claim')}", columns, tuple(rows), notes)

@@ -10,7 +10,7 @@ from redargue.bench.system import System
 from redargue.errors import RecordError, UsageError
 from redargue.events import Event, StageEnded
 from redargue.files import replacing
-from redargue.methods.cascade.fit import Fit, Row, StageRow, stop_of
+from redargue.methods.cascade.fit import Fit, Row, StageRow
 from redargue.methods.cascade.settings import NEVER, STAGES, CascadeSettings
 from redargue.runs.manifest import load_manifest
 from redargue.runs.record import read_events
@@ -96,9 +96,3 @@ def _row(stages: list[StageEnded], verdict: Verdict, gold: str | None) -> Row:
         )
         for stage, label in zip(stages, labels, strict=True)
     )
-
-
-def right_and_calls(rows: tuple[Row, ...], thresholds: tuple[float | None, ...]) -> tuple[float, float]:
-    """Accuracy and calls per claim of a cascade with these thresholds on recorded rows."""
-    ends = [row[stop_of(row, thresholds)] for row in rows]
-    return sum(end.right for end in ends) / len(ends), sum(end.calls for end in ends) / len(ends)

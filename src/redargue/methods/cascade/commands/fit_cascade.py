@@ -36,11 +36,11 @@ def fit_cascade(
     --target-risk, --target-loss or --budget-per-claim gives the thresholds.
     """
     from redargue.batch.tally import Tally
-    from redargue.bench.cascade import FIT, TARGETS, exhaustive, fit_of, write_fit
     from redargue.bench.harness import Bench
     from redargue.cli.progress import bench_progress
+    from redargue.methods.cascade.commands.fitting import FIT, TARGETS, exhaustive, fit_of, write_fit
+    from redargue.methods.cascade.commands.table import fitted_thresholds
     from redargue.nli.aggregation import MIN_CONFIDENCE
-    from redargue.reports.frontier import fitted_thresholds
     from redargue.reports.terminal import print_tables
     from redargue.sanitize import counted, printable
 

@@ -1,0 +1,1 @@
+"""The command that imports MERMAID's released runs."""
