@@ -119,6 +119,7 @@ BACKENDS = {
     "chat": "redargue.llm.chat:ChatBackend",
     "transformers": "redargue.llm.local:TransformersBackend",
     "scripted": "redargue.backends.scripted:ScriptedBackend",
+    "recorded": "redargue.methods.mermaid.recorded:RecordedBackend",
 }
 
 backends: Registry[BackendMaker] = Registry("backend", builtin=BACKENDS, group="redargue.backends")

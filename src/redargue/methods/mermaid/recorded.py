@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from typing import ClassVar, cast
 
-from redargue.backends.base import PAPER_STABILITY, Call, Output, Reply
+from redargue.backends.base import PAPER_STABILITY, Call, Output, Reply, backends
 from redargue.claims import Frozen, LabelSet
 from redargue.errors import BadReply, ProviderError
 from redargue.methods.mermaid.prompts import DecomposeClaim, ForceAnswer, NextStep
@@ -29,6 +29,7 @@ class Recording(Frozen):
     final_output: str = ""
 
 
+@backends.register("recorded")
 class RecordedBackend:
     """MERMAID's two agents, from recordings in the order of the run's claims.
 
