@@ -2,8 +2,8 @@
 
 Any endpoint: ``REDARGUE_BASE_URL=… python -m benchmarks local --model NAME``. A model of 135 million parameters judges
 nothing well; what is measured is plumbing: replies that could be read at first, after the one repair, never; debates
-that end in a label. ``--method mermaid --form tools`` has it call functions. ``--keep FILE`` writes the raw replies
-down, one JSON object a line. ``--method all --claims 1`` runs every method, and sums over all of them.
+that end in a label. ``--method mermaid --response-format tools`` has it call functions. ``--keep FILE`` writes the raw
+replies down, one JSON object a line. ``--method all --claims 1`` runs every method, and sums over all of them.
 """
 
 from __future__ import annotations

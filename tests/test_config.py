@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -15,9 +14,9 @@ from redargue.cli.app import run
 from redargue.cli.options import run_config
 from redargue.cli.parameters import RunParameters, SearchParameters
 from redargue.config import OBJECTS, Components, RunConfig, RunOptions, read_options
-from redargue.config_file import Known, current_names, read_defaults
+from redargue.config_file import Known, read_defaults
 from redargue.errors import RecordError, UsageError
-from redargue.runs.manifest import RunManifest, read_manifest
+from redargue.runs.manifest import read_manifest
 from redargue.runs.prices import Prices
 from redargue.verifier import Verifier
 
@@ -92,28 +91,6 @@ def test_a_verifier_refuses_an_unknown_keyword() -> None:
 # the command line
 
 
-@pytest.mark.parametrize(
-    ("given", "read"),
-    [
-        (["--at-once", "3"], ["--concurrency", "3"]),
-        (["--at-once=3"], ["--concurrency=3"]),
-        (["--only-in-time", "--form", "json"], ["--strict-as-of", "--response-format", "json"]),
-        (["--", "--form"], ["--", "--form"]),
-        (["--format", "--atonce"], ["--format", "--atonce"]),
-    ],
-)
-def test_options_are_known_by_their_former_names(given: list[str], read: list[str]) -> None:
-    assert current_names(given) == read
-
-
-@pytest.mark.parametrize("command", [["check"], ["batch"], ["ground"], ["estimate"], ["bench", "run"]])
-def test_help_names_an_option_by_its_present_name_alone(command: list[str], capfd: pytest.CaptureFixture[str]) -> None:
-    assert run([*command, "--help"]) == 0
-    out = capfd.readouterr().out
-    assert "--concurrency" in out
-    assert not [old for old in ("--at-once", "--only-in-time", "--form ", "AT_ONCE", "REDARGUE_FORM") if old in out]
-
-
 def test_the_options_of_a_command_become_a_configuration() -> None:
     options = RunParameters(model=["m judge=j"], setting=["top_k=2"], rounds=1, as_of="2024-03-31", labels="averitec")
     config = run_config(options, SearchParameters(tool=["corpus", "keywords"], offline=True))
@@ -124,18 +101,10 @@ def test_the_options_of_a_command_become_a_configuration() -> None:
 # redargue.toml
 
 
-def test_a_settings_file_may_use_former_names_and_the_environment_wins(tmp_path: Path) -> None:
-    (tmp_path / "redargue.toml").write_text('[check]\nat-once = 3\nform = "json"\n[bench.run]\nseed = 7\n')
-    assert read_defaults(KNOWN, folder=tmp_path, environment={}).tables == {
-        "check": {"concurrency": 3, "response_format": "json"},
-        "bench": {"run": {"seed": 7}},
-    }
-    assert (
-        read_defaults(KNOWN, folder=tmp_path, environment={"REDARGUE_AT_ONCE": "5"}).tables["check"]["concurrency"]
-        == "5"
-    )
-    none = read_defaults(KNOWN, folder=tmp_path / "none", environment={"REDARGUE_AT_ONCE": "5"})
-    assert none.tables == {"check": {"concurrency": "5"}}
+def test_a_settings_file_may_write_the_names_of_options_with_hyphens(tmp_path: Path) -> None:
+    (tmp_path / "redargue.toml").write_text('[check]\nresponse-format = "json"\n[bench.run]\nseed = 7\n')
+    tables = read_defaults(KNOWN, folder=tmp_path).tables
+    assert tables == {"check": {"response_format": "json"}, "bench": {"run": {"seed": 7}}}
 
 
 @pytest.mark.parametrize(
@@ -151,7 +120,7 @@ def test_a_settings_file_may_use_former_names_and_the_environment_wins(tmp_path:
 def test_a_misspelt_key_of_a_settings_file_says_where_and_what_is_known(text: str, said: str, tmp_path: Path) -> None:
     (tmp_path / "redargue.toml").write_text(text)
     with pytest.raises(UsageError) as caught:
-        read_defaults(KNOWN, folder=tmp_path, environment={})
+        read_defaults(KNOWN, folder=tmp_path)
     assert said in str(caught.value)
     assert str(tmp_path / "redargue.toml") in str(caught.value)
 
@@ -163,9 +132,8 @@ def test_flags_win_over_variables_and_these_over_the_file(
     command = ["check", "Bees are insects.", "--store", "starter"]
     for variable, flag, told in (
         ("", [], "from-the-file"),
-        ("REDARGUE_FORM", [], "from-a-former-name"),
         ("REDARGUE_RESPONSE_FORMAT", [], "from-the-environment"),
-        ("", ["--form", "from-the-flag"], "from-the-flag"),
+        ("", ["--response-format", "from-the-flag"], "from-the-flag"),
     ):
         if variable:
             monkeypatch.setenv(variable, told)
@@ -175,9 +143,10 @@ def test_flags_win_over_variables_and_these_over_the_file(
 
 # run.json
 
-OLD = {
+DESCRIBED = {
+    "format": 2,
     "run": "20260101-000000-abcdef",
-    "redargue": "0.1.0",
+    "redargue": "0.2.0",
     "method": "tool-mad",
     "profile": "hardened",
     "settings": {"rounds": 2, "debaters": ["corpus", "keywords"]},
@@ -186,7 +155,7 @@ OLD = {
     "stability": [0.7, 0.8],
     "models": {},
     "priced": False,
-    "form": "json",
+    "response_format": "json",
     "prompts": {},
     "tools": {"corpus": {"name": "corpus", "about": "documents", "revision": "r1"}},
     "seed": 0,
@@ -194,59 +163,24 @@ OLD = {
 }
 
 
-def test_a_manifest_of_the_first_release_is_read_and_equals_that_of_the_same_run_today() -> None:
-    manifest = read_manifest(OLD, "run.json")
-    assert (manifest.format, manifest.response_format, manifest.stability) == (2, "json", (0.7, 0.8))
-    assert manifest.claims == (Claim(text="Bees are insects."),)
-    again = read_manifest(json.loads(manifest.model_dump_json()), "run.json")
-    assert again == manifest
-    assert again.differing(manifest.model_copy(update={"run": "another"})) is None
-
-
 def test_what_differs_between_two_manifests_is_named_and_cut_down() -> None:
-    manifest = read_manifest(OLD, "run.json")
+    manifest = read_manifest(DESCRIBED, "run.json")
     other = manifest.model_copy(update={"settings": {**manifest.settings, "rounds": 3}})
     assert manifest.differing(other) == ("settings", "rounds 2", "3")
 
 
-def test_a_manifest_of_a_later_version_or_none_is_refused() -> None:
-    with pytest.raises(RecordError, match="has the format '3'"):
-        read_manifest({**OLD, "format": 3}, "run.json")
+@pytest.mark.parametrize(
+    ("other", "found"),
+    [(None, "no format number"), (1, "the format '1'"), (3, "the format '3'"), ("2", "the format '2'")],
+)
+def test_a_manifest_of_another_format_is_refused(other: object, found: str) -> None:
+    with pytest.raises(RecordError, match=f"has {found}, and this release reads 2"):
+        read_manifest({**DESCRIBED, "format": other}, "run.json")
+
+
+def test_a_manifest_with_a_value_of_the_wrong_type_is_refused_by_name() -> None:
     with pytest.raises(RecordError, match="not a run's description: seed"):
-        read_manifest({**OLD, "seed": "x"}, "run.json")
-    assert RunManifest.model_fields["format"].default == 2
-
-
-def test_a_run_folder_of_the_first_release_replays_reports_and_resumes(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    folder = tmp_path / "run"
-    command = [
-        "check",
-        "Bees are insects.",
-        "--store",
-        "starter",
-        "--rounds",
-        "1",
-        "--json",
-        "-q",
-        "--run",
-        str(folder),
-    ]
-    assert run(command) == 0
-    first = capfd.readouterr().out
-    manifest = json.loads((folder / "run.json").read_text())
-    added = ("format", "response_format", "prompts", "actions", "memory", "text")
-    old = {name: value for name, value in manifest.items() if name not in added}  # as 0.1.0 wrote the embedded backend
-    (folder / "run.json").write_text(json.dumps(old))
-    assert run(["replay", str(folder), "--json", "-q"]) == 0
-    assert capfd.readouterr().out == first
-    assert run(["why", str(folder), "-q"]) == 0
-    assert run(["diff", str(folder), str(folder)]) == 0
-    assert run(["report", str(folder), "-f", "md"]) == 0
-    capfd.readouterr()
-    assert run(command) == 0
-    assert capfd.readouterr().out == first
+        read_manifest({**DESCRIBED, "seed": "x"}, "run.json")
 
 
 # a user's script

@@ -39,12 +39,6 @@ def test_looking_up_a_name_imports_its_module_alone() -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_an_earlier_name_still_finds_its_entry_and_is_not_listed() -> None:
-    assert methods["one-reader"] is methods["single-reader"]
-    assert "one-reader" in methods
-    assert "one-reader" not in list(methods)
-
-
 def test_an_unknown_name_lists_the_known_ones_and_suggests_the_nearest() -> None:
     with pytest.raises(UnknownName, match=r"unknown method 'tool-made'\n.*did you mean 'tool-mad' or .*known: "):
         methods["tool-made"]

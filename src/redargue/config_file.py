@@ -6,7 +6,6 @@ working folder may be a stranger's (a clone, an archive): of its options only th
 
 from __future__ import annotations
 
-import os
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -19,7 +18,6 @@ from redargue.registry import did_you_mean
 
 CONFIG = "redargue.toml"
 LARGEST = 1_000_000  # bytes
-RENAMED = {"at_once": "concurrency", "only_in_time": "strict_as_of", "form": "response_format"}  # until 0.3
 # These start, contact, read and write nothing, and do not loosen what the user asked for.
 HARMLESS = frozenset(
     "method rounds top_k labels as_of strict_as_of seed concurrency budget max_tokens response_format stream logprobs "
@@ -36,31 +34,20 @@ class Defaults(NamedTuple):
     ignored: tuple[str, ...] = ()
 
 
-def read_defaults(
-    known: Known,
-    config: Path | None = None,
-    *,
-    folder: Path | None = None,
-    environment: Mapping[str, str] | None = None,
-) -> Defaults:
+def read_defaults(known: Known, config: Path | None = None, *, folder: Path | None = None) -> Defaults:
     """The defaults of each command; flags and environment variables win over them.
-
-    Environment variables with a former name (``REDARGUE_AT_ONCE``) are read here, too: they win over the files, and
-    variables with the current name win over them.
 
     Args:
         config: the only file to read. By default the user's, which wins, and that of the working folder.
     """
     if config is not None and not config.is_file():
         raise UsageError(f"no file {str(config)!r}", where="--config")
-    variables = os.environ if environment is None else environment
-    former = {new: value for old, new in RENAMED.items() if (value := variables.get(f"REDARGUE_{old.upper()}"))}
     trusted = config or config_home() / CONFIG
-    defaults = _defaults(read_tables(trusted), known, former, str(trusted), "")
+    defaults = _defaults(read_tables(trusted), known, str(trusted), "")
     local = (folder or Path.cwd()) / CONFIG
     if config is not None or _same(local, trusted):
         return Defaults(defaults)
-    found = _defaults(read_tables(local), known, {}, str(local), "")
+    found = _defaults(read_tables(local), known, str(local), "")
     return Defaults(_merged(_harmless(found), defaults), tuple(_harmful(found)))
 
 
@@ -113,21 +100,10 @@ def _content(path: Path) -> str:
     return content.decode()
 
 
-def current_names(arguments: list[str]) -> list[str]:
-    """The command line with the current names of renamed options."""
-    end = arguments.index("--") if "--" in arguments else len(arguments)
-    flags = {f"--{old.replace('_', '-')}": f"--{new.replace('_', '-')}" for old, new in RENAMED.items()}
-    split = [argument.partition("=") for argument in arguments[:end]]
-    return [*(flags.get(flag, flag) + sign + value for flag, sign, value in split), *arguments[end:]]
-
-
-def _defaults(
-    table: Mapping[str, Any], known: Known, former: Mapping[str, str], where: str, command: str
-) -> dict[str, Any]:
+def _defaults(table: Mapping[str, Any], known: Known, where: str, command: str) -> dict[str, Any]:
     defaults: dict[str, Any] = {}
     for key, value in table.items():
-        written = key.replace("-", "_")
-        name = key if key in known else RENAMED.get(written, written)
+        name = key if key in known else key.replace("-", "_")
         if name not in known:
             kind, inside = ("option", f"[{command}] of {where}") if command else ("command", where)
             raise UsageError(f"unknown {kind} {key!r}", where=inside, hint=did_you_mean(key, list(known)))
@@ -139,10 +115,5 @@ def _defaults(
                 f"{key!r} is a command, not an option", where=where, hint=f"write a table: [{command}.{key}]"
             )
         else:
-            defaults[name] = _defaults(value, options, former, where, f"{command}.{key}".strip("."))
-    for name, options in known.items():
-        if options is None and name in former:
-            defaults[name] = former[name]
-        elif options is not None and name not in defaults and (inner := _defaults({}, options, former, where, name)):
-            defaults[name] = inner
+            defaults[name] = _defaults(value, options, where, f"{command}.{key}".strip("."))
     return defaults

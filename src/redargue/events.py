@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, TypeAdapter, field_validator
+from pydantic import Field, TypeAdapter
 
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage, Quote, Recalled, without_retrieval_times
 from redargue.tasks.decompose import Triplet
-from redargue.verdicts import ErrorInfo, MethodName, Score, Usage, Verdict
+from redargue.verdicts import ErrorInfo, Score, Usage, Verdict
 
 
 class _Event(Frozen):
@@ -38,7 +38,7 @@ class ClaimStarted(_Event):
 
     kind: Literal["claim_started"] = "claim_started"
     claim: Claim
-    method: MethodName
+    method: str
     settings: dict[str, Any]
     backend: str
     seed: int
@@ -209,12 +209,6 @@ class Stepped(_AgentEvent):
     reason: str = ""
     answer: str | None = None
     problem: str = ""
-
-    @field_validator("problem")
-    @classmethod
-    def _correct(cls, problem: str) -> str:
-        """Release 0.1.0 recorded this problem with every search of ReAct, although the search was made."""
-        return "" if problem == "Invalid action: search" else problem
 
 
 class Spoke(_AgentEvent):

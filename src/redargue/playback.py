@@ -13,17 +13,15 @@ from redargue.assembly import method_of, read_prompts
 from redargue.backends.base import Backend, Stability, backends
 from redargue.backends.replay import ReplayBackend
 from redargue.config import RunConfig
-from redargue.errors import RecordError, ReplayMiss
+from redargue.errors import RecordError
 from redargue.evidence import Passage
 from redargue.llm.chat import ChatBackend
 from redargue.llm.local import TransformersBackend
-from redargue.methods.base import methods
 from redargue.net.transport import Service, Transport
 from redargue.retrieval.tools.base import Search
 from redargue.run import Run
-from redargue.runs.earlier import align
 from redargue.runs.manifest import ActionEntry, RunManifest, ToolEntry
-from redargue.runs.record import CallRecord, Record
+from redargue.runs.record import Record
 from redargue.text.extract import extract, recorded
 from redargue.verdicts import Verdict
 from redargue.verifier import Listener, Verifier
@@ -40,7 +38,7 @@ async def replay(
 
     Raises:
         RecordError: the folder does not contain a finished run.
-        ReplayMiss: a call was not recorded, or several answers (recorded by an old release) could belong to it.
+        ReplayMiss: a call was not recorded.
     """
     record = folder if isinstance(folder, Record) else Record(folder, mode="replay")
     recorded, verdicts = record.verdicts(), []
@@ -68,18 +66,12 @@ async def _replay_extraction(record: Record, source: Mapping[str, Any], backend:
         raise RecordError(f"the run.json of {str(record.folder)!r} describes no text", hint="restore it") from None
     models = {**manifest.models, **source.get("models", {})}
     item, profile = len(manifest.claims), method_of(config_of(manifest)).settings.profile
-
-    async def attempt(calls: CallRecord, listener: Listener) -> None:
-        parts: dict[str, Any] = {"models": models, "listeners": [listener], "verdict_rules": manifest.verdict_rules}
-        run = Run(backend, item=item, seed=manifest.seed, record=calls, **parts)
-        if not (await extract(text, run, profile=profile)).agrees_with(extraction):
-            raise RecordError(
-                f"the extraction yields claims that differ from those in {str(record.folder)!r}",
-                hint="the code has changed since the run was recorded",
-            )
-
-    await align(record, item, attempt)
-    await attempt(record, lambda event: None)
+    run = Run(backend, item=item, seed=manifest.seed, record=record, models=models)
+    if not (await extract(text, run, profile=profile)).agrees_with(extraction):
+        raise RecordError(
+            f"the extraction yields claims that differ from those in {str(record.folder)!r}",
+            hint="the code has changed since the run was recorded",
+        )
 
 
 async def replay_claim(
@@ -92,44 +84,27 @@ async def replay_claim(
 ) -> Verdict:
     """Replays one claim, optionally with other settings; ReplayMiss if they need a call that was not recorded."""
     manifest = record.manifest
-    claim, replaying = manifest.claims[item], _replay_backend(manifest, backend)
-
-    async def attempt(calls: CallRecord, listener: Listener) -> None:
-        await _verifier(manifest, replaying, calls).verify(claim, item=item, listeners=[listener])
-
-    await align(record, item, attempt)
-    if settings is not None and item in record.chosen:
-        raise ReplayMiss(
-            "with other settings it may matter which of several recorded answers belongs to which question",
-            where=str(record.folder),
-            hint="the questions were asked concurrently and their wording has changed since; run the claim again",
-        )
-    return await _verifier(manifest, replaying, record, settings).verify(claim, item=item, listeners=listeners)
+    verifier = _verifier(record, _replay_backend(manifest, backend), settings)
+    return await verifier.verify(manifest.claims[item], item=item, listeners=listeners)
 
 
-def _verifier(
-    manifest: RunManifest, backend: Backend, calls: CallRecord, settings: Mapping[str, Any] | None = None
-) -> Verifier:
+def _verifier(record: Record, backend: Backend, settings: Mapping[str, Any] | None) -> Verifier:
+    manifest = record.manifest
     config = config_of(manifest)
     verifier = Verifier(
         config if settings is None else config.updated(settings=settings),
         backend=backend,
         evidence={name: _RecordedTool(tool.name, tool) for name, tool in manifest.tools.items()},
         actions={name: _RecordedTool(name, action) for name, action in manifest.actions.items()},
-        calls=calls,
+        calls=record,
     )
-    verifier.priced, verifier.verdict_rules = manifest.priced, manifest.verdict_rules
-    verifier.recorded_settings = dict(manifest.settings) if settings is None else None
+    verifier.priced = manifest.priced
     return verifier
 
 
 def config_of(manifest: RunManifest) -> RunConfig:
-    """The run's configuration; a setting that its release did not have has its default, whatever the profile."""
-    names = ("method", "profile", "models", "seed", "min_confidence")
-    fields = methods[manifest.method].settings_class.model_fields
-    newer = {name: field.get_default(call_default_factory=True) for name, field in fields.items()}
-    settings = {**newer, **manifest.settings}
-    return RunConfig(offline=True, settings=settings, **{name: getattr(manifest, name) for name in names})
+    names = ("method", "profile", "settings", "models", "seed", "min_confidence")
+    return RunConfig(offline=True, **{name: getattr(manifest, name) for name in names})
 
 
 def _replay_backend(manifest: RunManifest, backend: Backend | None) -> ReplayBackend:

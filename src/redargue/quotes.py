@@ -54,18 +54,16 @@ def find_quote(
     *,
     side: Side = Side.CONTEXT,
     agent: str = "",
-    titles: bool = True,
 ) -> Quote:
     """Finds a quotation in the passages an agent saw: verbatim in any of them, otherwise repaired.
 
-    Agents see each passage after its number and its title. So a quotation may begin with a number in brackets, and
-    (``titles``) be found in a title; of one that runs from the title into the text, the part in the text counts.
+    Agents see each passage after its number and its title. So a quotation may begin with a number in brackets, and be
+    found in a title; of one that runs from the title into the text, the part in the text counts.
 
     A quotation has to begin and end at word boundaries, and the words that it leaves out beside it must not deny it
     (:mod:`redargue.denials`).
     """
-    if titles:
-        text = _NUMBER.sub("", text)
+    text = _NUMBER.sub("", text)
     best: Quote | None = None
     for passage in passages:
         span = _find(text, passage.text)
@@ -89,7 +87,7 @@ def find_quote(
         if status is QuoteStatus.VERIFIED:
             return quote
         best = best or quote
-    if best is None and titles:
+    if best is None:
         best = next(filter(None, (_in_title(text, passage) for passage in passages)), None)
         best = best and best.model_copy(update={"side": side, "agent": agent})
     return best or Quote(text=text, status=QuoteStatus.NOT_FOUND, side=side, agent=agent)

@@ -25,16 +25,8 @@ T = TypeVar("T")
 class Registry(Generic[T]):
     """Maps kebab-case names to entries of one kind; ``builtin`` is in listing order."""
 
-    def __init__(
-        self,
-        kind: str,
-        *,
-        builtin: Mapping[str, str] | None = None,
-        group: str = "",
-        aliases: Mapping[str, str] | None = None,
-    ) -> None:
-        self.kind, self.group = kind, group
-        self._builtin, self._aliases = dict(builtin or {}), dict(aliases or {})
+    def __init__(self, kind: str, *, builtin: Mapping[str, str] | None = None, group: str = "") -> None:
+        self.kind, self.group, self._builtin = kind, group, dict(builtin or {})
         self._loaded: dict[str, T] = {}
         self._installed: dict[str, EntryPoint] | None = None
 
@@ -53,7 +45,6 @@ class Registry(Generic[T]):
 
     def __getitem__(self, name: str) -> T:
         """Raises UnknownName, or UsageError if the package that provides the entry cannot be imported."""
-        name = self._aliases.get(name, name)
         if name not in self._loaded:
             if name in self._builtin:
                 self._keep(name, resolve_name(self._builtin[name]))
@@ -71,7 +62,7 @@ class Registry(Generic[T]):
         return iter(dict.fromkeys([*self._builtin, *self._loaded, *self._other_packages()]))
 
     def __contains__(self, name: str) -> bool:
-        return self._aliases.get(name, name) in set(self)
+        return name in set(self)
 
     def _keep(self, name: str, entry: T) -> None:
         if self._loaded.setdefault(name, entry) is not entry:

@@ -12,7 +12,6 @@ import json
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import date
-from functools import partial
 from typing import Any, cast
 
 from redargue.backends.base import Backend, Call, Output, Sampling, Token
@@ -39,19 +38,9 @@ from redargue.registry import did_you_mean
 from redargue.retrieval.tools.base import Action, Observation, Search, Tool
 from redargue.runs.budget import Account, Budget, Cost
 from redargue.runs.clock import Clock, SystemClock
-from redargue.runs.earlier import (
-    Alignment,
-    Answer,
-    Position,
-    call_position,
-    convert_answer,
-    evidence_position,
-    memory_position,
-)
-from redargue.runs.record import CallRecord
+from redargue.runs.record import CallRecord, Paid
 from redargue.runs.usage import UsageCounter, cost_of
 from redargue.tasks.base import Out, Task
-from redargue.tasks.score import CompareTexts, Similarities
 from redargue.verdicts import ErrorInfo, Usage
 
 SPEAKS_TO_MODELS = "speaks to models"
@@ -59,10 +48,7 @@ STRICT_FACTOR = 4  # times as many passages are requested where those not in tim
 
 
 class Run:
-    """One claim's verification; ``listeners`` are called with every event, in order, on the run's thread.
-
-    ``verdict_rules``: see :class:`~redargue.runs.manifest.RunManifest`.
-    """
+    """One claim's verification; ``listeners`` are called with every event, in order, on the run's thread."""
 
     def __init__(
         self,
@@ -79,9 +65,8 @@ class Run:
         priced: bool = False,
         actions: Mapping[str, Action] | None = None,
         memory: EvidenceMemory | None = None,
-        verdict_rules: int = 2,
     ) -> None:
-        self.actions, self.memory, self.verdict_rules = dict(actions or {}), memory, verdict_rules
+        self.actions, self.memory = dict(actions or {}), memory
         self.backend, self.tools, self.item, self.seed = backend, dict(tools or {}), item, seed
         self.budget, self.clock, self.record = budget or Budget(), clock or SystemClock(), record
         self.events: list[Event] = []
@@ -148,7 +133,7 @@ class Run:
         model = self._models.get(task.name()) or self._models.get(agent, "")
         backend = self.backend.render(task), self.backend.identity, model, sampling.model_dump(), self.seed
         key = self._key("call", task.fingerprint, *backend, agent, round_)
-        known = await self._recorded(key, call_position(agent, round_, task.name()), partial(_fits, task, n))
+        known = self._recorded(key)
         if isinstance(known, CallFinished | CallFailed):
             self._count_recorded(known)
             self.emit(known)
@@ -273,8 +258,7 @@ class Run:
 
         With ``most``, only passages in time are kept; ``stored`` passages keep their origin.
         """
-        position = evidence_position(facts["agent"], facts["round"], facts["tool"], facts["query"])
-        known = await self._recorded(facts["key"], position)
+        known = self._recorded(facts["key"])
         if isinstance(known, EvidenceFound | EvidenceMissing):
             self.budget.recall(Cost(usd=known.usd))
             return self._finish_search(known)
@@ -319,7 +303,7 @@ class Run:
         """
         text, day = text or claim.text, claim.as_of.isoformat() if claim.as_of else ""
         key = self._key("recall", *entities, text, agent, round_, day, claim.only_in_time)
-        known = await self._recorded(key, memory_position("recall", agent, round_, entities))
+        known = self._recorded(key)
         if not isinstance(known, EvidenceRecalled):
             self._refuse_in_replay(f"a recall of {', '.join(map(repr, entities))}")
             recall = await self._memory().recall(entities, claim=claim, now=self.clock.now(), text=text)
@@ -343,7 +327,7 @@ class Run:
         """Stores the claim's findings in the memory, unless the record shows that they are; raises CorpusError."""
         shas = [finding.passage.sha256 for finding in findings]
         key = self._key("remember", *entities, *shas, agent, round_)
-        known = await self._recorded(key, memory_position("remember", agent, round_, entities))
+        known = self._recorded(key)
         if not isinstance(known, EvidenceRemembered):
             self._refuse_in_replay(f"{len(findings)} findings for the memory")
             memory = self._memory()
@@ -360,11 +344,7 @@ class Run:
             raise UsageError("this run has no memory", hint="Run(…, memory=open_memory(…)), or a method without")
         return self.memory
 
-    async def _recorded(
-        self, key: str, position: Position, accepts: Callable[[Answer], bool] = lambda answer: True
-    ) -> Answer | None:
-        if isinstance(self.record, Alignment):
-            return await self.record.find(key, position, accepts)
+    def _recorded(self, key: str) -> Paid | CallFailed | None:
         return self.record.recall(self.item, key) if self.record else None
 
     def _key(self, *parts: Any) -> str:
@@ -396,7 +376,7 @@ def _dumped(output: Output[Out]) -> dict[str, Any]:
 
 
 def _without_injections(recall: Recall) -> Recall:
-    """Earlier releases, and other programs, may have stored texts that speak to models."""
+    """Other programs may have stored texts that speak to models."""
     items = tuple(item for item in recall.items if not injection_in(item.passage.text))
     hostile = {SPEAKS_TO_MODELS: len(recall.items) - len(items)} if len(items) < len(recall.items) else {}
     return recall.model_copy(update={"items": items, "left_out": recall.left_out | hostile})
@@ -411,22 +391,10 @@ def _texts_in(value: Any) -> list[str]:
     return [str(value)]
 
 
-def _fits(task: Task[Out], n: int, event: Answer) -> bool:
-    if not isinstance(event, CallFinished):
-        return isinstance(event, CallFailed)
-    try:
-        answers = [task.validate_answer(_read(task, output).answer) for output in event.outputs]
-    except (ValueError, RecordError):
-        return False
-    if isinstance(task, CompareTexts):
-        return all(isinstance(answer, Similarities) and len(answer.values) == len(task.texts) for answer in answers)
-    return len(answers) == n
-
-
 def _read(task: Task[Out], output: dict[str, Any]) -> Output[Out]:
     try:
         return Output(
-            cast(Out, task.answer_type().model_validate(convert_answer(task.name(), output["answer"]))),
+            cast(Out, task.answer_type().model_validate(output["answer"])),
             text=output["text"],
             thoughts=output.get("thoughts", ""),
             entropy=output["entropy"],

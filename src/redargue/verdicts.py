@@ -7,9 +7,9 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from redargue import notebook
 from redargue.claims import Claim, Frozen, Meaning
@@ -124,10 +124,6 @@ class Unsure(Frozen):
     min_confidence: float
 
 
-RENAMED_METHODS = {"one-reader": "single-reader"}  # the name in recordings of 0.1.0 → the name now
-MethodName = Annotated[str, AfterValidator(lambda name: RENAMED_METHODS.get(name, name))]
-
-
 class Verdict(Frozen):
     """The outcome for one claim.
 
@@ -169,7 +165,7 @@ class Verdict(Frozen):
     gaps: tuple[str, ...] = ()
     scores: tuple[Score, ...] = ()
     usage: Usage = Usage()
-    method: MethodName = ""
+    method: str = ""
     profile: str = ""
     backend: str = ""
     run: str = ""

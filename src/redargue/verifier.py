@@ -111,8 +111,6 @@ class Verifier:
         except RedargueError:
             self._close_stores()
             raise
-        self.verdict_rules = self.record.manifest.verdict_rules if self.record else 2
-        self.recorded_settings: dict[str, Any] | None = None  # of a replay, whose release may not have had all of them
         if self.record:  # finished claims were paid from the same budget
             for verdict in self.record.finished():
                 self.budget.recall(cost_of(verdict.usage))
@@ -181,7 +179,6 @@ class Verifier:
             },
             seed=self.seed,
             claims=tuple(claims),
-            verdict_rules=2,
             text=dict(text) if text else None,
         )
 
@@ -209,9 +206,8 @@ class Verifier:
             priced=self.priced,
             actions={name: for_claim(action, item) for name, action in self.actions.items()},
             memory=for_claim(self.memory, item),
-            verdict_rules=self.verdict_rules,
         )
-        settings = self.recorded_settings or self.method.settings.model_dump(mode="json")
+        settings = self.method.settings.model_dump(mode="json")
         run.emit(
             ClaimStarted(
                 claim=claim, method=self.method.name, settings=settings, backend=self.backend.name, seed=self.seed
@@ -231,9 +227,8 @@ class Verifier:
                 "run": calls.id if calls else "",
             }
         )
-        if self.verdict_rules > 1:
-            hardened = self.method.settings.profile == "hardened"
-            verdict = limited(verdict, run.events, reads_evidence=self.method.reads_evidence(), hardened=hardened)
+        hardened = self.method.settings.profile == "hardened"
+        verdict = limited(verdict, run.events, reads_evidence=self.method.reads_evidence(), hardened=hardened)
         verdict = apply_threshold(verdict, self.min_confidence)
         run.emit(ClaimEnded(verdict=verdict))
         return verdict
@@ -242,8 +237,6 @@ class Verifier:
         """The method's verdict; without a label if the claim or its evidence is in a language that was not read."""
         try:
             async with self._open():
-                if self.verdict_rules < 2:
-                    return await self.method.verify(claim, run)
                 verdict = self._unread(claim) or without_unread(await self.method.verify(claim, run), run.events)
                 if self.method.settings.profile == "hardened":
                     await read_again(deciding(verdict), claim, run, self._page_action(run))

@@ -63,9 +63,9 @@ async def test_a_text_that_speaks_to_models_and_is_in_the_memory_already_is_not_
 TEXT = "The bridge at Orvell was opened in 1889. It has four arches. It cost 2 million crowns."
 
 
-async def extraction(*extracted: tuple[int, str], text: str = TEXT, rules: int = 2, **given: Any) -> Extraction:
+async def extraction(*extracted: tuple[int, str], text: str = TEXT, **given: Any) -> Extraction:
     answer: Any = ExtractedClaims(claims=tuple(ExtractedClaim(sentence=at, claim=claim) for at, claim in extracted))
-    run = Run(ScriptedBackend({ExtractClaims: answer, **given.pop("answers", {})}), verdict_rules=rules)
+    run = Run(ScriptedBackend({ExtractClaims: answer, **given.pop("answers", {})}))
     return await extract(Text(text=text, **given.pop("of", {})), run, **given)
 
 
@@ -146,9 +146,8 @@ async def test_a_reply_that_is_called_opinion_although_it_states_something_is_co
     assert reasons(found) == [LEFT_OUT, NOT_CLAIMS[0]]
 
 
-async def test_recordings_of_earlier_rules_and_the_papers_profile_keep_their_claims() -> None:
+async def test_the_papers_profile_keeps_its_claims() -> None:
     denied = "The bridge at Orvell was not opened in 1889."
-    for given in ({"rules": 1}, {"profile": "paper"}):
-        found = await extraction((1, denied), text=SAID, **given)
-        assert [each.claim for each in found.claims] == [denied]
-        assert reasons(found) == [NOT_CLAIMS[1]]
+    found = await extraction((1, denied), text=SAID, profile="paper")
+    assert [each.claim for each in found.claims] == [denied]
+    assert reasons(found) == [NOT_CLAIMS[1]]

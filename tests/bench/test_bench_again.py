@@ -13,7 +13,7 @@ import pytest
 from redargue.bench import harness
 from redargue.bench.compare import read_results
 from redargue.bench.datasets.loading import load
-from redargue.bench.harness import Bench, reopen
+from redargue.bench.harness import Bench
 from redargue.bench.system import System
 from redargue.cli import progress
 from redargue.cli.app import run
@@ -101,15 +101,6 @@ def test_an_address_with_a_password_however_plain_is_not_kept() -> None:
     kept = _arguments({"base_url": "http://u:swordfish@h/v1", "limit": 3, "store": stores})
     assert kept[:4] == ["--base-url", "http://h/v1", "--limit", "3"]
     assert kept[4:] == ["--store", "milvus:http://h:1?collection=c", "--store", "milvus:http://h:1/db"]
-
-
-def test_arguments_of_a_folder_of_an_earlier_version_are_those_of_all(tmp_path: Path, file: Path) -> None:
-    folder = tmp_path / "b"
-    assert run([*command(file, folder), "-q", "--method", READER]) == 0
-    about = json.loads((folder / "bench.json").read_text())
-    (folder / "bench.json").write_text(json.dumps({**about, "arguments": ["--store", "x.db"]}))
-    opened = reopen(folder, file)
-    assert opened.arguments(opened.systems[0]) == ("--store", "x.db")
 
 
 def test_a_command_that_is_refused_leaves_the_arguments_as_they_were(tmp_path: Path, file: Path) -> None:

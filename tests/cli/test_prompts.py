@@ -26,19 +26,19 @@ def test_the_prompts_of_every_task_of_a_method_are_shown(name: str) -> None:
 
 
 def test_the_prompts_are_printed_with_their_tokens(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["prompts", "show", "single-reader", "--form", "json"]) == 0
+    assert run(["prompts", "show", "single-reader", "--response-format", "json"]) == 0
     out, err = capsys.readouterr()
     assert out.startswith("===== AnswerClaim (reader; ")
     assert "--- user" in out
     assert "1 prompt in this example" in err
-    assert run(["prompts", "show", "single-reader", "--form", "plain", "--json"]) == 0
+    assert run(["prompts", "show", "single-reader", "--response-format", "plain", "--json"]) == 0
     (prompt,) = json.loads(capsys.readouterr().out)["prompts"]
     assert prompt["tokens"] > 50
     assert prompt["schema_sent"] is None
 
 
 def test_one_task_of_a_method_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["prompts", "show", "mermaid", "--task", "NextStep", "--all", "--form", "tools"]) == 0
+    assert run(["prompts", "show", "mermaid", "--task", "NextStep", "--all", "--response-format", "tools"]) == 0
     out = capsys.readouterr().out
     assert out.count("===== NextStep (executor; ") == 5
     assert "give_final_answer" in out
@@ -49,7 +49,7 @@ def test_one_task_of_a_method_is_shown(capsys: pytest.CaptureFixture[str]) -> No
 def test_earlier_replies_of_a_chat_have_the_form_that_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
     said = []
     for form in ("plain", "schema"):
-        assert run(["prompts", "show", "mad", "--task", "DecideDebateOnEvidence", "--form", form]) == 0
+        assert run(["prompts", "show", "mad", "--task", "DecideDebateOnEvidence", "--response-format", form]) == 0
         said.append(capsys.readouterr().out.split("--- assistant")[1])
     assert "(its earlier reply" in said[0]
     assert '"candidates"' in said[1]

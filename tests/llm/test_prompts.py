@@ -29,9 +29,8 @@ from redargue.methods.mermaid.prompts import NextStep
 from redargue.net.secrets import Secrets
 from redargue.net.transport import Service, Transport
 from redargue.runs.record import read_events
-from redargue.tasks.answer import Answer
 from redargue.tasks.base import Task
-from redargue.tasks.untrusted import UNTRUSTED, wrap_untrusted
+from redargue.tasks.untrusted import UNTRUSTED
 from redargue.verifier import Verifier
 from support.debates import CLAIM, CLOCK, ShelfTool
 from support.loopback import Ask, Behaviour, Loopback
@@ -167,22 +166,6 @@ def test_every_slot_that_a_task_has_is_filled(name: str) -> None:
     words = "\n".join(f"{slot}={{{slot}}}" for slot in slots)
     filled = Prompts({name: words}).fill(task)
     assert filled == ("", "\n".join(f"{slot}={task.fill(text)}" for slot, text in slots.items()))
-
-
-class AnswerFromMaterial(Task[Answer]):
-    """A third party's task, with the default slot."""
-
-    def input_text(self) -> str:
-        return wrap_untrusted("lit in 1871")
-
-
-def test_a_prompt_written_for_0_1_0_may_call_the_default_slot_material() -> None:
-    task = AnswerFromMaterial()
-    words = {"AnswerFromMaterial": "Read {material}", "AnswerFromMaterial.system": "{input_text}"}
-    fenced = task.fill(task.input_text())
-    assert Prompts(words).fill(task) == (fenced, f"Read {fenced}")
-    with pytest.raises(UsageError, match=r"slot \{material\}"):
-        Prompts({"AnswerClaim": "{material}"})
 
 
 def test_slots_in_what_strangers_wrote_are_not_filled() -> None:

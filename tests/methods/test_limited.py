@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from redargue import replay
 from redargue.backends.base import Call
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import TWO, Claim, Meaning
@@ -126,20 +123,6 @@ async def test_a_quotation_of_the_other_side_does_not_count() -> None:
     with Verifier(backend=ScriptedBackend(parts), evidence=evidence, clock=CLOCK) as verifier:
         verdict = await verifier.verify(CLAIM)
     assert (verdict.label, bool(verdict.side(Side.AGAINST))) == ("NOT ENOUGH INFO", True)
-
-
-async def test_a_run_of_an_earlier_release_keeps_its_verdicts_when_it_is_resumed_and_replayed(tmp_path: Path) -> None:
-    options: Any = {"method": "single-reader", "evidence": {"corpus": ShelfTool("corpus")}, "clock": CLOCK}
-    options |= {"folder": tmp_path / "run", "claims": [CLAIM]}
-    with Verifier(backend=Quoting(MADE_UP), **options):
-        pass
-    described = json.loads((tmp_path / "run" / "run.json").read_text())
-    assert described.pop("verdict_rules") == 2
-    (tmp_path / "run" / "run.json").write_text(json.dumps(described))
-    with Verifier(backend=Quoting(MADE_UP), **options) as verifier:
-        verdict = await verifier.verify(CLAIM)
-    assert (verdict.label, verdict.caveat) == ("SUPPORTS", "")
-    assert await replay(tmp_path / "run") == [verdict]
 
 
 @pytest.mark.parametrize(("tool", "recalled"), [(LOOKUP, True), ("corpus", False)])

@@ -215,7 +215,7 @@ async def test_what_is_no_run_folder_is_no_run(tmp_path: Path) -> None:
     with pytest.raises(RecordError, match="not a run's description"):
         await replay(tmp_path)
     (tmp_path / "run.json").write_text("{}")
-    with pytest.raises(RecordError, match="not a run's description"):
+    with pytest.raises(RecordError, match="has no format number"):
         await replay(tmp_path)
 
 

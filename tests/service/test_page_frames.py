@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tarfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -30,6 +29,9 @@ from redargue.events import (
     Stepped,
 )
 from redargue.evidence import Passage
+from redargue.llm.chat import ChatBackend
+from redargue.methods.base import methods
+from redargue.net.transport import Service, Transport
 from redargue.reports.load import SingleRun, load
 from redargue.runs.budget import Budget
 from redargue.runs.manifest import load_manifest
@@ -41,7 +43,10 @@ from redargue.service.page.frames import ClaimFrames, Frame, Frames
 from redargue.service.page.log import FrameLog
 from redargue.tasks.decompose import Triplet
 from redargue.verdicts import Metric, Score, Usage, Verdict
+from redargue.verifier import Verifier
+from support.loopback import Loopback
 from support.reported import R, S, run_of, text_of, written
+from support.scripts import agreeing
 
 CLAIM = Claim(text="The lighthouse at Cape Ansel was lit in 1871.")
 PASSAGE = Passage(
@@ -78,7 +83,7 @@ def page_of(folder: Path, item: int = 0, budget: Budget | None = None) -> ClaimF
         assert isinstance(run, SingleRun)
         return run
 
-    return ClaimFrames(load_manifest(folder)[0], item, finished, budget)
+    return ClaimFrames(load_manifest(folder), item, finished, budget)
 
 
 def watched(make: Callable[[], Frames], log: Sequence[Event]) -> Iterator[Browser]:
@@ -197,7 +202,7 @@ def test_a_claim_that_is_begun_again_is_shown_from_its_beginning(tmp_path: Path)
 
 
 def batch_of(folder: Path) -> BatchFrames:
-    return BatchFrames(SingleRun(folder, load_manifest(folder)[0], {}))
+    return BatchFrames(SingleRun(folder, load_manifest(folder), {}))
 
 
 @pytest.mark.parametrize("make", [run_of, text_of])
@@ -262,15 +267,25 @@ def test_claims_about_which_agents_disagreed_come_first_then_the_refuted() -> No
     assert disagreement(row(5, (S, None)).verdict) == 0
 
 
-RECORDINGS = Path(__file__).parents[1] / "recordings" / "0.1.0"
-HARDENED = sorted(path.name.removesuffix(".tar.xz") for path in RECORDINGS.glob("*-hardened-chat.tar.xz"))
+HARDENED = [name for name in methods if "hardened" in methods[name].profiles]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Loopback]:
+    with Loopback(agreeing) as running:
+        yield running
 
 
 @pytest.mark.slow
+@pytest.mark.anyio
 @pytest.mark.parametrize("name", HARDENED)
-def test_recordings_of_every_method_are_shown_alike_live_and_loaded(tmp_path: Path, name: str) -> None:
-    with tarfile.open(RECORDINGS / f"{name}.tar.xz") as packed:
-        packed.extractall(tmp_path, filter="data")
-    log = [event for event in read_events(tmp_path) if event.item == 0]
-    *_, last = watched(lambda: page_of(tmp_path), log)
+async def test_runs_of_every_method_are_shown_alike_live_and_loaded(
+    tmp_path: Path, name: str, server: Loopback
+) -> None:
+    service = Service(name="model", url=f"{server.url}/v1")
+    backend = ChatBackend(Transport(), service, "for-model", embedding_model="loopback-embedding")
+    with Verifier(method=name, backend=backend, store="starter", folder=tmp_path / "run", claims=[CLAIM]) as verifier:
+        await verifier.verify(CLAIM)
+    log = list(read_events(tmp_path / "run"))
+    *_, last = watched(lambda: page_of(tmp_path / "run"), log)
     assert "finished" in last.shown

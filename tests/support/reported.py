@@ -39,7 +39,7 @@ def written(folder: Path, claims: Sequence[Claim], events: Sequence[Event], **ab
     told = {
         "format": 2,
         "run": folder.name,
-        "redargue": "0.1.0",
+        "redargue": "0.2.0",
         "method": "tool-mad",
         "profile": "hardened",
         "settings": {"rounds": 2},

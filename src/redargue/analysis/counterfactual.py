@@ -134,14 +134,12 @@ class RecordedClaim:
 
         The default backend is the recorded one; ``base_url`` overrides the environment.
         """
-        verifier = Verifier(
+        return Verifier(
             config_of(self.manifest),
             backend=backend or _recorded_backend(self.manifest, base_url, offline=offline),
             evidence={name: _RecordedTool(entry, name, self) for name, entry in self.manifest.tools.items()},
             budget=budget,
         )
-        verifier.verdict_rules = self.manifest.verdict_rules
-        return verifier
 
 
 def _place(passage: Passage) -> tuple[int, str]:

@@ -37,7 +37,7 @@ class Prediction(Frozen):
     """One system's verdict on one claim.
 
     Attributes:
-        meaning: of the label; as ``tokens``, None in results of 0.1.0.
+        meaning: of the label; None without one.
         labels: of each round, one per debater.
         seconds: since the start of the run.
         quotes: numbers of quotations found and not found.
@@ -51,7 +51,7 @@ class Prediction(Frozen):
     decided_by: str = ""
     labels: tuple[tuple[str | None, ...], ...] = ()
     calls: int = 0
-    tokens: int | None = None
+    tokens: int = 0
     usd: float | None = None
     seconds: float = 0.0
     quotes: tuple[int, int] = (0, 0)

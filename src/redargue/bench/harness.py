@@ -332,11 +332,10 @@ def read_bench_file(folder: Path) -> dict[str, Any]:
     try:
         with open_to_read(path) as file:
             about = json.loads(file.read())
-        slugs = [System.model_validate(fields).slug for fields in about["contenders"]]
-        if isinstance(about.get("arguments"), list):  # earlier versions recorded one list for all
-            about["arguments"] = dict.fromkeys(slugs, about["arguments"])
-        if not about["sample"].keys() >= {"dataset", "options", "taken"}:
-            raise ValueError("no sample")
+        for fields in about["contenders"]:
+            System.model_validate(fields)
+        if not (about["sample"].keys() >= {"dataset", "options", "taken"} and isinstance(about["arguments"], dict)):
+            raise ValueError("no sample, or no arguments")
     except FileNotFoundError:
         raise UsageError(f"{str(folder)!r} is not a bench folder", hint="a bench folder has a bench.json") from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:

@@ -35,7 +35,7 @@ def copy_memory(source: Path, copy: Path, *, whose: str, to: str) -> None:
 def require_same_passages(run: Path, tool: str, revision: str, *, of: str) -> None:
     """Refuses to resume a run whose evidence tool, the passages read by the system ``of``, has changed."""
     try:
-        known = load_manifest(run)[0].tools[tool].revision
+        known = load_manifest(run).tools[tool].revision
     except (RecordError, LookupError):
         return  # nothing has run yet; damage is reported when the run is opened
     if known != revision:

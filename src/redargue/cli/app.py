@@ -44,7 +44,7 @@ from redargue.cli import (
     worker,
 )
 from redargue.cli import list as list_command
-from redargue.config_file import CONFIG, Known, current_names, read_defaults
+from redargue.config_file import CONFIG, Known, read_defaults
 from redargue.encodings import NotUtf8
 from redargue.errors import RedargueError, UsageError
 from redargue.methods.builtin import COMMANDS
@@ -147,7 +147,7 @@ def run(arguments: list[str]) -> int:
         with warnings.catch_warnings():
             warnings.simplefilter("always", NotUtf8)
             warnings.showwarning = _note
-            command.main(current_names(arguments), prog_name="redargue")
+            command.main(arguments, prog_name="redargue")
     except SystemExit as exit_:
         return exit_.code if isinstance(exit_.code, int) else 0
     except RedargueError as error:

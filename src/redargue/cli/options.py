@@ -155,7 +155,7 @@ def _reachable(place: str) -> bool:
 def _recorded_tools(folder: Path | None, setting: str) -> tuple[str, ...]:
     """The tools of the run to resume: other services may be reachable now than when it began."""
     try:
-        tools = load_manifest(folder)[0].settings.get(setting) if folder else None
+        tools = load_manifest(folder).settings.get(setting) if folder else None
         return tuple(map(str, tools)) if isinstance(tools, list) else ()
     except RecordError:
         return ()  # opening the run reports what is wrong with it

@@ -61,6 +61,3 @@ def replay(
         )
     done = f"{len(replayed):,} of {counted(len(verdicts), 'claim')}"
     console.print(Text(f"replayed {done}: every event is as recorded", "green"))
-    if matched := sum(record.matched.values()):
-        words = f"matched by position: {matched} of the recorded answers, because prompts have changed since then"
-        console.print(Text(words, style="yellow"), soft_wrap=True)

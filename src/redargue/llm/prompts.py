@@ -19,7 +19,6 @@ from redargue.registry import did_you_mean
 from redargue.tasks.base import AnyTask, every_task
 
 _SLOT = re.compile(r"\{(\w+)\}")
-_FORMER_SLOTS = {"material": "input_text"}  # of 0.1.0
 
 
 class Prompts:
@@ -51,7 +50,7 @@ class Prompts:
             if not text.strip():
                 raise UsageError("the prompt is empty", where=file, hint="write a prompt, or remove the file")
             for slot in _SLOT.findall(text):
-                if _FORMER_SLOTS.get(slot, slot) not in known[task]:
+                if slot not in known[task]:
                     raise UsageError(
                         f"the prompt has a slot {{{slot}}} that its task does not fill",
                         where=file,
@@ -82,7 +81,5 @@ class Prompts:
         values = {name: task.fill(text) for name, text in task.template_vars().items()}
         system = self.texts.get(f"{variant}.system", self.texts.get(f"{name}.system", ""))
         user = self.texts.get(variant, self.texts[name])
-        system, user = (
-            _SLOT.sub(lambda match: values[_FORMER_SLOTS.get(match[1], match[1])], text) for text in (system, user)
-        )
+        system, user = (_SLOT.sub(lambda match: values[match[1]], text) for text in (system, user))
         return system, user

@@ -112,9 +112,7 @@ class Agent:
         return passages
 
     def search_failed(self, query: str) -> bool:
-        """Whether the agent's last search with this query failed; always no in runs recorded under the first rules."""
-        if self.run.verdict_rules < 2:
-            return False
+        """Whether the agent's last search with this query failed."""
         searches = (
             event
             for event in reversed(self.run.events)

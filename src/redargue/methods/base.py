@@ -33,7 +33,7 @@ from redargue.registry import Registry, did_you_mean
 from redargue.run import Run
 from redargue.tasks.answer import Answer
 from redargue.tasks.base import AnyTask, Profile
-from redargue.verdicts import RENAMED_METHODS, Metric, Score, Verdict
+from redargue.verdicts import Metric, Score, Verdict
 
 Tools = str | tuple[str, ...] | None
 Roles = Mapping[str, Tools]
@@ -187,9 +187,8 @@ class Method:
     def __init__(self, settings: Any, claim: Claim, run: Run) -> None:
         self.settings, self.claim, self.run = settings, claim, run
         declared = frozenset((*self.asks_for(settings), *self.may_ask))
-        # Runs recorded under the first rules repeated their searches as they were.
-        further = settings.profile == "hardened" and run.verdict_rules > 1
-        options = {"next_results": further, "asks_once": further and getattr(settings, "keep_unchanged", False)}
+        hardened = settings.profile == "hardened"
+        options = {"next_results": hardened, "asks_once": hardened and getattr(settings, "keep_unchanged", False)}
         self.agents = {
             agent: Agent(agent, run, claim=claim, tools=_tuple(tools), tasks=declared, **options)
             for agent, tools in self.roles_for(settings).items()
@@ -300,22 +299,14 @@ class Method:
         if passages is None:
             passages = [passage for reader in self.agents.values() for passage in reader.passages]
         side = side_of(self.claim.labels, label)
-        found = (self.find_quote(text, tuple(passages)) for text in texts if text.strip())
+        found = (find_quote(text, tuple(passages)) for text in texts if text.strip())
         quotes = tuple(quote.model_copy(update={"side": side, "agent": agent}) for quote in found)
         self.quotes += quotes
         return quotes
 
-    def find_quote(self, text: str, passages: tuple[Passage, ...]) -> Quote:
-        """A quotation, looked up in passages and their titles; in texts alone for a recording of 0.1.0."""
-        return find_quote(text, passages, titles=self.run.verdict_rules > 1)
-
     def has_evidence(self, texts: Iterable[str], passages: Sequence[Passage]) -> bool:
-        """Whether one of the texts is a quotation of the passages that can carry a verdict.
-
-        In runs of earlier releases any quotation that is found does.
-        """
-        quotes = (self.find_quote(text, tuple(passages)) for text in texts)
-        return any(quote.found if self.run.verdict_rules < 2 else can_decide(quote, passages) for quote in quotes)
+        """Whether one of the texts is a quotation of the passages that can carry a verdict."""
+        return any(can_decide(find_quote(text, tuple(passages)), passages) for text in texts)
 
     def answered(
         self, agent: str, answer: Answer, *, round_: int = 0, passages: Sequence[Passage] | None = None
@@ -345,7 +336,7 @@ class Method:
             rounds=rounds,
             round_labels=tuple(round_labels),
             reason=reason,
-            quotes=distinct(self.quotes, per_side=self.run.verdict_rules > 1),
+            quotes=distinct(self.quotes),
             gaps=gaps(self.run.events),
             scores=tuple(scores),
         )
@@ -370,7 +361,7 @@ class Method:
         return correct, incorrect
 
 
-methods: Registry[type[Method]] = Registry("method", builtin=METHODS, group="redargue.methods", aliases=RENAMED_METHODS)
+methods: Registry[type[Method]] = Registry("method", builtin=METHODS, group="redargue.methods")
 
 
 @dataclass(frozen=True)

@@ -33,17 +33,14 @@ def side_of(labels: LabelSet, label: str | None) -> Side:
     return {Meaning.SUPPORTED: Side.FOR, Meaning.REFUTED: Side.AGAINST}.get(labels.meaning(label), Side.CONTEXT)
 
 
-def distinct(quotes: Sequence[Quote], *, per_side: bool = True) -> tuple[Quote, ...]:
-    """The quotations without duplicate spans: found ones first, then by side and agent.
-
-    ``per_side``: a span that is quoted for both sides is kept for both; otherwise for the first.
-    """
+def distinct(quotes: Sequence[Quote]) -> tuple[Quote, ...]:
+    """The quotations without duplicate spans on one side: found ones first, then by side and agent."""
     order = sorted(quotes, key=lambda q: (not q.found, q.side, q.agent == "judge", q.agent, q.passage, q.start, q.text))
-    seen: dict[tuple[tuple[str, str], str], Quote] = {}
-    sided = {_span(quote) for quote in order if quote.side is not Side.CONTEXT} if per_side else set()
+    seen: dict[tuple[tuple[str, str], Side], Quote] = {}
+    sided = {_span(quote) for quote in order if quote.side is not Side.CONTEXT}
     for quote in order:
         if quote.side is not Side.CONTEXT or _span(quote) not in sided:
-            seen.setdefault((_span(quote), quote.side if per_side else ""), quote)
+            seen.setdefault((_span(quote), quote.side), quote)
     return tuple(seen.values())
 
 

@@ -105,13 +105,13 @@ def load(folder: Path) -> BenchRun | SingleRun:
     """Reads a bench folder's results or a run folder; RecordError if its record is damaged or has no verdict."""
     if (folder / RESULTS).is_file() or (folder / "bench.json").is_file():
         comparison = read_results(folder)
-        return BenchRun(folder, comparison, tuple(load_manifest(folder / row.slug)[0] for row in comparison.rows))
+        return BenchRun(folder, comparison, tuple(load_manifest(folder / row.slug) for row in comparison.rows))
     if not (folder / "run.json").is_file():
         raise UsageError(
             f"{str(folder)!r} is neither a bench nor a run",
             hint="a bench folder has a results.json, a run folder a run.json",
         )
-    run = SingleRun(folder, load_manifest(folder)[0], _verdicts(folder))
+    run = SingleRun(folder, load_manifest(folder), _verdicts(folder))
     if not run.verdicts and (run.unfinished or run.text is None):
         raise RecordError(f"{str(folder)!r} has no verdict yet", hint="the command that began the run resumes it")
     return run

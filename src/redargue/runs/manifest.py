@@ -11,9 +11,8 @@ from pydantic import Field, JsonValue, ValidationError
 from redargue.claims import Claim, Frozen
 from redargue.errors import RecordError, problem_of
 from redargue.files import open_to_read
-from redargue.verdicts import MethodName
 
-FORMAT = 2  # 1: redargue 0.1.0, which wrote no number
+FORMAT = 2
 
 
 class ToolEntry(Frozen):
@@ -38,7 +37,7 @@ class RunManifest(Frozen):
     format: Literal[2] = 2
     run: str = ""
     redargue: str = ""
-    method: MethodName
+    method: str
     profile: str
     settings: dict[str, JsonValue]
     backend: str
@@ -54,23 +53,19 @@ class RunManifest(Frozen):
     actions: dict[str, ActionEntry] = Field(default_factory=dict)
     seed: int
     claims: tuple[Claim, ...] = ()
-    # 1: a verdict is what its method says, each quotation on one side; 2: ``redargue.methods.verdict_parts.limited``
-    # applies. A run keeps its own rules when it is resumed or replayed.
-    verdict_rules: Literal[1, 2] = 1
     text: dict[str, JsonValue] | None = None
 
     def differing(self, other: RunManifest) -> tuple[str, str, str] | None:
         """The first field that differs, with both values reduced to their difference; None if all are equal."""
-        kept = {"run": self.run, "verdict_rules": self.verdict_rules}
-        if self == other.model_copy(update=kept):
+        if self == other.model_copy(update={"run": self.run}):
             return None
-        mine, theirs = (manifest.model_dump(mode="json", exclude=set(kept)) for manifest in (self, other))
+        mine, theirs = (manifest.model_dump(mode="json", exclude={"run"}) for manifest in (self, other))
         name = next(name for name in sorted(mine) if mine[name] != theirs[name])
         return name, *_apart(mine[name], theirs[name])
 
 
-def load_manifest(folder: Path) -> tuple[RunManifest, int]:
-    """The manifest of a run folder, and the format in which it is recorded; raises RecordError."""
+def load_manifest(folder: Path) -> RunManifest:
+    """The manifest of a run folder; raises RecordError."""
     path = folder / "run.json"
     try:
         with open_to_read(path) as file:
@@ -79,24 +74,24 @@ def load_manifest(folder: Path) -> tuple[RunManifest, int]:
         raise RecordError(f"{str(folder)!r} contains no run", hint="a run folder has a run.json") from None
     except (OSError, ValueError, RecursionError) as error:
         raise RecordError(f"{str(path)!r} cannot be read: {error}", hint="restore it, or run again") from error
-    return read_manifest(values, str(path)), values.get("format", 1)
+    return read_manifest(values, str(path))
 
 
 def read_manifest(values: object, where: str) -> RunManifest:
-    """Reads a manifest in the current format or that of redargue 0.1.0; raises RecordError."""
+    """Reads a manifest; raises RecordError."""
     if not isinstance(values, dict):
         raise RecordError(f"{where!r} is not a run's description", hint="restore it, or run again")
-    version = values.get("format", 1)
-    if version not in range(1, FORMAT + 1):
+    version = values.get("format")
+    if version != FORMAT:
+        found = "no format number" if version is None else f"the format {str(version)[:20]!r}"
         raise RecordError(
-            f"{where!r} has the format {str(version)[:20]!r}, and this release reads 1 to {FORMAT}",
-            hint="use the release that recorded the run, or a later one",
+            f"{where!r} has {found}, and this release reads {FORMAT}",
+            hint="use the release that recorded the run",
         )
-    if version == 1:  # it had no number, and called the response format ``form``
-        values = {**values, "format": FORMAT, "response_format": values.get("form", "")}
-        values.pop("form", None)
+    # 0.2.0 writes 2 as ``verdict_rules`` of every run.
+    known = {name: value for name, value in values.items() if name != "verdict_rules"}
     try:
-        return RunManifest.model_validate(values)
+        return RunManifest.model_validate(known)
     except ValidationError as error:
         first = error.errors()[0]
         raise RecordError(

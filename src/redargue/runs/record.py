@@ -12,7 +12,7 @@ import hashlib
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -35,7 +35,7 @@ from redargue.events import (
 from redargue.files import make_folder, open_own, open_to_read, open_to_write, replacing, require_own
 from redargue.net.secrets import Secrets
 from redargue.paths import home
-from redargue.runs.manifest import FORMAT, RunManifest, load_manifest
+from redargue.runs.manifest import RunManifest, load_manifest
 from redargue.verdicts import Verdict
 
 try:
@@ -101,10 +101,6 @@ class Record:
         folder: the run folder; created if it does not exist.
         manifest: has to equal that of a run which the folder already contains. None to read only.
 
-    Attributes:
-        matched: number of answers found by position, for each replayed claim of an earlier recording.
-        chosen: those of these claims where an answer could belong to any of several concurrent questions.
-
     Raises:
         RecordError: the folder contains another run, is in use, is damaged, or (replay) contains no run.
     """
@@ -122,13 +118,10 @@ class Record:
         self._paid: dict[int, dict[str, Paid | CallFailed]] = {}
         self._failed: dict[int, list[CallFailed]] = {}
         self._ended: dict[int, _Ended] = {}
-        self._lines: dict[int, list[int]] = {}
         self._logged: dict[int, Counter[str]] = {}  # events of unfinished claims, which are emitted again
-        self.matched: dict[int, int] = {}
-        self.chosen: set[int] = set()
         if manifest is None or mode == "replay":
             self.mode = "replay"
-            self.manifest, self.format = load_manifest(folder)
+            self.manifest = load_manifest(folder)
             self._load()
             return
         try:
@@ -143,12 +136,12 @@ class Record:
             ) from error
         try:
             if (folder / "run.json").exists():
-                self.manifest, self.format = load_manifest(folder)
+                self.manifest = load_manifest(folder)
                 self._compare(manifest)
                 self._cut_incomplete_line()
                 self._load()
             else:
-                self.manifest, self.format = manifest.model_copy(update={"run": manifest.run or folder.name}), FORMAT
+                self.manifest = manifest.model_copy(update={"run": manifest.run or folder.name})
                 write_atomically(folder / "run.json", self.manifest.model_dump_json(indent=1) + "\n")
             self._log = open_to_write(folder / "events.jsonl", append=True)
         except OSError as error:
@@ -162,15 +155,6 @@ class Record:
     def id(self) -> str:
         """The run's name, which stays the same when its folder is moved."""
         return self.manifest.run or self.folder.name
-
-    def events(self, item: int) -> list[Event]:
-        with open_to_read(self.folder / "events.jsonl") as log:
-            return [_event_at(log, offset) for offset in self._lines.get(item, ())]
-
-    def match(self, item: int, answers: Mapping[str, Paid | CallFailed], others: Iterable[Paid | CallFailed]) -> None:
-        """Stores a claim's answers under the current keys of their questions; ``others`` keep their keys."""
-        self.matched[item] = sum(key != event.key for key, event in answers.items())
-        self._paid[item] = {event.key: event for event in others} | dict(answers)
 
     def finished(self) -> Iterator[Verdict]:
         return (self._read(ended) for ended in self._ended.values() if ended.fine)
@@ -251,10 +235,7 @@ class Record:
             )
 
     def _load(self) -> None:
-        indexed = self.mode == "replay" and self.format < FORMAT
         for offset, event in _events(self.folder):
-            if indexed:
-                self._lines.setdefault(event.item, []).append(offset)
             if isinstance(event, Paid):
                 self._paid.setdefault(event.item, {})[event.key] = event
             elif isinstance(event, CallFailed):

@@ -564,7 +564,7 @@ def _failed(folder: Path, error: RedargueError) -> _Ending:
 def _spent(folder: Path) -> Usage | None:
     """What was paid for a check without a verdict, which its owner's budget of the day counts after a restart."""
     try:
-        run = SingleRun(folder, load_manifest(folder)[0], {})
+        run = SingleRun(folder, load_manifest(folder), {})
         counter = UsageCounter(run.manifest.priced)
         for event in read_events(folder):
             if isinstance(event, CallFinished | CallFailed):

@@ -196,7 +196,7 @@ async def _refused(made: Sequence[Made], context: str, run: Run) -> set[Made]:
 
 def _checks_models(run: Run, profile: Profile) -> bool:
     """Whether the bundled models check what a language model extracted; the embedded backend extracts with them."""
-    return profile == "hardened" and run.verdict_rules > 1 and not getattr(run.backend, "english_only", False)
+    return profile == "hardened" and not getattr(run.backend, "english_only", False)
 
 
 def _is_copy(claim: Made) -> bool:

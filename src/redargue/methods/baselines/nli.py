@@ -64,7 +64,7 @@ class Nli(Method, name="nli", settings=NliSettings):
             inferences = await self.infer(passages, reader)
             inferred = strongest(inferences)
             label, text = self.label(inferred), _in_words(inferred)
-            if self.settings.profile == "hardened" and self.run.verdict_rules > 1:
+            if self.settings.profile == "hardened":
                 quotes = self.cite(self.deciding(passages, inferences, label), label=label, passages=passages)
         self.run.emit(Answered(agent=READER, round=1, text=text, label=label, quotes=quotes))
         return self.verdict(label, reason=text, rounds=1)

@@ -168,7 +168,7 @@ class Cascade(Method, name="cascade", settings=CascadeSettings):
     def conclude(self, stage: Stage, held: Held) -> Verdict:
         """The stage's verdict, with every stage's quotations."""
         if stage == DEBATE:
-            quotes = distinct([*held.verdict.quotes, *self.quotes], per_side=self.run.verdict_rules > 1)
+            quotes = distinct([*held.verdict.quotes, *self.quotes])
             return held.verdict.model_copy(update={"quotes": quotes})
         stopped = next(event for event in reversed(self.run.events) if isinstance(event, StageEnded))
         reason = f"Decided by the {stage}: {'; '.join(stopped.why)}.\n{held.verdict.reason}"

@@ -27,10 +27,6 @@ async def gather_documents(
     queries = tuple(dict.fromkeys(queries))
     for query in queries:
         method.run.emit(QueryWritten(agent=agent.name, round=0, query=query))
-    if method.run.verdict_rules < 2:  # 0.1.0 divided by the tools, and kept what every search found
-        each = max(1, snippets // (of * len(agent.tools)))
-        searched = await gather_or_cancel(agent.search(query, each) for query in queries)
-        return tuple({passage.sha256: passage for passages in searched for passage in passages}.values())
     searches = ((query, tool) for query in queries for tool in agent.tools)
     found = await gather_or_cancel(agent.search(query, snippets, tool=tool) for query, tool in searches)
     tools = len(agent.tools)

@@ -213,7 +213,6 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         """The member's answer; its uncertainty if the summariser has another member's to compare it with (D6)."""
         member, measure = self.member(position, role), self.settings.uncertainty
         compared = self.settings.rebutters if role == "analyst" else position in self.analyses
-        compared = compared or self.run.verdict_rules < 2  # 0.1.0 sampled lone members, too
         if measure == "off" or not self.settings.summarisers or not compared:
             return await member.perform(task, round_=round_), None
         sampled = await uncertain(member, task, measure=measure, samples=self.settings.samples, round_=round_)
@@ -260,7 +259,7 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         undecided = self.claim.labels.named(Meaning.NOT_ENOUGH) if self.settings.tied == "not-enough" else None
         labels = {"affirmative": self.factual, "negative": self.not_factual, "tie": undecided or self.not_factual}
         label = labels[voted.winner]
-        if voted.winner != "tie" or self.run.verdict_rules < 2:
+        if voted.winner != "tie":
             return self.verdict(label, reason=self.reason, decided_by="referees", rounds=rounds)
         masses = ", ".join(f"{vote} {mass:.2f}" for vote, mass in voted.masses.items())
         reason = lines(f"A tie: no team has more of the referees' confidence than all else ({masses}).", self.reason)

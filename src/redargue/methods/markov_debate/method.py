@@ -15,7 +15,6 @@ from redargue.methods.base import CostPlan, CostRange, Layout, Method, Roles
 from redargue.methods.baselines import factool
 from redargue.methods.baselines.factool.prompts import WriteScepticalQueries
 from redargue.methods.dual_position.gathering import gather_documents
-from redargue.methods.dual_position.prompts import WriteTeamQueries
 from redargue.methods.few_shot import read_examples
 from redargue.methods.markov_debate.prompts import GiveOpinion, HeardOpinion, Opinion, Part
 from redargue.methods.markov_debate.settings import PROFILES, QUERIES, MarkovDebateSettings
@@ -31,7 +30,6 @@ class MarkovDebate(Method, name="markov-debate", settings=MarkovDebateSettings):
     graph = "queries -> searches -> opinion -> each state: first -> second -> leader"
     profiles = PROFILES
     asks = (WriteScepticalQueries, GiveOpinion)
-    may_ask = (WriteTeamQueries,)  # in recordings of 0.1.0
     few_shot = True
 
     settings: MarkovDebateSettings
@@ -64,10 +62,6 @@ class MarkovDebate(Method, name="markov-debate", settings=MarkovDebateSettings):
     async def write_queries(self, searcher: Agent) -> tuple[str, ...]:
         """FacTool's two sceptical queries, as in Sun et al."""
         profile = self.settings.profile
-        if self.run.verdict_rules < 2:
-            asked = WriteTeamQueries(claim=self.claim, position="affirmative", profile=profile)
-            written = await searcher.perform(asked)
-            return written.support, written.refute
         examples = read_examples(factool.__package__) if profile == "paper" else ""
         task = WriteScepticalQueries(claim=self.claim, count=QUERIES, demonstrations=examples, profile=profile)
         return (await searcher.perform(task)).queries

@@ -25,11 +25,11 @@ from redargue.methods.tool_mad.prompts import CheckConsensus, SummariseAbstract,
 from redargue.methods.tool_mad.scores import consistency, relevance
 from redargue.methods.tool_mad.settings import JUDGE, MODERATOR, NO_TOOL, PROFILES, ToolMadSettings, debater_names
 from redargue.methods.verdict_parts import side_of
+from redargue.quotes import find_quote
 from redargue.tasks.answer import Answer, AnswerClaim
 from redargue.tasks.base import AnyTask
 from redargue.tasks.judge import JudgeDebate, MeanScore, Turn
 from redargue.tasks.query import OtherAnswer, RewriteQuery, WriteQuery
-from redargue.tasks.score import WriteQuestion
 from redargue.verdicts import Metric, Score, Verdict
 
 
@@ -66,7 +66,7 @@ class ToolMad(Method, name="tool-mad", settings=ToolMadSettings):
         "similarity); no consensus after the last round: -> judge"
     )
     profiles = PROFILES
-    may_ask = (CheckConsensus, WriteQuestion)  # three samples of the latter: recordings of 0.1.0
+    may_ask = (CheckConsensus,)
 
     settings: ToolMadSettings
     background: asyncio.TaskGroup
@@ -172,13 +172,13 @@ class ToolMad(Method, name="tool-mad", settings=ToolMadSettings):
             for turn in chain.from_iterable(self.history)
             if turn.agent == debater
             for document, passage in zip(self.documents.get((turn.round, debater), ()), turn.passages, strict=True)
-            if any(self.find_quote(text, (document,)).found for text in turn.answer.quotes)
+            if any(find_quote(text, (document,)).found for text in turn.answer.quotes)
         }
 
     @property
     def hardened(self) -> bool:
-        """Whether rules that the paper does not have apply; recordings of 0.1.0 keep theirs."""
-        return self.settings.profile == "hardened" and self.run.verdict_rules > 1
+        """Whether rules that the paper does not have apply."""
+        return self.settings.profile == "hardened"
 
     async def write_query(
         self, round_: int, debater: Agent, own: Turn | None, others: tuple[OtherAnswer, ...]
@@ -358,8 +358,6 @@ class ToolMad(Method, name="tool-mad", settings=ToolMadSettings):
                 Meaning.NOT_ENOUGH
             )
             questions["committal"] = unsettled and about != answer
-        elif settings.asked == "together":
-            questions["asked"] = "samples"  # a recording of 0.1.0
         metrics = {
             Metric.FAITHFULNESS: lambda: faithfulness(debater, claim, answer, turn.passages, **shared),
             Metric.RELEVANCE: lambda: relevance(debater, claim, about, **questions, **shared),

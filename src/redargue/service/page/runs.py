@@ -22,7 +22,7 @@ from redargue.service.page.log import FrameLog, FrameLogs, PageKey
 
 def manifest_of(check: Check) -> RunManifest | None:
     """None before the run is recorded; raises RecordError if it is damaged."""
-    return load_manifest(check.folder)[0] if (check.folder / "run.json").is_file() else None
+    return load_manifest(check.folder) if (check.folder / "run.json").is_file() else None
 
 
 def is_text(check: Check) -> bool:
@@ -37,7 +37,7 @@ def budget_of(check: Check) -> Budget | None:
 
 def run_of(check: Check) -> SingleRun:
     """A run without its verdicts, also of one that has none yet."""
-    return SingleRun(check.folder, load_manifest(check.folder)[0], {})
+    return SingleRun(check.folder, load_manifest(check.folder), {})
 
 
 def control(check: Check) -> dict[str, Any]:

@@ -44,7 +44,7 @@ def fit_of(bench: Bench, system: System) -> Fit:
     held: dict[int, list[StageEnded]] = {}
     for event in read_events(bench.folder / system.slug):
         _collect(event, held)
-    manifest, _ = load_manifest(bench.folder / system.slug)
+    manifest = load_manifest(bench.folder / system.slug)
     settings = CascadeSettings.model_validate(manifest.settings)
     rows = [
         _row(held[item], verdicts[item], example.gold)

@@ -1,0 +1,63 @@
+"""A replay needs the prompts of its run, and neither weights nor anything else to answer with."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from redargue import replay
+from redargue.claims import Claim
+from redargue.cli.app import run
+from redargue.errors import ReplayMiss
+from redargue.events import Event, canonical
+from redargue.nli import session
+from redargue.runs.record import read_events
+from redargue.tasks.answer import AnswerClaim
+from redargue.verifier import Verifier
+
+CLAIM = Claim(text="Bees are insects.")
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> Path:
+    """A debate of the embedded backend."""
+    folder = tmp_path / "run"
+    with Verifier(backend="embedded", store="starter", folder=folder, claims=[CLAIM]) as verifier:
+        asyncio.run(verifier.verify(CLAIM))
+    return folder
+
+
+@pytest.mark.anyio
+async def test_after_a_prompt_has_changed_a_replay_names_the_task(
+    recorded: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(AnswerClaim, "instructions", "Think twice.")
+    with pytest.raises(ReplayMiss, match="the record does not contain AnswerClaim"):
+        await replay(recorded)
+
+
+@pytest.mark.anyio
+async def test_a_replay_of_an_embedded_run_needs_no_weights(
+    recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(*given: Any, **options: Any) -> None:
+        raise AssertionError("a replay loaded a model")
+
+    monkeypatch.setattr(session.Session, "__init__", missing)
+    monkeypatch.setattr(session, "WEIGHTS", tmp_path)
+    monkeypatch.setattr("redargue.nli.backend.WEIGHTS", tmp_path)  # without a manifest: no identity either
+    seen: list[Event] = []
+    await replay(recorded, listeners=[seen.append])
+    assert canonical(seen) == canonical(read_events(recorded))
+
+
+def test_a_verdict_of_other_weights_is_not_explained_by_these(
+    recorded: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    described = recorded / "run.json"
+    described.write_text(described.read_text().replace('"identity": "', '"identity": "other-'))
+    assert run(["why", str(recorded), "--json"]) == 2
+    assert "verify the claim again, and explain the new run" in capsys.readouterr().err
