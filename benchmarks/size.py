@@ -130,12 +130,7 @@ def deletions(sources: Path) -> dict[str, dict[str, str]]:
             _link_weights(sources, copy)
             place = copy / "redargue" / Path(*module.split("."))
             shutil.rmtree(place) if place.is_dir() else place.with_suffix(".py").unlink()
-            lines_kept = [
-                line
-                for line in (copy / builtin.relative_to(sources)).read_text(encoding="utf-8").splitlines()
-                if not re.search(rf"redargue\.{re.escape(module)}[.:]", line)
-            ]
-            (copy / builtin.relative_to(sources)).write_text("\n".join(lines_kept) + "\n", encoding="utf-8")
+            _remove_lines(copy, module)
             failed[" ".join(names)] = {name: why for name, why in _imported(copy).items() if name not in missing}
     return failed
 
@@ -146,6 +141,15 @@ def _imported(sources: Path) -> dict[str, str]:
     environment = os.environ | {"PYTHONPATH": str(sources)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     return json.loads(done.stdout.splitlines()[-1])  # type: ignore[no-any-return]
+
+
+def _remove_lines(sources: Path, module: str) -> None:
+    """Removes the lines of registries that name the method's modules."""
+    entry = re.compile(rf'^    "[^"]+": "redargue\.{re.escape(module)}[.:].*\n', re.MULTILINE)
+    for path in sources.rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        if entry.search(text):
+            path.write_text(entry.sub("", text), encoding="utf-8")
 
 
 def _link_weights(sources: Path, copy: Path) -> None:

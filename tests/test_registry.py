@@ -106,6 +106,21 @@ def test_a_method_and_a_tool_of_an_installed_package_are_used_by_name_recorded_a
     assert "second-opinion: Two readers; the second one's answer counts" in listed.stdout
 
 
+@pytest.mark.slow
+def test_commands_of_an_installed_package_are_listed_run_and_configured(installed: Path, tmp_path: Path) -> None:
+    assert "leap-year" in redargue(installed, "--help").stdout
+    assert redargue(installed, "leap-year", "1900").stdout == "no\n"
+    helped = redargue(installed, "bench", "--help").stdout
+    assert "Count the days of some weeks" in helped
+    assert "fit-cascade" in helped
+    config = tmp_path / "own.toml"
+    config.write_text("[bench.days]\nweeks = 3\n")
+    assert redargue(installed, "--config", str(config), "bench", "days").stdout == "21\n"
+    config.write_text("[bench.days]\nyears = 3\n")
+    refused = redargue(installed, "--config", str(config), "bench", "days")
+    assert (refused.returncode, "unknown option 'years'" in refused.stderr) == (2, True)
+
+
 def test_a_missing_package_is_an_unknown_name(tmp_path: Path) -> None:
     done = redargue(tmp_path, "check", "Bees are insects.", "--method", "second-opinion", "--store", "starter")
     assert done.returncode == 2

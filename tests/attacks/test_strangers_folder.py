@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
@@ -50,7 +51,10 @@ def test_a_settings_file_in_the_folder_sends_no_key_to_its_address(
 
 
 def options(group: TyperGroup, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
-    for name, command in group.commands.items():
+    context = typer.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
         if isinstance(command, TyperGroup):
             yield from options(command, (*path, name))
         else:
@@ -78,13 +82,13 @@ def every_option() -> list[tuple[tuple[str, ...], str]]:
 def test_no_option_that_reaches_beyond_the_answer_is_read_from_the_folder(
     command: tuple[str, ...], option: str
 ) -> None:
-    from redargue.cli.app import _options
+    from redargue.cli.extensions import Options
     from redargue.config_file import read_defaults
 
     group = get_command(app)
     assert isinstance(group, TyperGroup)
     Path("redargue.toml").write_text(f'[{".".join(command)}]\n{option} = "planted"\n')
-    defaults = read_defaults(_options(group))
+    defaults = read_defaults(Options(group, typer.Context(group)))
     assert "planted" not in json.dumps(defaults.tables)
     assert defaults.ignored == (".".join((*command, option)),)
 

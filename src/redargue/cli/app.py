@@ -12,11 +12,9 @@ import signal
 import sys
 import warnings
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import Annotated
 
 import typer
-from typer.core import TyperGroup
 
 from redargue.cli import (
     batch,
@@ -44,14 +42,15 @@ from redargue.cli import (
     worker,
 )
 from redargue.cli import list as list_command
-from redargue.config_file import CONFIG, Known, read_defaults
+from redargue.cli.extensions import ExtensibleGroup, Options
+from redargue.config_file import CONFIG, read_defaults
 from redargue.encodings import NotUtf8
 from redargue.errors import RedargueError, UsageError
-from redargue.methods.builtin import COMMANDS
 from redargue.paths import config_home
 from redargue.sanitize import printable
 
 app = typer.Typer(
+    cls=ExtensibleGroup,
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
@@ -74,9 +73,6 @@ for command in (
     app.command()(command)
 bench.app.command("rescore")(bench_rescore.rescore)
 bench.app.command("table")(bench_table.table)
-for words, place in COMMANDS.items():
-    _, name = words.split()
-    bench.app.command(name)(resolve_name(place))
 for group in (ledger, corpus, bench, memory, models, prompts, runs, serve, list_command):
     app.add_typer(group.app, name=group.__name__.rpartition(".")[2])
 
@@ -110,11 +106,9 @@ def common(
         if not env_file.is_file():
             raise UsageError(f"no file {str(env_file)!r}", where="--env-file")
         load_dotenv(env_file)  # variables that are already set win
-    group = context.command
-    if isinstance(group, TyperGroup):
-        defaults = read_defaults(_options(group), config)
-        context.default_map = defaults.tables
-        _warn(defaults.ignored, context.invoked_subcommand or "")
+    defaults = read_defaults(Options(context.command, context), config)
+    context.default_map = defaults.tables
+    _warn(defaults.ignored, context.invoked_subcommand or "")
 
 
 def _warn(ignored: tuple[str, ...], command: str) -> None:
@@ -123,15 +117,6 @@ def _warn(ignored: tuple[str, ...], command: str) -> None:
         what = f"{CONFIG} in this folder may not set {', '.join(names)}: ignored"
         hint = f"set them in {config_home() / CONFIG}, or trust this file: redargue --config {CONFIG} {command} …"
         typer.echo(printable(f"redargue: {what}\n  → {hint}"), err=True)
-
-
-def _options(group: TyperGroup) -> Known:
-    """The options of each command; a group that is a command itself (``serve``) has options beside its commands."""
-    known: dict[str, Known | None] = {}
-    for name, command in group.commands.items():
-        inner = _options(command) if isinstance(command, TyperGroup) else {}
-        known[name] = {**inner, **{str(option.name): None for option in command.params}}
-    return known
 
 
 def main() -> None:

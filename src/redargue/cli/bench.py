@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from redargue.cli.exit import exit_code, resumable
+from redargue.cli.extensions import BenchGroup
 from redargue.cli.parameters import (
     AsJson,
     BaseUrl,
@@ -36,7 +37,9 @@ if TYPE_CHECKING:
     from redargue.bench.system import System
     from redargue.config import RunConfig
 
-app = typer.Typer(no_args_is_help=True, help="Run methods on data sets, and compare them with paired tests.")
+app = typer.Typer(
+    cls=BenchGroup, no_args_is_help=True, help="Run methods on data sets, and compare them with paired tests."
+)
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A bench folder.")]
 

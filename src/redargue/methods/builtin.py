@@ -1,4 +1,4 @@
-"""Methods that redargue ships, and their commands; removing a method's folder and its lines removes the method."""
+"""Methods that redargue ships: one line each; removing a method's folder and its line removes the method."""
 
 from __future__ import annotations
 
@@ -30,9 +30,4 @@ METHODS = {
     "self-consistency": "redargue.methods.baselines.self_consistency:SelfConsistency",
     "zero-shot": "redargue.methods.baselines.closed_book:ZeroShot",
     "zero-shot-cot": "redargue.methods.baselines.closed_book:ZeroShotCot",
-}
-
-COMMANDS = {
-    "bench fit-cascade": "redargue.methods.cascade.commands.fit_cascade:fit_cascade",
-    "bench import": "redargue.methods.mermaid.commands.import_runs:import_runs",
 }

@@ -1,4 +1,4 @@
-"""A method and a search tool in a package of their own."""
+"""A method, a search tool and two commands in a package of their own."""
 
 from __future__ import annotations
 
@@ -8,6 +8,16 @@ from redargue import Claim, Passage
 from redargue.methods import Agent, Method
 from redargue.retrieval.tools.base import Search, Sources
 from redargue.tasks import Answer, AnswerClaim
+
+
+def leap_year(year: int) -> None:
+    """Say whether a year has 366 days."""
+    print("yes" if year % 4 == 0 and (year % 100 or year % 400 == 0) else "no")  # noqa: T201
+
+
+def days(*, weeks: int = 1) -> None:
+    """Count the days of some weeks."""
+    print(7 * weeks)  # noqa: T201
 
 
 class Almanac:
