@@ -74,7 +74,7 @@ def serve_http(server: MCPServer, where: str, token: str, ready: Callable[[str],
     Raises:
         UsageError: the address is invalid, in use, or not on loopback: anyone who reaches it can search with your keys.
     """
-    import uvicorn
+    from redargue.net.listening import PatientServer
 
     host, _, port = where.rpartition(":")
     if host not in LOOPBACK or not re.fullmatch("[0-9]{1,5}", port) or int(port) > 65_535:
@@ -94,7 +94,7 @@ def serve_http(server: MCPServer, where: str, token: str, ready: Callable[[str],
         address = f"http://{host}:{listener.getsockname()[1]}"
         app = _Guard(server.streamable_http_app(streamable_http_path=PATH, host=host), address, token)
         ready(address + PATH)
-        uvicorn.Server(uvicorn.Config(app, log_level="warning")).run([listener])
+        PatientServer(app).run([listener])
 
 
 class _Guard:
