@@ -53,8 +53,8 @@ def before(made: socket.socket, request: bytes) -> None:
 
 
 def between(made: socket.socket, request: bytes) -> None:
-    """Closes when the first byte of the answer has come."""
-    made.sendall(request)
+    """Closes when the first byte has come, with more answers to write."""
+    made.sendall(request * 3)
     assert made.recv(1)
 
 

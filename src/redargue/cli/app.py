@@ -55,7 +55,7 @@ from redargue.sanitize import printable
 class Commands(TyperGroup):
     """Reports a connection that its other side closed, which typer takes for a reader of standard output that left."""
 
-    def invoke(self, ctx: typer.Context) -> Any:
+    def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
         except BrokenPipeError as error:
