@@ -17,6 +17,9 @@ from typing import TYPE_CHECKING, Any
 import uvicorn
 from uvicorn.server import ServerState
 
+if sys.platform != "win32":
+    import resource
+
 if TYPE_CHECKING:
     from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol as HttpProtocol
 else:
@@ -96,8 +99,9 @@ class Connection(HttpProtocol):
         assert isinstance(self.server_state, Clients)
         self._clients = self.server_state
         self._state: tuple[object, ...] = ()
-        self._acted()
+        self._note_state()
         self._clients.admit(self)
+        self._acted()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._clients.waiting.pop(self, None)
@@ -242,8 +246,6 @@ def raise_file_limit() -> int:
     """Raises the number of files that this process may open to what the system allows, at most FILES; returns it."""
     if sys.platform == "win32":
         return UNKNOWN
-    import resource
-
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = FILES if hard == resource.RLIM_INFINITY else min(hard, FILES)
     if soft == resource.RLIM_INFINITY or soft >= most:

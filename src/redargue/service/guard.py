@@ -10,6 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from redargue.net.framing import UNCLEAR, unclear
 from redargue.service.problems import OPENAI_PATHS, openai_error, plain
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -59,9 +60,8 @@ class Guard:
         origin = headers.get("origin")
         if origin is not None and origin not in self._origins and not _same_site(origin, hosts[0]):
             return 403, "the Origin header names another site: redargue serve --cors ORIGIN allows one"
-        coding = headers.getlist("transfer-encoding")
-        if coding and ([each.strip().lower() for each in coding] != ["chunked"] or "content-length" in headers):
-            return 400, "the end of the body is not clear: send either Content-Length or Transfer-Encoding: chunked"
+        if unclear(headers.raw):
+            return 400, UNCLEAR
         length = headers.get("content-length", "")
         if length.isdigit() and int(length) > self._max_body:
             return 413, f"the body has more than {self._max_body:,} bytes"

@@ -11,12 +11,13 @@ import hmac
 import logging
 import re
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from redargue.errors import RedargueError, UsageError
+from redargue.net.framing import UNCLEAR, unclear
 from redargue.registry import did_you_mean
 from redargue.retrieval.mcp.connection import require_sdk
 from redargue.retrieval.mcp.google import GoogleServer, ScholarServer
@@ -113,7 +114,9 @@ class _Guard:
             return
         await self._app(scope, receive, send)
 
-    def _refusal(self, headers: Iterable[tuple[bytes, bytes]]) -> tuple[int, bytes] | None:
+    def _refusal(self, headers: Sequence[tuple[bytes, bytes]]) -> tuple[int, bytes] | None:
+        if unclear(headers):
+            return 400, UNCLEAR.encode()
         origins = [value for name, value in headers if name == b"origin"]
         if any(origin != self._address for origin in origins):
             return 403, b"requests from web pages are refused"
