@@ -172,11 +172,29 @@ def test_keys_are_stored_as_hashes_and_listed_without_them() -> None:
     assert Keys().find(secret) == key
 
 
-@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "localhost@evil", "[", ""])
+@pytest.mark.parametrize(
+    "host", ["evil.example", "127.0.0.1.evil.example", "localhost@evil", "[", "", "[::1].evil", "[::1]x", "::1"]
+)
 async def test_a_request_for_another_host_is_refused(host: str) -> None:
     async with client() as http:
         problem(await http.get("/v1/checks", headers={"Host": host}), 400)
-        assert (await http.get("/v1/checks", headers={"Host": "LOCALHOST:8321"})).status_code == 200
+        for own in ("LOCALHOST:8321", "[::1]", "[::1]:8321", "localhost.", "127.0.0.1:"):
+            assert (await http.get("/v1/checks", headers={"Host": own})).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        [("Transfer-Encoding", "identity, chunked")],
+        [("Transfer-Encoding", "gzip, chunked")],
+        [("Transfer-Encoding", "chunked"), ("Transfer-Encoding", "chunked")],
+        [("Transfer-Encoding", "chunked"), ("Content-Length", "5")],
+        [("Content-Length", "5"), ("Content-Length", "5")],
+    ],
+)
+async def test_a_body_whose_end_two_servers_may_see_differently_is_refused(headers: list[tuple[str, str]]) -> None:
+    async with client() as http:
+        problem(await http.get("/v1/checks", headers=headers), 400)
 
 
 async def test_another_sites_page_is_refused_unless_it_is_named() -> None:

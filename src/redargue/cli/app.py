@@ -1,18 +1,18 @@
 """The command ``redargue``.
 
 Data goes to stdout, everything else to stderr. Exit codes: 0 finished, 1 a gate set by the user failed, 2 usage or
-configuration, 3 some claims ended in errors, 4 budget reached, 5 provider or network unreachable, 130 interrupted.
+configuration, 3 some claims ended in errors, 4 budget reached, 5 provider or network unreachable, 130 interrupted,
+141 the reader of stdout left, as ``| head`` does.
 """
 
 from __future__ import annotations
 
 import errno
 import os
-import signal
 import sys
 import warnings
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -43,14 +43,27 @@ from redargue.cli import (
 )
 from redargue.cli import list as list_command
 from redargue.cli.extensions import ExtensibleGroup, Options
+from redargue.cli.readers import watch_readers
 from redargue.config_file import CONFIG, read_defaults
 from redargue.encodings import NotUtf8
-from redargue.errors import RedargueError, UsageError
+from redargue.errors import ProviderError, RedargueError, UsageError
 from redargue.paths import config_home
 from redargue.sanitize import printable
 
+
+class Commands(ExtensibleGroup):
+    """Reports a connection that its other side closed, which typer takes for a reader of standard output that left."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            what = "the other side closed a connection while this command was sending"
+            raise ProviderError(what, hint="run it again; --debug shows where") from error
+
+
 app = typer.Typer(
-    cls=ExtensibleGroup,
+    cls=Commands,
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
@@ -120,9 +133,11 @@ def _warn(ignored: tuple[str, ...], command: str) -> None:
 
 
 def main() -> None:
-    if hasattr(signal, "SIGPIPE"):  # end like other tools when the reader of a pipe closes it
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    sys.exit(run(sys.argv[1:]))
+    watch_readers()
+    code = run(sys.argv[1:])
+    if sys.stdout:
+        sys.stdout.flush()
+    sys.exit(code)
 
 
 def run(arguments: list[str]) -> int:

@@ -6,6 +6,7 @@ import asyncio
 from typing import Annotated
 
 from redargue.cli.parameters import RunParameters, SearchParameters, option, with_parameters
+from redargue.cli.readers import leaving_with_reader
 from redargue.errors import MissingExtra
 
 
@@ -33,4 +34,5 @@ def mcp(
     from redargue.service.mcp.server import serve_stdio
 
     live = live_tool(offline=search.offline)
-    asyncio.run(serve_stdio(run_config(options, search), live=live, fetch=fetch))
+    with leaving_with_reader():
+        asyncio.run(serve_stdio(run_config(options, search), live=live, fetch=fetch))

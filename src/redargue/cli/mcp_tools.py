@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from redargue.cli.parameters import Offline
+from redargue.cli.readers import leaving_with_reader
 
 
 def mcp_tools(
@@ -35,4 +36,5 @@ def mcp_tools(
         note = "" if no_token or own else f"\n  → clients send the header Authorization: Bearer {token}"
         serve_http(server, http, token, lambda url: typer.echo(f"redargue: {kind} at {url}{note}", err=True))
     else:
-        server.run()
+        with leaving_with_reader():
+            server.run()

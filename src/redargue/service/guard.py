@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
-from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from redargue.net.framing import UNCLEAR, unclear
 from redargue.service.problems import OPENAI_PATHS, openai_error, plain
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
+# An address of IPv6 in brackets, or a name or address without them; and a port.
+_HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([^\[\]:@/?#\\\s]+))(?::[0-9]{0,5})?")
 
 
 class Guard:
@@ -57,6 +60,8 @@ class Guard:
         origin = headers.get("origin")
         if origin is not None and origin not in self._origins and not _same_site(origin, hosts[0]):
             return 403, "the Origin header names another site: redargue serve --cors ORIGIN allows one"
+        if unclear(headers.raw):
+            return 400, UNCLEAR
         length = headers.get("content-length", "")
         if length.isdigit() and int(length) > self._max_body:
             return 413, f"the body has more than {self._max_body:,} bytes"
@@ -73,10 +78,8 @@ def _refusal_of(path: str, status: int, detail: str) -> Response:
 
 def host_of(host: str) -> str:
     """The name or address in a Host header, in lower case; empty if it cannot be read."""
-    try:
-        return (urlsplit(f"//{host}").hostname or "").rstrip(".")
-    except ValueError:
-        return ""
+    match = _HOST.fullmatch(host)
+    return (match[1] or match[2]).lower().rstrip(".") if match else ""
 
 
 def _same_site(origin: str, host: str) -> bool:

@@ -4,39 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
-import signal
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import FrameType
 
-import uvicorn
 from fastapi import FastAPI
 
 from redargue.errors import RecordError, UsageError
 from redargue.files import make_folder
+from redargue.net.listening import DEFAULT, Limits, PatientServer
 from redargue.runs.record import writing
 from redargue.service.checks import CheckStore
 from redargue.service.guard import LOOPBACK
 
-GRACE = 2  # seconds for requests to end after streams have ended
 
-
-class Server(uvicorn.Server):
+class Server(PatientServer):
     """Closes the store of checks at the first signal, because uvicorn waits for open streams."""
 
-    def __init__(self, application: FastAPI, ready: Callable[[], None] = lambda: None) -> None:
-        config = uvicorn.Config(
-            application,
-            timeout_graceful_shutdown=GRACE,
-            access_log=False,
-            log_level="warning",
-            server_header=False,
-            proxy_headers=False,
-            ws="none",
-        )
-        super().__init__(config)
+    def __init__(
+        self, application: FastAPI, ready: Callable[[], None] = lambda: None, *, limits: Limits = DEFAULT
+    ) -> None:
+        super().__init__(application, limits)
         self._application, self._ready = application, ready
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -45,10 +35,7 @@ class Server(uvicorn.Server):
         if store and self._loop:
             # A signal may interrupt asyncio.Event.wait() before the waiter is noted, who would then never be woken.
             self._loop.call_soon_threadsafe(store.close)
-        if sig == signal.SIGTERM:
-            self.should_exit = True  # uvicorn would kill the process with the same signal once it has stopped
-        else:
-            super().handle_exit(sig, frame)
+        super().handle_exit(sig, frame)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         self._loop = asyncio.get_running_loop()

@@ -11,12 +11,13 @@ import hmac
 import logging
 import re
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from redargue.errors import RedargueError, UsageError
+from redargue.net.framing import UNCLEAR, unclear
 from redargue.registry import did_you_mean
 from redargue.retrieval.mcp.connection import require_sdk
 from redargue.retrieval.mcp.google import GoogleServer, ScholarServer
@@ -74,7 +75,7 @@ def serve_http(server: MCPServer, where: str, token: str, ready: Callable[[str],
     Raises:
         UsageError: the address is invalid, in use, or not on loopback: anyone who reaches it can search with your keys.
     """
-    import uvicorn
+    from redargue.net.listening import PatientServer
 
     host, _, port = where.rpartition(":")
     if host not in LOOPBACK or not re.fullmatch("[0-9]{1,5}", port) or int(port) > 65_535:
@@ -94,7 +95,7 @@ def serve_http(server: MCPServer, where: str, token: str, ready: Callable[[str],
         address = f"http://{host}:{listener.getsockname()[1]}"
         app = _Guard(server.streamable_http_app(streamable_http_path=PATH, host=host), address, token)
         ready(address + PATH)
-        uvicorn.Server(uvicorn.Config(app, log_level="warning")).run([listener])
+        PatientServer(app).run([listener])
 
 
 class _Guard:
@@ -113,7 +114,9 @@ class _Guard:
             return
         await self._app(scope, receive, send)
 
-    def _refusal(self, headers: Iterable[tuple[bytes, bytes]]) -> tuple[int, bytes] | None:
+    def _refusal(self, headers: Sequence[tuple[bytes, bytes]]) -> tuple[int, bytes] | None:
+        if unclear(headers):
+            return 400, UNCLEAR.encode()
         origins = [value for name, value in headers if name == b"origin"]
         if any(origin != self._address for origin in origins):
             return 403, b"requests from web pages are refused"
