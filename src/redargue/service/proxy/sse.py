@@ -72,7 +72,8 @@ class EventSplitter:
             event = _event(raw, first=not self._begun)
             self._begun = True
             if event is None:
-                comments.append(raw)
+                if raw.strip():  # blank lines alone mean nothing, and are not sent
+                    comments.append(raw)
                 continue
             if comments:
                 events.append(SseEvent(b"".join(comments)))
