@@ -202,7 +202,7 @@ class _Exchange:
         try:
             payload, cleaned = read_object(raw.decode("utf-8-sig"))
         except ValueError:
-            await self._unanswered(response, checks, without_ours(raw.decode("latin-1")).encode("latin-1"), known=False)
+            await self._unanswered(response, checks, without_ours(raw), known=False)
             return
         texts = dialect.texts(payload)
         checks.note(dialect.beside(payload)._replace(added=tuple(texts.items())))

@@ -87,7 +87,7 @@ def _event(raw: bytes, *, first: bool) -> SseEvent | None:
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError:
-        return SseEvent(raw, unreadable=True)
+        return _unreadable(raw)
     if first:
         text = text.removeprefix("\ufeff")  # a byte order mark, with which a stream may begin
     lines = [line for line in _LINE_END.split(text) if line and not line.startswith(":")]
@@ -97,7 +97,7 @@ def _event(raw: bytes, *, first: bool) -> SseEvent | None:
     for line in lines:
         name, _, value = line.partition(":")
         if name not in values:
-            return SseEvent(raw, unreadable=True)
+            return _unreadable(raw)
         values[name].append(value.removeprefix(" "))
     if not values["data"]:
         return None
@@ -107,8 +107,12 @@ def _event(raw: bytes, *, first: bool) -> SseEvent | None:
     try:
         found = read_object(data)
     except ValueError:
-        return SseEvent(without_ours(text).encode(), data, unreadable=True)
+        return _unreadable(raw, data)
     return event_of(found.value, name) if found.cleaned else SseEvent(raw, data, found.value)
+
+
+def _unreadable(raw: bytes, data: str | None = None) -> SseEvent:
+    return SseEvent(without_ours(raw), data, unreadable=True)
 
 
 def event_of(payload: dict[str, Any], name: str = "") -> SseEvent:

@@ -57,8 +57,10 @@ class Checks:
         step = dialect.read(payload)
         late = {key for key, text in step.added if text and key in dialect.ended}
         self.note(step._replace(added=tuple((key, text) for key, text in step.added if key not in late)))
-        for key in dialect.blocks if None in self.unread else {each for each, _ in step.unread} & {*dialect.blocks}:
-            dialect.blocks[key] = self.with_unread(dialect.blocks[key], key)
+        if step.unread:
+            touched = {key for key, _ in step.unread}
+            for key in [key for key in dialect.blocks if key in touched or None in touched]:
+                dialect.blocks[key] = self.with_unread(dialect.blocks[key], key)
         if late:
             rest = dialect.without(payload, late)
             event = event_of(rest, str(rest.get("type") or ""))

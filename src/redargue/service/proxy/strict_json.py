@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 DEEPEST = 100  # levels of nesting
 OURS = "redargue"  # a field that only this service writes
 # The field's name with any of its characters written as an escape, for bodies that cannot be read.
-_OUR_NAME = re.compile(
-    '"' + "".join(rf"(?:{letter}|\\u00{ord(letter):02x})" for letter in OURS) + r'"(?=\s*:)', re.IGNORECASE
-)
+_LETTERS = "".join(rf"(?:{letter}|\\u00{ord(letter):02x})" for letter in OURS)
+_OUR_NAME = re.compile(rf'"{_LETTERS}"(?=\s*:)'.encode(), re.IGNORECASE)
 
 
 class Reading(NamedTuple):
@@ -50,9 +49,9 @@ def read_object(text: str) -> Reading:
     return Reading(value, cleaned)
 
 
-def without_ours(text: str) -> str:
+def without_ours(raw: bytes) -> bytes:
     """A text that cannot be read, in which no name is one that only this service writes."""
-    return _OUR_NAME.sub(f'"upstream_{OURS}"', text)
+    return _OUR_NAME.sub(f'"upstream_{OURS}"'.encode(), raw)
 
 
 def _refused(name: str) -> float:
