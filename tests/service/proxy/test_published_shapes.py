@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
+import subprocess
 from collections import Counter
 from collections.abc import Iterator
 from itertools import product
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import httpx2
@@ -14,9 +17,11 @@ import pytest
 
 from redargue.service.proxy.sse import EventSplitter
 from service.proxy.conftest import BRIDGE, FALSE, Start
-from service.proxy.test_clients import imported
+from service.proxy.test_clients import NODE_MODULES, imported
+from service.proxy.test_unread import chat_cases, responses_cases
 from support.chat_upstream import (
     STREAM,
+    Asked,
     Written,
     chat_stream,
     chat_whole,
@@ -142,6 +147,73 @@ def test_no_field_of_a_stream_shows_a_false_sentence_at_any_line_end(start: Star
     assert len(cases) > 4_500
     assert statuses[200] > 100
     assert not found, sorted(set(found))
+
+
+class _Told(NamedTuple):
+    """Answers that a client asks for by the number in ``user``."""
+
+    cases: list[tuple[str, bool, list[bytes]]]  # the path, whether it is streamed, the pieces
+
+    def answer(self, asked: Asked) -> Written:
+        _, stream, pieces = self.cases[int(asked.body["user"])]
+        return Written(pieces, content_type=STREAM if stream else "application/json")
+
+
+def told() -> _Told:
+    """All shapes of test_unread, and every twentieth of the published ones."""
+    known = [
+        (path, stream, pieces)
+        for stream in (True, False)
+        for path, shapes in ((CHAT, chat_cases(stream)), (RESPONSES, responses_cases(stream)))
+        for pieces in shapes.values()
+    ]
+    published = [*whole_cases(), *streamed_cases()][::20]
+    return _Told([*known, *((case.path, bool(case.events), [case.whole, *case.events]) for case in published)])
+
+
+def test_openai_python_shows_no_false_sentence(start: Start) -> None:
+    library, given = imported("openai"), told()
+    running = start(given.answer)
+    statuses: Counter[int] = Counter()
+    options = {"extra_body": {"redargue": BODY["redargue"]}, "model": "m"}
+    with library.OpenAI(base_url=f"{running.url}/v1", api_key="sk-any", max_retries=0) as client:
+        for number, (path, stream, _) in enumerate(given.cases):
+            asked = {**options, "stream": stream, "user": str(number)}
+            try:
+                if path == CHAT:
+                    answer = client.chat.completions.create(messages=[], **asked)
+                else:
+                    answer = client.responses.create(input="When?", **asked)
+                parts = [part.to_dict() for part in (answer if stream else [answer])]
+            except library.APIStatusError as error:
+                statuses[error.status_code] += 1
+                continue
+            statuses[200] += 1
+            assert FALSE not in str(parts), number
+    assert statuses[200] > 5
+    assert statuses[503] > 300
+    assert set(statuses) == {200, 503}
+
+
+def test_openai_node_shows_no_false_sentence(start: Start) -> None:
+    node = shutil.which("node")
+    if node is None or not (Path(NODE_MODULES) / "openai").is_dir():
+        pytest.skip("needs node and REDARGUE_TEST_NODE_MODULES, a folder with the npm package openai")
+    given = told()
+    running = start(given.answer)
+    cases = [
+        {"number": number, "chat": path == CHAT, "stream": stream}
+        for number, (path, stream, _) in enumerate(given.cases)
+    ]
+    asked = {"url": f"{running.url}/v1", "modules": NODE_MODULES, "body": BODY, "cases": cases, "needle": FALSE}
+    script = Path(__file__).parent / "shown.mjs"
+    command = [node, str(script), json.dumps(asked)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["shown"] == []
+    assert set(found["statuses"]) == {"200", "503"}
+    assert found["statuses"]["503"] > 300
 
 
 def test_no_split_and_no_line_end_changes_what_is_read() -> None:
