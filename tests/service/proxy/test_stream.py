@@ -157,6 +157,7 @@ def test_what_is_not_text_passes_and_is_not_taken_for_checked(start: Start, stre
         assert (block["outcome"], block["reason"]) == (outcome, reason), name
         closed = post(running.url, {**QUESTION, "redargue": {"contexts": [BRIDGE], "on_failure": "closed"}})
         assert closed.status_code == (503 if reason == "not_read" else 200), name
+        assert (FALSE in closed.text) == (outcome == "non_factual" and closed.status_code == 200), name
 
 
 @pytest.mark.parametrize("stream", [True, False])
@@ -244,7 +245,8 @@ def test_reasoning_and_calls_in_a_response_pass_and_tell_nothing_of_a_withheld_a
     assert annotated.count(b'"outcome":"non_factual"') == 3
     blocked = post(running.url, body, "/v1/responses", **{"x-redargue-mode": "block"}).text
     assert "1998" not in blocked
-    assert sent[7].decode() in blocked
+    events = [json.loads(line[6:]) for line in blocked.split("\n") if line.startswith("data: ")]
+    assert json.loads(sent[7].split(b"data: ")[1]) in events
     whole = start(lambda asked: Written([json.dumps({"id": "resp_1", "output": items(FALSE)}).encode()]), mode="block")
     assert "1998" not in post(whole.url, {"model": "m", "input": "When?", **GIVEN}, "/v1/responses").text
 

@@ -12,15 +12,13 @@ from typing import Any
 
 from redargue.service.proxy.block import CheckBlock, citations
 from redargue.service.proxy.contexts import content_text
-from redargue.service.proxy.dialect import Dialect, Key, Payload, Step, as_list
-from redargue.service.proxy.sse import DONE, SseEvent, data_event, dumped
+from redargue.service.proxy.dialect import Dialect, Key, Payload, Step, as_list, ends_a_sentence
+from redargue.service.proxy.published import CHAT, CHOICE, CHUNK_CHOICE
+from redargue.service.proxy.shapes import Shape
+from redargue.service.proxy.sse import SseEvent, data_event, event_of
 
 _OURS = ("annotations", "redargue")  # keys that only one delta of a choice may have
-_UNREAD = ("refusal", "audio", "images")
-# All else that a message or choice has may say what a withheld text says.
-_KEPT = ("role", "content", "tool_calls", "function_call", *_OURS)
-_KEPT_OF_CHOICE = ("index", "finish_reason")
-_READ_PARTS = ("text", "thinking", "reasoning")  # types of parts of a content
+_HEAD = ("id", "object", "created", "model", "system_fingerprint")
 
 
 @dataclass
@@ -42,19 +40,35 @@ class ChatDialect(Dialect):
             if isinstance(message := choice.get("message"), dict)
         }
 
-    def unread(self, payload: Payload) -> set[Key]:
-        return {(number,) for number, choice in _listed(payload) if _has_unread(choice.get("message"))}
+    def beside(self, payload: Payload) -> Step:
+        return self._beside(payload, _listed(payload), CHOICE, "message")
+
+    def _beside(self, payload: Payload, choices: Iterable[tuple[int, Payload]], shape: Shape, holder: str) -> Step:
+        steps = [self.looked_over(payload, CHAT)]
+        if any(not isinstance(choice, dict) for choice in as_list(payload.get("choices"))):
+            steps.append(Step(unread=((None, "choices"),)))
+        for number, choice in choices:
+            key, place = (number,), f"choices[{number}]"
+            steps.append(self.looked_over(choice, shape, key, place))
+            if isinstance(message := choice.get(holder), dict) and _is_cut(message.get("content")):
+                steps.append(Step(unread=((key, f"{place}.{holder}.content"),)))
+        return Step(
+            unread=tuple(each for step in steps for each in step.unread),
+            calls=tuple(each for step in steps for each in step.calls),
+        )
 
     def annotate(self, payload: Payload) -> None:
+        self.left_out(payload, CHAT, withheld=bool(self.replaced))
         for number, choice in _listed(payload):
-            message, block = choice.get("message"), self.blocks.get((number,))
+            key = (number,)
+            message, block = choice.get("message"), self.blocks.get(key)
             if not isinstance(message, dict) or block is None:
                 continue
             text = content_text(message.get("content"))
-            if (changed := self.text_of((number,), text)) != text:
+            self.left_out(choice, CHOICE, withheld=key in self.replaced)
+            message = choice.setdefault("message", {})
+            if (changed := self.text_of(key, text)) != text:
                 message["content"] = changed
-            if self._remove_telling((number,), choice, "message"):
-                message = choice["message"]
             message["annotations"] = [*as_list(message.get("annotations")), *_annotations(block)]
             message["redargue"] = block.payload()
 
@@ -77,25 +91,31 @@ class ChatDialect(Dialect):
         # Usage, if any, is of the whole response, and stays with the last.
         head = {name: value for name, value in payload.items() if name not in ("choices", "usage")}
         usage = {"usage": payload["usage"]} if "usage" in payload else {}
-        whole = [{**head, "choices": part, **(usage if part is parts[-1] else {})} for part in parts]
-        return [SseEvent(data_event(part), dumped(part)) for part in whole]
+        return [event_of({**head, "choices": part, **(usage if part is parts[-1] else {})}) for part in parts]
 
     def read(self, payload: Payload) -> Step:
         added: list[tuple[Key, str]] = []
         ended: list[Key] = []
-        unread: list[Key] = []
         if payload.get("id"):
-            self._head = {name: value for name, value in payload.items() if name not in ("choices", "usage")}
-        for number, choice in _choices(payload):
+            self._head = {name: payload[name] for name in _HEAD if name in payload}
+        choices = list(_choices(payload))
+        step = self._beside(payload, choices, CHUNK_CHOICE, "delta")
+        unread = [*step.unread, *((None, f"choices[{number}]") for number in self._strange(choices))]
+        for number, choice in choices:
             delta, key = _delta(choice), (number,)
             added.append((key, content_text(delta.get("content"))))
-            if _has_unread(delta):
-                unread.append(key)
             if choice.get("finish_reason"):
                 ended.append(key)
-            elif delta.get("annotations"):
+            elif delta.get("annotations") and not self.closed:
                 self._cited.add(key)
-        return Step(tuple(added), tuple(ended), tuple(unread))
+        return Step(tuple(added), tuple(ended), tuple(unread), step.calls)
+
+    def _strange(self, choices: list[tuple[int, Payload]]) -> Iterable[int]:
+        """Choices that were not asked for, or come twice in a chunk: a client may show them as a part of another."""
+        wanted = self.request.get("n")
+        count = wanted if isinstance(wanted, int) else 1
+        numbers = [number for number, _ in choices]
+        return [number for at, number in enumerate(numbers) if number not in range(count) or number in numbers[:at]]
 
     def without(self, payload: Payload, keys: Collection[Key]) -> Payload:
         for number, choice in _choices(payload):
@@ -109,7 +129,7 @@ class ChatDialect(Dialect):
             return False
         payload = event.payload
         if payload is None:
-            return event.data == DONE
+            return event.is_done
         choices = list(_choices(payload))
         finished = {(number,) for number, choice in choices if choice.get("finish_reason")}
         return bool(finished & waiting) or not choices
@@ -117,13 +137,12 @@ class ChatDialect(Dialect):
     def write(self, event: SseEvent) -> list[bytes]:
         payload = event.payload
         if payload is None:
-            return [*(self.rest() if event.data == DONE else []), event.raw]
+            return [*(self.rest() if event.is_done else []), event.raw]
         before: list[bytes] = []
-        changed = False
+        changed = self.rebuilt | self.left_out(payload, CHAT, withheld=bool(self.replaced))
         for number, choice in _choices(payload):
             key = (number,)
             changed |= self._replace(key, choice)
-            changed |= _delta(choice).pop("redargue", None) is not None  # verdicts of others would pass for ours
             if choice.get("finish_reason") and key not in self._told and (block := self.blocks.get(key)):
                 before += self._missing(key, payload, choice)
                 choice["delta"] = self._told_delta(key, block, _delta(choice))
@@ -132,23 +151,13 @@ class ChatDialect(Dialect):
 
     def _replace(self, key: Key, choice: Payload) -> bool:
         """Puts the replacement into the first delta with text, and removes the others' text."""
-        if not self._remove_telling(key, choice, "delta"):
-            return False
-        if (delta := _delta(choice)).get("content"):
-            delta["content"] = "" if key in self._written else self.replaced[key]
+        withheld = key in self.replaced
+        had_text = bool(_delta(choice).get("content"))
+        changed = self.left_out(choice, CHUNK_CHOICE, withheld=withheld)
+        if withheld and had_text:
+            _delta(choice)["content"] = "" if key in self._written else self.replaced[key]
             self._written.add(key)
-        return True
-
-    def _remove_telling(self, key: Key, choice: Payload, holder: str) -> bool:
-        """Removes what else may say what a replaced text said; ``holder`` is the name of the message or delta."""
-        if key not in self.replaced:
-            return False
-        message = choice.get(holder)
-        if isinstance(message, dict):
-            choice[holder] = {name: value for name, value in message.items() if name in _KEPT}
-        for name in [name for name in choice if name not in (*_KEPT_OF_CHOICE, holder)]:
-            del choice[name]
-        return True
+        return changed or withheld
 
     def _missing(self, key: Key, payload: Payload, choice: Payload) -> list[bytes]:
         if not (text := self._missing_text(key)):
@@ -199,13 +208,10 @@ def _delta(choice: Payload) -> Payload:
     return delta if isinstance(delta, dict) else {}
 
 
-def _has_unread(message: object) -> bool:
-    """Whether a message, or a part of one in a delta, has content that is not text."""
-    if not isinstance(message, dict):
-        return False
-    content = message.get("content")
-    other = any(isinstance(part, dict) and part.get("type", "text") not in _READ_PARTS for part in as_list(content))
-    return other or any(message.get(name) for name in _UNREAD)
+def _is_cut(content: object) -> bool:
+    """Whether a content has a part that ends within a sentence, which clients that join the parts would go on."""
+    texts = [text for part in as_list(content) if (text := content_text([part]))]
+    return any(not ends_a_sentence(text) for text in texts[:-1])
 
 
 def _annotations(block: CheckBlock) -> list[Payload]:

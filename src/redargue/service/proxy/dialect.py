@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
 
 from redargue.service.proxy.block import CheckBlock
+from redargue.service.proxy.shapes import Kind, Shape, found_in, remove, strings
 from redargue.service.proxy.sse import SseEvent
 
 Key = tuple[int, ...]  # the index of a choice, or those of an output and its part
@@ -19,12 +22,28 @@ def as_list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
+_ENDS_A_SENTENCE = re.compile(r"""(?:[.!?…:;。！？|`]["'”’»)\]*_]*|\n)\s*\Z""")
+
+
+def ends_a_sentence(text: str) -> bool:
+    """Whether what follows a text cannot continue its last sentence."""
+    return _ENDS_A_SENTENCE.search(text[-100:]) is not None
+
+
 class Step(NamedTuple):
-    """What an event adds: text of some answers, and answers that it ends or that have content that is not read."""
+    """What an event or a whole response adds.
+
+    Attributes:
+        added: text of some answers.
+        ended: answers that it ends.
+        unread: where there is text that is not read, and in which answer; None for all answers.
+        calls: the inputs of calls, likewise; the second is the call's place.
+    """
 
     added: tuple[tuple[Key, str], ...] = ()
     ended: tuple[Key, ...] = ()
-    unread: tuple[Key, ...] = ()
+    unread: tuple[tuple[Key | None, str], ...] = ()
+    calls: tuple[tuple[Key | None, str, str], ...] = ()
 
 
 @dataclass
@@ -32,16 +51,56 @@ class Dialect(ABC):
     """One response in one API.
 
     Attributes:
+        request: the client's.
+        closed: whether nothing is sent that was not read; reasoning, token probabilities and citations are left out.
+        rebuilt: whether every event is written anew from what was read in it, so that all clients read the same.
         blocks: of the answers that have been checked.
         replaced: texts in place of answers.
         appended: texts after answers.
         ended: answers whose text is complete.
+        continued: whether clients join the texts of a response into one.
     """
 
+    request: Payload = field(default_factory=dict)
+    closed: bool = False
+    rebuilt: bool = False
     blocks: dict[Key, CheckBlock] = field(default_factory=dict)
     replaced: dict[Key, str] = field(default_factory=dict)
     appended: dict[Key, str] = field(default_factory=dict)
     ended: set[Key] = field(default_factory=set)
+    continued: ClassVar[bool] = False
+
+    @cached_property
+    def echoed(self) -> frozenset[str]:
+        """The texts of the request beside the conversation: an answer repeats its instructions and tools."""
+        names = ("messages", "input", "redargue")
+        return frozenset(strings([value for name, value in self.request.items() if name not in names]))
+
+    @cached_property
+    def offers_tools(self) -> bool:
+        """Whether the request has tools, so that a program awaits the inputs of calls."""
+        return bool(as_list(self.request.get("tools")) or as_list(self.request.get("functions")))
+
+    def looked_over(self, value: Payload, shape: Shape, key: Key | None = None, place: str = "") -> Step:
+        """What a part of a response has beside the texts that are read."""
+        unread: list[tuple[Key | None, str]] = []
+        calls: list[tuple[Key | None, str, str]] = []
+        for found in found_in(value, shape, self.echoed, place):
+            if found.kind is Kind.CALL:
+                calls += ((key, found.place, text) for text in strings(found.holder[found.name]))
+            elif found.kind is not Kind.BESIDE:
+                unread.append((key, found.place))
+        return Step(unread=tuple(unread), calls=tuple(calls))
+
+    def left_out(self, value: Payload, shape: Shape, *, withheld: bool) -> bool:
+        """Takes out of a part of a response what may not be sent; whether there was anything.
+
+        Of a withheld answer, this is everything that may repeat it; of others under ``closed``, what is beside them.
+        """
+        if not (withheld or self.closed):
+            return False
+        kinds = (Kind.BESIDE, None) if withheld else (Kind.BESIDE,)
+        return remove([found for found in found_in(value, shape, self.echoed) if found.kind in kinds])
 
     @abstractmethod
     def knows(self, payload: Payload) -> bool:
@@ -52,8 +111,8 @@ class Dialect(ABC):
         """The answers of a whole response; an answer without text, such as a call, is empty."""
 
     @abstractmethod
-    def unread(self, payload: Payload) -> set[Key]:
-        """The answers of a whole response with content that is not read: refusals, images, sound."""
+    def beside(self, payload: Payload) -> Step:
+        """What a whole response has beside its answers' texts."""
 
     @abstractmethod
     def annotate(self, payload: Payload) -> None:
@@ -76,7 +135,7 @@ class Dialect(ABC):
 
     @abstractmethod
     def write(self, event: SseEvent) -> list[bytes]:
-        """The event as it is sent, with what belongs before it."""
+        """The event as it is sent, with what belongs before it; its payload may be changed."""
 
     @abstractmethod
     def rest(self) -> list[bytes]:

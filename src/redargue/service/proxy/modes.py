@@ -35,10 +35,14 @@ def objection(block: CheckBlock, plan: Plan) -> str:
     return "unsupported" if block.supported < plan.min_supported else ""
 
 
-def require_checked(block: CheckBlock, plan: Plan) -> None:
-    """Raises Withheld for an answer that was not checked, where the operator or the client wants that."""
+def require_checked(block: CheckBlock, plan: Plan, place: str = "") -> None:
+    """Raises Withheld for an answer that was not checked, where the operator or the client wants that.
+
+    ``place``: of the first field that was not read.
+    """
     if plan.on_failure == "closed" and block.reason not in ("", "no_text"):
-        raise Withheld(f"the answer could not be checked: {block.reason}", status=503, code=block.reason)
+        where = f" ({place})" if place and block.reason == "not_read" else ""
+        raise Withheld(f"the answer could not be checked: {block.reason}{where}", status=503, code=block.reason)
 
 
 def blocked(block: CheckBlock, plan: Plan, settings: ProxySettings) -> str:

@@ -18,9 +18,9 @@ from redargue.service.proxy.block import (
     FOOTNOTES,
     CheckBlock,
     Revision,
+    block_of,
     footnotes,
     header,
-    unchecked_block,
     without_footnotes,
 )
 from redargue.service.proxy.chat import ChatDialect
@@ -39,14 +39,16 @@ from redargue.service.proxy.modes import (
 )
 from redargue.service.proxy.responses import ResponsesDialect
 from redargue.service.proxy.settings import CheckOptions, Plan, plan, read_options
-from redargue.service.proxy.sse import DONE, SseEvent, comment, data_event, dumped, events_of
+from redargue.service.proxy.sse import SseEvent, comment, data_event, dumped, events_of
 from redargue.service.proxy.stream import TICK, Checks, StreamChecker
+from redargue.service.proxy.strict_json import read_object, without_ours
 from redargue.service.proxy.tally import Tally
-from redargue.service.proxy.upstream import Upstream, is_stream, returned
+from redargue.service.proxy.upstream import Upstream, is_stream
 
 DIALECTS: Mapping[str, type[Dialect]] = {"/chat/completions": ChatDialect, "/responses": ResponsesDialect}
 NO_UPSTREAM = "this service has no upstream; the operator sets REDARGUE_UPSTREAM_URL"
 REDIRECTED = "the upstream redirects ({}); the operator sets REDARGUE_UPSTREAM_URL to its new address"
+STREAM_TYPE = "text/event-stream; charset=utf-8"
 CHECK_HEADER, MODE_HEADER = "x-redargue-check", "x-redargue-mode"
 
 
@@ -136,13 +138,15 @@ class _Exchange:
         async with self.proxy.upstream.open(self.path, raw, self.client, method=method) as response:
             if await self._failed(response):
                 return
-            await self.reply.start(response.status_code, returned(response))
+            await self.reply.start(response.status_code, self._upstream_headers(response))
             async for piece in self.proxy.upstream.body(response):
                 await self.reply.send(piece)
             await self.reply.end()
 
     async def check(self, raw: bytes, readers: asyncio.Task[Readers]) -> None:
-        checks, dialect = Checks(readers, self.plan, self.id), DIALECTS[self.path]()
+        closed = self.plan.on_failure == "closed"
+        dialect = DIALECTS[self.path](request=self.body, closed=closed, rebuilt=self.plan.buffered)
+        checks = Checks(readers, self.plan, self.id, awaited=dialect.offers_tools)
         async with self.proxy.upstream.open(self.path, raw, self.client) as response:
             if await self._failed(response):
                 return
@@ -173,7 +177,7 @@ class _Exchange:
             await self.fail(502, REDIRECTED.format(response.status_code), code="upstream_redirects")
         elif response.status_code >= 400:
             body = await self.proxy.upstream.whole(response)
-            await self.reply.whole(response.status_code, returned(response), body)
+            await self.reply.whole(response.status_code, self._upstream_headers(response), body)
         return response.status_code >= 300
 
     async def _withhold(self, error: Withheld) -> None:
@@ -186,47 +190,58 @@ class _Exchange:
         self.proxy.tally.checked(self.path, block)
 
     def _headers(self, response: httpx2.Response, blocks: list[CheckBlock]) -> Headers:
-        return [*returned(response), (CHECK_HEADER, header(blocks) or self.id)]
+        kind = STREAM_TYPE if is_stream(response) else "application/json"
+        kept = [(name, value) for name, value in self._upstream_headers(response) if name != "content-type"]
+        return [("content-type", kind), *kept, (CHECK_HEADER, header(blocks) or self.id)]
+
+    def _upstream_headers(self, response: httpx2.Response) -> Headers:
+        return self.proxy.upstream.returned(response)
 
     async def _whole(self, response: httpx2.Response, dialect: Dialect, checks: Checks) -> None:
         raw = await self.proxy.upstream.whole(response)
         try:
-            payload = _object(raw)
-            texts = dialect.texts(payload)
-        except UsageError:
-            payload, texts = {}, {}
-        if not texts:
-            await self._unread(response, raw, known=dialect.knows(payload))
+            payload, cleaned = read_object(raw.decode("utf-8-sig"))
+        except ValueError:
+            await self._unanswered(response, checks, without_ours(raw), known=False)
             return
-        for key, text in texts.items():
-            checks.add(key, text)
-        checks.unread = dialect.unread(payload)
+        texts = dialect.texts(payload)
+        checks.note(dialect.beside(payload)._replace(added=tuple(texts.items())))
+        if not texts:
+            if cleaned or dialect.closed:
+                dialect.annotate(payload)
+                raw = dumped(payload).encode()
+            await self._unanswered(response, checks, raw, known=dialect.knows(payload))
+            return
+        if dialect.continued:
+            checks.read_seams()
         await self._decide(dialect, checks, list(texts))
         dialect.annotate(payload)
         headers = self._headers(response, list(dialect.blocks.values()))
         await self.reply.whole(response.status_code, headers, dumped(payload).encode())
 
-    async def _unread(self, response: httpx2.Response, raw: bytes, *, known: bool) -> None:
+    async def _unanswered(self, response: httpx2.Response, checks: Checks, raw: bytes, *, known: bool) -> None:
         """Passes on a response in which there is no answer; one of another shape may contain one."""
-        if known:
-            await self.reply.whole(response.status_code, returned(response), raw)
+        checks.unreadable += not known
+        block = checks.of_no_answer()
+        if block is None:
+            await self.reply.whole(response.status_code, self._upstream_headers(response), raw)
             return
-        block = unchecked_block(self.plan, self.id, "unreadable_answer")
         self._done(block)
-        require_checked(block, self.plan)
+        require_checked(block, self.plan, next(iter(checks.unread.values()), ""))
         await self.reply.whole(response.status_code, self._headers(response, [block]), raw)
 
     async def _decide(self, dialect: Dialect, checks: Checks, keys: list[Key]) -> None:
         """Finishes the checks of a whole answer, and lets the mode change it. Raises Withheld."""
+        checks.read_calls(*keys)
         blocks = await asyncio.gather(*(checks.finish(key) for key in keys))
         settings = self.proxy.checkers.settings
         for key, block in zip(keys, blocks, strict=True):
             text = checks.answers[key].text if key in checks.answers else ""
             final = block
             if self.plan.mode == "revise" and objection(block, self.plan) and text:
-                final = await self._revise(dialect, checks, key, text, block)
+                final = checks.with_unread(await self._revise(dialect, checks, key, text, block), key)
             self._done(final)
-            require_checked(final, self.plan)
+            require_checked(final, self.plan, checks.place(key))
             if self.plan.mode == "block" and (sentence := blocked(final, self.plan, settings)):
                 self.proxy.tally.withheld(self.path, objection(final, self.plan))
                 dialect.replaced[key] = sentence
@@ -248,7 +263,7 @@ class _Exchange:
             answer = AnswerCheck(checks.readers)
             answer.add(revised)
             try:
-                better = checks.block(await answer.finish(self.plan.timeout_s))
+                better = block_of(await answer.finish(self.plan.timeout_s), self.plan, self.id)
             finally:
                 await answer.cancel()
             if len(better.bad) < len(best.bad) and not better.reason:
@@ -266,8 +281,9 @@ class _Exchange:
         try:
             async with self.proxy.upstream.open(self.path, request, client) as response:
                 self.proxy.tally.upstream(str(response.status_code))
-                payload = _object(await self.proxy.upstream.whole(response))
-        except (RedargueError, httpx2.HTTPError, httpx2.StreamError):
+                raw = await self.proxy.upstream.whole(response)
+                payload = read_object(raw.decode("utf-8-sig")).value
+        except (RedargueError, httpx2.HTTPError, httpx2.StreamError, ValueError):
             return "", {}
         return next(iter(dialect.texts(payload).values()), ""), payload.get("usage")
 
@@ -296,7 +312,7 @@ class _Exchange:
         if not self.reply.started:
             await self.reply.start(response.status_code, self._headers(response, list(dialect.blocks.values())))
         for event in events:
-            if dialect.replaced and event.payload is None and event.data != DONE:
+            if event.payload is None and (dialect.replaced or dialect.closed) and not event.is_done:
                 continue  # what cannot be read may say what a withheld text says
             for piece in dialect.write(event):
                 await self.reply.send(piece)
@@ -307,16 +323,17 @@ class _Exchange:
     async def _collected(self, response: httpx2.Response, dialect: Dialect, checks: Checks) -> list[SseEvent]:
         """The events of a stream, after the decision about its answers."""
         events: list[SseEvent] = []
-        async for event in events_of(self.proxy.upstream.body(response)):
-            for part in dialect.split(event):
+        async for batch in events_of(self.proxy.upstream.body(response)):
+            for part in (part for event in batch for part in dialect.split(event)):
                 read, ended = checks.read(part, dialect)
                 events.append(read)
                 dialect.ended.update(ended)
         keys = sorted({*dialect.ended, *checks.answers})
-        if checks.unreadable and not keys:
-            block = unchecked_block(self.plan, self.id, "unreadable_answer")
+        if dialect.continued:
+            checks.read_seams()
+        if not keys and (block := checks.of_no_answer()):
             self._done(block)
-            require_checked(block, self.plan)
+            require_checked(block, self.plan, next(iter(checks.unread.values()), ""))
         await self._decide(dialect, checks, keys)
         return events
 

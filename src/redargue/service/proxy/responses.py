@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from redargue.service.proxy.block import CheckBlock, citations
 from redargue.service.proxy.dialect import Dialect, Key, Payload, Step, as_list
+from redargue.service.proxy.published import EVENT, RESPONSE
 from redargue.service.proxy.sse import SseEvent, data_event
 
 _REFUSAL = "refusal"
 _DELTA, _TEXT_DONE = "response.output_text.delta", "response.output_text.done"
+_BESIDE = ("response.reasoning", "response.output_text.annotation")  # types of events begin with them
 _BEFORE_TEXT = ("response.created", "response.queued", "response.in_progress")
 
 
@@ -22,6 +24,8 @@ class ResponsesDialect(Dialect):
     _shift: int = 0  # events that were added, so that later ones get higher numbers
     _written: set[Key] = field(default_factory=set)
     _deltas: dict[Key, list[str]] = field(default_factory=dict)  # the text that has arrived
+    _last: Key | None = None  # of the last delta
+    continued: ClassVar[bool] = True
 
     def knows(self, payload: Payload) -> bool:
         return isinstance(payload.get("output"), list)
@@ -29,13 +33,16 @@ class ResponsesDialect(Dialect):
     def texts(self, payload: Payload) -> dict[Key, str]:
         return {key: _text(part) for key, part in _parts(payload)}
 
-    def unread(self, payload: Payload) -> set[Key]:
-        return {key for key, part in _parts(payload) if part.get("type") == _REFUSAL}
+    def beside(self, payload: Payload) -> Step:
+        step = self.looked_over(payload, RESPONSE)
+        refused = tuple((key, "output") for key, part in _parts(payload) if part.get("type") == _REFUSAL)
+        return step._replace(unread=(*step.unread, *refused, *_odd_texts(payload)))
 
     def annotate(self, payload: Payload) -> None:
+        self.left_out(payload, RESPONSE, withheld=bool(self.replaced))
         for key, part in _parts(payload):
             self._annotate_part(key, part)
-        self._remove_telling({"response": payload})
+        self._repeat(payload)
 
     def _annotate_part(self, key: Key, part: Payload) -> bool:
         block = self.blocks.get(key)
@@ -45,52 +52,54 @@ class ResponsesDialect(Dialect):
         if part.get("type") == _REFUSAL:
             return True
         part["text"] = self.text_of(key, _text(part))
-        if key in self.replaced and part.get("logprobs"):
-            part["logprobs"] = []
         part["annotations"] = [*as_list(part.get("annotations")), *_annotations(block)]
         return True
 
-    def _remove_telling(self, payload: Payload) -> bool:
-        """Removes from an event what else may say what a replaced text said."""
-        if not self.replaced:
+    def _repeat(self, response: Payload) -> bool:
+        """Corrects the text of the whole output, which some servers repeat beside it, as the parts have been."""
+        if not self.appended or "output_text" not in response:
             return False
-        response = payload.get("response")
-        items = [payload.get("item")]
-        repeated = ""
-        if isinstance(response, dict):
-            repeated = response.pop("output_text", "")  # some servers repeat the text here
-            items += as_list(response.get("output"))
-        reasoning = [item for item in items if isinstance(item, dict) and item.get("type") == "reasoning"]
-        for item in reasoning:
-            item.update({name: [] for name in ("summary", "content") if item.get(name)})
-        return bool(repeated or reasoning)
+        response["output_text"] = _joined(response)
+        return True
 
     def split(self, event: SseEvent) -> Iterable[SseEvent]:
         return [event]
 
     def read(self, payload: Payload) -> Step:
         key = _key(payload)
+        step = self.looked_over(payload, EVENT)
         if payload.get("type") == _DELTA and isinstance(payload.get("delta"), str):
+            unread = step.unread
+            if self._last not in (None, key) and key in self._deltas:
+                unread = (*unread, (None, _DELTA))  # clients that show deltas as they come would show another text
+            self._last = key
             self._deltas.setdefault(key, []).append(payload["delta"])
-            return Step(added=((key, payload["delta"]),))
+            return step._replace(added=((key, payload["delta"]),), unread=unread)
         if payload.get("type") == "response.refusal.done":
-            return Step(ended=(key,), unread=(key,))
+            return step._replace(ended=(key,), unread=(*step.unread, (key, "refusal")))
         found = dict(_repeated(payload))
         open_ = [(key, part) for key, part in found.items() if key not in self.ended]
         added = tuple((key, text) for key, part in open_ if (text := self._not_streamed(key, part)))
-        unread = tuple(key for key, part in found.items() if self._differs(key, part))
-        return Step(added=added, ended=tuple(found), unread=unread)
+        unread = (*step.unread, *((key, "output") for key, part in found.items() if self._differs(key, part)))
+        if isinstance(response := payload.get("response"), dict):
+            unread = (*unread, *_odd_texts(response))
+        return step._replace(added=added, ended=tuple(found), unread=unread)
 
     def _not_streamed(self, key: Key, part: Payload) -> str:
         """What a whole part has after its deltas; all of it, where there were none."""
-        text, streamed = _text(part), "".join(self._deltas.get(key, ()))
+        text, streamed = _text(part), self._streamed(key)
         rest = text[len(streamed) :] if text.startswith(streamed) else ""
         if rest.strip():
             self._deltas[key] = [text]
         return rest if rest.strip() else ""
 
+    def _streamed(self, key: Key) -> str:
+        pieces = self._deltas.get(key, [])
+        pieces[:] = ["".join(pieces)]  # joined once, however many events repeat the part
+        return pieces[0]
+
     def _differs(self, key: Key, part: Payload) -> bool:
-        streamed = "".join(self._deltas.get(key, ()))
+        streamed = self._streamed(key)
         return part.get("type") == _REFUSAL or _text(part).rstrip() != streamed.rstrip()
 
     def without(self, payload: Payload, keys: Collection[Key]) -> Payload:
@@ -105,22 +114,22 @@ class ResponsesDialect(Dialect):
             return [event.raw]
         before: list[bytes] = []
         kind, key = str(payload.get("type", "")), _key(payload)
-        changed = False
+        if kind.startswith(_BESIDE) and (self.closed or self.replaced):
+            return []
+        changed = self.rebuilt | self.left_out(payload, EVENT, withheld=bool(self.replaced))
         if kind == _DELTA and key in self.replaced:
-            payload |= {"delta": "" if key in self._written else self.replaced[key], "logprobs": []}
+            payload["delta"] = "" if key in self._written else self.replaced[key]
             self._written.add(key)
             changed = True
         elif kind == _TEXT_DONE and key in self.blocks:
             before = self._missing(key, payload)
             payload["text"] = self.text_of(key, str(payload.get("text") or ""))
-            payload |= {"logprobs": []} if key in self.replaced else {}
             changed = True
-        elif kind.startswith("response.reasoning") and self.replaced:
-            return []
         else:
             for found, part in _repeated(payload):
                 changed |= self._annotate_part(found, part)
-            changed |= self._remove_telling(payload)
+            if isinstance(response := payload.get("response"), dict):
+                changed |= self._repeat(response)
         changed |= self._renumber(payload, self._shift) if self._shift else False
         return [*before, data_event(payload, kind) if changed else event.raw]
 
@@ -173,6 +182,18 @@ def _repeated(payload: Payload) -> Iterator[tuple[Key, Payload]]:
         yield from (((key[0], number), part) for number, part in _content(item))
     elif kind not in _BEFORE_TEXT and isinstance(response := payload.get("response"), dict):
         yield from _parts(response)
+
+
+def _joined(response: Payload) -> str:
+    """The text of the whole output, as clients' ``output_text`` has it."""
+    return "".join(_text(part) for _, part in _parts(response) if part.get("type") != _REFUSAL)
+
+
+def _odd_texts(response: Payload) -> Iterator[tuple[Key | None, str]]:
+    """A text of the whole output that is not that of the parts."""
+    repeated = response.get("output_text")
+    if repeated not in (None, "") and repeated != _joined(response):
+        yield None, "output_text"
 
 
 def _parts(response: Payload) -> Iterator[tuple[Key, Payload]]:

@@ -5,29 +5,36 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import AsyncIterator, Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
-_END = re.compile(rb"\r\n\r\n|\n\n|\r\r")
+from redargue.service.proxy.strict_json import read_object, without_ours
+
+_END = re.compile(rb"(?:\r\n|\n|\r(?!\n)){2,}")  # any two line ends, and the blank lines after them
+_LINE_END = re.compile(r"\r\n|\n|\r")
 LARGEST_EVENT = 20_000_000  # bytes
 DONE = "[DONE]"
+_FIELDS = ("event", "id", "retry")  # beside data
 
 
-class SseEvent(NamedTuple):
-    """One event; ``data`` is None for comments, and ``raw`` has its bytes, blank line included."""
+@dataclass(frozen=True)
+class SseEvent:
+    """One event, or several comments.
+
+    Attributes:
+        raw: its bytes, blank line included.
+        data: None for comments.
+        payload: the data as a JSON object; None where it is something else.
+    """
 
     raw: bytes
     data: str | None = None
+    payload: dict[str, Any] | None = None
+    unreadable: bool = False
 
     @property
-    def payload(self) -> dict[str, Any] | None:
-        """The data as a JSON object; None where it is something else."""
-        if self.data is None:
-            return None
-        try:
-            value = json.loads(self.data)
-        except (ValueError, RecursionError):
-            return None
-        return value if isinstance(value, dict) else None
+    def is_done(self) -> bool:
+        return self.data == DONE
 
 
 class EventSplitter:
@@ -35,39 +42,91 @@ class EventSplitter:
 
     def __init__(self) -> None:
         self._rest = b""
+        self._begun = False
 
     def add(self, chunk: bytes) -> list[SseEvent]:
         data = self._rest + chunk
-        events, at = [], 0
+        if not self._begun and len(data) < 3:  # may be a part of a byte order mark
+            self._rest = data
+            return []
+        parts, at = [], 0
         # A carriage return at the end may be half of a line break.
         begin, end_of_search = max(0, len(self._rest) - 3), len(data) - data.endswith(b"\r")
         for end in _END.finditer(data, begin, end_of_search):
-            events.append(_event(data[at : end.end()]))
+            parts.append(data[at : end.end()])
             at = end.end()
         self._rest = data[at:]
         if len(self._rest) > LARGEST_EVENT:
             raise ValueError(f"an event of more than {LARGEST_EVENT:,} bytes")
-        return events
+        return self._events(parts)
 
     def end(self) -> list[SseEvent]:
         rest, self._rest = self._rest, b""
-        return [_event(rest)] if rest else []
+        return self._events([rest] if rest else [])
+
+    def _events(self, parts: list[bytes]) -> list[SseEvent]:
+        """The events; comments in a row are one, because each event costs far more time than its bytes."""
+        events: list[SseEvent] = []
+        comments: list[bytes] = []
+        for raw in parts:
+            event = _event(raw, first=not self._begun)
+            self._begun = True
+            if event is None:
+                if raw.strip():  # blank lines alone mean nothing, and are not sent
+                    comments.append(raw)
+                continue
+            if comments:
+                events.append(SseEvent(b"".join(comments)))
+                comments = []
+            events.append(event)
+        return [*events, SseEvent(b"".join(comments))] if comments else events
 
 
-def _event(raw: bytes) -> SseEvent:
-    text = raw.decode("utf-8", "replace").removeprefix("\ufeff")  # a byte order mark, with which a stream may begin
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    data = [line.removeprefix("data:").removeprefix(" ") for line in lines if line.startswith("data:")]
-    return SseEvent(raw, "\n".join(data) if data else None)
+def _event(raw: bytes, *, first: bool) -> SseEvent | None:
+    """An event; None for comments and blank lines."""
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return _unreadable(raw)
+    if first:
+        text = text.removeprefix("\ufeff")  # a byte order mark, with which a stream may begin
+    lines = [line for line in _LINE_END.split(text) if line and not line.startswith(":")]
+    if not lines:
+        return None
+    values: dict[str, list[str]] = {"data": [], **{name: [] for name in _FIELDS}}
+    for line in lines:
+        name, _, value = line.partition(":")
+        if name not in values:
+            return _unreadable(raw)
+        values[name].append(value.removeprefix(" "))
+    if not values["data"]:
+        return None
+    data, name = "\n".join(values["data"]), "".join(values["event"][-1:])
+    if data == DONE:
+        return SseEvent(raw, data)
+    try:
+        found = read_object(data)
+    except ValueError:
+        return _unreadable(raw, data)
+    return event_of(found.value, name) if found.cleaned else SseEvent(raw, data, found.value)
 
 
-async def events_of(chunks: AsyncIterator[bytes]) -> AsyncIterator[SseEvent]:
+def _unreadable(raw: bytes, data: str | None = None) -> SseEvent:
+    return SseEvent(without_ours(raw), data, unreadable=True)
+
+
+def event_of(payload: dict[str, Any], name: str = "") -> SseEvent:
+    return SseEvent(data_event(payload, name), dumped(payload), payload)
+
+
+async def events_of(chunks: AsyncIterator[bytes]) -> AsyncIterator[list[SseEvent]]:
+    """The events that each chunk completes."""
     splitter = EventSplitter()
     async for chunk in chunks:
-        for event in splitter.add(chunk):
-            yield event
-    for event in splitter.end():
-        yield event
+        if events := splitter.add(chunk):
+            yield events
+    if events := splitter.end():
+        yield events
 
 
 def comment(text: str) -> bytes:
@@ -88,3 +147,7 @@ def dumped(value: object) -> str:
 def data_event(payload: Mapping[str, Any], name: str = "") -> bytes:
     head = f"event: {name}\n" if name.isascii() and name.isprintable() and name else ""
     return f"{head}data: {dumped(payload)}\n\n".encode()
+
+
+def done_event() -> bytes:
+    return f"data: {DONE}\n\n".encode()

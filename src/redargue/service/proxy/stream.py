@@ -7,24 +7,37 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from dataclasses import dataclass, field
 
 from redargue.service.proxy.block import CheckBlock, Reason, block_of, footnotes, unchecked_block, without_text
+from redargue.service.proxy.calls import may_be_shown
 from redargue.service.proxy.checker import AnswerCheck, Checked, Readers
-from redargue.service.proxy.dialect import Dialect, Key
+from redargue.service.proxy.dialect import Dialect, Key, Step, ends_a_sentence
 from redargue.service.proxy.settings import Plan
-from redargue.service.proxy.sse import DONE, SseEvent, comment, data_event, dumped, events_of
+from redargue.service.proxy.sse import SseEvent, comment, event_of, events_of
 
 TICK = 2.0  # seconds between comments while a client waits
 
 
 @dataclass
 class Checks:
-    """The checks of one response's answers."""
+    """The checks of one response's answers.
+
+    Attributes:
+        check: its identifier.
+        awaited: whether the request has tools, so that a program awaits the inputs of calls.
+        answers: those with text.
+        unreadable: events of which nothing can be read.
+        unread: where there is text that is not read, first place first, and in which answer; None for all answers.
+        calls: inputs of calls so far, by answer and place.
+    """
 
     readers: asyncio.Task[Readers]
     plan: Plan
-    check: str  # its identifier
+    check: str
+    awaited: bool = False
     answers: dict[Key, AnswerCheck] = field(default_factory=dict)
-    unreadable: int = 0  # events that are not JSON
-    unread: set[Key] = field(default_factory=set)  # answers with content that is not text
+    unreadable: int = 0
+    unread: dict[Key | None, str] = field(default_factory=dict)
+    calls: dict[tuple[Key | None, str], list[str]] = field(default_factory=dict)
+    _done: bool = False
 
     def add(self, key: Key, text: str) -> None:
         if text:
@@ -36,41 +49,76 @@ class Checks:
         What it adds to an answer after its end is not checked, and left out of the event.
         """
         payload = event.payload
-        if payload is None:
-            self.unreadable += event.data is not None and event.data != DONE
+        late_event = self._done and event.data is not None  # clients stop reading before
+        self._done |= event.is_done
+        if payload is None or late_event:
+            self.unreadable += event.unreadable or late_event
             return event, ()
         step = dialect.read(payload)
         late = {key for key, text in step.added if text and key in dialect.ended}
-        for key, text in step.added:
-            if key not in late:
-                self.add(key, text)
-        self.unread.update(step.unread)
-        for key in {*step.unread} & {*dialect.blocks}:
-            dialect.blocks[key] = self.with_unread(dialect.blocks[key], unread=True)
+        self.note(step._replace(added=tuple((key, text) for key, text in step.added if key not in late)))
+        if step.unread:
+            touched = {key for key, _ in step.unread}
+            for key in [key for key in dialect.blocks if key in touched or None in touched]:
+                dialect.blocks[key] = self.with_unread(dialect.blocks[key], key)
         if late:
             rest = dialect.without(payload, late)
-            event = SseEvent(data_event(rest, str(rest.get("type") or "")), dumped(rest))
+            event = event_of(rest, str(rest.get("type") or ""))
         return event, step.ended
 
+    def note(self, step: Step) -> None:
+        for key, text in step.added:
+            self.add(key, text)
+        for answer, place in step.unread:
+            self.unread.setdefault(answer, place)
+        for answer, place, text in step.calls:
+            self.calls.setdefault((answer, place), []).append(text)
+
     async def finish(self, key: Key) -> CheckBlock:
+        self.read_calls(key)
         answer = self.answers.get(key)
         if answer is None or answer.is_empty:
-            return self.with_unread(without_text(self.plan, self.check), unread=key in self.unread)
-        return self.block(await answer.finish(self.plan.timeout_s), unread=key in self.unread)
+            return self.with_unread(without_text(self.plan, self.check), key)
+        return self.block(await answer.finish(self.plan.timeout_s), key)
 
-    def block(self, checked: Checked, *, unread: bool = False) -> CheckBlock:
-        return self.with_unread(block_of(checked, self.plan, self.check), unread=unread)
+    def read_calls(self, *keys: Key) -> None:
+        """Looks for sentences in the inputs of the calls of some answers, and of those of none."""
+        for (answer, place), pieces in self.calls.items():
+            known = answer in self.unread or not (answer is None or answer in keys)
+            if not known and may_be_shown("".join(pieces), awaited=self.awaited):
+                self.unread[answer] = place
 
-    def with_unread(self, block: CheckBlock, *, unread: bool) -> CheckBlock:
-        """The block with what could not be read: what the client shows is more than what was checked."""
-        found: dict[Reason, int] = {"unreadable_answer": self.unreadable, "not_read": int(unread)}
+    def read_seams(self) -> None:
+        """Where clients join the texts of a response, a sentence from one to the next is in neither."""
+        texts = [answer.text for _, answer in sorted(self.answers.items()) if answer.text]
+        if not all(map(ends_a_sentence, texts[:-1])):
+            self.unread.setdefault(None, "output")
+
+    def block(self, checked: Checked, key: Key) -> CheckBlock:
+        return self.with_unread(block_of(checked, self.plan, self.check), key)
+
+    def place(self, key: Key) -> str:
+        """Where an answer has text that was not read; empty where it has none."""
+        return self.unread.get(key) or self.unread.get(None, "")
+
+    def with_unread(self, block: CheckBlock, key: Key) -> CheckBlock:
+        """The block with what could not be read: what the client shows may be more than what was checked."""
+        found: dict[Reason, int] = {"unreadable_answer": self.unreadable, "not_read": int(bool(self.place(key)))}
         reasons = {reason: count for reason, count in found.items() if count}
-        if not reasons or (block.reason == "no_text" and not unread):
+        if not reasons:
             return block
         outcome = "non_factual" if block.outcome == "non_factual" else "unchecked"
         first = block.reason if block.reason not in ("", "no_text") else next(iter(reasons))
         values: dict[str, object] = {"outcome": outcome, "reason": first, "unchecked": block.unchecked | reasons}
         return block.model_validate(dict(block) | values)
+
+    def of_no_answer(self) -> CheckBlock | None:
+        """The block of a response without an answer, such as one with calls only, of which not all was read."""
+        self.read_calls()
+        if not (self.unreadable or self.unread):
+            return None
+        reason: Reason = "not_read" if self.unread else "unreadable_answer"
+        return unchecked_block(self.plan, self.check, reason)
 
     @property
     def progress(self) -> str:
@@ -93,7 +141,7 @@ class StreamChecker:
 
     async def run(self, chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
         events = events_of(chunks)
-        reading: asyncio.Task[SseEvent | None] | None = asyncio.create_task(_next(events))
+        reading: asyncio.Task[list[SseEvent] | None] | None = asyncio.create_task(_next(events))
         try:
             while reading or self._pending:
                 waiting: set[asyncio.Task[object]] = {*self._pending.values(), *([reading] if reading else [])}
@@ -105,12 +153,13 @@ class StreamChecker:
                 for piece in self._take_blocks():
                     yield piece
                 if reading and reading.done():
-                    event = reading.result()
-                    for piece in self._take(event):
-                        yield piece
-                    reading = asyncio.create_task(_next(events)) if event else None
-            if self.checks.unreadable and not self.dialect.blocks:  # with no place for verdicts, they are only counted
-                self._done(unchecked_block(self.checks.plan, self.checks.check, "unreadable_answer"))
+                    batch = reading.result()
+                    for event in [None] if batch is None else batch:
+                        for piece in self._take(event):
+                            yield piece
+                    reading = None if batch is None else asyncio.create_task(_next(events))
+            if not self.dialect.blocks and (block := self.checks.of_no_answer()):
+                self._done(block)  # with no place for verdicts, they are only counted
             for piece in self.dialect.rest():
                 yield piece
         finally:
@@ -121,7 +170,7 @@ class StreamChecker:
             await self.checks.cancel()
 
     def _take(self, event: SseEvent | None) -> list[bytes]:
-        if event is None or event.data == DONE:
+        if event is None or event.is_done:
             self._end(*self.checks.answers)
         if event is None:
             return []
@@ -164,5 +213,5 @@ class StreamChecker:
         return written
 
 
-async def _next(events: AsyncIterator[SseEvent]) -> SseEvent | None:
+async def _next(events: AsyncIterator[list[SseEvent]]) -> list[SseEvent] | None:
     return await anext(events, None)

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import cached_property
 
 import httpx2
 
 from redargue.net.decompress import pieces
+from redargue.net.secrets import Secrets
 from redargue.net.transport import LARGEST_ANSWER, Transport
+from redargue.sanitize import shortened
 from redargue.service.proxy.exchange import Headers
 from redargue.service.proxy.settings import ProxySettings, hidden
 
@@ -17,14 +20,14 @@ OUR_KEYS = "rdg_"  # prefix of the keys of this service, which no upstream may s
 _FORWARDED = ("accept", "content-type", "idempotency-key", "traceparent", "tracestate", "user-agent")
 _FORWARDED_PREFIXES = ("openai-", "x-stainless-", "x-client-request-id")
 _OF_A_KEY = ("openai-organization", "openai-project")  # which of a key's accounts pays
-_NOT_RETURNED = frozenset(
+_RETURNED = frozenset(
     (
-        "connection keep-alive proxy-authenticate proxy-authorization te trailer transfer-encoding upgrade"
-        " content-length content-encoding content-md5 digest etag server date set-cookie location alt-svc"
-        " strict-transport-security"
+        "content-type content-language cache-control retry-after retry-after-ms x-should-retry x-accel-buffering"
+        " www-authenticate request-id x-request-id apim-request-id x-ms-request-id x-ms-region cf-ray"
     ).split()
 )
-_NOT_RETURNED_PREFIXES = ("access-control-", "x-redargue-")  # the service says itself which pages may read what
+_RETURNED_PREFIXES = ("ratelimit", "x-ratelimit-", "openai-processing-", "openai-version", "openai-model")
+_LONGEST_HEADER = 1_000  # characters
 
 
 @dataclass(frozen=True)
@@ -65,24 +68,50 @@ class Upstream:
         ):
             yield response
 
-    def body(self, response: httpx2.Response) -> AsyncIterator[bytes]:
-        return pieces(response, LARGEST_ANSWER)
+    async def body(self, response: httpx2.Response) -> AsyncIterator[bytes]:
+        """The body as it arrives, without the operator's key; a piece that may end within it waits for the next."""
+        key = self.key if self._hides_key else ""
+        rest = ""
+        async for piece in pieces(response, LARGEST_ANSWER):
+            if not key:
+                yield piece
+                continue
+            text = self._own.hide(rest + piece.decode("latin-1"))
+            kept = len(text) - _begun(key, text)
+            rest = text[kept:]
+            if kept:
+                yield text[:kept].encode("latin-1")
+        if rest:
+            yield rest.encode("latin-1")
 
     async def whole(self, response: httpx2.Response) -> bytes:
-        """The body; that of an error without the operator's keys."""
-        body = b"".join([piece async for piece in self.body(response)])
-        return hidden(self.transport.secrets, body) if response.status_code >= 400 else body
+        """The body without the operator's key; that of an error without any of their keys."""
+        body = b"".join([piece async for piece in pieces(response, LARGEST_ANSWER)])
+        return hidden(self.transport.secrets if response.status_code >= 400 else self._own, body)
+
+    @cached_property
+    def _own(self) -> Secrets:
+        return Secrets(known=(self.key,))
+
+    @cached_property
+    def _hides_key(self) -> bool:
+        """Whether the key is one: what servers without keys are given ("ollama") is a word of answers, too."""
+        return bool(self.key) and self._own.hide(self.key) != self.key
+
+    def returned(self, response: httpx2.Response) -> Headers:
+        """The headers that a client gets of an upstream's response, without keys and control characters."""
+        hop = {name.strip().lower() for name in response.headers.get("connection", "").split(",")}
+        headers = [(name.lower(), value) for name, value in response.headers.multi_items()]
+        return [
+            (name, shortened(self.transport.secrets.hide(value), _LONGEST_HEADER))
+            for name, value in headers
+            if (name in _RETURNED or name.startswith(_RETURNED_PREFIXES)) and name not in hop
+        ]
 
 
-def returned(response: httpx2.Response) -> Headers:
-    """The headers that a client gets of an upstream's response."""
-    hop = {name.strip().lower() for name in response.headers.get("connection", "").split(",")}
-    headers = [(name.lower(), value) for name, value in response.headers.multi_items()]
-    return [
-        (name, value)
-        for name, value in headers
-        if name not in _NOT_RETURNED | hop and not name.startswith(_NOT_RETURNED_PREFIXES)
-    ]
+def _begun(key: str, text: str) -> int:
+    """How many characters at the end of a text may be the beginning of the key."""
+    return next((count for count in range(min(len(key) - 1, len(text)), 0, -1) if text.endswith(key[:count])), 0)
 
 
 def is_stream(response: httpx2.Response) -> bool:
