@@ -22,8 +22,8 @@ from redargue.quotes import content_words
 from redargue.sanitize import counted, printable
 
 MOST_READ = 20  # quotations, so that a reply with hundreds costs no minutes
-# A text is about the claim if it has two of its content words and more than this share of them: 224 of 224 FEVER sentences
-# that the reader takes for support do, 130 of 155 of SciFact's, and 33 of 87 that support nothing by the data's own word.
+# A text is about the claim if it has two of its content words and more than this share of them: so have 224 of 224
+# sentences of FEVER that the reader takes for support, 130 of 155 of SciFact, and 33 of 87 that support nothing.
 SHARED = 0.2
 SHARED_UNREAD = 0.5  # likewise for a text that the reader cannot read
 STEM = 5  # letters by which words are compared
