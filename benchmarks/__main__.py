@@ -35,6 +35,7 @@ EVERY = (
     "milvus",
     "poison",
     "outgoing",
+    "frames",
     "prompts",
     "hops",
     "steps",

@@ -115,14 +115,13 @@ _THEY_ERR = re.compile(
 )
 
 _SENTENCE = re.compile(r"(?<=[.!?。！？])[\"')\]]*\s+|\s*\n\s*")
-_OWN_LABEL = re.compile(r"\W*[\w ]{1,40}:")
+_OWN_LEAD = re.compile(r"[^.!?\n:]{1,160}:")
+_OWN_SOURCE = re.compile(r"[^.!?\n:,]{1,160},")
 
 
 def framed(before: str, quoted: str, after: str) -> bool:
     """Whether the text right before a quotation, or right after it, says that it is false; :data:`REACH` is enough."""
-    before, after = before.translate(_PLAIN).casefold(), after.translate(_PLAIN).casefold()
-    if label := _OWN_LABEL.match(quoted):  # "Myth: …" quoted with its label
-        before += label.group().translate(_PLAIN).casefold()
+    before, after = _plain(before), _plain(after)
     lead = _sentences(before.rstrip(" \t\n\"'([>-#"))[-1:]
     following = _sentences(after.lstrip(" \t\n\"').,;!?]>"))
     first = lead[0] if lead else ""
@@ -132,9 +131,23 @@ def framed(before: str, quoted: str, after: str) -> bool:
         return True
     if len(following) > 1 and _HEADING.fullmatch(following[0]) and _says_false(following[1]):
         return True
-    if _CLAIM.fullmatch(first):
+    own = _OWN_LEAD.match(_plain(quoted))
+    if _CLAIM.fullmatch(first) or (own and _CLAIM.fullmatch(own.group())):
         return any(map(_RATED_BY_LABEL.match, following))
     return bool(following and re.search(rf"\b{_SPEAKS}\b", first) and _THEY_ERR.match(following[0]))
+
+
+def calls_itself_false(quoted: str) -> bool:
+    """Whether a quotation begins with words that call the rest of it false, as in "Myth: …": it shows no claim."""
+    plain = _plain(quoted)
+    lead, source = _OWN_LEAD.match(plain), _OWN_SOURCE.match(plain)
+    if lead and lead.end() < len(plain) and (_LABELLED.fullmatch(lead.group()) or _TOLD.fullmatch(lead.group())):
+        return True
+    return bool(source and _BY.fullmatch(source.group()))
+
+
+def _plain(text: str) -> str:
+    return text.translate(_PLAIN).casefold()
 
 
 def _sentences(text: str) -> list[str]:

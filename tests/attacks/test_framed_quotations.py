@@ -10,11 +10,13 @@ import pytest
 
 import benchmarks
 from methods.test_limited import Quoting
+from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import Claim, Meaning
 from redargue.evidence import Passage
 from redargue.quotes import find_quote
+from redargue.tasks.answer import AnswerClaim
 from redargue.verifier import Verifier
-from support.debates import CLOCK, ShelfTool
+from support.debates import CLOCK, ShelfTool, answer
 
 ROWS = [
     json.loads(line)
@@ -47,6 +49,22 @@ def test_a_quotation_with_its_label_is_read_with_what_follows() -> None:
     row = {"before": "", "quote": "Claim: The museum opened in 1998.", "after": "\n\nRating: False"}
     assert not found(row)
     assert found(row | {"after": "\n\nRating: True"})
+
+
+SELF_FRAMED = ("Myth 3: {}", "A forged letter of 2004 stated: {}", "According to a fabricated quotation, {}")
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(("side", "meaning"), [("SUPPORTS", Meaning.NOT_ENOUGH), ("REFUTES", Meaning.REFUTED)])
+@pytest.mark.parametrize("frame", SELF_FRAMED)
+async def test_a_quotation_that_calls_itself_false_shows_that_a_claim_is_false_and_never_that_it_is_true(
+    frame: str, side: str, meaning: Meaning
+) -> None:
+    text = frame.format(CLAIM.text)
+    backend = ScriptedBackend({AnswerClaim: answer(side, text)})
+    options: Any = {"method": "single-reader", "backend": backend, "clock": CLOCK}
+    with Verifier(evidence={"corpus": ShelfTool("corpus", Passage(text=text))}, **options) as verifier:
+        assert (await verifier.verify(CLAIM)).meaning is meaning
 
 
 def test_a_sentence_that_is_called_false_in_one_place_is_found_in_another() -> None:

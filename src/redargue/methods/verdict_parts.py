@@ -9,6 +9,7 @@ from typing import Any
 from redargue.claims import LabelSet, Meaning
 from redargue.events import Event, EvidenceFound, EvidenceMissing, passages_of
 from redargue.evidence import Passage, Quote, Side
+from redargue.framing import calls_itself_false
 from redargue.injections import injection_in
 from redargue.methods.recalled import READER, outcome, recalled
 from redargue.methods.single_source import publisher_of, single_source
@@ -99,7 +100,11 @@ def limited(verdict: Verdict, events: Sequence[Event], *, reads_evidence: bool, 
     orders = {
         sha: kind for sha, passage in passages.items() if (kind := injection_in(f"{passage.title}\n{passage.text}"))
     }
-    telling = [quote for quote in deciding(verdict) if can_decide(quote, passages.values())]
+    telling = [
+        quote
+        for quote in deciding(verdict)
+        if can_decide(quote, passages.values()) and not (quote.side is Side.FOR and calls_itself_false(quote.text))
+    ]
     again = {
         quote: outcome(remembered[quote.passage], quote.text, everything)
         for quote in telling
