@@ -36,6 +36,7 @@ EVERY = (
     "poison",
     "outgoing",
     "frames",
+    "injections",
     "prompts",
     "hops",
     "steps",

@@ -1,4 +1,4 @@
-"""Sentences beside a quotation that say it is false: "Myth 3: …", "… That is a common misconception.", "Verdict: false".
+"""Sentences beside a quotation that call it false: "Myth 3: …", "… That is a common misconception.", "Verdict: false".
 
 The sentence or heading right before and right after is read, and after a heading such as "Claim" the verdict that
 follows it. Denials inside the quotation's own sentence are :mod:`redargue.denials`'s. Only what refers to the quotation
