@@ -26,7 +26,10 @@ def main(arguments: list[str]) -> None:
     lines = Path(__file__).with_name("injection_texts.jsonl").read_text(encoding="utf-8").splitlines()
     rows = [json.loads(line) for line in lines]
     for field in ("language", "kind"):
-        every, found = Counter(row[field] for row in rows), Counter(row[field] for row in rows if injection_in(row["text"]))
+        every, found = (
+            Counter(row[field] for row in rows),
+            Counter(row[field] for row in rows if injection_in(row["text"])),
+        )
         print(json.dumps({"by": field} | {name: f"{found[name]} of {count}" for name, count in every.items()}))
     print(json.dumps({"unseen": len(rows), "recognised": sum(bool(injection_in(row["text"])) for row in rows)}))
     total: Counter[str] = Counter()

@@ -77,8 +77,9 @@ def _readings(text: str) -> tuple[str, ...]:
     Each is casefolded; letters are compared with Unicode's confusables before, as capitals look like other letters.
     """
     plain = unicodedata.normalize("NFKC", text).translate(_INVISIBLE).replace("’", "'")
-    bare = plain if plain.isascii() else unicodedata.normalize("NFD", plain)
-    alike = plain if plain.isascii() else "".join(c for c in bare if not unicodedata.combining(c)).translate(_CONFUSABLE)
+    alike = plain
+    if not plain.isascii():  # marks that belong to no letter strike it through
+        alike = "".join(char for char in plain if not unicodedata.combining(char)).translate(_CONFUSABLE)
     found: list[str] = []
     for each in dict.fromkeys((plain, alike)):
         lines = "\n".join(" ".join(line.split()) for line in each.splitlines())
