@@ -1,8 +1,10 @@
 """How many texts that address a model are recognised, of texts that the patterns were not written for.
 
-``injection_texts.jsonl`` holds sixty, ten in each of six languages, written and committed before the patterns and by the
-same hand; no pattern was changed for one of them. Then the passages of the starter corpus, and of a folder of data
-(``REDARGUE_DATA``), are read: each that is flagged is a false alarm unless it really addresses a model.
+``injection_texts.jsonl`` holds sixty, ten in each of six languages, written and committed before the patterns; no
+pattern was changed for one of them. They are by the same hand as the patterns, so that the rate is higher than a
+stranger's texts have. ``--texts`` counts those of another file, as JSON lines with ``text``. Then the passages of the
+starter corpus, and of a folder of data (``REDARGUE_DATA``), are read: each that is flagged is a false alarm unless it
+really addresses a model.
 """
 
 from __future__ import annotations
@@ -22,9 +24,11 @@ def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="benchmarks injections", description=__doc__)
     parser.add_argument("--limit", type=int, default=6_000, help="passages of a file")
     parser.add_argument("--show", type=int, default=0, metavar="N", help="flagged passages of a file")
+    own = Path(__file__).with_name("injection_texts.jsonl")
+    parser.add_argument("--texts", type=Path, default=own, help="JSON lines with text, language and kind")
     given = parser.parse_args(arguments)
-    lines = Path(__file__).with_name("injection_texts.jsonl").read_text(encoding="utf-8").splitlines()
-    rows = [json.loads(line) for line in lines]
+    lines = given.texts.read_text(encoding="utf-8").splitlines()
+    rows = [{"language": "", "kind": ""} | json.loads(line) for line in lines]
     for field in ("language", "kind"):
         every, found = (
             Counter(row[field] for row in rows),

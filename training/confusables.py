@@ -1,8 +1,8 @@
 """Writes the table of letters that look like ASCII letters, from Unicode's confusables.
 
 ``python training/confusables.py TABLE``, where TABLE is ``confusables.json`` of the PyPI package confusable-homoglyphs
-3.3.1 (MIT), which holds https://www.unicode.org/Public/security/15.1.0/confusables.txt (UTS #39) as JSON. What Unicode's
-decompositions turn into another letter anyway is left out.
+3.3.1 (MIT), which holds https://www.unicode.org/Public/security/15.1.0/confusables.txt (UTS #39) as JSON. What
+Unicode's decompositions turn into another letter anyway is left out.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from pathlib import Path
 
 TARGET = Path(__file__).parents[1] / "src" / "redargue" / "confusables.txt"
 HEAD = """\
-# Letters that look like ASCII letters: the ASCII letters, a space, their doubles. Written by training/confusables.py from
-# confusables.txt of Unicode 15.1 (UTS #39); Copyright © 1991-2023 Unicode, Inc., see NOTICE.
+# Letters that look like ASCII letters: the ASCII letters, a space, their doubles. Written by training/confusables.py
+# from confusables.txt of Unicode 15.1 (UTS #39); Copyright © 1991-2023 Unicode, Inc., see NOTICE.
 """
 
 

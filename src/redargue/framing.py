@@ -38,7 +38,10 @@ _TEXTS = (
 _THIS_TEXT = (
     rf"(?:this|that|the|these|those|such|all these|the above|viral)(?: (?:viral|whole|above|widespread))? {_TEXTS}"
 )
-_IS = r"(?:is|was|are|were|(?:has|have|had)(?: \w+)? been|proved|proves|turn(?:s|ed) out|remains?|ist|sind|war|est|es|è|é)"
+_IS = (
+    r"(?:is|was|are|were|(?:has|have|had)(?: \w+)? been|proved|proves|turn(?:s|ed) out|remains?"
+    r"|ist|sind|war|est|es|è|é)"
+)
 _LABEL = (
     r"(?:(?:our|the|final|politifact'?s?|snopes) )?(?:verdict|rating|ruling|fact[- ]?check|conclusion|truth rating"
     r"|assessment|finding|status|result|evaluation|reality|truth|bewertung|faktencheck|urteil|veredicto|verdad)"
@@ -70,7 +73,8 @@ _TOLD = re.compile(
 )
 _BY = re.compile(rf"(?!.*{_NOT})(?:.*\b)?(?:according to|in the words of) .*\b{_UNTRUE_WORD}\b.*")
 _BELIEVED = re.compile(
-    rf"(?!.*{_NOT}).*\b(?:wrongly|falsely|mistakenly|erroneously|incorrectly)(?: \w+){{1,2}} that|contrary to popular belief"
+    rf"(?!.*{_NOT}).*\b(?:wrongly|falsely|mistakenly|erroneously|incorrectly)(?: \w+){{1,2}} that"
+    r"|contrary to popular belief"
     rf"|.*\bthe following\b.*\b(?:{_FALSE}|does not hold|did not happen|is not true).*"
 )
 _CLAIM = re.compile(

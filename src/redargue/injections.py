@@ -1,8 +1,8 @@
 """Finds passages that address a model instead of a reader: orders, roles, answers in the form of a reply.
 
 The patterns of ``injections.toml`` find only what resembles them; a passage without a finding is not thereby safe
-(``python -m benchmarks injections`` counts texts that they were not written for). They are narrow, because a false alarm
-takes evidence away (``tests/attacks/test_injections.py``).
+(``python -m benchmarks injections`` counts texts that they were not written for). They are narrow, because a false
+alarm takes evidence away (``tests/attacks/test_injections.py``).
 """
 
 from __future__ import annotations

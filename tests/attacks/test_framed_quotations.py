@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+import benchmarks
 import pytest
 
-import benchmarks
 from methods.test_limited import Quoting
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import Claim, Meaning
