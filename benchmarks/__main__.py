@@ -35,6 +35,8 @@ EVERY = (
     "milvus",
     "poison",
     "outgoing",
+    "frames",
+    "injections",
     "prompts",
     "hops",
     "steps",

@@ -30,6 +30,7 @@ LAYERS = [  # a module may import those before it and its own group
         "claims",
         "evidence",
         "denials",
+        "framing",
         "injections",
         "outgoing",
         "quotes",

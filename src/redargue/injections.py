@@ -1,7 +1,8 @@
 """Finds passages that address a model instead of a reader: orders, roles, answers in the form of a reply.
 
-The patterns of ``injections.toml`` find only what resembles them; a passage without a finding is not thereby safe. They
-are narrow, because a false alarm takes evidence away (``tests/attacks/test_injections.py``).
+The patterns of ``injections.toml`` find only what resembles them; a passage without a finding is not thereby safe
+(``python -m benchmarks injections`` counts texts that they were not written for). They are narrow, because a false
+alarm takes evidence away (``tests/attacks/test_injections.py``).
 """
 
 from __future__ import annotations
@@ -13,26 +14,47 @@ import tomllib
 import unicodedata
 from functools import lru_cache
 from importlib.resources import files
+from itertools import chain
 
 from redargue.sanitize import INVISIBLE
 
 LONGEST = 200_000  # characters of a text that are read
+SCRIPTS = {"ru": re.compile("[\u0400-\u04ff]"), "zh": re.compile("[\u4e00-\u9fff]")}  # of languages not in Latin script
+_NAME = re.compile("@([A-Z_]+)@")
 
 
-def _read_patterns() -> dict[str, re.Pattern[str]]:
+def _read_patterns() -> dict[str, dict[str, re.Pattern[str]]]:
+    """By language, then by kind; what is in no language's own words is under ``en``."""
     table = tomllib.loads(files("redargue").joinpath("injections.toml").read_text("utf-8"))
-    joined = {kind: "|".join(patterns) for kind, patterns in table["kinds"].items()}
-    for name, words in table["words"].items():
-        joined = {kind: pattern.replace(f"@{name}@", words) for kind, pattern in joined.items()}
-    return {kind: re.compile(pattern, re.IGNORECASE | re.MULTILINE) for kind, pattern in joined.items()}
+    found: dict[str, dict[str, re.Pattern[str]]] = {}
+    for language, own in table["languages"].items():
+        lists, kinds = own | table["gaps"], {}
+        for kind, patterns in table["kinds"].items():
+            templates = table["templates"].get(kind, [])
+            whole = [_filled(each, lists) for each in templates if lists.keys() >= set(_NAME.findall(each))]
+            whole += [_filled(each, table["words"]) for each in patterns] if language == "en" else []
+            if whole:
+                kinds[kind] = re.compile("|".join(whole), re.MULTILINE)
+        found[language] = kinds
+    return found
+
+
+def _filled(pattern: str, lists: dict[str, str]) -> str:
+    return _NAME.sub(lambda match: lists[match.group(1)], pattern)
+
+
+def _read_confusables() -> dict[int, str]:
+    lines = files("redargue").joinpath("confusables.txt").read_text("utf-8").splitlines()
+    pairs = (line.split(" ") for line in lines if not line.startswith("#"))
+    return {ord(char): letters for letters, chars in pairs for char in chars}
 
 
 _PATTERNS = _read_patterns()
+_CONFUSABLE = _read_confusables()
 _INVISIBLE = str.maketrans(dict.fromkeys(INVISIBLE, ""))
 _TAGS = re.compile("[\U000e0020-\U000e007e]+")
 _SPACED = re.compile(r"\b(?:\w[ .\-_]){5,}\w\b")
 _ENCODED = re.compile(r"[A-Za-z0-9+/]{24,}={0,2}")
-_CONFUSABLE = str.maketrans("аеорсухіѕԁӏ", "aeopcyxisdl")
 
 
 @lru_cache(maxsize=1024)
@@ -40,24 +62,32 @@ def injection_in(text: str) -> str:
     """What a text does that only a model would obey, such as ``orders an answer``; empty if nothing was found."""
     text = text[:LONGEST]
     for reading in _readings(text):
-        for kind, pattern in _PATTERNS.items():
-            if pattern.search(reading):
-                return kind
+        for language, kinds in _PATTERNS.items():
+            if language in SCRIPTS and not SCRIPTS[language].search(reading):
+                continue
+            for kind, pattern in kinds.items():
+                if pattern.search(reading):
+                    return kind
     return ""
 
 
-def _readings(text: str) -> list[str]:
-    """The text as a model might read it: folded, with its hidden tag characters, spaced words and encoded runs."""
-    plain = unicodedata.normalize("NFKC", text).translate(_INVISIBLE)
-    latin = plain.translate(_CONFUSABLE) if re.search("[a-zA-Z][а-яіѕԁӏ]|[а-яіѕԁӏ][a-zA-Z]", plain) else plain
-    lines = "\n".join(" ".join(line.split()) for line in latin.splitlines())
-    readings = [lines.replace("’", "'"), " ".join(lines.replace("’", "'").split())]
-    if hidden := "".join(chr(ord(char) - 0xE0000) for run in _TAGS.findall(text) for char in run):
-        readings.append(hidden)
-    if spaced := _SPACED.findall(lines):
-        readings.append(" ".join(re.sub(r"[ .\-_]", "", word) for word in spaced))
-    readings += filter(None, map(_decoded, _ENCODED.findall(text)[:20]))
-    return readings
+def _readings(text: str) -> tuple[str, ...]:
+    """The text as a model might read it: its letters, what they look like, its hidden tags, spaced and encoded words.
+
+    Each is casefolded; letters are compared with Unicode's confusables before, as capitals look like other letters.
+    """
+    plain = unicodedata.normalize("NFKC", text).translate(_INVISIBLE).replace("’", "'")
+    alike = plain
+    if not plain.isascii():  # marks that belong to no letter strike it through
+        alike = "".join(char for char in plain if not unicodedata.combining(char)).translate(_CONFUSABLE)
+    found: list[str] = []
+    for each in dict.fromkeys((plain, alike)):
+        lines = "\n".join(" ".join(line.split()) for line in each.splitlines())
+        found += [lines, " ".join(lines.split())]
+        found += [" ".join(re.sub(r"[ .\-_]", "", word) for word in _SPACED.findall(lines))]
+    found += ["".join(chr(ord(char) - 0xE0000) for char in chain.from_iterable(_TAGS.findall(text)))]
+    found += map(_decoded, _ENCODED.findall(text)[:20])
+    return tuple(dict.fromkeys(filter(None, map(str.casefold, found))))
 
 
 def _decoded(run: str) -> str:

@@ -14,6 +14,8 @@ from typing import Any
 
 from redargue.denials import REACH, denied
 from redargue.evidence import Passage, Quote, QuoteStatus, Side
+from redargue.framing import REACH as FRAME
+from redargue.framing import framed
 from redargue.sanitize import INVISIBLE
 
 _EQUIVALENT = {
@@ -45,6 +47,7 @@ _INSIDE_WORDS = frozenset("-'.,")
 _NUMBER_MARKS = frozenset(".,")
 _NESTED = 6  # marks around a quotation, inside each other, that are removed
 _LONGEST_CLUSTER = 32  # a character with its combining marks, which are put in order in quadratic time
+_MOST_FRAMED = 20  # places of a text at which a quotation is called false, before the rest is left unread
 _MOSTINVISIBLE = 64  # in a row; more of them count as part of a word
 
 
@@ -60,8 +63,8 @@ def find_quote(
     Agents see each passage after its number and its title. So a quotation may begin with a number in brackets, and be
     found in a title; of one that runs from the title into the text, the part in the text counts.
 
-    A quotation has to begin and end at word boundaries, and the words that it leaves out beside it must not deny it
-    (:mod:`redargue.denials`).
+    A quotation has to begin and end at word boundaries, and what it leaves out beside it must not deny it: the words of
+    its own sentence (:mod:`redargue.denials`) and the sentences around it (:mod:`redargue.framing`).
     """
     text = _NUMBER.sub("", text)
     best: Quote | None = None
@@ -152,6 +155,7 @@ def _find(quote: str, text: str) -> tuple[int, int] | None:
     needles = dict.fromkeys(
         spelling for variant in _variants(quote) for spelling in _spellings(_normalised(variant)[0])
     )
+    called_false = 0
     for variant in _variants(text) if needles else ():
         hay, origins = _normalised(variant)
         for needle in needles:
@@ -163,9 +167,17 @@ def _find(quote: str, text: str) -> tuple[int, int] | None:
                     last += 1
                 cut = _cuts_word(variant, origins[at]) or _cuts_word(variant, last)
                 if not cut and not denied(hay[max(0, at - REACH) : at], hay[stop : stop + REACH]):
-                    return origins[at], last
+                    if not _framed(text, origins[at], last):
+                        return origins[at], last
+                    called_false += 1
+                    if called_false == _MOST_FRAMED:
+                        return None
                 at = hay.find(needle, at + 1)
     return None
+
+
+def _framed(text: str, start: int, end: int) -> bool:
+    return framed(text[max(0, start - FRAME) : start], text[start:end], text[end : end + FRAME])
 
 
 @lru_cache(maxsize=128)

@@ -228,7 +228,8 @@ class Verifier:
             }
         )
         hardened = self.method.settings.profile == "hardened"
-        verdict = limited(verdict, run.events, reads_evidence=self.method.reads_evidence(), hardened=hardened)
+        given = {"reads_evidence": self.method.reads_evidence(), "hardened": hardened}
+        verdict = await asyncio.to_thread(limited, verdict, run.events, **given)
         verdict = apply_threshold(verdict, self.min_confidence)
         run.emit(ClaimEnded(verdict=verdict))
         return verdict

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
-from urllib.parse import urlsplit
 
 from redargue.claims import LabelSet, Meaning
 from redargue.events import Event, EvidenceFound, EvidenceMissing, passages_of
-from redargue.evidence import Passage, Quote, Side, Source
+from redargue.evidence import Passage, Quote, Side
+from redargue.framing import calls_itself_false
 from redargue.injections import injection_in
 from redargue.methods.recalled import READER, outcome, recalled
+from redargue.methods.single_source import publisher_of, single_source
 from redargue.nli.language import ENGLISH_ONLY
 from redargue.quotes import can_decide
 from redargue.sanitize import counted, printable
@@ -96,7 +97,11 @@ def limited(verdict: Verdict, events: Sequence[Event], *, reads_evidence: bool, 
     orders = {
         sha: kind for sha, passage in passages.items() if (kind := injection_in(f"{passage.title}\n{passage.text}"))
     }
-    telling = [quote for quote in deciding(verdict) if can_decide(quote, passages.values())]
+    telling = [
+        quote
+        for quote in deciding(verdict)
+        if can_decide(quote, passages.values()) and not (quote.side is Side.FOR and calls_itself_false(quote.text))
+    ]
     again = {
         quote: outcome(remembered[quote.passage], quote.text, everything)
         for quote in telling
@@ -113,28 +118,14 @@ def limited(verdict: Verdict, events: Sequence[Event], *, reads_evidence: bool, 
             caveat = f"{why}: the answer {verdict.label} does not count"
             changes |= {"label": undecided, "meaning": meaning, "confidence": None, "caveat": caveat}
     flags = [
-        *(f"{_publisher(passages[sha]) or 'a passage'} {kind}" for sha, kind in orders.items()),
-        *(_single_source(sound, passages.values()) if decides and sound else ()),
+        single_source(verdict.claim, sound, passages) if decides else "",
+        *(f"{publisher_of(passages[sha]) or 'a passage'} {kind}" for sha, kind in orders.items()),
         *(_not_read_again(sound, again, remembered) if decides else ()),
     ]
-    caveat = "; ".join(dict.fromkeys([*filter(None, [changes.get("caveat", "")]), *flags[:MOST_FLAGS]]))
+    shown = [changes.get("caveat", ""), *[*filter(None, flags)][:MOST_FLAGS]]
+    caveat = "; ".join(dict.fromkeys(filter(None, shown)))
     changes |= {"caveat": caveat} if caveat else {}
     return verdict.model_copy(update=changes) if changes else verdict
-
-
-def _single_source(quotes: Sequence[Quote], passages: Collection[Passage]) -> tuple[str, ...]:
-    """A flag where one publisher's text decides although others were at hand."""
-    publishers = {_publisher(quote.source) for quote in quotes if quote.source}
-    others = {name for passage in passages if (name := _publisher(passage))} - publishers
-    (publisher,) = publishers if len(publishers) == 1 else ("",)
-    if not (publisher and others):
-        return ()
-    return (f"single source: only {publisher} is quoted, of {counted(len(others) + 1, 'publisher')}",)
-
-
-def _publisher(source: Source) -> str:
-    """The publisher, or else the host; empty if the source names neither."""
-    return printable(source.publisher.strip() or urlsplit(source.url).netloc.removeprefix("www."), lines=False)[:80]
 
 
 def deciding(verdict: Verdict) -> list[Quote]:

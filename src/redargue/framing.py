@@ -1,0 +1,176 @@
+"""Sentences beside a quotation that call it false: "Myth 3: …", "… That is a common misconception.", "Verdict: false".
+
+The sentence or heading right before and right after is read, and after a heading such as "Claim" the verdict that
+follows it. Denials inside the quotation's own sentence are :mod:`redargue.denials`'s. Only what refers to the quotation
+counts ("this claim is false"): a denial of something else does not.
+"""
+
+from __future__ import annotations
+
+import re
+
+REACH = 600  # characters on either side that are read
+LONGEST = 240  # characters of a sentence
+_PLAIN = str.maketrans(
+    {**dict.fromkeys("‘’‚‛´`", "'"), **dict.fromkeys("“”„«»‹›", '"'), **dict.fromkeys("‐‑‒–—―−", "-"), "*": "", "_": ""}
+)
+
+_ADVERBS = (
+    r"(?:(?:\w+ly|a|an|the|of course|in fact|also|just|only|nothing but|nothing more than|pure|sheer|complete|utter"
+    r"|total|common|popular|widespread|old|well-known|urban|long|since|later|now|quite|plain|all|rated|to be|been"
+    r"|ein|eine|glatt|völlig|une?|una?|um|uma) ){0,5}"
+)
+_FALSE = (
+    r"(?:false|untrue|incorrect|inaccurate|misleading|unfounded|groundless|baseless|bogus|apocryphal|nonsense|rubbish"
+    r"|myths?|hoax|lies?|misconceptions?|fallacy|falsehoods?|fabrications?|fabricated|debunked|disproved|disproven"
+    r"|refuted|misinformation|disinformation|pants on fire|not (?:true|so|the case|correct|accurate|right)"
+    r"|wrong(?! (?:to|with|for|about|side|place|way|time)\b)"
+    r"|falsch|unwahr|gelogen|unsinn|irrtum|faux|fausse|falsos?|falsas?|mentira|bulo|onwaar|неправда|ложь|миф|фейк)\b"
+)
+_FALSE_OF_TEXTS = (  # of a claim, a report, "this"; a person or a plan may be these, too
+    r"(?:fake|fiction|fictional|fictitious|satire|satirical|parody|legend|forged|forgery|rumou?r|mistaken|error"
+    r"|made up|invented|retracted|withdrawn|denied|rejected|dismissed|discredited|contradicted)\b"
+)
+_TEXTS = (
+    r"(?:claims?|stor(?:y|ies)|statements?|reports?|rumou?rs?|assertions?|allegations?|legends?|quotations?|quotes?"
+    r"|posts?|theor(?:y|ies)|beliefs?|accounts?|tales?|news|message|letter|article|headline|myth|meme|photo|video)"
+)
+_THIS_TEXT = (
+    rf"(?:this|that|the|these|those|such|all these|the above|viral)(?: (?:viral|whole|above|widespread))? {_TEXTS}"
+)
+_IS = (
+    r"(?:is|was|are|were|(?:has|have|had)(?: \w+)? been|proved|proves|turn(?:s|ed) out|remains?"
+    r"|ist|sind|war|est|es|è|é)"
+)
+_LABEL = (
+    r"(?:(?:our|the|final|politifact'?s?|snopes) )?(?:verdict|rating|ruling|fact[- ]?check|conclusion|truth rating"
+    r"|assessment|finding|status|result|evaluation|reality|truth|bewertung|faktencheck|urteil|veredicto|verdad)"
+)
+_RATING = (
+    rf"(?:this is |it is |it's |mostly |partly )?{_ADVERBS}(?:{_FALSE}|{_FALSE_OF_TEXTS}|(?:one|two|three|four|[1-4])"
+    r" pinocchios?|no evidence|unsupported|scam|legend|hoax)"
+)
+_SPEAKS = (
+    r"(?:reads?|reading|stat(?:es|ed|ing)|sa(?:ys?|id|ying)|claim(?:s|ed|ing)?|wrote|writes|announc(?:es|ed|ing)"
+    r"|assert(?:s|ed|ing)?|insist(?:s|ed|ing)?|report(?:s|ed|ing)?|posted|tells?|told|goes|went|ran|has it|alleg\w+"
+    r"|believ\w+|behaupte\w*|liest|lautet\w*)"
+)
+_UNTRUE_WORD = (
+    r"(?:hoax(?:es)?|myths?|misconceptions?|fallac(?:y|ies)|false|falsely|falsehoods?|untrue|untruth\w*|fake[ds]?"
+    r"|forged|forger(?:y|ies)|fabricat\w+|bogus|mis-?information|disinformation|wrong|wrongly|mistakenly|erroneously"
+    r"|incorrect|incorrectly|inaccurate|satir\w+|parody|spoof|lies?|lied|lying|rumou?rs?|conspiracy|conspiracists?"
+    r"|april fools?'?s?|legends?|debunked|discredited|made[- ]up|prank|falschmeldung|irrtum|gerücht|lüge|fake news"
+    r"|bulo|mentira|falso|falsa|rumeur|canular|intox|mythe|mito|миф|ложь|слух|фейк)"
+)
+_NOT = r"\b(?:not|no|never|nor|neither|nobody|none|few|hardly|cannot|\w+n't|true|correct|facts?)\b"
+
+_LABELLED = re.compile(  # "Myth 3:", "False claim:", "Disinformation alert."
+    rf"\W*(?:(?:the|a|common|popular|viral|old) ){{0,2}}{_UNTRUE_WORD}"
+    rf"(?: (?:{_TEXTS}|answer|belief|alert|warning|spreading))?(?: (?:no\.? ?|number |nr\.? ?|#)?\d{{1,3}})?\W*"
+)
+_TOLD = re.compile(
+    rf"(?!.*{_NOT}).*\b{_UNTRUE_WORD}\b.*\b{_SPEAKS}\b.*|(?!.*{_NOT}).*\b{_SPEAKS}\b.*\b{_UNTRUE_WORD}\b.*"
+)
+_BY = re.compile(rf"(?!.*{_NOT})(?:.*\b)?(?:according to|in the words of) .*\b{_UNTRUE_WORD}\b.*")
+_BELIEVED = re.compile(
+    rf"(?!.*{_NOT}).*\b(?:wrongly|falsely|mistakenly|erroneously|incorrectly)(?: \w+){{1,2}} that"
+    r"|contrary to popular belief"
+    rf"|.*\bthe following\b.*\b(?:{_FALSE}|does not hold|did not happen|is not true).*"
+)
+_CLAIM = re.compile(
+    r"\W*(?:the )?(?:claims?|statement|what was (?:claimed|said)|what (?:they|people) said|behauptung)\W*"
+)
+_HEADING = re.compile(rf"\W*(?:{_LABEL}|(?:the )?facts?|analysis|explanation)\W*")
+
+_RATED = re.compile(rf"\W*[\"'(]*{_RATING}[\"')]*[.!]*$")
+_RATED_BY_LABEL = re.compile(rf"\W*{_LABEL}[\s:\-]+[\"'(]*{_RATING}.*")
+_SO = r"\W*(?:(?:but|however|in fact|in reality|actually|yet|sadly),? )?"
+_SAID_FALSE = re.compile(
+    rf"{_SO}(?:(?:this|that|{_THIS_TEXT}) {_IS} {_ADVERBS}(?:{_FALSE}|{_FALSE_OF_TEXTS})"
+    rf"|it(?:'s| {_IS}) {_ADVERBS}{_FALSE}|it(?:'s| is) (?:only|just|merely) a (?:legend|story|rumou?r)"
+    rf"|(?:das|dies|es) (?:{_IS} {_ADVERBS}(?:{_FALSE}|nicht (?:wahr|richtig|korrekt))|stimmt nicht|trifft nicht zu)"
+    rf"|(?:c'est|ceci est|cela est) {_ADVERBS}{_FALSE}|ce n'est pas (?:vrai|exact)|(?:esto|eso|questo|isso) {_IS} "
+    rf"{_ADVERBS}{_FALSE}|no es (?:verdad|cierto)|это (?:{_FALSE}|не так|неверно)|这(?:是假|不是真|是谣|并非))"
+)
+_NOTHING = r"(?:evidence|truth|basis|foundation|proof|substance|support)"
+_THIS = rf"(?:this|that|it|them|these|{_THIS_TEXT}|any of (?:this|it))"
+_IDIOM = re.compile(
+    rf"{_SO}(?:nothing could be (?:further from the truth|more wrong|less true)"
+    rf"|(?:that|this|it|they) could(?: not|n't) be (?:more wrong|further from the truth|less true)"
+    rf"|(?:there (?:is|was|'s)|(?:we|they|\w+) found|has found)? ?no (?:\w+ )?{_NOTHING}"
+    rf" (?:for|to|of|behind|in|(?:that )?supports?|supporting) {_THIS}[.!]*$"
+    rf"|none of (?:it|this|that|these) (?:is|was|were|are) (?:true|real|correct|so)"
+    rf"|no such (?:\w+ )?(?:happened|exists?|existed|took place|occurred|was|were)"
+    rf"|(?:it|this|that|{_THIS_TEXT}) (?:has|had|lacks?) (?:no|any) (?:\w+ )?{_NOTHING}"
+    rf"|(?:do not|don't|please do not) (?:share|believe) (?:it|this|them)[.!]*$)"
+)
+_DENIAL = (
+    r"(?:den(?:y|ies|ied)|reject(?:s|ed)?|refut(?:e|es|ed)|debunk(?:s|ed)?|disput(?:e|es|ed)|dismiss(?:es|ed)?"
+    r"|contradict(?:s|ed)?|disprov(?:e|es|ed)|retract(?:s|ed)?|withdrew|withdrawn|discredit(?:s|ed)?|rebut(?:s|ted)?)"
+)
+_ENDS = r"(?=[.,;!]|$| as | in | on | many | outright| \w+ly\b)"
+_DENIED_BY = re.compile(
+    rf"(?!.*{_NOT})[^.]{{1,100}}\b(?:{_DENIAL} (?:this|these|{_THIS_TEXT}){_ENDS}|den(?:y|ies|ied) it{_ENDS}"
+    rf"|(?:rates?|rated|labell?ed|call(?:s|ed)|ruled|deem(?:s|ed)|found|judged) (?:this|it|{_THIS_TEXT})"
+    rf" (?:to be |as )?[\"']?{_ADVERBS}{_FALSE})"
+)
+_THEY_ERR = re.compile(
+    r"\W*(?:they|these people|all of them) (?:are|were) (?:all )?(?:mistaken|wrong|lying|misinformed)\b"
+)
+
+_SENTENCE = re.compile(r"(?<=[.!?。！？])[\"')\]]*\s+|\s*\n\s*")
+_OWN_LEAD = re.compile(r"[^.!?\n:]{1,160}:")
+_OWN_SOURCE = re.compile(r"[^.!?\n:,]{1,160},")
+
+
+def framed(before: str, quoted: str, after: str) -> bool:
+    """Whether the text right before a quotation, or right after it, says that it is false; :data:`REACH` is enough."""
+    before, after = _plain(before), _plain(after)
+    lead = _sentences(before.rstrip(" \t\n\"'([>-#"))[-1:]
+    following = _sentences(after.lstrip(" \t\n\"').,;!?]>"))
+    first = lead[0] if lead else ""
+    if first and _leads_to_falsehood(first, before):
+        return True
+    if following and _says_false(following[0]):
+        return True
+    if len(following) > 1 and _HEADING.fullmatch(following[0]) and _says_false(following[1]):
+        return True
+    own = _OWN_LEAD.match(_plain(quoted))
+    if _CLAIM.fullmatch(first) or (own and _CLAIM.fullmatch(own.group())):
+        return any(map(_RATED_BY_LABEL.match, following))
+    return bool(following and re.search(rf"\b{_SPEAKS}\b", first) and _THEY_ERR.match(following[0]))
+
+
+def calls_itself_false(quoted: str) -> bool:
+    """Whether a quotation begins with words that call the rest of it false, as in "Myth: …": it shows no claim."""
+    plain = _plain(quoted)
+    lead, source = _OWN_LEAD.match(plain), _OWN_SOURCE.match(plain)
+    if lead and lead.end() < len(plain) and (_LABELLED.fullmatch(lead.group()) or _TOLD.fullmatch(lead.group())):
+        return True
+    return bool(source and _BY.fullmatch(source.group()))
+
+
+def _plain(text: str) -> str:
+    return text.translate(_PLAIN).casefold()
+
+
+def _sentences(text: str) -> list[str]:
+    """Sentences and headings; lines that a sentence runs across are joined."""
+    joined = re.sub(r"(?<=[\w,;]) *\n(?=[a-z])", " ", text)
+    return [part[-LONGEST:] for part in _SENTENCE.split(joined) if re.search(r"\w", part)]
+
+
+def _leads_to_falsehood(lead: str, before: str) -> bool:
+    own_line = lead.endswith(":") or before.rstrip(" \t\"'").endswith(("\n", ".", "!"))
+    if own_line and _LABELLED.fullmatch(lead):
+        return True
+    if lead.endswith(":") or before.endswith(('"', "'")):
+        return bool(_TOLD.fullmatch(lead))
+    if lead.endswith(","):
+        return bool(_BY.fullmatch(lead))
+    return bool(_BELIEVED.match(lead))
+
+
+def _says_false(sentence: str) -> bool:
+    patterns = (_RATED, _RATED_BY_LABEL, _SAID_FALSE, _IDIOM, _DENIED_BY)
+    return any(pattern.match(sentence) for pattern in patterns)
