@@ -27,6 +27,7 @@ from redargue.events import Answered
 from redargue.evidence import Passage, Quote
 from redargue.methods.agent import Agent
 from redargue.methods.builtin import METHODS
+from redargue.methods.setting_types import Word
 from redargue.methods.verdict_parts import distinct, gaps, side_of
 from redargue.quotes import can_decide, find_quote
 from redargue.registry import Registry, did_you_mean
@@ -101,7 +102,7 @@ class MethodSettings(Frozen):
 class SearchSettings(MethodSettings):
     """``tools`` that are searched, and ``top_k`` passages per search and tool."""
 
-    tools: tuple[str, ...] = Field(default=("corpus",), min_length=1, max_length=8)
+    tools: tuple[Word, ...] = Field(default=("corpus",), min_length=1, max_length=8)
     top_k: int = Field(default=3, ge=1, le=50)
 
 
