@@ -18,6 +18,7 @@ from redargue.evidence import Passage
 from redargue.llm.chat import ChatBackend
 from redargue.llm.local import TransformersBackend
 from redargue.methods.base import methods
+from redargue.methods.strangers import refuse_closed
 from redargue.net.transport import Service, Transport
 from redargue.retrieval.tools.base import Search
 from redargue.run import Run
@@ -125,6 +126,8 @@ def _verifier(
 
 def config_of(manifest: RunManifest) -> RunConfig:
     """The run's configuration; a setting that its release did not have has its default, whatever the profile."""
+    hint = "a run records what such a file says; if the run is yours, run its claims again"
+    refuse_closed(manifest.method, manifest.settings, hint=hint, where="run.json, settings")
     names = ("method", "profile", "models", "seed", "min_confidence")
     fields = methods[manifest.method].settings_class.model_fields
     newer = {name: field.get_default(call_default_factory=True) for name, field in fields.items()}

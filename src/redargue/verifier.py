@@ -138,7 +138,9 @@ class Verifier:
 
     def _priced(self) -> bool:
         if not isinstance(self.backend, ChatBackend):
-            paid = any(self.prices.searches.get(name) and self._is_online(name) for name in (*self.tools, *self.actions))
+            paid = any(
+                self.prices.searches.get(name) and self._is_online(name) for name in (*self.tools, *self.actions)
+            )
             if self.budget.tokens is not None or (self.budget.usd is not None and not paid):
                 raise UsageError(
                     f"the backend {self.backend.name!r} costs neither money nor tokens",

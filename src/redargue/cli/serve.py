@@ -64,7 +64,7 @@ def serve(
     if context.invoked_subcommand:
         return
     _require_packages()
-    from redargue.cli.options import live_tool, run_config
+    from redargue.cli.options import live_tool, named_tools, run_config
     from redargue.runs.budget import Budget
     from redargue.service.context import ServiceSettings
     from redargue.service.keys import Keys
@@ -77,6 +77,7 @@ def serve(
     settings = ServiceSettings(
         config=run_config(options, search),
         live=live_tool(offline=search.offline),
+        tools=named_tools(search),
         running=running,
         waiting=waiting,
         hosts=allowed_hosts(host, tuple(trusted_host or ()), has_keys=bool(Keys().list())),

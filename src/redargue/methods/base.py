@@ -398,18 +398,25 @@ class ConfiguredMethod:
         return await self.for_claim(claim, run).verify()
 
 
+def require_profile(name: str, profile: str) -> None:
+    """Raises UsageError for a profile that a method does not have."""
+    profiles = methods[name].profiles
+    if profile not in profiles:
+        raise UsageError(f"{name!r} has no profile {profile!r}", hint=did_you_mean(profile, profiles))
+
+
 def configure(name: str, profile: str, overrides: Mapping[str, Any]) -> ConfiguredMethod:
     """A method with a profile's settings and ``overrides`` on top; UnknownName or UsageError for what does not fit."""
     method = methods[name]
-    if profile not in method.profiles:
-        raise UsageError(f"{name!r} has no profile {profile!r}", hint=did_you_mean(profile, method.profiles))
+    require_profile(name, profile)
     fields = method.settings_class.model_fields
     words = method.profiles[profile].get("profile", profile)  # whose prompts the profile uses
     if "profile" in overrides and overrides["profile"] != words:
         raise UsageError("`profile` is not a setting", hint=f"use --profile {overrides['profile']}")
     for setting in overrides:
         if setting not in fields:
-            raise UsageError(f"{name!r} has no setting {setting!r}", hint=did_you_mean(setting, fields))
+            hint = did_you_mean(setting, fields)
+            raise UsageError(f"{name!r} has no setting {setting!r}", where=setting, hint=hint)
     lists = {setting: value for setting, value in overrides.items() if get_origin(fields[setting].annotation) is tuple}
     split = {setting: _parts(value) for setting, value in lists.items() if isinstance(value, str)}
     try:
@@ -420,7 +427,7 @@ def configure(name: str, profile: str, overrides: Mapping[str, Any]) -> Configur
         message = f"{first['input']!r} does not fit the setting {setting!r} of {name!r}: {problem_of(error)}"
         if not setting:  # each value is possible, and they contradict each other
             message = f"the settings of {name!r} do not fit together: {problem_of(error)}"
-        raise UsageError(message) from error
+        raise UsageError(message, where=setting) from error
     return ConfiguredMethod(method, settings)
 
 

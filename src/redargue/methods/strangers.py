@@ -15,7 +15,7 @@ from redargue.methods.setting_types import closed_fields, named_method, settings
 def refuse_closed(method: str, given: Mapping[str, Any], *, hint: str, where: str = "settings") -> None:
     """Raises UsageError for the first setting with another value than its default that no stranger may give."""
     for path in closed_in(method, given, where):
-        raise UsageError(f"the setting {path.rpartition('.')[2]} is not taken from here", where=path, hint=hint)
+        raise UsageError(f"the setting {path.rpartition('.')[2]} may name a file", where=path, hint=hint)
 
 
 def closed_in(method: str, given: Mapping[str, Any], where: str = "settings") -> Iterator[str]:

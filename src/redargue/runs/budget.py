@@ -17,7 +17,6 @@ from typing import Literal, NamedTuple
 from redargue.errors import BudgetReached, UsageError
 from redargue.sanitize import counted
 
-
 Charge = Literal["call", "embedding", "search"]
 
 
@@ -38,6 +37,7 @@ class Cost(NamedTuple):
         )
 
 
+_LIMIT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(k|m)?\s*(calls?|tok(?:ens?)?|usd|\$|search(?:es)?)\s*")
 _UNITS = {"calls": "calls", "tokens": "tok", "usd": "usd", "searches": "searches"}
 
 
@@ -68,7 +68,7 @@ class Budget:
         """Parses ``40calls``, ``200ktok``, ``0.50usd``, ``50searches``, or several joined by commas."""
         limits: dict[str, float] = {}
         for part in text.split(","):
-            match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(k|m)?\s*(calls?|tok(?:ens?)?|usd|\$|search(?:es)?)\s*", part.lower())
+            match = _LIMIT.fullmatch(part.lower())
             if not match or len(part) > 40:
                 raise UsageError(
                     f"cannot read the budget {part.strip()!r}",

@@ -144,13 +144,17 @@ def check_options(text: Text, config: RunConfig, documents: Sequence[Passage] | 
     if not {Meaning.SUPPORTED, Meaning.REFUTED} <= {label.meaning for label in labels.labels}:
         raise UsageError(
             f"the labels {labels.name!r} do not say whether a claim is supported or refuted",
+            where="--labels",
             hint="use labels that do, such as fever or two",
         )
     if documents is None and text.kind == "summary":
-        raise UsageError("a summary is checked against its document", hint="redargue ground --context FILE")
+        hint = "redargue ground --context FILE"
+        raise UsageError("a summary is checked against its document", where="--context", hint=hint)
     if documents is not None and not any(document.text.strip() for document in documents):
         raise UsageError(
-            "there is no document to check the text against", hint="pass one: --context FILE, or contexts=[…]"
+            "there is no document to check the text against",
+            where="--context",
+            hint="pass one: --context FILE, or contexts=[…]",
         )
 
 

@@ -178,7 +178,9 @@ class Fit(Frozen):
         limits = Budget.parse(budget)
         given = limits.limits
         if "searches" in given:
-            raise UsageError(f"{budget!r} counts searches", where="--budget-per-claim", hint="give one in calls: 4calls")
+            raise UsageError(
+                f"{budget!r} counts searches", where="--budget-per-claim", hint="give one in calls: 4calls"
+            )
         if len(given) > 1:
             raise UsageError(f"{budget!r} has several limits", where="--budget-per-claim", hint="give one: 0.002usd")
         ((unit, limit),) = given.items()
