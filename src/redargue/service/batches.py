@@ -182,11 +182,10 @@ class BatchStore:
         config = with_workspace(config, owner)
         claims = [_claim(config, number, text) for number, text in enumerate(request.claims, 1)]
         with Verifier(config, components=replace(self._components, transport=None)) as verifier:
-            # A batch is its owner's: whoever sends the same one must neither learn of it nor get what it cost.
-            run = {"run": f"service {owner}".rstrip()}
-            about = verifier.manifest().model_dump(mode="json", exclude={"claims"}) | run
+            about = verifier.manifest().model_dump(mode="json", exclude={"claims"}) | {"run": "service"}
             job, _ = worker_job(verifier, CONCURRENCY)
-        return _Planned(batch_id(claims, about), config, claims, about, job.model_dump(mode="json"))
+        # A batch is its owner's: whoever sends the same one must neither learn of it nor get what it cost.
+        return _Planned(batch_id(claims, about, owner), config, claims, about, job.model_dump(mode="json"))
 
     def _earlier(self, planned: _Planned, owner: str) -> BatchEntry | None:
         """The same batch, if the budget of today has counted it already."""
@@ -201,7 +200,7 @@ class BatchStore:
     def _store(self, entry: BatchEntry, planned: _Planned) -> None:
         make_folder(self._folder)
         with closing(open_ledger(self._where)) as ledger:
-            batch = submit(ledger, planned.claims, about=planned.about, spec=planned.spec)
+            batch = submit(ledger, planned.claims, about=planned.about, spec=planned.spec, owner=entry.owner)
             retry(ledger, batch.number)
         self._write(entry)
 

@@ -157,7 +157,7 @@ def _field(name: str) -> Iterator[None]:
     try:
         yield
     except UsageError as error:
-        inner = error.where if re.fullmatch(r"[\w.]+", error.where) else ""
+        inner = error.where if re.fullmatch(r"\w[\w.-]*", error.where) else ""
         where = f"settings.{inner}" if name == "settings" and inner else name
         raise type(error)(error.what, where=where, hint=error.hint) from None
 
