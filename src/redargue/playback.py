@@ -124,10 +124,15 @@ def _verifier(
     return verifier
 
 
-def config_of(manifest: RunManifest) -> RunConfig:
-    """The run's configuration; a setting that its release did not have has its default, whatever the profile."""
+def require_no_files(manifest: RunManifest) -> None:
+    """Raises UsageError for a run whose settings name a file: someone else may have written them."""
     hint = "a run records what such a file says; if the run is yours, run its claims again"
     refuse_closed(manifest.method, manifest.settings, hint=hint, where="run.json, settings")
+
+
+def config_of(manifest: RunManifest) -> RunConfig:
+    """The run's configuration; a setting that its release did not have has its default, whatever the profile."""
+    require_no_files(manifest)
     names = ("method", "profile", "models", "seed", "min_confidence")
     fields = methods[manifest.method].settings_class.model_fields
     newer = {name: field.get_default(call_default_factory=True) for name, field in fields.items()}
