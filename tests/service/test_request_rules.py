@@ -30,13 +30,13 @@ from service.test_http import client, problem
 from support.serving import components
 
 CLAIM = {"claim": "The lighthouse at Cape Ansel was lit in 1871."}
-ROUTES = {  # each with the body that carries a method and its settings
+ROUTES: dict[str, dict[str, Any]] = {  # each with the body that carries a method and its settings
     "/v1/checks": CLAIM,
     "/v1/estimate": CLAIM,
     "/v1/batches": {"claims": [CLAIM["claim"]]},
 }
 NESTED = {"method": "cascade", "settings": {"debate_settings": {"debaters": ["google", "google"]}}}
-REACHING = {
+REACHING: dict[str, tuple[dict[str, Any], str]] = {
     "of a reader": ({"method": "single-reader", "settings": {"tools": ["google"]}}, "/settings/tools"),
     "of a debater": ({"settings": {"debaters": ["keywords", "google"]}}, "/settings/debaters"),
     "beside others": ({"method": "mermaid", "settings": {"tools": "keywords+google"}}, "/settings/tools"),
@@ -313,7 +313,7 @@ async def test_other_requests_are_answered_while_estimates_are_computed(monkeypa
     """The estimates wait for a moment that comes only after the other request has been answered."""
     import threading
 
-    from redargue.service import answers
+    from redargue.estimate import estimate
 
     answered, computing = threading.Event(), []
 
@@ -322,8 +322,7 @@ async def test_other_requests_are_answered_while_estimates_are_computed(monkeypa
         assert answered.wait(120)
         return estimate(*args, **keywords)
 
-    estimate = answers.estimate_cost
-    monkeypatch.setattr(answers, "estimate_cost", slow)
+    monkeypatch.setattr("redargue.service.answers.estimate_cost", slow)
     application = create_app(ServiceSettings(config=RunConfig(offline=True), waiting=1), components())
     transport = httpx2.ASGITransport(application)
     async with (

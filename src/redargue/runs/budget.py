@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from redargue.errors import BudgetReached, UsageError
 from redargue.sanitize import counted
@@ -94,7 +94,7 @@ class Budget:
         return ",".join(f"{Decimal(str(limit)):f}{_UNITS[unit]}" for unit, limit in lowest.items()) or None
 
     @property
-    def limits(self) -> dict[str, float]:
+    def limits(self) -> dict[str, Any]:
         """The limit in each unit that has one, by the names of :class:`Cost`."""
         values = ((unit, getattr(self, unit)) for unit in _UNITS)
         return {unit: value for unit, value in values if value is not None}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -38,7 +39,7 @@ def test_a_file_beyond_the_limit_is_not_read(tmp_path: Path) -> None:
 
 
 def test_settings_keep_what_the_file_says_and_no_record_names_it(tmp_path: Path) -> None:
-    given = {"fitted": fitted(tmp_path), "min_sources": 2}
+    given: dict[str, Any] = {"fitted": fitted(tmp_path), "min_sources": 2}
     config = RunConfig(method="cascade", settings=given, tools=("corpus", "keywords"))
     settings = method_of(config).settings
     assert settings.thresholds
