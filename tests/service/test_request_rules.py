@@ -285,8 +285,8 @@ async def test_a_key_learns_nothing_of_another_keys_equal_batch_and_pays_for_its
         problem(await http.get(f"/v1/batches/{started['id']}", headers=other), 404)
         own = (await http.post("/v1/batches", json=batch, headers=other)).json()
         assert own["id"] != started["id"]
-        assert (own["done"], own["calls"]) == (0, 0)
         assert (await finished(http, own["id"], **other))["calls"] == 23
+        problem(await http.post("/v1/batches", json={**batch, "budget": "71calls"}, headers=other), 402)
         again = await http.post("/v1/batches", json=batch)
         assert again.json()["id"] == started["id"]
 
@@ -341,3 +341,29 @@ async def test_other_requests_are_answered_while_estimates_are_computed(monkeypa
     assert all(name.startswith("request") for name in computing)
     assert len(set(computing)) <= 2
     assert not list(runs_folder().glob("*/check.json"))
+
+
+BODIES = [
+    ("/v1/checks", '{"claim": %s}'),
+    ("/v1/checks", '{"claim": "Bees have six legs.", "settings": {"rounds": %s}}'),
+    ("/v1/batches", '{"claims": ["Bees have six legs."], "settings": {"rounds": %s}}'),
+    ("/v1/estimate", '{"claim": "Bees have six legs.", "settings": %s}'),
+    ("/v1/ground", '{"answer": "Bees have six legs.", "contexts": %s}'),
+    ("/v1/ground:check", '{"answerCandidate": "Bees have six legs.", "facts": %s}'),
+    ("/v1/promptfoo", '{"output": %s}'),
+    ("/v1/promptfoo", '{"output": "Bees have six legs.", "context": {"vars": {"context": %s}}}'),
+    ("/classify", '{"inputs": %s}'),
+    ("/beta/litellm_basic_guardrail_api", '{"texts": ["Bees."], "input_type": "response", "request_data": %s}'),
+    ("/mcp", '{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "ground", "arguments": %s}}'),
+]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("levels", [240, 10_000])
+async def test_no_body_however_nested_is_a_servers_error(levels: int) -> None:
+    deep = '{"a":[' * levels + "1" + "]}" * levels
+    sent = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+    async with client() as http:
+        for path, body in BODIES:
+            reply = await http.post(path, content=body.replace("%s", deep), headers=sent)
+            assert reply.status_code < 500, (path, body, reply.text)
