@@ -17,6 +17,7 @@ from redargue.llm.prompts import Prompts
 from redargue.memory.memory import Memory, open_memory
 from redargue.methods.base import ConfiguredMethod, configure, methods
 from redargue.methods.builtin import METHODS
+from redargue.methods.setting_types import closed_fields
 from redargue.net.offline import require_local
 from redargue.net.services import SERVICES, limiter, services
 from redargue.net.transport import Service, Transport
@@ -44,6 +45,14 @@ def method_of(config: RunConfig, backend: Backend | None = None) -> ConfiguredMe
     name = backend.name if backend else _backend(config)
     defaults = methods[config.method].defaults_for(name, {*config.settings, *tools})
     return configure(config.method, config.profile, {**defaults, **config.settings, **tools})
+
+
+def without_files(config: RunConfig) -> RunConfig:
+    """The same configuration, in which settings that name a file have become what the file says."""
+    if not config.settings.keys() & set(closed_fields(methods[config.method].settings_class)):
+        return config
+    settings = method_of(config).settings.model_dump(mode="json")
+    return config.updated(settings=settings, tools=None)  # the settings name them
 
 
 def _backend(config: RunConfig) -> str:

@@ -17,6 +17,7 @@ from redargue.errors import RecordError
 from redargue.evidence import Passage
 from redargue.llm.chat import ChatBackend
 from redargue.llm.local import TransformersBackend
+from redargue.methods.strangers import refuse_closed
 from redargue.net.transport import Service, Transport
 from redargue.retrieval.tools.base import Search
 from redargue.run import Run
@@ -102,7 +103,14 @@ def _verifier(record: Record, backend: Backend, settings: Mapping[str, Any] | No
     return verifier
 
 
+def require_no_files(manifest: RunManifest) -> None:
+    """Raises UsageError for a run whose settings name a file: someone else may have written them."""
+    hint = "a run records what such a file says; if the run is yours, run its claims again"
+    refuse_closed(manifest.method, manifest.settings, hint=hint, where="run.json, settings")
+
+
 def config_of(manifest: RunManifest) -> RunConfig:
+    require_no_files(manifest)
     names = ("method", "profile", "settings", "models", "seed", "min_confidence")
     return RunConfig(offline=True, **{name: getattr(manifest, name) for name in names})
 

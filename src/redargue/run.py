@@ -141,7 +141,7 @@ class Run:
                 return tuple(_read(task, output) for output in known.outputs)
             raise BadReply(known.error.what, raw=known.raw, where=known.error.where, hint=known.error.hint)
         self._refuse_in_replay(f"{task.name()} of {agent!r} in round {round_}")
-        account = Account(self.budget, counted=task.charge == "call")
+        account = Account(self.budget, charge=task.charge)
         seeds = {"seed": int(key[:8], 16), "run_seed": self.seed}
         call = Call(agent=agent, model=model, sampling=sampling, account=account, **seeds)
         facts = {"agent": agent, "round": round_, "task": task.name(), "charge": task.charge, "key": key}
@@ -230,6 +230,10 @@ class Run:
         event = await self._evidence(facts, what, call, as_of=as_of, stored=looks_up, **counted)
         return Observation(passages=event.passages) if isinstance(event, EvidenceFound) else Observation(why=event.why)
 
+    def _is_online(self, tool: str) -> bool:
+        source = self.tools.get(tool) or self.actions.get(tool)
+        return source is not None and getattr(source, "online", True)
+
     def _refuse_leak(self, text: str, claim: Claim | None) -> None:
         """Raises ToolFailed for a request that would carry a passage's text or address out."""
         passages = (passage for event in self.events for passage in passages_of(event))
@@ -260,10 +264,10 @@ class Run:
         """
         known = self._recorded(facts["key"])
         if isinstance(known, EvidenceFound | EvidenceMissing):
-            self.budget.recall(Cost(usd=known.usd))
+            self.budget.recall(Cost(usd=known.usd, searches=known.requests if self._is_online(known.tool) else 0))
             return self._finish_search(known)
         self._refuse_in_replay(what)
-        account = Account(self.budget, counted=False)
+        account = Account(self.budget, charge="search")
         try:
             results = await ask(Search(as_of=as_of, account=account))
         except ToolFailed as error:

@@ -113,7 +113,7 @@ class Verifier:
             raise
         if self.record:  # finished claims were paid from the same budget
             for verdict in self.record.finished():
-                self.budget.recall(cost_of(verdict.usage))
+                self.budget.recall(cost_of(verdict.usage, self._is_online))
 
     def _tools(self, made: dict[str, Tool | PerClaim]) -> dict[str, Tool | PerClaim]:
         def opened() -> Corpus:
@@ -130,15 +130,22 @@ class Verifier:
                 made[name] = tools[name].make(sources)
         return made
 
+    def _is_online(self, tool: str) -> bool:
+        source: Any = self.tools.get(tool) or self.actions.get(tool)
+        return goes_online(tool) if source is None else bool(getattr(source, "online", True))
+
     def _priced(self) -> bool:
         if not isinstance(self.backend, ChatBackend):
-            if self.budget.usd is not None or self.budget.tokens is not None:
+            paid = any(
+                self.prices.searches.get(name) and self._is_online(name) for name in (*self.tools, *self.actions)
+            )
+            if self.budget.tokens is not None or (self.budget.usd is not None and not paid):
                 raise UsageError(
                     f"the backend {self.backend.name!r} costs neither money nor tokens",
                     where="--budget",
-                    hint="give the budget in calls: 40calls",
+                    hint="give the budget in calls or searches: 40calls",
                 )
-            return False
+            return paid
         chosen = {self.backend.model, *self.models.values(), self.backend.embedding_model} - {""}
         try:
             self.prices.require(sorted(chosen), sorted({*self.tools, *self.actions}))
@@ -330,5 +337,12 @@ class Verifier:
         self.close()
 
 
-def cost_of(usage: Usage) -> Cost:
-    return Cost(usage.calls, usage.prompt_tokens + usage.completion_tokens, usage.usd or 0.0)
+def cost_of(usage: Usage, is_online: Callable[[str], bool]) -> Cost:
+    """What a budget counts; ``is_online`` says of a tool's name whether its searches count."""
+    searches = sum(requests for tool, requests in usage.by_tool.items() if is_online(tool))
+    return Cost(usage.calls, usage.prompt_tokens + usage.completion_tokens, usage.usd or 0.0, searches)
+
+
+def goes_online(tool: str) -> bool:
+    """Whether a tool's requests leave this machine, by its name alone; those of an unknown one may."""
+    return tool not in tools or tools[tool].online

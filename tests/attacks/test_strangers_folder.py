@@ -242,6 +242,28 @@ def test_a_named_pipe_in_a_run_folder_blocks_no_command(name: str, command: str,
     assert "Traceback" not in done.stderr
 
 
+NAMED = {"a device": "/dev/zero", "a named pipe": "pipe", "a file": "/etc/passwd", "no file": "/no/such/file"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["replay", "why", "diff"])
+@pytest.mark.parametrize("name", NAMED)
+def test_a_file_that_a_run_json_names_is_not_opened(name: str, command: str, recorded: dict[str, bytes]) -> None:
+    folder = plant(recorded)
+    os.mkfifo("pipe")
+    manifest = {**json.loads(recorded["run.json"]), "method": "cascade", "settings": {"fitted": NAMED[name]}}
+    (folder / "run.json").write_text(json.dumps(manifest))
+    done = subprocess.run(  # in a process: a blocked one can be ended
+        [sys.executable, "-c", READER, *command_on(folder, command)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 2, done.stderr
+    assert "the setting fitted may name a file (run.json, settings.fitted)" in " ".join(done.stderr.split())
+
+
 def test_a_run_folder_of_another_user_is_not_resumed(
     recorded: dict[str, bytes], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -67,7 +67,7 @@ def test_the_files_that_a_bench_was_scored_with_are_found_again_or_missed_aloud(
     (tmp_path / "scifact_corpus.jsonl").rename(tmp_path / "moved.jsonl")
     assert run(["bench", "compare", str(tmp_path / "b"), "--path", data]) == 2
     err = capfd.readouterr().err
-    assert "scifact_corpus.jsonl', which this bench was scored with, is missing (--pages)" in err
+    assert "scifact_corpus.jsonl', which this bench was scored with, is missing or not a file (--pages)" in err
     monkeypatch.chdir(tmp_path)
     assert run([*bench, "--pages", "moved.jsonl"]) == 0
     assert capfd.readouterr().out == told

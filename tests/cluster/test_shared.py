@@ -187,29 +187,32 @@ def spent(database: SharedDatabase) -> tuple[Any, ...]:
         return tuple(map(int, db.execute(f"SELECT {sums} FROM workers").fetchone()))
 
 
-async def test_workers_together_never_pass_a_limit_and_a_lost_one_has_spent_what_it_held(opened: Opened) -> None:
+@pytest.mark.parametrize("unit", ["calls", "searches"])
+async def test_workers_together_never_pass_a_limit_and_a_lost_one_has_spent_what_it_held(
+    opened: Opened, unit: str
+) -> None:
     database = opened()
     batch = batch_of(database)
     one, two = join(database, batch), join(database, batch)
-    limits = Budget(10)
+    limits = Budget(**{unit: 10})
     tables = [BudgetTable(owner, batch.number, limits) for owner in (one, two)]
-    hold = Reserve(Cost(1, 100))
+    hold = Reserve(Cost(1, 100, searches=1))
     with database.transaction() as db:
         assert tables[0].handle(db, [hold] * 4) == [True] * 4
         assert tables[1].handle(db, [hold] * 4) == [True] * 4
         assert tables[0].handle(db, [hold] * 3) == [True, True, False]  # others may yet cost nothing
     assert spent(database) == (0, 0, 10, 1000)
     with database.transaction() as db:
-        assert tables[1].handle(db, [Commit(hold.bound, Cost(1, 60)), hold]) == [None, False]
+        assert tables[1].handle(db, [Commit(hold.bound, Cost(1, 60, searches=1)), hold]) == [None, False]
         tables[1].handle(db, [Commit(hold.bound)])  # refused by the provider: it cost nothing
         assert tables[0].handle(db, [hold, hold]) == [True, False]
         expire_worker(db, one)
     assert spent(database) == (8, 760, 2, 200)
     with database.transaction() as db:
-        tables[1].handle(db, [Commit(hold.bound, Cost(1, 100))] * 2)
+        tables[1].handle(db, [Commit(hold.bound, hold.bound)] * 2)
         (answer,) = tables[1].handle(db, [hold])
         assert isinstance(answer, BudgetReached)
-        assert "10 calls is spent" in str(answer)
+        assert f"10 {unit} is spent" in str(answer)
 
 
 async def test_hundred_random_races_overshoot_nothing_and_leave_nothing_held(where: str, opened: Opened) -> None:

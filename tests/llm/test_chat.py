@@ -308,7 +308,7 @@ async def test_a_service_that_cannot_be_reached_is_a_provider_error() -> None:
 
 async def test_texts_are_compared_by_the_endpoints_embedding_model(server: Loopback) -> None:
     async with chat(server, embedding_model="e") as backend:
-        account = Account(counted=False)
+        account = Account(charge="embedding")
         task = CompareTexts(reference="the old bridge", texts=("the old bridge", "old bridge", "zebra"))
         (output,) = (await backend.perform(task, call(account=account))).outputs
         assert backend.stability == PAPER_STABILITY

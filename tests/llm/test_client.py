@@ -931,7 +931,7 @@ async def answering(raw: Raw) -> AsyncIterator[Endpoint]:
 
 async def test_vectors_come_in_the_order_of_their_texts(server: Loopback) -> None:
     async with opened(server) as endpoint:
-        account = Account(counted=False)
+        account = Account(charge="embedding")
         together_ = await endpoint.embed(["one", "two", "three"], account=account)
         alone = [(await endpoint.embed([each], account=Account()))[0] for each in ("one", "two", "three")]
     assert together_ == alone

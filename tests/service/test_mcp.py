@@ -66,7 +66,7 @@ async def connected(
     config = RunConfig(offline=True, store="starter", settings=settings)
     documents = Documents(lambda: open_store("starter"))
     async with CheckStore(config, components=components) as store:
-        tools = VerifierTools(lambda: store, documents, owner=lambda _: LOCAL, sources=("corpus", "keywords"))
+        tools = VerifierTools(lambda: store, documents, owner=lambda _: LOCAL)
         async with Client(build(tools), mode=mode) as client:
             yield client, store
         documents.close()

@@ -17,7 +17,7 @@ from redargue.backends.base import Backend, Call, Reply
 from redargue.claims import Frozen
 from redargue.errors import RedargueError, ReplayMiss
 from redargue.events import CallFailed, CallFinished, Event, EvidenceFound, EvidenceKept, EvidenceMissing
-from redargue.playback import renderer, replay_claim
+from redargue.playback import renderer, replay_claim, require_no_files
 from redargue.runs.manifest import RunManifest
 from redargue.runs.record import Record, read_events
 from redargue.tasks.base import AnyTask, Out, Task
@@ -112,6 +112,8 @@ class RunDiff(Frozen):
 async def compare_runs(first: Path, second: Path, *, most: int = 10) -> RunDiff:
     """Compares two run folders, with details for at most ``most`` claims."""
     records = Record(first, mode="replay"), Record(second, mode="replay")
+    for record in records:
+        require_no_files(record.manifest)
     first_items, second_items = _finished_items(records[0]), _finished_items(records[1])
     shared = {text: (item, second_items[text]) for text, item in first_items.items() if text in second_items}
     verdicts = records[0].verdicts(), records[1].verdicts()

@@ -357,9 +357,9 @@ def _file(name: str, path: Path | None, old: Mapping[str, Any]) -> Path | None:
     if path or not old.get(name):
         return path and path.absolute()
     known = Path(str(old[name]))
-    if not known.exists():
+    if not known.is_file():  # nor a pipe or a device: the bench may be a stranger's
         raise UsageError(
-            f"{str(known)!r}, which this bench was scored with, is missing",
+            f"{str(known)!r}, which this bench was scored with, is missing or not a file",
             where=f"--{name}",
             hint=f"restore it, or run redargue bench run again with --{name} and its new path",
         )

@@ -30,9 +30,10 @@ def mcp(
     except ImportError as error:
         hint = "python -m pip install 'redargue[mcp]'"
         raise MissingExtra(f"the MCP server needs {error.name}, which is not installed", hint=hint) from error
-    from redargue.cli.options import live_tool, run_config
+    from redargue.cli.options import live_tool, named_tools, run_config
     from redargue.service.mcp.server import serve_stdio
+    from redargue.service.rules import RequestRules
 
-    live = live_tool(offline=search.offline)
+    rules = RequestRules(run_config(options, search), live_tool(offline=search.offline), named_tools(search))
     with leaving_with_reader():
-        asyncio.run(serve_stdio(run_config(options, search), live=live, fetch=fetch))
+        asyncio.run(serve_stdio(rules, fetch=fetch))

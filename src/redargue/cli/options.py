@@ -55,6 +55,11 @@ def _tools(
     return recorded if _may_choose(recorded, default) else tuple(_live(tool, search) for tool in default)
 
 
+def named_tools(search: SearchParameters) -> tuple[str, ...] | None:
+    """The search tools that the user named; None without ``--tool``."""
+    return tuple(tool for tool in search.tool if tool != "none") if search.tool else None
+
+
 def _live(tool: str, search: SearchParameters) -> str:
     return live_tool(offline=search.offline) if tool == "keywords" else tool
 

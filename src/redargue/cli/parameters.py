@@ -149,7 +149,7 @@ class RunParameters:
     as_of: Annotated[str, option("AS_OF", "As-of date for claims that have none: 2024-03-31.", metavar="DATE")] = ""
     strict_as_of: StrictAsOf = False
     min_confidence: MinConfidence = None
-    budget: Annotated[str | None, option("BUDGET", "Spending limit: 40calls, 200ktok, 0.50usd.")] = None
+    budget: Annotated[str | None, option("BUDGET", "Spending limit: 40calls, 200ktok, 0.50usd, 50searches.")] = None
     prices: Annotated[Path | None, option("PRICES", "Price table (TOML).", metavar="FILE")] = None
     seed: Annotated[int, option("SEED", "Random seed of the run.")] = 0
     concurrency: Concurrency = None

@@ -46,7 +46,9 @@ def serve(
     ] = None,
     running: Annotated[int, option("SERVE_RUNNING", "Checks that run at the same time.", min=1)] = 4,
     waiting: Annotated[int, option("SERVE_WAITING", "Checks that may wait; others are refused.", min=0)] = 100,
-    day_budget: Annotated[str, option("DAY_BUDGET", "Limit of each key and day (UTC): 5usd, 200ktok, 400calls.")] = "",
+    day_budget: Annotated[
+        str, option("DAY_BUDGET", "Limit of each key and day (UTC): 5usd, 200ktok, 400calls, 90searches.")
+    ] = "",
     max_body: Annotated[int, option("SERVE_MAX_BODY", "Maximum size of a request, in bytes.", min=1_000)] = 2_000_000,
     ledger: Annotated[
         str, option("LEDGER", "Ledger of batches, for workers on other machines: postgresql://… or a local file.")
@@ -58,13 +60,14 @@ def serve(
     """Serve checks over HTTP.
 
     Listens on this machine only, unless --host names another address; then callers need a key (redargue serve key add).
-    A check may choose the method, its settings, labels and dates; the other options are those of every check. Needs
-    the extra serve.
+    A check may choose the method, its settings, labels and dates; the other options are those of every check. It may
+    search with the tools of --tool alone, or without that option with the corpus and the tool that is found online.
+    Needs the extra serve.
     """
     if context.invoked_subcommand:
         return
     _require_packages()
-    from redargue.cli.options import live_tool, run_config
+    from redargue.cli.options import live_tool, named_tools, run_config
     from redargue.runs.budget import Budget
     from redargue.service.context import ServiceSettings
     from redargue.service.keys import Keys
@@ -77,6 +80,7 @@ def serve(
     settings = ServiceSettings(
         config=run_config(options, search),
         live=live_tool(offline=search.offline),
+        tools=named_tools(search),
         running=running,
         waiting=waiting,
         hosts=allowed_hosts(host, tuple(trusted_host or ()), has_keys=bool(Keys().list())),
@@ -132,7 +136,7 @@ def _require_origin(origin: str) -> None:
 @key_app.command("add")
 def add_key(
     name: Annotated[str, typer.Argument(help="What the key is for.")],
-    budget: Annotated[str, typer.Option(help="Limit of each day (UTC): 5usd, 200ktok, 400calls.")] = "",
+    budget: Annotated[str, typer.Option(help="Limit of each day (UTC): 5usd, 200ktok, 400calls, 90searches.")] = "",
 ) -> None:
     """Make a key and print it; only its hash is stored."""
     from redargue.service.keys import Keys

@@ -53,9 +53,9 @@ class BudgetTable:
         columns = (*Cost._fields, *(f"held_{name}" for name in Cost._fields))
         sums = ", ".join(f"coalesce(sum({column}), 0)" for column in columns)
         row = db.execute(f"SELECT {sums} FROM workers WHERE batch = ?", (self._batch,)).fetchone()
-        budget = Budget(self._limits.calls, tokens=self._limits.tokens, usd=self._limits.usd)
-        budget.spent = Cost(int(row[0]), int(row[1]), round(row[2], 12))
-        before = budget.held = Cost(int(row[3]), int(row[4]), round(row[5], 12))
+        budget = Budget(**self._limits.limits)
+        budget.spent, budget.held = _cost(row[: len(Cost._fields)]), _cost(row[len(Cost._fields) :])
+        before = budget.held
         answers: list[bool | BudgetReached] = []
         for reservation in reservations:
             try:
@@ -68,20 +68,23 @@ class BudgetTable:
         return answers
 
     def _add(self, db: Transaction, held: Cost, spent: Cost) -> None:
-        db.execute(
-            "UPDATE workers SET held_calls = held_calls + ?, held_tokens = held_tokens + ?, held_usd = held_usd + ?,"
-            " calls = calls + ?, tokens = tokens + ?, usd = usd + ? WHERE owner = ?",
-            (*held, *spent, self._owner),
-        )
+        columns = (*(f"held_{name}" for name in Cost._fields), *Cost._fields)
+        changes = ", ".join(f"{column} = {column} + ?" for column in columns)
+        db.execute(f"UPDATE workers SET {changes} WHERE owner = ?", (*held, *spent, self._owner))
+
+
+def _cost(row: Sequence[float]) -> Cost:
+    calls, tokens, usd, searches = row
+    return Cost(int(calls), int(tokens), round(usd, 12), int(searches))
 
 
 class SharedBudget(Budget):
     """A worker's view of the batch's budget."""
 
     def __init__(self, limits: Budget, batcher: TransactionBatcher, table: BudgetTable) -> None:
-        super().__init__(limits.calls, tokens=limits.tokens, usd=limits.usd)
+        super().__init__(**limits.limits)
         self._batcher, self._table = batcher, table
-        self._limited = (limits.calls, limits.tokens, limits.usd) != (None, None, None)
+        self._limited = bool(limits.limits)
 
     async def reserve(self, bound: Cost) -> None:
         while self._limited:

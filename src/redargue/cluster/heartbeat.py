@@ -14,6 +14,7 @@ from redargue.cluster.queue import FAILED, LEASED, WAITING, compress, require_ba
 from redargue.cluster.store import Transaction
 from redargue.errors import LeaseLost, WorkerLost
 from redargue.events import EVENT, CallFailed, CallFinished, ClaimEnded, EvidenceFound, EvidenceMissing
+from redargue.runs.budget import Cost
 from redargue.runs.usage import UsageCounter
 from redargue.verdicts import ErrorInfo, Verdict
 
@@ -112,11 +113,8 @@ def expire_worker(db: Transaction, owner: str) -> None:
         db.execute("UPDATE workers SET errors = errors + 1 WHERE owner = ?", (owner,))
     db.execute(f"UPDATE {leased} SET state = ?, owner = NULL {_OWNED}", (WAITING, batch, owner))
     db.execute("DELETE FROM places WHERE owner = ?", (owner,))
-    db.execute(
-        "UPDATE workers SET gone = 1, calls = calls + held_calls, tokens = tokens + held_tokens, usd = usd + held_usd,"
-        " held_calls = 0, held_tokens = 0, held_usd = 0 WHERE owner = ?",
-        (owner,),
-    )
+    changes = ", ".join(f"{name} = {name} + held_{name}, held_{name} = 0" for name in Cost._fields)
+    db.execute(f"UPDATE workers SET gone = 1, {changes} WHERE owner = ?", (owner,))
 
 
 def _worker_lost(db: Transaction, batch: int, place: int, claim: str, attempts: int) -> str:

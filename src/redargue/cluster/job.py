@@ -10,6 +10,7 @@ from redargue.assembly import is_printed
 from redargue.claims import Frozen
 from redargue.config import RunConfig
 from redargue.errors import UsageError
+from redargue.methods.strangers import refuse_closed
 from redargue.net.offline import is_offline
 from redargue.net.rate_limit import Rate
 from redargue.net.secrets import Secrets, display_url, has_credentials
@@ -53,6 +54,8 @@ class WorkerJob(Frozen):
         Whoever can write to the ledger must not decide that. Addresses that contain a key are read from the
         environment. Raises UsageError if a variable is not set, or differs from the ledger's value.
         """
+        hint = "start the batch again: its workers get what such a file says"
+        refuse_closed(self.config.method, self.config.settings, hint=hint, where="the batch's settings")
         for variable, wanted in self.reaches().items():
             allowed = environment.get(variable, "")
             if allowed.split() != wanted.split():

@@ -45,14 +45,20 @@ class Counts(NamedTuple):
 
 
 def submit(
-    database: SharedDatabase, claims: Sequence[Claim], *, about: Mapping[str, Any], spec: Mapping[str, Any]
+    database: SharedDatabase,
+    claims: Sequence[Claim],
+    *,
+    about: Mapping[str, Any],
+    spec: Mapping[str, Any],
+    owner: str = "",
 ) -> Batch:
     """Adds a batch, completes one that was added in part, or finds one that exists.
 
     The ``run`` in ``about`` is only a name, and not part of the batch's identity; ``spec`` replaces that of an existing
-    batch. Raises RecordError if the batch was dropped meanwhile.
+    batch, and ``owner`` keeps equal batches of several users of one ledger apart. Raises RecordError if the batch was
+    dropped meanwhile.
     """
-    id_ = batch_id(claims, about)
+    id_ = batch_id(claims, about, owner)
     with database.transaction() as db:
         db.execute(
             "INSERT INTO batches (id, about, spec, total) VALUES (?, ?, ?, ?)"
@@ -74,9 +80,11 @@ def submit(
             db.execute("UPDATE batches SET filled = ? WHERE number = ?", (filled + len(chunk), batch.number))
 
 
-def batch_id(claims: Sequence[Claim], about: Mapping[str, Any]) -> str:
+def batch_id(claims: Sequence[Claim], about: Mapping[str, Any], owner: str = "") -> str:
+    """What identifies a batch: its claims, what their verdicts depend on, and whose it is."""
     manifest = json.dumps({name: value for name, value in about.items() if name != "run"}, sort_keys=True)
     digest = hashlib.sha256(manifest.encode())
+    digest.update(owner.encode())
     for claim in claims:
         digest.update(claim.model_dump_json().encode() + b"\n")
     return digest.hexdigest()

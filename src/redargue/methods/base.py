@@ -27,6 +27,7 @@ from redargue.events import Answered
 from redargue.evidence import Passage, Quote
 from redargue.methods.agent import Agent
 from redargue.methods.builtin import METHODS
+from redargue.methods.setting_types import Word
 from redargue.methods.verdict_parts import distinct, gaps, side_of
 from redargue.quotes import can_decide, find_quote
 from redargue.registry import Registry, did_you_mean
@@ -113,7 +114,7 @@ class MethodSettings(Frozen):
 class SearchSettings(MethodSettings):
     """``tools`` that are searched, and ``top_k`` passages per search and tool."""
 
-    tools: tuple[str, ...] = Field(default=("corpus",), min_length=1, max_length=8)
+    tools: tuple[Word, ...] = Field(default=("corpus",), min_length=1, max_length=8)
     top_k: int = Field(default=3, ge=1, le=50)
 
 
@@ -416,28 +417,25 @@ class ConfiguredMethod:
         return await self.for_claim(claim, run).verify()
 
 
-def recorded(name: str, settings: Mapping[str, Any]) -> ConfiguredMethod | None:
-    """The method of a recorded run; None where it is not installed, or has other settings in this release."""
-    if name not in methods:
-        return None
-    try:
-        return ConfiguredMethod(methods[name], methods[name].settings_class.model_validate(settings))
-    except ValidationError:
-        return None
+def require_profile(name: str, profile: str) -> None:
+    """Raises UsageError for a profile that a method does not have."""
+    profiles = methods[name].profiles
+    if profile not in profiles:
+        raise UsageError(f"{name!r} has no profile {profile!r}", hint=did_you_mean(profile, profiles))
 
 
 def configure(name: str, profile: str, overrides: Mapping[str, Any]) -> ConfiguredMethod:
     """A method with a profile's settings and ``overrides`` on top; UnknownName or UsageError for what does not fit."""
     method = methods[name]
-    if profile not in method.profiles:
-        raise UsageError(f"{name!r} has no profile {profile!r}", hint=did_you_mean(profile, method.profiles))
+    require_profile(name, profile)
     fields = method.settings_class.model_fields
     words = method.profiles[profile].get("profile", profile)  # whose prompts the profile uses
     if "profile" in overrides and overrides["profile"] != words:
         raise UsageError("`profile` is not a setting", hint=f"use --profile {overrides['profile']}")
     for setting in overrides:
         if setting not in fields:
-            raise UsageError(f"{name!r} has no setting {setting!r}", hint=did_you_mean(setting, fields))
+            hint = did_you_mean(setting, fields)
+            raise UsageError(f"{name!r} has no setting {setting!r}", where=setting, hint=hint)
     lists = {setting: value for setting, value in overrides.items() if get_origin(fields[setting].annotation) is tuple}
     split = {setting: _parts(value) for setting, value in lists.items() if isinstance(value, str)}
     try:
@@ -448,7 +446,7 @@ def configure(name: str, profile: str, overrides: Mapping[str, Any]) -> Configur
         message = f"{first['input']!r} does not fit the setting {setting!r} of {name!r}: {problem_of(error)}"
         if not setting:  # each value is possible, and they contradict each other
             message = f"the settings of {name!r} do not fit together: {problem_of(error)}"
-        raise UsageError(message) from error
+        raise UsageError(message, where=setting) from error
     return ConfiguredMethod(method, settings)
 
 

@@ -1,4 +1,4 @@
-"""Budgets in calls, tokens and dollars.
+"""Budgets in calls, tokens, dollars and searches.
 
 A request reserves its maximum cost before it is sent and is settled at its actual cost, so that concurrent requests
 cannot exceed a limit together. If the remaining budget would suffice but is reserved, the next request waits.
@@ -11,32 +11,53 @@ import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import NamedTuple
+from decimal import Decimal
+from typing import Any, Literal, NamedTuple
 
 from redargue.errors import BudgetReached, UsageError
 from redargue.sanitize import counted
 
+Charge = Literal["call", "embedding", "search"]
+
 
 class Cost(NamedTuple):
-    """Model requests, prompt and completion tokens, US dollars."""
+    """Model requests, prompt and completion tokens, US dollars, and requests of search tools that go online."""
 
     calls: int = 0
     tokens: int = 0
     usd: float = 0.0
+    searches: int = 0
 
     def plus(self, other: Cost, sign: int = 1) -> Cost:
         return Cost(
-            self.calls + sign * other.calls, self.tokens + sign * other.tokens, round(self.usd + sign * other.usd, 12)
+            self.calls + sign * other.calls,
+            self.tokens + sign * other.tokens,
+            round(self.usd + sign * other.usd, 12),
+            self.searches + sign * other.searches,
         )
 
 
-class Budget:
-    """Limits shared by all claims of a run, in one event loop; embeddings and searches are not calls."""
+_LIMIT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(k|m)?\s*(calls?|tok(?:ens?)?|usd|\$|search(?:es)?)\s*")
+_UNITS = {"calls": "calls", "tokens": "tok", "usd": "usd", "searches": "searches"}
 
-    def __init__(self, calls: int | None = None, *, tokens: int | None = None, usd: float | None = None) -> None:
-        self.calls, self.tokens, self.usd = calls, tokens, usd
-        for name, limit in (("calls", calls), ("tokens", tokens), ("usd", usd)):
-            if limit is not None and limit <= 0:
+
+class Budget:
+    """Limits shared by all claims of a run, in one event loop; embeddings and searches are not calls.
+
+    A search is a request of a tool that goes online; one of the user's corpus costs nothing and is not counted.
+    """
+
+    def __init__(
+        self,
+        calls: int | None = None,
+        *,
+        tokens: int | None = None,
+        usd: float | None = None,
+        searches: int | None = None,
+    ) -> None:
+        self.calls, self.tokens, self.usd, self.searches = calls, tokens, usd, searches
+        for name, limit in self.limits.items():
+            if limit <= 0:
                 raise UsageError(f"a budget of {limit} {name} allows nothing", hint="give a positive number")
         self.spent = Cost()
         self.held = Cost()
@@ -44,22 +65,39 @@ class Budget:
 
     @classmethod
     def parse(cls, text: str) -> Budget:
-        """Parses ``40calls``, ``200ktok``, ``0.50usd``, or several joined by commas."""
+        """Parses ``40calls``, ``200ktok``, ``0.50usd``, ``50searches``, or several joined by commas."""
         limits: dict[str, float] = {}
         for part in text.split(","):
-            match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(k|m)?\s*(calls?|tok(?:ens?)?|usd|\$)\s*", part.lower())
+            match = _LIMIT.fullmatch(part.lower())
             if not match or len(part) > 40:
                 raise UsageError(
                     f"cannot read the budget {part.strip()!r}",
                     where="--budget",
-                    hint="write it like 40calls, 200ktok, 0.50usd or 40calls,0.50usd",
+                    hint="write it like 40calls, 200ktok, 0.50usd, 50searches or 40calls,0.50usd",
                 )
             amount = float(match.group(1)) * {None: 1, "k": 1_000, "m": 1_000_000}[match.group(2)]
-            unit = {"c": "calls", "t": "tokens"}.get(match.group(3)[0], "usd")
+            unit = {"c": "calls", "t": "tokens", "s": "searches"}.get(match.group(3)[0], "usd")
             if unit in limits or (unit != "usd" and amount != int(amount)):
                 raise UsageError(f"the budget {text!r} has {unit} twice or as a fraction", where="--budget")
             limits[unit] = amount if unit == "usd" else int(amount)
         return cls(**limits)  # type: ignore[arg-type]  # the keys are checked above
+
+    @classmethod
+    def lower(cls, *texts: str | None) -> str | None:
+        """The lower limit in each unit of several budgets, as text; None without one."""
+        budgets = [cls.parse(text).limits for text in texts if text]
+        lowest = {
+            unit: min(limits[unit] for limits in budgets if unit in limits)
+            for unit in _UNITS
+            if any(unit in limits for limits in budgets)
+        }
+        return ",".join(f"{Decimal(str(limit)):f}{_UNITS[unit]}" for unit, limit in lowest.items()) or None
+
+    @property
+    def limits(self) -> dict[str, Any]:
+        """The limit in each unit that has one, by the names of :class:`Cost`."""
+        values = ((unit, getattr(self, unit)) for unit in _UNITS)
+        return {unit: value for unit, value in values if value is not None}
 
     async def reserve(self, bound: Cost) -> None:
         """:meth:`hold`, waiting while pending requests have reserved the remaining budget."""
@@ -79,7 +117,7 @@ class Budget:
                 f"the budget of {limit} is spent: {counted(self.spent.calls, 'call')}, "
                 f"{counted(self.spent.tokens, 'token')},"
                 f" ${self.spent.usd:.4f} so far, and the next call may cost {bound.tokens:,} tokens"
-                if "call" not in limit
+                if "call" not in limit and "search" not in limit
                 else f"the budget of {limit} is spent",
                 hint="raise --budget; with --run the finished calls are not repeated",
             )
@@ -108,6 +146,8 @@ class Budget:
             return counted(self.tokens, "token")
         if self.usd is not None and total.usd > self.usd + 1e-12:
             return f"${self.usd:g}"
+        if self.searches is not None and total.searches > self.searches:
+            return counted(self.searches, "search", "searches")
         return ""
 
 
@@ -133,8 +173,9 @@ class Receipt:
 class Account:
     """The cost of one task or search: all its requests, including retries, repairs and failures."""
 
-    def __init__(self, budget: Budget | None = None, *, counted: bool = True) -> None:
-        self._budget, self._counted = budget or Budget(), counted
+    def __init__(self, budget: Budget | None = None, *, charge: Charge = "call") -> None:
+        self._budget = budget or Budget()
+        self._each = {"call": Cost(calls=1), "search": Cost(searches=1), "embedding": Cost()}[charge]
         self.requests = self.prompt_tokens = self.completion_tokens = self.cached_tokens = 0
         self.usd = 0.0
 
@@ -145,7 +186,7 @@ class Account:
         Raises:
             BudgetReached: nothing was sent.
         """
-        bound = Cost(int(self._counted), tokens, usd)
+        bound = self._each._replace(tokens=tokens, usd=usd)
         await self._budget.reserve(bound)
         receipt = Receipt()
         self.requests += 1
@@ -156,5 +197,5 @@ class Account:
             self.completion_tokens += receipt.completion_tokens
             self.cached_tokens += receipt.cached_tokens
             self.usd += receipt.usd
-            actual = Cost(bound.calls, receipt.prompt_tokens + receipt.completion_tokens, receipt.usd)
+            actual = bound._replace(tokens=receipt.prompt_tokens + receipt.completion_tokens, usd=receipt.usd)
             self._budget.settle(bound, actual if receipt.known else bound)

@@ -12,14 +12,13 @@ from fastapi import APIRouter, Request
 from pydantic import Field
 
 from redargue.assembly import connect
-from redargue.claims import Claim, Frozen
-from redargue.config import Components
+from redargue.claims import Frozen
 from redargue.errors import Busy
 from redargue.estimate import Estimate, claims_of
 from redargue.estimate import estimate as estimate_cost
 from redargue.service.budgets import DayBudgets
-from redargue.service.context import Caller, Settings, Store
-from redargue.service.requests import CONTEXTS, TEXT_LENGTH, CheckRequest, Context, prepare_request
+from redargue.service.context import Caller, Store
+from redargue.service.requests import CONTEXTS, TEXT_LENGTH, CheckRequest, Context
 from redargue.service.routes import problems
 from redargue.service.schemas import OFFSETS
 from redargue.text.report import Report
@@ -84,15 +83,14 @@ class Places:
 
 
 @router.post("/ground", responses=problems(402, 429, 502, 503))
-async def ground_answer(request: GroundRequest, http: Request, settings: Settings, caller: Caller) -> GroundAnswer:
+async def ground_answer(request: GroundRequest, http: Request, store: Store, caller: Caller) -> GroundAnswer:
     """Check an answer against given documents only; nothing is stored."""
     check = request.as_check()
-    prepared = prepare_request(check, settings.config)
+    prepared = await store.prepare(check)
     assert prepared.text is not None
     budgets: DayBudgets = http.app.state.budgets
     budgets.require(caller.owner)
-    shared: Components = http.app.state.store.components
-    components = replace(shared, budget=budgets.of_check(caller.owner, prepared.config.budget))
+    components = replace(store.components, budget=budgets.of_check(caller.owner, prepared.config.budget))
     config, documents = prepared.config.updated(tools=None), check.documents or []
     places: Places = http.app.state.places
     async with places.take():
@@ -102,21 +100,17 @@ async def ground_answer(request: GroundRequest, http: Request, settings: Setting
     return GroundAnswer(**dict(text.report(verdicts)))
 
 
-@router.post("/estimate", responses=problems(502, 503))
-async def estimate(request: CheckRequest, settings: Settings, store: Store, caller: Caller) -> Estimate:
+@router.post("/estimate", responses=problems(429, 502, 503))
+async def estimate(request: CheckRequest, store: Store, caller: Caller) -> Estimate:
     """What a check would cost; no model is called."""
-    prepared = prepare_request(request, settings.config, live=settings.live)
-    claims: list[Claim] = (
-        [prepared.claim]
-        if prepared.claim
-        else list(claims_of(prepared.text, prepared.config.labels))
-        if prepared.text
-        else []
-    )
+    prepared = await store.prepare(request)
     components = await connect(prepared.config, store.components)
 
     def estimated() -> Estimate:
+        claims = [prepared.claim] if prepared.claim else []
+        if prepared.text:
+            claims = list(claims_of(prepared.text, prepared.config.labels))
         with Verifier(prepared.config, components=components, claims=claims) as verifier:
             return estimate_cost(verifier, claims, concurrency=CONCURRENCY, text=prepared.text)
 
-    return await asyncio.to_thread(estimated)
+    return await store.pool.run(estimated)

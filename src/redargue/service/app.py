@@ -55,18 +55,15 @@ def create_app(settings: ServiceSettings | None = None, components: Components |
         async with (
             transport,
             CheckStore(
-                settings.config,
+                rules=settings.rules,
                 components=shared,
-                live=settings.live,
                 running=settings.running,
                 waiting=settings.waiting,
                 budgets=budgets,
                 finished=application.state.metrics.ended,
                 listeners=lambda: listeners_of(settings),
             ) as store,
-            BatchStore(
-                settings.config, shared, home() / "service", budgets, where=settings.ledger, live=settings.live
-            ) as batches,
+            BatchStore(settings.rules, shared, home() / "service", budgets, where=settings.ledger) as batches,
         ):
             application.state.batches = batches
             application.state.store, application.state.budgets = store, budgets
@@ -81,6 +78,7 @@ def create_app(settings: ServiceSettings | None = None, components: Components |
         summary="Verifies claims against evidence with published multi-agent protocols.",
         docs_url=None,
         redoc_url=None,
+        openapi_url=None,  # a route of its own, which asks for a key
         lifespan=lifespan,
         redirect_slashes=False,
     )

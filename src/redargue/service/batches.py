@@ -31,7 +31,9 @@ from redargue.net.transport import Transport
 from redargue.runs.budget import Budget, Cost
 from redargue.runs.record import write_atomically
 from redargue.service.budgets import DayBudgets
-from redargue.service.requests import CLAIM_LENGTH, CheckRequest, prepare_request, with_workspace
+from redargue.service.pool import Pool
+from redargue.service.requests import CLAIM_LENGTH, CheckRequest, Settings
+from redargue.service.rules import RequestRules, with_workspace
 from redargue.verdicts import ErrorInfo, Verdict
 from redargue.verifier import Verifier
 
@@ -50,7 +52,7 @@ class BatchRequest(Frozen):
     )
     method: str = Field(default="", max_length=100)
     profile: str = Field(default="", max_length=100)
-    settings: dict[str, Any] = Field(default_factory=dict, max_length=100)
+    settings: Settings = Field(default_factory=dict)
     labels: str = Field(default="", max_length=1_000)
     as_of: date | None = None
     strict_as_of: bool = False
@@ -104,16 +106,16 @@ class BatchStore:
 
     def __init__(
         self,
-        config: RunConfig,
+        rules: RequestRules,
         components: Components,
         folder: Path,
         budgets: DayBudgets,
         *,
         where: str = "",
-        live: str = "keywords",
     ) -> None:
-        self._config, self._components, self._folder = config, components, folder / "batches"
-        self._where, self._live, self._budgets = where or str(folder / "ledger.db"), live, budgets
+        self._rules, self._components, self._folder = rules, components, folder / "batches"
+        self._where, self._budgets = where or str(folder / "ledger.db"), budgets
+        self._pool = Pool(WAITING)
         self._queue: asyncio.Queue[BatchEntry] = asyncio.Queue()
         self._known: set[tuple[str, str]] = set()
         self._worker: asyncio.Task[None] | None = None
@@ -136,6 +138,7 @@ class BatchStore:
     ) -> None:
         """Stops; unfinished batches are resumed by the next service, or by ``redargue worker``."""
         self._stopping = True
+        self._pool.close()
         if self._worker:
             self._worker.cancel()
             await asyncio.gather(self._worker, return_exceptions=True)
@@ -156,10 +159,7 @@ class BatchStore:
             raise Draining("the service is stopping", hint="try again in a few seconds")
         if self._queue.qsize() >= WAITING:
             raise Busy(f"{WAITING} batches are waiting", hint="try again later")
-        config = prepare_request(request.as_check(), self._config, live=self._live).config
-        if config.mcp:
-            raise UsageError("batches use no MCP servers", hint="check single claims, or use redargue batch")
-        planned = await asyncio.to_thread(_plan, with_workspace(config, owner), request, self._components)
+        planned = await self._pool.run(lambda: self._plan(request, owner))
         async with self._submitting:  # two equal requests are one batch
             entry = self._earlier(planned, owner)
             counted = Cost()
@@ -175,6 +175,18 @@ class BatchStore:
                 self._add(entry)
         return await asyncio.to_thread(self.get, entry.id, owner=owner)
 
+    def _plan(self, request: BatchRequest, owner: str) -> _Planned:
+        config = self._rules.prepare(request.as_check()).config
+        if config.mcp:
+            raise UsageError("batches use no MCP servers", hint="check single claims, or use redargue batch")
+        config = with_workspace(config, owner)
+        claims = [_claim(config, number, text) for number, text in enumerate(request.claims, 1)]
+        with Verifier(config, components=replace(self._components, transport=None)) as verifier:
+            about = verifier.manifest().model_dump(mode="json", exclude={"claims"}) | {"run": "service"}
+            job, _ = worker_job(verifier, CONCURRENCY)
+        # A batch is its owner's: whoever sends the same one must neither learn of it nor get what it cost.
+        return _Planned(batch_id(claims, about, owner), config, claims, about, job.model_dump(mode="json"))
+
     def _earlier(self, planned: _Planned, owner: str) -> BatchEntry | None:
         """The same batch, if the budget of today has counted it already."""
         try:
@@ -188,7 +200,7 @@ class BatchStore:
     def _store(self, entry: BatchEntry, planned: _Planned) -> None:
         make_folder(self._folder)
         with closing(open_ledger(self._where)) as ledger:
-            batch = submit(ledger, planned.claims, about=planned.about, spec=planned.spec)
+            batch = submit(ledger, planned.claims, about=planned.about, spec=planned.spec, owner=entry.owner)
             retry(ledger, batch.number)
         self._write(entry)
 
@@ -278,14 +290,6 @@ class _Planned(NamedTuple):
     spec: dict[str, Any]
 
 
-def _plan(config: RunConfig, request: BatchRequest, components: Components) -> _Planned:
-    claims = [_claim(config, number, text) for number, text in enumerate(request.claims, 1)]
-    with Verifier(config, components=replace(components, transport=None)) as verifier:
-        about = verifier.manifest().model_dump(mode="json", exclude={"claims"}) | {"run": "service"}
-        job, _ = worker_job(verifier, CONCURRENCY)
-    return _Planned(batch_id(claims, about), config, claims, about, job.model_dump(mode="json"))
-
-
 class _Opened:
     """A ledger, and a batch in it, while a block runs."""
 
@@ -308,7 +312,7 @@ def _claim(config: RunConfig, number: int, text: str) -> Claim:
     try:
         return config.claim(text)
     except UsageError as error:
-        raise UsageError(f"claim {number}: {error.what}", hint=error.hint) from None
+        raise UsageError(f"claim {number}: {error.what}", where=f"claims.{number - 1}", hint=error.hint) from None
 
 
 def _read(path: Path) -> BatchEntry:

@@ -9,17 +9,20 @@ from datetime import UTC, date, datetime
 from redargue.errors import BudgetReached, UsageError
 from redargue.runs.budget import Budget, Cost
 from redargue.service.entries import CheckEntry
-from redargue.verifier import cost_of
+from redargue.verifier import cost_of, goes_online
 
-_LEAST = Cost(calls=1, tokens=1, usd=1e-9)
+_LEAST = Cost(calls=1, tokens=1, usd=1e-9)  # of a check; not every one searches
+
+
+def _never(tool: str) -> bool:
+    return False  # whatever the tools are called, they have answered from the request's contexts
 
 
 class SharedBudget(Budget):
     """The budget of one check, which also reserves from its key's budget of the day."""
 
     def __init__(self, day: Budget, own: Budget | None = None) -> None:
-        own = own or Budget()
-        super().__init__(own.calls, tokens=own.tokens, usd=own.usd)
+        super().__init__(**(own or Budget()).limits)
         self._day = day
 
     async def reserve(self, bound: Cost) -> None:
@@ -62,7 +65,8 @@ class DayBudgets:
         today = self._now().date()
         for entry in entries:
             if entry.ended and entry.usage and entry.ended.date() == today and (budget := self.of(entry.owner)):
-                budget.recall(cost_of(entry.usage))
+                searched = goes_online if entry.request.contexts is None else _never
+                budget.recall(cost_of(entry.usage, searched))
 
     def of(self, owner: str) -> Budget | None:
         """An owner's budget of today; None without a limit."""
@@ -88,11 +92,10 @@ class DayBudgets:
         if not (day := self.of(owner)):
             return Cost()
         own = Budget.parse(budget) if budget else Budget()
-        for name in ("calls", "tokens", "usd"):
-            if getattr(day, name) is not None and getattr(own, name) is None:
-                hint = "name one in the same unit, such as 400calls"
-                raise UsageError("a batch needs a budget where its key has one", where="budget", hint=hint)
-        cost = Cost(own.calls or 0, own.tokens or 0, own.usd or 0.0)
+        if day.limits.keys() - own.limits.keys():
+            hint = "name one in the same unit, such as 400calls"
+            raise UsageError("a batch needs a budget where its key has one", where="budget", hint=hint)
+        cost = Cost(**own.limits)
         if day._limit_exceeded_by(day.spent.plus(cost)):
             raise BudgetReached("the batch's budget is more than is left of the key's today")
         day.recall(cost)

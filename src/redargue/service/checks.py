@@ -32,7 +32,9 @@ from redargue.runs.usage import UsageCounter
 from redargue.service.budgets import DayBudgets
 from redargue.service.entries import ENDED, FILE, CheckEntry, State, read_entry, write_entry
 from redargue.service.log import EventLine, LogReader
-from redargue.service.requests import CheckRequest, Prepared, prepare_request, with_workspace
+from redargue.service.pool import Pool
+from redargue.service.requests import CheckRequest
+from redargue.service.rules import Prepared, RequestRules, with_workspace
 from redargue.text.report import Report
 from redargue.text.verification import CONCURRENCY, prepare, with_documents
 from redargue.verdicts import ErrorInfo, Usage, total_usage
@@ -120,12 +122,12 @@ class CheckStore:
     """Runs checks and finds them again; an asynchronous context manager.
 
     Args:
-        config: configuration of checks, of which a request changes what it names.
+        config: configuration of checks, of which a request changes what ``rules`` allow.
         components: parts that all checks share.
         folder: of the run folders; default: ``runs`` in redargue's home.
         name: a store resumes the checks of stores with its name only.
         resumes: whether it does; not where someone else may have filled the folder, whose requests nobody here made.
-        live: the search tool of requests that name none.
+        rules: what requests may decide; by default, as far as ``config`` goes.
         running: number of checks that run at the same time.
         waiting: number of checks that may wait.
         budgets: of owners and days; None for no limits.
@@ -145,15 +147,17 @@ class CheckStore:
         folder: Path | None = None,
         name: str = "serve",
         resumes: bool = True,
-        live: str = "keywords",
+        rules: RequestRules | None = None,
         running: int = RUNNING,
         waiting: int = WAITING,
         budgets: DayBudgets | None = None,
         finished: Callable[[CheckEntry], None] = lambda entry: None,
         listeners: Callable[[], Sequence[Callable[[Event], None]]] = tuple,
     ) -> None:
-        self.config, self.components = config or RunConfig(), components or Components()
-        self.folder, self.name, self._live = folder or runs_folder(), name, live
+        self.rules = rules or RequestRules(config or RunConfig())
+        self.config, self.components = self.rules.config, components or Components()
+        self.folder, self.name = folder or runs_folder(), name
+        self.pool = Pool(waiting)
         self._running, self._waiting, self._budgets, self._finished = running, waiting, budgets, finished
         self._listeners, self._resumed = listeners, name if resumes else None
         self._repeated: dict[tuple[str, str], _Repeatable] = {}  # by owner and idempotency key, oldest first
@@ -181,6 +185,7 @@ class CheckStore:
     ) -> None:
         """Stops; running checks stay resumable."""
         self.close()
+        self.pool.close()
         tasks = [*self._workers, *(active.task for active in self._active.values() if active.task)]
         for task in tasks:
             task.cancel()
@@ -205,8 +210,16 @@ class CheckStore:
 
     # Beginning and ending
 
-    def submit(self, request: CheckRequest, *, owner: str = LOCAL, idempotency: str = "") -> Check:
+    async def prepare(self, request: CheckRequest) -> Prepared:
+        """A request as the rules read it, which may take a while; raises UsageError and Busy."""
+        return await self.pool.run(lambda: self.rules.prepare(request))
+
+    def submit(
+        self, request: CheckRequest, *, owner: str = LOCAL, idempotency: str = "", prepared: Prepared | None = None
+    ) -> Check:
         """Queues a check, or finds the one of an earlier request with the same idempotency key.
+
+        ``prepared`` is the result of :meth:`prepare`; without it, the request is read here.
 
         Raises:
             UsageError: the request cannot be carried out, or an earlier one with its idempotency key differs.
@@ -217,7 +230,7 @@ class CheckStore:
         key, body = _sha256(idempotency) if idempotency else "", _sha256(request.model_dump_json())
         if earlier := self.repeated(request, owner=owner, idempotency=idempotency):
             return earlier
-        prepared = prepare_request(request, self.config, live=self._live)
+        prepared = prepared or self.rules.prepare(request)
         if self.closing.is_set():
             raise Draining("the service is stopping", hint="try again in a few seconds")
         if self._budgets:
@@ -489,7 +502,7 @@ class CheckStore:
         folder = active.folder
         try:
             request = active.entry.request
-            prepared = prepare_request(request, self.config, live=self._live, tools=active.entry.tools)
+            prepared = await asyncio.to_thread(self.rules.prepare, request, tools=active.entry.tools)
             await self._verify(active, prepared)
             ending = await asyncio.to_thread(_outcome, folder)
         except asyncio.CancelledError:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Annotated, Literal
 
 from fastapi import Depends, Request
@@ -27,6 +28,7 @@ from redargue.events import Event
 from redargue.service.checks import LOCAL, CheckStore
 from redargue.service.guard import LOOPBACK
 from redargue.service.keys import ApiKey, Keys
+from redargue.service.rules import RequestRules
 from redargue.telemetry import Telemetry
 
 COOKIE = "redargue_session"
@@ -48,6 +50,7 @@ class ServiceSettings:
     Attributes:
         config: configuration of checks; a request may change the method, its settings, labels, dates and the budget.
         live: the search tool of requests that name none.
+        tools: search tools that requests may use; None for those of ``config``, its corpus and ``live``.
         running, waiting: number of checks that run and that may wait.
         hosts: names by which clients may reach the service.
         origins: sites whose pages may send requests (CORS), exactly.
@@ -59,6 +62,7 @@ class ServiceSettings:
 
     config: RunConfig = field(default_factory=RunConfig)
     live: str = "keywords"
+    tools: tuple[str, ...] | None = None
     running: int = 4
     waiting: int = 100
     hosts: tuple[str, ...] = LOOPBACK
@@ -67,6 +71,10 @@ class ServiceSettings:
     max_body: int = MAX_BODY
     ledger: str = ""
     telemetry: Literal["off", "on", "content"] = "off"
+
+    @cached_property
+    def rules(self) -> RequestRules:
+        return RequestRules(self.config, self.live, self.tools)
 
 
 def listeners_of(settings: ServiceSettings) -> list[Callable[[Event], None]]:

@@ -22,6 +22,7 @@ from redargue.runs.record import write_atomically
 
 PREFIX = "rdg_"
 SESSION_SECONDS = 12 * 3600
+ENDED_SESSIONS = "sessions-ended.json"
 
 
 class ApiKey(Frozen):
@@ -109,20 +110,49 @@ class Keys:
     def session(self, key: ApiKey, *, now: float | None = None) -> str:
         """The value of a cookie that stands for a key for some hours, also after a restart."""
         until = int((time.time() if now is None else now) + SESSION_SECONDS)
-        return f"{key.id}.{until}.{self._sign(key, until)}"
+        begun = f"{key.id}.{until}.{secrets.token_hex(8)}"
+        return f"{begun}.{self._sign(key, begun)}"
 
     def find_session(self, cookie: str, *, now: float | None = None) -> ApiKey | None:
-        id_, _, rest = cookie.partition(".")
-        until, _, signature = rest.partition(".")
+        """The key of a session that has neither run out nor been ended."""
+        begun, _, signature = cookie.rpartition(".")
+        id_, _, rest = begun.partition(".")
+        until = rest.partition(".")[0]
         key = next((key for key in self.list() if key.id == id_), None)
         if key is None or not until.isascii() or not until.isdigit() or len(until) > 12:
             return None
-        fine = hmac.compare_digest(signature.encode(), self._sign(key, int(until)).encode())
-        return key if fine and int(until) > (time.time() if now is None else now) else None
+        fine = hmac.compare_digest(signature.encode(), self._sign(key, begun).encode())
+        if not fine or int(until) <= (time.time() if now is None else now):
+            return None
+        with self._lock:
+            return None if _hash(begun) in self._ended() else key
 
-    def _sign(self, key: ApiKey, until: int) -> str:
-        content = f"{key.id}.{until}.{key.sha256}".encode()
-        return hmac.new(self._secret(), content, "sha256").hexdigest()
+    def end_session(self, cookie: str, *, now: float | None = None) -> None:
+        """Ends a session: its cookie, which may have been copied, stands for no key any more, also after a restart."""
+        if self.find_session(cookie, now=now) is None:
+            return
+        begun = cookie.rpartition(".")[0]
+        with self._lock:
+            moment = time.time() if now is None else now
+            ended = {name: until for name, until in self._ended().items() if until > moment}
+            ended[_hash(begun)] = int(begun.split(".")[1])
+            make_folder(self._folder)
+            write_atomically(self._folder / ENDED_SESSIONS, json.dumps(ended) + "\n")
+
+    def _ended(self) -> dict[str, int]:
+        """Hashes of the sessions that were ended, with the times at which they would have run out."""
+        path = self._folder / ENDED_SESSIONS
+        try:
+            with open_to_read(path) as file:
+                ended: dict[str, int] = json.loads(file.read())
+                return ended
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError) as error:  # no session may come to life again
+            raise RecordError(f"{str(path)!r} cannot be read", hint="restore it, or remove it") from error
+
+    def _sign(self, key: ApiKey, begun: str) -> str:
+        return hmac.new(self._secret(), f"{begun}.{key.sha256}".encode(), "sha256").hexdigest()
 
     def _secret(self) -> bytes:
         path = self._folder / "session-secret"

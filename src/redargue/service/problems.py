@@ -83,7 +83,12 @@ def problem_of_error(error: RedargueError) -> Problem:
     name = type(error).__name__
     title = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower().capitalize()
     detail = _QUOTED.sub("'…'", error.what) if status < 500 else error.what
-    return Problem(type=f"urn:redargue:error:{name}", title=title, status=status, detail=detail, hint=error.hint)
+    # A usage error of a request names its field; those of the command line name an option, which is no pointer.
+    named = status == 422 and re.fullmatch(r"\w[\w-]{0,59}(\.[\w-]{1,60}){0,9}", error.where)
+    place = "/" + error.where.replace(".", "/") if named else ""
+    errors = (FieldProblem(pointer=place, detail=detail),) if place else ()
+    kind = f"urn:redargue:error:{name}"
+    return Problem(type=kind, title=title, status=status, detail=detail, hint=error.hint, errors=errors)
 
 
 def rate_limit(places: int, free: int) -> dict[str, str]:

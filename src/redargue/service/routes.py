@@ -88,8 +88,10 @@ async def start_check(
     prefer: Prefer = "",
 ) -> CheckAnswer:
     """Check a claim, or the claims of a text."""
-    earlier = store.repeated(request, owner=caller.owner, idempotency=idempotency_key)
-    check = earlier or store.submit(request, owner=caller.owner, idempotency=idempotency_key)
+    again = {"owner": caller.owner, "idempotency": idempotency_key}
+    prepared = None if store.repeated(request, **again) else await store.prepare(request)
+    earlier = store.repeated(request, **again)  # another request may have come first meanwhile
+    check = earlier or store.submit(request, **again, prepared=prepared)
     response.headers.update(rate_limit(*store.places))
     if seconds := wait_of(prefer):
         check = await store.wait(check.id, owner=caller.owner, seconds=seconds)

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 from fastapi import APIRouter, Request, Response
+from fastapi.responses import JSONResponse
 
 from redargue.nli.backend import EmbeddedBackend
 from redargue.service.context import Caller, Store
@@ -51,6 +52,12 @@ async def metrics(request: Request, store: Store, caller: Caller) -> Response:
     """What the service counted since it was started."""
     counted: Metrics = request.app.state.metrics
     return Response(counted.text(store), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+@router.get("/openapi.json", include_in_schema=False)
+async def openapi(request: Request, caller: Caller) -> JSONResponse:
+    """The description of this interface."""
+    return JSONResponse(request.app.openapi())
 
 
 async def load_models() -> None:

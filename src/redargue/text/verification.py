@@ -31,7 +31,7 @@ from redargue.text.nearest_sentences import nearest_sentences
 from redargue.text.report import CheckedClaim, Report, report
 from redargue.text.segment import Kind, LocatedClaim, Text
 from redargue.verdicts import Usage, Verdict
-from redargue.verifier import Listener, Verifier, cost_of
+from redargue.verifier import Listener, Verifier, cost_of, goes_online
 
 CONCURRENCY = 16  # claims of a text verified at the same time; the limiter caps requests
 ABOUT_DOCUMENTS = "the documents that the text has to keep to"
@@ -128,7 +128,7 @@ async def _extracted(
     text: Text, verifier: Verifier, folder: Path | None, models: Mapping[str, str]
 ) -> tuple[Extraction, Usage, tuple[Event, ...]]:
     if folder and (record := _recorded(folder, text)):
-        verifier.budget.recall(cost_of(record[1]))
+        verifier.budget.recall(cost_of(record[1], goes_online))
         return *record, ()
     budget, clock, priced = verifier.budget, verifier.clock, verifier.priced
     run = Run(verifier.backend, seed=verifier.seed, budget=budget, clock=clock, models=models, priced=priced)
@@ -144,13 +144,17 @@ def check_options(text: Text, config: RunConfig, documents: Sequence[Passage] | 
     if not {Meaning.SUPPORTED, Meaning.REFUTED} <= {label.meaning for label in labels.labels}:
         raise UsageError(
             f"the labels {labels.name!r} do not say whether a claim is supported or refuted",
+            where="--labels",
             hint="use labels that do, such as fever or two",
         )
     if documents is None and text.kind == "summary":
-        raise UsageError("a summary is checked against its document", hint="redargue ground --context FILE")
+        hint = "redargue ground --context FILE"
+        raise UsageError("a summary is checked against its document", where="--context", hint=hint)
     if documents is not None and not any(document.text.strip() for document in documents):
         raise UsageError(
-            "there is no document to check the text against", hint="pass one: --context FILE, or contexts=[…]"
+            "there is no document to check the text against",
+            where="--context",
+            hint="pass one: --context FILE, or contexts=[…]",
         )
 
 

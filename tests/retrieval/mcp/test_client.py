@@ -79,7 +79,7 @@ async def opened(
 
 
 async def call(tool: McpTool, **arguments: Any) -> tuple[Passage, ...]:
-    return await tool.call(arguments, search=Search(account=Account(counted=False)))
+    return await tool.call(arguments, search=Search(account=Account(charge="search")))
 
 
 async def text(tool: McpTool, **arguments: Any) -> str:
@@ -106,7 +106,7 @@ async def test_each_part_of_an_answer_is_a_passage_with_its_source(shared: str) 
 
 async def test_wrong_arguments_are_told_and_never_sent(shared: str) -> None:
     async with opened(shared) as (_, tools):
-        account = Account(counted=False)
+        account = Account(charge="search")
         for wrong, told in (({"length": "x"}, "length: 'x' is not of type 'integer'"), ({}, "'length' is a required")):
             with pytest.raises(ToolFailed, match=told) as caught:
                 await tools["text"].call(wrong, search=Search(account=account))
@@ -291,7 +291,7 @@ async def test_a_call_is_paid_from_the_runs_budget(shared: str) -> None:
     async with opened(shared) as (_, tools):
         tools["repeat"].price = 0.25
         budget = Budget(usd=0.3)
-        account = Account(budget, counted=False)
+        account = Account(budget, charge="search")
         await tools["repeat"].call({"said": "x"}, search=Search(account=account))
         assert (account.usd, account.requests, budget.spent.usd) == (0.25, 1, 0.25)
 

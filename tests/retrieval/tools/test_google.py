@@ -219,7 +219,7 @@ async def test_results_without_text_and_repeated_ones_are_left_out(name: str, ro
 
 
 async def test_more_than_ten_results_cost_serpers_user_twice(server: Loopback) -> None:
-    account = Account(counted=False)
+    account = Account(charge="search")
     await ask(server, price=0.01, search=Search(account=account), k=10)
     assert account.usd == 0.01
     await ask(server, price=0.01, search=Search(account=account), k=11)

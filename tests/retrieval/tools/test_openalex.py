@@ -314,7 +314,7 @@ async def test_offline_nothing_is_asked() -> None:
 
 
 async def test_only_answers_are_paid_for(server: Loopback) -> None:
-    account = Account(Budget(usd=0.015), counted=False)
+    account = Account(Budget(usd=0.015), charge="search")
     await ask(server, price=0.01, search=Search(account=account))
     with pytest.raises(BudgetReached):
         await ask(server, price=0.01, search=Search(account=account))

@@ -379,7 +379,7 @@ async def test_offline_nothing_is_asked() -> None:
 
 
 async def test_both_requests_are_paid_for_and_the_budget_is_kept(server: Loopback) -> None:
-    account = Account(Budget(usd=0.03), counted=False)
+    account = Account(Budget(usd=0.03), charge="search")
     await ask(server, price=0.01, search=Search(account=account))
     assert (account.usd, account.requests) == (0.02, 2)
     with pytest.raises(BudgetReached):

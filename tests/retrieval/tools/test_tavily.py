@@ -250,7 +250,7 @@ async def test_dates_are_read_where_they_do_not_depend_on_today(stated: str, rea
 
 
 async def test_only_answers_are_paid_for_and_advanced_ones_twice(server: Loopback) -> None:
-    account = Account(Budget(usd=0.03), counted=False)
+    account = Account(Budget(usd=0.03), charge="search")
     await ask(server, price=0.01, depth="advanced", search=Search(account=account))
     assert account.usd == 0.02
     server.behaviour = Behaviour(statuses={"tavily": 401})

@@ -13,8 +13,9 @@ import pytest
 from redargue.config import RunConfig
 from redargue.errors import ProviderError, UsageError
 from redargue.evidence import Passage
+from redargue.runs.budget import Budget
 from redargue.service.proxy import checker
-from redargue.service.proxy.settings import CheckOptions, ProxySettings, lower_budget, plan
+from redargue.service.proxy.settings import CheckOptions, ProxySettings, plan
 from service.proxy.conftest import ANSWER, BRIDGE, FALSE, TRUE, Start
 from service.proxy.test_stream import GIVEN, QUESTION, chunks, content, post
 from support.chat_upstream import STREAM, Asked, Written, chat, chat_stream, chat_whole, chunk, sse
@@ -82,7 +83,7 @@ def test_a_request_cannot_loosen_what_the_operator_decided() -> None:
     asked = CheckOptions(on_failure="open", min_supported=0.1, timeout_s=60, budget="99calls,1usd")
     decided = plan(settings, asked)
     assert (decided.on_failure, decided.min_supported, decided.timeout_s) == ("closed", 0.9, 5)
-    assert decided.budget == lower_budget("10calls", "99calls,1usd") == "10calls,1.000000usd"
+    assert decided.budget == Budget.lower("10calls", "99calls,1usd") == "10calls,1.0usd"
     with pytest.raises(UsageError, match="not allowed"):
         plan(settings, asked, "off")
     with pytest.raises(UsageError, match="unknown mode"):

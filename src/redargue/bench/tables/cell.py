@@ -14,7 +14,7 @@ from redargue.bench.system import System
 from redargue.bench.tables.schema import PublishedRow
 from redargue.errors import UsageError
 from redargue.events import Answered, Scored
-from redargue.methods.base import recorded
+from redargue.methods.strangers import recorded
 from redargue.runs.record import Record, read_events
 from redargue.verdicts import Metric, Verdict
 

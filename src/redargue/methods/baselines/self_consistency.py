@@ -18,6 +18,7 @@ from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
 from redargue.methods.agent import Agent
 from redargue.methods.base import CostPlan, CostRange, Method, Roles, SearchSettings, usual_calls
+from redargue.methods.setting_types import Word
 from redargue.tasks.answer import Answer, AnswerClaim
 from redargue.verdicts import Verdict
 
@@ -29,7 +30,7 @@ class SamplingSettings(SearchSettings):
 
     n: int = Field(default=40, ge=1, le=200)  # number of answers; the paper's by default
     # a method's name; makes as many calls as it usually makes with its default settings, instead of ``n``
-    like: str = ""
+    like: Word = ""
     calls: int = Field(default=0, ge=0, le=1000)  # makes this many calls instead of ``n``; 0 for no such limit
     temperature: float = Field(default=0.7, ge=0, le=2)
 

@@ -21,11 +21,13 @@ from pydantic import Field, ValidationError
 
 from redargue.claims import Frozen
 from redargue.errors import UsageError, problem_of
+from redargue.files import open_to_read
 from redargue.runs.budget import Budget
 from redargue.sanitize import counted
 
 Threshold = Annotated[float, Field(ge=0, le=1)] | None
 DELTA = 0.1
+MOST_BYTES = 64_000_000
 # From strict to loose, fixed before any claim is seen: the order of the tests must not depend on labels.
 GRID = (
     *(0.99, 0.98, 0.97, 0.96, 0.95, 0.94, 0.92, 0.9, 0.88, 0.86, 0.84, 0.82, 0.8),
@@ -90,12 +92,18 @@ class Fit(Frozen):
 
     @classmethod
     def read(cls, path: Path) -> Fit:
-        """Raises UsageError for a file that is not one of ``redargue bench fit-cascade``."""
+        """Raises UsageError for a file that is not one of ``redargue bench fit-cascade``, or is no regular file."""
         hint = "create it: redargue bench fit-cascade --dataset … --path … -o DIR"
         try:
-            return cls.model_validate_json(path.read_bytes())
-        except OSError as error:
-            raise UsageError(f"cannot read {str(path)!r}: {error.strerror}", where="fitted", hint=hint) from None
+            with open_to_read(path) as file:
+                content = file.read(MOST_BYTES + 1)
+        except (OSError, ValueError) as error:  # a path cannot have the character 0
+            why = getattr(error, "strerror", None) or error
+            raise UsageError(f"cannot read {str(path)!r}: {why}", where="fitted", hint=hint) from None
+        if len(content) > MOST_BYTES:
+            raise UsageError(f"{str(path)!r} has more than {MOST_BYTES:,} bytes", where="fitted", hint=hint)
+        try:
+            return cls.model_validate_json(content)
         except ValidationError as error:
             what = f"{str(path)!r} is not a fitted cascade: {problem_of(error)}"
             raise UsageError(what, where="fitted", hint=hint) from None
@@ -168,7 +176,11 @@ class Fit(Frozen):
             UsageError: a budget with several units, without prices, or below the cost of the first stage.
         """
         limits = Budget.parse(budget)
-        given = {name: value for name in ("calls", "tokens", "usd") if (value := getattr(limits, name)) is not None}
+        given = limits.limits
+        if "searches" in given:
+            raise UsageError(
+                f"{budget!r} counts searches", where="--budget-per-claim", hint="give one in calls: 4calls"
+            )
         if len(given) > 1:
             raise UsageError(f"{budget!r} has several limits", where="--budget-per-claim", hint="give one: 0.002usd")
         ((unit, limit),) = given.items()

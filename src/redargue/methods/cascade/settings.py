@@ -13,6 +13,7 @@ from redargue.errors import UsageError
 from redargue.memory.base import MemorySettings
 from redargue.methods.base import ConfiguredMethod, CostPlan, SearchSettings, configure
 from redargue.methods.cascade.fit import Fit, Threshold, Thresholds
+from redargue.methods.setting_types import Facts, LocalFile, SettingsOf, Word
 
 Stage = Literal["reader", "single-reader", "debate"]
 READER, SINGLE_READER, DEBATE = "reader", "single-reader", "debate"
@@ -53,7 +54,8 @@ class CascadeSettings(SearchSettings):
         target_loss: instead of a risk, the tolerated share of all claims that get a wrong verdict before the last
             stage, which would have been right; needs ``fitted``.
         budget_per_claim: mean cost instead of a risk: ``4calls``, ``2ktok``, ``0.002usd``; needs ``fitted``.
-        fitted: file of ``redargue bench fit-cascade``, which gives ``thresholds`` and ``guarantee``.
+        fitted: file of ``redargue bench fit-cascade``, which gives ``thresholds`` and ``guarantee``; empty once it is
+            read.
         thresholds: least confidence of each stage but the last, in [0, 1], or ``never``; by default those that are
             shipped for the embedded backend, and 1 - ``target_risk`` for other backends, stages, debates or targets.
         fitted_for: backend, models and settings of the fit; without them its thresholds mean nothing.
@@ -62,30 +64,30 @@ class CascadeSettings(SearchSettings):
         min_sources: independent sources that have to be quoted before a stage decides for or against a claim.
     """
 
-    tools: tuple[str, ...] = Field(default=("corpus", "keywords"), min_length=1, max_length=8)
+    tools: tuple[Word, ...] = Field(default=("corpus", "keywords"), min_length=1, max_length=8)
     more: int = Field(default=3, ge=1, le=50)
     stages: tuple[Stage, ...] = Field(default=STAGES, min_length=1, max_length=3)
     debate: Debate = "tool-mad"
-    debate_settings: dict[str, Any] = Field(default_factory=dict)
+    debate_settings: Annotated[dict[str, Any], SettingsOf("debate")] = Field(default_factory=dict)
     rounds: int | None = Field(default=None, ge=1, le=20)
     target_risk: float = Field(default=USUAL_RISK, gt=0, lt=1)
     target_loss: float | None = Field(default=None, gt=0, lt=1)
-    budget_per_claim: str = ""
-    fitted: str = ""
+    budget_per_claim: Word = ""
+    fitted: LocalFile = ""
     thresholds: tuple[AtLeast, ...] = ()
-    fitted_for: dict[str, Any] = Field(default_factory=dict)
-    guarantee: str = ""
+    fitted_for: Facts = Field(default_factory=dict)
+    guarantee: Word = ""
     one_sided: bool = True
     min_sources: int = Field(default=1, ge=1, le=8)
 
     @model_validator(mode="before")
     @classmethod
     def _read_thresholds(cls, values: dict[str, Any]) -> dict[str, Any]:
-        """Thresholds from a fitted file; settings that have been recorded have them already."""
+        """Thresholds from a fitted file, whose path is not kept."""
         if not values.get("fitted") or values.get("thresholds"):
             _require_unfitted(values)
             return values
-        fit = Fit.read(Path(values["fitted"]))
+        fit = Fit.read(Path(str(values["fitted"])))
         fit.require(tuple(values.get("stages", STAGES)), values.get("debate", "tool-mad"))
         chosen: Thresholds
         if values.get("budget_per_claim"):
@@ -96,7 +98,8 @@ class CascadeSettings(SearchSettings):
             chosen = fit.at_risk(float(values.get("target_risk", USUAL_RISK)))
         made_for = {name: getattr(fit, name) for name in ("backend", "models", "min_confidence", "settings")}
         made_for["thresholds"] = list(chosen.thresholds)  # as JSON has it
-        return {**values, "thresholds": chosen.thresholds, "guarantee": chosen.guarantee, "fitted_for": made_for}
+        read = {"thresholds": chosen.thresholds, "guarantee": chosen.guarantee, "fitted_for": made_for}
+        return {**values, **read, "fitted": ""}
 
     @model_validator(mode="after")
     def _fit_together(self) -> Self:

@@ -12,6 +12,7 @@ from redargue.methods.dual_position.outcome import Rule
 from redargue.methods.dual_position.prompts import OPPONENTS, STANCES, Position
 from redargue.methods.dual_position.referees import EMPHASES, Vote
 from redargue.methods.dual_position.uncertainty import SAMPLES
+from redargue.methods.setting_types import Word
 
 QUERIES = 2 * len(STANCES)  # both teams have two
 ROLES = ("gatherer", "analyst", "rebutter", "summariser")
@@ -54,13 +55,13 @@ class DualPositionSettings(MethodSettings):
     analysts: bool = True
     rebutters: bool = True
     summarisers: bool = True
-    tools: tuple[str, ...] = Field(default=("corpus", "keywords"), min_length=1, max_length=8)
+    tools: tuple[Word, ...] = Field(default=("corpus", "keywords"), min_length=1, max_length=8)
     analysed_sentences: int = Field(default=1, ge=1, le=50)
     snippets: int = Field(default=10, ge=1, le=100)
     selected: int = Field(default=5, ge=1, le=50)
     uncertainty: Literal["off", "agreement", "entropy", "token-sar"] = "agreement"
     samples: int = Field(default=SAMPLES, ge=2, le=10)
-    referees: tuple[str, ...] = Field(default=tuple(EMPHASES), min_length=1, max_length=15)
+    referees: tuple[Word, ...] = Field(default=tuple(EMPHASES), min_length=1, max_length=15)
     rule: Rule = "mass"
     min_rounds: int = Field(default=2, ge=0, le=20)
     max_rounds: int = Field(default=4, ge=1, le=20)

@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from redargue.methods.base import MethodSettings
 from redargue.methods.markov_debate.prompts import Part
+from redargue.methods.setting_types import Word
 
 QUERIES = 2
 Transition = Literal["true-skeptic", "true-trust", "always-skeptic", "always-trust"]
@@ -31,7 +32,7 @@ class MarkovDebateSettings(MethodSettings):
             set's label for not enough evidence, where it has one (``D21``).
     """
 
-    tools: tuple[str, ...] = Field(default=("corpus", "keywords"), min_length=1, max_length=8)
+    tools: tuple[Word, ...] = Field(default=("corpus", "keywords"), min_length=1, max_length=8)
     snippets: int = Field(default=10, ge=1, le=100)
     transition: Transition = "true-skeptic"
     min_rounds: int = Field(default=2, ge=0, le=20)

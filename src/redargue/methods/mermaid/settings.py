@@ -8,6 +8,7 @@ from pydantic import Field
 
 from redargue.memory.base import MemorySettings
 from redargue.methods.base import CostPlan, MethodSettings
+from redargue.methods.setting_types import Word
 
 DECOMPOSER, EXECUTOR = "decomposer", "executor"
 
@@ -49,7 +50,7 @@ class MermaidSettings(MethodSettings):
     """
 
     decomposer: bool = True
-    tools: tuple[str, ...] = ("corpus", "keywords")
+    tools: tuple[Word, ...] = ("corpus", "keywords")
     top_k: int = Field(default=3, ge=1, le=50)
     repeat_calls: bool = False
     max_steps: int = Field(default=5, ge=1, le=50)

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 
 from redargue.backends.base import Stability
 from redargue.methods.base import CostPlan, MethodSettings
+from redargue.methods.setting_types import Word
 from redargue.tasks.answer import LabelReading
 from redargue.tasks.base import AnyTask
 from redargue.tasks.score import (
@@ -90,7 +91,7 @@ class ToolMadSettings(MethodSettings):
             (``T37``), as it always is in the ``hardened`` profile.
     """
 
-    debaters: tuple[str, ...] = Field(default=("corpus", "keywords"), min_length=2, max_length=8)
+    debaters: tuple[Word, ...] = Field(default=("corpus", "keywords"), min_length=2, max_length=8)
     rounds: int = Field(default=3, ge=1, le=20)
     top_k: int = Field(default=3, ge=1, le=50)
     faithfulness_threshold: float | None = Field(default=None, ge=0, le=1)
@@ -108,8 +109,8 @@ class ToolMadSettings(MethodSettings):
     judge_sees_last_round: bool = True
     judge_divisor: Literal["rounds", "three"] = "rounds"
     low_score_alert: Literal["off", "all", "first"] = "off"
-    must_revise: tuple[str, ...] = ()
-    summarised: tuple[str, ...] = ()
+    must_revise: tuple[Word, ...] = ()
+    summarised: tuple[Word, ...] = ()
     unread_is_conflicting: bool = False
     keep_unchanged: bool = False
 

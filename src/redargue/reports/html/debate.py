@@ -11,7 +11,8 @@ from markupsafe import Markup
 from redargue import events
 from redargue.claims import FREE_TEXT
 from redargue.evidence import Passage, Quote
-from redargue.methods.base import Layout, recorded
+from redargue.methods.base import Layout
+from redargue.methods.strangers import recorded
 from redargue.reports.annotated_text import shown_parts
 from redargue.reports.load import Trace
 from redargue.reports.phrases import NO_ANSWER

@@ -12,7 +12,7 @@ from redargue.backends.base import Stability
 from redargue.claims import Meaning
 from redargue.events import Answered
 from redargue.evidence import Side
-from redargue.methods.base import recorded
+from redargue.methods.strangers import recorded
 from redargue.reports import reproducibility, tables
 from redargue.reports.annotated_text import sentences, shown_parts, text_outcome, unchecked_table
 from redargue.reports.frontier import frontier_table

@@ -21,12 +21,12 @@ class Search:
     """The context of a search; ``as_of`` excludes later publications, as far as the tool knows their dates."""
 
     as_of: date | None = None
-    account: Account = field(default_factory=Account)
+    account: Account = field(default_factory=lambda: Account(charge="search"))
 
     @classmethod
     def unpaid(cls) -> Search:
         """A search of redargue's own MCP servers, whose client counts the call."""
-        return cls(account=Account(counted=False))
+        return cls(account=Account(charge="search"))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,7 @@ from starlette.types import Receive, Scope, Send
 from redargue.retrieval.corpus.shipped import open_store
 from redargue.service.context import ServiceSettings, caller_of
 from redargue.service.mcp.documents import Documents
-from redargue.service.mcp.server import build, sources_of
+from redargue.service.mcp.server import build
 from redargue.service.mcp.tools import VerifierTools
 
 PATH = "/mcp"
@@ -37,7 +37,6 @@ class McpDoor:
                 lambda: application.state.store,
                 self._documents,
                 owner=_owner,
-                sources=sources_of(settings.config, settings.live),
             )
         )
         server.streamable_http_app(streamable_http_path=PATH, transport_security=_transport_security(settings))

@@ -18,6 +18,7 @@ from redargue.retrieval.mcp.serving import with_readable_errors
 from redargue.service.checks import LOCAL, CheckStore
 from redargue.service.mcp.documents import Documents
 from redargue.service.mcp.tools import SCHEME, VerifierTools
+from redargue.service.rules import RequestRules
 
 INSTRUCTIONS = (
     "Checks factual claims against evidence. A verdict has quotations that were found in their sources. `unchecked`"
@@ -41,23 +42,16 @@ def build(tools: VerifierTools) -> MCPServer:
     return server
 
 
-def sources_of(config: RunConfig, live: str) -> tuple[str, ...]:
-    """The search tools that a caller may name."""
-    online = () if config.offline else ("wikipedia", live)
-    return tuple(dict.fromkeys(("corpus", "keywords", *online)))
-
-
-async def serve_stdio(config: RunConfig, *, live: str, fetch: bool = False) -> None:
+async def serve_stdio(rules: RequestRules, *, fetch: bool = False) -> None:
     """Serves until standard input ends; then checks that are running are cancelled."""
+    config = rules.config
     documents = Documents(lambda: open_store(config.store), _fetcher(config, allowed=fetch))
     transport = Transport(limiter(), offline=config.offline)
     async with (
         transport,
-        CheckStore(
-            config, components=Components(transport=transport), live=live, name=f"mcp-{uuid.uuid4().hex}"
-        ) as store,
+        CheckStore(rules=rules, components=Components(transport=transport), name=f"mcp-{uuid.uuid4().hex}") as store,
     ):
-        tools = VerifierTools(lambda: store, documents, owner=lambda _: LOCAL, sources=sources_of(config, live))
+        tools = VerifierTools(lambda: store, documents, owner=lambda _: LOCAL)
         try:
             await build(tools).run_stdio_async()
         finally:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import date
 from typing import Annotated, Any, Literal
@@ -52,7 +52,6 @@ class VerifierTools:
         store: the checks, while the server is running.
         owner: of a caller's checks, by its request.
         documents: what ``search`` and ``fetch`` read.
-        sources: search tools that a caller may choose.
     """
 
     def __init__(
@@ -61,9 +60,8 @@ class VerifierTools:
         documents: Documents,
         *,
         owner: Callable[[Context[Any, Any]], str],
-        sources: Sequence[str] = (),
     ) -> None:
-        self._store, self._owner, self._documents, self._sources = store, owner, documents, tuple(sources)
+        self._store, self._owner, self._documents = store, owner, documents
 
     async def verify_claim(
         self,
@@ -142,14 +140,15 @@ class VerifierTools:
     def _settings(self, sources: list[str] | None, method: str) -> dict[str, Any]:
         if sources is None:
             return {}
-        config = self._store().config
-        name = method or config.method
+        rules = self._store().rules
+        name = method or rules.config.method
         if name not in methods:
             methods[name]  # raises UnknownName with a suggestion
-        if unknown := [source for source in sources if source not in self._sources]:
-            hint = f"this server allows {', '.join(self._sources)}" if self._sources else "leave `sources` out"
+        if unknown := [source for source in sources if source not in rules.allowed]:
+            hint = f"this server allows {', '.join(rules.allowed)}" if rules.allowed else "leave `sources` out"
             raise UsageError(f"{unknown[0]!r} is not a source of this server", where="sources", hint=hint)
-        return {tools_setting(name): list(with_default_tool(tuple(sources), name, config.profile))}
+        chosen = with_default_tool(tuple(sources), name, rules.config.profile)
+        return {tools_setting(name): list(chosen if set(chosen) <= set(rules.allowed) else sources * 2)}
 
     async def _text(
         self, text: str, kind: Kind, contexts: list[str] | None, method: str, wait_s: float, context: Context[Any, Any]
@@ -162,7 +161,7 @@ class VerifierTools:
 
     async def _checked(self, request: CheckRequest, wait_s: float, context: Context[Any, Any]) -> CallToolResult:
         store, owner = self._store(), self._owner(context)
-        check = store.submit(request, owner=owner)
+        check = store.submit(request, owner=owner, prepared=await store.prepare(request))
         try:
             return await self._awaited(check.id, wait_s, context)
         except asyncio.CancelledError:  # nobody knows the id

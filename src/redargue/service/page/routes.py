@@ -112,7 +112,9 @@ async def begin_session(request: Request) -> Response:
 
 
 @router.post("/sign-out")
-async def end_session() -> Response:
+async def end_session(request: Request) -> Response:
+    keys: Keys = request.app.state.keys
+    await asyncio.to_thread(keys.end_session, request.cookies.get(COOKIE, ""))
     answer = to("/sign-in")
     answer.delete_cookie(COOKIE)
     return answer
@@ -155,7 +157,8 @@ async def _home(
 async def start(request: Request, store: Store, visitor: Visitor) -> Response:
     given = await form_of(request)
     try:
-        check = store.submit(_request(given), owner=visitor.owner)
+        asked = _request(given)
+        check = store.submit(asked, owner=visitor.owner, prepared=await store.prepare(asked))
     except ValidationError as error:
         first = error.errors()[0]
         problem = f"{'.'.join(map(str, first['loc'])) or 'The form'}: {problem_of(error)}"

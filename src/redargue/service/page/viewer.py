@@ -23,6 +23,7 @@ from redargue.service.keys import Keys
 from redargue.service.page.environment import page
 from redargue.service.page.routes import failed, router, shown
 from redargue.service.problems import handle_problems
+from redargue.service.rules import RequestRules
 
 
 def create_viewer(
@@ -44,7 +45,11 @@ def create_viewer(
         transport = Transport(limiter(), offline=config.offline)
         shared = components or Components(transport=transport)
         store = CheckStore(
-            config, components=shared, folder=folder, name="view", live=live, resumes=folder == runs_folder()
+            rules=RequestRules(config, live),
+            components=shared,
+            folder=folder,
+            name="view",
+            resumes=folder == runs_folder(),
         )
         async with transport, store:
             application.state.store = store

@@ -24,6 +24,7 @@ from redargue.nli import language
 from redargue.runs.budget import Budget
 from redargue.service.budgets import SharedBudget
 from redargue.service.proxy.settings import FIRST_READER, Plan, ProxySettings
+from redargue.service.rules import RequestRules
 from redargue.text.grounder import Grounder, check_sentence, extraction_run
 from redargue.text.report import CheckedClaim
 from redargue.text.segment import MAX_LENGTH, Sentence
@@ -173,8 +174,7 @@ class Checkers:
         reading = config.model_copy(update={**own, "backend": "embedded", "budget": None, "min_confidence": None})
         if plan.method == FIRST_READER and not with_model:
             return reading, None
-        settings = operator.settings if operator.method == plan.method else {}
-        debating = config.updated(method=plan.method, settings=settings)
+        debating = RequestRules(config, tools=config.tools).for_method(plan.method)
         budget = plan.budget or operator.budget
         if budget and not with_model:  # small models cost neither tokens nor money
             calls = Budget.parse(budget).calls

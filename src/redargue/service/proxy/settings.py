@@ -203,7 +203,7 @@ def plan(settings: ProxySettings, options: CheckOptions, header: str = "") -> Pl
         hint = f"modes: {', '.join(allowed)}"
         raise UsageError(f"the mode {mode!r} is not allowed here", where="redargue.mode", hint=hint)
     try:
-        budget = lower_budget(settings.budget, options.budget)
+        budget = Budget.lower(settings.budget, options.budget)
     except UsageError as error:
         raise UsageError(error.what, where="redargue.budget", hint=error.hint) from None
     strict = "closed" in (settings.on_failure, options.on_failure)
@@ -233,17 +233,6 @@ def _method(settings: ProxySettings, name: str) -> str:
     if allowed is not None and name not in (*allowed, settings.method, FIRST_READER):
         raise UsageError(f"the method {name!r} is not allowed here", where="redargue.method", hint=", ".join(allowed))
     return name
-
-
-def lower_budget(first: str | None, second: str | None) -> str | None:
-    """The lower limit of each unit; raises UsageError for a text that is not a budget."""
-    units = {"calls": "calls", "tokens": "tok", "usd": "usd"}
-    budgets = [Budget.parse(text) for text in (first, second) if text]
-    limits = []
-    for name, unit in units.items():
-        if values := [limit for budget in budgets if (limit := getattr(budget, name)) is not None]:
-            limits.append(f"{min(values):.6f}usd" if unit == "usd" else f"{min(values):.0f}{unit}")
-    return ",".join(limits) or None
 
 
 def read_options(value: object) -> CheckOptions:

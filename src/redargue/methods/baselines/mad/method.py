@@ -16,6 +16,7 @@ from redargue.events import Judged, Spoke
 from redargue.methods.base import CostPlan, CostRange, SearchSettings
 from redargue.methods.baselines.evidence_pool import EvidencePool
 from redargue.methods.baselines.mad import prompts
+from redargue.methods.setting_types import Word
 from redargue.tasks.answer import Answer
 from redargue.tasks.base import AnyTask, Exchange
 from redargue.verdicts import Verdict
@@ -27,7 +28,7 @@ class MadSettings(SearchSettings):
     """Settings of ``mad``."""
 
     # each is searched once, and all speakers see the results; without tools nobody has evidence, as published
-    tools: tuple[str, ...] = Field(default=("corpus",), max_length=8)
+    tools: tuple[Word, ...] = Field(default=("corpus",), max_length=8)
     max_rounds: int = Field(default=3, ge=1, le=10)  # after which a judge decides
     judged: Literal["first", "last"] = "first"  # the judge sees the sides' first answers, or their last
     temperature: float = Field(default=0.0, ge=0, le=2)

@@ -19,6 +19,7 @@ from redargue.methods.base import CostPlan, CostRange, MethodSettings, Roles
 from redargue.methods.baselines.evidence_pool import SEARCHER, EvidencePool
 from redargue.methods.baselines.madke import prompts
 from redargue.methods.few_shot import read_examples, with_labels
+from redargue.methods.setting_types import Word
 from redargue.tasks.answer import Answer
 from redargue.tasks.base import AnyTask
 from redargue.tasks.query import OtherAnswer
@@ -32,7 +33,7 @@ class MadkeSettings(MethodSettings):
     """Settings of ``madke``."""
 
     # sources of the pool, in its order; the paper's are Wikipedia and Google (``wikipedia,google``)
-    tools: tuple[str, ...] = Field(default=("corpus", "keywords"), min_length=1, max_length=8)
+    tools: tuple[Word, ...] = Field(default=("corpus", "keywords"), min_length=1, max_length=8)
     # passages per tool, by default as in the paper; the last number holds for all further tools
     pieces: tuple[Pieces, ...] = Field(default=(10, 5), min_length=1, max_length=8)
     agents: int = Field(default=2, ge=1, le=10)

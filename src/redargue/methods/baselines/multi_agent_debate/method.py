@@ -18,6 +18,7 @@ from redargue.methods.base import CostPlan, CostRange, SearchSettings
 from redargue.methods.baselines.evidence_pool import EvidencePool
 from redargue.methods.baselines.multi_agent_debate.prompts import SolveWithOthers, SolveWithOthersOnEvidence
 from redargue.methods.baselines.self_consistency import majority
+from redargue.methods.setting_types import Word
 from redargue.tasks.answer import Answer
 from redargue.tasks.base import AnyTask, Exchange
 from redargue.tasks.query import OtherAnswer
@@ -28,7 +29,7 @@ class MultiAgentDebateSettings(SearchSettings):
     """Settings of ``multi-agent-debate``."""
 
     # each is searched once, and all agents see the results; without tools nobody has evidence, as published
-    tools: tuple[str, ...] = Field(default=("corpus",), max_length=8)
+    tools: tuple[Word, ...] = Field(default=("corpus",), max_length=8)
     agents: int = Field(default=3, ge=1, le=15)  # debaters; one alone checks its own answer
     rounds: int = Field(default=2, ge=1, le=10)  # answers per agent
     # each reads the others' answers of the last round; off, they answer in turn, and each reads those given before its

@@ -22,6 +22,7 @@ from redargue.methods.base import CostPlan, CostRange, Method, Roles, SearchSett
 from redargue.methods.baselines.program_fc import prompts
 from redargue.methods.baselines.program_fc.program import MOST_STEPS, Function, Program, ProgramStep, parse_program
 from redargue.methods.few_shot import read_examples, with_json_replies
+from redargue.methods.setting_types import Word
 from redargue.methods.verdict_parts import side_of
 from redargue.quotes import find_quote
 from redargue.tasks.base import AnyTask, Profile, Task
@@ -39,7 +40,7 @@ class ProgramFCSettings(SearchSettings):
     # (``closed-book``)
     setting: Literal["gold", "open-book", "closed-book"] = "open-book"
     # each is searched once per line, in the open-book setting; the paper uses BM25
-    tools: tuple[str, ...] = Field(default=("keywords",), min_length=1, max_length=8)
+    tools: tuple[Word, ...] = Field(default=("keywords",), min_length=1, max_length=8)
     top_k: int = Field(default=5, ge=1, le=50)  # passages per search and tool
     programs: int = Field(default=1, ge=1, le=25)  # number written and executed; the majority decides
     temperature: float = Field(default=0.7, ge=0, le=2)  # of writing several programs; a single one is written at 0

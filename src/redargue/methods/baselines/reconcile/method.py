@@ -25,6 +25,7 @@ from redargue.methods.baselines.reconcile.prompts import (
 )
 from redargue.methods.baselines.reconcile.voting import weighted_vote
 from redargue.methods.few_shot import read_examples, with_labels
+from redargue.methods.setting_types import Word
 from redargue.tasks.answer import Answer
 from redargue.tasks.base import AnyTask
 from redargue.verdicts import Verdict
@@ -36,7 +37,7 @@ class ReconcileSettings(SearchSettings):
     """Settings of ``reconcile``."""
 
     # each is searched once, and all agents see the results; without tools nobody has evidence, as published
-    tools: tuple[str, ...] = Field(default=("corpus",), max_length=8)
+    tools: tuple[Word, ...] = Field(default=("corpus",), max_length=8)
     agents: int = Field(default=3, ge=2, le=10)
     rounds: int = Field(default=3, ge=0, le=10)  # of discussion, at most; none if all agree from the start
     samples: bool = True  # shows each agent the other agents' convincing samples, which are our own

@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib.metadata import version
 from pathlib import Path
 
+from redargue.assembly import method_of
 from redargue.bench.harness import Bench
 from redargue.bench.system import System
 from redargue.errors import RecordError, UsageError
@@ -12,6 +13,7 @@ from redargue.events import Event, StageEnded
 from redargue.files import replacing
 from redargue.methods.cascade.fit import Fit, Row, StageRow
 from redargue.methods.cascade.settings import NEVER, STAGES, CascadeSettings
+from redargue.playback import config_of
 from redargue.runs.manifest import load_manifest
 from redargue.runs.record import read_events
 from redargue.verdicts import Verdict
@@ -45,7 +47,7 @@ def fit_of(bench: Bench, system: System) -> Fit:
     for event in read_events(bench.folder / system.slug):
         _collect(event, held)
     manifest = load_manifest(bench.folder / system.slug)
-    settings = CascadeSettings.model_validate(manifest.settings)
+    settings: CascadeSettings = method_of(config_of(manifest)).settings
     rows = [
         _row(held[item], verdicts[item], example.gold)
         for item, example in enumerate(bench.examples)

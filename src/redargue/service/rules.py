@@ -1,0 +1,174 @@
+"""What a request may decide: the method, its settings and search tools within the operator's, and a lower budget.
+
+Every route of the service and the MCP server go through these rules, so that none of them allows more than another.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from redargue.assembly import method_of, tools_setting, without_files
+from redargue.claims import Claim, Frozen, read_labels
+from redargue.config import RunConfig
+from redargue.errors import UsageError
+from redargue.methods.base import methods, require_profile
+from redargue.methods.strangers import refuse_closed
+from redargue.retrieval.tools.base import tools as known_tools
+from redargue.runs.budget import Budget
+from redargue.service.requests import CheckRequest
+from redargue.text.segment import Text
+from redargue.text.verification import check_options, text_of
+
+# What a check's options are called in a request.
+_OPTIONS = {"--strict-as-of": "as_of", "--labels": "labels", "--context": "contexts"}
+LOCAL = ("corpus", "keywords")  # they search the operator's corpus, and cost nothing
+
+
+class Prepared(Frozen):
+    """A request that can be carried out: its configuration, and the claim or the text.
+
+    Attributes:
+        tools: search tools, chosen when the request was made; a resumed check keeps them.
+    """
+
+    config: RunConfig
+    claim: Claim | None
+    text: Text | None
+
+
+@dataclass(frozen=True)
+class RequestRules:
+    """What requests may decide.
+
+    Attributes:
+        config: what holds where a request names nothing.
+        live: the search tool that takes the place of ``keywords`` where a request names no tools.
+        tools: search tools that requests may use (``serve --tool``); None for those of ``config``, its corpus and
+            ``live``.
+    """
+
+    config: RunConfig
+    live: str = "keywords"
+    tools: tuple[str, ...] | None = None
+
+    @cached_property
+    def allowed(self) -> tuple[str, ...]:
+        """The search tools that a request may use."""
+        given = (*LOCAL, self.live) if self.tools is None else self.tools
+        return tuple(dict.fromkeys((*method_of(self.config).tools(), *given)))
+
+    def prepare(self, request: CheckRequest, *, tools: tuple[str, ...] | None = None) -> Prepared:
+        """Validates a request; it may read a file that the operator named, and take a while for a long text.
+
+        Args:
+            tools: those of a check that is resumed.
+
+        Raises:
+            UsageError: ``where`` is the field of the request that cannot be carried out or is not allowed.
+        """
+        config = self._with_method(request, tools)
+        changes: dict[str, Any] = {}
+        if request.labels:
+            with _field("labels"):
+                changes["labels"] = read_labels(request.labels)
+        if request.seed is not None:
+            changes["seed"] = request.seed
+        if request.as_of:
+            changes["as_of"] = request.as_of
+        if request.strict_as_of:
+            changes["strict_as_of"] = True
+        with _field("budget"):
+            changes["budget"] = Budget.lower(request.budget, config.budget)
+        config = config.updated(**changes)
+        if request.claim is not None:
+            with _field("claim"):
+                return Prepared(config=config, claim=config.claim(request.claim), text=None)
+        with _field("text"):
+            text = text_of(request.text or "", kind=request.kind, context=request.question)
+        try:
+            check_options(text, config, request.documents)
+        except UsageError as error:
+            raise UsageError(error.what, where=_OPTIONS.get(error.where, "text"), hint=error.hint) from None
+        return Prepared(config=config, claim=None, text=text)
+
+    def for_method(self, method: str) -> RunConfig:
+        """The configuration where a request decides the method alone."""
+        return self._with_method(CheckRequest(claim="Any claim.", method=method), None)
+
+    def _with_method(self, request: CheckRequest, kept: tuple[str, ...] | None) -> RunConfig:
+        base = self.config
+        method, profile = request.method or base.method, request.profile or base.profile
+        with _field("method"):
+            methods[method]  # raises UnknownName with a suggestion
+        with _field("profile"):
+            require_profile(method, profile)
+            default = self._default_tools(method, profile)
+        hint = "leave it out: only the operator of this service may name a file"
+        refuse_closed(method, request.settings, hint=hint)
+        same = method == base.method
+        settings = {**(base.settings if same else {}), **request.settings}
+        own = tools_setting(method) in settings
+        tools = None if own else kept or (base.tools if same and base.tools is not None else default)
+        config = base.updated(method=method, profile=profile, settings=settings, tools=tools)
+        with _field("settings"):
+            used = method_of(config).tools()
+        for tool in used:
+            if tool not in (*self.allowed, *(kept or ())):
+                name = tool if tool in known_tools else f"{tool!r:.60}"
+                hint = f"allowed: {', '.join(self.allowed)}" if self.allowed else "this service searches nothing"
+                raise UsageError(
+                    f"the search tool {name} is not allowed here", where=_named_in(request, tool), hint=hint
+                )
+        return without_files(config)
+
+    def _default_tools(self, method: str, profile: str) -> tuple[str, ...] | None:
+        """The tools of a method by default, as far as they are allowed; None where it has no such setting."""
+        name, fields = tools_setting(method), methods[method].settings_class.model_fields
+        if name not in fields:
+            return None
+        default = methods[method].profiles.get(profile, {}).get(name, fields[name].default)
+        if not isinstance(default, tuple | list):
+            raise UsageError(f"{method!r} has no default tools", hint=f"set {name}")
+        chosen = [self._instead_of(str(tool)) for tool in default]
+        return tuple(chosen if name == "debaters" else dict.fromkeys(chosen))
+
+    def _instead_of(self, tool: str) -> str:
+        """A default tool, or what the operator allows in place of a local one."""
+        wanted = self.live if tool == "keywords" else tool
+        replaceable = tool in LOCAL and wanted not in self.allowed and self.tools
+        return self.tools[-1] if replaceable and self.tools else wanted
+
+
+def with_workspace(config: RunConfig, owner: str) -> RunConfig:
+    """The configuration with a workspace of the evidence memory that only one owner uses, where there is a memory."""
+    if not owner or getattr(method_of(config).settings, "remembering", None) is None:
+        return config
+    return config.updated(workspace=owner)
+
+
+@contextmanager
+def _field(name: str) -> Iterator[None]:
+    """Errors of the block name a field of the request; one about a setting names that."""
+    try:
+        yield
+    except UsageError as error:
+        inner = error.where if re.fullmatch(r"\w[\w.-]*", error.where) else ""
+        where = f"settings.{inner}" if name == "settings" and inner else name
+        raise type(error)(error.what, where=where, hint=error.hint) from None
+
+
+def _named_in(request: CheckRequest, tool: str) -> str:
+    """The field of a request because of which a tool would be used."""
+
+    def inside(value: Any, where: str) -> str:
+        if isinstance(value, dict):
+            return next((found for name, part in value.items() if (found := inside(part, f"{where}.{name}"))), "")
+        named = value if isinstance(value, list | tuple) else str(value).split("+")
+        return where if tool in named else ""
+
+    return inside(request.settings, "settings") or ("profile" if request.profile else "method")

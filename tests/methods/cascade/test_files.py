@@ -1,0 +1,64 @@
+"""A fitted cascade reads its file once, if it is one, and records what it says instead of its path."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from methods.cascade.test_cascade import fitted
+from redargue.assembly import method_of, without_files
+from redargue.cluster.job import WorkerJob
+from redargue.config import RunConfig
+from redargue.errors import UsageError
+from redargue.methods.base import configure, methods
+from redargue.methods.cascade import fit
+from redargue.methods.setting_types import closed_fields
+from redargue.playback import config_of
+from redargue.runs.manifest import RunManifest
+
+
+@pytest.mark.parametrize("name", ["/dev/zero", "pipe", ".", "\x00", "missing.json"])
+def test_only_a_regular_file_is_read(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("pipe")
+    with pytest.raises(UsageError, match="cannot read") as raised:
+        configure("cascade", "hardened", {"fitted": name})
+    assert raised.value.where == "fitted"
+
+
+def test_a_file_beyond_the_limit_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "fit.json"
+    with path.open("wb") as file:
+        file.truncate(fit.MOST_BYTES + 1)
+    with pytest.raises(UsageError, match="has more than 64,000,000 bytes"):
+        configure("cascade", "hardened", {"fitted": str(path)})
+
+
+def test_settings_keep_what_the_file_says_and_no_record_names_it(tmp_path: Path) -> None:
+    given: dict[str, Any] = {"fitted": fitted(tmp_path), "min_sources": 2}
+    config = RunConfig(method="cascade", settings=given, tools=("corpus", "keywords"))
+    settings = method_of(config).settings
+    assert settings.thresholds
+    assert given["fitted"] not in settings.model_dump_json()
+    read = without_files(config)
+    Path(given["fitted"]).unlink()
+    assert method_of(read).settings == settings
+    for method in methods:
+        kind = methods[method].settings_class
+        dump = configure(method, "hardened", {}).settings.model_dump()
+        assert all(not dump[name] for name in closed_fields(kind)), method
+
+
+@pytest.mark.parametrize("path", ["/dev/zero", "/no/such/file"])
+def test_neither_a_worker_nor_a_replay_opens_a_file_that_a_stranger_names(path: str) -> None:
+    config = RunConfig(method="cascade", settings={"fitted": path})
+    with pytest.raises(UsageError, match="the setting fitted may name a file"):
+        WorkerJob(config=config, concurrency=1).with_environment({})
+    facts = {"backend": "embedded", "identity": "x", "stability": (0, 0), "tools": {}, "seed": 0}
+    values = {"method": "cascade", "profile": "hardened", "settings": {"fitted": path}, **facts}
+    with pytest.raises(UsageError, match="the setting fitted may name a file"):
+        config_of(RunManifest.model_validate(json.loads(json.dumps(values))))

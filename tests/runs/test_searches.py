@@ -1,0 +1,179 @@
+"""Budgets count the searches of tools that go online, in a run, in a day of the service, and in a ledger."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import httpx2
+import pytest
+
+from redargue.backends.scripted import ScriptedBackend
+from redargue.cluster.store import open_ledger
+from redargue.config import Components, RunConfig
+from redargue.errors import BudgetReached, UsageError
+from redargue.evidence import Passage
+from redargue.retrieval.tools.base import Search
+from redargue.run import Run
+from redargue.runs.budget import Account, Budget, Cost
+from redargue.runs.prices import Prices
+from redargue.runs.record import Record
+from redargue.service.keys import Keys
+from redargue.verifier import Verifier
+from service.test_http import client
+from support.debates import ShelfTool, script
+from support.serving import components
+
+pytestmark = pytest.mark.anyio
+CLAIM = "The lighthouse at Cape Ansel was lit in 1871."
+
+
+class PaidTool(ShelfTool):
+    """A tool that pays for each request, of which a search makes so many."""
+
+    online: ClassVar[bool] = True
+
+    def __init__(self, name: str, requests: int = 1, usd: float = 0.0) -> None:
+        super().__init__(name)
+        self.requests, self.usd, self.sent = requests, usd, 0
+
+    async def search(self, query: str, k: int, *, search: Search) -> tuple[Passage, ...]:
+        for _ in range(self.requests):
+            async with search.account.request(usd=self.usd) as receipt:
+                self.sent += 1
+                receipt.pay(usd=self.usd)
+        return await super().search(query, k, search=search)
+
+
+class LocalTool(ShelfTool):
+    online: ClassVar[bool] = False
+
+
+async def test_a_search_beyond_the_budget_is_not_sent_and_local_ones_are_free() -> None:
+    paid, local = PaidTool("google"), LocalTool("corpus")
+    run = Run(ScriptedBackend({}), {"google": paid, "corpus": local}, budget=Budget.parse("2searches"))
+    for number in range(4):
+        await run.search("corpus", f"query {number}", 3, agent="reader")
+    for number in range(2):
+        assert await run.search("google", f"query {number}", 3, agent="reader")
+    with pytest.raises(BudgetReached, match="the budget of 2 searches is spent"):
+        await run.search("google", "another query", 3, agent="reader")
+    assert (paid.sent, run.budget.spent) == (2, Cost(searches=2))
+    assert run.usage.by_tool == {"corpus": 4, "google": 2}
+
+
+async def test_concurrent_searches_cannot_exceed_a_budget_together() -> None:
+    budget = Budget.parse("5searches")
+
+    async def search() -> bool:
+        try:
+            async with Account(budget, charge="search").request() as receipt:
+                await asyncio.sleep(0)
+                receipt.pay()
+            return True
+        except BudgetReached:
+            return False
+
+    assert sum(await asyncio.gather(*(search() for _ in range(50)))) == 5
+    assert budget.spent == Cost(searches=5)
+
+
+async def test_a_resumed_run_has_spent_the_searches_of_its_record(tmp_path: Path) -> None:
+    def run(budget: Budget, record: Record, tool: PaidTool) -> Run:
+        return Run(ScriptedBackend({}), {"google": tool}, budget=budget, record=record)
+
+    tools = {name: PaidTool(name) for name in ("google", "corpus")}
+    config = RunConfig(method="single-reader", tools=("google",))
+    with Verifier(config, evidence=tools, backend=ScriptedBackend(script()), folder=tmp_path, claims=()) as verifier:
+        assert verifier.record
+        await run(Budget.parse("2searches"), verifier.record, PaidTool("google")).search("google", "a", 3, agent="r")
+    with Verifier(config, evidence=tools, backend=ScriptedBackend(script()), folder=tmp_path, claims=()) as verifier:
+        assert verifier.record
+        again, tool = Budget.parse("2searches"), PaidTool("google")
+        resumed = run(again, verifier.record, tool)
+        for query in ("a", "b"):
+            await resumed.search("google", query, 3, agent="r")
+        assert (tool.sent, again.spent.searches) == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("texts", "lowest"),
+    [
+        (("0.0000004usd", "1usd"), "0.0000004usd"),
+        (("50searches,2usd", "1ktok,7searches"), "1000tok,2.0usd,7searches"),
+        (("1search", None, ""), "1searches"),
+        ((None, ""), None),
+    ],
+)
+async def test_the_lower_of_two_budgets_can_be_read_again(texts: tuple[str | None, ...], lowest: str | None) -> None:
+    assert Budget.lower(*texts) == lowest
+    if lowest:
+        assert Budget.lower(lowest) == lowest
+
+
+@pytest.mark.parametrize("text", ["1.5searches", "0searches", "2searches,3searches", "searches=2"])
+async def test_what_counts_no_searches_is_refused(text: str) -> None:
+    with pytest.raises(UsageError):
+        Budget.parse(text)
+
+
+async def test_a_budget_in_dollars_holds_for_paid_searches_of_small_models() -> None:
+    config = RunConfig(method="single-reader", tools=("google",), budget="0.0015usd")
+    tool = PaidTool("google", requests=2, usd=0.001)
+    parts = Components(backend=ScriptedBackend(script()), evidence={"google": tool}, prices=Prices.shipped())
+    with Verifier(config, components=parts) as verifier:
+        verdict = await verifier.verify(config.claim(CLAIM))
+    assert verdict.error
+    assert verdict.error.type == "BudgetReached"
+    assert tool.sent == 1
+    free = replace(parts, evidence={"google": LocalTool("google")})
+    with pytest.raises(UsageError, match="costs neither money nor tokens"):
+        Verifier(config, components=free)
+
+
+async def test_the_searches_of_a_key_and_day_are_counted_also_after_a_restart() -> None:
+    key, secret = Keys().add("newsroom", "7searches")
+    assert key.budget == "7searches"
+    tools = {name: PaidTool(name) for name in ("google", "tavily")}
+
+    async def state(http: httpx2.AsyncClient, **body: Any) -> tuple[str, str]:
+        asked = {"claim": CLAIM, "settings": {"debaters": ["google", "tavily"]}, **body}
+        answer = (await http.post("/v1/checks", json=asked, headers={"Prefer": "wait=60"})).json()
+        return answer["state"], (answer["error"] or {}).get("type", "")
+
+    parts, listed = replace(components(), evidence=tools), ("google", "tavily")
+    async with client(key=secret, parts=parts, tools=listed) as http:
+        assert await state(http) == ("done", "")
+        assert sum(tool.sent for tool in tools.values()) == 6
+    async with client(key=secret, parts=parts, tools=listed) as http:
+        assert await state(http) == ("failed", "BudgetReached")
+        assert sum(tool.sent for tool in tools.values()) == 7
+        assert await state(http, contexts=["The lighthouse at Cape Ansel was lit in 1871."]) == ("done", "")
+        batch = {"claims": [CLAIM], "budget": "40calls"}
+        refused = await http.post("/v1/batches", json=batch)
+        assert (refused.status_code, refused.json()["errors"][0]["pointer"]) == (422, "/budget")
+
+
+def of_010(path: Path) -> None:
+    open_ledger(path).close()
+    with closing(sqlite3.connect(path)) as db:
+        for column in ("searches", "held_searches"):
+            db.execute(f"ALTER TABLE workers DROP COLUMN {column}")
+
+
+def of_now(path: Path) -> None:
+    open_ledger(path).close()
+
+
+@pytest.mark.parametrize("made", [of_010, of_now])
+async def test_a_ledger_counts_searches_also_one_of_an_earlier_release(
+    made: Callable[[Path], None], tmp_path: Path
+) -> None:
+    made(tmp_path / "ledger.db")
+    with closing(open_ledger(tmp_path / "ledger.db")) as ledger, ledger.transaction() as db:
+        assert db.execute("SELECT sum(searches), sum(held_searches) FROM workers").fetchone() == (None, None)
