@@ -90,7 +90,7 @@ async def _large(*, sdk: bool) -> dict[str, Any]:
 
 
 async def _call(tool: McpTool, **arguments: Any) -> None:
-    await tool.call(arguments, search=Search(account=Account(counted=False)))
+    await tool.call(arguments, search=Search(account=Account(charge="search")))
 
 
 def _path() -> dict[str, str]:
