@@ -171,12 +171,11 @@ def test_messages_that_nobody_reads_end_nothing(tmp_path: Path) -> None:
 def test_a_broken_connection_is_not_taken_for_a_reader_that_left() -> None:
     """As a library would raise it that reports the system's error unchanged."""
     program = (
-        "import sys, redargue.cli.list as command, redargue.cli.app as app\n"
-        "def broken(*_, **__): raise BrokenPipeError(32, 'Broken pipe')\n"
-        "import redargue.methods\n"
-        "app.app.registered_commands.clear()\n"
-        "app.app.command('list-broken')(lambda: broken())\n"
-        "sys.argv = ['redargue', 'list-broken']\n"
+        "import sys, redargue.cli.app as app\n"
+        "@app.app.command('broken')\n"
+        "def broken():\n"
+        "    raise BrokenPipeError(32, 'Broken pipe')\n"
+        "sys.argv = ['redargue', 'broken']\n"
         "app.main()\n"
     )
     done = subprocess.run(
