@@ -39,7 +39,7 @@ SAID = "Yes."  # states nothing, so that only the false sentence could be withhe
 HALVES = FALSE[:34], FALSE[34:]
 LINE_ENDS = ("\n", "\r", "\r\n")
 # Of the lines of an event, and of the blank line after it; "\r" and "\n" would be one line end.
-ENDS = tuple(pair for pair in product(LINE_ENDS, repeat=2) if pair != ("\r", "\n"))
+ENDS = tuple(pair for pair in product(LINE_ENDS, LINE_ENDS) if pair != ("\r", "\n"))
 LAST = ("response.completed", "response.incomplete", "response.failed")
 REPEATS = ("response.queued", "response.in_progress", "response.incomplete", "response.failed")  # have a Response, too
 BODY: dict[str, Any] = {"model": "m", "redargue": {"contexts": [BRIDGE], "on_failure": "closed", "mode": "block"}}
@@ -120,7 +120,7 @@ def shown(start: Start, given: list[tuple[Case, list[bytes]]]) -> tuple[list[str
     with httpx2.Client(timeout=120) as client:
         for case, pieces in given:
             now[:], kind[0] = pieces, STREAM if case.events else "application/json"
-            asked = {"messages": []} if case.path == CHAT else {"input": "When?"}
+            asked: dict[str, Any] = {"messages": []} if case.path == CHAT else {"input": "When?"}
             response = client.post(f"{running.url}{case.path}", json={**BODY, **asked, "stream": bool(case.events)})
             statuses[response.status_code] += 1
             assert response.status_code in (200, 503), (case.place, response.text)

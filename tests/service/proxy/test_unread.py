@@ -73,12 +73,13 @@ def chat_cases(stream: bool) -> dict[str, list[bytes]]:
         message = {"role": "assistant", **fields}
         whole = {**HEAD, "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
         cases[name] = [chunk(0, message), *END] if stream else [json.dumps(whole).encode()]
-    other = {"message" if stream else "delta": {"content": FALSE}}
+    other: dict[str, Any] = {"message" if stream else "delta": {"content": FALSE}}
     for name, fields in {**BESIDE_THE_MESSAGE, "a message in a chunk, a delta in an answer": other}.items():
         known = {"index": 0, "delta" if stream else "message": {"role": "assistant", "content": TRUE}}
         choice = {**HEAD, "choices": [{**known, "finish_reason": None if stream else "stop", **fields}]}
         cases[name] = [sse(choice), *END] if stream else [json.dumps(choice).encode()]
-    for name, fields in {"an output_text": {"output_text": FALSE}, "a warning": {"warning": {"text": FALSE}}}.items():
+    top: dict[str, Any] = {"an output_text": {"output_text": FALSE}, "a warning": {"warning": {"text": FALSE}}}
+    for name, fields in top.items():
         whole = {**json.loads(chat_whole(TRUE)), **fields}
         cases[name] = [chunk(0, {"content": TRUE}, **fields), *END] if stream else [json.dumps(whole).encode()]
     if stream:
@@ -174,6 +175,7 @@ def test_closed_leaves_out_what_is_beside_an_answer_and_sends_the_answer(start: 
     citation = {"type": "url_citation", "start_index": 0, "end_index": 1, "url": "https://b.example/", "title": FALSE}
     thought = {"id": "rs_1", "type": "reasoning", "summary": [{"type": "summary_text", "text": FALSE}]}
     extra = {"reasoning": FALSE, "reasoning_content": FALSE, "annotations": [{**citation, "url_citation": citation}]}
+    whole: dict[str, Any]
     if path == CHAT:
         choice = {"index": 0, "logprobs": {"content": token, "refusal": None}}
         whole = {**HEAD, "choices": [{**choice, "message": {"role": "assistant", "content": TRUE, **extra}}]}

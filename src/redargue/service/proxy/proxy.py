@@ -228,7 +228,8 @@ class _Exchange:
             return
         self._done(block)
         require_checked(block, self.plan, next(iter(checks.unread.values()), ""))
-        await self.reply.whole(response.status_code, self._headers(response, [block]), raw)
+        headers = [*self._upstream_headers(response), (CHECK_HEADER, header([block]))]
+        await self.reply.whole(response.status_code, headers, raw)
 
     async def _decide(self, dialect: Dialect, checks: Checks, keys: list[Key]) -> None:
         """Finishes the checks of a whole answer, and lets the mode change it. Raises Withheld."""
