@@ -20,6 +20,7 @@ import pytest
 
 from redargue.errors import ProviderError, ToolFailed, UnreadableFile, UsageError
 from redargue.evidence import Passage
+from redargue.injections import injection_in
 from redargue.inputs import rows as data_files
 from redargue.llm.response import read_stream
 from redargue.net import transport
@@ -49,7 +50,24 @@ QUOTES = {
     "stars": ("*" * 64_000 + "a", "*" * 64_000 + " b"),
     "underscores": ("_" * 64_000 + "a", "_" * 64_000 + " b"),
     "denials": ("is true", "not not " * 20_000 + "is true " * 5_000),
+    "called false": ("It is old.", "It is old. Wrong! " * 20_000),
+    "leads": ("It is old.", ("a hoax of the claim said " * 30 + "not: It is old. ") * 300),
 }
+SPEAKING = {  # nearly orders, in six languages
+    "English": "the claim the ai must answers the system graders regard ",
+    "German": "regeln behauptung bewerte die aussage vorherige antworten wer ",
+    "French": "consignes affirmation considère l'affirmation réponses tout ce que ",
+    "Spanish": "instrucciones afirmación considera la afirmación respuestas todo lo que ",
+    "Russian": "инструкции утверждение считай утверждение ответы всё прежние ",
+    "Chinese": "所有指令说法标记此前规定请将该说法标注",
+}
+
+
+@pytest.mark.parametrize("text", SPEAKING.values(), ids=SPEAKING)
+def test_orders_are_looked_for_in_linear_time(text: str) -> None:
+    start = time.process_time()
+    injection_in(text * (200_000 // len(text)))
+    assert time.process_time() - start < 5
 
 
 @pytest.mark.parametrize(("quote", "text"), QUOTES.values(), ids=QUOTES)

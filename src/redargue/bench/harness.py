@@ -34,6 +34,7 @@ from redargue.nli.embedder import shared
 from redargue.retrieval.tools.base import PerClaim, Tool
 from redargue.retrieval.tools.cached_tool import CachedTool
 from redargue.retrieval.tools.fixed_passages import FixedPassages
+from redargue.runs.manifest import read_description
 from redargue.runs.record import Record, read_events, writing
 from redargue.sanitize import counted
 from redargue.verdicts import Verdict
@@ -171,7 +172,7 @@ class Bench:
     def revisions(self, system: System) -> dict[str, str]:
         """The revision of each search tool when the system's run began."""
         try:
-            about = json.loads((self.folder / system.slug / "run.json").read_text(encoding="utf-8"))
+            about = read_description(self.folder / system.slug)
             return {name: tool["revision"] for name, tool in about["tools"].items()}
         except (OSError, ValueError, KeyError, TypeError):
             return {}  # an imported run has no tools

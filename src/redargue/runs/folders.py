@@ -14,6 +14,7 @@ from typing import NamedTuple
 from redargue.errors import RecordError, UsageError
 from redargue.paths import home
 from redargue.registry import did_you_mean
+from redargue.runs.manifest import read_description
 from redargue.runs.record import writing
 
 LAST = "last"
@@ -81,7 +82,7 @@ def find_run(name: str | Path) -> Path:
 def read_run(folder: Path) -> RecordedRun:
     """Reads what a listing shows; a damaged run has no method."""
     try:
-        about = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+        about = read_description(folder)
         claims = [str(claim["text"]) for claim in about["claims"]]
         method = str(about["method"])
     except (OSError, ValueError, KeyError, TypeError):

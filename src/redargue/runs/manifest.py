@@ -13,6 +13,7 @@ from redargue.errors import RecordError, problem_of
 from redargue.files import open_to_read
 
 FORMAT = 2
+LARGEST = 1_000_000_000  # bytes of a description, which has the texts of all claims
 
 
 class ToolEntry(Frozen):
@@ -64,15 +65,26 @@ class RunManifest(Frozen):
         return name, *_apart(mine[name], theirs[name])
 
 
+def read_description(folder: Path) -> Any:
+    """The JSON value in a run folder's ``run.json``, which anyone may have written; raises OSError and ValueError."""
+    with open_to_read(folder / "run.json") as file:
+        content = file.read(LARGEST + 1)
+    if len(content) > LARGEST:
+        raise ValueError(f"it has more than {LARGEST:,} bytes")
+    try:
+        return json.loads(content)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+
+
 def load_manifest(folder: Path) -> RunManifest:
     """The manifest of a run folder; raises RecordError."""
     path = folder / "run.json"
     try:
-        with open_to_read(path) as file:
-            values = json.loads(file.read())
+        values = read_description(folder)
     except FileNotFoundError:
         raise RecordError(f"{str(folder)!r} contains no run", hint="a run folder has a run.json") from None
-    except (OSError, ValueError, RecursionError) as error:
+    except (OSError, ValueError) as error:
         raise RecordError(f"{str(path)!r} cannot be read: {error}", hint="restore it, or run again") from error
     return read_manifest(values, str(path))
 

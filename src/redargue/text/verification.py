@@ -6,7 +6,6 @@ The method and the evidence are chosen as for single claims; with given document
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -26,6 +25,7 @@ from redargue.methods.base import methods
 from redargue.nli.backend import EmbeddedBackend
 from redargue.retrieval.tools.fixed_passages import FixedPassages, FixedPassagesTool
 from redargue.run import Run
+from redargue.runs.manifest import read_description
 from redargue.text.extract import EXTRACTOR, Extraction, extract, extraction_tasks, recorded
 from redargue.text.nearest_sentences import nearest_sentences
 from redargue.text.report import CheckedClaim, Report, report
@@ -196,12 +196,12 @@ def _recorded(folder: Path, text: Text) -> tuple[Extraction, Usage] | None:
     Raises:
         RecordError: the folder belongs to another run.
     """
-    if not (path := folder / "run.json").exists():
-        return None
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))["text"]
+        record = read_description(folder)["text"]
         usage = Usage.model_validate(record["usage"])
         recorded_text, extraction = recorded(record)
+    except FileNotFoundError:
+        return None
     except (OSError, ValueError, KeyError, TypeError):
         raise RecordError(f"{str(folder)!r} contains a run, but not of a text", hint="choose another folder") from None
     if recorded_text != text:
