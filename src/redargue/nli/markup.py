@@ -38,13 +38,13 @@ _ATTRIBUTE = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _VALUE = re.compile(r"[\w:-]+\s*=\s*(?:\"[^\"]*(?:\"|\Z)|'[^']*(?:'|\Z)|[^\s\"'<>]+)")
-_TAG = re.compile(r"(?!(?<=\s)<[a-z]\w*>[\s.,])</?[A-Za-z][^<>]*>|<[A-Za-z][\w-]*\s(?=[^<>=]*=)[^<>]*+\Z|<!--|-->")
+_TAG = re.compile(r"(?!(?<=\s)<[a-z]\w*>[\s.,])</?[A-Za-z][\w-]*(?:\s[^<>]*)?/?>|<[A-Za-z][\w-]*\s(?=[^<>=]*=)[^<>]*+\Z|<!--|-->")
 _BARE = 3  # words of a tag that are no attribute's value: `<input disabled required>` has three
 _LABEL_TAG = re.compile(r"\s*<(?:h[1-6]|caption|figcaption|summary|th|td|dt|title|b|strong)\b", re.IGNORECASE)
 _MARKS = re.compile(r"\*\*|__|`|~~")
 _CELL = re.compile(r"(?<!\\)\|")
 _ASIDE = re.compile(r"\([^()]+\)")
-_ONE_TAG = re.compile(r"</?[A-Za-z][^<>]*>")
+_ONE_TAG = re.compile(r"</?[A-Za-z][\w-]*(?:\s[^<>]*)?/?>")
 _EDGES = " \t\n*_"
 
 

@@ -150,18 +150,24 @@ async def _passed_over(sentences: Sequence[Sentence], run: Run, profile: Profile
     return stated | {sentence: FRAGMENT for sentence, reading in zip(read, found, strict=True) if reading.fragment}
 
 
-_TABLE_ROW = re.compile(r"[\s>]*\|")  # of a Markdown table
+_TABLE_ROW = re.compile(r"[\s>]*\||[^|\n]+\s\|\s[^|]")  # of a Markdown table
 _ONE_CELL = re.compile(r"[\s>]*\|[^|\n]*\|?\s*\Z")
 
 
 def _unread(sentence: Sentence, run: Run) -> str:
     if not getattr(run.backend, "english_only", False):
         return ""
-    row = _TABLE_ROW.match(sentence.text)
-    if row and not (_ONE_CELL.match(sentence.text) and claim_filter.statement(sentence.text)):
+    if _TABLE_ROW.match(sentence.text) and not _is_readable(sentence.text):
         return "the embedded models read no tables"
     language = language_of(sentence.text)
     return f"{ENGLISH_ONLY} (the sentence seems to be in {language})" if language else ""
+
+
+def _is_readable(row: str) -> bool:
+    """Whether a row is one cell that states something, or a sentence with a bar in it."""
+    if row.lstrip(" \t>").startswith("|") and not _ONE_CELL.match(row):
+        return False
+    return claim_filter.statement(row) is not None
 
 
 async def _subjective(sentences: Sequence[Sentence], text: Text, extractor: Agent, profile: Profile) -> set[Sentence]:

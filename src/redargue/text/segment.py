@@ -105,7 +105,10 @@ _BLOCKS = re.compile(  # lines that are no running text, tags of blocks, and ima
 )
 _UNDERLINE = re.compile(r"^[ \t]*(?:=+|-{2,}|[*_]{3,})[ \t\r]*\n", re.MULTILINE)  # of a heading, or a rule
 _QUOTED = re.compile(r"(?:(?<=\n)|\A)(?![ \t]*>)[^\n]*\n(?=[ \t]*>)")  # the line before a quotation
-_CELL = re.compile(r"(?<!\\)\|(?P<words>(?:\\\||[^|\n])*)")
+_OPEN_TABLE = re.compile(  # whose rows begin with no pipe
+    r"^[^|\n]+\|[^\n]*\n[ \t]*:?-+:?[ \t]*\|[ \t:|-]*(?:\n[^|\n]+\|[^\n]*)*", re.MULTILINE
+)
+_CELL = re.compile(r"(?:^|(?<!\\)\|)(?P<words>(?:\\\||[^|\n])*)", re.MULTILINE)
 _CELLS_WORDS = 4  # of a cell that is a sentence of its own; shorter ones are read with their row
 
 
@@ -137,6 +140,14 @@ def _cuts(whole: str) -> Iterator[int]:
     for block in _BLOCKS.finditer(whole):
         yield from block.span()
         if block[0].lstrip(" \t>").startswith("|"):
-            for cell in _CELL.finditer(block[0]):
-                if len(cell["words"].split()) >= _CELLS_WORDS:
-                    yield from (block.start() + cell.start(), block.start() + cell.end())
+            yield from _cell_cuts(whole, *block.span())
+    for table in _OPEN_TABLE.finditer(whole):
+        yield from (table.start(), table.end())
+        yield from (table.start() + line.end() for line in re.finditer(r"\n", table[0]))
+        yield from _cell_cuts(whole, *table.span())
+
+
+def _cell_cuts(whole: str, begin: int, end: int) -> Iterator[int]:
+    for cell in _CELL.finditer(whole, begin, end):
+        if len(cell["words"].split()) >= _CELLS_WORDS:
+            yield from cell.span()

@@ -17,7 +17,7 @@ def test_a_false_statement_in_any_place_of_an_answer_is_withheld(start: Start) -
     def answer(asked: Asked) -> Written:
         return chat(texts[asked.body["messages"][0]["content"]])(asked)
 
-    running = start(answer, mode="block", on_failure="closed")
+    running = start(answer, mode="block", on_failure="closed", min_supported=1.0)
     passed = []
     for name, stream in ((name, stream) for name in texts for stream in (False, True)):
         question = {**QUESTION, "messages": [{"role": "user", "content": name}], "stream": stream}
