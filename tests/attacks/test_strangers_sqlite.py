@@ -167,7 +167,9 @@ def _endless(path: Path, table: str, levels: int = 18, children: int = 200) -> N
         page = bytearray(size)
         cells = bytearray().join(child.to_bytes(4, "big") + bytes([1 + at % 100]) for at in range(children))
         start = size - len(cells)
-        page[0:12] = bytes([5, 0, 0]) + children.to_bytes(2, "big") + start.to_bytes(2, "big") + b"\0" + child.to_bytes(4, "big")
+        page[0:12] = (
+            bytes([5, 0, 0]) + children.to_bytes(2, "big") + start.to_bytes(2, "big") + b"\0" + child.to_bytes(4, "big")
+        )
         for at in range(children):
             page[12 + 2 * at : 14 + 2 * at] = (start + 5 * at).to_bytes(2, "big")
         page[start:] = cells

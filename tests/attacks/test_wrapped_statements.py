@@ -17,6 +17,7 @@ from redargue.text.segment import NOT_CLAIMS, Text, UncheckedSentence
 from redargue.text.stream import BEFORE, Segmenter
 from support.wrapped_statements import FRAGMENTS, SENTENCES, cases
 
+
 def extraction(text: str) -> Extraction:
     return asyncio.run(extract(Text(text=text), Run(EmbeddedBackend())))
 
@@ -26,9 +27,7 @@ def is_counted(statement: str, text: str, found: Extraction) -> bool:
     wanted = _words(statement)
     if any(wanted in _words(claim.claim) for claim in found.claims):
         return True
-    return any(
-        wanted in _words(text[each.start : each.end]) for each in found.unchecked if each.why not in NOT_CLAIMS
-    )
+    return any(wanted in _words(text[each.start : each.end]) for each in found.unchecked if each.why not in NOT_CLAIMS)
 
 
 def _words(text: str) -> str:

@@ -13,6 +13,7 @@ from zlib import crc32
 
 import numpy as np
 
+from redargue.nli.arrays import read_arrays
 from redargue.nli.cache import Floats
 from redargue.nli.embedder import DIMENSIONS, Embedder
 from redargue.nli.session import WEIGHTS
@@ -99,5 +100,4 @@ def _shape(token: str) -> str:
 @cache
 def _weights() -> Floats:
     """The intercept, then a weight for each feature."""
-    with np.load(WEIGHTS_FILE, allow_pickle=False) as file:
-        return np.asarray(file["weights"], np.float32)
+    return np.asarray(read_arrays(WEIGHTS_FILE, ["weights"])["weights"], np.float32)

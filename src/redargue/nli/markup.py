@@ -38,7 +38,9 @@ _ATTRIBUTE = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _VALUE = re.compile(r"[\w:-]+\s*=\s*(?:\"[^\"]*(?:\"|\Z)|'[^']*(?:'|\Z)|[^\s\"'<>]+)")
-_TAG = re.compile(r"(?!(?<=\s)<[a-z]\w*>[\s.,])</?[A-Za-z][\w-]*(?:\s[^<>]*)?/?>|<[A-Za-z][\w-]*\s(?=[^<>=]*=)[^<>]*+\Z|<!--|-->")
+_TAG = re.compile(
+    r"(?!(?<=\s)<[a-z]\w*>[\s.,])</?[A-Za-z][\w-]*(?:\s[^<>]*)?/?>|<[A-Za-z][\w-]*\s(?=[^<>=]*=)[^<>]*+\Z|<!--|-->"
+)
 _BARE = 3  # words of a tag that are no attribute's value: `<input disabled required>` has three
 _LABEL_TAG = re.compile(r"\s*<(?:h[1-6]|caption|figcaption|summary|th|td|dt|title|b|strong)\b", re.IGNORECASE)
 _MARKS = re.compile(r"\*\*|__|`|~~")
@@ -72,7 +74,9 @@ def parts(piece: str) -> Iterator[Part]:
 
     def tag(match: re.Match[str]) -> str:
         bare = _VALUE.sub("", match[0]).strip("</!->")
-        return hold(*(each["value"] for each in _ATTRIBUTE.finditer(match[0])), *([bare] if len(bare.split()) > _BARE else []))
+        return hold(
+            *(each["value"] for each in _ATTRIBUTE.finditer(match[0])), *([bare] if len(bare.split()) > _BARE else [])
+        )
 
     label = bool(_LABEL_TAG.match(piece) or _UNDERLINE.search(piece))
     text = _UNDERLINE.sub("", _CALLOUT.sub("", _QUOTE.sub("", _FENCE.sub("", piece))))

@@ -175,7 +175,9 @@ class Database:
         except (TypeError, ValueError, LookupError, OverflowError, MemoryError) as error:
             if isinstance(error, RedargueError):
                 raise
-            what = f"{str(self.path)!r} is damaged: a row is not as redargue writes it ({type(error).__name__}: {error})"
+            what = (
+                f"{str(self.path)!r} is damaged: a row is not as redargue writes it ({type(error).__name__}: {error})"
+            )
             raise StoreDamaged(what[:500], hint=self._restore) from error
 
     @property
