@@ -6,6 +6,7 @@ import os
 import random
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -150,8 +151,7 @@ def test_weights_in_the_folder_and_in_a_hubs_cache_are_read(folder: Path, tmp_pa
     for file in folder.iterdir():
         shutil.copy(file, tmp_path / "hub" / "blobs" / file.name)
         (snapshot / file.name).symlink_to(f"../../blobs/{file.name}")
-    _require = onnx_file._require_contained
-    _require(snapshot / "model.onnx")
+    assert UserNli(snapshot).read(PAIR)[0][0] > 0.5
 
 
 def hostile(folder: Path, name: str) -> Path:
@@ -264,7 +264,5 @@ def test_random_bytes_and_cuts_in_a_model_end_in_results_or_errors(folder: Path)
         for _ in range(chance.choice((1, 3, 10))):
             data[chance.randrange(len(data))] = chance.randrange(256)
         (folder / "model.onnx").write_bytes(data[: chance.choice((len(data), chance.randrange(1, len(data))))])
-        try:
+        with suppress(UsageError):
             UserNli(folder, threads=1).read(PAIR)
-        except UsageError:
-            pass

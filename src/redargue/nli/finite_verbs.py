@@ -38,7 +38,6 @@ _NO_SUBJECT = frozenset(  # after these a word is no finite verb
         " be been being is are was were am not newly recently most least more less very please let's"
     ).split()
 )
-_PARTICIPLE_ENDS = re.compile(r"(?:eed|[^aeiouy]ed|.{0,2}ed)\Z")
 _PRONOUNS = frozenset("i you he she it we they who which that there this these those".split())
 _ALWAYS_NOUNS = frozenset("species series news means analysis basis status bus gas plus less across always".split())
 
@@ -54,7 +53,7 @@ def _is_finite(words: list[str], lower: list[str], at: int) -> bool:
     if word in _CERTAIN:
         # "must-see", "the can": a determiner makes it a noun
         return before not in ("a", "an", "the") or word in ("is", "was", "has")
-    if not before or before in _NO_SUBJECT and before not in _PRONOUNS or not before[0].isalnum():
+    if not before or (before in _NO_SUBJECT and before not in _PRONOUNS) or not before[0].isalnum():
         return False
     after = lower[at + 1] if at + 1 < len(lower) else ""
     if word.endswith("ed") and len(word) > 4 and not word.endswith("eed"):

@@ -12,19 +12,18 @@ _LIST_NOUNS = (  # what a list that follows is called
     r"|elements?|examples?|explanations?|facts?|factors?|features?|figures?|forms?|functions?|goals?|groups?|guidelines?"
     r"|highlights?|hours|ideas?|impacts?|implications?|information|ingredients|instructions?|issues?|items?|kinds?|lessons?"
     r"|limitations?|list|methods?|names?|notes?|numbers?|objectives|options?|outline|overview|parts?|phases?|places?|points?"
-    r"|principles|problems?|pros and cons|purposes?|questions?|reasons?|recommendations?|resources|results?|roles?|rules?"
-    r"|sections?|sources?|stages?|steps?|strategies|suggestions?|summary|symptoms|table|takeaways|techniques|terms"
+    r"|principles|problems?|pros and cons|purposes?|questions?|reasons?|recommendations?|resources|results?|roles?"
+    r"|rules?|sections?|sources?|stages?|steps?|strategies|suggestions?|summary|symptoms|table|takeaways|techniques|terms"
     r"|themes|things?|tips?|tools?|topics?|trends|types?|uses|ways?)"
 )
-_NUMBER = r"(?:\d{1,3}|one|two|three|four|five|six|seven|eight|nine|ten|twelve)"
 _ANNOUNCES = re.compile(  # a lead-in, without its colon
     r"(?:\A(?:.*, )?(?:we|you can (?:use|try|do|follow|see|also|write|run|say)|let's|let me|i)\b.*"
     r"|\b(?:formula|expression|equation|code|function|syntax|command|script|query|format|template|simply|us|it|like|as)"
     r"|\b(?:as follows|follow|following|below|like this|like so|such as|namely|these|this|that|those|here|including"
     r"|includes?|included|is|are|was|were|be|by|of|to|for|with|from|in|on|at|and|or|say|says|said|states?|stated|explains?"
     r"|has|have|had|do|does|did|can|will|about|using|makes?|offers?|means|needs?|requires?|provides?)"
-    r"|\b(?:the following|several|some|many|various|a few|multiple|a number of|different|key|main|common|important|these"
-    rf"|two|three|four|five|six|seven|eight|nine|ten|both|more|other)\s(?:[\w-]+\s){{0,3}}{_LIST_NOUNS}"
+    r"|\b(?:the following|several|some|many|various|a few|multiple|a number of|different|key|main|common|important"
+    rf"|these|two|three|four|five|six|seven|eight|nine|ten|both|more|other)\s(?:[\w-]+\s){{0,3}}{_LIST_NOUNS}"
     r"(?:\s(?:to|for|of|about|that|you|why|in|on)\b.*)?"
     r"|\b(?:several|some|many|various|a few|multiple|the following|these|different)\s[\w\s-]{1,60})\Z",
     re.IGNORECASE,
@@ -44,7 +43,7 @@ _COUNTED = re.compile(  # figures that number or announce
 
 def announces(text: str) -> bool:
     """Whether the words before a colon only announce what follows: "The opening hours are", "There are two ways"."""
-    return _ORDER.match(text) is not None and is_order(text) or _ANNOUNCES.search(text.rstrip(" .:")) is not None
+    return (_ORDER.match(text) is not None and is_order(text)) or _ANNOUNCES.search(text.rstrip(" .:")) is not None
 
 
 def gives_a_figure(text: str) -> bool:

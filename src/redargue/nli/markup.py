@@ -51,7 +51,7 @@ _EDGES = " \t\n*_"
 
 
 class Part(NamedTuple):
-    """Words of a piece; ``label``: they are where mere labels are, as in a heading, a caption, a cell or an alt text."""
+    """Words of a piece; ``label``: they are where mere labels are, as in a heading, a cell or an alt text."""
 
     text: str
     label: bool

@@ -13,8 +13,8 @@ import numpy as np
 from redargue.errors import UsageError
 from redargue.llm.hf_model import import_torch
 from redargue.nli.cache import Floats
-from redargue.nli.reader_spec import ReaderSpec
 from redargue.nli.onnx_file import HINT, OnnxFile
+from redargue.nli.reader_spec import ReaderSpec
 from redargue.nli.session import TextModel, onnx_inputs, read_tokenizer, threads_setting
 
 KEPT = 10_000  # rows of logits in memory

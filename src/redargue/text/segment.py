@@ -98,8 +98,8 @@ _ITEM_START = re.compile(_MARKER)
 _BLOCKS = re.compile(  # lines that are no running text, tags of blocks, and images whose text has three words or more
     r"^[ \t>]*(?:\*\*[^*\n]+\*\*|__[^_\n]+__)[ \t]*:?[ \t\r]*$|^[ \t>]*\|[^\n]*$|^[ \t]*(?:`{3}|~{3})[^\n]*$"
     r"|^[ \t]*\[[^\[\]\n]+\]:[ \t][^\n]*$|^[ \t]*:[ \t][^\n]*$"
-    r"|(?:</|(?<![\w,;`] )(?<!`)<)(?:blockquote|br|caption|dd|details|div|dl|dt|figcaption|figure|h[1-6r]|img|li|ol|p|pre"
-    r"|summary|table|tbody|td|tfoot|th|thead|tr|ul)\b[^<>]*>"
+    r"|(?:</|(?<![\w,;`] )(?<!`)<)(?:blockquote|br|caption|dd|details|div|dl|dt|figcaption|figure|h[1-6r]|img|li|ol|p"
+    r"|pre|summary|table|tbody|td|tfoot|th|thead|tr|ul)\b[^<>]*>"
     r"|!\[(?=[^\s\]]{1,60}\s{1,9}[^\s\]]{1,60}\s{1,9}[^\s\]])[^\[\]\n]*(?:\](?:\([^()\n]*\))?)?",
     re.IGNORECASE | re.MULTILINE,
 )

@@ -206,7 +206,9 @@ class Database:
             case sqlite3.SQLITE_IOERR:
                 return CorpusError(f"the disk failed on {name}: {error}")
             case sqlite3.SQLITE_INTERRUPT:
-                what = f"{name} is damaged, or made to keep programs busy: a query took more steps than a file so large needs"
+                what = (
+                    f"{name} is damaged, or made to keep programs busy: a query took more steps than its size explains"
+                )
                 return StoreDamaged(what, hint=self._restore)
             case _:
                 return StoreDamaged(f"{name} is damaged: {error}", hint=self._restore)

@@ -30,7 +30,8 @@ _SWITCHES = {  # since Python 3.12
 }
 _STATISTICS = re.compile(r"sqlite_stat\d")  # of ANALYZE, which an operator may run
 _SHADOW = re.compile(  # a table in which FTS5 keeps its index; the wording differs between releases of SQLite
-    r"create table '?\"?\w+'?\"?\s?\((?:(?!check|generated|default|collate|references|as )[\w,' ]|primary key\s?\([\w, ]+\))*\)"
+    r"create table ['\"]?\w+['\"]?\s?"
+    r"\((?:(?!check|generated|default|collate|references|as )[\w,' ]|primary key\s?\([\w, ]+\))*\)"
     r"(?: without rowid)?"
 )
 _SHADOWS = ("data", "idx", "docsize", "config")
