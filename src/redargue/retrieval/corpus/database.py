@@ -135,7 +135,7 @@ class Database:
     def write(self) -> Iterator[sqlite3.Connection]:
         """A write transaction: commits at the end of the block, rolls back if it raises (StoreLocked, DiskFull, …)."""
         self.require_writable()
-        with self._lock, self.errors(), self._transaction("BEGIN IMMEDIATE"):
+        with self._lock, self._errors(), self._transaction("BEGIN IMMEDIATE"):
             yield self._connection
 
     def require_writable(self) -> None:

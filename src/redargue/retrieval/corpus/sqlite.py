@@ -107,21 +107,23 @@ class SqliteCorpus(Corpus):
                     total += Added(unchanged=1)
                     continue
                 if row:
-                    _delete(db, row[0])
+                    with self._db.errors():
+                        _delete(db, row[0])
                 pieces, vectors = prepared.get(id(document)) or prepare([document], self.encode)[0]
-                _insert(db, document, pieces, vectors)
+                with self._db.errors():
+                    _insert(db, document, pieces, vectors)
                 total += Added(added=not row, replaced=bool(row), chunks=len(pieces))
         return total
 
     def remove(self, names: Iterable[str]) -> int:
-        with self._db.write() as db:
+        with self._db.errors(), self._db.write() as db:
             numbers = {number for name in names for number in _named(db, name)}
             for number in sorted(numbers):
                 _delete(db, number)
         return len(numbers)
 
     def clear(self) -> int:
-        with self._db.write() as db:
+        with self._db.errors(), self._db.write() as db:
             count: int = db.execute("SELECT count(number) FROM documents").fetchone()[0]
             db.execute("DELETE FROM chunks")
             db.execute("DELETE FROM documents")
