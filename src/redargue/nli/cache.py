@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
 
@@ -18,9 +19,11 @@ import numpy.typing as npt
 
 from redargue.errors import UsageError
 from redargue.files import make_folder, make_private
+from redargue.retrieval.corpus.sqlite_guard import Guard
 
 Floats = npt.NDArray[np.float32]
 Text = str | tuple[str, str]
+TABLES = "CREATE TABLE outputs (key BLOB PRIMARY KEY, output BLOB, tokens INTEGER) WITHOUT ROWID"
 KEYS_PER_QUERY = 500  # SQLite limits the number of parameters
 
 
@@ -28,18 +31,22 @@ class OutputCache:
     """Outputs of one model in a SQLite file; several processes may share it."""
 
     def __init__(self, path: Path, model: str) -> None:
-        self._model, self._lock = model, Lock()
+        self._model, self._path, self._lock = model, path, Lock()
         try:
             make_folder(path.parent)
             make_private(path)
             self._file = sqlite3.connect(path, timeout=30, check_same_thread=False, isolation_level=None)
+            self._guard = Guard(self._file, path)
             self._file.execute("PRAGMA journal_mode = WAL")
             self._file.execute("PRAGMA synchronous = NORMAL")  # a lost entry is computed again
-            self._file.execute(
-                "CREATE TABLE IF NOT EXISTS outputs (key BLOB PRIMARY KEY, output BLOB, tokens INTEGER) WITHOUT ROWID"
-            )
+            self._file.execute(TABLES.replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS"))
+            foreign = self._guard.foreign_part(TABLES)
         except (OSError, sqlite3.Error) as error:
             raise UsageError(f"{str(path)!r} cannot be a cache: {error}", where="REDARGUE_CACHE") from error
+        if foreign:
+            self._file.close()
+            what = f"{str(path)!r} cannot be a cache: redargue did not make {foreign}"
+            raise UsageError(what, where="REDARGUE_CACHE", hint="name another file")
 
     def recall(self, texts: Sequence[Text]) -> dict[Text, tuple[Floats, int]]:
         texts_by_key = {self._key(text): text for text in texts}
@@ -48,7 +55,7 @@ class OutputCache:
         for start in range(0, len(keys), KEYS_PER_QUERY):
             some = keys[start : start + KEYS_PER_QUERY]
             marks = ",".join("?" * len(some))
-            with self._lock:
+            with self._lock, self._errors():
                 rows = self._file.execute(f"SELECT key, output, tokens FROM outputs WHERE key IN ({marks})", some)
                 for key, output, tokens in rows:
                     outputs[texts_by_key[key]] = np.frombuffer(output, np.float32), tokens
@@ -59,14 +66,23 @@ class OutputCache:
             (self._key(text), np.ascontiguousarray(output, np.float32).tobytes(), tokens)
             for text, (output, tokens) in outputs.items()
         ]
-        with self._lock:
+        with self._lock, self._errors():
             self._file.execute("BEGIN IMMEDIATE")
             self._file.executemany("INSERT OR IGNORE INTO outputs VALUES (?, ?, ?)", rows)
             self._file.execute("COMMIT")
 
     def __len__(self) -> int:
-        with self._lock:
-            return int(self._file.execute("SELECT count(*) FROM outputs").fetchone()[0])
+        with self._lock, self._errors():
+            return int(self._file.execute("SELECT count(tokens) FROM outputs").fetchone()[0])
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        self._guard.allow()
+        try:
+            yield
+        except (sqlite3.DatabaseError, TypeError, ValueError) as error:
+            what = f"{str(self._path)!r} is damaged: {error}"
+            raise UsageError(what, where="REDARGUE_CACHE", hint="delete the file; it is written anew") from error
 
     def close(self) -> None:
         self._file.close()

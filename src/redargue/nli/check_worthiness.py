@@ -13,6 +13,7 @@ from zlib import crc32
 
 import numpy as np
 
+from redargue.nli.arrays import read_arrays
 from redargue.nli.cache import Floats
 from redargue.nli.embedder import DIMENSIONS, Embedder
 from redargue.nli.session import WEIGHTS
@@ -31,7 +32,7 @@ _FUNCTION_WORDS = frozenset(
         " some both few many much most more less only just also so very too"
     ).split()
 )
-_ORDERS = frozenset(  # verbs that begin an instruction or a request
+ORDERS = frozenset(  # verbs that begin an instruction or a request
     (
         "add adjust allow answer apply arrange ask assume attach avoid back bake be begin book boil bring browse"
         " build buy call cancel carry check choose clean clear click close come compare complete confirm connect"
@@ -80,7 +81,7 @@ def _cues(sentence: str) -> list[str]:
     cues += [f"frame begins {' '.join(frame[:count])}" for count in (2, 3, 4)]
     cues += [f"frame {' '.join(frame[at : at + 3])}" for at in range(len(frame) - 2)]
     cues += [f"of length {min(len(tokens) // 3, 5)}"]
-    if tokens and tokens[0] in _ORDERS:
+    if tokens and tokens[0] in ORDERS:
         cues += ["an order", f"an order {' '.join(frame[1:2])}"]
     if re.search(r"[a-z,] [A-Z][a-z]", sentence):
         cues.append("a name")
@@ -99,5 +100,4 @@ def _shape(token: str) -> str:
 @cache
 def _weights() -> Floats:
     """The intercept, then a weight for each feature."""
-    with np.load(WEIGHTS_FILE, allow_pickle=False) as file:
-        return np.asarray(file["weights"], np.float32)
+    return np.asarray(read_arrays(WEIGHTS_FILE, ["weights"])["weights"], np.float32)

@@ -8,16 +8,21 @@ person are no reason to drop a sentence: "You can return it within 60 days." can
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from redargue.nli.asserting_questions import asserted
 from redargue.nli.check_worthiness import scores
 from redargue.nli.embedder import Embedder, shared
+from redargue.nli.finite_verbs import has_finite_verb
+from redargue.nli.fragments import announces, gives_a_figure, is_order
+from redargue.nli.markup import parts
 from redargue.nli.pronouns import resolved, subject_of
 from redargue.retrieval.corpus.chunk import sentence_spans
 
 FEWEST = 2  # words of a statement: "Crime increased."
 THRESHOLD = -0.2  # log-odds above which a sentence is a claim
+CERTAIN = 1.0  # above which words without a verb are a fragment of one
 
 _FEELING = (
     r"(?:happy|glad|pleased|delighted|proud|excited|thrilled|relieved|sad|surprised|amazed|shocked"
@@ -46,8 +51,6 @@ _MARK = re.compile(  # what refers to a source: [1], 【1†source】, (Source: 
     rf"(?:(?:,| and|,? &)\s*(?:{_KIND} )?#?\d{{1,3}})*[\])])",
     re.IGNORECASE,
 )
-_LINK = re.compile(r"(?<!!)\[([^\[\]]+)\]\([^()\s]+\)")
-_LIST = re.compile(r"\s*(?:[*•+–-]|\d{1,2}[.)])\s+")
 _LEAD = re.compile(
     rf"{_BY}(?: {_DOCUMENTS})?\s*[,:]\s*"
     rf"|(?:in|from) {_DOCUMENTS},? it (?:is|was){_SAID} (?:stated|mentioned|noted|said|written|shown|explained) that "
@@ -100,39 +103,73 @@ _ADDRESS = re.compile(r"(?:https?://|www\.)\S+|\S+@\S+\.\w+")
 _QUESTION = re.compile(r"\?\s*$")
 
 
+class Reading(NamedTuple):
+    """What a sentence states: a claim, or perhaps something, as a fragment of one; or nothing that can be checked."""
+
+    claim: str | None = None
+    fragment: bool = False
+
+
 def statement(sentence: str, embedder: Embedder | None = None) -> str | None:
-    """The sentence as a claim; None if it cannot be checked: a heading, a question, a request, an opinion."""
+    """The sentence as a claim; None if it cannot be checked: a question, a request, an opinion, a mere heading."""
     return statements((sentence,), embedder)[0]
 
 
 def statements(sentences: Sequence[str], embedder: Embedder | None = None) -> list[str | None]:
     """Each sentence as a claim, or None; of several sentences in one string, those that can be checked."""
-    parts = [list(candidates(sentence)) for sentence in sentences]
-    every = list(dict.fromkeys(part for of_one in parts for part in of_one))
-    odds = dict(zip(every, scores(every, embedder or shared()), strict=True)) if every else {}
-    kept = {part for part in every if odds[part] > THRESHOLD or _REPORTED.match(part)}
-    return [" ".join(part for part in of_one if part in kept) or None for of_one in parts]
+    return [reading.claim for reading in readings(sentences, embedder)]
 
 
-def candidates(text: str) -> Iterator[str]:
+def readings(sentences: Sequence[str], embedder: Embedder | None = None) -> list[Reading]:
+    """What each sentence states; of several sentences in one string, those that can be checked are the claim."""
+    found = [list(candidates(sentence)) for sentence in sentences]
+    every = list(dict.fromkeys(part.text for of_one in found for part in of_one))
+    odds = dict(zip(every, map(float, scores(every, embedder or shared())), strict=True)) if every else {}
+    return [_reading(of_one, odds) for of_one in found]
+
+
+def _reading(found: Sequence[Candidate], odds: Mapping[str, float]) -> Reading:
+    claims = [
+        part.text
+        for part in found
+        if (odds[part.text] > THRESHOLD or _REPORTED.match(part.text)) and not (part.label and not part.finite)
+    ]
+    fragment = any(_is_fragment(part, odds[part.text]) for part in found)
+    return Reading(" ".join(claims) or None, fragment and not claims)
+
+
+def _is_fragment(part: Candidate, odds: float) -> bool:
+    if part.finite:
+        return False
+    figure = gives_a_figure(_ADDRESS.sub("", part.text))
+    return odds > CERTAIN or (figure and (odds > THRESHOLD or not is_order(part.text)))
+
+
+class Candidate(NamedTuple):
+    """A sentence that may state something; of a ``label``, as a heading, only one with a verb can be a claim."""
+
+    text: str
+    label: bool
+    finite: bool
+
+
+def candidates(text: str) -> Iterator[Candidate]:
     """The sentences of a text without lead-ins, except those that certainly state nothing."""
-    text = " ".join(re.sub(r"\*\*|__|`", "", _LINK.sub(r"\1", _EMOJI.sub("", text))).replace("’", "'").split())
-    if text.startswith("#"):
-        return
-    text = _MARK.sub("", _LIST.sub("", text, count=1) if _LIST.match(text) else text)
-    for start, end in sentence_spans(text):
-        plain = _plain(text[start:end])
-        if plain is not None:
-            yield plain
+    for part in parts(_MARK.sub("", _EMOJI.sub("", text).replace("’", "'"))):
+        for start, end in sentence_spans(part.text):
+            leads_in = part.text[start:end].rstrip("\"'”’)*_ ").endswith(":")
+            plain = _plain(part.text[start:end])
+            if plain is not None and not (leads_in and announces(plain)):
+                finite = has_finite_verb(plain)
+                ended = finite and (part.label or leads_in) and not re.search(r"[.!?…]\W*$", plain)
+                yield Candidate(plain + "." if ended else plain, part.label or leads_in, finite)
 
 
 def _plain(text: str) -> str | None:
     """A sentence without its lead-ins; None if it certainly states nothing that can be checked."""
     text = asserted(_without_lead(text)) or ""
-    text = _TRAIL.sub("", _without_lead(text))
-    if len(re.findall(r"\w+", _ADDRESS.sub("", text))) < FEWEST or text.rstrip("\"'”’)* ").endswith(":"):
-        return None
-    if _SELF.match(text) or _OPINION.search(text):
+    text = _TRAIL.sub("", _without_lead(text)).rstrip(": ")
+    if len(re.findall(r"\w+", _ADDRESS.sub("", text))) < FEWEST or _SELF.match(text) or _OPINION.search(text):
         return None
     return text[0].upper() + text[1:]
 

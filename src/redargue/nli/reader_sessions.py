@@ -6,7 +6,6 @@ Each gives one row of logits per text: of the labels, or of the answers "0" and 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,9 @@ import numpy as np
 from redargue.errors import UsageError
 from redargue.llm.hf_model import import_torch
 from redargue.nli.cache import Floats
+from redargue.nli.onnx_file import HINT, OnnxFile
 from redargue.nli.reader_spec import ReaderSpec
-from redargue.nli.session import TextModel, onnx_inputs, open_onnx, read_tokenizer, threads_setting
+from redargue.nli.session import TextModel, onnx_inputs, read_tokenizer, threads_setting
 
 KEPT = 10_000  # rows of logits in memory
 _PREFIX = "t5."  # of the names of HHEM's weights
@@ -46,18 +46,18 @@ class OnnxModel(TextModel):
         self._start = spec.decoder_start
         self._answers = answer_tokens(tokenizer, spec) if spec.decoder_start is not None else []
         single = (spec.folder / "model.onnx").is_file()
-        self._encoder = None if single else open_onnx(spec.folder / "encoder_model.onnx")
-        self._model = open_onnx(spec.folder / ("model.onnx" if single else "decoder_model.onnx"))
+        self._encoder = None if single else OnnxFile(spec.folder / "encoder_model.onnx")
+        self._model = OnnxFile(spec.folder / ("model.onnx" if single else "decoder_model.onnx"))
 
     def _output(self, row: Any) -> Floats:
         inputs: dict[str, Any] = dict(onnx_inputs(row))
         if self._start is not None:
             inputs["decoder_input_ids"] = np.asarray([[self._start]], np.int64)
         if self._encoder is not None:
-            inputs["encoder_hidden_states"] = _run(self._encoder, inputs)
+            inputs["encoder_hidden_states"] = self._encoder.run(inputs)
             inputs["encoder_attention_mask"] = inputs["attention_mask"]
             inputs["input_ids"] = inputs["decoder_input_ids"]
-        return _row(_run(self._model, inputs), self._answers)
+        return _row(self._model.run(inputs), self._answers)
 
 
 class TorchModel(TextModel):
@@ -97,20 +97,12 @@ def answer_tokens(tokenizer: Any, spec: ReaderSpec) -> list[int]:
     return [ids[0] for ids in answers]
 
 
-def _run(session: Any, inputs: Mapping[str, Any]) -> Any:
-    names = [tensor.name for tensor in session.get_inputs()]
-    if unknown := [name for name in names if name not in inputs]:
-        raise UsageError(
-            f"the ONNX model expects the input {unknown[0]!r}",
-            hint="export it without past key values, with the inputs input_ids, attention_mask and decoder_input_ids",
-        )
-    return session.run(None, {name: inputs[name] for name in names})[0]
-
-
 def _row(output: Any, answers: list[int]) -> Floats:
     """The logits of the first text (of its first token, where each token has some), or those of the answers."""
     while output.ndim > 1:
         output = output[0]
+    if answers and max(answers) >= len(output):
+        raise UsageError(f"the model gives {len(output)} numbers, not one for each token", hint=HINT)
     return np.asarray(output[answers] if answers else output, np.float32)
 
 

@@ -27,6 +27,7 @@ import numpy.typing as npt
 
 from redargue.errors import MissingExtra, UsageError
 from redargue.nli.cache import Floats, OutputCache, Text
+from redargue.nli.onnx_file import OnnxFile
 from redargue.nli.wordpiece import Cut, WordPiece
 
 tally: ContextVar[list[int] | None] = ContextVar("tally", default=None)
@@ -120,8 +121,7 @@ class Session(TextModel):
     ) -> None:
         folder = folder or WEIGHTS
         _require_files(folder, model, hint="reinstall redargue: its wheel contains the file")
-        self._session = open_onnx(folder / model)
-        self._inputs = {tensor.name for tensor in self._session.get_inputs()}
+        self._session = OnnxFile(folder / model, bounded=folder != WEIGHTS)
         super().__init__(
             model,
             read_tokenizer(folder, longest, cut),
@@ -131,20 +131,7 @@ class Session(TextModel):
         )
 
     def _output(self, row: Any) -> Floats:
-        inputs = onnx_inputs(row)
-        output: Floats = self._session.run(None, {name: inputs[name] for name in self._inputs})[0][0]
-        return output
-
-
-def open_onnx(path: Path) -> Any:
-    """An inference session with one thread per text."""
-    import onnxruntime  # takes 0.2 s, and other backends do not need it
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.inter_op_num_threads = 1
-    options.log_severity_level = 3
-    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        return np.asarray(self._session.run(onnx_inputs(row))[0])
 
 
 def onnx_inputs(row: Any) -> dict[str, npt.NDArray[np.int64]]:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
+from redargue.nli.arrays import read_arrays
+
 
 class Trees:
     """Boosted trees of several classes, evaluated together.
@@ -18,11 +20,11 @@ class Trees:
     """
 
     def __init__(self, path: Path) -> None:
-        with np.load(path, allow_pickle=False) as arrays:
-            self._feature, self._threshold, self._value = arrays["feature"], arrays["threshold"], arrays["value"]
-            self._children = np.stack([arrays["right"], arrays["left"]])
-            self._roots, self._baseline = arrays["roots"], arrays["baseline"]
-            self._depth = int(arrays["depth"])
+        arrays = read_arrays(path, "feature threshold value left right roots baseline depth".split())
+        self._feature, self._threshold, self._value = arrays["feature"], arrays["threshold"], arrays["value"]
+        self._children = np.stack([arrays["right"], arrays["left"]])
+        self._roots, self._baseline = arrays["roots"], arrays["baseline"]
+        self._depth = int(arrays["depth"])
 
     def scores(self, features: Sequence[float]) -> tuple[float, ...]:
         """The log odds of each class, up to a constant."""

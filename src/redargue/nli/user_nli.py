@@ -54,7 +54,9 @@ class UserNli(UserModel):
         try:
             rows = self.logits(pairs)
         except Exception as error:
-            if "truncat" not in str(error).lower():  # tokenizers has no exception type for this
+            if (
+                isinstance(error, UsageError) or "truncat" not in str(error).lower()
+            ):  # tokenizers has no exception type for this
                 raise
             raise UsageError(
                 f"a claim of more than {self.longest} tokens leaves no room for evidence",

@@ -17,7 +17,16 @@ from redargue.quotes import content_words
 from redargue.run import Run
 from redargue.tasks.base import AnyTask, Profile
 from redargue.tasks.extract import BLOCK, ExtractClaims, MarkOpinions
-from redargue.text.segment import LEFT_OUT, NOT_CLAIMS, LocatedClaim, Sentence, Text, UncheckedSentence, sentences_of
+from redargue.text.segment import (
+    FRAGMENT,
+    LEFT_OUT,
+    NOT_CLAIMS,
+    LocatedClaim,
+    Sentence,
+    Text,
+    UncheckedSentence,
+    sentences_of,
+)
 
 EXTRACTOR = "extractor"
 CITES_NOTHING = "cites no page"
@@ -93,7 +102,7 @@ async def extract(text: Text, run: Run, *, profile: Profile = "hardened") -> Ext
     silent = [
         each for each in sentences if (each.start, each.end) not in spans and why.get(each, NOT_CLAIMS[0]) in NOT_CLAIMS
     ]
-    why |= dict.fromkeys(await _left_out(silent, run, profile), LEFT_OUT)
+    why |= await _passed_over(silent, run, profile)
     return Extraction(
         claims=claims,
         unchecked=tuple(
@@ -124,29 +133,41 @@ async def extract_claims(
     claims = await _claims(read, block, Text(text=last.text, context=context), run, profile)
     if claims:
         return tuple(claims)
-    why = LEFT_OUT if await _left_out([last], run, profile) else NOT_CLAIMS[1]
+    why = (await _passed_over([last], run, profile)).get(last, NOT_CLAIMS[1])
     return UncheckedSentence(start=last.start, end=last.end, why=why)
 
 
-async def _left_out(sentences: Sequence[Sentence], run: Run, profile: Profile) -> list[Sentence]:
-    """Sentences without a claim in which the claim filter finds one: a text may ask a model to leave them out."""
-    if not (sentences and _checks_models(run, profile)):
-        return []
+async def _passed_over(sentences: Sequence[Sentence], run: Run, profile: Profile) -> dict[Sentence, str]:
+    """The sentences without a claim that state something, or may do so, and why they have none.
+
+    A text may ask a model to leave them out, and a heading or a label may state something without being a sentence.
+    """
+    if not sentences or profile != "hardened":
+        return {}
     read = [sentence for sentence in sentences if not language_of(sentence.text)]
-    found = await asyncio.to_thread(claim_filter.statements, _texts(read))
-    return [sentence for sentence, statement in zip(read, found, strict=True) if statement]
+    found = await asyncio.to_thread(claim_filter.readings, _texts(read))
+    stated = {sentence: LEFT_OUT for sentence, reading in zip(read, found, strict=True) if reading.claim}
+    return stated | {sentence: FRAGMENT for sentence, reading in zip(read, found, strict=True) if reading.fragment}
 
 
-_TABLE_ROW = re.compile(r"\s*\|[^|\n]*\|")  # of a Markdown table
+_TABLE_ROW = re.compile(r"[\s>]*\||[^|\n]+\s\|\s[^|]")  # of a Markdown table
+_ONE_CELL = re.compile(r"[\s>]*\|[^|\n]*\|?\s*\Z")
 
 
 def _unread(sentence: Sentence, run: Run) -> str:
     if not getattr(run.backend, "english_only", False):
         return ""
-    if _TABLE_ROW.match(sentence.text):
+    if _TABLE_ROW.match(sentence.text) and not _is_readable(sentence.text):
         return "the embedded models read no tables"
     language = language_of(sentence.text)
     return f"{ENGLISH_ONLY} (the sentence seems to be in {language})" if language else ""
+
+
+def _is_readable(row: str) -> bool:
+    """Whether a row is one cell that states something, or a sentence with a bar in it."""
+    if row.lstrip(" \t>").startswith("|") and not _ONE_CELL.match(row):
+        return False
+    return claim_filter.statement(row) is not None
 
 
 async def _subjective(sentences: Sequence[Sentence], text: Text, extractor: Agent, profile: Profile) -> set[Sentence]:

@@ -10,6 +10,7 @@ from typing import Literal, Self
 from pydantic import field_validator, model_validator
 
 from redargue.claims import Claim, Frozen, readable
+from redargue.nli.markup import is_silent
 from redargue.retrieval.corpus.chunk import sentence_spans
 
 MAX_LENGTH = 200_000  # characters, about 2,000 sentences
@@ -68,12 +69,14 @@ class LocatedClaim(Frozen):
 
 NOT_CLAIMS = ("subjective", "states nothing that can be checked")  # other reasons leave possible claims unread
 LEFT_OUT = "the model extracted no claim"
+FRAGMENT = "a fragment that may state something"  # a heading, a cell, a caption or a line without a verb
 
 
 class UncheckedSentence(Frozen):
     """The span of a sentence without claims, and why.
 
-    It is ``subjective``, states nothing, is not English, or states something that the model left out.
+    It is ``subjective``, states nothing, is not English, states something that the model left out, or may state
+    something without being a sentence.
     """
 
     start: int
@@ -92,23 +95,59 @@ class Sentence(Frozen):
 _MARKER = r"[ \t]*(?:[-*+•·–]|\(?\d{1,3}[.)]|\(?[A-Za-z]\))[ \t]+"
 _BREAKS = re.compile(rf"\n[ \t\r]*(?=\n)|\n(?={_MARKER}\S)|\n(?=[ \t]*#)|(?<=\n)([ \t]*#[^\n]*)\n|\A([ \t]*#[^\n]*)\n")
 _ITEM_START = re.compile(_MARKER)
+_BLOCKS = re.compile(  # lines that are no running text, tags of blocks, and images whose text has three words or more
+    r"^[ \t>]*(?:\*\*[^*\n]+\*\*|__[^_\n]+__)[ \t]*:?[ \t\r]*$|^[ \t>]*\|[^\n]*$|^[ \t]*(?:`{3}|~{3})[^\n]*$"
+    r"|^[ \t]*\[[^\[\]\n]+\]:[ \t][^\n]*$|^[ \t]*:[ \t][^\n]*$"
+    r"|(?:</|(?<![\w,;`] )(?<!`)<)(?:blockquote|br|caption|dd|details|div|dl|dt|figcaption|figure|h[1-6r]|img|li|ol|p"
+    r"|pre|summary|table|tbody|td|tfoot|th|thead|tr|ul)\b[^<>]*>"
+    r"|!\[(?=[^\s\]]{1,60}\s{1,9}[^\s\]]{1,60}\s{1,9}[^\s\]])[^\[\]\n]*(?:\](?:\([^()\n]*\))?)?",
+    re.IGNORECASE | re.MULTILINE,
+)
+_UNDERLINE = re.compile(r"^[ \t]*(?:=+|-{2,}|[*_]{3,})[ \t\r]*\n", re.MULTILINE)  # of a heading, or a rule
+_QUOTED = re.compile(r"(?:(?<=\n)|\A)(?![ \t]*>)[^\n]*\n(?=[ \t]*>)")  # the line before a quotation
+_OPEN_TABLE = re.compile(  # whose rows begin with no pipe
+    r"^[^|\n]+\|[^\n]*\n[ \t]*:?-+:?[ \t]*\|[ \t:|-]*(?:\n[^|\n]+\|[^\n]*)*", re.MULTILINE
+)
+_CELL = re.compile(r"(?:^|(?<!\\)\|)(?P<words>(?:\\\||[^|\n])*)", re.MULTILINE)
+_CELLS_WORDS = 4  # of a cell that is a sentence of its own; shorter ones are read with their row
 
 
 def sentences_of(whole: str) -> tuple[Sentence, ...]:
     """Splits a text into sentences in order; they do not overlap, and there are no words between them.
 
-    Blank lines, headings and list items end a sentence regardless of punctuation; a list marker (``1.``, ``-``) is not
-    part of a sentence.
+    Blank lines, headings, list items, tags of HTML blocks, images with a text, rows of tables and their cells of four
+    words and more end a sentence regardless of punctuation; a list marker (``1.``, ``-``) is not part of a sentence.
     """
     sentences = (Sentence(start=start, end=end, text=whole[start:end]) for start, end in _spans(whole))
     return tuple(sentence for sentence in sentences if re.search(r"\w", sentence.text))
 
 
 def _spans(whole: str) -> Iterator[tuple[int, int]]:
-    cuts = sorted({0, len(whole), *(match.end() for match in _BREAKS.finditer(whole))})
+    cuts = sorted({0, len(whole), *_cuts(whole)})
     for begin, end in pairwise(cuts):
         part = whole[begin:end]
+        if is_silent(part):
+            continue
         marker = _ITEM_START.match(part)
         offset = begin + (marker.end() if marker and part[marker.end() :].strip() else 0)
         for start, stop in sentence_spans(whole[offset:end]):
             yield offset + start, offset + stop
+
+
+def _cuts(whole: str) -> Iterator[int]:
+    for pattern in (_BREAKS, _UNDERLINE, _QUOTED):
+        yield from (match.end() for match in pattern.finditer(whole))
+    for block in _BLOCKS.finditer(whole):
+        yield from block.span()
+        if block[0].lstrip(" \t>").startswith("|"):
+            yield from _cell_cuts(whole, *block.span())
+    for table in _OPEN_TABLE.finditer(whole):
+        yield from (table.start(), table.end())
+        yield from (table.start() + line.end() for line in re.finditer(r"\n", table[0]))
+        yield from _cell_cuts(whole, *table.span())
+
+
+def _cell_cuts(whole: str, begin: int, end: int) -> Iterator[int]:
+    for cell in _CELL.finditer(whole, begin, end):
+        if len(cell["words"].split()) >= _CELLS_WORDS:
+            yield from cell.span()

@@ -93,14 +93,21 @@ class Segmenter:
         start = self._start_of_reading()
         new = []
         for sentence in sentences_of(self.text[start:]):
-            found = Sentence(start=start + sentence.start, end=start + sentence.end, text=sentence.text)
-            if found.start < self._checked:
+            found = self._unseen(start + sentence.start, start + sentence.end)
+            if not found:
                 continue
             if not (ended or _FOLLOWED.match(self.text, found.end)):
                 break
             new.append(found)
         self.sentences += new
         return new
+
+    def _unseen(self, start: int, end: int) -> Sentence | None:
+        """What of a span is after the complete sentences: a mark that ends later may join one with what follows it."""
+        rest = self.text[max(start, self._checked) : end]
+        start = end - len(rest.lstrip())
+        text = self.text[start:end]
+        return Sentence(start=start, end=end, text=text) if re.search(r"\w", text) else None
 
     def _start_of_reading(self) -> int:
         """Where the splitting begins again: what is before does not change the sentences after those that are complete.

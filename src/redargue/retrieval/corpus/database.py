@@ -17,6 +17,7 @@ from typing import ClassVar
 
 from redargue.errors import CorpusError, DiskFull, RedargueError, StoreDamaged, StoreForeign, StoreLocked, UsageError
 from redargue.files import make_folder, make_private, open_to_read
+from redargue.retrieval.corpus.sqlite_guard import Guard
 
 APPLICATION = 0x52444152  # "RDAR", at byte 68 of the file
 SCHEMA = 1
@@ -80,7 +81,7 @@ class Database:
             if self._file:
                 _OPEN[self._file] += 1
         try:
-            with self._errors():
+            with self.errors():
                 self._prepare(embedder)
         except BaseException:
             self.close()
@@ -88,6 +89,7 @@ class Database:
 
     def _prepare(self, embedder: str) -> None:
         execute = self._connection.execute
+        self._guard = Guard(self._connection, self.path)
         execute(f"PRAGMA synchronous = {self.synchronous}")
         if not self.writable:
             execute("PRAGMA query_only = ON")
@@ -98,9 +100,15 @@ class Database:
         if self.writable:
             if not version:
                 self._create(embedder)
-            execute("PRAGMA journal_mode = WAL")
         elif not version:
             raise self._missing()
+        if foreign := self._guard.foreign_part(self.tables):
+            raise StoreForeign(
+                f"{str(self.path)!r} is a {self.noun} with what redargue did not make: {foreign}; it was not changed",
+                hint=f"use none of it, or make one of its documents anew: {self.create_command} PATH",
+            )
+        if self.writable:
+            execute("PRAGMA journal_mode = WAL")
         made_by = execute("SELECT value FROM meta WHERE name = 'embedder'").fetchone()
         if embedder and made_by != (embedder,):
             raise UsageError(
@@ -120,7 +128,7 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:
-        with self._lock, self._errors(), self._transaction("BEGIN"):
+        with self._lock, self.errors(), self._transaction("BEGIN"):
             yield self._connection
 
     @contextmanager
@@ -136,6 +144,7 @@ class Database:
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[None]:
+        self._guard.allow()
         try:
             self._connection.execute(begin)  # in the try: Ctrl-C while it waits for a lock arrives when it has the lock
             yield
@@ -147,6 +156,7 @@ class Database:
 
     def shrink(self) -> None:
         with self._lock, self._errors():
+            self._guard.allow()
             self._connection.execute("VACUUM")
 
     def close(self) -> None:
@@ -155,6 +165,24 @@ class Database:
             if self._file:
                 _OPEN[self._file] -= 1
             self._file = None
+
+    @contextmanager
+    def errors(self) -> Iterator[None]:
+        """Raises what SQLite reports, and what rows of other shapes than redargue writes lead to, as its own errors."""
+        try:
+            with self._errors():
+                yield
+        except (TypeError, ValueError, LookupError, OverflowError, MemoryError) as error:
+            if isinstance(error, RedargueError):
+                raise
+            what = (
+                f"{str(self.path)!r} is damaged: a row is not as redargue writes it ({type(error).__name__}: {error})"
+            )
+            raise StoreDamaged(what[:500], hint=self._restore) from error
+
+    @property
+    def _restore(self) -> str:
+        return f"restore the file from a backup, or delete it and run: {self.create_command} …"
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
@@ -177,9 +205,13 @@ class Database:
                 return UsageError(f"{name} cannot be opened: {error}", hint=f"choose another path: {self.option} PATH")
             case sqlite3.SQLITE_IOERR:
                 return CorpusError(f"the disk failed on {name}: {error}")
+            case sqlite3.SQLITE_INTERRUPT:
+                what = (
+                    f"{name} is damaged, or made to keep programs busy: a query took more steps than its size explains"
+                )
+                return StoreDamaged(what, hint=self._restore)
             case _:
-                hint = f"restore the file from a backup, or delete it and run: {self.create_command} …"
-                return StoreDamaged(f"{name} is damaged: {error}", hint=hint)
+                return StoreDamaged(f"{name} is damaged: {error}", hint=self._restore)
 
     def _check_header(self) -> None:
         """Rejects a file of another program before SQLite opens it.

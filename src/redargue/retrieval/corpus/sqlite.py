@@ -107,22 +107,24 @@ class SqliteCorpus(Corpus):
                     total += Added(unchanged=1)
                     continue
                 if row:
-                    _delete(db, row[0])
+                    with self._db.errors():
+                        _delete(db, row[0])
                 pieces, vectors = prepared.get(id(document)) or prepare([document], self.encode)[0]
-                _insert(db, document, pieces, vectors)
+                with self._db.errors():
+                    _insert(db, document, pieces, vectors)
                 total += Added(added=not row, replaced=bool(row), chunks=len(pieces))
         return total
 
     def remove(self, names: Iterable[str]) -> int:
-        with self._db.write() as db:
+        with self._db.errors(), self._db.write() as db:
             numbers = {number for name in names for number in _named(db, name)}
             for number in sorted(numbers):
                 _delete(db, number)
         return len(numbers)
 
     def clear(self) -> int:
-        with self._db.write() as db:
-            count: int = db.execute("SELECT count(*) FROM documents").fetchone()[0]
+        with self._db.errors(), self._db.write() as db:
+            count: int = db.execute("SELECT count(number) FROM documents").fetchone()[0]
             db.execute("DELETE FROM chunks")
             db.execute("DELETE FROM documents")
             for table in ("chunk_words", "document_words"):
@@ -136,8 +138,8 @@ class SqliteCorpus(Corpus):
             rows = db.execute(
                 "SELECT id, title, path, length(text), (SELECT count(*) FROM chunks WHERE document = d.number), added"
                 " FROM documents d ORDER BY number"
-            ).fetchall()
-        return tuple(Entry(**dict(zip(Entry.model_fields, row, strict=True))) for row in rows)
+            )
+            return tuple(Entry(**dict(zip(Entry.model_fields, row, strict=True))) for row in rows)
 
     def document(self, id_: str) -> Document:
         names = ", ".join(Document.model_fields)
@@ -145,7 +147,7 @@ class SqliteCorpus(Corpus):
             row = db.execute(f"SELECT {names} FROM documents WHERE id = ?", (id_,)).fetchone()
             if row is None:
                 raise no_such_document(id_, [known[0] for known in db.execute("SELECT id FROM documents")])
-        return Document(**dict(zip(Document.model_fields, row, strict=True)))
+            return Document(**dict(zip(Document.model_fields, row, strict=True)))
 
     def hybrid_hits(self, query: str, vector: Floats, k: int) -> Hits:
         depth = max(DEPTH, 4 * k)
@@ -158,21 +160,23 @@ class SqliteCorpus(Corpus):
             rows = {number: row for number, *row in db.execute(find, [chunk for chunk, _ in ranked])}
             for chunk, score in spread(ranked, {number: row[0] for number, row in rows.items()}, AGAIN):
                 document, start, end = rows[chunk]
-                yield _hit(db, document, (start, end), score)
+                yield _hit(self._db, db, document, (start, end), score)
 
     def keyword_hits(self, query: str, k: int) -> Hits:
         with self._db.read() as db:
             for document, score in bm25_search(db, "document_words", query, max(DEPTH, 4 * k)):
-                yield _hit(db, document, _excerpt(db, document, query), score)
+                yield _hit(self._db, db, document, _excerpt(db, document, query), score)
 
     def _all_vectors(self, db: sqlite3.Connection) -> tuple[list[int], Floats]:
         generation = _meta(db, "generation")
         if self._vectors[0] != generation:
-            rows = db.execute("SELECT number, vector FROM chunks ORDER BY number").fetchall()
+            rows: list[tuple[int, bytes]] = []
             size = DIMENSIONS * _VECTOR_TYPE.itemsize
-            if broken := next((number for number, vector in rows if len(vector) != size), None):
-                where = repr(str(self._db.path))
-                raise StoreDamaged(f"{where} is damaged: the vector of chunk {broken} has the wrong length")
+            for number, vector in db.execute("SELECT number, vector FROM chunks ORDER BY number"):
+                if len(vector) != size or (rows and number <= rows[-1][0]):  # pages in a circle come again
+                    where = repr(str(self._db.path))
+                    raise StoreDamaged(f"{where} is damaged: the vector of chunk {number} is not one of {size} bytes")
+                rows.append((number, vector))
             matrix = np.frombuffer(b"".join(vector for _, vector in rows), _VECTOR_TYPE).astype(np.float32)
             self._vectors = generation, [number for number, _ in rows], matrix.reshape(-1, DIMENSIONS)
         return self._vectors[1:]
@@ -255,20 +259,24 @@ def _excerpt(db: sqlite3.Connection, document: int, query: str) -> Span:
     return best_excerpt([row[1:] for row in rows], {number - first: -score for number, score in scores}, EXCERPT)
 
 
-def _hit(db: sqlite3.Connection, document: int, span: Span, score: float) -> Hit:
+def _hit(store: Database, db: sqlite3.Connection, document: int, span: Span, score: float) -> Hit:
     find = "SELECT id, title, url, publisher, published, length(text) FROM documents WHERE number = ?"
     *source, length = db.execute(find, (document,)).fetchone()
+    if odd := [value for value in source if not isinstance(value, str)]:
+        raise ValueError(f"{odd[0]!r:.60} is not text")
     names = ("document", "title", "url", "publisher", "published")
 
     def read(start: int, end: int) -> str:
         text = "SELECT substr(text, ?, ?) FROM documents WHERE number = ?"
-        return str(db.execute(text, (start + 1, end - start, document)).fetchone()[0])
+        with store.errors():  # the caller reads between two hits
+            return str(db.execute(text, (start + 1, end - start, document)).fetchone()[0])
 
     def page(start: int) -> int:
         before = "substr(text, 1, :start)"
         count = f"1 + length({before}) - length(replace({before}, :mark, ''))"
         found = f"SELECT CASE WHEN instr(text, :mark) THEN {count} ELSE 0 END FROM documents WHERE number = :number"
         values = {"start": start, "mark": PAGE_BREAK, "number": document}
-        return int(db.execute(found, values).fetchone()[0])
+        with store.errors():
+            return int(db.execute(found, values).fetchone()[0])
 
     return Hit(dict(zip(names, source, strict=True)), *span, score, length, read, page)

@@ -1,0 +1,177 @@
+"""Opens and runs ONNX files, which may come from strangers: the only way to onnxruntime.
+
+A model is a program without files or network, except that its weights can be in files that it names. Those have to be
+in its folder. A file that cannot be loaded, inputs that do not exist and results of other kinds are errors with a hint,
+and a model of a user's that computes without end is stopped.
+"""
+
+from __future__ import annotations
+
+import mmap
+import stat
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from threading import Timer
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from redargue.errors import RedargueError, UsageError
+
+LARGEST = 2**31  # bytes: what a file in this format can have without further files
+LONGEST = 300.0  # seconds for one text
+HINT = "export the model to ONNX again, with standard operators and its weights in the same folder"
+_CHILDREN = {  # of the messages that can contain a tensor, by the number of the field
+    "model": {7: "graph", 20: "training", 25: "function"},
+    "training": {1: "graph", 2: "graph"},
+    "function": {7: "node", 11: "attribute"},
+    "graph": {1: "node", 5: "tensor", 15: "sparse"},
+    "node": {5: "attribute"},
+    "attribute": {5: "tensor", 6: "graph", 10: "tensor", 11: "graph", 22: "sparse", 23: "sparse"},
+    "sparse": {1: "tensor", 2: "tensor"},
+    "tensor": {13: "entry"},
+}
+
+
+class OnnxFile:
+    """A loaded model, whose runs use one thread.
+
+    Args:
+        path: of the file.
+        bounded: stop a run after :data:`LONGEST` seconds.
+
+    Raises:
+        UsageError: the file cannot be loaded, or its weights are outside of its folder.
+    """
+
+    def __init__(self, path: Path, *, bounded: bool = True) -> None:
+        import onnxruntime  # takes 0.2 s, and other backends do not need it
+
+        self._path, self._runtime, self._bounded = path, onnxruntime, bounded
+        _require_contained(path)
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1
+        options.inter_op_num_threads = 1
+        options.log_severity_level = 4 if bounded else 3
+        try:
+            self._session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+            self.inputs = {tensor.name for tensor in self._session.get_inputs()}
+        except Exception as error:  # onnxruntime's have no base class
+            raise self._problem("cannot be loaded", error) from None
+
+    def run(self, inputs: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:
+        """The first output for inputs of which the model takes those it has; at least one axis, the batch.
+
+        Raises:
+            UsageError: the model takes another input, fails, is stopped, or its first output is no array of numbers.
+        """
+        if missing := self.inputs - inputs.keys():
+            known = ", ".join(sorted(inputs))
+            raise UsageError(
+                f"the model {str(self._path)!r} needs the input {min(missing)!r}; there are: {known}",
+                hint="export it without past key values, and an encoder-decoder with input_ids, attention_mask and"
+                " decoder_input_ids",
+            )
+        options = self._runtime.RunOptions()
+        stop = Timer(LONGEST, setattr, (options, "terminate", True)) if self._bounded else None
+        try:
+            if stop:
+                stop.daemon = True
+                stop.start()
+            output = self._session.run(None, {name: inputs[name] for name in self.inputs}, options)[0]
+        except Exception as error:
+            raise self._problem("cannot be run", error) from None
+        finally:
+            if stop:
+                stop.cancel()
+        if not isinstance(output, np.ndarray) or output.dtype.kind not in "fiu" or not output.ndim or not output.size:
+            what = (
+                f"{output.dtype} of shape {output.shape}" if isinstance(output, np.ndarray) else type(output).__name__
+            )
+            raise UsageError(f"the model {str(self._path)!r} returns no row of numbers, but {what}", hint=HINT)
+        return output
+
+    def _problem(self, what: str, error: Exception) -> RedargueError:
+        why = str(error).strip().partition("\n")[0][:300]
+        return UsageError(f"the model {str(self._path)!r} {what}: {why}", hint=HINT)
+
+
+def _require_contained(path: Path) -> None:
+    """Raises UsageError for a file that is too large or no regular one, and for weights outside of its folder."""
+    try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode) or not 0 < status.st_size < LARGEST:
+            what = f"the model {str(path)!r} is no file of 1 to {LARGEST:,} bytes"
+            raise UsageError(what, hint="weights of larger models are in further files")
+        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            named = sorted(set(_named_files(data)))
+    except OSError as error:
+        raise UsageError(f"the model {str(path)!r} cannot be read: {error.strerror or error}") from error
+    except (ValueError, IndexError) as error:
+        raise UsageError(f"the model {str(path)!r} cannot be loaded: {error or 'it is damaged'}", hint=HINT) from None
+    folder = path.absolute().parent
+    for name in named:
+        if not _is_inside(folder, name):
+            raise UsageError(
+                f"the model {str(path)!r} names {name[:200]!r} for its weights, which is no file in its folder",
+                hint=HINT,
+            )
+
+
+def _is_inside(folder: Path, name: str) -> bool:
+    if "\0" in name or Path(name).is_absolute() or ".." in Path(name).parts:
+        return False
+    file = (folder / name).resolve()
+    roots = [folder.resolve()]
+    if folder.parent.name == "snapshots":  # of a hub's cache, whose files are links
+        roots.append(folder.parent.with_name("blobs").resolve())
+    return file.is_file() and any(file.is_relative_to(root) for root in roots)
+
+
+def _named_files(data: mmap.mmap) -> Iterator[str]:
+    """The files that a model names for its weights; raises ValueError or IndexError if it cannot be read."""
+    waiting = [("model", 0, len(data))]
+    while waiting:
+        kind, start, end = waiting.pop()
+        entry: dict[int, bytes] = {}
+        for number, begin, stop in _fields(data, start, end):
+            child = _CHILDREN.get(kind, {}).get(number)
+            if child:
+                waiting.append((child, begin, stop))
+            elif kind == "entry":
+                entry[number] = data[begin:stop]
+        if entry.get(1) == b"location":
+            yield entry.get(2, b"").decode()
+
+
+def _fields(data: mmap.mmap, start: int, end: int) -> Iterator[tuple[int, int, int]]:
+    """Number, begin and end of the fields of a message that have a length."""
+    while start < end:
+        key, start = _varint(data, start)
+        match key & 7:
+            case 0:
+                _, start = _varint(data, start)
+            case 1:
+                start += 8
+            case 2:
+                length, start = _varint(data, start)
+                yield key >> 3, start, start + length
+                start += length
+            case 5:
+                start += 4
+            case wire:
+                raise ValueError(f"it is no ONNX file (wire type {wire})")
+        if start > end:
+            raise ValueError("it is truncated")
+
+
+def _varint(data: mmap.mmap, at: int) -> tuple[int, int]:
+    value = 0
+    for shift in range(0, 70, 7):
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, at
+    raise ValueError("it is no ONNX file")

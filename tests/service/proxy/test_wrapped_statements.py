@@ -1,0 +1,27 @@
+"""No place of an answer hides a false statement: `block` and `closed` never pass it as checked."""
+
+from __future__ import annotations
+
+import pytest
+
+from service.proxy.conftest import FALSE, Start
+from service.proxy.test_stream import GIVEN, QUESTION, post
+from support.chat_upstream import Asked, Written, chat
+from support.wrapped_statements import WRAPPERS
+
+
+@pytest.mark.slow
+def test_a_false_statement_in_any_place_of_an_answer_is_withheld(start: Start) -> None:
+    texts = {name: wrapper.replace("{}", FALSE.rstrip(".")) for name, wrapper in WRAPPERS.items()}
+
+    def answer(asked: Asked) -> Written:
+        return chat(texts[asked.body["messages"][0]["content"]])(asked)
+
+    running = start(answer, mode="block", on_failure="closed", min_supported=1.0)
+    passed = []
+    for name, stream in ((name, stream) for name in texts for stream in (False, True)):
+        question = {**QUESTION, "messages": [{"role": "user", "content": name}], "stream": stream}
+        response = post(running.url, {**question, **GIVEN})
+        if "1998" in response.text:
+            passed.append((name, stream, response.status_code))
+    assert not passed, f"{len(passed)} of {2 * len(texts)}: {passed}"
