@@ -9,6 +9,7 @@ import tracemalloc
 import zipfile
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -99,7 +100,7 @@ def test_random_bytes_in_an_archive_end_in_arrays_or_errors(tmp_path: Path) -> N
 
 
 def test_arrays_are_read_as_numpy_reads_them(tmp_path: Path) -> None:
-    arrays = {
+    arrays: dict[str, Any] = {
         "a": np.arange(6, dtype=np.int16).reshape(2, 3),
         "f": np.asfortranarray(np.arange(6.0).reshape(2, 3)),
         "scalar": np.array(7),

@@ -25,3 +25,9 @@ def test_a_false_statement_in_any_place_of_an_answer_is_withheld(start: Start) -
         if "1998" in response.text:
             passed.append((name, stream, response.status_code))
     assert not passed, f"{len(passed)} of {2 * len(texts)}: {passed}"
+
+
+def test_a_heading_that_may_state_something_has_its_own_reason(start: Start) -> None:
+    running = start(chat("# Closed on Mondays since 1998"), mode="annotate")
+    block = post(running.url, {**QUESTION, **GIVEN}).json()["choices"][0]["message"]["redargue"]
+    assert (block["outcome"], block["reason"], block["unchecked"]) == ("unchecked", "fragment", {"fragment": 1})

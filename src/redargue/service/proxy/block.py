@@ -16,7 +16,7 @@ from redargue.sanitize import counted, link_address, printable, shortened
 from redargue.service.proxy.checker import Checked
 from redargue.service.proxy.settings import Plan
 from redargue.text.report import CheckedClaim, Outcome, outcome
-from redargue.text.segment import UncheckedSentence
+from redargue.text.segment import FRAGMENT, UncheckedSentence
 from redargue.verdicts import NOT_SEARCHED, Usage, Verdict, total_usage
 
 QUOTES = 3  # of one side of a claim, at most
@@ -30,6 +30,7 @@ Reason = Literal[
     "budget",
     "search_failed",
     "no_answer",
+    "fragment",
     "too_long",
     "unreadable_answer",
     "not_read",
@@ -46,6 +47,7 @@ REASONS: tuple[Reason, ...] = (
     "search_failed",
     "language",
     "no_answer",
+    "fragment",
 )
 _ERRORS: dict[str, Reason] = {"BudgetReached": "budget", "BadReply": "no_answer", "ToolFailed": "search_failed"}
 
@@ -197,7 +199,9 @@ def reason_of(verdict: Verdict) -> Reason:
     if verdict.unchecked.startswith(ENGLISH_ONLY):
         return "language"
     if verdict.unchecked:
-        return "search_failed" if NOT_SEARCHED in verdict.unchecked else "no_answer"
+        if NOT_SEARCHED in verdict.unchecked:
+            return "search_failed"
+        return "fragment" if verdict.unchecked == FRAGMENT else "no_answer"
     return "no_answer" if verdict.label is None and not verdict.unsure else ""
 
 
@@ -237,6 +241,7 @@ _REASON_WORDS: dict[str, str] = {
     "budget": "the budget of the check is spent",
     "search_failed": "the search failed",
     "no_answer": "the reader gave no answer",
+    "fragment": "headings, labels or fragments that may state something",
     "too_long": "the answer is too long",
     "unreadable_answer": "the answer could not be read",
     "not_read": "a part of the answer is not text",
