@@ -1,7 +1,7 @@
 """Every method's calls, depth and wall time, and ``docs/methods.md``, which is written from the methods themselves.
 
-Over real HTTP on loopback: 300 ms a call, 150 ms a search, 50 ms an embedding. A method's floor is what its plan says
-its longest path takes; the plan is the one of three (least, usual, most) that asks for as many calls as were counted.
+Over real HTTP on loopback: 300 ms a call, 150 ms a search, 50 ms an embedding. A method's floor is what its longest
+path takes in the dry run, of three (low, likely, high), that makes as many calls as were counted.
 ``python -m benchmarks methods`` measures and writes, ``--only NAME`` one method, ``--write`` writes without measuring.
 """
 
@@ -20,7 +20,8 @@ from typing import Any
 from benchmarks.speed import LATENCY, REPEATS, addresses, served
 from redargue.claims import TWO, Claim
 from redargue.config import RunConfig
-from redargue.methods.base import ConfiguredMethod, CostPlan, Deviation, Method, configure, methods
+from redargue.methods.base import ConfiguredMethod, Deviation, Method, configure, methods
+from redargue.methods.dry_run import Costs, costs
 from redargue.net.services import limiter
 from redargue.net.transport import Transport
 from redargue.nli.backend import EmbeddedBackend
@@ -78,7 +79,7 @@ async def _measured(name: str) -> dict[str, Any]:
         runs = [await _verify(name, transport, 1) for _ in range(REPEATS + 1)][1:]
         seconds, calls, searches = min(runs)
         many = (await _verify(name, transport, AT_ONCE))[0]
-    deep = _depth(configured(name).plan(), calls, searches)
+    deep = _depth(costs(configured(name)), calls, searches)
     floor = deep and round((deep[0] * LATENCY["chat_ms"] + deep[1] * LATENCY["search_ms"]) / 1e3, 2)
     return {
         "seconds": round(seconds, 3),
@@ -91,12 +92,12 @@ async def _measured(name: str) -> dict[str, Any]:
     }
 
 
-def _depth(plans: tuple[CostPlan, ...], calls: int, searches: int) -> tuple[int, int] | None:
-    """Calls and searches on the longest path of what was counted; None where no plan says."""
-    if all(_calls(plan) == plan.call_depth for plan in plans):
-        return calls, min(searches, max(plan.search_depth for plan in plans))  # one after another, however many
-    plan = next((plan for plan in plans if _calls(plan) == calls), None)
-    return (plan.call_depth, plan.search_depth if searches else 0) if plan else None
+def _depth(known: Costs, calls: int, searches: int) -> tuple[int, int] | None:
+    """Calls and searches on the longest path of what was counted; None where no dry run makes as many calls."""
+    if all(run.model_calls == run.call_depth for run in known):
+        return calls, min(searches, max(run.search_depth for run in known))  # one after another, however many
+    run = next((run for run in known if run.model_calls == calls), None)
+    return (run.call_depth, run.search_depth if searches else 0) if run else None
 
 
 async def _verify(name: str, transport: Transport, many: int) -> tuple[float, int, int]:
@@ -114,11 +115,6 @@ async def _verify(name: str, transport: Transport, many: int) -> tuple[float, in
     return seconds, verdicts[0].usage.calls, verdicts[0].usage.searches
 
 
-def _calls(plan: CostPlan) -> int:
-    free = ("CompareTexts", "InferClaim", "RateTexts", "ReadPassages")
-    return sum(count for task, count in plan.calls.items() if task not in free)
-
-
 def page(figures: dict[str, Any]) -> str:
     """The whole of ``docs/methods.md``."""
     order = sorted(ours(), key=lambda name: ("baselines" in methods[name].__module__, name))
@@ -130,11 +126,12 @@ _HEAD = """\
 
 Generated from the methods by `python -m benchmarks methods`; do not edit.
 
-Calls and depth are planned per claim (least / usual / most); *depth* counts calls that wait for one another. In the
-call graphs `->` waits, `|` is concurrent, `xN` repeats. *Counted* is what one claim took, over HTTP on loopback with
-a model that agrees; embeddings count neither as calls nor as depth. Both are of `hardened` with one search tool, which
-two debaters share, and without an evidence memory; a second tool adds its searches. `python -m benchmarks methods`
-measures the time of each method. `redargue list methods` shows every setting.
+Calls and depth are those of three dry runs of a claim of one sentence (low / likely / high): its agents agree; they
+change their minds once; they never agree, and ask for more until a limit ends it. *Depth* counts calls that wait for
+one another. In the call graphs `->` waits, `|` is concurrent, `xN` repeats. *Counted* is what one claim took, over HTTP
+on loopback with a model that agrees; embeddings count neither as calls nor as depth. Both are of `hardened` with one
+search tool, which two debaters share, and without an evidence memory; a second tool adds its searches.
+`python -m benchmarks methods` measures the time of each method. `redargue list methods` shows every setting.
 
 Where a paper's prompts have examples, redargue has its own; `--prompts DIR` reads the paper's."""
 
@@ -142,13 +139,13 @@ Where a paper's prompts have examples, redargue has its own; `--prompts DIR` rea
 def _entry(name: str, figure: dict[str, Any] | None) -> str:
     method = configured(name)
     kind = method.kind
-    plans = method.plan()
-    searched = " / ".join(str(sum(plan.searches.values())) for plan in plans)
+    known = costs(method)
+    searched = " / ".join(str(run.searches.total()) for run in known)
     rows = [
         f"- **Paper**: {kind.paper}",
         f"- **Call graph**: {kind.graph}",
-        f"- **Calls**: {' / '.join(str(_calls(plan)) for plan in plans)}; depth"
-        f" {' / '.join(str(plan.call_depth) for plan in plans)}; searches {searched}",
+        f"- **Calls**: {' / '.join(str(run.model_calls) for run in known)}; depth"
+        f" {' / '.join(str(run.call_depth) for run in known)}; searches {searched}",
     ]
     if figure:
         counted = f"{figure['calls']} call{'s' * (figure['calls'] != 1)}"

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import Claim
+from redargue.errors import UsageError
 from redargue.estimate import Estimate, estimate
 from redargue.llm.chat import ChatBackend
+from redargue.methods import Agent, Method
+from redargue.methods.dry_run import costs
 from redargue.net.transport import Service, Transport
 from redargue.runs.prices import Price, Prices
+from redargue.tasks.answer import AnswerClaim
+from redargue.verdicts import Verdict
 from redargue.verifier import Verifier
 from support.debates import CLAIM, ShelfTool, checked, script
 from support.loopback import Behaviour, Loopback
@@ -49,7 +55,7 @@ def evidence() -> dict[str, ShelfTool]:
 async def held(parts: dict[str, Any], settings: dict[str, Any]) -> tuple[Counter[str], int]:
     """How often each task was asked, and how many searches were made."""
     backend = ScriptedBackend(script(**parts))
-    # Scripted debaters never change their minds: the plan is that of a debate in which something is new each round.
+    # Scripted debaters never change their minds: a dry run is of a debate in which something is new each round.
     settings = {"keep_unchanged": False, **settings}
     with Verifier(backend=backend, evidence=evidence(), settings=settings, claims=[CLAIM]) as verifier:
         verdict = await verifier.verify(CLAIM)
@@ -59,30 +65,37 @@ async def held(parts: dict[str, Any], settings: dict[str, Any]) -> tuple[Counter
 
 @pytest.mark.parametrize("settings", SETTINGS)
 @pytest.mark.parametrize("course", ["low", "high"])
-async def test_the_plan_of_a_course_is_what_a_debate_of_that_course_asks(course: str, settings: dict[str, Any]) -> None:
+async def test_a_dry_run_counts_what_a_debate_of_its_course_asks(course: str, settings: dict[str, Any]) -> None:
     asked, searches = await held(COURSES[course], settings)
     with Verifier(backend=ScriptedBackend(script()), evidence=evidence(), settings=settings) as verifier:
-        low, _, high = verifier.method.plan()
-    plan = low if course == "low" or settings.get("scoring") == "label_only_stop" else high
-    assert plan.calls == dict(asked)
-    assert sum(plan.searches.values()) == searches
+        low, _, high = costs(verifier.method)
+    run = low if course == "low" or settings.get("scoring") == "label_only_stop" else high
+    assert run.calls == dict(asked)
+    assert run.searches.total() == searches
 
 
 async def test_the_likely_course_ends_in_its_second_round() -> None:
     asked, searches = await held(COURSES["likely"], {})
     with Verifier(backend=ScriptedBackend(script()), evidence=evidence()) as verifier:
-        likely = verifier.method.plan()[1]
+        likely = costs(verifier.method).likely
     assert likely.calls == dict(asked)
-    assert sum(likely.searches.values()) == searches
+    assert likely.searches.total() == searches
 
 
-def told(model: str = "gpt-4o-mini", *, claims: int = 1, prices: Prices | None = None, **options: Any) -> Estimate:
+def told(
+    model: str = "gpt-4o-mini",
+    *,
+    claims: int = 1,
+    rows: Sequence[Claim] = (),
+    prices: Prices | None = None,
+    **options: Any,
+) -> Estimate:
     backend = ChatBackend(Transport(), Service(name="model", url="http://127.0.0.1:9"), model)
     with Verifier(backend=backend, evidence=evidence(), prices=prices, **options) as verifier:
-        return estimate(verifier, [BRIDGE] * claims, concurrency=4)
+        return estimate(verifier, rows or [BRIDGE] * claims, concurrency=4)
 
 
-@pytest.mark.parametrize(("course", "expected"), [("low", (10, 5, 2)), ("likely", (20, 10, 4)), ("high", (31, 16, 6))])
+@pytest.mark.parametrize(("course", "expected"), [("low", (10, 5, 2)), ("likely", (20, 8, 4)), ("high", (31, 16, 6))])
 def test_calls_depth_and_searches_of_the_papers_settings(course: str, expected: tuple[int, int, int]) -> None:
     row = getattr(told(), course)
     assert (row.calls, row.depth, row.searches) == expected
@@ -119,6 +132,82 @@ def test_a_method_with_one_agent_is_paid_for_with_the_agents_model() -> None:
     dear = told("cheap", prices=prices, method="react", models={"agent": "dear"}).likely.usd
     assert plain is not None
     assert dear == pytest.approx(100 * plain, rel=1e-3)
+
+
+SAID = Claim(text="It was opened in 1889.", context="The bridge is in Orvell. It was opened in 1889.")
+
+
+def test_claims_in_a_text_cost_what_the_method_does_with_their_context() -> None:
+    alone, both = told(method="safe", claims=1), told(method="safe", rows=[BRIDGE, SAID, SAID])
+    assert alone.likely.calls == 6
+    assert both.likely.calls == 6 + 2 * 7
+    assert (both.likely.depth, both.claims) == (12, 3)  # seven calls and five searches about a claim with a context
+
+
+def test_claims_that_the_method_refuses_are_named_and_cost_nothing() -> None:
+    settings: dict[str, Any] = {"method": "program-fc", "settings": {"setting": "gold"}}
+    with pytest.raises(UsageError, match="no gold evidence"):
+        told(**settings)
+    some = told(**settings, rows=[BRIDGE, BRIDGE, SAID])
+    assert some.low.calls == 2
+    assert any(line.startswith("nothing for 2 claims: no gold evidence") for line in some.assumed)
+
+
+class Jury(Method, name="jury"):
+    """Jurors answer until they agree; it declares nothing about its cost."""
+
+    roles: ClassVar = {"first": "corpus", "second": "keywords"}
+    asks = (AnswerClaim,)
+    most = 4
+
+    async def check(self, claim: Claim, first: Agent, second: Agent) -> Verdict:
+        for round_ in range(1, self.most + 1):
+            labels = {await self.vote(claim, juror, round_) for juror in (first, second)}
+            if len(labels) == 1:
+                break
+        return self.verdict(labels.pop() if len(labels) == 1 else None, decided_by="jury", rounds=round_)
+
+    async def vote(self, claim: Claim, juror: Agent, round_: int) -> str | None:
+        passages = await juror.search(claim.text, round_=round_)
+        return (await juror.perform(AnswerClaim(claim=claim, passages=passages), round_=round_)).label
+
+
+def test_a_method_of_others_has_an_estimate_without_declaring_one() -> None:
+    sums = told(method="jury")
+    assert [(row.calls, row.searches, row.depth) for row in (sums.low, sums.likely, sums.high)] == [
+        (2, 2, 4),
+        (4, 4, 8),
+        (8, 8, 16),
+    ]
+
+
+class EndlessJury(Jury, name="endless-jury"):
+    """Jurors that never stop."""
+
+    most = 10**9
+
+    async def vote(self, claim: Claim, juror: Agent, round_: int) -> str | None:
+        await juror.perform(AnswerClaim(claim=claim), round_=round_)
+        return juror.name
+
+
+class BrokenJury(Jury, name="broken-jury"):
+    """A jury with a mistake."""
+
+    async def vote(self, claim: Claim, juror: Agent, round_: int) -> str | None:
+        return {}["label"]
+
+
+@pytest.mark.parametrize(
+    ("method", "message"),
+    [
+        ("endless-jury", "more than 3,000 requests about one claim"),
+        ("broken-jury", r"unknown for the method 'broken-jury': with made-up replies it raises KeyError.*\n.*--budget"),
+    ],
+)
+def test_a_method_that_does_not_end_or_fails_says_so(method: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        told(method=method)
 
 
 async def debate(server: Loopback, **options: Any) -> Any:

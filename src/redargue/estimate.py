@@ -1,20 +1,22 @@
 """Estimates the cost of verifying claims before any call: low, likely and high calls, tokens, dollars and time.
 
-Calls and depth follow from the method's algorithm. Prompt tokens were measured with real passages
+Calls and depth are counted in dry runs of the method. Prompt tokens were measured with real passages
 (``python -m benchmarks tokens``); the length of replies is an assumption, which the estimate states.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from redargue.claims import MAX_CLAIM, Claim, Frozen, LabelSet
-from redargue.errors import UsageError
+from redargue.errors import RedargueError, UsageError
 from redargue.llm.chat import ChatBackend
-from redargue.methods.base import CostPlan
+from redargue.methods.dry_run import CLAIM, Asked, Costs, DryRun, costs
+from redargue.retrieval.corpus.chunk import sentence_spans
 from redargue.sanitize import counted
-from redargue.tasks.base import every_task
 from redargue.tasks.extract import BLOCK
 from redargue.text.extract import extraction_tasks
 from redargue.text.segment import Text, sentences_of
@@ -35,6 +37,7 @@ TOKENS = {
     "JudgeDebate": ((1_779, 2_028, 2_503), (80, 180, 350)),
 }
 OTHER = ((300, 700, 1_500), (40, 130, 300))
+_SENTENCE = "It stands above the old harbour."
 
 
 class Sum(Frozen):
@@ -72,18 +75,23 @@ def estimate(
     """Estimates the cost of verifying the claims, and of extracting them from ``text``; sends nothing.
 
     ``call_seconds`` is for a language model; other backends use a measured duration. The likely sum is that of a debate
-    that ends in its second round, not a mean of the others.
+    that ends in its second round, not a mean of the others (:mod:`redargue.methods.made_up_agents`).
+
+    Raises:
+        RedargueError: the method refuses the claims, or its cost is unknown.
     """
     chat = verifier.backend if isinstance(verifier.backend, ChatBackend) else None
     if chat is None:
         call_seconds, search_seconds = 0.01, 0.01  # measured: python -m benchmarks fever
+    known, refused = _costs_by_kind(verifier, claims)
+    seconds = _Seconds(call_seconds, search_seconds, waves=math.ceil(len(claims) / concurrency))
     sums = [
-        _sum(verifier, chat, plan, quantile, claims, concurrency, call_seconds, search_seconds)
-        for quantile, plan in enumerate(verifier.method.plan())
+        _sum(verifier, chat, [(cost[quantile], count) for cost, count in known], quantile, claims, seconds)
+        for quantile in range(3)
     ]
     if text:
         sums = [_with_extraction(total, text, verifier, chat, call_seconds) for total in sums]
-    assumed = [f"{call_seconds:g} s per call, {search_seconds:g} s per search, concurrency {concurrency}"]
+    assumed = [f"{call_seconds:g} s per call, {search_seconds:g} s per search, concurrency {concurrency}", *refused]
     if chat:
         assumed.append("a model without visible reasoning; no request refused or repeated")
         if sums[0].usd is None:
@@ -91,6 +99,40 @@ def estimate(
     if text:
         assumed.append(f"one claim for each of {counted(len(claims), 'sentence')}")
     return Estimate(claims=len(claims), low=sums[0], likely=sums[1], high=sums[2], assumed=tuple(assumed))
+
+
+class _Seconds(NamedTuple):
+    """Durations, and how many claims are verified one after another."""
+
+    call: float
+    search: float
+    waves: int
+
+
+def _costs_by_kind(verifier: Verifier, claims: Sequence[Claim]) -> tuple[list[tuple[Costs, int]], list[str]]:
+    """What a claim of each kind costs, with the number of such claims; and the claims that the method refuses."""
+    kinds = Counter(map(_like, claims))
+    known: list[tuple[Costs, int]] = []
+    refused: list[str] = []
+    for claim, count in kinds.items():
+        try:
+            known.append((costs(verifier.method, claim, actions=verifier.actions), count))
+        except RedargueError as error:
+            if len(refused) == len(kinds) - 1:
+                raise
+            refused.append(f"nothing for {counted(count, 'claim')}: {error.what}")
+    return known, refused
+
+
+def _like(claim: Claim) -> Claim:
+    """A made-up claim that a method treats alike: with such labels, options and context, and as many sentences."""
+    several = len(list(sentence_spans(claim.text[:MAX_CLAIM]))) > 1
+    return Claim(
+        text=f"{CLAIM.text} {_SENTENCE}" if several else CLAIM.text,
+        context=_SENTENCE if claim.context.strip() else "",
+        labels=claim.labels,
+        options=tuple(f"(option {number})" for number in range(1, len(claim.options) + 1)),
+    )
 
 
 def claims_of(text: Text, labels: LabelSet) -> tuple[Claim, ...]:
@@ -125,57 +167,53 @@ def _with_extraction(total: Sum, text: Text, verifier: Verifier, chat: ChatBacke
 def _sum(
     verifier: Verifier,
     chat: ChatBackend | None,
-    plan: CostPlan,
+    runs: Sequence[tuple[DryRun, int]],
     quantile: int,
     claims: Sequence[Claim],
-    concurrency: int,
-    call_seconds: float,
-    search_seconds: float,
+    seconds: _Seconds,
 ) -> Sum:
-    calls = embeddings = prompt = completion = 0
+    """The cost of all claims; ``runs``: what one claim of each kind costs, and the number of such claims."""
+    calls = embeddings = searches = prompt = completion = depth = 0
     usd: float | None = 0.0 if verifier.priced else None
+    waiting = 0.0
     extra = sum(len(claim.text) + len(claim.context) for claim in claims) / 4 / max(1, len(claims)) - 20
-    for task, count in plan.calls.items():
-        samples = plan.samples.get(task, 1)
-        models = _models(verifier, chat, task, plan) if chat else []
-        refused = chat is not None and any("n" in chat.endpoint(model).capabilities.refused for model in models)
-        charge = next((kind.charge for kind in every_task() if kind.name() == task), "call")
-        requests = count * (samples if refused else 1)
-        prompts, replies = TOKENS.get(task, OTHER)
-        tokens = requests * (prompts[quantile] + max(0, round(extra)))
-        reply_tokens = count * samples * replies[quantile]
-        if charge == "embedding":
-            embeddings += requests
-            models = [chat.embedding_model] if chat and chat.embedding_model else []
-            tokens, reply_tokens = (tokens, 0) if models else (0, 0)
-        else:
-            calls += requests
-        if chat is None:
-            continue
-        prompt, completion = prompt + tokens, completion + reply_tokens
-        prices = [price for model in models if (price := verifier.prices.model(model))]
-        if usd is not None and prices:
-            usd += sum(price.of(tokens, reply_tokens) for price in prices) / len(prices)
-    if usd is not None:
-        usd += sum(verifier.prices.searches.get(tool, 0.0) * count for tool, count in plan.searches.items())
-    waves = math.ceil(len(claims) / concurrency)
-    depth = plan.call_depth * call_seconds + plan.search_depth * search_seconds
-    per_claim = {"calls": calls, "embeddings": embeddings, "searches": sum(plan.searches.values())}
-    per_claim |= {"prompt_tokens": prompt, "completion_tokens": completion}
+    for run, count in runs:
+        for asked, times in run.asked.items():
+            embedding = asked.charge == "embedding"
+            model = _model(verifier, chat, asked) if chat else ""
+            refused = chat and not embedding and "n" in chat.endpoint(model).capabilities.refused
+            requests = times * count * (asked.samples if refused else 1)
+            calls, embeddings = (calls, embeddings + requests) if embedding else (calls + requests, embeddings)
+            if chat is None or not model:
+                continue
+            prompts, replies = TOKENS.get(asked.task, OTHER)
+            tokens = requests * (prompts[quantile] + max(0, round(extra)))
+            reply_tokens = 0 if embedding else times * count * asked.samples * replies[quantile]
+            prompt, completion = prompt + tokens, completion + reply_tokens
+            if usd is not None and (price := verifier.prices.model(model)):
+                usd += price.of(tokens, reply_tokens)
+        searches += run.searches.total() * count
+        if usd is not None:
+            usd += sum(verifier.prices.searches.get(tool, 0.0) * times for tool, times in run.searches.items()) * count
+        depth = max(depth, run.call_depth + run.search_depth)
+        waiting += (run.call_depth * seconds.call + run.search_depth * seconds.search) * count / len(claims)
     return Sum(
-        **{name: count * len(claims) for name, count in per_claim.items()},
-        usd=None if usd is None else round(usd * len(claims), 6),
-        depth=plan.call_depth + plan.search_depth,
-        seconds=round(depth * waves, 2),
+        calls=calls,
+        embeddings=embeddings,
+        searches=searches,
+        prompt_tokens=prompt,
+        completion_tokens=completion,
+        usd=None if usd is None else round(usd, 6),
+        depth=depth,
+        seconds=round(waiting * seconds.waves, 2),
     )
 
 
-def _models(verifier: Verifier, chat: ChatBackend, task: str, plan: CostPlan) -> list[str]:
-    if model := verifier.models.get(task):
-        return [model]
-    agents = verifier.method.agents()
-    askers = plan.asked_by.get(task, agents if len(agents) == 1 else ("",))
-    return [verifier.models.get(agent, chat.model) for agent in askers]
+def _model(verifier: Verifier, chat: ChatBackend, asked: Asked) -> str:
+    """The model that answers; empty for a small model of redargue's own."""
+    if asked.charge == "embedding":
+        return chat.embedding_model
+    return verifier.models.get(asked.task) or verifier.models.get(asked.agent, chat.model)
 
 
 def _unpriced(verifier: Verifier, chat: ChatBackend) -> str:

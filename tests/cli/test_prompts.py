@@ -11,9 +11,8 @@ from redargue.config import RunConfig
 from redargue.methods.base import configure, methods
 from redargue.preview import preview
 
-# Asked only about options, about several sentences, about a claim with a context, or after a reply in the paper's form
-# that cannot be read.
-NOT_ASKED = {"AnalyseText", "AnswerOption", "CheckRelevance", "MakeSelfContained", "ChooseAction", "StateStance"}
+# Asked only about options, about several sentences, about a claim with a context, or after a reply that cannot be read.
+NOT_ASKED = {"AnalyseText", "AnswerOption", "CheckRelevance", "MakeSelfContained", "StateStance"}
 SHIPPED = [name for name in methods if methods[name].__module__.startswith("redargue.")]
 
 

@@ -168,11 +168,6 @@ async def test_a_variant_takes_its_parents_place_where_settings_ask_for_it(volum
     assert (verdict.reason, verdict.decided_by) == (reason, "volume")
 
 
-async def test_a_method_without_a_plan_says_so_and_what_to_do() -> None:
-    with pytest.raises(UsageError, match=r"the cost of a claim is unknown for the method 'loud'\n.*--budget"):
-        configure("loud", "hardened", {}).plan()
-
-
 class Sided(Method, name="sided"):
     """Needs two sides."""
 

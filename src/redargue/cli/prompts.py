@@ -59,7 +59,7 @@ def show(
 
     given = {"method": method, "profile": profile, "response_format": form, "labels": labels}
     config = RunConfig(**given, tools=tuple(tool) if tool else None, settings=read_settings(setting or []))
-    of = Claim(text=claim or CLAIM, context=context, labels=config.labels)
+    of = Claim(text=claim or CLAIM.text, context=context, labels=config.labels)
     shown = preview(config.updated(labels="fever"), of, prompts=read_prompts(prompts))
     chosen = _chosen(shown, task or [], every=every)
     if json:

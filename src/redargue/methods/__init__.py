@@ -4,8 +4,6 @@ A method of your own needs the names exported here and the tasks of :mod:`redarg
 """
 
 from redargue.methods.agent import Agent as Agent
-from redargue.methods.base import CostPlan as CostPlan
-from redargue.methods.base import CostRange as CostRange
 from redargue.methods.base import Method as Method
 from redargue.methods.base import MethodSettings as MethodSettings
 from redargue.methods.base import methods as methods

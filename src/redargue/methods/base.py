@@ -18,7 +18,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, ClassVar, NamedTuple, final, get_origin
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, ValidationError
 
 from redargue.backends.base import Stability, require
 from redargue.claims import Claim, Frozen, Meaning
@@ -39,40 +39,6 @@ from redargue.verdicts import Metric, Score, Verdict
 Tools = str | tuple[str, ...] | None
 Roles = Mapping[str, Tools]
 FROM_SETTINGS = "settings.tools"  # in ``roles``: the tools that the method's setting ``tools`` names
-
-
-class CostPlan(Frozen):
-    """The cost of one claim.
-
-    Attributes:
-        calls: requests per task, by task name.
-        samples: answers per request, where more than one; an endpoint that returns one per request is asked as often.
-        asked_by: the agents that share a task's requests equally, where these are not all agents.
-        searches: requests per tool.
-        call_depth: calls on the longest path of calls that wait for each other; by default all of them.
-        search_depth: searches on that path; by default one, as all searches are concurrent.
-    """
-
-    calls: dict[str, int]
-    searches: dict[str, int] = {}
-    samples: dict[str, int] = {}
-    asked_by: dict[str, tuple[str, ...]] = {}
-    call_depth: int = 0
-    search_depth: int = 0
-
-    @model_validator(mode="before")
-    @classmethod
-    def _default_depths(cls, data: dict[str, Any]) -> dict[str, Any]:
-        searched = any(data.get("searches", {}).values())
-        return {"call_depth": sum(data["calls"].values()), "search_depth": int(searched)} | data
-
-
-class CostRange(NamedTuple):
-    """The lowest, the usual and the highest cost of a claim."""
-
-    least: CostPlan
-    usual: CostPlan
-    most: CostPlan
 
 
 class Deviation(Frozen):
@@ -134,7 +100,6 @@ class Method:
         about: one line for lists; by default the first line of the docstring.
         profiles: for each profile the settings that differ from the defaults.
         paper: authors, title, year, identifier.
-        asks_once: whether each task is asked once per claim, in this order, and each tool searched once.
         graph: its calls on one line: ``->`` waits for, ``|`` runs concurrently.
         calls_actions: whether its agents call tools of MCP servers, with arguments of their choice.
         few_shot: whether its prompts contain examples, which are ours and not the paper's.
@@ -149,7 +114,6 @@ class Method:
     about: ClassVar[str] = ""
     profiles: ClassVar[Mapping[str, Mapping[str, Any]]] = {"paper": {}, "hardened": {}}
     paper: ClassVar[str] = ""
-    asks_once: ClassVar[bool] = False
     graph: ClassVar[str] = ""
     calls_actions: ClassVar[bool] = False
     few_shot: ClassVar[bool] = False
@@ -210,20 +174,6 @@ class Method:
     def reads_evidence(cls, settings: Any) -> bool:
         """Whether its agents read evidence; otherwise they answer from memory, which the verdict says."""
         return cls.calls_actions or any(cls.roles_for(settings).values())
-
-    @classmethod
-    def plan_for(cls, settings: Any) -> CostRange | None:
-        """The cost of a claim; None where unknown."""
-        if not cls.asks_once:
-            return None
-        method = ConfiguredMethod(cls, settings)
-        tasks = method.tasks()
-        plan = CostPlan(
-            calls={task.name(): 1 for task in tasks},
-            searches=dict.fromkeys(method.tools(), 1),
-            call_depth=sum(task.charge == "call" for task in tasks),
-        )
-        return CostRange(plan, plan, plan)
 
     @classmethod
     def layout(cls, settings: Any) -> Layout:
@@ -399,16 +349,6 @@ class ConfiguredMethod:
         """What is said before its verdicts on the terminal; empty for nothing."""
         return self.kind.note_for(self.settings)
 
-    def plan(self) -> CostRange:
-        """The cost of a claim; a UsageError where it is unknown."""
-        plan = self.kind.plan_for(self.settings)
-        if plan is None:
-            raise UsageError(
-                f"the cost of a claim is unknown for the method {self.name!r}",
-                hint="verify one claim and read its usage; --budget 50calls sets a limit in any case",
-            )
-        return plan
-
     def for_claim(self, claim: Claim, run: Run) -> Method:
         variants = (variant for when, variant in self.kind._variants if when(self.settings))
         return next(variants, self.kind)(self.settings, claim, run)
@@ -453,13 +393,6 @@ def configure(name: str, profile: str, overrides: Mapping[str, Any]) -> Configur
 def _parts(text: str) -> list[str]:
     """The items of a list that is written as ``corpus+keywords``."""
     return [item for item in text.split("+") if item]
-
-
-def usual_calls(name: str) -> int:
-    """Usual calls per claim with the method's defaults, without embeddings; raises as :meth:`ConfiguredMethod.plan`."""
-    method = configure(name, "hardened", {})
-    free = {task.name() for task in method.tasks() if task.charge == "embedding"}
-    return sum(count for task, count in method.plan().usual.calls.items() if task not in free)
 
 
 class _Row(Deviation):

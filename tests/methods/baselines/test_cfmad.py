@@ -22,6 +22,7 @@ from redargue.methods.baselines.cfmad.prompts import (
     JudgeStances,
     RebutCritic,
 )
+from redargue.methods.dry_run import costs
 from redargue.methods.dual_position.prompts import Argument
 from redargue.run import Run
 from redargue.tasks.base import Task
@@ -190,8 +191,10 @@ async def test_the_embedded_backend_debates_options_too() -> None:
     assert verdict.quotes[0].found
 
 
-def test_the_plan_counts_what_is_asked() -> None:
-    claim, _, options = configure("cfmad", "paper", {}).plan()
-    assert (sum(claim.calls.values()), claim.call_depth) == (7, 4)
-    assert (sum(options.calls.values()), options.call_depth) == (8, 5)
+def test_a_dry_run_counts_what_is_asked_about_a_claim_and_about_options() -> None:
+    method = configure("cfmad", "paper", {})
+    claim = costs(method).likely
+    options = costs(method, Claim(text="Which is wet?", labels=OPTIONS, options=("water", "fire"))).likely
+    assert (claim.model_calls, claim.call_depth) == (7, 4)
+    assert (options.model_calls, options.call_depth) == (8, 5)
     assert CfmadSettings().temperature == 0.0

@@ -23,6 +23,7 @@ from redargue.methods.baselines.factcheck_gpt.prompts import (
 )
 from redargue.methods.baselines.factcheck_gpt.snippets import Snippet, best, round_robin, snippets
 from redargue.methods.baselines.factuality import CheckFactuality, FactualityCheck
+from redargue.methods.dry_run import costs
 from redargue.run import Run
 from redargue.tasks.score import CompareTexts, RateTexts, Similarities
 from redargue.verdicts import Verdict
@@ -69,11 +70,11 @@ async def test_questions_of_two_rounds_are_searched_for_but_for_doubles() -> Non
     assert asked == [0.7, 0.7]
     assert (verdict.label, verdict.decided_by) == ("SUPPORTS", "reader")
     assert [quote.found for quote in verdict.quotes] == [True]
-    plan = FactcheckGpt.plan_for(FactcheckGptSettings(questions=2))[2]
-    assert plan.calls == {"AskQuestions": 2, "RateTexts": 4, "CheckFactuality": 1, "CompareTexts": 3}
-    assert (plan.call_depth, plan.searches) == (2, {"corpus": 4})
+    high = costs(ConfiguredMethod(FactcheckGpt, FactcheckGptSettings(questions=2))).high
+    assert high.calls == {"AskQuestions": 2, "RateTexts": 4, "CheckFactuality": 1, "CompareTexts": 3}
+    assert (high.call_depth, high.searches) == (2, {"corpus": 4})
     asking = {(task.name(), call.agent) for task, call in backend.calls}
-    assert asking == {(task, *plan.asked_by[task]) for task in plan.calls}
+    assert asking == {(asked.task, asked.agent) for asked in high.asked}
 
 
 async def test_fcg_3_questions_may_be_compared_by_a_cross_encoder() -> None:  # FCG-3

@@ -17,6 +17,7 @@ from redargue.methods.baselines.factool import FacTool
 from redargue.methods.baselines.factool.method import FacToolSettings
 from redargue.methods.baselines.factool.prompts import Queries, WriteScepticalQueries
 from redargue.methods.baselines.factuality import CheckFactuality, FactualityCheck
+from redargue.methods.dry_run import costs
 from redargue.run import Run
 from redargue.verdicts import Verdict
 from support.debates import CLAIM, CLOCK, QUOTE, ShelfTool
@@ -53,8 +54,8 @@ async def test_two_queries_bring_ten_pieces_of_evidence_for_one_verdict() -> Non
     assert verdict.reason == "It was later.\nError: the year\nCorrection: Lit in 1875."
     assert [quote.found for quote in verdict.quotes] == [True]
     assert [call.agent for _, call in backend.calls] == ["searcher", "verifier"]
-    plan = FacTool.plan_for(FacToolSettings())[1]
-    assert (plan.call_depth, plan.search_depth, plan.searches) == (2, 1, {"corpus": 2})
+    likely = costs(ConfiguredMethod(FacTool, FacToolSettings())).likely
+    assert (likely.call_depth, likely.search_depth, likely.searches) == (2, 1, {"corpus": 2})
 
 
 async def test_nothing_is_said_of_an_error_where_there_is_none() -> None:

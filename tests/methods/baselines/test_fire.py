@@ -17,6 +17,7 @@ from redargue.methods.baselines.fire import Fire
 from redargue.methods.baselines.fire.method import FireSettings
 from redargue.methods.baselines.fire.prompts import FinalAnswer, GiveFinalAnswer, Move, SearchOrAnswer
 from redargue.methods.baselines.search_results import NOTHING_FOUND, SearchResult, knowledge
+from redargue.methods.dry_run import costs
 from redargue.run import Run
 from redargue.tasks.score import CompareTexts, Similarities
 from redargue.verdicts import Verdict
@@ -75,9 +76,9 @@ async def test_after_five_searches_the_answer_has_to_be_given() -> None:
     assert order.count("SearchOrAnswer") == 5
     assert order[-1] == "GiveFinalAnswer"
     assert (verdict.label, verdict.decided_by, verdict.rounds) == ("REFUTES", "forced", 5)
-    plan = Fire.plan_for(FireSettings())[2]
-    assert plan.calls == {name: order.count(name) for name in plan.calls}
-    assert plan.searches == {"corpus": 5}
+    high = costs(ConfiguredMethod(Fire, FireSettings())).high
+    assert high.calls == {name: order.count(name) for name in high.calls}
+    assert high.searches == {"corpus": 5}
 
 
 async def test_a_query_like_the_last_one_ends_the_search_before_it_is_asked() -> None:

@@ -27,6 +27,7 @@ from redargue.methods.baselines.folk.prompts import (
     parse_prediction,
 )
 from redargue.methods.baselines.grounding import Grounded
+from redargue.methods.dry_run import costs
 from redargue.methods.few_shot import read_examples
 from redargue.run import Run
 from redargue.verdicts import Verdict
@@ -226,10 +227,10 @@ async def test_labels_without_sides_are_refused() -> None:
         await check(claim=Claim(text="Which?", labels=OPTIONS, options=("a", "b")))
 
 
-def test_the_plan() -> None:
-    least, usual, most = configure("folk", "paper", {"tools": ("corpus", "keywords")}).plan()
-    assert [each.searches["keywords"] for each in (least, usual, most)] == [1, 3, 12]
-    assert (most.call_depth, most.search_depth) == (2, 1)
+def test_a_dry_run_searches_for_every_question_at_the_same_time() -> None:
+    known = costs(configure("folk", "paper", {"tools": ("corpus", "keywords")}))
+    assert [run.searches["keywords"] for run in known] == [1, 2, 12]
+    assert (known.high.call_depth, known.high.search_depth) == (2, 1)
 
 
 # the score

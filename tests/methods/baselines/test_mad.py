@@ -25,6 +25,7 @@ from redargue.methods.baselines.mad.prompts import (
     ModerateRoundOnEvidence,
     Ruling,
 )
+from redargue.methods.dry_run import costs
 from redargue.run import Run
 from redargue.tasks.base import Task
 from redargue.verdicts import Verdict
@@ -215,10 +216,10 @@ def test_as_published_nobody_has_evidence_and_the_embedded_backend_is_refused() 
         Verifier(method="mad", profile="paper", backend="embedded", store="starter")
 
 
-def test_the_plan_counts_what_is_asked() -> None:
-    least, usual, most = configure("mad", "paper", {}).plan()
-    assert [sum(each.calls.values()) for each in (least, usual, most)] == [3, 6, 11]
-    assert most.call_depth == 11
+def test_a_dry_run_counts_what_is_asked() -> None:
+    known = costs(configure("mad", "paper", {}))
+    assert [run.model_calls for run in known] == [3, 6, 11]
+    assert known.high.call_depth == 11
 
 
 def test_a_users_own_words_are_filled_in() -> None:

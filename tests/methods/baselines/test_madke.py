@@ -24,6 +24,7 @@ from redargue.methods.baselines.madke.prompts import (
     Selection,
     SummariseAnswers,
 )
+from redargue.methods.dry_run import costs
 from redargue.methods.few_shot import read_examples, with_labels
 from redargue.run import Run
 from redargue.tasks.answer import Answer
@@ -135,8 +136,9 @@ async def test_of_an_empty_pool_nobody_chooses() -> None:
     backend = ScriptedBackend(script(AnswerClaim=named))
     run = Run(backend, {name: ShelfTool(name, failing=True) for name in ("corpus", "keywords")}, clock=CLOCK)
     verdict = await ConfiguredMethod(Madke, MadkeSettings()).verify(CLAIM, run)
-    least = ConfiguredMethod(Madke, MadkeSettings()).plan()[0]
-    assert Counter(task.name() for task, _ in backend.calls) == least.calls
+    low = costs(ConfiguredMethod(Madke, MadkeSettings())).low
+    asked = Counter(task.name() for task, _ in backend.calls)
+    assert asked == {task: count for task, count in low.calls.items() if task != "SelectEvidence"}
     assert len(verdict.gaps) == 2
 
 
@@ -249,10 +251,7 @@ async def test_quotes_are_sought_in_what_the_agent_chose() -> None:
     assert {quote.text for quote in verdict.quotes if quote.found} == {"Wikipedia says 0."}
 
 
-def test_the_plan_counts_what_is_asked() -> None:
-    least, usual, most = configure("madke", "paper", {}).plan()
-    assert (sum(least.calls.values()), least.call_depth) == (4, 4)  # nothing was found, and nobody chooses
-    assert (sum(usual.calls.values()), usual.call_depth) == (6, 5)
-    assert (sum(most.calls.values()), most.call_depth) == (16, 13)
-    at_once = configure("madke", "paper", {"sequential": False}).plan()[2]
-    assert at_once.call_depth == 10
+def test_a_dry_run_counts_what_is_asked() -> None:
+    known = costs(configure("madke", "paper", {}))
+    assert [(run.model_calls, run.call_depth) for run in known] == [(6, 5), (11, 9), (16, 13)]
+    assert costs(configure("madke", "paper", {"sequential": False})).high.call_depth == 10

@@ -16,6 +16,7 @@ from redargue.methods.base import ConfiguredMethod, configure
 from redargue.methods.baselines.multi_agent_debate.method import MultiAgentDebate, MultiAgentDebateSettings
 from redargue.methods.baselines.multi_agent_debate.prompts import SolveWithOthers, SolveWithOthersOnEvidence
 from redargue.methods.baselines.self_consistency import majority
+from redargue.methods.dry_run import costs
 from redargue.run import Run
 from redargue.tasks.answer import Answer
 from redargue.tasks.query import OtherAnswer
@@ -73,7 +74,7 @@ async def test_one_after_the_other_each_reads_what_those_before_it_said_in_the_s
         ["agent-1 round 2", "agent-3 round 1"],
         ["agent-1 round 2", "agent-2 round 2"],
     ]
-    assert configure("multi-agent-debate", "hardened", {"simultaneous": False}).plan()[0].call_depth == 4
+    assert costs(configure("multi-agent-debate", "hardened", {"simultaneous": False})).low.call_depth == 4
 
 
 async def test_an_agent_alone_is_asked_to_check_its_answer() -> None:
@@ -140,7 +141,7 @@ def test_as_published_nobody_has_evidence() -> None:
     method = configure("multi-agent-debate", "paper", {})
     assert method.tools() == ()
     assert method.tasks() == (SolveWithOthers,)
-    assert method.plan()[0].calls == {"SolveWithOthers": 6}
+    assert costs(method).low.calls == {"SolveWithOthers": 6}
 
 
 def test_a_chat_says_its_rules_once() -> None:

@@ -28,6 +28,7 @@ from redargue.methods.baselines.program_fc.prompts import (
     VerifyFact,
     WriteProgram,
 )
+from redargue.methods.dry_run import costs
 from redargue.methods.few_shot import read_examples
 from redargue.nli.backend import EmbeddedBackend
 from redargue.run import Run
@@ -363,12 +364,15 @@ async def test_labels_without_sides_are_refused() -> None:
         await check(Claim(text="Who?", labels=FREE_TEXT))
 
 
-def test_the_plan_counts_programs_and_lines() -> None:
-    least, usual, most = configure("program-fc", "paper", {"programs": 3}).plan()
-    assert least.calls == {"WriteProgram": 3, "VerifyFact": 3}
-    assert (usual.call_depth, usual.searches) == (3, {"keywords": 9})
-    assert sum(most.calls.values()) == 3 * (1 + MOST_STEPS)
-    assert configure("program-fc", "paper", {"setting": "gold"}).plan()[1].searches == {}
+def test_a_dry_run_counts_programs_and_lines() -> None:
+    low, likely, high = costs(configure("program-fc", "paper", {"programs": 3}))
+    assert low.calls == {"WriteProgram": 3, "VerifyFact": 3}
+    assert (likely.call_depth, likely.searches) == (3, {"keywords": 6})  # a fact that needs the answer to a question
+    assert high.model_calls == 3 * (1 + MOST_STEPS)
+    gold = configure("program-fc", "paper", {"setting": "gold"})
+    assert costs(gold, CLAIM.model_copy(update={"context": "It was lit."})).likely.searches == {}
+    with pytest.raises(UsageError, match="no gold evidence"):
+        costs(gold)
 
 
 def test_the_embedded_backend_reads_evidence_and_knows_nothing_by_heart() -> None:

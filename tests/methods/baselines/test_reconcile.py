@@ -15,6 +15,7 @@ from redargue.methods.base import ConfiguredMethod, configure
 from redargue.methods.baselines.reconcile.method import Reconcile, ReconcileSettings
 from redargue.methods.baselines.reconcile.prompts import AnswerSurely, AnswerWithConfidence
 from redargue.methods.baselines.reconcile.voting import rescaled, weighted_vote
+from redargue.methods.dry_run import costs
 from redargue.run import Run
 from redargue.verdicts import Verdict
 from support.baselines.debates import CLAIM, GROUPS, sure
@@ -187,4 +188,4 @@ async def test_with_tools_all_agents_see_what_was_found_and_quotes_are_checked()
 def test_as_published_nobody_has_evidence() -> None:
     method = configure("reconcile", "paper", {})
     assert (method.tools(), method.tasks()) == ((), (AnswerSurely,))
-    assert [sum(each.calls.values()) for each in method.plan()] == [3, 6, 12]
+    assert [run.model_calls for run in costs(method)] == [3, 6, 12]

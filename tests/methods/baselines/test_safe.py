@@ -22,6 +22,7 @@ from redargue.methods.baselines.safe.prompts import (
     SelfContained,
     WriteNextQuery,
 )
+from redargue.methods.dry_run import costs
 from redargue.run import Run
 from redargue.tasks.answer import Answer
 from redargue.tasks.base import Profile, Task
@@ -63,8 +64,8 @@ async def test_a_claim_alone_is_searched_for_five_times_and_rated() -> None:
     assert {call.sampling.temperature for _, call in backend.calls} == {0.1}
     assert (verdict.label, verdict.decided_by, verdict.rounds) == ("SUPPORTS", "reader", 5)
     assert [quote.found for quote in verdict.quotes] == [True]
-    plan = Safe.plan_for(SafeSettings())[0]
-    assert (sum(plan.calls.values()), plan.searches, plan.call_depth) == (6, {"corpus": 5}, 6)
+    low = costs(ConfiguredMethod(Safe, SafeSettings())).low
+    assert (low.model_calls, low.searches, low.call_depth) == (6, {"corpus": 5}, 6)
 
 
 async def test_knowledge_is_the_results_joined_by_newlines() -> None:
@@ -89,10 +90,8 @@ async def test_what_is_irrelevant_is_not_searched_for_and_has_no_label() -> None
     verdict, asked, _, tool = await rate(claim=SAID, relevance=True, relevant=Relevance(relevant=False))
     assert (verdict.label, verdict.reason, tool.queries) == (None, IRRELEVANT, [])
     assert len(asked) == 2
-    least, usual, most = Safe.plan_for(SafeSettings(relevance=True))
-    assert (least.calls, least.searches) == ({task.name(): 1 for task in asked}, {"corpus": 0})
-    assert [sum(plan.calls.values()) for plan in (usual, most)] == [6, 8]
-    assert Safe.plan_for(SafeSettings())[0] == Safe.plan_for(SafeSettings())[1]
+    method = ConfiguredMethod(Safe, SafeSettings(relevance=True))
+    assert [costs(method, claim).likely.model_calls for claim in (CLAIM, SAID)] == [6, 8]
 
 
 async def test_safe_3_what_cannot_be_read_before_the_search_changes_nothing() -> None:  # SAFE-3

@@ -9,9 +9,10 @@ import pytest
 from redargue.backends.scripted import ScriptedBackend
 from redargue.errors import BadReply, UnknownName, UsageError
 from redargue.events import Answered, Scored
-from redargue.methods.base import configure, usual_calls
+from redargue.methods.base import configure
 from redargue.methods.baselines.best_of_n import BestOfN
 from redargue.methods.baselines.self_consistency import SelfConsistency, majority
+from redargue.methods.dry_run import costs, usual_calls
 from redargue.nli.backend import EmbeddedBackend
 from redargue.run import Run
 from redargue.tasks.answer import AnswerClaim
@@ -62,7 +63,7 @@ async def test_a_sample_that_cannot_be_read_has_no_vote() -> None:
 def test_samples_are_asked_what_one_reader_is_asked() -> None:
     tasks = [configure(method, "paper", {}).tasks() for method in ("single-reader", "self-consistency")]
     assert tasks == [(AnswerClaim,)] * 2
-    assert configure("self-consistency", "paper", {}).plan()[1].calls == {"AnswerClaim": 40}
+    assert costs(configure("self-consistency", "paper", {})).likely.calls == {"AnswerClaim": 40}
 
 
 # BEST-1
@@ -96,18 +97,18 @@ def test_as_many_calls_as_another_method_usually_has() -> None:
     for name in ("tool-mad", "markov-debate", "mermaid"):
         calls = usual_calls(name)
         many, best = (configure(each, "hardened", {"like": name}) for each in ("self-consistency", "best-of-n"))
-        assert sum(many.plan()[1].calls.values()) == calls > 3
-        assert calls - 3 < sum(best.plan()[1].calls.values()) <= calls
-    tool_mad = configure("tool-mad", "hardened", {}).plan()[1].calls
+        assert costs(many).likely.model_calls == calls > 3
+        assert calls - 3 < costs(best).likely.model_calls <= calls
+    tool_mad = costs(configure("tool-mad", "hardened", {})).likely.calls
     assert usual_calls("tool-mad") == sum(tool_mad.values()) - tool_mad.get("CompareTexts", 0)
     best = configure("best-of-n", "hardened", {"like": "single-reader"})
     assert best.kind is BestOfN
-    assert (len(best.agents()) - 1, best.plan()[0].call_depth) == (1, 2)
+    assert (len(best.agents()) - 1, costs(best).low.call_depth) == (1, 3)
     with pytest.raises(UnknownName, match="did you mean 'tool-mad'"):
         configure("self-consistency", "hardened", {"like": "tool-mda"})
     many, best = (configure(each, "hardened", {"calls": 37}) for each in ("self-consistency", "best-of-n"))
-    assert sum(many.plan()[1].calls.values()) == 37
-    assert 35 <= sum(best.plan()[1].calls.values()) <= 37  # each answer takes three
+    assert costs(many).likely.model_calls == 37
+    assert 35 <= costs(best).likely.model_calls <= 37  # each answer takes three
     with pytest.raises(UsageError, match=r"calls=37 and like=tool-mad.*use one"):
         configure("self-consistency", "hardened", {"calls": 37, "like": "tool-mad"})
 

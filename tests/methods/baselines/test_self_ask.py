@@ -21,6 +21,7 @@ from redargue.methods.baselines.self_ask.prompts import (
     JudgeAnswers,
     WriteFollowUps,
 )
+from redargue.methods.dry_run import costs
 from redargue.methods.few_shot import read_examples
 from redargue.run import Run
 from redargue.verdicts import Verdict
@@ -215,9 +216,9 @@ def test_hostile_answers_stay_in_their_fence() -> None:
     assert text.count("<data>") == text.count("</data>") == 3  # the claim, the question, the answer
 
 
-def test_the_plan_follows_the_variant() -> None:
-    least, usual, most = configure("self-ask", "paper", {}).plan()
-    assert (least.calls, least.searches) == ({"AskFollowUp": 1}, {"corpus": 0})
-    assert (usual.calls, usual.call_depth) == ({"AskFollowUp": 3}, 3)
-    assert (most.calls, most.search_depth) == ({"AskFollowUp": 5, "ConcludeAsking": 1}, 5)
-    assert configure("self-ask", "folk", {}).plan()[1].calls == {"WriteFollowUps": 1, "JudgeAnswers": 1}
+def test_a_dry_run_follows_the_variant() -> None:
+    low, likely, high = costs(configure("self-ask", "paper", {}))
+    assert (low.calls, low.searches) == ({"AskFollowUp": 1}, {})
+    assert (likely.calls, likely.call_depth) == ({"AskFollowUp": 3}, 3)
+    assert (high.calls, high.search_depth) == ({"AskFollowUp": 5, "ConcludeAsking": 1}, 5)
+    assert costs(configure("self-ask", "folk", {})).likely.calls == {"WriteFollowUps": 1, "JudgeAnswers": 1}

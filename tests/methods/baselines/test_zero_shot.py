@@ -21,6 +21,7 @@ from redargue.methods.baselines.closed_book.prompts import (
     AnswerZeroShot,
     ReasonStepByStep,
 )
+from redargue.methods.dry_run import costs
 from redargue.net.transport import Service, Transport
 from redargue.run import Run
 from redargue.tasks.answer import Answer
@@ -59,7 +60,7 @@ async def test_one_question_one_label_and_nothing_is_searched() -> None:
     assert [(each.agent, each.label) for each in run.events if isinstance(each, Answered)] == [("knower", "REFUTES")]
     method = configure("zero-shot", "hardened", {})
     assert method.tools() == ()
-    assert method.plan()[1].calls == {"AnswerZeroShot": 1}
+    assert costs(method).likely.calls == {"AnswerZeroShot": 1}
 
 
 def test_the_label_alone_is_asked_for_in_every_form() -> None:
@@ -103,10 +104,8 @@ async def test_chain_of_thought_is_two_questions_in_one_chat_as_in_the_paper() -
     assert CLAIM.text not in second[2]["content"]
     method = configure("zero-shot-cot", "paper", {})
     assert method.tasks() == (ReasonStepByStep, AnswerFromReasoning)
-    assert (method.plan()[1].calls, method.plan()[1].call_depth) == (
-        {"ReasonStepByStep": 1, "AnswerFromReasoning": 1},
-        2,
-    )
+    likely = costs(method).likely
+    assert (likely.calls, likely.call_depth) == ({"ReasonStepByStep": 1, "AnswerFromReasoning": 1}, 2)
 
 
 async def test_chain_of_thought_is_one_question_by_default() -> None:

@@ -18,6 +18,7 @@ from redargue.errors import UsageError
 from redargue.events import Event, StageEnded, canonical
 from redargue.evidence import Passage
 from redargue.methods.base import configure
+from redargue.methods.dry_run import costs
 from redargue.runs.record import read_events
 from redargue.tasks.score import ReaderAnswer
 from redargue.verdicts import Verdict
@@ -146,13 +147,15 @@ async def test_what_the_small_reader_cannot_read_goes_to_the_language_model(
     assert stages[-1].stage == "single-reader"
 
 
-async def test_the_plan_counts_the_stages() -> None:
-    least, usual, most = configure("cascade", "hardened", {}).plan()
-    assert least.calls == {"ReadPassages": 1}
-    assert usual.calls == {"ReadPassages": 2, "AnswerClaim": 1}
-    debate = configure("tool-mad", "hardened", {}).plan().most
-    assert most.calls == {**debate.calls, "ReadPassages": 2, "AnswerClaim": debate.calls["AnswerClaim"] + 1}
-    assert most.call_depth == debate.call_depth + 1
+async def test_a_dry_run_counts_the_stages() -> None:
+    low, likely, high = costs(configure("cascade", "hardened", {}))
+    assert low.calls == {"ReadPassages": 1}
+    assert likely.calls == {"ReadPassages": 2, "AnswerClaim": 1}
+    debate = costs(configure("tool-mad", "hardened", {})).high
+    assert high.calls == {**debate.calls, "ReadPassages": 2, "AnswerClaim": debate.calls["AnswerClaim"] + 1}
+    assert high.call_depth == debate.call_depth + 1
+    never = configure("cascade", "hardened", {"thresholds": ("never", 0.9)})
+    assert costs(never).low.calls == {"ReadPassages": 2, "AnswerClaim": 1}
 
 
 @pytest.mark.parametrize(

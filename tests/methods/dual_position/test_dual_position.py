@@ -13,6 +13,7 @@ from redargue.errors import BadReply, UsageError
 from redargue.events import CallFinished, EvidenceChosen, Refereed, RoundVoted
 from redargue.evidence import Passage, Side
 from redargue.methods.base import ConfiguredMethod, configure
+from redargue.methods.dry_run import costs
 from redargue.methods.dual_position import DualPosition
 from redargue.methods.dual_position.gathering import distinct_documents, merged
 from redargue.methods.dual_position.prompts import (
@@ -411,8 +412,8 @@ def test_a_quotation_that_stands_in_the_statement_is_given_by_its_first_words() 
 async def test_one_referees_opinion_pays_for_no_analysis() -> None:
     _, run = await debate(min_rounds=0)
     assert asked(run, "AnalyseText") == []
-    plan = DualPosition.plan_for(DualPositionSettings(min_rounds=0)).most
-    assert plan.calls == {"WriteTeamQueries": 2, "JudgeTeams": 1}
+    high = costs(ConfiguredMethod(DualPosition, DualPositionSettings(min_rounds=0))).high
+    assert high.calls == {"WriteTeamQueries": 2, "JudgeTeams": 1}
 
 
 @pytest.mark.parametrize(("off", "task"), [("analysts", "Rebut"), ("rebutters", "AnalyseText")])

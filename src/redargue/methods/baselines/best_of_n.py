@@ -12,7 +12,6 @@ from pydantic import Field
 from redargue.claims import Claim
 from redargue.concurrency import gather_or_cancel
 from redargue.events import Scored
-from redargue.methods.base import CostPlan, CostRange
 from redargue.methods.baselines.self_consistency import Sampling, SamplingSettings
 from redargue.methods.faithfulness import faithfulness
 from redargue.tasks.answer import AnswerClaim
@@ -68,15 +67,3 @@ class BestOfN(Sampling, name="best-of-n", settings=BestOfNSettings):
             round_labels=(tuple(answer.label for answer in answers),),
             scores=results,
         )
-
-    @classmethod
-    def plan_for(cls, settings: SamplingSettings) -> CostRange:
-        readers, tasks = cls.readers_for(settings), [task.name() for task in cls.asks]
-        plan = CostPlan(
-            calls=dict.fromkeys(tasks, len(readers)),
-            searches=dict.fromkeys(settings.tools, 1),
-            asked_by=dict.fromkeys(tasks, readers),
-            call_depth=len(tasks),
-        )
-        least = {"calls": dict.fromkeys(tasks[:-1], len(readers)), "call_depth": len(tasks) - 1}
-        return CostRange(plan.model_copy(update=least), plan, plan)

@@ -50,7 +50,6 @@ class Nli(Method, name="nli", settings=NliSettings):
     )
     graph = "searches -> inference"
     roles = {READER: FROM_SETTINGS}
-    asks_once = True
     asks = (InferClaim,)
 
     settings: NliSettings

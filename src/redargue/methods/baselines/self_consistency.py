@@ -17,7 +17,8 @@ from redargue.claims import Claim
 from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
 from redargue.methods.agent import Agent
-from redargue.methods.base import CostPlan, CostRange, Method, Roles, SearchSettings, usual_calls
+from redargue.methods.base import Method, Roles, SearchSettings
+from redargue.methods.dry_run import usual_calls
 from redargue.methods.setting_types import Word
 from redargue.tasks.answer import Answer, AnswerClaim
 from redargue.verdicts import Verdict
@@ -116,17 +117,6 @@ class SelfConsistency(Sampling, name="self-consistency", settings=SamplingSettin
             rounds=1,
             round_labels=(labels,),
         )
-
-    @classmethod
-    def plan_for(cls, settings: SamplingSettings) -> CostRange:
-        readers = cls.readers_for(settings)
-        plan = CostPlan(
-            calls={"AnswerClaim": len(readers)},
-            searches=dict.fromkeys(settings.tools, 1),
-            asked_by={"AnswerClaim": readers},
-            call_depth=1,
-        )
-        return CostRange(plan, plan, plan)
 
 
 def majority(labels: Sequence[str | None]) -> str | None:

@@ -25,7 +25,6 @@ class SingleReader(Method, name="single-reader", settings=SingleReaderSettings):
     paper = "none: what a debate has to beat"
     graph = "searches of all tools concurrently -> answer"
     roles = {READER: FROM_SETTINGS}
-    asks_once = True
     asks = (AnswerClaim,)
 
     settings: SingleReaderSettings

@@ -14,7 +14,7 @@ from redargue.errors import UsageError
 from redargue.events import StageEnded
 from redargue.evidence import Passage, Side
 from redargue.methods.agent import Agent
-from redargue.methods.base import CostRange, Layout, Method, Roles
+from redargue.methods.base import Layout, Method, Roles
 from redargue.methods.cascade.settings import (
     DEBATE,
     NEVER,
@@ -218,14 +218,3 @@ class Cascade(Method, name="cascade", settings=CascadeSettings):
         single: tuple[type[AnyTask], ...] = (AnswerClaim,) if SINGLE_READER in settings.stages else ()
         debate = settings.debater.tasks() if DEBATE in settings.stages else ()
         return tuple(dict.fromkeys((*small, *single, *debate)))
-
-    @classmethod
-    def plan_for(cls, settings: CascadeSettings) -> CostRange:
-        """A claim that ends after the first stage, after the second, and in the longest debate."""
-        stages = len(settings.stages)
-        least, usual, most = settings.debater.plan() if DEBATE in settings.stages else (None, None, None)
-        return CostRange(
-            settings.plan(1, least if stages == 1 else None),
-            settings.plan(2, usual if stages <= 2 else None),
-            settings.plan(stages, most),
-        )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -11,7 +10,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from redargue.errors import UsageError
 from redargue.memory.base import MemorySettings
-from redargue.methods.base import ConfiguredMethod, CostPlan, SearchSettings, configure
+from redargue.methods.base import ConfiguredMethod, SearchSettings, configure
 from redargue.methods.cascade.fit import Fit, Threshold, Thresholds
 from redargue.methods.setting_types import Facts, LocalFile, SettingsOf, Word
 
@@ -165,27 +164,6 @@ class CascadeSettings(SearchSettings):
     def remembering(self) -> MemorySettings | None:
         """The memory of a debate that has one."""
         return getattr(self.debater.settings, "remembering", None) if DEBATE in self.stages else None
-
-    def plan(self, stages: int, debate: CostPlan | None) -> CostPlan:
-        """The cost of a claim that ends after so many stages; ``debate`` if that is among them."""
-        calls, searches, depth, search_depth = Counter[str](), Counter[str](), 0, 0
-        for stage in self.stages[:stages]:
-            if stage == DEBATE:
-                continue
-            calls["ReadPassages"] += 1
-            calls["AnswerClaim"] += int(stage == SINGLE_READER)
-            searches.update(self.tools)
-            depth, search_depth = depth + int(stage == SINGLE_READER), search_depth + 1
-        if debate is None:
-            return CostPlan(calls=+calls, searches=searches, call_depth=depth, search_depth=search_depth)
-        return CostPlan(
-            calls=dict(calls + Counter(debate.calls)),
-            searches=dict(searches + Counter(debate.searches)),
-            samples=debate.samples,
-            asked_by=debate.asked_by,
-            call_depth=depth + debate.call_depth,
-            search_depth=search_depth + debate.search_depth,
-        )
 
 
 def _require_unfitted(values: dict[str, Any]) -> None:

@@ -15,7 +15,7 @@ from redargue.errors import BadReply
 from redargue.events import Refereed, RoundVoted, Spoke
 from redargue.evidence import Passage, cited
 from redargue.methods.agent import Agent
-from redargue.methods.base import CostRange, Layout, Method, Roles
+from redargue.methods.base import Layout, Method, Roles
 from redargue.methods.dual_position.gathering import gather_documents
 from redargue.methods.dual_position.outcome import Outcome, outcome
 from redargue.methods.dual_position.prompts import (
@@ -289,9 +289,3 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
             JudgeTeams: True,
         }
         return tuple(task for task, wanted in needed.items() if wanted)
-
-    @classmethod
-    def plan_for(cls, settings: DualPositionSettings) -> CostRange:
-        usual = settings.plan(settings.min_rounds, full=False)
-        least = settings.plan(min(1, settings.min_rounds), full=False) if settings.stop == "settled" else usual
-        return CostRange(least, usual, settings.plan(settings.max_rounds if settings.min_rounds else 0, full=True))

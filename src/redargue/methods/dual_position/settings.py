@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from redargue.methods.base import CostPlan, MethodSettings
+from redargue.methods.base import MethodSettings
 from redargue.methods.dual_position.outcome import Rule
 from redargue.methods.dual_position.prompts import OPPONENTS, STANCES, Position
 from redargue.methods.dual_position.referees import EMPHASES, Vote
@@ -97,50 +97,6 @@ class DualPositionSettings(MethodSettings):
     @property
     def per_query(self) -> int:
         return ceil(self.snippets / QUERIES)
-
-    def plan(self, rounds: int, *, full: bool) -> CostPlan:
-        """The cost of a debate of that many rounds.
-
-        ``full``: the claim's style is checked, however few sentences it has, and every query finds all its documents.
-        """
-        teams = len(STANCES)
-        statements = rounds * teams
-        analysts = self.analysts and rounds > 0 and (full or self.analysed_sentences == 1)
-        measured = self.summarisers and self.uncertainty != "off" and self.rebutters and analysts
-        sampled = {"Rebut": self.samples, "AnalyseText": self.samples} if measured else {}
-        pairs = (statements + teams) * (self.samples - 1) * measured
-        selections = statements * self.gatherers * (full and 2 * self.per_query > self.selected)
-        calls = {
-            "WriteTeamQueries": teams * self.gatherers,
-            "AnalyseText": teams * analysts,
-            "Rebut": statements * self.rebutters,
-            "CompareTexts": pairs + selections,
-            "SummariseTeam": statements * self.summarisers,
-            "JudgeTeams": rounds * len(self.referees) if rounds else 1,
-        }
-        speaking = int(self.rebutters) + int(self.summarisers)
-        in_turn = max(0, rounds - 1) if self.transition != "none" else 0  # rounds whose second team waits for the first
-        searches = 2 * teams * self.gatherers
-        return CostPlan(
-            calls={name: count for name, count in calls.items() if count},
-            searches=dict.fromkeys(self.tools, searches) if searches else {},
-            samples=sampled if self.uncertainty == "agreement" else {},
-            asked_by={
-                **{name: members(role) for name, role in _ASKS.items()},
-                "JudgeTeams": tuple(referee_name(referee) for referee in self.referees),
-            },
-            call_depth=int(self.gatherers or analysts) + speaking * (rounds + in_turn) + max(1, rounds),
-            search_depth=int(self.gatherers),
-        )
-
-
-_ASKS = {
-    "WriteTeamQueries": "gatherer",
-    "AnalyseText": "analyst",
-    "Rebut": "rebutter",
-    "SummariseTeam": "summariser",
-    "CompareTexts": "summariser",
-}
 
 
 def members(role: str) -> tuple[str, ...]:

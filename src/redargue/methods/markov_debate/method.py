@@ -11,7 +11,7 @@ from redargue.claims import Claim, Meaning
 from redargue.events import Answered
 from redargue.evidence import Passage
 from redargue.methods.agent import Agent
-from redargue.methods.base import CostPlan, CostRange, Layout, Method, Roles
+from redargue.methods.base import Layout, Method, Roles
 from redargue.methods.baselines import factool
 from redargue.methods.baselines.factool.prompts import WriteScepticalQueries
 from redargue.methods.dual_position.gathering import gather_documents
@@ -89,18 +89,3 @@ class MarkovDebate(Method, name="markov-debate", settings=MarkovDebateSettings):
     @classmethod
     def roles_for(cls, settings: MarkovDebateSettings) -> Roles:
         return {SEARCHER: settings.tools, "judge": None, "trust": None, "skeptic": None, "leader": None}
-
-    @classmethod
-    def plan_for(cls, settings: MarkovDebateSettings) -> CostRange:
-        least = cls._plan(settings, settings.min_rounds)
-        return CostRange(least, least, cls._plan(settings, settings.max_rounds if settings.min_rounds else 0))
-
-    @classmethod
-    def _plan(cls, settings: MarkovDebateSettings, rounds: int) -> CostPlan:
-        return CostPlan(
-            calls={"WriteScepticalQueries": 1, "GiveOpinion": 1 + 3 * rounds},
-            searches=dict.fromkeys(settings.tools, QUERIES),
-            asked_by={"WriteScepticalQueries": (SEARCHER,), "GiveOpinion": ("judge", "trust", "skeptic", "leader")},
-            call_depth=2 + 3 * rounds,
-            search_depth=1,
-        )

@@ -15,10 +15,9 @@ from redargue.events import Decomposed, Judged, Stepped
 from redargue.evidence import Passage, Recalled
 from redargue.memory.base import Finding
 from redargue.memory.lookup import LOOKUP, MemoryLookup
-from redargue.methods.base import CostRange, Method, Roles
+from redargue.methods.base import Method, Roles
 from redargue.methods.mermaid.prompts import DecomposeClaim, ForceAnswer, NextStep
 from redargue.methods.mermaid.settings import DECOMPOSER, EXECUTOR, PROFILES, MermaidSettings
-from redargue.methods.recalled import MOST
 from redargue.retrieval.tools.base import Observation
 from redargue.retrieval.tools.search_action import SearchAction
 from redargue.tasks.base import AnyTask
@@ -183,14 +182,6 @@ class Mermaid(Method, name="mermaid", settings=MermaidSettings):
     def asks_for(cls, settings: MermaidSettings) -> tuple[type[AnyTask], ...]:
         decomposing: tuple[type[AnyTask], ...] = (DecomposeClaim,) if settings.decomposer else ()
         return (*decomposing, NextStep, ForceAnswer) if settings.force_answer else (*decomposing, NextStep)
-
-    @classmethod
-    def plan_for(cls, settings: MermaidSettings) -> CostRange:
-        """An answer in the first step; after two searches; only when forced."""
-        most = settings.max_steps
-        least, usual = (settings.plan(steps, forced=False) for steps in (1, min(3, most)))
-        rereads = MOST if settings.remembering and settings.profile == "hardened" else 0
-        return CostRange(least, usual, settings.plan(most, forced=settings.force_answer, read_again=rereads))
 
 
 def _findings(tool: str, arguments: dict[str, Any], observed: Observation) -> list[Finding]:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from redargue.memory.base import MemorySettings
-from redargue.methods.base import CostPlan, MethodSettings
+from redargue.methods.base import MethodSettings
 from redargue.methods.setting_types import Word
 
 DECOMPOSER, EXECUTOR = "decomposer", "executor"
@@ -75,16 +75,4 @@ class MermaidSettings(MethodSettings):
             characters=self.recall_characters,
             keep_misses=self.keep_misses,
             guard=self.guard,
-        )
-
-    def plan(self, steps: int, *, forced: bool, read_again: int = 0) -> CostPlan:
-        """``read_again``: recalled passages that are searched for again before they decide."""
-        searches = read_again + (steps if forced or steps == self.max_steps else steps - 1)
-        calls = {"DecomposeClaim": int(self.decomposer), "NextStep": steps, "ForceAnswer": int(forced)}
-        return CostPlan(
-            calls={name: count for name, count in calls.items() if count},
-            searches={self.tools[0]: searches} if self.tools and searches else {},
-            asked_by={"DecomposeClaim": (DECOMPOSER,), "NextStep": (EXECUTOR,), "ForceAnswer": (EXECUTOR,)},
-            call_depth=sum(calls.values()),
-            search_depth=searches,
         )

@@ -19,7 +19,7 @@ from redargue.concurrency import first_error, gather_or_cancel
 from redargue.events import EvidenceKept, Judged, QueryWritten, RoundEnded, Scored, TurnKept
 from redargue.evidence import Passage, Side
 from redargue.methods.agent import Agent
-from redargue.methods.base import CostRange, Layout, Method, Roles
+from redargue.methods.base import Layout, Method, Roles
 from redargue.methods.faithfulness import faithfulness, reasoning_of, without_quotations
 from redargue.methods.tool_mad.prompts import CheckConsensus, SummariseAbstract, WriteKeywords
 from redargue.methods.tool_mad.scores import consistency, relevance
@@ -423,15 +423,6 @@ class ToolMad(Method, name="tool-mad", settings=ToolMadSettings):
         queries: tuple[type[AnyTask], ...] = (WriteQuery, RewriteQuery) if settings.query_formulation else ()
         papers: tuple[type[AnyTask], ...] = (WriteKeywords, SummariseAbstract) if settings.summarised else ()
         return (*queries, *papers, AnswerClaim, *settings.scoring_tasks, JudgeDebate)
-
-    @classmethod
-    def plan_for(cls, settings: ToolMadSettings) -> CostRange:
-        """Consensus in the first round; in the second; never, with every round agreeing under the thresholds."""
-        most = settings.plan(settings.rounds, judged=True)
-        if settings.scoring == "run_all_rounds":
-            return CostRange(most, most, most)
-        usual = settings.plan(min(2, settings.rounds), judged=False)
-        return CostRange(settings.plan(1, judged=False), usual, most)
 
 
 def answers_of(turns: Iterable[Turn]) -> tuple[OtherAnswer, ...]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
 from redargue.backends.base import Stability
-from redargue.methods.base import CostPlan, MethodSettings
+from redargue.methods.base import MethodSettings
 from redargue.methods.setting_types import Word
 from redargue.tasks.answer import LabelReading
 from redargue.tasks.base import AnyTask
@@ -153,43 +152,6 @@ class ToolMadSettings(MethodSettings):
         if self.scoring == "on" and self.judge_metric == "consistency":
             raise ValueError("consistency has no threshold: it needs scoring=label_only_stop or run_all_rounds")
         return self
-
-    def plan(self, rounds: int, *, judged: bool) -> CostPlan:
-        debaters = len(self.debaters)
-        has_documents = sum(tool != NO_TOOL for tool in self.debaters)
-        scored = rounds if self.scoring == "on" or (judged and self.judge_scores) else 0
-        rated = scored if self.judge_metric == "consistency" else 0
-        scored -= rated
-        asked = int(self.query_formulation)
-        searched = rounds if asked else 1  # the claim itself, asked again, keeps its documents
-        papers = sum(tool in self.summarised for tool in self.debaters) * searched
-        calls = {
-            "WriteQuery": has_documents * asked,
-            "RewriteQuery": has_documents * asked * (rounds - 1),
-            "WriteKeywords": papers,
-            "SummariseAbstract": papers * self.top_k,
-            "AnswerClaim": debaters * rounds,
-            "WriteStatements": has_documents * scored,
-            "CheckStatements": has_documents * scored,
-            "WriteQuestions": debaters * scored * (self.asked == "together"),
-            "WriteQuestion": debaters * scored * {"together": 0, "samples": 1, "requests": QUESTIONS}[self.asked],
-            "CompareTexts": debaters * scored,
-            "RateTexts": has_documents * rated,
-            "JudgeDebate": int(judged),
-        }
-        searches = Counter(tool for tool in self.debaters if tool != NO_TOOL)
-        scoring_depth = (
-            2 * scored if self.scoring == "on" else 2 * int(judged and scored > 0) + int(judged and rated > 0)
-        )
-        return CostPlan(
-            calls={name: count for name, count in calls.items() if count},
-            searches={tool: count * searched for tool, count in sorted(searches.items())},
-            asked_by={"JudgeDebate": (JUDGE,)}
-            | {name: debater_names(self.debaters) for name in calls if name != "JudgeDebate"},
-            samples={"WriteQuestion": QUESTIONS} if self.asked == "samples" and scored else {},
-            call_depth=(asked + 1) * rounds + 2 * bool(papers) * searched + scoring_depth + int(judged),
-            search_depth=searched if has_documents else 0,
-        )
 
 
 def debater_names(tools: tuple[str, ...]) -> tuple[str, ...]:

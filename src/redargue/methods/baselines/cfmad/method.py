@@ -14,7 +14,7 @@ from redargue.claims import Claim, Meaning
 from redargue.concurrency import gather_or_cancel
 from redargue.errors import UsageError
 from redargue.events import Judged, Spoke
-from redargue.methods.base import CostPlan, CostRange, Roles, SearchSettings
+from redargue.methods.base import Roles, SearchSettings
 from redargue.methods.baselines.cfmad import prompts
 from redargue.methods.baselines.evidence_pool import SEARCHER, EvidencePool
 from redargue.methods.dual_position.prompts import Argument
@@ -130,20 +130,3 @@ class Cfmad(EvidencePool, name="cfmad", settings=CfmadSettings):
     def roles_for(cls, settings: CfmadSettings) -> Roles:
         threads = [name for side in SIDES for name in (side, f"{side}-critic")]
         return {SEARCHER: settings.tools} | dict.fromkeys([FIRST, *threads, JUDGE])
-
-    @classmethod
-    def plan_for(cls, settings: CfmadSettings) -> CostRange:
-        threads = {"ArgueStance": 2, "CriticiseStance": 2, "RebutCritic": 2, "JudgeStances": 1}
-        claim = CostPlan(
-            calls=threads,
-            searches=dict.fromkeys(settings.tools, 1),
-            asked_by={
-                "AnswerOption": (FIRST,),
-                **dict.fromkeys(("ArgueStance", "RebutCritic"), SIDES),
-                "CriticiseStance": tuple(f"{side}-critic" for side in SIDES),
-                "JudgeStances": (JUDGE,),
-            },
-            call_depth=4,
-        )
-        options = claim.model_copy(update={"calls": {"AnswerOption": 1, **threads}, "call_depth": 5})
-        return CostRange(claim, claim, options)

@@ -33,7 +33,6 @@ class ClosedBook(Method):
     """One answer from what the model knows; a reply without a label that can be read gives no label."""
 
     roles = {"knower": None}
-    asks_once = True
 
     async def check(self, claim: Claim) -> Verdict:
         (agent,) = self.agents.values()

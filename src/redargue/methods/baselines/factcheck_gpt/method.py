@@ -17,7 +17,7 @@ from redargue.errors import BadReply
 from redargue.events import QueryWritten
 from redargue.evidence import Passage
 from redargue.methods.agent import Agent
-from redargue.methods.base import FROM_SETTINGS, CostPlan, CostRange, SearchSettings
+from redargue.methods.base import FROM_SETTINGS, SearchSettings
 from redargue.methods.baselines.factcheck_gpt.prompts import AskQuestions, JudgeWorthiness, StateStance
 from redargue.methods.baselines.factcheck_gpt.snippets import Snippet, best, round_robin, snippets
 from redargue.methods.baselines.factuality import VERIFIER, CheckFactuality, FactualityMethod
@@ -164,30 +164,3 @@ class FactcheckGpt(FactualityMethod, name="factcheck-gpt", settings=FactcheckGpt
         worthiness: tuple[type[AnyTask], ...] = (JudgeWorthiness,) if settings.check_worthiness else ()
         stance: tuple[type[AnyTask], ...] = (StateStance,) if settings.unparsed == "stance" else ()
         return (*worthiness, AskQuestions, settings.comparison, RateTexts, CheckFactuality, *stance)
-
-    @classmethod
-    def plan_for(cls, settings: FactcheckGptSettings) -> CostRange:
-        """One question in all rounds, or a claim not worth checking; three questions of four; as many as are read."""
-        most = settings.rounds * settings.questions
-        least = _plan(settings, 1, 1)
-        if settings.check_worthiness:
-            asked_by = {"JudgeWorthiness": (ASKER,)}
-            least = CostPlan(calls={"JudgeWorthiness": 1}, asked_by=asked_by)
-        usual = _plan(settings, min(4, most), min(3, most))
-        stances = settings.evidence if settings.unparsed == "stance" else 0
-        return CostRange(least, usual, _plan(settings, most, most, stances=stances))
-
-
-def _plan(settings: FactcheckGptSettings, written: int, kept: int, *, stances: int = 0) -> CostPlan:
-    comparison = settings.comparison.name()
-    calls = {"JudgeWorthiness": 1} if settings.check_worthiness else {}
-    calls |= {"AskQuestions": settings.rounds, "RateTexts": kept, "CheckFactuality": 1}
-    calls[comparison] = calls.get(comparison, 0) + written - 1
-    calls |= {"StateStance": stances} if stances else {}
-    return CostPlan(
-        calls=calls,
-        searches=dict.fromkeys(settings.tools, kept),
-        asked_by=dict.fromkeys(calls, (ASKER,))
-        | {"RateTexts": (SEARCHER,), "CheckFactuality": (VERIFIER,), "StateStance": (VERIFIER,)},
-        call_depth=2 + int(settings.check_worthiness) + int(stances > 0),
-    )

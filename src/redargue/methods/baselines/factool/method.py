@@ -15,7 +15,7 @@ from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
 from redargue.events import QueryWritten
 from redargue.methods.agent import Agent
-from redargue.methods.base import FROM_SETTINGS, CostPlan, CostRange, SearchSettings
+from redargue.methods.base import FROM_SETTINGS, SearchSettings
 from redargue.methods.baselines.factool.prompts import WriteScepticalQueries
 from redargue.methods.baselines.factuality import VERIFIER, CheckFactuality, FactualityMethod
 from redargue.methods.few_shot import read_examples
@@ -75,15 +75,3 @@ class FacTool(FactualityMethod, name="factool", settings=FacToolSettings):
             return (await searcher.perform(task, round_=1, temperature=self.settings.temperature)).queries
         except BadReply:
             return (self.claim.text[:LONGEST_QUERY],)
-
-    @classmethod
-    def plan_for(cls, settings: FacToolSettings) -> CostRange:
-
-        def plan(queries: int) -> CostPlan:
-            return CostPlan(
-                calls={"WriteScepticalQueries": 1, "CheckFactuality": 1},
-                searches=dict.fromkeys(settings.tools, queries),
-                asked_by={"WriteScepticalQueries": (SEARCHER,), "CheckFactuality": (VERIFIER,)},
-            )
-
-        return CostRange(plan(1), plan(settings.queries), plan(settings.queries))

@@ -16,7 +16,7 @@ from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
 from redargue.events import QueryWritten
 from redargue.methods.agent import Agent
-from redargue.methods.base import FROM_SETTINGS, CostPlan, CostRange, Method, SearchSettings
+from redargue.methods.base import FROM_SETTINGS, Method, SearchSettings
 from redargue.methods.baselines.fire.prompts import FinalAnswer, GiveFinalAnswer, Move, SearchOrAnswer
 from redargue.methods.baselines.search_results import SearchResult, found_in
 from redargue.tasks.answer import Answer
@@ -110,25 +110,3 @@ class Fire(Method, name="fire", settings=FireSettings):
     def conclude(self, answer: Answer, *, round_: int, decided_by: str) -> Verdict:
         self.answered(CHECKER, answer, round_=round_, passages=found_in(tuple(self.results)))
         return self.verdict(answer.label, reason=answer.text, decided_by=decided_by, rounds=self.step)
-
-    @classmethod
-    def plan_for(cls, settings: FireSettings) -> CostRange:
-
-        def plan(searches: int, *, forced: bool) -> CostPlan:
-            steps = searches + (not forced)
-            compared_queries = max(0, searches - (settings.tolerance - 1))
-            compared_results = max(0, searches - settings.tolerance)
-            return CostPlan(
-                calls={
-                    "SearchOrAnswer": steps,
-                    "CompareTexts": compared_queries + compared_results,
-                    "GiveFinalAnswer": int(forced),
-                },
-                searches=dict.fromkeys(settings.tools, searches),
-                asked_by={"SearchOrAnswer": (CHECKER,), "GiveFinalAnswer": (CHECKER,), "CompareTexts": (COMPARER,)},
-                call_depth=steps + int(forced),
-                search_depth=searches,
-            )
-
-        most = settings.max_steps
-        return CostRange(plan(0, forced=False), plan(min(2, most), forced=most < 3), plan(most, forced=True))

@@ -13,9 +13,9 @@ from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
 from redargue.events import Spoke
 from redargue.methods.agent import Agent
-from redargue.methods.base import FROM_SETTINGS, CostPlan, CostRange, SearchSettings
+from redargue.methods.base import FROM_SETTINGS, SearchSettings
 from redargue.methods.baselines.folk import prompts
-from redargue.methods.baselines.grounding import MOST_QUESTIONS, Grounded, GroundingMethod, examples_in
+from redargue.methods.baselines.grounding import Grounded, GroundingMethod, examples_in
 from redargue.tasks.answer import Answer
 from redargue.tasks.base import Profile
 from redargue.verdicts import Verdict
@@ -83,18 +83,6 @@ class Folk(GroundingMethod, name="folk", settings=FolkSettings):
             profile=profile,
         )
         return await reasoner.perform(task, round_=1, temperature=self.settings.temperature)
-
-    @classmethod
-    def plan_for(cls, settings: FolkSettings) -> CostRange:
-
-        def plan(questions: int) -> CostPlan:
-            return CostPlan(
-                calls={"WritePredicates": 1, "VerifyPredicates": 1},
-                searches=dict.fromkeys(settings.tools, questions),
-                asked_by={"WritePredicates": (DECOMPOSER,), "VerifyPredicates": (REASONER,)},
-            )
-
-        return CostRange(plan(1), plan(3), plan(MOST_QUESTIONS))
 
 
 def predicate_examples(profile: Profile) -> str:

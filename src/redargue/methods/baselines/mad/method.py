@@ -13,7 +13,7 @@ from pydantic import Field
 
 from redargue.claims import Claim
 from redargue.events import Judged, Spoke
-from redargue.methods.base import CostPlan, CostRange, SearchSettings
+from redargue.methods.base import SearchSettings
 from redargue.methods.baselines.evidence_pool import EvidencePool
 from redargue.methods.baselines.mad import prompts
 from redargue.methods.setting_types import Word
@@ -116,19 +116,3 @@ class Mad(EvidencePool, name="mad", settings=MadSettings):
                 prompts.DecideDebateOnEvidence,
             )
         return (prompts.DebateTurn, prompts.ModerateRound, prompts.ListCandidates, prompts.DecideDebate)
-
-    @classmethod
-    def plan_for(cls, settings: MadSettings) -> CostRange:
-        turn, ruling, listing, deciding = (task.name() for task in cls.asks_for(settings))
-
-        def plan(rounds: int, *, judged: bool) -> CostPlan:
-            judging = {listing: 1, deciding: 1} if judged else {}
-            return CostPlan(
-                calls={turn: 2 * rounds, ruling: rounds, **judging},
-                searches=dict.fromkeys(settings.tools, 1),
-                asked_by={turn: (AFFIRMATIVE, NEGATIVE), ruling: (MODERATOR,), listing: (JUDGE,), deciding: (JUDGE,)},
-                call_depth=3 * rounds + 2 * judged,
-            )
-
-        most = settings.max_rounds
-        return CostRange(plan(1, judged=False), plan(min(2, most), judged=False), plan(most, judged=True))

@@ -15,7 +15,7 @@ from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
 from redargue.events import Judged, Spoke
 from redargue.evidence import Passage
-from redargue.methods.base import CostPlan, CostRange, MethodSettings, Roles
+from redargue.methods.base import MethodSettings, Roles
 from redargue.methods.baselines.evidence_pool import SEARCHER, EvidencePool
 from redargue.methods.baselines.madke import prompts
 from redargue.methods.few_shot import read_examples, with_labels
@@ -162,25 +162,3 @@ class Madke(EvidencePool, name="madke", settings=MadkeSettings):
     def asks_for(cls, settings: MadkeSettings) -> tuple[type[AnyTask], ...]:
         choosing: tuple[type[AnyTask], ...] = (prompts.SelectEvidence,) if settings.selecting else ()
         return (*choosing, prompts.AnswerWithKnowledge, prompts.JudgeConsistency, prompts.SummariseAnswers)
-
-    @classmethod
-    def plan_for(cls, settings: MadkeSettings) -> CostRange:
-        def plan(rounds: int, *, selecting: bool) -> CostPlan:
-            turns = settings.agents * rounds
-            choosing = {"SelectEvidence": turns} if selecting else {}
-            waits = selecting + (settings.agents if settings.sequential else 1) + 1
-            return CostPlan(
-                calls={**choosing, "AnswerWithKnowledge": turns, "JudgeConsistency": rounds, "SummariseAnswers": 1},
-                searches=dict.fromkeys(settings.tools, 1),
-                asked_by={
-                    **dict.fromkeys(("SelectEvidence", "AnswerWithKnowledge"), cls.debaters_for(settings)),
-                    "JudgeConsistency": (JUDGE,),
-                    "SummariseAnswers": (SUMMARISER,),
-                },
-                call_depth=rounds * waits + 1,
-            )
-
-        selecting = settings.selecting
-        return CostRange(
-            plan(1, selecting=False), plan(1, selecting=selecting), plan(settings.max_rounds, selecting=selecting)
-        )

@@ -14,7 +14,7 @@ from pydantic import Field
 from redargue.claims import Claim
 from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
-from redargue.methods.base import CostPlan, CostRange, SearchSettings
+from redargue.methods.base import SearchSettings
 from redargue.methods.baselines.evidence_pool import EvidencePool
 from redargue.methods.baselines.multi_agent_debate.prompts import SolveWithOthers, SolveWithOthersOnEvidence
 from redargue.methods.baselines.self_consistency import majority
@@ -125,14 +125,3 @@ class MultiAgentDebate(EvidencePool, name="multi-agent-debate", settings=MultiAg
     @classmethod
     def asks_for(cls, settings: MultiAgentDebateSettings) -> tuple[type[AnyTask], ...]:
         return (SolveWithOthersOnEvidence if settings.tools else SolveWithOthers,)
-
-    @classmethod
-    def plan_for(cls, settings: MultiAgentDebateSettings) -> CostRange:
-        (task,) = cls.asks_for(settings)
-        plan = CostPlan(
-            calls={task.name(): settings.agents * settings.rounds},
-            searches=dict.fromkeys(settings.tools, 1),
-            asked_by={task.name(): cls.debaters_for(settings)},
-            call_depth=1 + (settings.rounds - 1) * (1 if settings.simultaneous else settings.agents),
-        )
-        return CostRange(plan, plan, plan)

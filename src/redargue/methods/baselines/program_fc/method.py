@@ -18,9 +18,9 @@ from redargue.errors import BadReply, UsageError
 from redargue.events import Answered, QueryWritten, Spoke
 from redargue.evidence import Passage, Quote
 from redargue.methods.agent import Agent
-from redargue.methods.base import CostPlan, CostRange, Method, Roles, SearchSettings
+from redargue.methods.base import Method, Roles, SearchSettings
 from redargue.methods.baselines.program_fc import prompts
-from redargue.methods.baselines.program_fc.program import MOST_STEPS, Function, Program, ProgramStep, parse_program
+from redargue.methods.baselines.program_fc.program import Function, Program, ProgramStep, parse_program
 from redargue.methods.few_shot import read_examples, with_json_replies
 from redargue.methods.setting_types import Word
 from redargue.methods.verdict_parts import side_of
@@ -233,24 +233,6 @@ class ProgramFC(Method, name="program-fc", settings=ProgramFCSettings):
         if settings.setting == "closed-book":
             return (prompts.WriteProgram, prompts.RecallAnswer, prompts.RecallFact)
         return (prompts.WriteProgram, prompts.AnswerQuestion, prompts.VerifyFact)
-
-    @classmethod
-    def plan_for(cls, settings: ProgramFCSettings) -> CostRange:
-        """Programs of one fact; of a question and two facts, one of which needs its answer; of the longest chain."""
-        program, question, fact = (task.name() for task in cls.asks_for(settings))
-        searching = settings.setting == "open-book"
-
-        def plan(questions: int, facts: int, *, depth: int) -> CostPlan:
-            calls = {program: 1, question: questions, fact: facts}
-            return CostPlan(
-                calls={name: settings.programs * count for name, count in calls.items() if count},
-                searches=dict.fromkeys(settings.tools if searching else (), settings.programs * (questions + facts)),
-                asked_by={program: (PROGRAMMER,), question: (QUESTIONER,), fact: (VERIFIER,)},
-                call_depth=1 + depth,
-                search_depth=depth if searching else 0,
-            )
-
-        return CostRange(plan(0, 1, depth=1), plan(1, 2, depth=2), plan(MOST_STEPS - 1, 1, depth=MOST_STEPS))
 
 
 def majority(votes: Sequence[Meaning | None]) -> Meaning | None:

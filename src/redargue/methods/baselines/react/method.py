@@ -17,7 +17,7 @@ from redargue.errors import BadReply
 from redargue.events import Stepped
 from redargue.evidence import Passage
 from redargue.methods.agent import Agent
-from redargue.methods.base import FROM_SETTINGS, CostPlan, CostRange, Method, SearchSettings
+from redargue.methods.base import FROM_SETTINGS, Method, SearchSettings
 from redargue.methods.baselines.react.prompts import LOOKUP, SEARCH, ChooseAction, ThinkAndAct
 from redargue.methods.few_shot import read_examples, with_labels
 from redargue.retrieval.corpus.chunk import sentence_spans
@@ -134,21 +134,6 @@ class React(Method, name="react", settings=ReactSettings):
         return self.verdict(
             step.answer, reason=step.thought, confidence=step.confidence, decided_by="executor", rounds=steps
         )
-
-    @classmethod
-    def plan_for(cls, settings: ReactSettings) -> CostRange:
-        """A label in the first step; after two searches; never, and no thought has an action."""
-
-        def plan(steps: int, repaired: int, searches: int) -> CostPlan:
-            return CostPlan(
-                calls={"ThinkAndAct": steps, "ChooseAction": repaired},
-                searches=dict.fromkeys(settings.tools, searches),
-                search_depth=searches,
-            )
-
-        most = settings.max_steps
-        usual = min(3, most)
-        return CostRange(plan(1, 0, 0), plan(usual, 0, usual - 1), plan(most, most, most))
 
 
 def text_of(argument: str) -> str:

@@ -15,7 +15,7 @@ from pydantic import Field
 from redargue.claims import Claim
 from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
-from redargue.methods.base import CostPlan, CostRange, SearchSettings
+from redargue.methods.base import SearchSettings
 from redargue.methods.baselines.evidence_pool import EvidencePool
 from redargue.methods.baselines.reconcile.prompts import (
     AnswerSurely,
@@ -148,17 +148,3 @@ class Reconcile(EvidencePool, name="reconcile", settings=ReconcileSettings):
     @classmethod
     def asks_for(cls, settings: ReconcileSettings) -> tuple[type[AnyTask], ...]:
         return (AnswerSurelyOnEvidence if settings.tools else AnswerSurely,)
-
-    @classmethod
-    def plan_for(cls, settings: ReconcileSettings) -> CostRange:
-        (task,) = cls.asks_for(settings)
-
-        def plan(rounds: int) -> CostPlan:
-            return CostPlan(
-                calls={task.name(): settings.agents * (1 + rounds)},
-                searches=dict.fromkeys(settings.tools, 1),
-                asked_by={task.name(): cls.debaters_for(settings)},
-                call_depth=1 + rounds,
-            )
-
-        return CostRange(plan(0), plan(min(1, settings.rounds)), plan(settings.rounds))

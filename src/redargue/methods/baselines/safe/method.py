@@ -15,7 +15,7 @@ from redargue.claims import Claim, Meaning
 from redargue.errors import BadReply, UsageError
 from redargue.events import QueryWritten
 from redargue.methods.agent import Agent
-from redargue.methods.base import FROM_SETTINGS, CostPlan, CostRange, Method, SearchSettings
+from redargue.methods.base import FROM_SETTINGS, Method, SearchSettings
 from redargue.methods.baselines.safe import prompts
 from redargue.methods.baselines.search_results import SearchResult, found_in
 from redargue.tasks.answer import Answer
@@ -123,19 +123,6 @@ class Safe(Method, name="safe", settings=SafeSettings):
     @classmethod
     def asks_for(cls, settings: SafeSettings) -> tuple[type[AnyTask], ...]:
         return (*_before_searching(settings), prompts.WriteNextQuery, prompts.RateSupport)
-
-    @classmethod
-    def plan_for(cls, settings: SafeSettings) -> CostRange:
-        """Irrelevant to its context, where that is checked; without a context; relevant to its context."""
-
-        def plan(before: list[str], searches: int) -> CostPlan:
-            calls = dict.fromkeys(before, 1) | ({"WriteNextQuery": searches, "RateSupport": 1} if searches else {})
-            return CostPlan(calls=calls, searches=dict.fromkeys(settings.tools, searches), search_depth=searches)
-
-        before = [task.name() for task in _before_searching(settings)]
-        usual = plan([], settings.max_steps)
-        least = plan(before, 0) if settings.relevance else usual
-        return CostRange(least, usual, plan(before, settings.max_steps))
 
 
 def _before_searching(settings: SafeSettings) -> tuple[type[AnyTask], ...]:

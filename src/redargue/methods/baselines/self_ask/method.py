@@ -16,7 +16,7 @@ from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
 from redargue.events import Spoke
 from redargue.methods.agent import Agent
-from redargue.methods.base import FROM_SETTINGS, CostPlan, CostRange, SearchSettings
+from redargue.methods.base import FROM_SETTINGS, SearchSettings
 from redargue.methods.baselines import grounding
 from redargue.methods.baselines.self_ask import prompts
 from redargue.methods.few_shot import read_examples
@@ -94,26 +94,6 @@ class SelfAsk(grounding.GroundingMethod, name="self-ask", settings=SelfAskSettin
         if settings.variant == "decomposed":
             return (prompts.WriteFollowUps, prompts.JudgeAnswers)
         return (prompts.AskFollowUp, prompts.ConcludeAsking)
-
-    @classmethod
-    def plan_for(cls, settings: SelfAskSettings) -> CostRange:
-        """No question (decomposed: one); two; the most."""
-        decomposed = settings.variant == "decomposed"
-        most = grounding.MOST_QUESTIONS if decomposed else settings.most_questions
-
-        def plan(questions: int) -> CostPlan:
-            calls = {"AskFollowUp": questions + 1}
-            if decomposed:
-                calls = {"WriteFollowUps": 1, "JudgeAnswers": 1}
-            elif questions == most:
-                calls = {"AskFollowUp": questions, "ConcludeAsking": 1}
-            return CostPlan(
-                calls=calls,
-                searches=dict.fromkeys(settings.tools, questions),
-                search_depth=1 if decomposed else questions,
-            )
-
-        return CostRange(plan(1 if decomposed else 0), plan(min(2, most)), plan(most))
 
 
 class DecomposedSelfAsk(SelfAsk, when=lambda settings: settings.variant == "decomposed"):

@@ -1,0 +1,300 @@
+"""Made-up agents of a dry run, which answer without a model.
+
+A :class:`Course` says how they behave. Nothing here knows a method: a reply follows the schema of its task, and the
+fields that decide whether a debate or a search continues are recognised by their names and types.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from math import inf
+from typing import Any, cast
+
+from redargue.backends.base import PAPER_STABILITY, Call, Output, Reply, Token
+from redargue.claims import Frozen
+from redargue.errors import BadReply
+from redargue.llm.rendering import schema_of
+from redargue.methods.made_up_evidence import quotation
+from redargue.tasks.base import EXACTLY_ONE, AnyTask, Out, Task
+from redargue.tasks.score import (
+    CompareTexts,
+    InferClaim,
+    Inferences,
+    Inferred,
+    ReaderAnswer,
+    ReadPassages,
+    Similarities,
+)
+
+LONGEST = 60  # characters of a made-up text
+MOST_ITEMS = 20  # of a list without a bound
+_QUOTATIONS = 4  # of a reply
+
+
+@dataclass(frozen=True)
+class Course:
+    """How a dry run goes: what made-up agents answer, and for how long.
+
+    Attributes:
+        differing: answers that an agent gives before its label is that of the others.
+        refusing: answers that an agent gives before it is content: says yes, concedes, decides, is sure.
+        searching: steps in which an agent asks for more before it answers.
+        items: of a list, as far as the task allows as many.
+        similarity: of compared texts, in [0, 1].
+        recalls: whether the evidence memory knows anything.
+    """
+
+    differing: float
+    refusing: float
+    searching: float
+    items: int
+    similarity: float
+    recalls: bool = False
+
+
+# The lowest cost: all agents agree, are sure, and answer without another step.
+AGREES = Course(differing=0, refusing=0, searching=0, items=1, similarity=1.0)
+# The likely cost, by judgement: each agent changes its mind once, so that a debate ends in its second round; who works
+# in steps takes two of them before it answers; a list has two items; texts are near (above every threshold of
+# relevance), and no two of them are the same (below every threshold of repetition).
+AGREES_LATER = Course(differing=1, refusing=1, searching=2, items=2, similarity=0.89)
+# The highest cost is that of one of two: agents that never agree, or that agree and are never content. Both always ask
+# for more, so that only a method's own bounds end it.
+DISAGREES = Course(differing=inf, refusing=inf, searching=inf, items=20, similarity=0.0, recalls=True)
+DOUBTS = Course(differing=0, refusing=inf, searching=inf, items=20, similarity=0.0, recalls=True)
+
+# Fields whose names say more than their types.
+_ALWAYS = {"relevant": True, "checkworthy": True, "keep": False, "noncommittal": False}
+_ASKS_FOR_MORE = "needed"
+_LABELS = {"label", "answer", "final_answer", "debate_answer", "factuality"}
+
+
+def quotations(task: AnyTask, number: int, *, content: bool) -> list[str]:
+    """Such a quotation; who is content has others from every passage, and who sees none has further ones."""
+    shown = [passage.text.partition("\n")[0] for passage in getattr(task, "passages", ())]
+    others = shown * content if shown else [quotation(number + place) for place in range(1, _QUOTATIONS)]
+    return [quotation(number), *others[: _QUOTATIONS - 1]]
+
+
+class MadeUpBackend:
+    """Makes up a valid reply to every task, as the course has it."""
+
+    name = model = identity = "made-up"
+    supports_attention_weights = False
+    english_only = False
+    stability = PAPER_STABILITY
+
+    def __init__(self, course: Course) -> None:
+        self.course = course
+        self._numbers = count(1)  # of made-up texts
+        self._answers = Counter[str]()  # by agent: replies that choose something
+        self._searches = Counter[str]()  # by agent: replies that ask for another step
+        self._quoting = Counter[str]()  # by agent: replies with quotations
+        self._speakers: dict[type[AnyTask], list[str]] = {}
+
+    def can(self, task: type[AnyTask]) -> bool:
+        return True
+
+    def render(self, task: AnyTask) -> str:
+        return ""
+
+    async def perform(self, task: Task[Out], call: Call) -> Reply[Out]:
+        asked, agent = cast(AnyTask, task), call.agent
+        if isinstance(task, (CompareTexts, InferClaim, ReadPassages)):
+            return Reply((Output(cast(Out, self._rated(task, agent))),))
+        made = [self._made(asked, agent) for _ in range(call.sampling.n)]
+        await self.answering(asked)  # an agent's concurrent replies are alike: none of them knows the others
+        first, _ = made[0]
+        self._answers[agent] += first.chose
+        self._searches[agent] += first.searched
+        self._quoting[agent] += first.quoted
+        return Reply(tuple(output for _, output in made))
+
+    async def answering(self, task: AnyTask) -> None:
+        """Waits as long as an answer takes; here no time."""
+
+    def _made(self, task: AnyTask, agent: str) -> tuple[_Reply, Output[Any]]:
+        """The first reply that the task accepts."""
+        speakers = self._speakers.setdefault(type(task), [])
+        if agent not in speakers:
+            speakers.append(agent)
+        refused = ""
+        for shift in (0, 1, 2):
+            reply = _Reply(
+                task,
+                course=self.course,
+                differs=self._answers[agent] < self.course.differing,
+                content=self._is_content(agent),
+                searches=self._searches[agent] < self.course.searching,
+                speaker=speakers.index(agent),
+                shift=shift,
+                quotes=quotations(task, self._quoting[agent], content=self._is_content(agent)),
+                numbers=self._numbers,
+            )
+            text = json.dumps(reply.fields, ensure_ascii=False)
+            try:
+                answer = task.from_reply(task.reply_type().model_validate_json(text))
+            except ValueError as error:
+                refused = str(error)
+            else:  # with log probabilities, so that no method samples instead of reading them
+                tokens = (Token("made", -0.1), Token("up", -0.1))
+                return reply, Output(answer, text, entropy=0.1, tokens=tokens)
+        raise BadReply(f"{task.name()} accepts no made-up reply: {refused}", raw=text, where=agent)
+
+    def _is_content(self, agent: str) -> bool:
+        return self._answers[agent] >= self.course.refusing
+
+    def _rated(self, task: CompareTexts | InferClaim | ReadPassages, agent: str) -> Frozen:
+        """The answer of a small model, which compares or reads texts."""
+        if isinstance(task, CompareTexts):
+            return Similarities(values=(self.course.similarity,) * len(task.texts))
+        if isinstance(task, InferClaim):
+            inferred = Inferred(supports=self.course.similarity, refutes=0.0)
+            return Inferences(inferences=(inferred,) * len(task.premises))
+        sure = self._is_content(agent)
+        self._answers[agent] += 1
+        label = next(iter(task.claim.labels.names), None)
+        quotes = tuple(quotations(task, 0, content=sure)) if task.passages else ()
+        probabilities = {label: float(sure)} if label else {}
+        return ReaderAnswer(text="", label=label, quotes=quotes, confidence=float(sure), probabilities=probabilities)
+
+
+class _Reply:
+    """A made-up reply in JSON.
+
+    Args:
+        differs: whether its label is another than the others'.
+        content: whether it says yes, decides and is sure.
+        searches: whether it asks for another step, where it can.
+        speaker: number of its author among those that perform the task: others who differ choose otherwise.
+        shift: number of replies that the task refused.
+        quotes: its quotations.
+        numbers: of made-up texts.
+
+    Attributes:
+        fields: of the reply.
+        chose: whether it chooses a label, says yes or no, or decides.
+        searched: whether it asks for another step.
+        quoted: whether it quotes.
+    """
+
+    def __init__(
+        self,
+        task: AnyTask,
+        *,
+        course: Course,
+        differs: bool,
+        content: bool,
+        searches: bool,
+        speaker: int,
+        shift: int,
+        quotes: list[str],
+        numbers: Iterator[int],
+    ) -> None:
+        self.chose = self.searched = self.quoted = False
+        self._course, self._differs, self._content, self._searches = course, differs, content, searches
+        self._speaker, self._shift, self._quotes, self._numbers = speaker, shift, quotes, numbers
+        self._schema, self._fixed = schema_of(task), task.fixed_items()
+        self._left_empty = self._not_filled(self._schema.get(EXACTLY_ONE, ()))
+        self.fields = self._object(self._schema, 0)
+
+    def _not_filled(self, either: Sequence[str]) -> Sequence[str]:
+        """Of a step and an answer, the field that is left empty; both if the agent never comes to an end."""
+        if not either:
+            return ()
+        if self._course.searching == inf and not self._shift:
+            return either  # a thought alone, which few tasks accept
+        answer = next((name for name in either if name.endswith("answer")), either[0])
+        step = next(name for name in either if name != answer)
+        possible = any(self._schema["properties"][step].get("enum", ("any",)))
+        self.searched = self._searches and possible
+        return (answer if self.searched else step,)
+
+    def _object(self, schema: Mapping[str, Any], place: int) -> dict[str, Any]:
+        """Its fields; ``place``: of the list's item that it is, from 0."""
+        return {name: self._value(name, field, place) for name, field in schema["properties"].items()}
+
+    def _value(self, name: str, field: Mapping[str, Any], place: int) -> Any:
+        field = self._resolved(field)
+        if name in self._left_empty:
+            return ""
+        if "const" in field:
+            return field["const"]
+        if "enum" in field:
+            return self._option(name, field["enum"], place)
+        kind = field.get("type")
+        if kind == "boolean":
+            return self._yes(name)
+        if kind in ("integer", "number"):
+            return self._number(field, place, whole=kind == "integer")
+        if kind == "array":
+            return self._items(name, field)
+        if kind == "object":
+            return self._object(field, place) if "properties" in field else {}
+        return self._text(name, field, place)[: field.get("maxLength", LONGEST)]
+
+    def _resolved(self, field: Mapping[str, Any]) -> Mapping[str, Any]:
+        if "anyOf" in field:
+            field = field["anyOf"][0]
+        if "$ref" in field:
+            resolved: Mapping[str, Any] = self._schema["$defs"][field["$ref"].rpartition("/")[2]]
+            return resolved
+        return field
+
+    def _items(self, name: str, field: Mapping[str, Any]) -> list[Any]:
+        item = self._resolved(field["items"])
+        if name == "quotes" and item.get("type") == "string":
+            self.quoted = not self.searched
+            return self._quotes if self.quoted else []
+        if name in self._fixed:
+            key, values = self._fixed[name]
+            return [self._object(item, place) | {key: value} for place, value in enumerate(values)]
+        most = max(field.get("minItems", 0), min(self._course.items, field.get("maxItems", MOST_ITEMS)))
+        return [self._value(name, item, place) for place in range(most)]
+
+    def _option(self, name: str, options: Sequence[Any], place: int) -> Any:
+        if {str(option).casefold() for option in options} == {"yes", "no"}:
+            yes = self._yes(name)
+            return next(option for option in options if (option.casefold() == "yes") == yes)
+        if all(isinstance(option, int) for option in options):
+            score = float(_ALWAYS[name]) if name in _ALWAYS else self._course.similarity
+            return options[round(score * (len(options) - 1))]
+        filled = [option for option in options if option != ""]
+        if name == "tool":
+            return filled[0]
+        self.chose = True
+        if len(filled) < len(options) and not self._content and not self._left_empty:
+            return ""
+        own = self._speaker + place if self._differs else 0
+        return filled[(own + self._shift) % len(filled)]
+
+    def _yes(self, name: str) -> bool:
+        if name in _ALWAYS:
+            return _ALWAYS[name]
+        if name == _ASKS_FOR_MORE:
+            self.searched = self._searches
+            return self._searches
+        self.chose = True
+        if name in _LABELS:
+            return not self._differs or self._speaker % 2 == 0
+        return self._content
+
+    def _number(self, field: Mapping[str, Any], place: int, *, whole: bool) -> float:
+        """A score from 0, or a place in a list from 1."""
+        low, high = field.get("minimum"), field.get("maximum")
+        if low is None or high is None or low == 1:
+            return place + 1
+        number = low + self._course.similarity * (high - low)
+        return round(number) if whole else round(number, 6)
+
+    def _text(self, name: str, field: Mapping[str, Any], place: int) -> str:
+        """A new text; where the schema says how an item refers to the first, as in ``{answer_1}``, a later one does."""
+        if name in _LABELS and not self._differs:
+            return "(made-up answer)"
+        reference = re.search(r"\{\w+_1\}", field.get("description", "")) if place and self._differs else None
+        return f"(made-up text {next(self._numbers)}{f' after {reference.group()}' if reference else ''})"
