@@ -12,7 +12,7 @@ from redargue.errors import UsageError
 from redargue.events import Answered
 from redargue.evidence import Passage
 from redargue.methods.base import ConfiguredMethod, configure
-from redargue.methods.baselines.factool.prompts import Queries, WriteScepticalQueries
+from redargue.methods.baselines.sceptical_queries.prompts import Queries, WriteScepticalQueries
 from redargue.methods.markov_debate.method import MarkovDebate
 from redargue.methods.markov_debate.prompts import GiveOpinion, Opinion
 from redargue.methods.markov_debate.settings import MarkovDebateSettings

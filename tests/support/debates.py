@@ -14,7 +14,6 @@ from redargue.methods.base import ConfiguredMethod
 from redargue.methods.dual_position.prompts import (
     AnalyseText,
     Analysis,
-    Argument,
     Rebut,
     SummariseTeam,
     TeamQueries,
@@ -30,6 +29,7 @@ from redargue.methods.tool_mad.settings import ToolMadSettings
 from redargue.retrieval.tools.base import Search, Tool
 from redargue.run import Run
 from redargue.tasks.answer import Answer, AnswerClaim
+from redargue.tasks.argue import Argument
 from redargue.tasks.decompose import Decomposition, Triplet
 from redargue.tasks.judge import JudgeDebate
 from redargue.tasks.query import Query, RewriteQuery, WriteQuery

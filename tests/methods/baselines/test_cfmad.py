@@ -23,8 +23,8 @@ from redargue.methods.baselines.cfmad.prompts import (
     RebutCritic,
 )
 from redargue.methods.dry_run import costs
-from redargue.methods.dual_position.prompts import Argument
 from redargue.run import Run
+from redargue.tasks.argue import Argument
 from redargue.tasks.base import Task
 from redargue.verdicts import Verdict
 from redargue.verifier import Verifier

@@ -11,7 +11,8 @@ from redargue.errors import BadReply, UnknownName, UsageError
 from redargue.events import Answered, Scored
 from redargue.methods.base import configure
 from redargue.methods.baselines.best_of_n import BestOfN
-from redargue.methods.baselines.self_consistency import SelfConsistency, majority
+from redargue.methods.baselines.sampling import majority
+from redargue.methods.baselines.self_consistency import SelfConsistency
 from redargue.methods.dry_run import costs, usual_calls
 from redargue.nli.backend import EmbeddedBackend
 from redargue.run import Run

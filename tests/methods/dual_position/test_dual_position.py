@@ -15,9 +15,7 @@ from redargue.evidence import Passage, Side
 from redargue.methods.base import ConfiguredMethod, configure
 from redargue.methods.dry_run import costs
 from redargue.methods.dual_position import DualPosition
-from redargue.methods.dual_position.gathering import distinct_documents, merged
 from redargue.methods.dual_position.prompts import (
-    Argument,
     Rebut,
     Speech,
     SummariseTeam,
@@ -26,9 +24,11 @@ from redargue.methods.dual_position.prompts import (
 )
 from redargue.methods.dual_position.referees import DIMENSIONS, Judgement, JudgeTeams
 from redargue.methods.dual_position.settings import DualPositionSettings
+from redargue.methods.gathering import distinct_documents, merged
 from redargue.nli.backend import quoted
 from redargue.reports.phrases import how_decided
 from redargue.run import Run
+from redargue.tasks.argue import Argument
 from redargue.tasks.query import OtherAnswer
 from redargue.tasks.untrusted import strip_marks
 from redargue.verdicts import Verdict

@@ -44,8 +44,8 @@ from redargue.methods.baselines.reconcile.prompts import (
     AnswerWithConfidence,
     Group,
 )
-from redargue.methods.dual_position.prompts import Argument
 from redargue.tasks.answer import Answer
+from redargue.tasks.argue import Argument
 from redargue.tasks.base import Exchange, Profile, Task
 from redargue.tasks.query import OtherAnswer
 

@@ -14,7 +14,6 @@ from redargue.methods.baselines.factcheck_gpt.prompts import (
     StateStance,
     Worthiness,
 )
-from redargue.methods.baselines.factool.prompts import Queries, WriteScepticalQueries
 from redargue.methods.baselines.factuality import CheckFactuality, FactualityCheck
 from redargue.methods.baselines.fire.prompts import FinalAnswer, GiveFinalAnswer, Move, SearchOrAnswer
 from redargue.methods.baselines.react.prompts import ChooseAction, ThinkAndAct
@@ -28,6 +27,7 @@ from redargue.methods.baselines.safe.prompts import (
     SelfContained,
     WriteNextQuery,
 )
+from redargue.methods.baselines.sceptical_queries.prompts import Queries, WriteScepticalQueries
 from redargue.methods.baselines.search_results import SearchResult
 from redargue.tasks.answer import Answer
 from redargue.tasks.base import Profile, Task

@@ -12,7 +12,7 @@ from pydantic import Field
 from redargue.claims import Claim
 from redargue.concurrency import gather_or_cancel
 from redargue.events import Scored
-from redargue.methods.baselines.self_consistency import Sampling, SamplingSettings
+from redargue.methods.baselines.sampling import Sampling, SamplingSettings
 from redargue.methods.faithfulness import faithfulness
 from redargue.tasks.answer import AnswerClaim
 from redargue.tasks.score import CheckStatements, WriteStatements

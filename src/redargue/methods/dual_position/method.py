@@ -16,14 +16,12 @@ from redargue.events import Refereed, RoundVoted, Spoke
 from redargue.evidence import Passage, cited
 from redargue.methods.agent import Agent
 from redargue.methods.base import Layout, Method, Roles
-from redargue.methods.dual_position.gathering import gather_documents
 from redargue.methods.dual_position.outcome import Outcome, outcome
 from redargue.methods.dual_position.prompts import (
     OPPONENTS,
     STANCES,
     AgentText,
     AnalyseText,
-    Argument,
     Position,
     Rebut,
     Speech,
@@ -42,7 +40,9 @@ from redargue.methods.dual_position.settings import (
     referee_name,
 )
 from redargue.methods.dual_position.uncertainty import attention_weights, confidence_levels, uncertain
+from redargue.methods.gathering import gather_documents
 from redargue.retrieval.corpus.chunk import sentence_spans
+from redargue.tasks.argue import Argument
 from redargue.tasks.base import AnyTask, Out, Task, lines
 from redargue.tasks.score import CompareTexts
 from redargue.verdicts import Verdict

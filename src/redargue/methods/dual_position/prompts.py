@@ -11,6 +11,7 @@ from pydantic import Field
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
 from redargue.tasks.answer import claim_lines, documents
+from redargue.tasks.argue import Argument
 from redargue.tasks.base import Part, Sections, Task, Weight, lines, max_length, quotes_field
 from redargue.tasks.untrusted import split_marked, wrap_untrusted
 
@@ -55,13 +56,6 @@ class Analysis(Frozen):
     summary: str = Field(
         description="the issues found, and what the claim leaves undefined, in short", json_schema_extra=max_length(600)
     )
-
-
-class Argument(Frozen):
-    """A team member's statement, with the quotations that it relies on."""
-
-    text: str = Field(description="your argument", json_schema_extra=max_length(1_000))
-    quotes: tuple[str, ...] = quotes_field("what you rely on, copied word for word from the documents")
 
 
 class TeamStatement(Argument):

@@ -14,7 +14,6 @@ from redargue.evidence import Passage
 from redargue.methods.dual_position.prompts import (
     AnalyseText,
     Analysis,
-    Argument,
     Position,
     Rebut,
     Speech,
@@ -25,13 +24,13 @@ from redargue.methods.dual_position.prompts import (
 )
 from redargue.methods.dual_position.referees import Judgement, JudgeTeams, Vote
 from redargue.nli.aggregation import NO_SIGNAL, source_scores
-from redargue.nli.backend import CORRECT, INCORRECT, OPEN, EmbeddedBackend, cite, perform, quoted, words
+from redargue.nli.argument import QUOTES, write_argument
+from redargue.nli.backend import EmbeddedBackend, cite, perform, quoted, words
 from redargue.nli.reader import Reading
+from redargue.tasks.argue import Argument
 from redargue.tasks.query import OtherAnswer
 
-QUOTES = 2  # a rebuttal gives at most
 MEANINGS: dict[Position, Meaning] = {"affirmative": Meaning.SUPPORTED, "negative": Meaning.REFUTED}
-OPENINGS: dict[Position, str] = {"affirmative": CORRECT, "negative": INCORRECT}
 SOURCES = 3  # independent ones that make a case complete
 _LOUD = re.compile(
     r"\b(?:shocking|unbelievable|outrageous|scandal\w*|disgusting|horrifying|explosive|bombshell|miracle|secret)\b|!{2,}",
@@ -60,15 +59,7 @@ def _analyse(task: AnalyseText, backend: EmbeddedBackend) -> Analysis:
 @perform.register
 def _rebut(task: Rebut, backend: EmbeddedBackend) -> Argument:
     reading = backend.reader.read(task.claim.text, task.passages)
-    return write_argument(task.claim.text, task.position, reading)
-
-
-def write_argument(claim: str, position: Position, reading: Reading) -> Argument:
-    meaning = MEANINGS[position]
-    best = reading.best(meaning, QUOTES) if reading.strongest(meaning) > 0.5 else ()
-    opening = OPENINGS[position] if best else OPEN
-    text = "\n".join([*map(cite, best), opening + " ".join(claim.split())])
-    return Argument(text=text, quotes=tuple(sentence.quote for sentence in best))
+    return write_argument(task.claim.text, MEANINGS[task.position], reading)
 
 
 @perform.register
@@ -77,7 +68,7 @@ def _summarise(task: SummariseTeam, backend: EmbeddedBackend) -> TeamStatement:
     answers = (OtherAnswer(agent=member.agent, text=member.text) for member in order)
     quotations = dict.fromkeys(text for answer in answers for text in quoted((answer,)))
     passages = tuple(Passage(text=text) for text in quotations)
-    argument = write_argument(task.claim.text, task.position, backend.reader.read(task.claim.text, passages))
+    argument = write_argument(task.claim.text, MEANINGS[task.position], backend.reader.read(task.claim.text, passages))
     return TeamStatement(text=argument.text, quotes=argument.quotes, concedes=not argument.quotes)
 
 

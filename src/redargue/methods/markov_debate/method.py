@@ -12,10 +12,9 @@ from redargue.events import Answered
 from redargue.evidence import Passage
 from redargue.methods.agent import Agent
 from redargue.methods.base import Layout, Method, Roles
-from redargue.methods.baselines import factool
-from redargue.methods.baselines.factool.prompts import WriteScepticalQueries
-from redargue.methods.dual_position.gathering import gather_documents
+from redargue.methods.baselines.sceptical_queries import WriteScepticalQueries
 from redargue.methods.few_shot import read_examples
+from redargue.methods.gathering import gather_documents
 from redargue.methods.markov_debate.prompts import GiveOpinion, HeardOpinion, Opinion, Part
 from redargue.methods.markov_debate.settings import PROFILES, QUERIES, MarkovDebateSettings
 from redargue.verdicts import Verdict
@@ -62,7 +61,7 @@ class MarkovDebate(Method, name="markov-debate", settings=MarkovDebateSettings):
     async def write_queries(self, searcher: Agent) -> tuple[str, ...]:
         """FacTool's two sceptical queries, as in Sun et al."""
         profile = self.settings.profile
-        examples = read_examples(factool.__package__) if profile == "paper" else ""
+        examples = read_examples("redargue.methods.baselines.sceptical_queries") if profile == "paper" else ""
         task = WriteScepticalQueries(claim=self.claim, count=QUERIES, demonstrations=examples, profile=profile)
         return (await searcher.perform(task)).queries
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from redargue.methods.dual_position.small_models import write_argument
+from redargue.claims import Meaning
 from redargue.methods.markov_debate.prompts import GiveOpinion, Opinion
+from redargue.nli.argument import write_argument
 from redargue.nli.backend import EmbeddedBackend, perform
 
 LEANING = 0.1  # of a probability: what an agent that trusts or doubts grants its side
@@ -16,6 +17,6 @@ def _opine(task: GiveOpinion, backend: EmbeddedBackend) -> Opinion:
     supports, refutes, _ = reading.probabilities()
     leaning = {"trust": LEANING, "skeptic": -LEANING}.get(task.part, 0.0)
     factual = supports + leaning >= refutes
-    argument = write_argument(task.claim.text, "affirmative" if factual else "negative", reading)
+    argument = write_argument(task.claim.text, Meaning.SUPPORTED if factual else Meaning.REFUTED, reading)
     severity = 0 if factual else min(5, 1 + int(refutes * 5))
     return Opinion(opinion=argument.text, factuality=factual, severity=severity, quotes=argument.quotes)

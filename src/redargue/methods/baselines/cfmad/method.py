@@ -17,7 +17,7 @@ from redargue.events import Judged, Spoke
 from redargue.methods.base import Roles, SearchSettings
 from redargue.methods.baselines.cfmad import prompts
 from redargue.methods.baselines.evidence_pool import SEARCHER, EvidencePool
-from redargue.methods.dual_position.prompts import Argument
+from redargue.tasks.argue import Argument
 from redargue.tasks.base import Task
 from redargue.verdicts import Verdict
 

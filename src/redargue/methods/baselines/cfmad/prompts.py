@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 from redargue.claims import Claim, Frozen, Meaning
 from redargue.evidence import Passage
 from redargue.methods.baselines.evidence_prompts import label_question
-from redargue.methods.dual_position.prompts import Argument
 from redargue.tasks.answer import STYLE_IS_NO_EVIDENCE, AnswerClaim, claim_section, documents
+from redargue.tasks.argue import Argument
 from redargue.tasks.base import FORMAT_LAST, Layout, Sections, Task, lines
 from redargue.tasks.untrusted import wrap_untrusted
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from redargue.claims import Meaning
 from redargue.methods.baselines.cfmad.prompts import ArgueStance, CriticiseStance, RebutCritic
 from redargue.methods.baselines.small_models import OPPOSITE, QUOTES
-from redargue.methods.dual_position.prompts import Argument
 from redargue.nli.backend import CORRECT, INCORRECT, OPEN, EmbeddedBackend, cite, perform, quotes_of
+from redargue.tasks.argue import Argument
 
 
 @perform.register

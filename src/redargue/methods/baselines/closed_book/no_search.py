@@ -10,7 +10,7 @@ would abstain: gold labels that decide nothing are out of reach unless ``must_an
 from __future__ import annotations
 
 from redargue.methods.baselines.closed_book.prompts import AnswerClosedBook
-from redargue.methods.baselines.closed_book.zero_shot import ClosedBook, ClosedBookSettings
+from redargue.methods.baselines.from_memory import ClosedBook, ClosedBookSettings
 
 
 class NoSearchSettings(ClosedBookSettings):

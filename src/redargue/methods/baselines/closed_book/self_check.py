@@ -13,7 +13,7 @@ from pydantic import Field
 from redargue.methods.agent import Agent
 from redargue.methods.base import MethodSettings
 from redargue.methods.baselines.closed_book.prompts import SelfCheck
-from redargue.methods.baselines.closed_book.zero_shot import ClosedBook
+from redargue.methods.baselines.from_memory import ClosedBook
 from redargue.methods.few_shot import read_examples
 from redargue.tasks.answer import Answer
 from redargue.tasks.base import lines

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from redargue.methods.agent import Agent
 from redargue.methods.baselines.closed_book.prompts import AnswerFromReasoning, AnswerStepByStep, ReasonStepByStep
-from redargue.methods.baselines.closed_book.zero_shot import ClosedBook, ClosedBookSettings
+from redargue.methods.baselines.from_memory import ClosedBook, ClosedBookSettings
 from redargue.tasks.answer import Answer
 from redargue.tasks.base import AnyTask
 

@@ -1,4 +1,3 @@
 """FacTool (Chern et al., arXiv 2307.13528)."""
 
-from redargue.methods.baselines.factool import small_models as small_models
 from redargue.methods.baselines.factool.method import FacTool as FacTool

@@ -16,8 +16,8 @@ from redargue.errors import BadReply
 from redargue.events import QueryWritten
 from redargue.methods.agent import Agent
 from redargue.methods.base import FROM_SETTINGS, SearchSettings
-from redargue.methods.baselines.factool.prompts import WriteScepticalQueries
 from redargue.methods.baselines.factuality import VERIFIER, CheckFactuality, FactualityMethod
+from redargue.methods.baselines.sceptical_queries import WriteScepticalQueries
 from redargue.methods.few_shot import read_examples
 from redargue.tasks.answer import Answer
 from redargue.tasks.query import LONGEST_QUERY
@@ -68,7 +68,7 @@ class FacTool(FactualityMethod, name="factool", settings=FacToolSettings):
         task = WriteScepticalQueries(
             claim=self.claim,
             count=self.settings.queries,
-            demonstrations=read_examples(__package__),
+            demonstrations=read_examples("redargue.methods.baselines.sceptical_queries"),
             profile=self.settings.profile,
         )
         try:

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from redargue.methods.agent import Agent
 from redargue.methods.base import Roles, SearchSettings
-from redargue.methods.baselines.closed_book.zero_shot import ClosedBook
+from redargue.methods.baselines.from_memory import ClosedBook
 from redargue.methods.baselines.halueval_few_shot.prompts import DetectHallucination, Kind, Reading
 from redargue.methods.few_shot import read_examples
 from redargue.tasks.answer import Answer

@@ -17,7 +17,7 @@ from redargue.errors import BadReply
 from redargue.methods.base import SearchSettings
 from redargue.methods.baselines.evidence_pool import EvidencePool
 from redargue.methods.baselines.multi_agent_debate.prompts import SolveWithOthers, SolveWithOthersOnEvidence
-from redargue.methods.baselines.self_consistency import majority
+from redargue.methods.baselines.sampling import majority
 from redargue.methods.setting_types import Word
 from redargue.tasks.answer import Answer
 from redargue.tasks.base import AnyTask, Exchange

@@ -1,8 +1,8 @@
-"""How small models perform the tasks of FacTool."""
+"""How small models write sceptical queries."""
 
 from __future__ import annotations
 
-from redargue.methods.baselines.factool.prompts import Queries, WriteScepticalQueries
+from redargue.methods.baselines.sceptical_queries.prompts import Queries, WriteScepticalQueries
 from redargue.methods.baselines.small_models import new_queries
 from redargue.nli.backend import EmbeddedBackend, perform
 

@@ -1,0 +1,19 @@
+"""Arguments that the embedded reader composes: the sentences that show a side, and what they say of the claim."""
+
+from __future__ import annotations
+
+from redargue.claims import Meaning
+from redargue.nli.backend import CORRECT, INCORRECT, OPEN, cite
+from redargue.nli.reader import Reading
+from redargue.tasks.argue import Argument
+
+QUOTES = 2  # an argument gives at most
+_SHOWN = 0.5  # strength above which a sentence shows a side
+
+
+def write_argument(claim: str, meaning: Meaning, reading: Reading) -> Argument:
+    """The best sentences for the claim (``Meaning.SUPPORTED``) or against it, and what follows from them."""
+    best = reading.best(meaning, QUOTES) if reading.strongest(meaning) > _SHOWN else ()
+    opening = (CORRECT if meaning is Meaning.SUPPORTED else INCORRECT) if best else OPEN
+    text = "\n".join([*map(cite, best), opening + " ".join(claim.split())])
+    return Argument(text=text, quotes=tuple(sentence.quote for sentence in best))
