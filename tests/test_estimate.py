@@ -195,7 +195,7 @@ class BrokenJury(Jury, name="broken-jury"):
     """A jury with a mistake."""
 
     async def vote(self, claim: Claim, juror: Agent, round_: int) -> str | None:
-        return {}["label"]
+        raise KeyError("label")
 
 
 @pytest.mark.parametrize(

@@ -102,6 +102,8 @@ def test_a_method_and_a_tool_of_an_installed_package_are_used_by_name_recorded_a
     replayed = redargue(installed, "replay", run)
     assert replayed.returncode == 0, replayed.stderr
     assert "every event is as recorded" in replayed.stderr
+    estimated = redargue(installed, "estimate", claim, "--method", "second-opinion", "--store", "starter", "--json")
+    assert [json.loads(estimated.stdout)[level]["calls"] for level in ("low", "likely", "high")] == [2, 2, 2]
     listed = redargue(installed, "list", "methods")
     assert "second-opinion: Two readers; the second one's answer counts" in listed.stdout
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from redargue.assembly import method_of
 from redargue.backends.base import Call
@@ -77,7 +77,7 @@ class _Shown:
         if task.charge == "embedding":
             return
         prompt = self._renderer.prompt(task)
-        form = cast(Form, self.form if self.form in ("json", "text") else "schema")
+        form: Form = self.form if self.form in ("json", "text") else "schema"
         messages = tuple(map(self._said, prompt.messages(form)))
         schema = prompt.schema[1] if prompt.schema and form == "schema" else None
         functions = tuple(dict(function) for function in prompt.functions)

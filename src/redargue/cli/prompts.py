@@ -83,6 +83,7 @@ def list_prompts(
 ) -> None:
     """List the prompts of each method: task, how often it is asked in the example, tokens of its longest prompt."""
     from redargue.config import RunConfig
+    from redargue.errors import RedargueError
     from redargue.methods.base import methods
     from redargue.preview import preview
 
@@ -90,7 +91,13 @@ def list_prompts(
     for name in [method] if method else list(methods):
         if not method and profile not in methods[name].profiles:
             continue
-        shown = preview(RunConfig(method=name, profile=profile))
+        try:
+            shown = preview(RunConfig(method=name, profile=profile))
+        except RedargueError as error:
+            if method:
+                raise
+            typer.echo(f"{name}: {error.what}", err=True)
+            continue
         for task in dict.fromkeys(prompt.task for prompt in shown):
             tokens = [prompt.tokens for prompt in shown if prompt.task == task]
             rows.append({"method": name, "task": task, "asked": len(tokens), "tokens": max(tokens)})

@@ -15,9 +15,11 @@ from itertools import count
 from math import inf
 from typing import Any, cast
 
+from pydantic import ValidationError
+
 from redargue.backends.base import PAPER_STABILITY, Call, Output, Reply, Token
 from redargue.claims import Frozen
-from redargue.errors import BadReply
+from redargue.errors import BadReply, problem_of
 from redargue.llm.rendering import schema_of
 from redargue.methods.made_up_evidence import quotation
 from redargue.tasks.base import EXACTLY_ONE, AnyTask, Out, Task
@@ -140,7 +142,7 @@ class MadeUpBackend:
             try:
                 answer = task.from_reply(task.reply_type().model_validate_json(text))
             except ValueError as error:
-                refused = str(error)
+                refused = problem_of(error) if isinstance(error, ValidationError) else str(error)
             else:  # with log probabilities, so that no method samples instead of reading them
                 tokens = (Token("made", -0.1), Token("up", -0.1))
                 return reply, Output(answer, text, entropy=0.1, tokens=tokens)
@@ -289,7 +291,7 @@ class _Reply:
         low, high = field.get("minimum"), field.get("maximum")
         if low is None or high is None or low == 1:
             return place + 1
-        number = low + self._course.similarity * (high - low)
+        number = float(low + self._course.similarity * (high - low))
         return round(number) if whole else round(number, 6)
 
     def _text(self, name: str, field: Mapping[str, Any], place: int) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import ceil
 from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
@@ -93,10 +92,6 @@ class DualPositionSettings(MethodSettings):
             "true-trust": "affirmative" if factual else "negative",
         }
         return openers[self.transition]
-
-    @property
-    def per_query(self) -> int:
-        return ceil(self.snippets / QUERIES)
 
 
 def members(role: str) -> tuple[str, ...]:
