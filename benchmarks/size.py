@@ -33,6 +33,11 @@ for module in pkgutil.walk_packages(redargue.__path__, "redargue.", onerror=lamb
         importlib.import_module(module.name)
     except Exception as error:
         failed[module.name] = f"{type(error).__name__}: {error}"[:200]
+for registry in ("methods.base:methods", "backends.base:backends", "cli.extensions:commands"):
+    try:
+        pkgutil.resolve_name(f"redargue.{registry}").load_builtin()
+    except Exception as error:
+        failed[registry] = f"{type(error).__name__}: {error}"[:200]
 print(json.dumps(failed))
 """
 
@@ -114,28 +119,35 @@ def loaded_modules(sources: Path) -> dict[str, int]:
 
 def deletions(sources: Path) -> dict[str, dict[str, str]]:
     """For each method, the modules that no longer import once it is deleted, with their errors."""
-    builtin = sources / "redargue/methods/builtin.py"
-    lines = re.findall(
-        r'^    "([\w-]+)": "redargue\.([\w.]+):\w+",$', builtin.read_text(encoding="utf-8"), re.MULTILINE
-    )
+    missing = imported(sources).keys()  # for want of an extra
+    return {
+        " ".join(names): {name: why for name, why in without(sources, module).items() if name not in missing}
+        for module, names in modules_of_methods(sources).items()
+    }
+
+
+def modules_of_methods(sources: Path) -> dict[str, list[str]]:
+    """The methods of each module: ``{"methods.tool_mad": ["tool-mad"]}``."""
+    text = (sources / "redargue/methods/builtin.py").read_text(encoding="utf-8")
     by_module = defaultdict(list)
-    for name, module in lines:
+    for name, module in re.findall(r'^    "([\w-]+)": "redargue\.([\w.]+):\w+",$', text, re.MULTILINE):
         by_module[module].append(name)
-    missing = _imported(sources).keys()  # for want of an extra
-    failed = {}
-    for module, names in by_module.items():
-        with tempfile.TemporaryDirectory() as folder:
-            copy = Path(folder) / "src"
-            shutil.copytree(sources, copy, ignore=shutil.ignore_patterns("__pycache__", "*.onnx"))
-            _link_weights(sources, copy)
-            place = copy / "redargue" / Path(*module.split("."))
-            shutil.rmtree(place) if place.is_dir() else place.with_suffix(".py").unlink()
-            _remove_lines(copy, module)
-            failed[" ".join(names)] = {name: why for name, why in _imported(copy).items() if name not in missing}
-    return failed
+    return dict(by_module)
 
 
-def _imported(sources: Path) -> dict[str, str]:
+def without(sources: Path, module: str) -> dict[str, str]:
+    """The modules that cannot be imported in a copy without a method's folder, or file, and its lines."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "src"
+        shutil.copytree(sources, copy, ignore=shutil.ignore_patterns("__pycache__", "*.onnx"))
+        _link_weights(sources, copy)
+        place = copy / "redargue" / Path(*module.split("."))
+        shutil.rmtree(place) if place.is_dir() else place.with_suffix(".py").unlink()
+        _remove_lines(copy, module)
+        return imported(copy)
+
+
+def imported(sources: Path) -> dict[str, str]:
     """The modules that cannot be imported, with their errors."""
     command = [sys.executable, "-c", IMPORT]
     environment = os.environ | {"PYTHONPATH": str(sources)}
