@@ -30,7 +30,8 @@ from redargue.runs.manifest import load_manifest
 from redargue.runs.record import new_run_folder, read_events, writing
 from redargue.runs.usage import UsageCounter
 from redargue.service.budgets import DayBudgets
-from redargue.service.entries import ENDED, FILE, CheckEntry, State, read_entry, write_entry
+from redargue.service.entries import ENDED, FILE, CheckEntry, State, read_entry, text_of, write_entry
+from redargue.service.late_writes import LateWrites
 from redargue.service.log import EventLine, LogReader
 from redargue.service.requests import CheckRequest, Prepared, prepare_request, with_workspace
 from redargue.text.report import Report
@@ -160,7 +161,7 @@ class CheckStore:
         self._active: dict[str, _Active] = {}
         self._queue: asyncio.Queue[_Active] = asyncio.Queue()
         self._workers: list[asyncio.Task[None]] = []
-        self._removing = asyncio.Lock()
+        self._removing, self._late = asyncio.Lock(), LateWrites()
         self.closing, self.streams = asyncio.Event(), 0
 
     async def __aenter__(self) -> Self:
@@ -185,6 +186,7 @@ class CheckStore:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        await self._late.close()
 
     def close(self) -> None:
         """Ends everything that waits, and refuses further checks."""
@@ -317,7 +319,8 @@ class CheckStore:
                 raise _unknown(id_)
         except OSError:  # no file could have so long a name
             raise _unknown(id_) from None
-        entry = read_entry(folder)
+        late = self._late.text(folder / FILE)
+        entry = CheckEntry.model_validate_json(late) if late else read_entry(folder)
         if (entry.owner if entry else LOCAL) != owner or not (entry or (folder / "run.json").is_file()):
             raise _unknown(id_)
         try:
@@ -499,7 +502,8 @@ class CheckStore:
         except RedargueError as error:
             ending = _failed(folder, error)
         except OSError as error:
-            ending = _failed(folder, RecordError(f"the run folder cannot be used: {error.strerror}"))
+            what, hint = f"the run folder cannot be used: {error.strerror}", "make room on its disk, and send it again"
+            ending = _failed(folder, RecordError(what, hint=hint))
         except Exception as error:
             hint = "see the service's log"
             self._end(active, _failed(folder, RedargueError(f"{type(error).__name__} in the check", hint=hint)))
@@ -533,8 +537,7 @@ class CheckStore:
         changes = {**ending._asdict(), "ended": datetime.now(UTC)}
         active.entry = active.entry.model_copy(update=changes)
         active.state = ending.state
-        with suppress(OSError):  # a full disk: the check is resumed when the service starts again
-            write_entry(active.folder, active.entry)
+        self._late.write(active.folder / FILE, text_of(active.entry))  # killed before there is room: resumed
         self._active.pop(active.folder.name, None)
         self._finished(active.entry)
         active.ended.set()
