@@ -48,6 +48,7 @@ EVERY = (
     "queue",
     "cluster",
     "service",
+    "endurance",
     "chatbot",
     "proxy",
 )

@@ -3,7 +3,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -12,7 +12,7 @@ from redargue.backends.base import Call, Reply
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import Meaning
 from redargue.config import Components, RunConfig
-from redargue.errors import Busy, UnknownCheck, UsageError
+from redargue.errors import BudgetReached, Busy, UnknownCheck, UsageError
 from redargue.events import canonical
 from redargue.reports.result import CheckResult
 from redargue.runs.folders import run_folders
@@ -206,6 +206,23 @@ async def test_what_a_cancelled_check_paid_counts_after_a_restart() -> None:
         day = budgets.of("a")
     assert day
     assert day.spent.calls == 5
+
+
+@pytest.mark.parametrize("days", [-400, -1, 1, 400])
+def test_the_budget_of_a_day_stays_spent_when_the_clock_is_set_to_another_day_and_back(days: int) -> None:
+    now = [datetime(2026, 3, 1, 12, tzinfo=UTC)]
+    budgets = DayBudgets(lambda owner: "3calls", now=lambda: now[0])
+    budgets.commit("a", "3calls")
+    now[0] += timedelta(days=days)
+    if days < 0:
+        with pytest.raises(BudgetReached):
+            budgets.require("a")
+    else:
+        budgets.require("a")
+        budgets.commit("a", "3calls")
+    now[0] -= timedelta(days=days)
+    with pytest.raises(BudgetReached):
+        budgets.require("a")
 
 
 async def test_a_check_whose_log_is_damaged_fails(caplog: pytest.LogCaptureFixture) -> None:

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -136,6 +136,16 @@ def finished(http: httpx2.Client, id_: str, seconds: float = READY) -> dict[str,
             return answer
         time.sleep(TURN)
     raise AssertionError(f"the batch {id_[:12]} has not ended in {seconds:g} s: {answer}")
+
+
+def listed(http: httpx2.Client) -> Iterator[dict[str, Any]]:
+    """All checks of the caller, newest first."""
+    cursor = ""
+    while True:
+        page = http.get("/v1/checks", params={"limit": 100, "cursor": cursor}).json()
+        yield from page["checks"]
+        if not (cursor := page.get("cursor", "")):
+            return
 
 
 def files_with(folder: Path, secret: str) -> list[str]:

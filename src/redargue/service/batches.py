@@ -124,9 +124,9 @@ class BatchStore:
         for path in sorted(self._folder.glob("*/*.json")):
             with suppress(RecordError, UnknownCheck):
                 entry = _read(path)
-                if entry.created.date() == datetime.now(UTC).date():
+                if (day := entry.created.date()) >= self._budgets.today():  # later: the clock was set back
                     with suppress(UsageError, BudgetReached):
-                        self._budgets.commit(entry.owner, entry.config.budget or "")
+                        self._budgets.commit(entry.owner, entry.config.budget or "", day)
                 if entry.state == "running":
                     self._add(entry)
         self._worker = asyncio.create_task(self._work(), name="batches")
@@ -187,7 +187,7 @@ class BatchStore:
             earlier = _read(self._path(planned.id, owner))
         except UnknownCheck:
             return None
-        if earlier.created.date() != datetime.now(UTC).date() or earlier.config.budget != planned.config.budget:
+        if earlier.created.date() != self._budgets.today() or earlier.config.budget != planned.config.budget:
             return None
         return BatchEntry(id=planned.id, owner=owner, created=earlier.created, config=planned.config)
 

@@ -12,12 +12,12 @@ class Outcome(NamedTuple):
     """How a trial ended.
 
     Attributes:
-        count: how often it was done.
+        times: how often it was done.
         failures: a line for each time that something fell.
         figure: what was measured.
     """
 
     trial: str
-    count: int
+    times: int
     failures: tuple[str, ...]
     figure: str

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import httpx2
 
 from support.endurance import Outcome
-from support.installed import Serving, ended, files_with, finished
+from support.installed import Serving, ended, files_with, finished, listed
 
 METHOD = "single-reader"
 SIZE = 12  # MB of a file system that is filled
@@ -79,7 +79,7 @@ def trial(disk: Disk, times: int) -> Outcome:
         serving.stop()
         serving.start()
         with serving.client() as http:
-            kept = {each["id"] for each in _all(http)}
+            kept = {each["id"] for each in listed(http)}
             failures += [f"{id_} was accepted and is lost" for id_ in accepted if id_ not in kept]
             again = Counter(ended(http, id_, SOON)["state"] for id_ in accepted)
             if again != states:
@@ -170,13 +170,3 @@ def _start(http: httpx2.Client, claim: str) -> dict[str, Any]:
 
 def _batch(number: int, size: int) -> dict[str, Any]:
     return {"claims": [f"Bees are insects, {number}/{each}." for each in range(size)], "method": METHOD}
-
-
-def _all(http: httpx2.Client) -> Iterator[dict[str, Any]]:
-    cursor = ""
-    while True:
-        page = http.get("/v1/checks", params={"limit": 100, "cursor": cursor}).json()
-        yield from page["checks"]
-        cursor = page.get("cursor", "")
-        if not cursor:
-            return
