@@ -150,8 +150,8 @@ for _after in (
 ):
     _simple(
         f"429, Retry-After {_after!r}",
-        lambda body, after=_after: _whole(_ERROR, "429 X", more=f"Retry-After: {after}\r\n"),
-    )  # type: ignore[misc]
+        lambda body, after=_after: _whole(_ERROR, "429 X", more=f"Retry-After: {after}\r\n"),  # type: ignore[misc]
+    )
 
 
 def _with_usage(body: bytes, value: object) -> bytes:
