@@ -3,8 +3,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
+from typing import Self
 
 import pytest
 
@@ -235,6 +236,26 @@ async def test_a_check_whose_log_is_damaged_fails(caplog: pytest.LogCaptureFixtu
         ended = await asyncio.wait_for(made.wait(check.id), 60)
         assert (ended.state, ended.error and ended.error.type) == ("failed", "RecordError")
     assert not caplog.records
+
+
+async def test_an_idempotency_key_starts_no_second_check_when_the_clock_was_set_forward_and_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ahead = timedelta(0)
+
+    class Clock(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> Self:
+            return super().now(tz) + ahead
+
+    monkeypatch.setattr("redargue.service.checks.datetime", Clock)
+    async with store() as made:
+        first = made.submit(CLAIM, idempotency="first")
+        ahead = timedelta(days=30)
+        assert made.submit(CLAIM, idempotency="first").id == first.id
+        made.submit(CLAIM, idempotency="second")
+        ahead = timedelta(0)
+        assert made.submit(CLAIM, idempotency="first").id == first.id
 
 
 async def test_an_idempotency_key_is_forgotten_when_it_has_no_effect_any_more(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ import asyncio
 import hashlib
 import logging
 import shutil
+import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -84,11 +85,18 @@ class Page(NamedTuple):
 
 
 class _Repeatable(NamedTuple):
-    """What an idempotency key was sent with: the hash of the body, the check's id, and when."""
+    """What an idempotency key was sent with: the hash of the body and the check's id.
+
+    ``since`` is in seconds of the monotonic clock: setting the other one forward must not start a check again.
+    """
 
     body: str
     id: str
-    created: datetime
+    since: float
+
+    @property
+    def expired(self) -> bool:
+        return time.monotonic() - self.since > IDEMPOTENT.total_seconds()
 
 
 class _Ending(NamedTuple):
@@ -251,9 +259,10 @@ class CheckStore:
     def _remember(self, entry: CheckEntry, folder: Path) -> None:
         key = entry.owner, entry.idempotency
         self._repeated.pop(key, None)  # so that the oldest stays first
-        self._repeated[key] = _Repeatable(entry.body, folder.name, entry.created)
-        while entry.created - self._repeated[oldest := next(iter(self._repeated))].created > IDEMPOTENT:
-            del self._repeated[oldest]
+        age = max(0.0, (datetime.now(UTC) - entry.created).total_seconds())
+        self._repeated[key] = new = _Repeatable(entry.body, folder.name, time.monotonic() - age)
+        while (oldest := next(iter(self._repeated.values()))) is not new and oldest.expired:
+            del self._repeated[next(iter(self._repeated))]
 
     def repeated(self, request: CheckRequest, *, owner: str = LOCAL, idempotency: str) -> Check | None:
         """The check of an earlier request with an idempotency key; raises UsageError if that request differs."""
@@ -262,7 +271,7 @@ class CheckStore:
             return None
         with suppress(UnknownCheck):  # it was erased
             check = self.get(known.id, owner=owner)
-            if datetime.now(UTC) - known.created > IDEMPOTENT:
+            if known.expired:
                 return None
             if known.body != _sha256(request.model_dump_json()):
                 hint = "send another Idempotency-Key with another request"

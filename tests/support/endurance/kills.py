@@ -34,19 +34,19 @@ def checks(folder: Path, kills: int, claims: int) -> Outcome:
     home.mkdir()
     source = folder / "claims.jsonl"
     source.write_text("".join(CLAIMS.read_text(encoding="utf-8").splitlines(keepends=True)[:claims]), encoding="utf-8")
-    whole = _finish(home, source, folder / "whole")
-    expected, lines = canonical(read_events(folder / "whole")), _lines(folder / "whole")
+    whole = _finish(home, source, folder / "whole" / "run")
+    expected, lines = canonical(read_events(folder / "whole" / "run")), _lines(folder / "whole" / "run")
     points: list[int] = []
     while len(points) < kills:
-        run = folder / f"run{len(points)}"
+        run = folder / f"run{len(points)}" / "run"  # the name of a run is part of its result
         turns = range(min(PER_RUN, kills - len(points)))
         points += [_kill(home, source, run, chance, 2 * lines // PER_RUN) for _ in turns]
         if (said := _finish(home, source, run)) != whole:
-            failures.append(f"{run.name}: {said!r}, not {whole!r}"[:400])
+            failures.append(f"{run.parent.name}: {said!r}, not {whole!r}"[:400])
         elif canonical(read_events(run)) != expected:
-            failures.append(f"{run.name}: another result")
+            failures.append(f"{run.parent.name}: another result")
         elif repeated := [key for key, count in _calls(run).items() if count > 1]:
-            failures.append(f"{run.name}: {len(repeated)} calls were made again")
+            failures.append(f"{run.parent.name}: {len(repeated)} calls were made again")
     figure = f"{claims} claims, {lines} lines; {points.count(0)} before the first line, {points.count(-1)} too late"
     return Outcome("kills of check", kills, tuple(failures), figure)
 
