@@ -50,6 +50,7 @@ EVERY = (
     "queue",
     "cluster",
     "service",
+    "endurance",
     "chatbot",
     "proxy",
 )

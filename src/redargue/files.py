@@ -17,6 +17,7 @@ from typing import BinaryIO, cast
 _NO_LINK, _NO_WAIT = getattr(os, "O_NOFOLLOW", 0), getattr(os, "O_NONBLOCK", 0)  # Windows has neither
 _ALWAYS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | _NO_WAIT
 FILE_MODE, FOLDER_MODE = 0o600, 0o700
+NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})  # of an OSError: a full disk, a quota, a limit
 
 
 def open_to_read(path: Path) -> BinaryIO:

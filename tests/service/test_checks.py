@@ -3,8 +3,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
+from typing import Self
 
 import pytest
 
@@ -12,7 +13,7 @@ from redargue.backends.base import Call, Reply
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import Meaning
 from redargue.config import Components, RunConfig
-from redargue.errors import Busy, UnknownCheck, UsageError
+from redargue.errors import BudgetReached, Busy, UnknownCheck, UsageError
 from redargue.events import canonical
 from redargue.reports.result import CheckResult
 from redargue.runs.folders import run_folders
@@ -208,6 +209,23 @@ async def test_what_a_cancelled_check_paid_counts_after_a_restart() -> None:
     assert day.spent.calls == 5
 
 
+@pytest.mark.parametrize("days", [-400, -1, 1, 400])
+def test_the_budget_of_a_day_stays_spent_when_the_clock_is_set_to_another_day_and_back(days: int) -> None:
+    now = [datetime(2026, 3, 1, 12, tzinfo=UTC)]
+    budgets = DayBudgets(lambda owner: "3calls", now=lambda: now[0])
+    budgets.commit("a", "3calls")
+    now[0] += timedelta(days=days)
+    if days < 0:
+        with pytest.raises(BudgetReached):
+            budgets.require("a")
+    else:
+        budgets.require("a")
+        budgets.commit("a", "3calls")
+    now[0] -= timedelta(days=days)
+    with pytest.raises(BudgetReached):
+        budgets.require("a")
+
+
 async def test_a_check_whose_log_is_damaged_fails(caplog: pytest.LogCaptureFixture) -> None:
     async with store(gate := Gate(5)) as made:
         check = made.submit(CLAIM)
@@ -218,6 +236,26 @@ async def test_a_check_whose_log_is_damaged_fails(caplog: pytest.LogCaptureFixtu
         ended = await asyncio.wait_for(made.wait(check.id), 60)
         assert (ended.state, ended.error and ended.error.type) == ("failed", "RecordError")
     assert not caplog.records
+
+
+async def test_an_idempotency_key_starts_no_second_check_when_the_clock_was_set_forward_and_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ahead = timedelta(0)
+
+    class Clock(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> Self:
+            return super().now(tz) + ahead
+
+    monkeypatch.setattr("redargue.service.checks.datetime", Clock)
+    async with store() as made:
+        first = made.submit(CLAIM, idempotency="first")
+        ahead = timedelta(days=30)
+        assert made.submit(CLAIM, idempotency="first").id == first.id
+        made.submit(CLAIM, idempotency="second")
+        ahead = timedelta(0)
+        assert made.submit(CLAIM, idempotency="first").id == first.id
 
 
 async def test_an_idempotency_key_is_forgotten_when_it_has_no_effect_any_more(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -95,9 +95,10 @@ class Worker:
                     await asyncio.sleep(pause)
                     continue
                 timeout = None if leased.jobs or free < min_free else pause
-                done, tasks = await asyncio.wait(tasks, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+                done, running = await asyncio.wait(tasks, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
                 for task in done:
-                    task.result()
+                    task.result()  # where one raises, those of ``done`` that failed with it are gathered below
+                tasks = running
         finally:
             for task in tasks:
                 task.cancel()

@@ -25,6 +25,7 @@ class Entailment(NamedTuple):
 
 
 LABELS = len(Entailment._fields)
+KEPT = 10_000  # pairs whose outputs are kept in memory
 
 
 class EntailmentModel(Protocol):
@@ -45,7 +46,7 @@ class CrossEncoder:
     """Reads (claim, evidence) pairs; ``threads``: pairs read concurrently, 0 for one per core."""
 
     def __init__(self, folder: Path | None = None, *, threads: int = 0) -> None:
-        self._session = Session("entailment.onnx", longest=160, kept=50_000, folder=folder, threads=threads)
+        self._session = Session("entailment.onnx", longest=160, kept=KEPT, folder=folder, threads=threads)
         self._path = (folder or WEIGHTS) / "entailment.onnx"
 
     @cached_property

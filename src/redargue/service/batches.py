@@ -31,6 +31,7 @@ from redargue.net.transport import Transport
 from redargue.runs.budget import Budget, Cost
 from redargue.runs.record import write_atomically
 from redargue.service.budgets import DayBudgets
+from redargue.service.late_writes import LateWrites
 from redargue.service.pool import Pool
 from redargue.service.requests import CLAIM_LENGTH, CheckRequest, Settings
 from redargue.service.rules import RequestRules, with_workspace
@@ -119,15 +120,15 @@ class BatchStore:
         self._queue: asyncio.Queue[BatchEntry] = asyncio.Queue()
         self._known: set[tuple[str, str]] = set()
         self._worker: asyncio.Task[None] | None = None
-        self._stopping, self._submitting = False, asyncio.Lock()
+        self._stopping, self._submitting, self._late = False, asyncio.Lock(), LateWrites()
 
     async def __aenter__(self) -> Self:
         for path in sorted(self._folder.glob("*/*.json")):
             with suppress(RecordError, UnknownCheck):
                 entry = _read(path)
-                if entry.created.date() == datetime.now(UTC).date():
+                if (day := entry.created.date()) >= self._budgets.today():  # later: the clock was set back
                     with suppress(UsageError, BudgetReached):
-                        self._budgets.commit(entry.owner, entry.config.budget or "")
+                        self._budgets.commit(entry.owner, entry.config.budget or "", day)
                 if entry.state == "running":
                     self._add(entry)
         self._worker = asyncio.create_task(self._work(), name="batches")
@@ -142,6 +143,7 @@ class BatchStore:
         if self._worker:
             self._worker.cancel()
             await asyncio.gather(self._worker, return_exceptions=True)
+        await self._late.close()
 
     def _add(self, entry: BatchEntry) -> None:
         self._known.add((entry.owner, entry.id))
@@ -166,10 +168,14 @@ class BatchStore:
             if entry is None:
                 counted = self._budgets.commit(owner, planned.config.budget or "")
                 entry = BatchEntry(id=planned.id, owner=owner, created=datetime.now(UTC), config=planned.config)
+            path = self._path(entry.id, owner)
+            late = self._late.withdraw(path)
             try:
                 await asyncio.to_thread(self._store, entry, planned)
             except BaseException:
                 self._budgets.release(owner, counted)
+                if late is not None:
+                    self._late.write(path, late)
                 raise
             if (owner, entry.id) not in self._known:
                 self._add(entry)
@@ -193,7 +199,7 @@ class BatchStore:
             earlier = _read(self._path(planned.id, owner))
         except UnknownCheck:
             return None
-        if earlier.created.date() != datetime.now(UTC).date() or earlier.config.budget != planned.config.budget:
+        if earlier.created.date() != self._budgets.today() or earlier.config.budget != planned.config.budget:
             return None
         return BatchEntry(id=planned.id, owner=owner, created=earlier.created, config=planned.config)
 
@@ -206,7 +212,9 @@ class BatchStore:
 
     def get(self, id_: str, *, owner: str) -> BatchAnswer:
         """Raises UnknownCheck, also for another owner's batch."""
-        entry = _read(self._path(id_, owner))
+        path = self._path(id_, owner)
+        late = self._late.text(path)
+        entry = BatchEntry.model_validate_json(late) if late else _read(path)
         with self._open(entry) as (ledger, batch):
             finished = count_finished(ledger, batch.number)
             spent, _ = progress(ledger, batch.number)
@@ -246,7 +254,7 @@ class BatchStore:
     def _write(self, entry: BatchEntry) -> None:
         path = self._path(entry.id, entry.owner)
         make_folder(path.parent)
-        write_atomically(path, entry.model_dump_json(exclude_defaults=True) + "\n")
+        write_atomically(path, _text_of(entry))
 
     async def _work(self) -> None:
         while True:
@@ -260,10 +268,8 @@ class BatchStore:
                 _log.exception("batch %s failed", entry.id[:12])
                 error = ErrorInfo.of(RecordError("the batch failed", hint="the service's log says why"))
             self._known.discard((entry.owner, entry.id))
-            try:
-                self._write(entry.model_copy(update={"state": "failed" if error else "done", "error": error}))
-            except OSError:  # a full disk must not end the worker: the batch is resumed when the service starts again
-                _log.exception("batch %s has ended, which cannot be stored", entry.id[:12])
+            ended = entry.model_copy(update={"state": "failed" if error else "done", "error": error})
+            self._late.write(self._path(entry.id, entry.owner), _text_of(ended))
 
     async def _verify(self, entry: BatchEntry) -> None:
         with self._open(entry) as (_, batch):
@@ -313,6 +319,10 @@ def _claim(config: RunConfig, number: int, text: str) -> Claim:
         return config.claim(text)
     except UsageError as error:
         raise UsageError(f"claim {number}: {error.what}", where=f"claims.{number - 1}", hint=error.hint) from None
+
+
+def _text_of(entry: BatchEntry) -> str:
+    return entry.model_dump_json(exclude_defaults=True) + "\n"
 
 
 def _read(path: Path) -> BatchEntry:

@@ -11,6 +11,7 @@ from redargue.runs.budget import Budget, Cost
 from redargue.service.entries import CheckEntry
 from redargue.verifier import cost_of, goes_online
 
+DAYS = 32  # whose budgets are kept
 _LEAST = Cost(calls=1, tokens=1, usd=1e-9)  # of a check; not every one searches
 
 
@@ -54,29 +55,38 @@ class SharedBudget(Budget):
 
 
 class DayBudgets:
-    """The budgets of today; what was spent before a restart is read from the checks that ended today."""
+    """The budgets of each day; what was spent before a restart is read from the checks that ended since yesterday.
+
+    A day's budget is given once, however the clock is set: a day that comes again has what is left of it, and a day
+    before the first one known is that one.
+    """
 
     def __init__(self, limit_of: Callable[[str], str], now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self._limit_of, self._now = limit_of, now
-        self._day: date | None = None
-        self._budgets: dict[str, Budget] = {}
+        self._days: dict[date, dict[str, Budget]] = {}
 
     def load(self, entries: Iterable[CheckEntry]) -> None:
-        today = self._now().date()
         for entry in entries:
-            if entry.ended and entry.usage and entry.ended.date() == today and (budget := self.of(entry.owner)):
+            if entry.ended and entry.usage and (budget := self._on(entry.ended.date(), entry.owner)):
                 searched = goes_online if entry.request.contexts is None else _never
                 budget.recall(cost_of(entry.usage, searched))
 
     def of(self, owner: str) -> Budget | None:
         """An owner's budget of today; None without a limit."""
-        if self._day != self._now().date():
-            self._day, self._budgets = self._now().date(), {}
-        if owner not in self._budgets:
+        return self._on(self.today(), owner)
+
+    def today(self) -> date:
+        return max(self._now().date(), min(self._days, default=date.min))
+
+    def _on(self, day: date, owner: str) -> Budget | None:
+        if day not in self._days and len(self._days) == DAYS:
+            del self._days[min(self._days)]
+        budgets = self._days.setdefault(day, {})
+        if owner not in budgets:
             if not (limit := self._limit_of(owner)):
                 return None
-            self._budgets[owner] = Budget.parse(limit)
-        return self._budgets[owner]
+            budgets[owner] = Budget.parse(limit)
+        return budgets[owner]
 
     def require(self, owner: str) -> None:
         """Raises BudgetReached if nothing is left today."""
@@ -84,21 +94,21 @@ class DayBudgets:
         if budget and budget._limit_exceeded_by(budget.spent.plus(_LEAST)):
             raise BudgetReached("the key's budget of this day is spent", hint="try again tomorrow (UTC)")
 
-    def commit(self, owner: str, budget: str) -> Cost:
-        """Counts the whole budget of a batch, which may be spent on other machines.
+    def commit(self, owner: str, budget: str, day: date | None = None) -> Cost:
+        """Counts the whole budget of a batch, which may be spent on other machines, on a day; default: today.
 
         Raises UsageError without one, and BudgetReached if it is more than is left today.
         """
-        if not (day := self.of(owner)):
+        if not (paying := self._on(day or self.today(), owner)):
             return Cost()
         own = Budget.parse(budget) if budget else Budget()
-        if day.limits.keys() - own.limits.keys():
+        if paying.limits.keys() - own.limits.keys():
             hint = "name one in the same unit, such as 400calls"
             raise UsageError("a batch needs a budget where its key has one", where="budget", hint=hint)
         cost = Cost(**own.limits)
-        if day._limit_exceeded_by(day.spent.plus(cost)):
+        if paying._limit_exceeded_by(paying.spent.plus(cost)):
             raise BudgetReached("the batch's budget is more than is left of the key's today")
-        day.recall(cost)
+        paying.recall(cost)
         return cost
 
     def release(self, owner: str, cost: Cost) -> None:

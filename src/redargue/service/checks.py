@@ -10,6 +10,7 @@ import asyncio
 import hashlib
 import logging
 import shutil
+import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -30,7 +31,8 @@ from redargue.runs.manifest import load_manifest
 from redargue.runs.record import new_run_folder, read_events, writing
 from redargue.runs.usage import UsageCounter
 from redargue.service.budgets import DayBudgets
-from redargue.service.entries import ENDED, FILE, CheckEntry, State, read_entry, write_entry
+from redargue.service.entries import ENDED, FILE, CheckEntry, State, read_entry, text_of, write_entry
+from redargue.service.late_writes import LateWrites
 from redargue.service.log import EventLine, LogReader
 from redargue.service.pool import Pool
 from redargue.service.requests import CheckRequest
@@ -85,11 +87,18 @@ class Page(NamedTuple):
 
 
 class _Repeatable(NamedTuple):
-    """What an idempotency key was sent with: the hash of the body, the check's id, and when."""
+    """What an idempotency key was sent with: the hash of the body and the check's id.
+
+    ``since`` is in seconds of the monotonic clock: setting the other one forward must not start a check again.
+    """
 
     body: str
     id: str
-    created: datetime
+    since: float
+
+    @property
+    def expired(self) -> bool:
+        return time.monotonic() - self.since > IDEMPOTENT.total_seconds()
 
 
 class _Ending(NamedTuple):
@@ -164,7 +173,7 @@ class CheckStore:
         self._active: dict[str, _Active] = {}
         self._queue: asyncio.Queue[_Active] = asyncio.Queue()
         self._workers: list[asyncio.Task[None]] = []
-        self._removing = asyncio.Lock()
+        self._removing, self._late = asyncio.Lock(), LateWrites()
         self.closing, self.streams = asyncio.Event(), 0
 
     async def __aenter__(self) -> Self:
@@ -190,6 +199,7 @@ class CheckStore:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        await self._late.close()
 
     def close(self) -> None:
         """Ends everything that waits, and refuses further checks."""
@@ -262,9 +272,10 @@ class CheckStore:
     def _remember(self, entry: CheckEntry, folder: Path) -> None:
         key = entry.owner, entry.idempotency
         self._repeated.pop(key, None)  # so that the oldest stays first
-        self._repeated[key] = _Repeatable(entry.body, folder.name, entry.created)
-        while entry.created - self._repeated[oldest := next(iter(self._repeated))].created > IDEMPOTENT:
-            del self._repeated[oldest]
+        age = max(0.0, (datetime.now(UTC) - entry.created).total_seconds())
+        self._repeated[key] = new = _Repeatable(entry.body, folder.name, time.monotonic() - age)
+        while (oldest := next(iter(self._repeated.values()))) is not new and oldest.expired:
+            del self._repeated[next(iter(self._repeated))]
 
     def repeated(self, request: CheckRequest, *, owner: str = LOCAL, idempotency: str) -> Check | None:
         """The check of an earlier request with an idempotency key; raises UsageError if that request differs."""
@@ -273,7 +284,7 @@ class CheckStore:
             return None
         with suppress(UnknownCheck):  # it was erased
             check = self.get(known.id, owner=owner)
-            if datetime.now(UTC) - known.created > IDEMPOTENT:
+            if known.expired:
                 return None
             if known.body != _sha256(request.model_dump_json()):
                 hint = "send another Idempotency-Key with another request"
@@ -330,7 +341,8 @@ class CheckStore:
                 raise _unknown(id_)
         except OSError:  # no file could have so long a name
             raise _unknown(id_) from None
-        entry = read_entry(folder)
+        late = self._late.text(folder / FILE)
+        entry = CheckEntry.model_validate_json(late) if late else read_entry(folder)
         if (entry.owner if entry else LOCAL) != owner or not (entry or (folder / "run.json").is_file()):
             raise _unknown(id_)
         try:
@@ -512,7 +524,8 @@ class CheckStore:
         except RedargueError as error:
             ending = _failed(folder, error)
         except OSError as error:
-            ending = _failed(folder, RecordError(f"the run folder cannot be used: {error.strerror}"))
+            what, hint = f"the run folder cannot be used: {error.strerror}", "make room on its disk, and send it again"
+            ending = _failed(folder, RecordError(what, hint=hint))
         except Exception as error:
             hint = "see the service's log"
             self._end(active, _failed(folder, RedargueError(f"{type(error).__name__} in the check", hint=hint)))
@@ -546,8 +559,7 @@ class CheckStore:
         changes = {**ending._asdict(), "ended": datetime.now(UTC)}
         active.entry = active.entry.model_copy(update=changes)
         active.state = ending.state
-        with suppress(OSError):  # a full disk: the check is resumed when the service starts again
-            write_entry(active.folder, active.entry)
+        self._late.write(active.folder / FILE, text_of(active.entry))  # killed before there is room: resumed
         self._active.pop(active.folder.name, None)
         self._finished(active.entry)
         active.ended.set()

@@ -62,4 +62,8 @@ def read_entry(folder: Path) -> CheckEntry | None:
 
 
 def write_entry(folder: Path, entry: CheckEntry) -> None:
-    write_atomically(folder / FILE, entry.model_dump_json(indent=1, exclude_defaults=True) + "\n")
+    write_atomically(folder / FILE, text_of(entry))
+
+
+def text_of(entry: CheckEntry) -> str:
+    return entry.model_dump_json(indent=1, exclude_defaults=True) + "\n"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import re
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -25,6 +24,7 @@ from redargue.errors import (
     UnknownCheck,
     UsageError,
 )
+from redargue.files import NO_ROOM
 
 MEDIA_TYPE = "application/problem+json"
 STATUS: tuple[tuple[type[RedargueError], int], ...] = (  # the first that fits
@@ -123,14 +123,19 @@ def handle_problems(application: FastAPI) -> None:
         body = Problem(title="Unprocessable content", status=422, detail="the request is not valid", errors=errors)
         return body.response()
 
+    @application.exception_handler(OSError)
+    async def of_disk(request: Request, error: OSError) -> JSONResponse:
+        if error.errno not in NO_ROOM:
+            raise error
+        what, hint = "the service's disk is full", "nothing was stored: make room on it, and send this again"
+        if request.url.path in OPENAI_PATHS:
+            return JSONResponse(openai_error(f"{what}; {hint}", kind="server_error"), 507)
+        return plain(507, what, hint).response()
+
     @application.exception_handler(Exception)
     async def of_anything(request: Request, error: Exception) -> JSONResponse:
         if request.url.path in OPENAI_PATHS:
             return JSONResponse(openai_error("the service failed; its log says why", kind="server_error"), 500)
-        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-            return plain(
-                507, "the service's disk is full", "nothing was stored: make room on it, and send this again"
-            ).response()
         return plain(500, "the service failed", "its log says why").response()
 
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import errno
 import hashlib
 from importlib.resources import files
 from pathlib import Path
 
 from redargue.errors import DiskFull, UnreadableFile, UsageError
-from redargue.files import make_folder
+from redargue.files import NO_ROOM, make_folder
 from redargue.paths import home
 from redargue.retrieval.corpus.index import Corpus, default_store, open_corpus
 from redargue.retrieval.corpus.ingest import read_documents
 
 ARTICLES = Path(str(files("redargue.retrieval.corpus") / "starter"))
 STARTER = "starter"
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def open_store(store: str | Path | None) -> Corpus:
@@ -52,7 +50,7 @@ def open_starter() -> Corpus:
         except OSError as error:
             what = f"the starter corpus cannot be written to {str(store.parent)!r}: {error.strerror or error}"
             hint = "make room, or set REDARGUE_HOME to a folder that can be written"
-            raise (DiskFull if error.errno in FULL else UsageError)(what, hint=hint) from error
+            raise (DiskFull if error.errno in NO_ROOM else UsageError)(what, hint=hint) from error
     return open_corpus(store)
 
 
