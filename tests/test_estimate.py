@@ -146,7 +146,7 @@ def test_claims_in_a_text_cost_what_the_method_does_with_their_context() -> None
 
 def test_claims_that_the_method_refuses_are_named_and_cost_nothing() -> None:
     settings: dict[str, Any] = {"method": "program-fc", "settings": {"setting": "gold"}}
-    with pytest.raises(UsageError, match="no gold evidence"):
+    with pytest.raises(UsageError, match="no gold evidence: the claim 'The bridge at Orvell"):
         told(**settings)
     some = told(**settings, rows=[BRIDGE, BRIDGE, SAID])
     assert some.low.calls == 2

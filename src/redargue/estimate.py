@@ -7,14 +7,14 @@ Calls and depth are counted in dry runs of the method. Prompt tokens were measur
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from redargue.claims import MAX_CLAIM, Claim, Frozen, LabelSet
 from redargue.errors import RedargueError, UsageError
 from redargue.llm.chat import ChatBackend
-from redargue.methods.dry_run import CLAIM, Asked, Costs, DryRun, costs
+from redargue.methods.dry_run import CLAIM, Asked, Costs, DryRun, costs, dry_run
+from redargue.methods.made_up_agents import AGREES
 from redargue.retrieval.corpus.chunk import sentence_spans
 from redargue.sanitize import counted
 from redargue.tasks.extract import BLOCK
@@ -111,28 +111,43 @@ class _Seconds(NamedTuple):
 
 def _costs_by_kind(verifier: Verifier, claims: Sequence[Claim]) -> tuple[list[tuple[Costs, int]], list[str]]:
     """What a claim of each kind costs, with the number of such claims; and the claims that the method refuses."""
-    kinds = Counter(map(_like, claims))
+    kinds: dict[_Kind, list[Claim]] = {}
+    for claim in claims:
+        kinds.setdefault(_Kind.of(claim), []).append(claim)
     known: list[tuple[Costs, int]] = []
     refused: list[str] = []
-    for claim, count in kinds.items():
+    for kind, alike in kinds.items():
         try:
-            known.append((costs(verifier.method, claim, actions=verifier.actions), count))
+            known.append((costs(verifier.method, kind.example(), actions=verifier.actions), len(alike)))
         except RedargueError as error:
+            shown = dry_run(verifier.method, alike[0], AGREES).error or error  # names the claim itself
             if len(refused) == len(kinds) - 1:
-                raise
-            refused.append(f"nothing for {counted(count, 'claim')}: {error.what}")
+                raise shown from None
+            refused.append(f"nothing for {counted(len(alike), 'claim')}: {shown.what}")
     return known, refused
 
 
-def _like(claim: Claim) -> Claim:
-    """A made-up claim that a method treats alike: with such labels, options and context, and as many sentences."""
-    several = len(list(sentence_spans(claim.text[:MAX_CLAIM]))) > 1
-    return Claim(
-        text=f"{CLAIM.text} {_SENTENCE}" if several else CLAIM.text,
-        context=_SENTENCE if claim.context.strip() else "",
-        labels=claim.labels,
-        options=tuple(f"(option {number})" for number in range(1, len(claim.options) + 1)),
-    )
+class _Kind(NamedTuple):
+    """What a method may treat claims differently for."""
+
+    labels: LabelSet
+    options: int
+    in_context: bool
+    several_sentences: bool
+
+    @classmethod
+    def of(cls, claim: Claim) -> _Kind:
+        text = claim.text.rstrip(".!? ")
+        several = any(mark in text for mark in (". ", "! ", "? ", "\n")) and len(list(sentence_spans(claim.text))) > 1
+        return cls(claim.labels, len(claim.options), bool(claim.context.strip()), several)
+
+    def example(self) -> Claim:
+        return Claim(
+            text=f"{CLAIM.text} {_SENTENCE}" if self.several_sentences else CLAIM.text,
+            context=_SENTENCE if self.in_context else "",
+            labels=self.labels,
+            options=tuple(f"(option {number})" for number in range(1, self.options + 1)),
+        )
 
 
 def claims_of(text: Text, labels: LabelSet) -> tuple[Claim, ...]:

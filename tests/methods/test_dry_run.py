@@ -11,13 +11,15 @@ import pytest
 from benchmarks.methods import FIGURES, configured, ours
 from pydantic import AfterValidator, Field
 
-from redargue.claims import Claim, Frozen
+from redargue.claims import FREE_TEXT, Claim, Frozen
 from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
 from redargue.methods import Agent, Method
 from redargue.methods.base import configure, methods
 from redargue.methods.dry_run import CLAIM, costs, dry_run
 from redargue.methods.made_up_agents import AGREES, AGREES_LATER, DISAGREES, DOUBTS
+from redargue.methods.made_up_evidence import MadeUpTool
+from redargue.retrieval.tools.search_action import SearchAction
 from redargue.tasks.answer import AnswerClaim
 from redargue.tasks.base import Task, exactly_one
 from redargue.verdicts import Verdict
@@ -147,3 +149,18 @@ def test_a_context_and_the_label_set_count_as_they_do_in_a_run() -> None:
     within = costs(method, CLAIM.model_copy(update={"context": "It stands above the harbour."})).high.calls
     assert "AnalyseText" not in alone
     assert within["AnalyseText"] == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "calls"), [("mermaid", [2, 4, 7]), ("react", [1, 3, 10]), ("mad", [3, 6, 11]), ("reconcile", [3, 6, 12])]
+)
+def test_free_answers_differ_and_agree_as_labels_do(name: str, calls: list[int]) -> None:
+    claim = Claim(text="Who built the lighthouse at Cape Ansel?", labels=FREE_TEXT)
+    assert [run.model_calls for run in costs(configure(name, "hardened", {}), claim)] == calls
+    assert [run.model_calls for run in costs(configure(name, "hardened", {}))] == calls
+
+
+def test_calls_of_tools_of_mcp_servers_count_as_searches() -> None:
+    tool = SearchAction(MadeUpTool("almanac", "an almanac"), 3)
+    high = costs(configure("mermaid", "hardened", {"tools": ()}), actions={"almanac": tool}).high
+    assert (high.searches, high.search_depth, high.model_calls) == ({"almanac": 5}, 5, 7)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import selectors
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -92,6 +92,14 @@ class DryRun:
             )
 
 
+class Offered(NamedTuple):
+    """A tool of an MCP server, as its server describes it."""
+
+    name: str
+    about: str
+    parameters: Mapping[str, Any]
+
+
 class Costs(NamedTuple):
     """The lowest, the likely and the highest cost of a claim."""
 
@@ -104,14 +112,14 @@ def costs(method: ConfiguredMethod, claim: Claim = CLAIM, *, actions: Mapping[st
     """The cost of a claim, from a dry run of each course.
 
     Args:
-        claim: its label set, its context and its sentences count, its subject does not.
+        claim: its label set, options, context and number of sentences may change the cost; its subject does not.
         actions: of MCP servers, which the method's agents may call.
 
     Raises:
         RedargueError: the method refuses the claim.
         UsageError: the cost is unknown, because the method fails in a dry run.
     """
-    offered = tuple((name, action.about, dict(action.parameters)) for name, action in (actions or {}).items())
+    offered = tuple(Offered(name, action.about, action.parameters) for name, action in (actions or {}).items())
     return _costs(_Case(method.kind, method.settings.model_dump_json(), repr(offered), method, offered), claim)
 
 
@@ -123,20 +131,16 @@ class _Case:
     settings: str
     offered: str
     method: ConfiguredMethod = field(compare=False)
-    actions: tuple[tuple[str, str, dict[str, Any]], ...] = field(compare=False)
+    actions: tuple[Offered, ...] = field(compare=False)
 
 
 @lru_cache(maxsize=256)
 def _costs(case: _Case, claim: Claim) -> Costs:
-    actions = [MadeUpAction(*offered) for offered in case.actions]
-    low, likely, *stalled = (
-        dry_run(case.method, claim, course, actions=actions) for course in (AGREES, AGREES_LATER, DISAGREES, DOUBTS)
-    )
-    runs = [low, likely, *stalled]
-    for run in runs:
-        if run.error:
-            raise run.error
-    return Costs(min(runs, key=lambda run: run.size), likely, max(runs, key=lambda run: run.size))
+    courses = AGREES_LATER, AGREES, DISAGREES, DOUBTS
+    runs = [dry_run(case.method, claim, course, actions=case.actions) for course in courses]
+    if error := next(filter(None, (run.error for run in runs)), None):
+        raise error
+    return Costs(min(runs, key=lambda run: run.size), runs[0], max(runs, key=lambda run: run.size))
 
 
 def usual_calls(name: str) -> int:
@@ -149,7 +153,7 @@ def dry_run(
     claim: Claim,
     course: Course,
     *,
-    actions: list[MadeUpAction] | None = None,
+    actions: Sequence[Offered] = (),
     seen: Seen | None = None,
 ) -> DryRun:
     """Verifies a claim as the course has it; ``seen`` is called with every request before it is answered.
@@ -160,22 +164,22 @@ def dry_run(
 
     def played() -> DryRun:
         with asyncio.Runner(loop_factory=_Clock) as runner:
-            return runner.run(_verified(method, claim, course, actions or [], seen))
+            return runner.run(_verified(method, claim, course, actions, seen))
 
     with ThreadPoolExecutor(1) as thread:  # this one may have a running loop
         return thread.submit(played).result()
 
 
 async def _verified(
-    method: ConfiguredMethod, claim: Claim, course: Course, actions: list[MadeUpAction], seen: Seen | None
+    method: ConfiguredMethod, claim: Claim, course: Course, actions: Sequence[Offered], seen: Seen | None
 ) -> DryRun:
     counted, names = DryRun(), method.tools()
     memory = MadeUpMemory(names[0] if names else "", knows=course.recalls)
     run = Run(
         _Backend(course, counted, seen),
-        {name: _Tool(name, counted) for name in names},
+        {name: _Tool(name, tools[name].about if name in tools else "", counted) for name in names},
         clock=_Still(),
-        actions={action.name: action for action in actions},
+        actions={name: MadeUpAction(_Tool(name, about, counted), parameters) for name, about, parameters in actions},
         memory=memory,
     )
     try:
@@ -217,8 +221,8 @@ class _Backend(MadeUpBackend):
 class _Tool(MadeUpTool):
     """Counts the searches; each takes its time."""
 
-    def __init__(self, name: str, counted: DryRun) -> None:
-        super().__init__(name, tools[name].about if name in tools else "")
+    def __init__(self, name: str, about: str, counted: DryRun) -> None:
+        super().__init__(name, about)
         self._counted = counted
 
     async def search(self, query: str, k: int, *, search: Search) -> tuple[Passage, ...]:
@@ -238,7 +242,7 @@ class _Still:
 
 
 class _Clock(asyncio.SelectorEventLoop):
-    """An event loop whose time passes at once, and only while everything waits."""
+    """An event loop whose time jumps to what is waited for."""
 
     def __init__(self) -> None:
         self._selections = _Selections()

@@ -263,6 +263,8 @@ class _Reply:
         if {str(option).casefold() for option in options} == {"yes", "no"}:
             yes = self._yes(name)
             return next(option for option in options if (option.casefold() == "yes") == yes)
+        if name == "agree":
+            return options[self._yes(name)]
         if all(isinstance(option, int) for option in options):
             score = float(_ALWAYS[name]) if name in _ALWAYS else self._course.similarity
             return options[round(score * (len(options) - 1))]
@@ -270,7 +272,7 @@ class _Reply:
         if name == "tool":
             return filled[0]
         self.chose = True
-        if len(filled) < len(options) and not self._content and not self._left_empty:
+        if len(filled) < len(options) and not (self._content or self._left_empty):
             return ""
         own = self._speaker + place if self._differs else 0
         return filled[(own + self._shift) % len(filled)]
@@ -296,7 +298,11 @@ class _Reply:
 
     def _text(self, name: str, field: Mapping[str, Any], place: int) -> str:
         """A new text; where the schema says how an item refers to the first, as in ``{answer_1}``, a later one does."""
-        if name in _LABELS and not self._differs:
-            return "(made-up answer)"
+        if name in _LABELS:
+            self.chose = True
+            if not (self._content or self._left_empty) and "empty" in field.get("description", ""):
+                return ""
+            if not self._differs:
+                return "(made-up answer)"
         reference = re.search(r"\{\w+_1\}", field.get("description", "")) if place and self._differs else None
         return f"(made-up text {next(self._numbers)}{f' after {reference.group()}' if reference else ''})"

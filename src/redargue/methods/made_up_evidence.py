@@ -52,15 +52,17 @@ class MadeUpTool:
         )
 
 
-class MadeUpAction(MadeUpTool):
-    """A tool of an MCP server with the parameters of another."""
+class MadeUpAction:
+    """A tool that finds passages for arguments, with the parameters of a tool of an MCP server."""
 
-    def __init__(self, name: str, about: str, parameters: Mapping[str, Any]) -> None:
-        super().__init__(name, about)
-        self.parameters = parameters
+    revision = ""
+    online = False
+
+    def __init__(self, tool: MadeUpTool, parameters: Mapping[str, Any]) -> None:
+        self.name, self.about, self.parameters, self._tool = tool.name, tool.about, parameters, tool
 
     async def call(self, arguments: Mapping[str, Any], *, search: Search) -> tuple[Passage, ...]:
-        return await self.search(json.dumps(arguments, sort_keys=True), 1, search=search)
+        return await self._tool.search(json.dumps(arguments, sort_keys=True), 1, search=search)
 
 
 class MadeUpMemory:
