@@ -57,7 +57,7 @@ class Parsed:
         return place > 0 and self.words[place].group()[0].isupper()
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=1024)
 def parsed(text: str) -> Parsed:
     return Parsed(text)
 

@@ -25,7 +25,7 @@ class Entailment(NamedTuple):
 
 
 LABELS = len(Entailment._fields)
-KEPT = 10_000  # pairs whose outputs are kept in memory
+KEPT = 4_000  # pairs whose outputs are kept in memory
 
 
 class EntailmentModel(Protocol):

@@ -379,7 +379,7 @@ _NOT_AFTER_ONE = frozenset(
 )
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=1024)
 def quantities(text: str) -> tuple[Quantity, ...]:
     """The quantities of a text in order."""
     source = _Source(text)

@@ -61,7 +61,7 @@ def only_framed(claim: str, text: str) -> bool:
     return bool(befores) and all(_UNASSERTED.search(before) for before in befores)
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=1024)
 def _plain(text: str) -> str:
     """The text with one kind of quotes and dashes, single spaces, no final stop and a small first letter."""
     plain = " ".join(text.translate(_QUOTES).replace("...", "…").split())
