@@ -29,9 +29,7 @@ def run_config(run: RunParameters, search: SearchParameters, folder: Path | None
     """The configuration that the options of a command describe; the run in ``folder`` keeps its tools if resumed."""
     model, models = read_models(run.model or [])
     settings = read_settings(run.setting or [])
-    fitted = str(run.fitted) if run.fitted else None
-    given = {"rounds": run.rounds, "top_k": run.top_k, "target_risk": run.target_risk, "fitted": fitted}
-    given |= {"target_loss": run.target_loss, "budget_per_claim": run.budget_per_claim}
+    given = {"rounds": run.rounds, "top_k": run.top_k}
     settings |= {name: value for name, value in given.items() if value is not None}
     same_name = {name: value for name, value in (vars(run) | vars(search)).items() if name in RunConfig.model_fields}
     tools = _tools(run, search, settings, folder)

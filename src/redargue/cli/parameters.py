@@ -113,26 +113,6 @@ class RunParameters:
     workspace: Annotated[str, option("WORKSPACE", "Workspace of the memory; others are not visible.")] = "default"
     rounds: Annotated[int | None, option("ROUNDS", "Maximum number of debate rounds.")] = None
     top_k: Annotated[int | None, option("TOP_K", "Documents retrieved per query.")] = None
-    target_risk: Annotated[
-        float | None,
-        option("TARGET_RISK", "cascade: tolerated share of wrong verdicts before its last stage.", min=0, max=1),
-    ] = None
-    target_loss: Annotated[
-        float | None,
-        option(
-            "TARGET_LOSS",
-            "cascade, with --fitted: tolerated share of claims that only its last stage would have had right.",
-            min=0,
-            max=1,
-        ),
-    ] = None
-    budget_per_claim: Annotated[
-        str | None,
-        option("BUDGET_PER_CLAIM", "cascade: mean cost per claim, with --fitted: 4calls, 2ktok, 0.002usd."),
-    ] = None
-    fitted: Annotated[
-        Path | None, option("FITTED", "cascade: thresholds from redargue bench fit-cascade.", metavar="FILE")
-    ] = None
     setting: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="Override a setting of the method; repeatable."),

@@ -178,16 +178,14 @@ class Fit(Frozen):
         limits = Budget.parse(budget)
         given = limits.limits
         if "searches" in given:
-            raise UsageError(
-                f"{budget!r} counts searches", where="--budget-per-claim", hint="give one in calls: 4calls"
-            )
+            raise UsageError(f"{budget!r} counts searches", where="budget_per_claim", hint="give one in calls: 4calls")
         if len(given) > 1:
-            raise UsageError(f"{budget!r} has several limits", where="--budget-per-claim", hint="give one: 0.002usd")
+            raise UsageError(f"{budget!r} has several limits", where="budget_per_claim", hint="give one: 0.002usd")
         ((unit, limit),) = given.items()
         costs = [[getattr(stage, unit) for stage in row] for row in self.rows]
         if any(cost is None for row in costs for cost in row):
             hint = "give prices (--prices) and fit again, or a budget in calls or tokens"
-            raise UsageError("the claims of the fit have no price", where="--budget-per-claim", hint=hint)
+            raise UsageError("the claims of the fit have no price", where="budget_per_claim", hint=hint)
         best: tuple[int, float, tuple[Threshold, ...]] | None = None
         for tested in itertools.product((*GRID, None), repeat=len(self.stages) - 1):
             ends = [stop_of(row, tested) for row in self.rows]
@@ -198,7 +196,7 @@ class Fit(Frozen):
         if best is None:
             raise UsageError(
                 f"no threshold keeps the mean cost at {budget} per claim",
-                where="--budget-per-claim",
+                where="budget_per_claim",
                 hint="give a larger budget, or fewer stages: --set stages=reader+single-reader",
             )
         words = (

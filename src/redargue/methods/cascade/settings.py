@@ -120,7 +120,7 @@ class CascadeSettings(SearchSettings):
             raise UsageError(
                 f"{named[0]}={given[named[0]]} needs thresholds that were fitted on labelled claims",
                 where=named[0],
-                hint="fit them: redargue bench fit-cascade … -o DIR, then --fitted DIR/fit.json",
+                hint="fit them: redargue bench fit-cascade … -o DIR, then --set fitted=DIR/fit.json",
             )
         if self.fitted_for and tuple(self.fitted_for.get("thresholds", ())) != self.thresholds:
             hint = "leave out thresholds, or run the cascade without the fit"

@@ -14,7 +14,7 @@ from redargue.cli.output import print_json
 from redargue.cli.parameters import AsJson, Concurrency, Quiet, with_parameters
 from redargue.errors import UsageError
 
-USUAL = 0.05  # default of --target-risk
+USUAL = 0.05  # default of target_risk
 
 
 @with_parameters
@@ -32,8 +32,8 @@ def fit_cascade(
 ) -> None:
     """Fit the thresholds of a cascade on labelled claims.
 
-    Every stage is held for every claim, which costs a debate per claim once. Then --fitted DIR/fit.json with
-    --target-risk, --target-loss or --budget-per-claim gives the thresholds.
+    Every stage is held for every claim, which costs a debate per claim once. Then --set fitted=DIR/fit.json
+    with --set target_risk=…, target_loss=… or budget_per_claim=… gives the thresholds.
     """
     from redargue.batch.tally import Tally
     from redargue.bench.harness import Bench
