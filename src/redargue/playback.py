@@ -68,7 +68,7 @@ async def _replay_extraction(record: Record, source: Mapping[str, Any], backend:
     models = {**manifest.models, **source.get("models", {})}
     item, profile = len(manifest.claims), method_of(config_of(manifest)).settings.profile
     run = Run(backend, item=item, seed=manifest.seed, record=record, models=models)
-    if not (await extract(text, run, profile=profile)).agrees_with(extraction):
+    if not (await extract(text, run, profile=profile, known=extraction)).agrees_with(extraction):
         raise RecordError(
             f"the extraction yields claims that differ from those in {str(record.folder)!r}",
             hint="the code has changed since the run was recorded",

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
-from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -159,21 +157,6 @@ async def test_the_searches_of_a_key_and_day_are_counted_also_after_a_restart() 
         assert (refused.status_code, refused.json()["errors"][0]["pointer"]) == (422, "/budget")
 
 
-def of_010(path: Path) -> None:
-    open_ledger(path).close()
-    with closing(sqlite3.connect(path)) as db:
-        for column in ("searches", "held_searches"):
-            db.execute(f"ALTER TABLE workers DROP COLUMN {column}")
-
-
-def of_now(path: Path) -> None:
-    open_ledger(path).close()
-
-
-@pytest.mark.parametrize("made", [of_010, of_now])
-async def test_a_ledger_counts_searches_also_one_of_an_earlier_release(
-    made: Callable[[Path], None], tmp_path: Path
-) -> None:
-    made(tmp_path / "ledger.db")
+async def test_a_ledger_counts_searches(tmp_path: Path) -> None:
     with closing(open_ledger(tmp_path / "ledger.db")) as ledger, ledger.transaction() as db:
         assert db.execute("SELECT sum(searches), sum(held_searches) FROM workers").fetchone() == (None, None)

@@ -24,7 +24,6 @@ SCHEMA_NAME = "redargue_ledger"  # on a server
 CREATE_HINT = "a batch creates it: redargue batch … --engine local"
 IDLE = 10  # seconds after which a server ends an idle transaction: the worker's machine may be lost
 
-SEARCHES = ("searches BIGINT NOT NULL DEFAULT 0", "held_searches BIGINT NOT NULL DEFAULT 0")
 TABLES = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE batches (
@@ -108,12 +107,6 @@ class SqliteLedger(Database):
         if not make and not path.exists():
             raise self._missing()
         super().__init__(path, write=True)
-        with self.read() as db:
-            counts_searches = any(column[1] == "searches" for column in db.execute("PRAGMA table_info(workers)"))
-        if not counts_searches:  # a ledger of 0.1.0
-            with self.transaction() as shared:
-                for column in SEARCHES:
-                    shared.execute(f"ALTER TABLE workers ADD COLUMN {column}")
 
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:
@@ -162,9 +155,6 @@ class PostgresLedger:
             tcp_user_timeout=BUSY * 1000,  # detects a server whose machine is lost
         )
         self._errors = server.errors
-        with self.transaction() as db:
-            for column in SEARCHES:  # a ledger of 0.1.0 does not count them
-                db.execute(f"ALTER TABLE workers ADD COLUMN IF NOT EXISTS {column}")
 
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:

@@ -76,11 +76,17 @@ def extraction_tasks(text: Text) -> tuple[type[AnyTask], ...]:
     return (MarkOpinions, ExtractClaims) if text.kind == "dialogue" else (ExtractClaims,)
 
 
-async def extract(text: Text, run: Run, *, profile: Profile = "hardened") -> Extraction:
+async def extract(
+    text: Text, run: Run, *, profile: Profile = "hardened", known: Extraction | None = None
+) -> Extraction:
     """Extracts the claims of a text.
 
     In a dialogue, sentences that only express opinions are excluded first (Sun et al. 2024), and with an English-only
     backend those in other languages. A question and its answer are one claim, verbatim.
+
+    Args:
+        known: the recorded result, in a replay: it says which silent sentences may state something, so that no model
+            is needed to tell again.
 
     Raises:
         BadReply, BudgetReached, ProviderError: the extraction failed.
@@ -102,7 +108,11 @@ async def extract(text: Text, run: Run, *, profile: Profile = "hardened") -> Ext
     silent = [
         each for each in sentences if (each.start, each.end) not in spans and why.get(each, NOT_CLAIMS[0]) in NOT_CLAIMS
     ]
-    why |= await _passed_over(silent, run, profile)
+    if known is None:
+        why |= await _passed_over(silent, profile)
+    else:
+        said = {(each.start, each.end): each.why for each in known.unchecked}
+        why |= {each: reason for each in silent if (reason := said.get((each.start, each.end))) in (LEFT_OUT, FRAGMENT)}
     return Extraction(
         claims=claims,
         unchecked=tuple(
@@ -133,11 +143,11 @@ async def extract_claims(
     claims = await _claims(read, block, Text(text=last.text, context=context), run, profile)
     if claims:
         return tuple(claims)
-    why = (await _passed_over([last], run, profile)).get(last, NOT_CLAIMS[1])
+    why = (await _passed_over([last], profile)).get(last, NOT_CLAIMS[1])
     return UncheckedSentence(start=last.start, end=last.end, why=why)
 
 
-async def _passed_over(sentences: Sequence[Sentence], run: Run, profile: Profile) -> dict[Sentence, str]:
+async def _passed_over(sentences: Sequence[Sentence], profile: Profile) -> dict[Sentence, str]:
     """The sentences without a claim that state something, or may do so, and why they have none.
 
     A text may ask a model to leave them out, and a heading or a label may state something without being a sentence.

@@ -38,7 +38,14 @@ from redargue.service.proxy.whole import check_whole
 from redargue.service.routes import problems
 from redargue.text.report import Outcome
 
-UNCHECKED_STATUS = {"budget": 402, "language": 422, "no_context": 400, "too_long": 413, "unreadable_answer": 400}
+UNCHECKED_STATUS = {
+    "budget": 402,
+    "language": 422,
+    "fragment": 422,
+    "no_context": 400,
+    "too_long": 413,
+    "unreadable_answer": 400,
+}
 
 
 def make_proxy(settings: ProxySettings, *, key: str | None = None, tally: Tally | None = None) -> Proxy:
