@@ -17,15 +17,17 @@ from redargue.backends.base import Call, Sampling
 from redargue.claims import AVERITEC, Claim, Frozen, LabelSet
 from redargue.errors import BadReply, CannotPlay, MissingExtra, UsageError
 from redargue.evidence import Passage
+from redargue.files import make_folder
 from redargue.llm import hf_model
 from redargue.llm import local as backend_module
-from redargue.llm.fence_secret import fence_secret
+from redargue.llm.fence_secret import FILE, LENGTH, fence_secret
 from redargue.llm.local import TransformersBackend
 from redargue.llm.prompts import Prompts
 from redargue.llm.rendering import Renderer, WeightedSpan
 from redargue.methods.dual_position.prompts import AgentText, agent_text_parts
 from redargue.methods.mermaid.prompts import NextStep
 from redargue.methods.tool_mad.prompts import Keywords
+from redargue.paths import home
 from redargue.runs.budget import Account, Budget
 from redargue.tasks.answer import AnswerClaim
 from redargue.tasks.base import Part, Profile, Task
@@ -65,6 +67,13 @@ def merge(*weights: float, profile: Profile = "hardened") -> _Merge:
         AgentText(agent=f"a{i}", text=text, weight=w) for i, (text, w) in enumerate(zip(texts, weights, strict=False))
     )
     return _Merge(said=tuple(said), profile=profile)
+
+
+@pytest.fixture(autouse=True)
+def known_fences() -> None:
+    """What random weights reply depends on the words of the fences."""
+    make_folder(home())
+    (home() / FILE).write_bytes(bytes(LENGTH))
 
 
 @pytest.fixture(scope="module")
