@@ -111,8 +111,9 @@ async def extract(
     if known is None:
         why |= await _passed_over(silent, profile)
     else:
-        said = {(each.start, each.end): each.why for each in known.unchecked}
-        why |= {each: reason for each in silent if (reason := said.get((each.start, each.end))) in (LEFT_OUT, FRAGMENT)}
+        silent_before = {(each.start, each.end): each.why for each in known.unchecked}
+        stating = {span: reason for span, reason in silent_before.items() if reason in (LEFT_OUT, FRAGMENT)}
+        why |= {each: stating[each.start, each.end] for each in silent if (each.start, each.end) in stating}
     return Extraction(
         claims=claims,
         unchecked=tuple(
