@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from service.proxy.conftest import FALSE, Start
 from service.proxy.test_stream import GIVEN, QUESTION, post
 from support.chat_upstream import Asked, Written, chat
 from support.wrapped_statements import WRAPPERS
+
+YEAR = re.compile(r"(?<![0-9a-f])1998(?![0-9a-f])")  # of the statement; identifiers and times may have these digits
 
 
 @pytest.mark.slow
@@ -22,7 +26,7 @@ def test_a_false_statement_in_any_place_of_an_answer_is_withheld(start: Start) -
     for name, stream in ((name, stream) for name in texts for stream in (False, True)):
         question = {**QUESTION, "messages": [{"role": "user", "content": name}], "stream": stream}
         response = post(running.url, {**question, **GIVEN})
-        if "1998" in response.text:
+        if YEAR.search(response.text):
             passed.append((name, stream, response.status_code))
     assert not passed, f"{len(passed)} of {2 * len(texts)}: {passed}"
 
