@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import argparse
 import gzip
+import hashlib
 import json
 from pathlib import Path
 
 import torch
+from contrast_mix import evidence_of
 from data import LABELS, Pair, data_folder, is_even
 from reader_mix import CODES, NOT_SUPPORTED
 from train_entailment import scores
@@ -28,17 +30,8 @@ def read(path: Path, half: str, rows: int, *, by: str = "claim") -> list[Pair]:
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         every = [json.loads(line) for line in lines]
     kept = [row for row in every if is_even(row[by]) == (half == "even")]
-    kept = sorted(kept, key=lambda row: hash_of(row["claim"]))[:rows]
-    return [Pair(row["claim"], with_title(row), CODES[row["label"]]) for row in kept]
-
-
-def hash_of(text: str) -> int:
-    """An order that does not depend on the file's."""
-    return int.from_bytes(text.encode()[::-1][:6].ljust(6, b"."), "big") * 2654435761 % 2**32
-
-
-def with_title(row: dict[str, str]) -> str:
-    return f"{row['title']}. {row['evidence']}" if row.get("title") else row["evidence"]
+    kept.sort(key=lambda row: hashlib.sha1(row["claim"].encode()).digest())  # not the file's order
+    return [Pair(row["claim"], evidence_of({"title": "", **row}), CODES[row["label"]]) for row in kept[:rows]]
 
 
 @torch.inference_mode()
@@ -73,7 +66,7 @@ def summary(pairs: list[Pair], said: torch.Tensor) -> dict[str, float]:
     for share in (20, 40, 60):
         top = surest[: len(surest) * share // 100]
         risk[f"wrong_{share}"] = round(
-            sum((said[at, 0] > said[at, 1]) != (gold[at] == 0) for at in top) / max(1, len(top)), 3
+            sum(bool(said[at, 0] > said[at, 1]) != (gold[at] == SUPPORTS) for at in top) / max(1, len(top)), 3
         )
     return scores(gold, labels) | {"wrong_side": round(wrong, 3)} | {name: float(value) for name, value in risk.items()}
 

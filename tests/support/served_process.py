@@ -118,24 +118,22 @@ class Serving:
 
 def ended(http: httpx2.Client, id_: str, seconds: float = READY) -> dict[str, Any]:
     """A check once it has ended; raises AssertionError where it does not."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        answer: dict[str, Any] = http.get(f"/v1/checks/{id_}").json()
-        if answer.get("state") in ENDED:
-            return answer
-        time.sleep(TURN)
-    raise AssertionError(f"the check {id_} has not ended in {seconds:g} s: {answer}")
+    return _ended(http, f"/v1/checks/{id_}", seconds)
 
 
 def finished(http: httpx2.Client, id_: str, seconds: float = READY) -> dict[str, Any]:
     """A batch once it has ended; raises AssertionError where it does not."""
+    return _ended(http, f"/v1/batches/{id_}", seconds)
+
+
+def _ended(http: httpx2.Client, path: str, seconds: float) -> dict[str, Any]:
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
-        answer: dict[str, Any] = http.get(f"/v1/batches/{id_}").json()
+        answer: dict[str, Any] = http.get(path).json()
         if answer.get("state") in ENDED:
             return answer
         time.sleep(TURN)
-    raise AssertionError(f"the batch {id_[:12]} has not ended in {seconds:g} s: {answer}")
+    raise AssertionError(f"{path} has not ended in {seconds:g} s: {answer}")
 
 
 def listed(http: httpx2.Client) -> Iterator[dict[str, Any]]:
