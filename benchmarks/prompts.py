@@ -171,7 +171,7 @@ def measure(name: str, form: str, cases: list[Case], replies: Replies) -> dict[s
     read = follow = labelled = tokens = 0
     for case in cases:
         task = asked.task(case)
-        messages = [dict(message) for message in renderer.prompt(task).messages("json")]
+        messages = [dict(message) for message in renderer.prompt(task).messages()]
         tokens += sum(len(message["content"].encode()) for message in messages) // 4
         text = replies(messages)
         try:

@@ -51,7 +51,7 @@ class Measured(EmbeddedBackend):
             size = sum(len(text.encode()) for text in (task.reference, *task.texts))
         else:
             prompt = Renderer().prompt(task)
-            size = sum(len(message["content"].encode()) for message in prompt.messages("schema"))
+            size = sum(len(message["content"].encode()) for message in prompt.messages())
             size += len(json.dumps(prompt.schema)) if prompt.schema else 0
         self.sizes[task.name()].append(size // 4)
         claim: Any = getattr(task, "claim", None)

@@ -32,7 +32,7 @@ from redargue.runs.budget import Budget
 from redargue.runs.clock import Clock
 from redargue.runs.prices import Prices
 
-ResponseFormat = Literal["auto", "schema", "json", "text", "plain", "tools"]
+ResponseFormat = Literal["auto", "schema", "json", "plain", "tools"]
 PathText = Annotated[str, BeforeValidator(lambda value: str(value) if isinstance(value, Path) else value)]
 NamedLabels = Annotated[
     LabelSet, BeforeValidator(lambda value: read_labels(value) if isinstance(value, str) else value)

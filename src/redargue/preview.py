@@ -14,7 +14,6 @@ from redargue.assembly import method_of
 from redargue.backends.base import Call
 from redargue.claims import Claim, Frozen
 from redargue.config import RunConfig
-from redargue.llm.capabilities import Form
 from redargue.llm.client import Message
 from redargue.llm.prompts import Prompts
 from redargue.llm.rendering import Renderer
@@ -24,7 +23,7 @@ from redargue.methods.made_up_agents import DISAGREES
 from redargue.retrieval.tools.base import tools
 from redargue.tasks.base import AnyTask
 
-ReplyForm = Literal["auto", "schema", "json", "text", "plain", "tools"]
+ReplyForm = Literal["auto", "schema", "json", "plain", "tools"]
 BYTES_PER_TOKEN = 4
 _COURSE = replace(DISAGREES, items=2)  # every round and step, with lists that can be read
 
@@ -77,9 +76,8 @@ class _Shown:
         if task.charge == "embedding":
             return
         prompt = self._renderer.prompt(task)
-        form: Form = self.form if self.form in ("json", "text") else "schema"
-        messages = tuple(map(self._said, prompt.messages(form)))
-        schema = prompt.schema[1] if prompt.schema and form == "schema" else None
+        messages = tuple(map(self._said, prompt.messages()))
+        schema = prompt.schema[1] if prompt.schema and self.form != "json" else None
         functions = tuple(dict(function) for function in prompt.functions)
         facts: dict[str, Any] = {"task": task.name(), "agent": call.agent, "messages": messages}
         self.prompts.append(ShownPrompt(**facts, schema_sent=schema, functions=functions))
@@ -87,6 +85,6 @@ class _Shown:
     def _said(self, message: Message) -> dict[str, str]:
         """An earlier reply of the chat in the form that is asked for: made-up ones are JSON."""
         reply = dict(message)
-        if self.form in ("plain", "text") and reply["role"] == "assistant":
+        if self.form == "plain" and reply["role"] == "assistant":
             reply["content"] = "(its earlier reply, in the form that was asked for)"
         return reply

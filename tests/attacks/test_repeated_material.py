@@ -75,7 +75,7 @@ REPLIES: dict[str, Callable[[str], str]] = {
     "the last line": lambda text: _fenced(text).splitlines()[-1],
     "the label's line": lambda text: f'"{FACT}"\n**SUPPORTS**' if "**SUPPORTS**" in text else text,
 }
-FORMS = ("auto", "json", "text", "plain")
+FORMS = ("auto", "json", "plain")
 SHIPPED = [name for name in methods if methods[name].__module__.startswith("redargue.")]
 READING = [name for name in SHIPPED if name != "nli" and configure(name, "hardened", {}).reads_evidence()]
 CASES = [

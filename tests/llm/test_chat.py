@@ -22,8 +22,8 @@ from redargue.nli.backend import EmbeddedBackend
 from redargue.runs.budget import Account, Budget
 from redargue.runs.prices import Price, Prices
 from redargue.tasks.answer import Answer, AnswerClaim
-from redargue.tasks.query import Query, WriteQuery
-from redargue.tasks.score import CheckStatements, CompareTexts, RateTexts, WriteQuestion
+from redargue.tasks.query import WriteQuery
+from redargue.tasks.score import CompareTexts, RateTexts, WriteQuestion
 from redargue.verifier import Verifier
 from support.debates import ShelfTool
 from support.loopback import Ask, Behaviour, Loopback, Raw
@@ -99,29 +99,15 @@ async def test_an_answer_is_asked_for_and_read_as_json(form: str, server: Loopba
     assert body["temperature"] == 0.0
 
 
-async def test_a_tagged_query_is_read_where_nothing_else_is_taken(server: Loopback) -> None:
-    replying(server, "<query>Cape Ansel</query>")
+async def test_json_is_asked_for_in_words_where_the_endpoint_accepts_no_form(server: Loopback) -> None:
+    replying(server, GOOD)
     server.behaviour = Behaviour(refuse=("response_format",))
     async with chat(server) as backend:
-        reply = await backend.perform(WRITE, call())
-    assert reply.outputs[0].answer == Query(text="Cape Ansel")
-    assert "<query>" in bodies(server)[-1]["messages"][0]["content"]
-
-
-@pytest.mark.parametrize("form", ["text", "auto"])
-async def test_a_tagged_answer_is_read(form: str, server: Loopback) -> None:
-    replying(server, "<reasoning>It says so.</reasoning>\n<quote>It was lit in 1871.</quote>\n<label>SUPPORTS</label>")
-    server.behaviour = Behaviour(refuse=("response_format",))
-    async with chat(server, form=form) as backend:
         reply = await backend.perform(ANSWER, call())
     assert reply.outputs[0].answer.label == "SUPPORTS"
-
-
-async def test_tagged_verdicts_are_read(server: Loopback) -> None:
-    replying(server, "<item><number>1</number><reason>r</reason><verdict>1</verdict></item>")
-    async with chat(server, form="text") as backend:
-        reply = await backend.perform(CheckStatements(context="c", statements=("s",)), call())
-    assert [each.verdict for each in reply.outputs[0].answer.statements] == [1]
+    asked = bodies(server)[-1]
+    assert "response_format" not in asked
+    assert "Reply with one JSON object" in asked["messages"][0]["content"]
 
 
 @pytest.mark.parametrize("options", [{"form": "plain"}, {}])

@@ -18,7 +18,7 @@ from redargue.claims import Claim
 from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply, BudgetReached, ProviderError, UsageError
 from redargue.llm.capabilities import Capabilities, Form
-from redargue.llm.client import Endpoint, Message
+from redargue.llm.client import Endpoint
 from redargue.llm.rendering import schema_of
 from redargue.llm.response import read_response, read_stream
 from redargue.methods.mermaid.prompts import NextStep
@@ -67,13 +67,12 @@ async def opened(server: Loopback, model: str = "m", *, seconds: float = 60, **o
         yield Endpoint(transport, service, model, **options)
 
 
-def asked(form: Form) -> Sequence[Message]:
-    return [{"role": "system", "content": f"Colour ({form})"}, {"role": "user", "content": "Which colour?"}]
+ASKED = [{"role": "system", "content": "Colour"}, {"role": "user", "content": "Which colour?"}]
 
 
 async def ask(endpoint: Endpoint, account: Account | None = None, **options: Any) -> list[str]:
     given: dict[str, Any] = {"schema": ("Colour", SCHEMA), **options}
-    return [each.text for each in await endpoint.complete(asked, account=account or Account(), **given)]
+    return [each.text for each in await endpoint.complete(ASKED, account=account or Account(), **given)]
 
 
 def bodies(server: Loopback) -> list[dict[str, Any]]:
@@ -146,14 +145,6 @@ async def test_json_is_asked_for_in_the_strictest_way_that_is_not_refused_and_th
         assert await ask(endpoint) == [BODY]
         assert forms(server) == [*expected, expected[-1]]
     assert json.loads((home() / "endpoints.json").read_text()) if refuse else not (home() / "endpoints.json").exists()
-
-
-async def test_the_words_follow_the_form(server: Loopback) -> None:
-    server.behaviour = Behaviour(refuse=("response_format",))
-    async with opened(server) as endpoint:
-        await ask(endpoint)
-    said = [each["messages"][0]["content"] for each in bodies(server)]
-    assert said == ["Colour (schema)", "Colour (json)", "Colour (text)"]
 
 
 async def test_a_schema_is_sent_without_the_bounds_that_strict_endpoints_refuse_and_with_them_in_json_mode(
@@ -275,11 +266,13 @@ async def test_a_server_that_fails_altogether_teaches_nothing(server: Loopback) 
     assert forms(server) == ["json_schema"]
 
 
-async def test_a_server_that_fails_at_schemas_and_refuses_json_mode_is_asked_for_tags(server: Loopback) -> None:
+async def test_a_server_that_fails_at_schemas_and_refuses_json_mode_is_asked_for_json_in_words(
+    server: Loopback,
+) -> None:
     answers = {"json_schema": error("internal error", status=500), "json_object": error("no response_format here")}
-    server.script = lambda ask: answers.get((ask.body.get("response_format") or {}).get("type", ""), "tags")
+    server.script = lambda ask: answers.get((ask.body.get("response_format") or {}).get("type", ""), BODY)
     async with opened(server) as endpoint:
-        assert await ask(endpoint) == ["tags"]
+        assert await ask(endpoint) == [BODY]
         assert endpoint.capabilities.form == "text"
     assert forms(server) == ["json_schema", "json_object", "text"]
 
@@ -440,7 +433,7 @@ async def test_where_n_is_refused_or_ignored_as_many_requests_are_sent_with_diff
 async def test_one_damaged_reply_says_nothing_about_n(server: Loopback) -> None:
     replying(server, Raw(200, b"<html>Sign in</html>", "text/html"), "fine")
     async with opened(server) as endpoint:
-        choices = await endpoint.complete(asked, account=Account(), sampling=Sampling(n=3))
+        choices = await endpoint.complete(ASKED, account=Account(), sampling=Sampling(n=3))
         assert [bool(each.problem) for each in choices] == [True, False, False]
         assert endpoint.capabilities.refused == ()
 
@@ -453,7 +446,7 @@ async def test_one_damaged_reply_says_nothing_about_n(server: Loopback) -> None:
 async def test_thoughts_are_kept_apart(reasoning: str, stream: bool, server: Loopback) -> None:
     server.behaviour = Behaviour(reasoning=reasoning)
     async with opened(server, stream=stream) as endpoint:
-        (choice,) = await endpoint.complete(asked, account=Account(), schema=("Colour", SCHEMA))
+        (choice,) = await endpoint.complete(ASKED, account=Account(), schema=("Colour", SCHEMA))
     assert (choice.text, choice.problem) == (BODY, "")
     assert choice.thoughts.startswith("The question asks for one thing.")
 
@@ -600,7 +593,7 @@ async def test_a_streamed_reply_equals_an_unstreamed_one(behaviour: Behaviour, s
     for streamed in (False, True):
         async with opened(server, stream=streamed) as endpoint:
             account = Account()
-            found = await endpoint.complete(asked, account=account, sampling=Sampling(n=2), logprobs=True)
+            found = await endpoint.complete(ASKED, account=account, sampling=Sampling(n=2), logprobs=True)
             seen.append((found, account.requests, account.prompt_tokens, account.completion_tokens))
     assert seen[0] == seen[1]
     assert (seen[0][2] > 0) == behaviour.usage
@@ -661,7 +654,7 @@ async def test_a_streamed_reply_that_is_too_large_is_an_error(
 async def test_an_error_in_a_stream_is_a_problem(server: Loopback) -> None:
     replying(server, stream(delta(content="r"), {"error": {"message": "overloaded"}}))
     async with opened(server, stream=True) as endpoint:
-        (choice,) = await endpoint.complete(asked, account=Account())
+        (choice,) = await endpoint.complete(ASKED, account=Account())
     assert "overloaded" in choice.problem
 
 
@@ -686,7 +679,7 @@ async def test_a_stream_is_read_as_fully_as_a_whole_reply(
 ) -> None:
     replying(server, stream(*chunks))
     async with opened(server, stream=True) as endpoint:
-        (choice,) = await endpoint.complete(asked, account=Account())
+        (choice,) = await endpoint.complete(ASKED, account=Account())
     assert (choice.text, choice.thoughts, choice.problem) == (text, thoughts, problem)
 
 
@@ -745,10 +738,10 @@ async def test_a_cancelled_request_frees_its_place_and_settles_at_its_bound(serv
 
 async def test_entropies_come_from_log_probabilities_where_they_are_given(server: Loopback) -> None:
     async with opened(server) as endpoint:
-        (choice,) = await endpoint.complete(asked, account=Account(), logprobs=True)
+        (choice,) = await endpoint.complete(ASKED, account=Account(), logprobs=True)
         assert choice.entropy is not None
         assert 0 < choice.entropy < math.log(6)
-        (choice,) = await endpoint.complete(asked, account=Account())
+        (choice,) = await endpoint.complete(ASKED, account=Account())
         assert choice.entropy is None
     first, second = bodies(server)
     assert (first["logprobs"], first["top_logprobs"], second.get("logprobs")) == (True, 5, None)
@@ -879,7 +872,7 @@ async def test_cached_prompt_tokens_are_counted_and_have_their_own_price(stream:
     async with Transport() as transport:
         endpoint = Endpoint(transport, Service(name="model", url=f"{server.url}/v1"), "m", prices=prices, stream=stream)
         account = Account()
-        await endpoint.complete(asked, account=account)
+        await endpoint.complete(ASKED, account=account)
     assert account.cached_tokens == 2
     assert account.usd == pytest.approx((10 * (account.prompt_tokens - 2) + 2) / 1e6)
 

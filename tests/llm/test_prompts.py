@@ -21,7 +21,6 @@ from redargue.assembly import read_prompts
 from redargue.backends.base import Call
 from redargue.claims import Claim
 from redargue.errors import BadReply, RecordError, UsageError
-from redargue.llm.capabilities import Form
 from redargue.llm.chat import ChatBackend
 from redargue.llm.prompts import Prompts
 from redargue.llm.rendering import Renderer
@@ -48,9 +47,9 @@ WORDS = {
 }
 
 
-def shown(task: Task[Any], form: Form) -> str:
+def shown(task: Task[Any]) -> str:
     prompt = Renderer().prompt(task)
-    return "\n".join(f"--- {each['role']} ---\n{each['content']}" for each in prompt.messages(form)) + "\n"
+    return "\n".join(f"--- {each['role']} ---\n{each['content']}" for each in prompt.messages()) + "\n"
 
 
 def folder(path: Path, texts: dict[str, str]) -> Path:
@@ -91,11 +90,10 @@ def verifier(claims: list[Claim] | None = None, run: Path | None = None, **optio
 # golden
 
 
-@pytest.mark.parametrize("form", ["schema", "text"])
 @pytest.mark.parametrize("name", TASKS)
-def test_the_messages_of_each_task_are_the_golden_ones(name: str, form: Form) -> None:
-    words = shown(examples("hardened")[name], form)
-    path = GOLDEN / f"{name}.{form}.txt"
+def test_the_messages_of_each_task_are_the_golden_ones(name: str) -> None:
+    words = shown(examples("hardened")[name])
+    path = GOLDEN / f"{name}.schema.txt"
     if os.environ.get("REDARGUE_GOLDEN") == "write":
         path.parent.mkdir(exist_ok=True)
         path.write_text(words, encoding="utf-8")
@@ -104,7 +102,7 @@ def test_the_messages_of_each_task_are_the_golden_ones(name: str, form: Form) ->
 
 def test_what_an_agent_is_told_that_calls_functions_is_golden() -> None:
     prompt = Renderer(calls=True).prompt(examples("hardened")["NextStep"])
-    said = "\n".join(f"--- {each['role']} ---\n{each['content']}" for each in prompt.messages("text"))
+    said = "\n".join(f"--- {each['role']} ---\n{each['content']}" for each in prompt.messages())
     said += "".join(f"\n--- function ---\n{json.dumps(each, indent=1)}" for each in prompt.functions) + "\n"
     path = GOLDEN / "NextStep.tools.txt"
     if os.environ.get("REDARGUE_GOLDEN") == "write":
@@ -113,14 +111,14 @@ def test_what_an_agent_is_told_that_calls_functions_is_golden() -> None:
 
 
 def test_no_golden_file_is_left_over() -> None:
-    wanted = {f"{n}.{form}.txt" for n in TASKS for form in ("schema", "text")} | {"NextStep.tools.txt"}
+    wanted = {f"{name}.schema.txt" for name in TASKS} | {"NextStep.tools.txt"}
     assert {path.name for path in GOLDEN.iterdir()} == wanted
 
 
 @pytest.mark.parametrize("name", TASKS)
 def test_what_does_not_change_from_call_to_call_comes_first(name: str) -> None:
     task = examples("hardened")[name]
-    system = Renderer().prompt(task).messages("schema")[0]
+    system = Renderer().prompt(task).messages()[0]
     assert system["role"] == "system"
     assert not system["content"].startswith("Task:")  # a task's name says nothing to a model
     assert name not in system["content"]
@@ -139,7 +137,7 @@ def test_the_paper_profile_says_the_papers_words_and_nothing_else(name: str) -> 
     for each in task.chat_history():
         said += [("user", each.prompt_text), ("assistant", each.reply)]
     said += [("user", task.prompt_text())]
-    assert list(prompt.messages("schema")) == [{"role": role, "content": words} for role, words in said]
+    assert list(prompt.messages()) == [{"role": role, "content": words} for role, words in said]
 
 
 # folders
@@ -156,7 +154,7 @@ def test_a_folder_replaces_the_words_of_the_tasks_it_names(tmp_path: Path) -> No
     assert prompts.fill(examples("hardened")["JudgeDebate"]) is None
     prompt = Renderer(prompts).prompt(task)
     assert prompt.schema is None
-    assert [each["role"] for each in prompt.messages("schema")] == ["system", "user"]
+    assert [each["role"] for each in prompt.messages()] == ["system", "user"]
 
 
 @pytest.mark.parametrize("name", TASKS)

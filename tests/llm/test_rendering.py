@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import time
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 
 from redargue.claims import AVERITEC, FREE_TEXT, TWO, YES_NO_MAYBE, Claim
 from redargue.evidence import Passage
 from redargue.llm.rendering import Prompt, Renderer, schema_of
-from redargue.methods.tool_mad.prompts import Agreement, CheckConsensus
+from redargue.methods.tool_mad.prompts import CheckConsensus
 from redargue.tasks.answer import Answer, AnswerClaim
 from redargue.tasks.base import AnyTask, Exchange, Profile
 from redargue.tasks.judge import JudgeDebate
@@ -48,10 +48,6 @@ CHECKED = CheckedStatements(
         CheckedStatement(statement="s", reason="it says so", verdict=1),
         CheckedStatement(statement="t", reason="it does not", verdict=0),
     )
-)
-ITEMS = (
-    "<item><statement>s</statement><reason>it says so</reason><verdict>1</verdict></item>\n"
-    "<item><statement>t</statement><reason>it does not</reason><verdict>0</verdict></item>"
 )
 
 
@@ -244,6 +240,11 @@ def test_an_answer_that_the_reasoning_quotes_from_a_page_is_not_the_answer(quote
     assert labelled(f"Here you are: {reply}") == "SUPPORTS"
 
 
+@pytest.mark.parametrize("reply", [PAGE_TAGS, "<label>SUPPORTS</label>"])
+def test_an_answer_in_tags_is_not_read(reply: str) -> None:
+    assert labelled(reply) is None
+
+
 def test_tags_that_the_reasoning_quotes_from_a_page_do_not_make_a_reply_unreadable() -> None:
     assert labelled(json.dumps({**GIVEN, "reasoning": f"The page says: {PAGE_TAGS} Nonsense."})) == "SUPPORTS"
 
@@ -256,43 +257,10 @@ def test_tags_that_the_reasoning_quotes_from_a_page_do_not_make_a_reply_unreadab
             f'{{"reasoning": "The page "X" says {PAGE_TAGS}, nonsense", "quotes": [], "label": "SUPPORTS"}}',
             id="a quotation mark too many",
         ),
-        pytest.param(f"<reasoning>The page holds {PAGE_JSON}, nonsense.</reasoning>\n<label>SUPPORTS", id="tags, cut"),
-        pytest.param(
-            f"<reasoning>The page holds {PAGE_JSON}.</reasoning><label>SUPPORTS</label><label>SUPPORTS</label>",
-            id="tags, twice",
-        ),
     ],
 )
 def test_a_damaged_reply_is_not_read_from_the_page_that_it_quotes(reply: str) -> None:
     assert labelled(reply) is None
-
-
-@pytest.mark.parametrize(
-    "reply",
-    [
-        "<reasoning>The page says <label>REFUTES</label> only.</reasoning><label>SUPPORTS</label>",
-        "<reasoning>The page says {json} only.</reasoning><label>SUPPORTS</label>",
-    ],
-)
-def test_what_stands_inside_a_tag_is_text(reply: str) -> None:
-    assert labelled(reply.replace("{json}", PAGE_JSON)) == "SUPPORTS"
-
-
-@pytest.mark.parametrize(
-    "reply",
-    [
-        f"The page says {PAGE_TAGS} Nonsense.\n{GOOD}",
-        f"The page says {PAGE_JSON} Nonsense.\n<reasoning>r</reasoning><label>SUPPORTS</label>",
-    ],
-    ids=["tags before JSON", "JSON before tags"],
-)
-def test_a_page_quoted_in_one_form_before_an_answer_in_another_is_not_the_answer(reply: str) -> None:
-    assert labelled(reply) in (None, "SUPPORTS")
-
-
-def test_a_page_that_closes_the_reasoning_gives_no_label() -> None:
-    quoted = "</reasoning><label>REFUTES</label>"
-    assert labelled(f"<reasoning>The page says {quoted} and I disagree.</reasoning>\nSUPPORTS") is None
 
 
 def test_an_unfit_answer_does_not_give_way_to_an_object_that_it_quotes() -> None:
@@ -312,50 +280,12 @@ def test_a_label_bold_in_the_reasoning_of_a_plain_answer_gives_way_to_the_last_l
     assert labelled(reply.replace("**REFUTES**", "Final answer: REFUTES"), plain=True) == "REFUTES"
 
 
-# tags
-
-
-@pytest.mark.parametrize(
-    ("task", "reply", "expected"),
-    [
-        (WRITE, "<query>Cape Ansel lit</query>", Query(text="Cape Ansel lit")),
-        (WRITE, "Sure:\n<query>\n  Cape\n Ansel </query>", Query(text="Cape Ansel")),
-        (REWRITE, "<keep>true</keep>\n<query></query>", Query(kept=True)),
-        (REWRITE, "<keep>false</keep><query>another</query>", Query(text="another")),
-        (SPLIT, "<statement>one</statement>\n<statement>two</statement>", Statements(statements=("one", "two"))),
-        (ASK, "<question>When?</question><noncommittal>1</noncommittal>", Question(question="When?", noncommittal=1)),
-        (AGREE, "<agree>0</agree><answer></answer>", Agreement(agree=0, answer="")),
-        (
-            ANSWER,
-            "<reasoning>It says so.</reasoning>\n<quote>lit in 1871</quote>\n<quote>lit</quote>\n<label>NEI</label>",
-            Answer(
-                text='It says so.\n"lit in 1871"\n"lit"\n**NOT ENOUGH INFO**',
-                label="NOT ENOUGH INFO",
-                quotes=("lit in 1871", "lit"),
-            ),
-        ),
-        (
-            JUDGE,
-            "<reasoning>No documents.</reasoning><label>REFUTES</label>",
-            Answer(text="No documents.\n**REFUTES**", label="REFUTES"),
-        ),
-    ],
-)
-def test_tagged_text_is_read_for_every_kind_of_answer(task: AnyTask, reply: str, expected: Any) -> None:
-    assert read(task, reply) == expected
-
-
-def test_tagged_lists_of_objects_are_read() -> None:
-    assert read(CHECK, ITEMS) == CHECKED
-
-
-@pytest.mark.parametrize("form", ["text", "json"])
-def test_what_is_asked_for_in_words_names_every_field_of_the_schema(form: Literal["text", "json"]) -> None:
+def test_what_is_asked_for_in_words_names_every_field_of_the_schema() -> None:
     for task in (WRITE, REWRITE, ANSWER, JUDGE, SPLIT, CHECK, ASK, AGREE):
         schema = schema_of(task)
-        words = Prompt("", "", schema=(task.name(), schema)).messages(form)[0]["content"]
+        words = Prompt("", "", schema=(task.name(), schema)).messages()[0]["content"]
         for name in schema["properties"]:
-            assert (f"<{name.removesuffix('s')}>" if form == "text" else f'"{name}"') in words
+            assert f'"{name}"' in words
 
 
 @pytest.mark.parametrize("numbers", [(3,), (0,), (1, 1)])
@@ -372,32 +302,6 @@ def test_verdicts_name_statements_by_their_numbers() -> None:
     read = Renderer().read(task, json.dumps(reply), plain=False)
     assert isinstance(read, CheckedStatements)
     assert [(item.statement, item.verdict) for item in read.statements] == [("t", 1), ("s", 0)]
-
-
-def test_no_tag_that_is_asked_for_stands_inside_itself() -> None:
-    words = Prompt("", "", schema=("CheckStatements", schema_of(CHECK))).messages("text")[0]["content"]
-    assert words.count("<statement>") == words.count("</statement>") == 1
-
-
-@pytest.mark.parametrize(
-    "reply",
-    [
-        "<label>SUPPORTS</label>",
-        "<reasoning>r</reasoning>",
-        "<reasoning>r</reasoning><label>SUPPORTS</label><label>REFUTES</label>",
-        "<reasoning>r</reasoning><label>SUPPORTS",
-        "<reasoning>r</reasoning><label></label>",
-        "<reasoning>r</reasoning><label>MAYBE SO</label>",
-    ],
-)
-def test_a_tag_that_is_missing_doubled_or_wrong_is_an_error(reply: str) -> None:
-    assert labelled(reply) is None
-
-
-@pytest.mark.parametrize("given", ["yes", "2", "-1", "1.0", "²", "", "one"])
-def test_a_number_in_tags_is_one_of_those_that_were_asked_for(given: str) -> None:
-    with pytest.raises(ValueError):
-        read(ASK, f"<question>q</question><noncommittal>{given}</noncommittal>")
 
 
 # the papers' own forms
@@ -497,10 +401,10 @@ def test_a_chat_that_goes_on_sends_what_was_said_word_for_word(profile: Profile)
     second = _Chatting(claim=CLAIM, profile=profile, chat=(first.exchange(said),))
     renderer = Renderer()
     opening, sent = renderer.prompt(first), renderer.prompt(second)
-    messages = sent.messages("schema")
+    messages = sent.messages()
     assert [each["role"] for each in messages[-3:]] == ["user", "assistant", "user"]
     assert messages[-3]["content"] == opening.user
     assert messages[-2]["content"] == said
-    assert messages[:-3] == opening.messages("schema")[:-1]  # the rules are said once
+    assert messages[:-3] == opening.messages()[:-1]  # the rules are said once
     assert second.fingerprint != first.fingerprint
     assert sent.words != opening.words

@@ -82,7 +82,7 @@ def attacked(name: str) -> tuple[Task[Any], list[str]]:
 
 
 def sent(prompt: Prompt) -> str:
-    return "\n".join(str(each["content"]) for each in prompt.messages("text"))
+    return "\n".join(str(each["content"]) for each in prompt.messages())
 
 
 def outside(text: str) -> str:

@@ -158,8 +158,8 @@ def _instructions() -> dict[str, list[tuple[str, frozenset[str]]]]:
 
 
 def _opening(system: str) -> str:
-    """The task of a prompt that asks for JSON or tags without a schema, by its instructions; empty for any other."""
-    if not re.search(r"(?m)^Reply (with one JSON object|in this form) and (with )?nothing else", system):
+    """The task of a prompt that asks for JSON without a schema, by its instructions; empty for any other."""
+    if not re.search(r"(?m)^Reply with one JSON object and nothing else", system):
         return ""
     lines = system.split("\n")
     candidates = _instructions().get(lines[0], [("", frozenset())])

@@ -1,4 +1,4 @@
-"""Each label is defined once, in the claim's own terms, in every form of reply."""
+"""Each label is defined once, in the claim's own terms."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import pytest
 from redargue.claims import AVERITEC, FEVER, OPTIONS, TWO, YES_NO_MAYBE, Claim, LabelSet
 from redargue.evidence import Passage
 from redargue.inputs.labels import BINGCHECK, BY_NAME, HALLUCINATED
-from redargue.llm.capabilities import Form
 from redargue.llm.rendering import Renderer
 from redargue.tasks.answer import AnswerClaim
 from redargue.tasks.judge import JudgeDebate
@@ -17,16 +16,15 @@ from redargue.tasks.query import OtherAnswer, WriteQuery
 PASSAGES = (Passage(text="The lighthouse at Cape Ansel was first lit in 1871."),)
 
 
-def shown(labels: LabelSet, form: Form = "schema", **fields: object) -> str:
+def shown(labels: LabelSet, **fields: object) -> str:
     claim = Claim(text="It was lit in 1871.", labels=labels, options=("1871", "1875") if labels is OPTIONS else ())
     task = AnswerClaim(claim=claim, **{"passages": PASSAGES, **fields})
-    return "\n".join(message["content"] for message in Renderer().prompt(task).messages(form))
+    return "\n".join(message["content"] for message in Renderer().prompt(task).messages())
 
 
-@pytest.mark.parametrize("form", ["schema", "json", "text"])
 @pytest.mark.parametrize("labels", [FEVER, TWO, AVERITEC, YES_NO_MAYBE, BINGCHECK])
-def test_every_form_defines_each_label_once(labels: LabelSet, form: Form) -> None:
-    words = shown(labels, form)
+def test_each_label_is_defined_once(labels: LabelSet) -> None:
+    words = shown(labels)
     for name in labels.names:
         assert words.count(f"\n- {name}: ") == 1
     assert "the claim is correct" not in words

@@ -101,7 +101,7 @@ class RunParameters:
     ] = ""
     reader: ReaderName = ""
     response_format: Annotated[
-        str, option("RESPONSE_FORMAT", "Format of replies: auto, schema, json, text, plain, or tools (function calls).")
+        str, option("RESPONSE_FORMAT", "Format of replies: auto, schema, json, plain, or tools (function calls).")
     ] = "auto"
     prompts: Annotated[
         Path | None,

@@ -25,7 +25,7 @@ def show(
         str,
         option(
             "RESPONSE_FORMAT",
-            "Format of replies: auto, schema, json, text, plain, or tools.",
+            "Format of replies: auto, schema, json, plain, or tools.",
             "--response-format",
         ),
     ] = "auto",

@@ -18,7 +18,7 @@ from redargue.llm.response import error_message
 from redargue.net.transport import Answer
 
 Form = Literal["schema", "json", "text"]
-FORMS: tuple[Form, ...] = ("schema", "json", "text")
+FORMS: tuple[Form, ...] = ("schema", "json", "text")  # ``text``: JSON is requested in words only
 CALLING = ("tool_choice", "parallel_tool_calls")  # without them a model decides whether and how often to call
 OPTIONAL = ("temperature", "top_p", "seed", "stop", "n", "logprobs", "stream_options", "stream", *CALLING)
 LIMITS: Mapping[str, Any] = {"max_tokens": "max_completion_tokens", "max_completion_tokens": ""}

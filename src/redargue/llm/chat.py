@@ -22,7 +22,7 @@ from redargue.runs.prices import Prices
 from redargue.tasks.base import AnyTask
 from redargue.tasks.score import CompareTexts, Similarities
 
-FORMATS = ("auto", "schema", "json", "text", "plain", "tools")
+FORMATS = ("auto", "schema", "json", "plain", "tools")
 
 
 @backends.register("chat")
@@ -31,9 +31,9 @@ class ChatBackend(PromptedBackend):
 
     Args:
         embedding_model: at the same endpoint; empty for the bundled one.
-        form: of replies: ``schema``, ``json``, ``text`` (tags) or ``plain`` (the papers' form). ``auto``: plain in the
-            ``paper`` profile, else the strictest that the endpoint accepts. ``tools``: as ``auto``, but agents that act
-            call functions (:mod:`redargue.llm.tool_calls`).
+        form: of replies: ``schema``, ``json`` or ``plain`` (the papers' form). ``auto``: plain in the ``paper``
+            profile, else JSON, in the strictest way that the endpoint accepts. ``tools``: as ``auto``, but agents
+            that act call functions (:mod:`redargue.llm.tool_calls`).
     """
 
     name = "chat"
@@ -61,7 +61,7 @@ class ChatBackend(PromptedBackend):
         plain = None if form in ("auto", "tools") else form == "plain"
         super().__init__(prompts, Renderer(prompts, plain=plain, calls=form == "tools"))
         self.transport, self.logprobs = transport, logprobs
-        self._pinned = cast(Form, form) if form in ("schema", "json", "text") else None
+        self._pinned = cast(Form, form) if form in ("schema", "json") else None
         self._make = partial(Endpoint, transport, service, prices=prices, max_tokens=max_tokens, stream=stream)
         self._endpoints: dict[str, Endpoint] = {}
         words = prompts.sha256[:12] if prompts else ""
@@ -83,7 +83,7 @@ class ChatBackend(PromptedBackend):
         self, task: AnyTask, prompt: Prompt, call: Call, n: int, more: Sequence[Message] = (), turn: int = 0
     ) -> tuple[Choice, ...]:
         return await self.endpoint(call.model).complete(
-            lambda form: disarm_messages([*prompt.messages(form), *more]),
+            disarm_messages([*prompt.messages(), *more]),
             account=call.account,
             schema=prompt.schema,
             form=self._pinned,
@@ -92,9 +92,6 @@ class ChatBackend(PromptedBackend):
             logprobs=self.logprobs,
             functions=prompt.functions,
         )
-
-    def _asked_for_tags(self, model: str) -> bool:
-        return (self._pinned or self.endpoint(model).capabilities.form) == "text"
 
     async def _compare(self, task: CompareTexts, call: Call) -> Reply[Any]:
         if not self.embedding_model:

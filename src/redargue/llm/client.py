@@ -43,7 +43,7 @@ Function = Mapping[str, Any]  # name, description, JSON schema of the arguments
 class CompletionRequest:
     """See :meth:`Endpoint.complete`."""
 
-    messages: Callable[[Form], Sequence[Message]]
+    messages: Sequence[Message]
     schema: tuple[str, dict[str, Any]] | None
     form: Form | None
     functions: Sequence[Function]
@@ -77,7 +77,7 @@ class Endpoint:
 
     async def complete(
         self,
-        messages: Callable[[Form], Sequence[Message]],
+        messages: Sequence[Message],
         *,
         account: Account,
         schema: tuple[str, dict[str, Any]] | None = None,
@@ -90,7 +90,6 @@ class Endpoint:
         """Asks for ``sampling.n`` replies: in one request if the endpoint can, else in concurrent requests.
 
         Args:
-            messages: the conversation for each response format.
             schema: name and JSON schema of the reply; None for text.
             form: how to ask for JSON; default: the strictest form that the endpoint accepts.
             functions: one of which the model must call instead of replying in words.
@@ -146,7 +145,7 @@ class Endpoint:
     def _body(self, request: CompletionRequest, form: Form, sampling: Sampling, seed: int) -> dict[str, Any]:
         body: dict[str, Any] = {
             "model": self.model,
-            "messages": list(request.messages(form)),
+            "messages": list(request.messages),
             "temperature": sampling.temperature,
             "seed": seed % 2**31,
         }

@@ -81,7 +81,7 @@ class TransformersBackend(PromptedBackend):
         stop = Event()
 
         def work() -> tuple[Draft, list[Choice]]:
-            text = model.rendered([*prompt.messages("schema"), *more])
+            text = model.rendered([*prompt.messages(), *more])
             draft, replies = Draft(model, text, _placed(prompt, model.disarmed(prompt.user), text), stop), []
             for sample in range(n):
                 draft.begin(call.sampling, call.seed + turn + sample)

@@ -1,13 +1,13 @@
-"""Parses the object in a reply, as JSON or tags, strictly: text quoted from a page must never be taken for it."""
+"""Parses the JSON object in a reply, strictly: text quoted from a page must never be taken for it."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cache, lru_cache
 from itertools import islice
-from typing import Any, Literal, get_args, get_origin
+from typing import Any
 
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
@@ -19,15 +19,10 @@ from redargue.tasks.base import Exchange
 MOST_OBJECTS = 20  # distinct objects in a reply
 MOST_BRACES = 100  # objects of the material that are compared with a reply's
 SHORTEST_QUOTE = 3  # words of a quotation in plain text
-ITEM = "item"  # the tag of objects in a list: their own name might be that of a field
 
 
-def one_of(plural: str) -> str:
-    return plural.removesuffix("ies") + "y" if plural.endswith("ies") else plural.removesuffix("s")
-
-
-def one(text: str, kind: type[Frozen], material: str, *, tags: bool = True) -> Frozen:
-    """The only object of that kind in a reply, as JSON or, where ``tags`` were asked for, tags; whichever begins first.
+def one(text: str, kind: type[Frozen], material: str) -> Frozen:
+    """The only JSON object of that kind in a reply.
 
     A reply quotes pages, and a page may contain what looks like a reply. So nested objects are not considered (not even
     inside a broken one), no object takes precedence over another, and an object copied from the material is refused.
@@ -36,20 +31,8 @@ def one(text: str, kind: type[Frozen], material: str, *, tags: bool = True) -> F
     Raises:
         ValueError: there is no object, or several that differ.
     """
-    brace, opening = _next_object(text, 0), _opening(kind).search(text)
-    if tags and opening is not None and (brace < 0 or opening.start() < brace):
-        fields, rest = _from_tags(text, kind)
-        if _repeats_tags(text, kind, material):
-            raise ValueError("the tags of the documents were repeated")
-        candidates = [fields]
-        mixed = _next_object(rest, 0) >= 0
-    else:
-        candidates, rest = _objects(text, material, _tag_names(kind))
-        mixed = _opening(kind).search(rest) is not None
-    if mixed:
-        raise ValueError("the reply contains answers in several forms")
     replies: dict[str, Frozen] = {}
-    for candidate in candidates:
+    for candidate in _objects(text, material, _fields(kind)):
         try:
             reply = kind.model_validate(candidate, extra="ignore")
         except ValidationError as error:
@@ -102,18 +85,11 @@ def _flat(text: str) -> str:
     return " ".join(text.split()).strip("*_`\"'. ").casefold()
 
 
-def _repeats_tags(text: str, kind: type[BaseModel], material: str) -> bool:
-    """Whether the material contains the whole stretch of tags, whatever its white space."""
-    opening = _opening(kind).search(text)
-    closing = max((text.rfind(f"</{tag}>") + len(tag) + 3 for tag in _tag_names(kind)), default=0)
-    return opening is not None and "".join(text[opening.start() : closing].split()) in "".join(material.split())
-
-
-def _repeats_object(value: Any, shown: Sequence[Any], names: Sequence[str]) -> bool:
+def _repeats_object(value: Any, shown: Sequence[Any], names: Collection[str]) -> bool:
     """Whether an object of the material has the same values in the fields that were asked for, two at least."""
     if not isinstance(value, dict):
         return False
-    fields = [name for name in value if name in names or one_of(name) in names or name in map(one_of, names)]
+    fields = [name for name in value if name in names]
     return len(fields) > 1 and any(all(other.get(name) == value[name] for name in fields) for other in shown)
 
 
@@ -131,13 +107,12 @@ def _objects_of(material: str) -> tuple[dict[str, Any], ...]:
     return tuple(objects)
 
 
-def _objects(text: str, material: str, names: Sequence[str]) -> tuple[list[Any], str]:
-    """The outermost JSON objects of a text, and the text around them; a broken or copied object is a ValueError."""
+def _objects(text: str, material: str, names: Collection[str]) -> list[Any]:
+    """The outermost JSON objects of a text; a broken or copied object is a ValueError."""
     decoder = json.JSONDecoder(strict=False)  # small models break lines inside strings, which is unambiguous
     objects: list[Any] = []
-    rest, end = "", 0
+    end = 0
     while (at := _next_object(text, end)) >= 0:
-        rest += text[end:at]
         try:
             value, end = decoder.raw_decode(text, at)
         except (ValueError, RecursionError):
@@ -148,7 +123,7 @@ def _objects(text: str, material: str, names: Sequence[str]) -> tuple[list[Any],
             objects.append(value)
         if len(objects) > MOST_OBJECTS:
             raise ValueError("the reply contains many different objects")
-    return objects, rest + text[end:]
+    return objects
 
 
 _BRACES = re.compile(r"\{[\w\s.,;!?-]*\}|\{")
@@ -166,55 +141,3 @@ def _next_object(text: str, start: int) -> int:
 def _fields(kind: type[BaseModel]) -> dict[str, FieldInfo]:
     properties = kind.model_json_schema()["properties"]
     return {name: field for name, field in kind.model_fields.items() if name in properties}
-
-
-def _tag_names(kind: type[BaseModel]) -> list[str]:
-    return [_tag(name, field) for name, field in _fields(kind).items()]
-
-
-def _tag(name: str, field: FieldInfo) -> str:
-    if get_origin(field.annotation) is not tuple:
-        return name
-    inner = get_args(field.annotation)[0]
-    return ITEM if isinstance(inner, type) and issubclass(inner, BaseModel) else one_of(name)
-
-
-def _opening(kind: type[BaseModel]) -> re.Pattern[str]:
-    return re.compile("<(" + "|".join(map(re.escape, _tag_names(kind))) + ")>")
-
-
-def _from_tags(text: str, kind: type[BaseModel]) -> tuple[dict[str, Any], str]:
-    """The contents of consecutive tags named like the fields, and the text around them. Nested tags are text."""
-    bodies: dict[str, list[str]] = {tag: [] for tag in _tag_names(kind)}
-    opening, rest, at = _opening(kind), "", 0
-    while match := opening.search(text, at):
-        tag = match.group(1)
-        end = text.find(f"</{tag}>", match.end())
-        if end < 0:
-            raise ValueError(f"the tag <{tag}> has no end")
-        bodies[tag].append(text[match.end() : end])
-        rest += text[at : match.start()]
-        at = end + len(tag) + 3
-    rest += text[at:]
-    for tag in bodies:
-        if f"</{tag}>" in rest:
-            raise ValueError(f"</{tag}> has no opening tag")
-    fields: dict[str, Any] = {}
-    for name, field in _fields(kind).items():
-        tag = _tag(name, field)
-        if tag == name:
-            if len(bodies[tag]) != 1:
-                raise ValueError(f"the tag <{tag}> occurs {len(bodies[tag])} times, not once")
-            fields[name] = _typed(bodies[tag][0].strip(), field)
-        elif tag == ITEM:
-            inner = get_args(field.annotation)[0]
-            fields[name] = [_from_tags(body, inner)[0] for body in bodies[tag]]
-        else:
-            fields[name] = [body.strip() for body in bodies[tag]]
-    return fields, rest
-
-
-def _typed(text: str, field: FieldInfo) -> Any:
-    """A tag's text, as a number if its field is a choice of numbers."""
-    choices = get_args(field.annotation) if get_origin(field.annotation) is Literal else ()
-    return int(text) if choices and text.isdecimal() and all(isinstance(choice, int) for choice in choices) else text

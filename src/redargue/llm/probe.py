@@ -74,7 +74,7 @@ async def _try(capability: str, ask: Callable[[], Awaitable[tuple[bool, str]]]) 
 
 async def _ask(endpoint: Endpoint, account: Account, question: str, **options: Any) -> Choice:
     messages = [{"role": "user", "content": question}]
-    return (await endpoint.complete(lambda form: messages, account=account, **options))[0]
+    return (await endpoint.complete(messages, account=account, **options))[0]
 
 
 def _answers(text: str) -> bool:

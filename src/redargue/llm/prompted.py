@@ -108,18 +108,13 @@ class PromptedBackend(ABC):
                 hint=self.format_hint,
             ) from None
 
-    def _asked_for_tags(self, model: str) -> bool:
-        """Whether a reply is requested in tags; only then are tags read."""
-        return False
-
     def _parse(self, task: Task[Out], prompt: Prompt, choice: Choice, model: str) -> Output[Out]:
         if choice.problem:
             raise ValueError(choice.problem)
         if prompt.functions and isinstance(task, StepTask):
             answer: Frozen = step_of(task, choice)
         else:
-            tags = self._asked_for_tags(model)
-            answer = self._renderer.read(task, choice.text, plain=prompt.schema is None, tags=tags)
+            answer = self._renderer.read(task, choice.text, plain=prompt.schema is None)
         return Output(cast(Out, answer), choice.verbatim, choice.thoughts, choice.entropy, choice.tokens)
 
 

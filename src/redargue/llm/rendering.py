@@ -1,21 +1,19 @@
 """Renders tasks as messages, and parses replies.
 
-Replies are requested as JSON with a schema, as JSON, as tagged text, in the paper's own form ("plain"), or as function
-calls (:mod:`redargue.llm.tool_calls`). Parsing is strict: missing, mistyped and ambiguous values are errors.
+Replies are requested as a JSON object, in the paper's own form ("plain"), or as function calls
+(:mod:`redargue.llm.tool_calls`). Parsing is strict: missing, mistyped and ambiguous values are errors.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
 from redargue.claims import Frozen
 from redargue.llm import tool_calls
-from redargue.llm.capabilities import Form
 from redargue.llm.client import Function, Message
-from redargue.llm.parsing import ITEM, is_repeated, material_of, one, one_of, quoted
+from redargue.llm.parsing import is_repeated, material_of, one, quoted
 from redargue.llm.prompts import Prompts
 from redargue.tasks.answer import Answer, LabelledTask
 from redargue.tasks.base import AnyTask, json_schema, lines
@@ -64,11 +62,13 @@ class Prompt(NamedTuple):
         system, user = name_fences(self.system, word), name_fences(self.user, word)
         return self._replace(system=system, user=user, spans=spans, history=history)
 
-    def messages(self, form: Form) -> Sequence[Message]:
+    def messages(self) -> Sequence[Message]:
+        """System message, history and user message; endpoints in JSON mode require that a prompt mentions JSON."""
         system = self.system
         if self.schema:
-            system = _examples_in_tags(system, self.schema[1]) if form == "text" else system
-            system = "\n".join(part for part in (system, _words(self.schema[1], form)) if part)
+            fields = _fields(self.schema[1], self.schema[1])
+            reply = f"Reply with one JSON object and nothing else; its fields, in this order: {fields}"
+            system = "\n".join(part for part in (system, reply) if part)
         messages = [{"role": "system", "content": system}] if system else []
         for user, reply in self.history:
             messages += [{"role": "user", "content": user}, {"role": "assistant", "content": reply}]
@@ -103,8 +103,8 @@ class Renderer:
         user = text.input_text
         return Prompt(system, user, (task.name(), schema_of(task)), _weighted_spans(task, user), history)
 
-    def read(self, task: AnyTask, text: str, *, plain: bool, tags: bool = True) -> Frozen:
-        """Parses a reply, in ``tags`` only if these were asked for; a ValueError's message is shown to the model."""
+    def read(self, task: AnyTask, text: str, *, plain: bool) -> Frozen:
+        """Parses a reply; a ValueError's message is shown to the model."""
         if plain and task.profile == "hardened" and is_repeated(text, material_of(task)):
             raise ValueError("the end of the documents was repeated")
         if plain and (answer := task.parse_plain(text)) is not None:
@@ -114,7 +114,7 @@ class Renderer:
         kind = Step if plain and isinstance(task, StepTask) else task.reply_type()
         history = (exchange.input_text for exchange in task.chat_history())  # a reply may repeat its evidence
         shown = [task.fill(task.system), *history, task.fill(task.input_text())]
-        return cast(Frozen, task.from_reply(one(text, kind, "\n".join(shown), tags=tags)))
+        return cast(Frozen, task.from_reply(one(text, kind, "\n".join(shown))))
 
 
 def _weighted_spans(task: AnyTask, user: str) -> tuple[WeightedSpan, ...]:
@@ -146,14 +146,6 @@ def schema_of(task: AnyTask) -> dict[str, Any]:
     return schema
 
 
-def _words(schema: dict[str, Any], form: Form) -> str:
-    """How to reply; endpoints in JSON mode require that the prompt mentions it."""
-    if form == "text":
-        return "Reply in this form and with nothing else:\n" + _tagged(schema, schema)
-    fields = _fields(schema, schema)
-    return f"Reply with one JSON object and nothing else; its fields, in this order: {fields}"
-
-
 def _item(field: dict[str, Any], root: dict[str, Any]) -> dict[str, Any]:
     item: dict[str, Any] = field.get("items", {})
     return root["$defs"][item["$ref"].rpartition("/")[2]] if "$ref" in item else item
@@ -172,54 +164,6 @@ def _fields(schema: dict[str, Any], root: dict[str, Any]) -> str:
             kind = " or ".join(json.dumps(value) for value in field["enum"])
         parts.append(f'"{name}" ({kind}): {field.get("description", "")}'.rstrip(": "))
     return "; ".join(parts)
-
-
-def _tagged(schema: dict[str, Any], root: dict[str, Any]) -> str:
-    parts = []
-    for name, field in schema["properties"].items():
-        about = field.get("description", "")
-        if field.get("type") != "array":
-            parts.append(f"<{name}>{about}</{name}>")
-            continue
-        inner = _item(field, root)
-        whole = "properties" in inner
-        tag = ITEM if whole else one_of(name)
-        parts.append(f"<{tag}>{_tagged(inner, root) if whole else about}</{tag}> (again for each)")
-    return "\n".join(parts)
-
-
-_EXAMPLE = re.compile(r"(?m)^((?:Reply|Output|\[response\]): )?(\{.*\})$")
-
-
-def _examples_in_tags(text: str, schema: dict[str, Any]) -> str:
-    """Rewrites the lines of a text that are example replies in JSON as tags, the form of the requested reply."""
-
-    def in_tags(match: re.Match[str]) -> str:
-        try:
-            example = json.loads(match[2])
-        except ValueError:
-            return match[0]
-        known = isinstance(example, dict) and example.keys() <= schema["properties"].keys()
-        return f"{match[1] or ''}{_example_tags(example)}" if known and example else match[0]
-
-    return _EXAMPLE.sub(in_tags, text)
-
-
-def _example_tags(example: dict[str, Any]) -> str:
-    parts = []
-    for name, value in example.items():
-        if not isinstance(value, list):
-            parts.append(f"<{name}>{_plain(value)}</{name}>")
-            continue
-        for item in value:
-            whole = isinstance(item, dict)
-            tag = ITEM if whole else one_of(name)
-            parts.append(f"<{tag}>{_example_tags(item) if whole else _plain(item)}</{tag}>")
-    return "".join(parts)
-
-
-def _plain(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _plain_answer(text: str, task: LabelledTask) -> Answer:

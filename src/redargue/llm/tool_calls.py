@@ -127,7 +127,7 @@ def _without_call(task: StepTask, text: str) -> Step:
             raise ValueError("no function was called, and the end of the documents was repeated")
         return Step(thought="\n".join(stripped[:-1]), answer=stripped[-1], quotes=quoted(text))
     try:
-        step = one(text, Step, task.rendered().input_text, tags=False)
+        step = one(text, Step, task.rendered().input_text)
     except ValueError as error:
         raise ValueError(f"no function was called ({error})") from None
     assert isinstance(step, Step)

@@ -126,7 +126,7 @@ async def test_a_diverse_query_is_asked_for_after_two() -> None:
 
 def test_the_agents_part_is_a_system_message() -> None:
     for task in (SearchOrAnswer(claim=CLAIM, profile="paper"), GiveFinalAnswer(claim=CLAIM, profile="paper")):
-        assert Renderer().prompt(task).messages("schema")[0] == {
+        assert Renderer().prompt(task).messages()[0] == {
             "role": "system",
             "content": "You are a fact-checking agent.",
         }

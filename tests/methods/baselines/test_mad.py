@@ -173,7 +173,7 @@ def test_what_is_no_ruling_is_refused(given: dict[str, Any]) -> None:
 def test_in_the_papers_form_the_meta_prompt_is_a_system_message_and_holds_the_topic() -> None:
     first = DebateTurn(claim=CLAIM, profile="paper")
     second = DebateTurn(claim=CLAIM, profile="paper", opponent="N1", before=(first.exchange("A1"),))
-    messages = Renderer().prompt(second).messages("schema")
+    messages = Renderer().prompt(second).messages()
     assert [each["role"] for each in messages] == ["system", "user", "assistant", "user"]
     assert CLAIM.text in messages[0]["content"]
     assert CLAIM.text in messages[1]["content"]  # the topic opens the affirmative side's chat once more
@@ -184,7 +184,7 @@ def test_in_the_papers_form_the_meta_prompt_is_a_system_message_and_holds_the_to
 def test_hardened_the_topic_stands_once_and_what_the_other_said_is_fenced() -> None:
     first = DebateTurn(claim=CLAIM)
     second = DebateTurn(claim=CLAIM, opponent="N1", before=(first.exchange("A1"),))
-    words = "\n".join(each["content"] for each in Renderer().prompt(second).messages("schema"))
+    words = "\n".join(each["content"] for each in Renderer().prompt(second).messages())
     assert words.count(CLAIM.text) == 1
     assert "<data>\nN1\n</data>" in words
 

@@ -230,7 +230,7 @@ def test_personas_are_system_messages_in_the_papers_form() -> None:
         JudgeConsistency(claim=CLAIM, answers=OTHERS, profile="paper"),
         SummariseAnswers(claim=CLAIM, answers=OTHERS, profile="paper"),
     ):
-        roles = [each["role"] for each in Renderer().prompt(task).messages("schema")]
+        roles = [each["role"] for each in Renderer().prompt(task).messages()]
         assert roles == ["system", "user"]
 
 

@@ -122,7 +122,7 @@ def test_a_number_in_a_reply_is_no_option_du_3() -> None:  # DU-3
 
 def test_in_the_papers_form_the_others_answers_are_fenced_and_the_last_line_is_asked_for_last() -> None:
     task = SolveWithOthers(claim=CLAIM, profile="paper", before=EARLIER, solutions=OTHERS)
-    words = Renderer().prompt(task).messages("schema")[-1]["content"]
+    words = Renderer().prompt(task).messages()[-1]["content"]
     assert words.count("```") == 4
     assert words.endswith("on the last line of your reply.")
 

@@ -200,12 +200,8 @@ def test_the_memory_stands_at_the_head_of_the_history_and_is_fenced() -> None:
     assert "step 2 of 5" in words
 
 
-def test_a_decomposition_under_a_schema_and_in_tags() -> None:
+def test_a_decomposition() -> None:
     task = DecomposeClaim(claim=CLAIM)
     assert set(schema_of(task)["properties"]) == {"triplets", "topics"}
-    tags = (
-        "<item><subject>The lighthouse</subject><relation>was lit in</relation><object>1871</object>"
-        "<attributes></attributes></item><topic>history</topic>"
-    )
-    read = Renderer().read(task, tags, plain=False)
+    read = Renderer().read(task, json.dumps({"triplets": [LIT], "topics": ["history"]}), plain=False)
     assert read == Decomposition(triplets=(Triplet(**LIT),), topics=("history",))
