@@ -350,7 +350,6 @@ BODIES = [
     ("/v1/batches", '{"claims": ["Bees have six legs."], "settings": {"rounds": %s}}'),
     ("/v1/estimate", '{"claim": "Bees have six legs.", "settings": %s}'),
     ("/v1/ground", '{"answer": "Bees have six legs.", "contexts": %s}'),
-    ("/v1/ground:check", '{"answerCandidate": "Bees have six legs.", "facts": %s}'),
     ("/v1/promptfoo", '{"output": %s}'),
     ("/v1/promptfoo", '{"output": "Bees have six legs.", "context": {"vars": {"context": %s}}}'),
     ("/classify", '{"inputs": %s}'),

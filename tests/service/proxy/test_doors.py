@@ -87,33 +87,6 @@ def test_kept_calls_are_bounded_in_time_number_and_size(monkeypatch: pytest.Monk
     assert calls.documents(("", "c"), now=guardrail.KEPT_SECONDS + 2) == (document,)
 
 
-@pytest.mark.parametrize("snake", [True, False])
-def test_ground_check_has_googles_shape_and_counts_bytes(start: Start, snake: bool) -> None:
-    running = start(chat(TRUE))
-    answer = f"Grüße! {TRUE} {FALSE}"
-    camel = {
-        "answerCandidate": answer,
-        "facts": [{"factText": "Unrelated."}, {"factText": BRIDGE}],
-        "groundingSpec": {},
-    }
-    request = {"answer_candidate": answer, "facts": [{"fact_text": "Unrelated."}, {"fact_text": BRIDGE}]}
-    response = httpx2.post(f"{running.url}/v1/ground:check", json=request if snake else camel, timeout=120)
-    body = response.json()
-    assert set(body) == {"supportScore", "citedChunks", "claims", "redargue"}
-    raw = answer.encode()
-    for claim in body["claims"]:
-        assert raw[claim["startPos"] : claim["endPos"]].decode() == claim["claimText"]
-    required = [claim for claim in body["claims"] if claim["groundingCheckRequired"]]
-    assert [claim["claimText"] for claim in required] == [TRUE, FALSE]
-    assert body["supportScore"] == 0.5
-    supported, refuted = required
-    (cited,) = supported["citationIndices"]
-    assert body["citedChunks"][cited]["source"] == "1"
-    assert supported["antiCitationIndices"] == refuted["citationIndices"] == []
-    assert refuted["antiCitationIndices"]
-    assert body["redargue"]["offsets"] == "utf8_byte"
-
-
 def decoded(answer: str, response: httpx2.Response) -> list[dict[str, Any]]:
     """The spans, after every check that the decoder of the router's contract ``token_spans.v1`` makes."""
     assert response.status_code == 200
@@ -152,32 +125,22 @@ def test_spans_for_vllms_router_are_slices_of_the_answer(start: Start) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "request_body"),
+    "request_body",
     [
-        ("/v1/ground:check", {"answerCandidate": GERMAN, "facts": [{"factText": BRIDGE}]}),
-        ("/classify", {"inputs": GERMAN, "parameters": {"context": BRIDGE}}),
-        ("/classify", {"inputs": TRUE, "parameters": {}}),
-        ("/v1/ground:check", {"answerCandidate": f"{TRUE} \x05 \r x.", "facts": [{"factText": BRIDGE}]}),
-        ("/classify", {"inputs": f"\x05 {TRUE}", "parameters": {"context": BRIDGE}}),
+        {"inputs": GERMAN, "parameters": {"context": BRIDGE}},
+        {"inputs": TRUE, "parameters": {}},
+        {"inputs": f"\x05 {TRUE}", "parameters": {"context": BRIDGE}},
     ],
 )
-def test_what_was_not_checked_is_an_error_and_not_a_score(
-    start: Start, path: str, request_body: dict[str, Any]
-) -> None:
+def test_what_was_not_checked_is_an_error_and_not_a_score(start: Start, request_body: dict[str, Any]) -> None:
     running = start(chat(TRUE))
-    response = httpx2.post(f"{running.url}{path}", json=request_body, timeout=120)
+    response = httpx2.post(f"{running.url}/classify", json=request_body, timeout=120)
     assert response.status_code in (400, 422)
     assert "could not be checked" in response.text
 
 
-@pytest.mark.parametrize("path", ["/v1/ground:check", "/classify"])
-def test_a_checker_that_is_down_is_a_503(start: Start, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+def test_a_checker_that_is_down_is_a_503(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("redargue.service.proxy.checker.Grounder", _Down)
     running = start(chat(TRUE))
-    request = {
-        "answerCandidate": TRUE,
-        "facts": [{"factText": BRIDGE}],
-        "inputs": TRUE,
-        "parameters": {"context": BRIDGE},
-    }
-    assert httpx2.post(f"{running.url}{path}", json=request, timeout=120).status_code == 503
+    request = {"inputs": TRUE, "parameters": {"context": BRIDGE}}
+    assert httpx2.post(f"{running.url}/classify", json=request, timeout=120).status_code == 503

@@ -55,6 +55,6 @@ def test_a_keys_budget_of_the_day_pays_for_the_checks_of_answers(monkeypatch: py
             blocks = [client.post(url, json=body).json()["choices"][0]["message"]["redargue"] for _ in range(2)]
             assert [block["reason"] for block in blocks] == ["", "budget"]
             assert blocks[1]["outcome"] == "unchecked"
-            fact = {"answerCandidate": ANSWER, "facts": [{"factText": BRIDGE}]}
-            assert client.post(f"{service.url}/v1/ground:check", json=fact).status_code == 402
+            fact = {"inputs": ANSWER, "parameters": {"context": BRIDGE}}
+            assert client.post(f"{service.url}/classify", json=fact).status_code == 402
             assert len(upstream.asked) == 2

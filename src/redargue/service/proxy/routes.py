@@ -13,22 +13,13 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from redargue.config import RunConfig
-from redargue.evidence import Passage
 from redargue.runs.budget import Budget
 from redargue.service.budgets import DayBudgets
 from redargue.service.context import Caller, caller_of
 from redargue.service.problems import openai_error
-from redargue.service.proxy.block import CheckBlock
-from redargue.service.proxy.checker import Checked, Checkers, warm
+from redargue.service.proxy.checker import Checkers, warm
+from redargue.service.proxy.classify import ClassifyRequest, ClassifyResponse, spans
 from redargue.service.proxy.exchange import Exchange, Reply
-from redargue.service.proxy.foreign import (
-    ClassifyRequest,
-    ClassifyResponse,
-    GroundCheckRequest,
-    GroundCheckResponse,
-    google_response,
-    spans,
-)
 from redargue.service.proxy.guardrail import DOOR, Guardrail, GuardrailRequest, GuardrailResponse
 from redargue.service.proxy.proxy import Proxy
 from redargue.service.proxy.settings import CheckOptions, ProxySettings, plan, upstream_key
@@ -129,32 +120,26 @@ def _openai_routes(routes: APIRouter, proxy: Proxy) -> None:
 def _foreign_routes(routes: APIRouter, proxy: Proxy) -> None:
     guardrail = Guardrail(proxy.checkers, proxy.tally)
 
-    async def checked(
-        text: str, documents: tuple[Passage, ...], door: str, day: Budget | None
-    ) -> tuple[Checked, CheckBlock]:
-        """A check; what was not checked at all is an HTTPException, so that it is no score."""
-        settings = proxy.checkers.settings
-        decided = plan(settings.model_copy(update={"mode": "annotate"}), CheckOptions())
-        found, block = await check_whole(
-            text, documents, checkers=proxy.checkers, plan=decided, tally=proxy.tally, door=door, day=day
-        )
-        if block.outcome is Outcome.UNCHECKED:
-            status = UNCHECKED_STATUS.get(block.reason, 503)
-            raise HTTPException(status, f"the answer could not be checked: {block.reason}")
-        return found, block
-
     @routes.post(DOOR, response_model_exclude_none=True, responses=problems())
     async def litellm_guardrail(request: GuardrailRequest, caller: Caller, day: DayBudget) -> GuardrailResponse:
         """LiteLLM's Generic Guardrail API."""
         return await guardrail.apply(request, day, owner=caller.owner)
 
-    @routes.post("/v1/ground:check", response_model_by_alias=True, responses=problems(402, 503))
-    async def ground_check(request: GroundCheckRequest, day: DayBudget) -> GroundCheckResponse:
-        """Google's check grounding: an answer against facts; offsets in bytes of UTF-8."""
-        found, block = await checked(request.answer_candidate, request.documents(), "/v1/ground:check", day)
-        return google_response(found, block, threshold=request.grounding_spec.citation_threshold)
-
     @routes.post("/classify", response_model_exclude_none=True, responses=problems(402, 503))
     async def classify(request: ClassifyRequest, day: DayBudget) -> ClassifyResponse:
         """Experimental: the span classifier of vLLM's Semantic Router (``http_classify``)."""
-        return spans(*await checked(request.inputs, request.documents(), "/classify", day))
+        settings = proxy.checkers.settings
+        decided = plan(settings.model_copy(update={"mode": "annotate"}), CheckOptions())
+        found, block = await check_whole(
+            request.inputs,
+            request.documents(),
+            checkers=proxy.checkers,
+            plan=decided,
+            tally=proxy.tally,
+            door="/classify",
+            day=day,
+        )
+        if block.outcome is Outcome.UNCHECKED:
+            status = UNCHECKED_STATUS.get(block.reason, 503)
+            raise HTTPException(status, f"the answer could not be checked: {block.reason}")
+        return spans(found, block)
