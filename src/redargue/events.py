@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, TypeAdapter
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage, Quote, Recalled, without_retrieval_times
@@ -323,6 +323,23 @@ Event = Annotated[
     Field(discriminator="kind"),
 ]
 EVENT: TypeAdapter[Event] = TypeAdapter(Event)
+
+
+class EventHead(BaseModel):
+    """What a line of the log is about; its other fields are skipped, which is much faster than reading them."""
+
+    model_config = ConfigDict(frozen=True)
+
+    item: int = 0
+    kind: str
+
+
+def head_of(line: bytes) -> EventHead | None:
+    """None for a line that is not an event, such as one that was cut off."""
+    try:
+        return EventHead.model_validate_json(line)
+    except ValidationError:
+        return None
 
 
 def canonical(events: Iterable[Event]) -> list[dict[str, Any]]:

@@ -95,7 +95,7 @@ class PromptedBackend(ABC):
             f"That reply cannot be read: {first.why}. Reply again, in the form that was asked for and nothing else."
         )
         more = [{"role": "user", "content": repair}]
-        if not choice.problem.startswith("the endpoint") and (choice.verbatim.strip() or not choice.problem):
+        if not choice.refused and (choice.verbatim.strip() or not choice.problem):
             more.insert(0, {"role": "assistant", "content": choice.verbatim[:MOST_SHOWN]})
         (second,) = await self._complete(task, prompt, call, 1, more, turn=index + 1)
         try:

@@ -37,6 +37,7 @@ class Choice:
     Attributes:
         text: without thoughts.
         problem: why the sample cannot be an answer, whatever its text; empty if nothing is wrong.
+        refused: the endpoint answered instead of the model, so that there is nothing of the model to show it again.
         entropy: mean entropy of its tokens, in nats; None if the endpoint gives no log probabilities.
         calls: function calls in order; read only if functions were offered.
     """
@@ -44,6 +45,7 @@ class Choice:
     text: str
     thoughts: str = ""
     problem: str = ""
+    refused: bool = False
     entropy: float | None = None
     tokens: tuple[Token, ...] = ()
     calls: tuple[Called, ...] = ()
@@ -63,12 +65,13 @@ def read_response(text: str, *, called: bool = False) -> tuple[Choice, ...]:
         choices = body.get("choices") if isinstance(body, dict) else None
         if not isinstance(choices, list) or not choices or not all(isinstance(choice, dict) for choice in choices):
             message = error_message(text)[:200]
-            return (Choice(text=text[:2000], problem=f"the endpoint answered without choices: {message}"),)
+            problem = f"the endpoint answered without choices: {message}"
+            return (Choice(text=text[:2000], problem=problem, refused=True),)
         ordered = sorted(choices, key=lambda choice: choice["index"] if isinstance(choice.get("index"), int) else 0)
         return tuple(_choice(choice, called=called) for choice in ordered)
     except (ValueError, TypeError, AttributeError, ArithmeticError, RecursionError):
         kind = "HTML" if "<html" in text[:1000].lower() or "<!doctype" in text[:100].lower() else "no chat completion"
-        return (Choice(text=text[:2000], problem=f"the endpoint answered with {kind}"),)
+        return (Choice(text=text[:2000], problem=f"the endpoint answered with {kind}", refused=True),)
 
 
 _THOUGHTS = re.compile(r"\s*<(think|thinking)>(.*?)</\1>\s*", re.DOTALL)
@@ -86,20 +89,20 @@ def _choice(choice: Mapping[str, Any], *, called: bool) -> Choice:
     thoughts = message.get("reasoning_content") or message.get("reasoning") or ""
     if match := _THOUGHTS.match(text) or _ENDED.match(text):
         text, thoughts = text[match.end() :], thoughts or match.groups()[-1].strip()
-    problem, calls = "", _calls(message) if called else ()
+    problem, refused, calls = "", False, _calls(message) if called else ()
     if isinstance(refusal, str) and refusal and not text:
         problem = f"the model refused: {refusal[:200]}"
     elif choice.get("finish_reason") == "length":
         problem = "the reply was cut at its token limit"
     elif choice.get("finish_reason") == "content_filter":
-        problem = "the endpoint's content filter stopped the reply"
+        problem, refused = "the endpoint's content filter stopped the reply", True
     elif (not text.strip() and not calls) or text.lstrip().startswith(("<think>", "<thinking>")):
         problem = "the reply is empty"
     logprobs = choice.get("logprobs")
     content = logprobs.get("content") if isinstance(logprobs, dict) else None
     rows = [row for row in content if isinstance(row, dict)] if isinstance(content, list) else []
     thoughts = _valid(thoughts) if isinstance(thoughts, str) else ""
-    return Choice(_valid(text), thoughts, problem, _entropy(rows), _tokens(rows), calls)
+    return Choice(_valid(text), thoughts, problem, refused, _entropy(rows), _tokens(rows), calls)
 
 
 def _valid(text: str) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from redargue.errors import RecordError, UsageError
+from redargue.events import head_of
 from redargue.paths import home
 from redargue.registry import did_you_mean
 from redargue.runs.manifest import read_description
@@ -19,7 +20,6 @@ from redargue.runs.record import writing
 
 LAST = "last"
 ERROR, UNCHECKED, NO_LABEL = "error", "unchecked", "no label"
-_ENDED = re.compile(rb'\{"item":(\d+),[^{}]{0,120}"kind":"claim_ended"')
 _NAMED_BY_TIME = re.compile(r"\d{8}-\d{6}")
 
 
@@ -119,11 +119,9 @@ def _outcomes(log: Path) -> Iterator[tuple[int, str]]:
         return
     with log.open("rb") as lines:
         for line in lines:
-            if ended := _ENDED.match(line):
-                try:
-                    yield int(ended.group(1)), _outcome(json.loads(line)["verdict"])
-                except (ValueError, KeyError, TypeError):
-                    continue  # a line that was cut off: the claim has not finished
+            head = head_of(line)
+            if head and head.kind == "claim_ended":
+                yield head.item, _outcome(json.loads(line)["verdict"])
 
 
 def _outcome(verdict: dict[str, object]) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -31,6 +30,7 @@ from redargue.events import (
     EvidenceMissing,
     EvidenceRecalled,
     EvidenceRemembered,
+    head_of,
 )
 from redargue.files import make_folder, open_own, open_to_read, open_to_write, replacing, require_own
 from redargue.net.secrets import Secrets
@@ -46,7 +46,6 @@ except ImportError:  # Windows has no flock; two processes on one run folder go 
 Paid = CallFinished | EvidenceFound | EvidenceMissing | EvidenceRecalled | EvidenceRemembered
 Mode = Literal["record", "replay"]
 BLOCK = 1 << 16  # bytes
-_STARTED = re.compile(rb'\{"item":(\d+),[^{}]{0,120}"kind":"claim_started"')
 
 
 def new_run_folder() -> Path:
@@ -319,8 +318,8 @@ def _events(folder: Path) -> Iterator[tuple[int, Event]]:
 def _last_starts(path: Path) -> dict[int, int]:
     """The number of the line with which the last attempt at each claim begins."""
     with _log_of(path) as log:
-        starts = ((_STARTED.match(line), number) for number, line in enumerate(log, 1))
-        return {int(start.group(1)): number for start, number in starts if start}
+        heads = ((head_of(line), number) for number, line in enumerate(log, 1))
+        return {head.item: number for head, number in heads if head and head.kind == "claim_started"}
 
 
 def _log_of(path: Path) -> BinaryIO:

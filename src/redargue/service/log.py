@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import re
 from pathlib import Path
 from typing import NamedTuple
 
 from pydantic import ValidationError
 
 from redargue.errors import RecordError
-from redargue.events import EVENT, Event
+from redargue.events import EVENT, Event, head_of
 from redargue.files import open_to_read
 
 BLOCK = 1 << 18  # bytes that one turn reads, where a line is not longer
-_KIND = re.compile(rb'\{"item":\d+,"seq":\d+,"at":[0-9.eE+-]+,"kind":"(\w+)"')
 
 
 class EventLine(NamedTuple):
@@ -66,14 +63,11 @@ class LogReader:
 
 
 def _line(number: int, line: bytes) -> EventLine:
-    match = _KIND.match(line)
-    try:
-        kind = match.group(1).decode() if match else str(json.loads(line)["kind"])
-        if b"\r" in line or not kind.isidentifier():  # in a stream, both could end a frame and begin another
-            raise _damaged(number)
-        return EventLine(number, kind, line.decode())
-    except (ValueError, KeyError, TypeError, RecursionError):
-        raise _damaged(number) from None
+    head = head_of(line)
+    # In a stream, a line break in either could end a frame and begin another.
+    if head is None or b"\r" in line or not head.kind.isidentifier():
+        raise _damaged(number)
+    return EventLine(number, head.kind, line.decode())
 
 
 def _damaged(number: int) -> RecordError:

@@ -169,14 +169,16 @@ class BatchFrames:
         self.see(event)
         match event:
             case events.ClaimStarted():
-                changed = [self._row(event.item)]
+                return [self._row_frame(event.item)]
             case events.ClaimEnded():
-                changed = [self._row(event.item), self._progress(), *([self._marked()] if self._run.text else [])]
+                text = [Frame("replace", "text", self._marked())] if self._run.text else []
+                return [self._row_frame(event.item), Frame("replace", "progress", self._progress()), *text]
             case events.CallFinished() | events.CallFailed() | events.EvidenceFound() | events.EvidenceMissing():
-                changed = [self._cost()]
-            case _:
-                changed = []
-        return [Frame("replace", html) for html in changed]
+                return [Frame("replace", "cost", self._cost())]
+        return []
+
+    def _row_frame(self, item: int) -> Frame:
+        return Frame("replace", f"c-{item}", self._row(item))
 
     def _row(self, item: int) -> Markup:
         row = Row(item, self._claims[item], self._verdicts.get(item), item in self._started)

@@ -29,6 +29,7 @@ class Frame(NamedTuple):
     """One element with an id."""
 
     event: Literal["append", "replace"]
+    id: str
     html: Markup
 
 
@@ -152,7 +153,7 @@ class ClaimFrames:
             self._see(event)
         before, self._parts = self._parts, tuple(self._arranged())
         if isinstance(event, events.ClaimStarted | events.ClaimEnded):
-            return [Frame("replace", self.element())]
+            return [Frame("replace", self._id, self.element())]
         return list(changes(before, self._parts))
 
     def _see(self, event: events.Event) -> None:
@@ -168,7 +169,7 @@ class ClaimFrames:
 
     def _arranged(self) -> Iterator[Part]:
         """The parts that a reader sees while the claim is argued; the judge is shown with the verdict."""
-        prefix = f"c{self._item}"
+        prefix = self._id
         for round_ in self._debate.rounds:
             id_, place = f"{prefix}-r{round_.number}", f"{prefix}-rounds"
             turns = {
@@ -189,6 +190,10 @@ class ClaimFrames:
         yield Part(id_, place, macro("live.html", "cost")(id_, place, meters(self._usage.usage(), self._budget)))
 
     @property
+    def _id(self) -> str:
+        return f"c{self._item}"
+
+    @property
     def finished(self) -> bool:
         return self._verdict is not None
 
@@ -207,9 +212,9 @@ def changes(before: Iterable[Part], now: Iterable[Part]) -> Iterator[Frame]:
         if old == part:
             continue
         if old and part.turns and old.turns.keys() == part.turns.keys() and old.rest == part.rest:
-            yield from (Frame("replace", turn) for id_, turn in part.turns.items() if turn != old.turns[id_])
+            yield from (Frame("replace", id_, turn) for id_, turn in part.turns.items() if turn != old.turns[id_])
         else:
-            yield Frame("append", part.html)
+            yield Frame("append", part.id, part.html)
 
 
 def _remembered(line: Line) -> Line:

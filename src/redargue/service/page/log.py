@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import OrderedDict
 from collections.abc import Callable
 from threading import Lock
@@ -15,7 +14,6 @@ from redargue.service.log import EventLine
 from redargue.service.page.frames import Frame, Frames
 
 KEPT = 32  # pages whose frames are kept
-_ID = re.compile(r'\bid="([^"]+)"')  # the first is that of the frame's element
 
 
 class FrameLog:
@@ -41,10 +39,10 @@ class FrameLog:
 
     def _add(self, frames: tuple[Frame, ...]) -> None:
         """Of a page that only replaces, keeps an element's last frame: a text is rendered with each of its claims."""
-        for element in map(_id, frames) if self.page.only_replaces else ():
-            if (last := self._replaced.get(element)) is not None:
-                self._lines[last] = tuple(old for old in self._lines[last] if _id(old) != element)
-            self._replaced[element] = self.read
+        for frame in frames if self.page.only_replaces else ():
+            if (last := self._replaced.get(frame.id)) is not None:
+                self._lines[last] = tuple(old for old in self._lines[last] if old.id != frame.id)
+            self._replaced[frame.id] = self.read
         self._lines.append(frames)
 
     def element(self) -> tuple[Markup, int]:
@@ -75,11 +73,6 @@ class FrameLogs:
             while len(self._logs) > self._kept:
                 self._logs.popitem(last=False)
             return self._logs[key]
-
-
-def _id(frame: Frame) -> str:
-    found = _ID.search(frame.html)
-    return found[1] if found else ""
 
 
 def encoded(frame: Frame, id_: int | None = None) -> str:

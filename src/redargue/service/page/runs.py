@@ -86,7 +86,7 @@ class RunPages:
 
     def ended(self, check: Check) -> Frame:
         """The last frame of a page: how the check ended."""
-        return Frame("replace", _ended("control", check))
+        return Frame("replace", "control", _ended("control", check))
 
     def loaded(self, check: Check) -> SingleRun:
         """The run as it is recorded now; without a verdict, as it was begun."""
