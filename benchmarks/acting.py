@@ -26,13 +26,13 @@ from redargue.bench.metrics.classification import NonAnswers, correct_items, sco
 from redargue.bench.statistics.bootstrap import Difference, macro_f1_difference, paired_difference
 from redargue.bench.statistics.paired import mcnemar
 from redargue.bench.system import System
-from redargue.config import Components, RunConfig
 from redargue.events import EvidenceFound, EvidenceMissing, EvidenceRecalled
 from redargue.memory.memory import open_memory
 from redargue.methods.base import configure
 from redargue.retrieval.corpus.documents import Document
 from redargue.retrieval.corpus.index import open_corpus
 from redargue.runs.record import read_events
+from redargue.spec import Parts, RunSpec
 
 SETS = ("factool_qa", "bingcheck", "factcheckbench")
 OWN = tuple(
@@ -54,8 +54,8 @@ def main(half: str, limit: int | None) -> None:
         systems = [System.parse(spec) for spec in (*OWN, *POOLED)]
         folder = pool.BUILD / "acting" / f"{name}-{half}-{limit or 'all'}"
         sample = loaded.sample.model_dump(mode="json")
-        config = RunConfig(store=str(_store(name, load("snapshots", path).examples)), offline=True)
-        bench = Bench(folder, loaded.examples, systems, sample=sample, config=config)
+        spec = RunSpec(store=str(_store(name, load("snapshots", path).examples)), offline=True)
+        bench = Bench(folder, loaded.examples, systems, sample=sample, spec=spec)
         done = []
         for system in systems:
             began = time.perf_counter()
@@ -72,12 +72,12 @@ def main(half: str, limit: int | None) -> None:
 
 def _run(bench: Bench, system: System) -> list[Outcome]:
     with ExitStack() as held:
-        bench.components = Components()
+        bench.parts = Parts()
         settings = configure(system.method, system.profile, system.settings).settings
         if (wanted := getattr(settings, "remembering", None)) is not None:
             bench.folder.mkdir(parents=True, exist_ok=True)
             memory = open_memory(bench.folder / f"{system.slug}.db", settings=wanted)
-            bench.components = Components(memory=held.enter_context(memory))
+            bench.parts = Parts(memory=held.enter_context(memory))
         return asyncio.run(bench.run(system, concurrency=1))
 
 

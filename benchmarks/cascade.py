@@ -30,10 +30,10 @@ from redargue.bench.rescore import frontier as rescored_frontier
 from redargue.bench.statistics.bootstrap import paired_difference
 from redargue.bench.statistics.paired import mcnemar
 from redargue.bench.system import System
-from redargue.config import RunConfig
 from redargue.methods.cascade.commands.fitting import exhaustive, fit_of
 from redargue.methods.cascade.fit import Fit, Row, early_stops, lost, stop_of
 from redargue.methods.mermaid.commands.released_runs import import_runs
+from redargue.spec import RunSpec
 
 BUILD = pool.BUILD / "cascade"
 MARGIN = 0.02
@@ -82,8 +82,8 @@ def _run(name: str, half: str, limit: int) -> None:
     own = "" if chosen.corpus else f",{FROZEN}"
     others = (f"mermaid:memory=off{own}", f"dual-position{own.replace(',', ':', 1)}") if half == "odd" else ()
     systems = [first, *map(System.parse, others)]
-    config = RunConfig(store=store, offline=True)
-    bench = Bench(BUILD / f"{name}-{half}-{limit}", examples, systems, sample=sample, config=config)
+    spec = RunSpec(store=store, offline=True)
+    bench = Bench(BUILD / f"{name}-{half}-{limit}", examples, systems, sample=sample, spec=spec)
     for system in systems:
         asyncio.run(bench.run(system, concurrency=1))  # one claim at a time: seconds are a claim's own
     fit = fit_of(bench, first)
@@ -255,7 +255,7 @@ def _read_by_embedded(name: str) -> Path:
     if not (folder / comparison.RESULTS).exists():
         examples, sample = taken(SETS[name])
         system = System.parse(f"cascade:stages=reader,{FROZEN}")
-        bench = Bench(folder, examples, [system], sample=sample, config=RunConfig(offline=True))
+        bench = Bench(folder, examples, [system], sample=sample, spec=RunSpec(offline=True))
         asyncio.run(bench.run(system, concurrency=2))
         comparison.write_results(comparison.compare(bench, draws=100), folder)
     return folder

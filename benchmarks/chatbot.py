@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from redargue.claims import Meaning
-from redargue.config import RunConfig
 from redargue.evidence import Passage
 from redargue.service.proxy.block import block_of
 from redargue.service.proxy.checker import AnswerCheck, Checkers
 from redargue.service.proxy.settings import FIRST_READER, LONGEST_TIMEOUT, CheckOptions, ProxySettings, plan
+from redargue.spec import RunSpec
 
 ANSWERS = Path(__file__).parent / "chatbot_answers.jsonl"
 
@@ -58,7 +58,7 @@ def main(arguments: list[str]) -> None:
 
 
 async def _run(rows: list[dict[str, Any]], method: str, *, verbose: bool) -> dict[str, object]:
-    settings = ProxySettings(method=method, timeout_s=LONGEST_TIMEOUT, config=RunConfig(method=method))
+    settings = ProxySettings(method=method, timeout_s=LONGEST_TIMEOUT, spec=RunSpec(method=method))
     checkers, counts = Checkers(settings), Counter[str]()
     decided = plan(settings, CheckOptions())
     for row in rows:

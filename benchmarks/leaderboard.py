@@ -34,13 +34,13 @@ from redargue.bench.statistics.paired import McNemar, holm, mcnemar
 from redargue.bench.system import DEBATED, READS, System
 from redargue.bench.tables.runner import folder_of
 from redargue.claims import Frozen
-from redargue.config import RunConfig
 from redargue.errors import CannotPlay, RecordError
 from redargue.methods.base import configure, methods
 from redargue.nli.backend import EmbeddedBackend
 from redargue.reports.markdown import table_markdown
 from redargue.reports.table import Cell as TableCell
 from redargue.reports.table import Column, Table, number
+from redargue.spec import RunSpec
 
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 BOARD = {**SETS, **QUESTIONS}
@@ -137,7 +137,7 @@ def _run(name: str, given: argparse.Namespace, place: Path) -> None:
     chosen = BOARD[name]
     examples, sample = taken(chosen, half=given.half, limit=given.limit, take="random")
     tools = ("corpus", "keywords") if chosen.corpus else ("frozen", "frozen-words")
-    config = RunConfig(
+    spec = RunSpec(
         store=corpus_of(chosen.corpus) if chosen.corpus else None,
         model=given.model,
         base_url=given.base_url if given.model else "",
@@ -151,7 +151,7 @@ def _run(name: str, given: argparse.Namespace, place: Path) -> None:
         candidate = _as_costly(wanted, cells.get(ALONE, {}))
         if candidate is None or candidate.reads in barred:
             continue  # what could not take the claims has cost nothing, and read nothing of them
-        outcomes = _played(Bench(place, examples, [candidate], sample=sample, config=config), candidate)
+        outcomes = _played(Bench(place, examples, [candidate], sample=sample, spec=spec), candidate)
         if outcomes is None or all(verdict.error and verdict.error.type == "UsageError" for verdict, _ in outcomes):
             barred.add(candidate.spec)  # a method of two labels cannot choose one of five
             continue

@@ -19,12 +19,12 @@ from typing import Any
 
 from benchmarks.speed import LATENCY, REPEATS, addresses, served
 from redargue.claims import TWO, Claim
-from redargue.config import RunConfig
 from redargue.methods.base import ConfiguredMethod, Deviation, Method, configure, methods
 from redargue.methods.dry_run import Costs, costs
 from redargue.net.services import limiter
 from redargue.net.transport import Transport
 from redargue.nli.backend import EmbeddedBackend
+from redargue.spec import RunSpec
 from redargue.verifier import Verifier
 
 CLAIM = Claim(text="The bridge at Orvell was opened in 1889.", labels=TWO)
@@ -103,8 +103,8 @@ def _depth(known: Costs, calls: int, searches: int) -> tuple[int, int] | None:
 async def _verify(name: str, transport: Transport, many: int) -> tuple[float, int, int]:
     """Seconds, and the calls and searches of one claim."""
     settings = configured(name).settings.model_dump(include={"debaters", "tools", "memory"})
-    config = RunConfig(method=name, model="for-model", embedding_model="loopback-embedding", settings=settings)
-    with Verifier(config, transport=transport) as verifier:
+    spec = RunSpec(method=name, model="for-model", embedding_model="loopback-embedding", settings=settings)
+    with Verifier(spec, transport=transport) as verifier:
         claims = [CLAIM.model_copy(update={"text": f"{CLAIM.text.removesuffix('.')} ({at})."}) for at in range(many)]
         began = time.perf_counter()
         verdicts = await verifier.verify_all(claims, concurrency=many)

@@ -96,7 +96,7 @@ def _through(where: str, count: int, kills: int) -> dict[str, Any]:
     for workers, killed in ((1, 0), (4, 0), (4, kills)):
         label = f"{workers} worker{'s' * (workers > 1)}" + (f", {killed} killed" if killed else "")
         began = time.perf_counter()
-        batch = submit(ledger, claims, about={"run": "queue", "asked": label}, spec={})
+        batch = submit(ledger, claims, about={"run": "queue", "asked": label}, job={})
         added = time.perf_counter() - began
         began = time.perf_counter()
         _run(where, batch, ledger, workers, killed)
@@ -112,7 +112,7 @@ def _through(where: str, count: int, kills: int) -> dict[str, Any]:
 
 def _bare(where: str, ledger: SharedDatabase, claims: list[Claim]) -> int:
     """The queue alone: leases of a hundred, results of about a kilobyte, one transaction each, by one process."""
-    batch = submit(ledger, claims, about={"run": "queue", "asked": "bare"}, spec={})
+    batch = submit(ledger, claims, about={"run": "queue", "asked": "bare"}, job={})
     heartbeat = Heartbeat(batch.number)
     queue, events = Queue(heartbeat.owner, batch.number), random.Random(1).randbytes(1000)
     began, done = time.perf_counter(), 0
@@ -169,7 +169,7 @@ def _counted_once(ledger: SharedDatabase, batch: Batch) -> None:
 def _paid(where: str) -> dict[str, Any]:
     """Paid calls of a kilobyte written down, a hundred or ten a transaction, by one process."""
     ledger = open_ledger(where)
-    batch = submit(ledger, [Claim(text="The bridge at Orvell.")], about={"run": "paid"}, spec={})
+    batch = submit(ledger, [Claim(text="The bridge at Orvell.")], about={"run": "paid"}, job={})
     heartbeat, paid_calls, figures = Heartbeat(batch.number), PaidCallTable(batch.number), dict[str, Any]()
     for together, count in ((100, 20_000), (10, 5_000)):
         began = time.perf_counter()
@@ -216,7 +216,7 @@ async def _work(where: str, name: str) -> None:
 
 def _limited(where: str, seconds: int) -> dict[str, Any]:
     ledger = open_ledger(where)
-    submit(ledger, [Claim(text="The bridge at Orvell.")], about={"run": "limiter"}, spec={})
+    submit(ledger, [Claim(text="The bridge at Orvell.")], about={"run": "limiter"}, job={})
     ledger.close()
     command = [sys.executable, "-m", "benchmarks", "queue", "--seconds", str(seconds), "--asker", where]
     askers = [subprocess.Popen([*command, str(number)], stdout=subprocess.PIPE, text=True) for number in range(LIMITED)]

@@ -26,8 +26,8 @@ from redargue.bench.harness import Bench
 from redargue.bench.metrics.responses import by_response
 from redargue.bench.system import System
 from redargue.claims import Meaning
-from redargue.config import RunConfig
 from redargue.evidence import Passage
+from redargue.spec import RunSpec
 from redargue.verdicts import Verdict
 
 TOOLS = "tools=frozen+frozen-words"
@@ -172,7 +172,7 @@ def run(folder: str, examples: Sequence[Example], sample: Mapping[str, object]) 
     ablated = {name: f"{METHODS['dual-position']},{settings}" for name, settings in MODULES.items()}
     systems = {method: System.parse(spec) for method, spec in {**METHODS, **ablated}.items()}
     place = pool.BUILD / "responses" / folder
-    bench = Bench(place, examples, list(systems.values()), sample=sample, config=RunConfig(offline=True))
+    bench = Bench(place, examples, list(systems.values()), sample=sample, spec=RunSpec(offline=True))
     began = time.perf_counter()
     gold = [_factual(example, example.gold) is True for example in examples]
     calls = {}

@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
-from redargue.config import Components
+from redargue.spec import Parts
 from redargue.verifier import Verifier
-from support.serving import CLOCK, DELAY, Service, components, settings
+from support.serving import CLOCK, DELAY, Service, service_parts, settings
 
 CLAIM = "The lighthouse at Cape Ansel was lit in 1871."
 
@@ -152,8 +152,8 @@ def measure_own_cost(repeats: int) -> dict[str, Any]:
     """A debate of 23 calls at no latency: the library with a run folder, and a request that waits for the result."""
     with tempfile.TemporaryDirectory() as home:
         os.environ["REDARGUE_HOME"] = home
-        config, parts = settings().config, components()
-        library = min(asyncio.run(_verify(config, parts, Path(home) / str(number))) for number in range(repeats))
+        spec, parts = settings().spec, service_parts()
+        library = min(asyncio.run(_verify(spec, parts, Path(home) / str(number))) for number in range(repeats))
         with Service(Path(home) / "service") as service, service.client() as http:
             times = []
             for _ in range(repeats):
@@ -165,10 +165,10 @@ def measure_own_cost(repeats: int) -> dict[str, Any]:
     return {"own cost of 23 calls": "best of " + str(repeats), **ms}
 
 
-async def _verify(config: Any, parts: Components, folder: Path) -> float:
-    claim = config.claim(CLAIM)
+async def _verify(spec: Any, parts: Parts, folder: Path) -> float:
+    claim = spec.claim(CLAIM)
     began = time.perf_counter()
-    with Verifier(config, components=parts, folder=folder, claims=[claim]) as verifier:
+    with Verifier(spec, parts=parts, folder=folder, claims=[claim]) as verifier:
         verdict = await verifier.verify(claim)
     assert verdict.usage.calls == 23, verdict.error
     return time.perf_counter() - began

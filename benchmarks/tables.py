@@ -22,9 +22,9 @@ from redargue.bench.datasets import fever, scifact
 from redargue.bench.harness import Bench
 from redargue.bench.metrics.retrieval import hit_rate, ndcg, reciprocal_rank
 from redargue.bench.system import System
-from redargue.config import RunConfig
 from redargue.reports.terminal import print_comparison
 from redargue.retrieval.corpus.index import open_corpus
+from redargue.spec import RunSpec
 
 DEBATERS = "debaters=frozen+frozen-words"
 SEARCHED = ("tool-mad", "tool-mad:rounds=1", "single-reader:tools=debated", "single-reader")
@@ -56,8 +56,8 @@ def _one(name: str, limit: int, half: str) -> None:
     folder = pool.BUILD / "tables" / f"{name}-{half}-{limit}"
     # FEVER's pool has names of its own
     qrels = pool.data() / "benchmarks/fever/qrels.jsonl.gz" if name == "fever" else None
-    config = RunConfig(store=store, offline=True)
-    bench = Bench(folder, examples, systems, sample=sample, config=config, qrels=qrels)
+    spec = RunSpec(store=store, offline=True)
+    bench = Bench(folder, examples, systems, sample=sample, spec=spec, qrels=qrels)
     began = time.perf_counter()
     for system in systems:
         asyncio.run(bench.run(system))

@@ -24,9 +24,9 @@ from redargue.claims import (
     label_sets,
     read_labels,
 )
-from redargue.config import RunConfig
 from redargue.errors import UnknownName, UsageError
 from redargue.inputs.labels import BINGCHECK, HOVER
+from redargue.spec import RunSpec
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_own_words_stand_for_labels() -> None:
         Meaning.CONFLICTING,
     ]
     assert read_labels("fever") is FEVER
-    assert RunConfig(labels=labels.name).labels == labels
+    assert RunSpec(labels=labels.name).labels == labels
 
 
 @pytest.mark.parametrize("text", ["true=SUPORTS", "true", "=SUPPORTS", "a=SUPPORTS,A=REFUTES", "a=SUPPORTS,"])

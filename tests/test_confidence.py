@@ -19,7 +19,6 @@ from redargue.cli import show
 from redargue.cli.app import run
 from redargue.cli.exit import Gate, exit_code, read_gate
 from redargue.cli.parameters import OutputParameters
-from redargue.config import RunConfig
 from redargue.errors import RecordError, UsageError
 from redargue.events import ClaimEnded
 from redargue.evidence import Passage
@@ -28,6 +27,7 @@ from redargue.nli.reader import Reading, ScoredSpan, SourcedSentence
 from redargue.reports.phrases import confidence_text, heading, label_counts, label_of, meaning_text, outcome_text
 from redargue.reports.render import render
 from redargue.runs.manifest import load_manifest
+from redargue.spec import RunSpec
 from redargue.tasks.answer import Answer, AnswerClaim
 from redargue.tasks.extract import ExtractClaims, ExtractedClaim, ExtractedClaims
 from redargue.text.report import CheckedClaim, Outcome, Report, outcome
@@ -175,7 +175,7 @@ async def test_a_recording_without_a_threshold_replays_without_the_backends_own(
 @pytest.mark.parametrize("value", [-0.1, 1.1, "many"])
 def test_a_threshold_outside_0_to_1_is_refused(value: Any) -> None:
     with pytest.raises(UsageError, match="min_confidence"):
-        RunConfig(min_confidence=value)
+        RunSpec(min_confidence=value)
 
 
 # what is shown
@@ -339,5 +339,5 @@ def test_the_small_reader_decides_from_its_least_probability_on(
 
 def test_a_threshold_below_the_small_readers_own_loosens_it_and_one_above_does_not() -> None:
     for given, loosened in ((None, False), (0.4, True), (0.9, False)):
-        identity = Verifier(RunConfig(min_confidence=given)).backend.identity
+        identity = Verifier(RunSpec(min_confidence=given)).backend.identity
         assert identity.endswith("decides from 0.4") is loosened

@@ -47,7 +47,7 @@ def test_results_are_one_line_each() -> None:
                 "<Usage 1 call, 2 searches, 1,500 tokens, $0.2500>"
             ),
             repr(grounder): "<Grounder 2 documents, single-reader>",
-            repr(redargue.RunConfig(method="nli", seed=3)): "RunConfig(method='nli', seed=3)",
+            repr(redargue.RunSpec(method="nli", seed=3)): "RunSpec(method='nli', seed=3)",
             repr(RITZ.labels): "<LabelSet fever: SUPPORTS, REFUTES, NOT ENOUGH INFO>",
         }
     assert list(shown) == list(shown.values())

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import redargue
-from redargue.config import Components, RunConfig
 from redargue.errors import BadReply
+from redargue.spec import Parts, RunSpec
 from redargue.verifier import Verifier
 from support.debates import ShelfTool, answer, checked, script
 
@@ -33,11 +33,11 @@ async def traced(replies: dict[Any, Any], *, content: bool = False) -> tuple[lis
     tracers.add_span_processor(SimpleSpanProcessor(spans))
     loggers.add_log_record_processor(SimpleLogRecordProcessor(logs))
     tools = {name: ShelfTool(name) for name in ("corpus", "keywords")}
-    components = Components(backend=redargue.ScriptedBackend(replies), evidence=tools)
-    config = RunConfig(settings={"debaters": ("corpus", "keywords")})
-    claim = config.claim(CLAIM)
+    parts = Parts(backend=redargue.ScriptedBackend(replies), evidence=tools)
+    spec = RunSpec(settings={"debaters": ("corpus", "keywords")})
+    claim = spec.claim(CLAIM)
     listener = Telemetry(content=content, tracer_provider=tracers, logger_provider=loggers)
-    with Verifier(config, components=components) as verifier:
+    with Verifier(spec, parts=parts) as verifier:
         verdict = await verifier.verify(claim, listeners=[listener])
     return list(spans.get_finished_spans()), [data.log_record for data in logs.get_finished_logs()], verdict
 

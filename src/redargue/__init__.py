@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from redargue.claims import Label as Label
     from redargue.claims import LabelSet as LabelSet
     from redargue.claims import Meaning as Meaning
-    from redargue.config import RunConfig as RunConfig
     from redargue.errors import BadReply as BadReply
     from redargue.errors import BudgetReached as BudgetReached
     from redargue.errors import Busy as Busy
@@ -53,6 +52,7 @@ if TYPE_CHECKING:
     from redargue.evidence import Side as Side
     from redargue.playback import replay as replay
     from redargue.runs.budget import Budget as Budget
+    from redargue.spec import RunSpec as RunSpec
     from redargue.text.citations import verify_citations as verify_citations
     from redargue.text.grounder import Grounder as Grounder
     from redargue.text.report import CheckedClaim as CheckedClaim
@@ -74,7 +74,7 @@ _HOMES = {
     "redargue.api": ("verify", "verify_sync", "watch"),
     "redargue.backends.scripted": ("ScriptedBackend",),
     "redargue.claims": ("Claim", "Label", "LabelSet", "Meaning"),
-    "redargue.config": ("RunConfig",),
+    "redargue.spec": ("RunSpec",),
     "redargue.errors": (
         "BadReply",
         "BudgetReached",

@@ -1,4 +1,4 @@
-"""Makes the components of a run (method, backend, memory, tools) from its :class:`~redargue.config.RunConfig`."""
+"""Makes the parts of a run (method, backend, memory, tools) from its :class:`~redargue.spec.RunSpec`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from redargue.backends.base import Backend, backends
-from redargue.config import Components, RunConfig
 from redargue.errors import UsageError
 from redargue.llm.chat import ChatBackend
 from redargue.llm.local import TransformersBackend
@@ -28,6 +27,7 @@ from redargue.registry import did_you_mean
 from redargue.retrieval.corpus.index import Corpus
 from redargue.retrieval.tools.base import Sources
 from redargue.runs.prices import Prices
+from redargue.spec import Parts, RunSpec
 
 PRINTED = "printed:"  # before a method's name: the prompts of its paper instead of a folder
 
@@ -37,26 +37,26 @@ def tools_setting(method: str) -> str:
     return "debaters" if "debaters" in methods[method].settings_class.model_fields else "tools"
 
 
-def method_of(config: RunConfig, backend: Backend | None = None) -> ConfiguredMethod:
+def method_of(spec: RunSpec, backend: Backend | None = None) -> ConfiguredMethod:
     """The method of a configuration, whose own backend plays unless there is another."""
     tools = {}
-    if config.tools is not None:
-        tools = {tools_setting(config.method): with_default_tool(config.tools, config.method, config.profile)}
-    name = backend.name if backend else _backend(config)
-    defaults = methods[config.method].defaults_for(name, {*config.settings, *tools})
-    return configure(config.method, config.profile, {**defaults, **config.settings, **tools})
+    if spec.tools is not None:
+        tools = {tools_setting(spec.method): with_default_tool(spec.tools, spec.method, spec.profile)}
+    name = backend.name if backend else _backend(spec)
+    defaults = methods[spec.method].defaults_for(name, {*spec.settings, *tools})
+    return configure(spec.method, spec.profile, {**defaults, **spec.settings, **tools})
 
 
-def without_files(config: RunConfig) -> RunConfig:
+def without_files(spec: RunSpec) -> RunSpec:
     """The same configuration, in which settings that name a file have become what the file says."""
-    if not config.settings.keys() & set(closed_fields(methods[config.method].settings_class)):
-        return config
-    settings = method_of(config).settings.model_dump(mode="json")
-    return config.updated(settings=settings, tools=None)  # the settings name them
+    if not spec.settings.keys() & set(closed_fields(methods[spec.method].settings_class)):
+        return spec
+    settings = method_of(spec).settings.model_dump(mode="json")
+    return spec.updated(settings=settings, tools=None)  # the settings name them
 
 
-def _backend(config: RunConfig) -> str:
-    return config.backend or ("chat" if config.model else "embedded")
+def _backend(spec: RunSpec) -> str:
+    return spec.backend or ("chat" if spec.model else "embedded")
 
 
 def with_default_tool(tools: tuple[str, ...], method: str, profile: str) -> tuple[str, ...]:
@@ -69,35 +69,35 @@ def with_default_tool(tools: tuple[str, ...], method: str, profile: str) -> tupl
 
 
 def make_backend(
-    config: RunConfig, method: ConfiguredMethod, service: Service, transport: Transport, prices: Prices
+    spec: RunSpec, method: ConfiguredMethod, service: Service, transport: Transport, prices: Prices
 ) -> Backend:
-    name = _backend(config)
-    if config.reader and name != "embedded":
+    name = _backend(spec)
+    if spec.reader and name != "embedded":
         raise UsageError(
-            f"the backend {name!r} does not read evidence with the reader {config.reader!r}",
+            f"the backend {name!r} does not read evidence with the reader {spec.reader!r}",
             where="--reader",
             hint="drop --reader, or use the embedded backend: --backend embedded without --model",
         )
     if name not in ("chat", "transformers"):
-        if config.model or config.models or config.prompts:
+        if spec.model or spec.models or spec.prompts:
             raise UsageError(
                 f"the backend {name!r} takes no model and no prompts",
                 hint="drop --backend, or drop --model and --prompts",
             )
-        reader = load_reader(config.reader) if config.reader else None
+        reader = load_reader(spec.reader) if spec.reader else None
         if name == "embedded":  # a lower threshold than its own loosens the reader, a higher one is for its verdicts
-            least = MIN_CONFIDENCE if config.min_confidence is None else min(config.min_confidence, MIN_CONFIDENCE)
+            least = MIN_CONFIDENCE if spec.min_confidence is None else min(spec.min_confidence, MIN_CONFIDENCE)
             return EmbeddedBackend(reader=reader, least=least)
         return backends[name]()
-    if not config.model:
+    if not spec.model:
         raise UsageError(f"the {name} backend needs a model", hint="name one: --model, or REDARGUE_MODEL")
-    prompts = read_prompts(config.prompts)
+    prompts = read_prompts(spec.prompts)
     if name == "transformers":
-        if config.models:
+        if spec.models:
             raise UsageError("the transformers backend has one model for every role", hint="drop ROLE=NAME")
-        return TransformersBackend(config.model, prompts=prompts)
+        return TransformersBackend(spec.model, prompts=prompts)
     known = {*method.agents(), *(task.name() for task in method.tasks())}
-    for role in config.models:
+    for role in spec.models:
         if role not in known:
             raise UsageError(f"{method.name!r} has no role {role!r}", hint=did_you_mean(role, sorted(known)))
     if not service.key and service.display_url == SERVICES["model"].url:
@@ -108,14 +108,14 @@ def make_backend(
     return ChatBackend(
         transport,
         service,
-        config.model,
-        embedding_model=config.embedding_model,
+        spec.model,
+        embedding_model=spec.embedding_model,
         prices=prices,
         prompts=prompts,
-        form=config.response_format,
-        max_tokens=config.max_tokens,
-        stream=config.stream,
-        logprobs=config.logprobs,
+        form=spec.response_format,
+        max_tokens=spec.max_tokens,
+        stream=spec.stream,
+        logprobs=spec.logprobs,
     )
 
 
@@ -142,13 +142,13 @@ def _printed(name: str) -> Path:
     return folders[name]
 
 
-def memory_of(config: RunConfig, method: ConfiguredMethod) -> Memory | None:
+def memory_of(spec: RunSpec, method: ConfiguredMethod) -> Memory | None:
     settings = getattr(method.settings, "remembering", None)
     if settings is not None:
-        if config.offline:
-            require_local(config.memory, what="memory")
-        return open_memory(config.memory, workspace=config.workspace, settings=settings)
-    if config.memory or config.workspace != "default":
+        if spec.offline:
+            require_local(spec.memory, what="memory")
+        return open_memory(spec.memory, workspace=spec.workspace, settings=settings)
+    if spec.memory or spec.workspace != "default":
         raise UsageError(
             f"{method.name!r} has no memory with these settings", where="--memory", hint="mermaid has one by default"
         )
@@ -166,19 +166,19 @@ def sources(*, offline: bool, prices: Prices | None = None, transport: Transport
     return Sources(corpus=no_corpus, transport=transport, services=services(), prices=searches)
 
 
-async def connect(config: RunConfig, components: Components | None = None) -> Components:
-    """Adds the tools of the configured MCP servers, and the transport that they share, to the components."""
-    parts = components or Components()
-    if not config.mcp or parts.actions is not None:
+async def connect(spec: RunSpec, parts: Parts | None = None) -> Parts:
+    """Adds the tools of the configured MCP servers, and the transport that they share, to the parts."""
+    parts = parts or Parts()
+    if not spec.mcp or parts.actions is not None:
         return parts
-    if not getattr(methods[config.method], "calls_actions", False):
+    if not getattr(methods[spec.method], "calls_actions", False):
         raise UsageError(
-            f"the agents of {config.method!r} cannot call tools of MCP servers",
+            f"the agents of {spec.method!r} cannot call tools of MCP servers",
             where="--mcp",
             hint="those of mermaid can: --method mermaid",
         )
     from redargue.retrieval.mcp.client import list_tools, servers
 
-    made = sources(offline=config.offline, prices=parts.prices or Prices.read(config.prices), transport=parts.transport)
-    actions = await list_tools(servers(config.mcp, made, os.environ), made.prices)
+    made = sources(offline=spec.offline, prices=parts.prices or Prices.read(spec.prices), transport=parts.transport)
+    actions = await list_tools(servers(spec.mcp, made, os.environ), made.prices)
     return replace(parts, actions=actions, transport=made.transport)

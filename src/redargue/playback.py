@@ -12,7 +12,6 @@ from typing import Any
 from redargue.assembly import method_of, read_prompts
 from redargue.backends.base import Backend, Stability, backends
 from redargue.backends.replay import ReplayBackend
-from redargue.config import RunConfig
 from redargue.errors import RecordError
 from redargue.evidence import Passage
 from redargue.llm.chat import ChatBackend
@@ -23,6 +22,7 @@ from redargue.retrieval.tools.base import Search
 from redargue.run import Run
 from redargue.runs.manifest import ActionEntry, RunManifest, ToolEntry
 from redargue.runs.record import Record
+from redargue.spec import RunSpec
 from redargue.text.extract import extract, recorded
 from redargue.verdicts import Verdict
 from redargue.verifier import Listener, Verifier
@@ -91,9 +91,9 @@ async def replay_claim(
 
 def _verifier(record: Record, backend: Backend, settings: Mapping[str, Any] | None) -> Verifier:
     manifest = record.manifest
-    config = config_of(manifest)
+    spec = config_of(manifest)
     verifier = Verifier(
-        config if settings is None else config.updated(settings=settings),
+        spec if settings is None else spec.updated(settings=settings),
         backend=backend,
         evidence={name: _RecordedTool(tool.name, tool) for name, tool in manifest.tools.items()},
         actions={name: _RecordedTool(name, action) for name, action in manifest.actions.items()},
@@ -109,10 +109,10 @@ def require_no_files(manifest: RunManifest) -> None:
     refuse_closed(manifest.method, manifest.settings, hint=hint, where="run.json, settings")
 
 
-def config_of(manifest: RunManifest) -> RunConfig:
+def config_of(manifest: RunManifest) -> RunSpec:
     require_no_files(manifest)
     names = ("method", "profile", "settings", "models", "seed", "min_confidence")
-    return RunConfig(offline=True, **{name: getattr(manifest, name) for name in names})
+    return RunSpec(offline=True, **{name: getattr(manifest, name) for name in names})
 
 
 def _replay_backend(manifest: RunManifest, backend: Backend | None) -> ReplayBackend:

@@ -13,7 +13,6 @@ from typing import Any, Literal
 from redargue.assembly import method_of
 from redargue.backends.base import Call
 from redargue.claims import Claim, Frozen
-from redargue.config import RunConfig
 from redargue.llm.client import Message
 from redargue.llm.prompts import Prompts
 from redargue.llm.rendering import Renderer
@@ -21,6 +20,7 @@ from redargue.methods.dry_run import CLAIM as CLAIM
 from redargue.methods.dry_run import dry_run
 from redargue.methods.made_up_agents import DISAGREES
 from redargue.retrieval.tools.base import tools
+from redargue.spec import RunSpec
 from redargue.tasks.base import AnyTask
 
 ReplyForm = Literal["auto", "schema", "json", "plain", "tools"]
@@ -50,17 +50,17 @@ class ShownPrompt(Frozen):
         return sum(len(text.encode()) for text in texts) // BYTES_PER_TOKEN
 
 
-def preview(config: RunConfig, claim: str | Claim = CLAIM, *, prompts: Prompts | None = None) -> list[ShownPrompt]:
+def preview(spec: RunSpec, claim: str | Claim = CLAIM, *, prompts: Prompts | None = None) -> list[ShownPrompt]:
     """The prompts of a method for one claim, in the order in which they are sent; sends nothing.
 
     Args:
-        config: method, profile, settings, tools, labels and response format.
+        spec: method, profile, settings, tools, labels and response format.
         prompts: the user's own.
     """
-    method, shown = method_of(config), _Shown(config.response_format, prompts)
+    method, shown = method_of(spec), _Shown(spec.response_format, prompts)
     for name in method.tools():
         tools[name]  # an unknown one is an error
-    dry_run(method, config.claim(claim), _COURSE, seen=shown.add)
+    dry_run(method, spec.claim(claim), _COURSE, seen=shown.add)
     return shown.prompts
 
 

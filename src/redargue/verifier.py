@@ -14,7 +14,6 @@ from redargue.assembly import make_backend, memory_of, method_of
 from redargue.backends.base import Backend, require
 from redargue.backends.replay import ReplayBackend
 from redargue.claims import Claim
-from redargue.config import Components, RunConfig, RunOptions, read_options
 from redargue.errors import RecordError, RedargueError, UsageError
 from redargue.events import ClaimEnded, ClaimStarted, Event
 from redargue.llm.chat import ChatBackend
@@ -39,6 +38,7 @@ from redargue.runs.clock import SystemClock
 from redargue.runs.manifest import ActionEntry, RunManifest, ToolEntry
 from redargue.runs.prices import Prices
 from redargue.runs.record import CallRecord, Record
+from redargue.spec import Parts, RunOptions, RunSpec, read_options
 from redargue.tasks.score import InferClaim
 from redargue.verdicts import ErrorInfo, Usage, Verdict, apply_threshold
 
@@ -64,33 +64,33 @@ class Verifier:
 
     def __init__(
         self,
-        config: RunConfig | None = None,
+        spec: RunSpec | None = None,
         *,
         folder: Path | None = None,
         claims: Sequence[Claim] = (),
         text: Mapping[str, Any] | None = None,
         calls: CallRecord | None = None,
-        components: Components | None = None,
+        parts: Parts | None = None,
         sends: bool = True,
         **options: Unpack[RunOptions],
     ) -> None:
-        self.config, parts = read_options(options, config, components)
-        if self.config.mcp and parts.actions is None:
+        self.spec, parts = read_options(options, spec, parts)
+        if self.spec.mcp and parts.actions is None:
             raise UsageError(
                 "the tools of MCP servers are not listed yet", hint="pass the result of redargue.assembly.connect"
             )
-        self.method: ConfiguredMethod = method_of(self.config, parts.backend)
-        self.profile, self.seed, self.models = self.config.profile, self.config.seed, self.config.models
-        self.prices = parts.prices or Prices.read(self.config.prices)
+        self.method: ConfiguredMethod = method_of(self.spec, parts.backend)
+        self.profile, self.seed, self.models = self.spec.profile, self.spec.seed, self.spec.models
+        self.prices = parts.prices or Prices.read(self.spec.prices)
         transport = parts.transport or (parts.backend.transport if isinstance(parts.backend, ChatBackend) else None)
-        self.transport = transport or Transport(limiter(), offline=self.config.offline)
-        self.services = services(self.config.base_url, assume_keys=not sends)
+        self.transport = transport or Transport(limiter(), offline=self.spec.offline)
+        self.services = services(self.spec.base_url, assume_keys=not sends)
         self.backend: Backend = parts.backend or make_backend(
-            self.config, self.method, self.services["model"], self.transport, self.prices
+            self.spec, self.method, self.services["model"], self.transport, self.prices
         )
         require(self.backend, self.method.name, self.method.tasks())
-        self.budget = parts.budget or (Budget.parse(self.config.budget) if self.config.budget else Budget())
-        least = self.config.min_confidence
+        self.budget = parts.budget or (Budget.parse(self.spec.budget) if self.spec.budget else Budget())
+        least = self.spec.min_confidence
         # Backends that are not calibrated have no default.
         self.min_confidence: float = getattr(self.backend, "min_confidence", 0.0) if least is None else least
         played = {"backend": self.backend.identity, "models": self.models, "min_confidence": self.min_confidence}
@@ -104,7 +104,7 @@ class Verifier:
             self.tools = self._tools(dict(parts.evidence))
             self.priced = self._priced()
             if parts.memory is None and not isinstance(self.backend, ReplayBackend):
-                self.memory = self._own_memory = memory_of(self.config, self.method)
+                self.memory = self._own_memory = memory_of(self.spec, self.method)
             self.record = (
                 Record(folder, self.manifest(claims, text), secrets=self.transport.secrets) if folder else None
             )
@@ -117,9 +117,9 @@ class Verifier:
 
     def _tools(self, made: dict[str, Tool | PerClaim]) -> dict[str, Tool | PerClaim]:
         def opened() -> Corpus:
-            if self.config.offline:
-                require_local(str(self.config.store or ""), what="corpus")
-            self.corpus = self.corpus or open_store(self.config.store)
+            if self.spec.offline:
+                require_local(str(self.spec.store or ""), what="corpus")
+            self.corpus = self.corpus or open_store(self.spec.store)
             return self.corpus
 
         sources = Sources(
@@ -257,7 +257,7 @@ class Verifier:
     def _page_action(self, run: Run) -> PageAction | None:
         """Reads addresses of recalled evidence, in a run that goes online anyway."""
         online = any(getattr(tool, "online", True) for tool in (*run.tools.values(), *run.actions.values()))
-        allowed = online and not self.config.offline
+        allowed = online and not self.spec.offline
         return PageAction(PageFetcher.from_environment()) if allowed else None
 
     def _unread(self, claim: Claim) -> Verdict | None:

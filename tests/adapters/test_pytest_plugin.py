@@ -196,7 +196,7 @@ def test_a_replay_outside_of_a_recording_says_what_to_do(tmp_path: Path, monkeyp
 def test_the_plugin_is_installed_and_loads_nothing_slow() -> None:
     code = (
         "import sys, pytest, redargue.adapters.pytest_plugin\n"
-        "slow = {'numpy', 'onnxruntime', 'pydantic', 'httpx2', 'redargue.config'} & set(sys.modules)\n"
+        "slow = {'numpy', 'onnxruntime', 'pydantic', 'httpx2', 'redargue.spec'} & set(sys.modules)\n"
         "sys.exit(str(slow) if slow else 0)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -52,7 +52,7 @@ def test_claims_of_a_dead_worker_are_leased_again_after_the_clock_was_set_back(b
 
     now = [1_000_000_000.0]
     with closing(open_ledger("ledger.db", clock=lambda: now[0])) as ledger:
-        batch = submit(ledger, [Claim(text="Bees are insects.")], about={}, spec={}).number
+        batch = submit(ledger, [Claim(text="Bees are insects.")], about={}, job={}).number
         dead, live = Heartbeat(batch, owner="dead"), Heartbeat(batch, owner="live")
 
         def lease(heartbeat: Heartbeat) -> int:
@@ -79,7 +79,7 @@ def test_each_claim_is_finished_once_although_the_clock_was_set_forward(ahead: i
 
     now = [1_000_000_000.0]
     with closing(open_ledger("ledger.db", clock=lambda: now[0])) as ledger:
-        batch = submit(ledger, [Claim(text=f"Bees are insects, {number}.") for number in range(6)], about={}, spec={})
+        batch = submit(ledger, [Claim(text=f"Bees are insects, {number}.") for number in range(6)], about={}, job={})
         accepted: Counter[int] = Counter()
         workers = [Heartbeat(batch.number, owner=name) for name in ("one", "two")]
 

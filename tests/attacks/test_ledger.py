@@ -16,8 +16,8 @@ from redargue.cli.coordinator import run_worker
 from redargue.cluster.job import worker_job
 from redargue.cluster.queue import submit
 from redargue.cluster.store import open_ledger
-from redargue.config import RunConfig
 from redargue.errors import RedargueError, UsageError
+from redargue.spec import RunSpec
 from redargue.verifier import Verifier
 from support.loopback import Loopback
 
@@ -28,12 +28,12 @@ CLAIMS = [Claim(text="Bees are insects.")]
 @pytest.fixture
 def batch() -> dict[str, Any]:
     """The specification of a batch in a ledger, which the batch's owner made."""
-    config = RunConfig(method="single-reader", store="starter", offline=True)
-    with Verifier(config) as verifier, closing(open_ledger(LEDGER)) as ledger:
+    spec = RunSpec(method="single-reader", store="starter", offline=True)
+    with Verifier(spec) as verifier, closing(open_ledger(LEDGER)) as ledger:
         about = verifier.manifest().model_dump(mode="json", exclude={"claims"})
-        spec: dict[str, Any] = worker_job(verifier, 1)[0].model_dump(mode="json")
-        submit(ledger, CLAIMS, about=about, spec=spec)
-    return spec
+        job: dict[str, Any] = worker_job(verifier, 1)[0].model_dump(mode="json")
+        submit(ledger, CLAIMS, about=about, job=job)
+    return job
 
 
 def write(table: str, column: str, value: object) -> None:
@@ -49,8 +49,8 @@ def test_an_honest_ledger_is_worked_off(batch: dict[str, Any]) -> None:
 
 def test_a_ledger_starts_no_command(batch: dict[str, Any], tmp_path: Path) -> None:
     marker = tmp_path / "started"
-    config = {**batch["config"], "method": "mermaid", "mcp": [f"sh -c 'touch {marker}; cat'"], "settings": {}}
-    write("batches", "spec", json.dumps({**batch, "config": config}))
+    spec = {**batch["spec"], "method": "mermaid", "mcp": [f"sh -c 'touch {marker}; cat'"], "settings": {}}
+    write("batches", "job", json.dumps({**batch, "spec": spec}))
     with pytest.raises(UsageError, match="REDARGUE_MCP is not set here"):
         run_worker(str(LEDGER), "")
     assert not marker.exists()
@@ -77,8 +77,8 @@ def test_a_ledger_chooses_no_address_and_no_file(
     folder = tmp_path / "other"
     folder.mkdir()
     with Loopback() as server:
-        text = json.dumps({**batch["config"], **change}).replace("{url}", server.url).replace("{folder}", str(folder))
-        write("batches", "spec", json.dumps({**batch, "config": json.loads(text)}))
+        text = json.dumps({**batch["spec"], **change}).replace("{url}", server.url).replace("{folder}", str(folder))
+        write("batches", "job", json.dumps({**batch, "spec": json.loads(text)}))
         with pytest.raises(UsageError, match="is not set here"):
             run_worker(str(LEDGER), "")
         assert not server.counts.requests
@@ -89,7 +89,7 @@ def test_a_worker_whose_settings_name_the_same_is_let(batch: dict[str, Any], mon
     from redargue.cluster.job import read_job
 
     job = read_job(
-        {**batch, "config": {**batch["config"], "base_url": "http://127.0.0.1:9/v1", "mcp": ["wikipedia", "a b"]}}
+        {**batch, "spec": {**batch["spec"], "base_url": "http://127.0.0.1:9/v1", "mcp": ["wikipedia", "a b"]}}
     )
     allowed = {"REDARGUE_BASE_URL": "http://127.0.0.1:9/v1", "REDARGUE_MCP": "wikipedia a b", "REDARGUE_OFFLINE": "1"}
     assert job.with_environment(allowed).mcp == ("wikipedia", "a b")
@@ -101,30 +101,30 @@ def test_a_worker_whose_settings_name_the_same_is_let(batch: dict[str, Any], mon
 def test_a_worker_that_is_offline_stays_so(batch: dict[str, Any]) -> None:
     from redargue.cluster.job import read_job
 
-    job = read_job({**batch, "config": {**batch["config"], "offline": False}})
+    job = read_job({**batch, "spec": {**batch["spec"], "offline": False}})
     assert job.with_environment({"REDARGUE_OFFLINE": "1"}).offline
     assert not job.with_environment({"REDARGUE_OFFLINE": "0"}).offline
 
 
 def test_a_ledger_reads_no_other_variable(batch: dict[str, Any]) -> None:
-    write("batches", "spec", json.dumps({**batch, "withheld": ["OPENAI_API_KEY"]}))
+    write("batches", "job", json.dumps({**batch, "withheld": ["OPENAI_API_KEY"]}))
     with pytest.raises(UsageError, match="which is not an address"):
         run_worker(str(LEDGER), "")
 
 
 BROKEN: dict[str, tuple[str, str, object]] = {
-    "spec not JSON": ("batches", "spec", "{"),
-    "spec a list": ("batches", "spec", "[]"),
-    "spec null": ("batches", "spec", "null"),
-    "spec deep": ("batches", "spec", "[" * 100_000),
-    "spec empty": ("batches", "spec", "{}"),
-    "spec of another version": ("batches", "spec", '{"config": {"none": 1}, "concurrency": 1}'),
-    "concurrency zero": ("batches", "spec", '{"config": {}, "concurrency": 0}'),
-    "concurrency huge": ("batches", "spec", '{"config": {}, "concurrency": 1000000000}'),
-    "method unknown": ("batches", "spec", '{"config": {"method": "none"}, "concurrency": 1}'),
-    "settings unknown": ("batches", "spec", '{"config": {"settings": {"none": 1}}, "concurrency": 1}'),
-    "budget unreadable": ("batches", "spec", '{"config": {"budget": "much"}, "concurrency": 1}'),
-    "rates of no shape": ("batches", "spec", '{"config": {}, "rates": {"model": 1}, "concurrency": 1}'),
+    "job not JSON": ("batches", "job", "{"),
+    "job a list": ("batches", "job", "[]"),
+    "job null": ("batches", "job", "null"),
+    "job deep": ("batches", "job", "[" * 100_000),
+    "job empty": ("batches", "job", "{}"),
+    "job of another version": ("batches", "job", '{"spec": {"none": 1}, "concurrency": 1}'),
+    "concurrency zero": ("batches", "job", '{"spec": {}, "concurrency": 0}'),
+    "concurrency huge": ("batches", "job", '{"spec": {}, "concurrency": 1000000000}'),
+    "method unknown": ("batches", "job", '{"spec": {"method": "none"}, "concurrency": 1}'),
+    "settings unknown": ("batches", "job", '{"spec": {"settings": {"none": 1}}, "concurrency": 1}'),
+    "budget unreadable": ("batches", "job", '{"spec": {"budget": "much"}, "concurrency": 1}'),
+    "rates of no shape": ("batches", "job", '{"spec": {}, "rates": {"model": 1}, "concurrency": 1}'),
     "about not JSON": ("batches", "about", "{"),
     "about a number": ("batches", "about", "1"),
     "about empty": ("batches", "about", "{}"),

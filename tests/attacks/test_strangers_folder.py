@@ -96,7 +96,7 @@ def test_no_option_that_reaches_beyond_the_answer_is_read_from_the_folder(
 def test_the_users_own_settings_and_those_of_config_are_read_and_win(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    own = tmp_path / "config" / "redargue"
+    own = tmp_path / "spec" / "redargue"
     own.mkdir(parents=True)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(own.parent))
     (own / "redargue.toml").write_text('[check]\nstore = "starter"\nseed = 7\nmethod = "single-reader"\nquiet = true\n')
@@ -303,8 +303,8 @@ def test_a_run_folder_chooses_no_search_tool_that_the_user_would_not(
     planted = [*chosen[:-1], *tools]
     manifest = {**json.loads(recorded["run.json"]), "method": method, "settings": {setting: planted}}
     (folder / "run.json").write_text(json.dumps(manifest))
-    config = run_config(RunParameters(method=method), SearchParameters(), folder)
-    assert config.tools == (tuple(planted) if tools == ["wikipedia"] and "keywords" in chosen[-1:] else chosen)
+    spec = run_config(RunParameters(method=method), SearchParameters(), folder)
+    assert spec.tools == (tuple(planted) if tools == ["wikipedia"] and "keywords" in chosen[-1:] else chosen)
 
 
 def test_a_resumed_run_with_other_tools_is_refused_and_the_users_flag_confirms_them(

@@ -17,7 +17,6 @@ from redargue.bench.datasets.loading import load
 from redargue.bench.harness import Bench, reopen
 from redargue.bench.system import System
 from redargue.cli.app import run
-from redargue.config import Components, RunConfig
 from redargue.errors import BadReply, RecordError, UsageError
 from redargue.events import canonical, passages_of
 from redargue.evidence import Passage
@@ -27,6 +26,7 @@ from redargue.reports.terminal import print_comparison
 from redargue.retrieval.corpus.documents import Document
 from redargue.retrieval.corpus.index import open_corpus
 from redargue.runs.record import read_events
+from redargue.spec import Parts, RunSpec
 from redargue.verdicts import ErrorInfo
 from support.debates import ShelfTool
 
@@ -118,7 +118,7 @@ async def test_systems_share_the_sample_and_the_reader_reads_what_the_debate_rea
 
 async def test_systems_that_searched_another_revision_of_a_corpus_are_not_compared(tmp_path: Path, file: Path) -> None:
     each = bench(tmp_path / "b", file, "single-reader:tools=corpus", "single-reader:tools=keywords")
-    each.config = RunConfig(store=str(store := tmp_path / "corpus.db"))
+    each.spec = RunSpec(store=str(store := tmp_path / "corpus.db"))
     with open_corpus(store, write=True) as corpus:
         corpus.add([Document(id="bridge", text=TEXT)])
         await each.run(each.systems[0])
@@ -136,9 +136,9 @@ async def test_tools_of_mcp_servers_are_for_the_methods_that_call_them(tmp_path:
             return await self.search(arguments["query"], 3, search=search)
 
     each = bench(tmp_path / "b", file, "mermaid:memory=off", "single-reader:tools=frozen")
-    each.config = RunConfig(mcp=("wikipedia",))
+    each.spec = RunSpec(mcp=("wikipedia",))
     shelf = Search("search_wikipedia", Passage(text=TEXT, title="Bridge"))
-    each.components = Components(actions={"search_wikipedia": shelf})
+    each.parts = Parts(actions={"search_wikipedia": shelf})
     for system in each.systems:
         await each.run(system)
     mermaid, reader = (json.loads((each.folder / each_.slug / "run.json").read_text()) for each_ in each.systems)
@@ -326,12 +326,12 @@ async def test_evidence_that_is_not_there_or_was_cut_off_is_not_read_as_if_it_we
         await bare.run(bare.systems[0])
     assert not (tmp_path / "c").exists()
     each = bench(tmp_path / "b", file, FROZEN, "single-reader:tools=debated")
-    each.config = RunConfig(budget="25calls")
+    each.spec = RunSpec(budget="25calls")
     outcomes = await each.run(each.systems[0])
     assert any(verdict.error for verdict, _ in outcomes)
     with pytest.raises(RecordError, match="ended in BudgetReached"):
         await each.run(each.systems[1])
-    each.config = RunConfig()
+    each.spec = RunSpec()
     for system in each.systems:
         assert not any(verdict.error for verdict, _ in await each.run(system))
 

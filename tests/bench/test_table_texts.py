@@ -13,7 +13,7 @@ from redargue.bench.tables.comparison import compare_table
 from redargue.bench.tables.runner import Choice, Runner
 from redargue.bench.tables.schema import find_table
 from redargue.bench.tables.texts import claims_of_texts
-from redargue.config import RunConfig
+from redargue.spec import RunSpec
 
 pytest.importorskip("scipy", reason="needs the extra bench")
 
@@ -44,7 +44,7 @@ def test_a_summarys_claims_are_checked_against_the_ten_most_similar_sentences(da
     examples = load("halueval", data / "benchmarks/halueval/summarization_data.json").examples
     told: list[str] = []
     path = tmp_path / "claims.jsonl"
-    claims = claims_of_texts(examples, "summary", RunConfig(offline=True), path, told.append)
+    claims = claims_of_texts(examples, "summary", RunSpec(offline=True), path, told.append)
     assert [claim.response for claim in claims] == ["1.right"] * 2 + ["1.hallucinated"] * 2
     assert [claim.gold for claim in claims] == ["no", "no", "yes", "yes"]
     assert claims[0].claim.context == ""
@@ -52,18 +52,18 @@ def test_a_summarys_claims_are_checked_against_the_ten_most_similar_sentences(da
         assert sum(passage.text.count(".") for passage in claim.passages) == 10
         assert any(passage.text.startswith("The stone bridge at Orvell") for passage in claim.passages)
     path.write_text(path.read_text() + '{"text": "cut o')  # the process was killed while it wrote
-    assert claims_of_texts(examples, "summary", RunConfig(offline=True), path, told.append) == claims
+    assert claims_of_texts(examples, "summary", RunSpec(offline=True), path, told.append) == claims
     assert told == ["taking the claims out of 2 texts"]
     first, _ = path.read_text().split("\n", 1)
     path.write_text(first + '\n{"text": "cut o')  # killed within the second text: it alone is read again
     for _ in range(2):
-        assert claims_of_texts(examples, "summary", RunConfig(offline=True), path, told.append) == claims
+        assert claims_of_texts(examples, "summary", RunSpec(offline=True), path, told.append) == claims
     assert told[1:] == ["taking the claims out of 1 text"]
 
 
 def test_a_dialogues_claims_leave_opinions_out_and_read_the_conversation(data: Path, tmp_path: Path) -> None:
     examples = load("halueval", data / "benchmarks/halueval/dialogue_data.json").examples
-    claims = claims_of_texts(examples, "dialogue", RunConfig(offline=True), tmp_path / "claims.jsonl", print)
+    claims = claims_of_texts(examples, "dialogue", RunSpec(offline=True), tmp_path / "claims.jsonl", print)
     assert len(claims) == 2
     assert "love" not in claims[0].claim.text
     assert [passage.text for passage in claims[0].passages] == [DIALOGUE["knowledge"], DIALOGUE["dialogue_history"]]
@@ -74,7 +74,7 @@ def test_a_text_is_factual_if_all_its_claims_are_and_halueval_reads_texts_whole(
     rows = tuple(row for row in table.rows if row.name in ("HaluEval (few-shot)", "One reader (ours)"))
     chosen = table.model_copy(update={"rows": rows})
     choice = Choice(
-        out=tmp_path / "runs", data=data, half="all", sets=("halueval-summarization",), config=RunConfig(offline=True)
+        out=tmp_path / "runs", data=data, half="all", sets=("halueval-summarization",), spec=RunSpec(offline=True)
     )
     runner = Runner(paper, choice, lambda name, total: nullcontext(lambda item, outcome: None), print)
     runner.run(chosen)

@@ -18,10 +18,10 @@ from redargue.bench.tables.runner import Choice, Runner
 from redargue.bench.tables.schema import PublishedRow, find_table, papers, parse
 from redargue.claims import Claim
 from redargue.cli.app import run
-from redargue.config import RunConfig
 from redargue.errors import UnknownName, UsageError
 from redargue.methods.base import methods
 from redargue.retrieval.tools.base import tools
+from redargue.spec import RunSpec
 from redargue.verdicts import Metric, Verdict
 from support.loopback import Loopback
 from support.scripts import agreeing, disagreeing
@@ -447,7 +447,7 @@ def test_what_is_refused_on_one_data_set_keeps_its_figures_on_the_others(tmp_pat
         ]
         (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     paper = parse(PAPER, "p.toml")
-    choice = Choice(out=tmp_path / "runs", data=tmp_path, half="all", config=RunConfig(offline=True, budget="25calls"))
+    choice = Choice(out=tmp_path / "runs", data=tmp_path, half="all", spec=RunSpec(offline=True, budget="25calls"))
     runner = Runner(paper, choice, lambda name, total: nullcontext(lambda item, outcome: None), lambda what: None)
     runner.run(paper.tables[0])
     table = compare_table(paper.tables[0], runner)

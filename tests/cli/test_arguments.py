@@ -13,8 +13,8 @@ import pytest
 
 from redargue.cli.app import run
 from redargue.cli.arguments import Input, has_several_sentences, read_input, read_text
-from redargue.config import RunConfig
 from redargue.errors import UsageError
+from redargue.spec import RunSpec
 from support.files import paragraphs, pdf
 
 ONE = "Bees are insects."
@@ -22,7 +22,7 @@ TWO = "Bees are insects. Birds are animals."
 
 
 def read(argument: str, kind: str = "", labels: str = "fever") -> Input:
-    return read_input(argument, kind, "", RunConfig(labels=labels))
+    return read_input(argument, kind, "", RunSpec(labels=labels))
 
 
 def claims(argument: str, kind: str = "") -> list[str]:

@@ -13,10 +13,10 @@ from redargue.cli.app import run
 from redargue.cli.arguments import read_input
 from redargue.cli.exit import Gate, exit_code
 from redargue.cli.options import read_settings
-from redargue.config import RunConfig
 from redargue.errors import UsageError
 from redargue.reports.result import CheckResult
 from redargue.sanitize import printable
+from redargue.spec import RunSpec
 from redargue.verdicts import ErrorInfo, Verdict
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "schemas" / "check.v1.json"
@@ -156,7 +156,7 @@ def test_exit_codes() -> None:
 
 
 def claims_in(argument: str) -> list[str]:
-    return [claim.text for claim in read_input(argument, "", "", RunConfig()).claims]
+    return [claim.text for claim in read_input(argument, "", "", RunSpec()).claims]
 
 
 def test_a_bad_row_is_named_by_its_line(tmp_path: Path) -> None:

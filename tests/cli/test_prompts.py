@@ -7,9 +7,9 @@ import json
 import pytest
 
 from redargue.cli.app import run
-from redargue.config import RunConfig
 from redargue.methods.base import configure, methods
 from redargue.preview import preview
+from redargue.spec import RunSpec
 
 # Asked only about options, about several sentences, about a claim with a context, or after a reply that cannot be read.
 NOT_ASKED = {"AnalyseText", "AnswerOption", "CheckRelevance", "MakeSelfContained", "StateStance"}
@@ -19,7 +19,7 @@ SHIPPED = [name for name in methods if methods[name].__module__.startswith("reda
 @pytest.mark.parametrize("name", SHIPPED)
 def test_the_prompts_of_every_task_of_a_method_are_shown(name: str) -> None:
     for profile in methods[name].profiles:
-        shown = {prompt.task for prompt in preview(RunConfig(method=name, profile=profile))}
+        shown = {prompt.task for prompt in preview(RunSpec(method=name, profile=profile))}
         tasks = {task.name() for task in configure(name, profile, {}).tasks() if task.charge == "call"}
         assert tasks - shown <= NOT_ASKED
 

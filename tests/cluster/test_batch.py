@@ -200,7 +200,7 @@ def test_a_machine_with_another_corpus_may_not_work_on_the_batch(
     with sqlite3.connect(many / "ledger.db") as db:
         (spec,) = db.execute("SELECT spec FROM batches").fetchone()
         changed = json.loads(spec)
-        changed["config"]["seed"] = 7
+        changed["spec"]["seed"] = 7
         db.execute("UPDATE batches SET spec = ?", (json.dumps(changed),))
         db.execute("UPDATE jobs SET state = 0")
     db.close()

@@ -161,7 +161,7 @@ def test_a_batch_that_is_dropped_while_it_is_added_leaves_nothing_behind(
         def close(self) -> None: ...
 
     with pytest.raises(RecordError, match="was dropped"):
-        submit(Slow(), CLAIMS, about=ABOUT, spec={})
+        submit(Slow(), CLAIMS, about=ABOUT, job={})
     with database.transaction() as db:
         assert db.execute("SELECT count(*) FROM jobs").fetchone() == (0,)
 

@@ -42,7 +42,7 @@ ABOUT = {"run": "mine", "method": "tool-mad", "seed": 0, "priced": True}
 
 
 def batch_of(database: SharedDatabase, claims: list[Claim] = CLAIMS, **about: Any) -> Batch:
-    return submit(database, claims, about={**ABOUT, **about}, spec={})
+    return submit(database, claims, about={**ABOUT, **about}, job={})
 
 
 class ManualWorker:
@@ -371,7 +371,7 @@ while True:
 def test_killed_processes_lose_nothing_and_nothing_is_done_twice(where: str) -> None:
     database = open_ledger(where)
     claims = [Claim(text=f"The bridge at Orvell has {number} arches.") for number in range(300)]
-    batch = submit(database, claims, about=ABOUT, spec={})
+    batch = submit(database, claims, about=ABOUT, job={})
     said: list[str] = []
     for round_ in range(4):  # three workers each time; those of the first three rounds are killed in the middle
         names = [f"worker {round_}.{number}" for number in range(3)]
@@ -416,7 +416,7 @@ def test_a_second_connection_of_a_process_leaves_the_first_one_its_locks(tmp_pat
     """A file that is closed loses all locks of its process; the last of the others would then take the log away."""
     where = str(tmp_path / "ledger.db")
     first = open_ledger(where)
-    batch = submit(first, CLAIMS, about=ABOUT, spec={})
+    batch = submit(first, CLAIMS, about=ABOUT, job={})
     open_ledger(where).close()
     elsewhere = (
         "import sys; from redargue.cluster.store import open_ledger; database = open_ledger(sys.argv[1])\n"

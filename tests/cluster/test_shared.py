@@ -31,7 +31,7 @@ CLAIMS = [Claim(text=f"The bridge at Orvell was opened in {year}.") for year in 
 
 
 def batch_of(database: SharedDatabase) -> Batch:
-    return submit(database, CLAIMS, about={"run": "mine"}, spec={})
+    return submit(database, CLAIMS, about={"run": "mine"}, job={})
 
 
 def join(database: SharedDatabase, batch: Batch) -> str:

@@ -27,7 +27,7 @@ def where(tmp_path: Path) -> str:
 
 def begun(where: str) -> tuple[SharedDatabase, Batch]:
     ledger = open_ledger(where)
-    return ledger, submit(ledger, CLAIMS, about={"run": "mine"}, spec={})
+    return ledger, submit(ledger, CLAIMS, about={"run": "mine"}, job={})
 
 
 def jobs(ledger: SharedDatabase) -> list[tuple[int, int]]:

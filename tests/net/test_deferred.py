@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from redargue.cli.app import run
-from redargue.config import Components, RunConfig
 from redargue.net.deferred import FILE, BatchTransport, Sent, SentBatch, _answers
+from redargue.spec import Parts, RunSpec
 from redargue.verdicts import Verdict
 from redargue.verifier import Verifier
 from support.batch_provider import BatchProvider
@@ -32,11 +32,11 @@ def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[BatchProvider]:
 
 
 async def verified(folder: Path, claims: list[str] = CLAIMS) -> list[Verdict]:
-    config = RunConfig(model="gpt-4o-mini", method="single-reader", store="starter", settings={"tools": ("corpus",)})
+    spec = RunSpec(model="gpt-4o-mini", method="single-reader", store="starter", settings={"tools": ("corpus",)})
     transport = BatchTransport(folder, offline=True, poll=0.02, quiet=0.05)
-    texts = [config.claim(text) for text in claims]
-    components = Components(transport=transport)
-    with Verifier(config, components=components, folder=folder, claims=texts) as verifier:
+    texts = [spec.claim(text) for text in claims]
+    parts = Parts(transport=transport)
+    with Verifier(spec, parts=parts, folder=folder, claims=texts) as verifier:
         return await verifier.verify_all(texts, concurrency=len(texts))
 
 

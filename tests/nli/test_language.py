@@ -10,7 +10,6 @@ import pytest
 
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import TWO, Claim
-from redargue.config import Components, RunConfig
 from redargue.events import Event, EvidenceFound
 from redargue.evidence import Passage
 from redargue.nli import language
@@ -19,6 +18,7 @@ from redargue.nli.language import in_english, language_of
 from redargue.playback import replay
 from redargue.retrieval.tools.fixed_passages import FixedPassages
 from redargue.run import Run
+from redargue.spec import Parts, RunSpec
 from redargue.tasks.extract import ExtractClaims, ExtractedClaim, ExtractedClaims
 from redargue.text.extract import extract
 from redargue.text.report import Outcome
@@ -95,9 +95,9 @@ def test_passages_in_other_languages_are_left_out_and_counted() -> None:
 
 def verifier(*passages: Passage, claim: Claim = CLAIM, folder: Path | None = None) -> Verifier:
     evidence = {"corpus": FixedPassages([passages], whole=True)}
-    config = RunConfig(method="single-reader", offline=True, labels=claim.labels)
-    components = Components(backend=EmbeddedBackend(), evidence=evidence)
-    return Verifier(config, components=components, folder=folder, claims=[claim])
+    spec = RunSpec(method="single-reader", offline=True, labels=claim.labels)
+    parts = Parts(backend=EmbeddedBackend(), evidence=evidence)
+    return Verifier(spec, parts=parts, folder=folder, claims=[claim])
 
 
 @pytest.mark.parametrize("labels", [CLAIM.labels, TWO], ids=["three labels", "two labels"])

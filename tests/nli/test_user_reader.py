@@ -13,7 +13,6 @@ import pytest
 
 from redargue.assembly import make_backend, method_of
 from redargue.cli.app import run
-from redargue.config import RunConfig
 from redargue.errors import UsageError
 from redargue.evidence import Passage
 from redargue.net.services import services
@@ -30,6 +29,7 @@ from redargue.nli.reader_spec import Form, ReaderChoices, ReaderSpec, Side, file
 from redargue.nli.session import WEIGHTS, TextModel, read_tokenizer
 from redargue.nli.user_reader import UserReader
 from redargue.runs.prices import Prices
+from redargue.spec import RunSpec
 
 Answer = Callable[[Text], Sequence[float]]
 
@@ -300,8 +300,8 @@ def added(tmp_path: Path) -> ReaderSpec:
 
 def test_an_added_reader_is_part_of_the_identity_and_its_changed_files_are_refused(tmp_path: Path) -> None:
     found = added(tmp_path)
-    config = RunConfig(reader="mine", tools=())
-    made = make_backend(config, method_of(RunConfig()), services()["model"], Transport(), Prices.shipped())
+    config = RunSpec(reader="mine", tools=())
+    made = make_backend(config, method_of(RunSpec()), services()["model"], Transport(), Prices.shipped())
     reader = reader_store.load_reader("mine")
     assert made.identity == f"{EmbeddedBackend().identity},reader {reader.sha256[:12]}"
     assert reader.weights == DEFAULT_WEIGHTS
@@ -333,7 +333,7 @@ def test_fitted_weights_belong_to_the_files_they_were_fitted_to(tmp_path: Path) 
 
 
 def test_a_reader_is_only_for_the_embedded_backend() -> None:
-    config = RunConfig(reader="mine", model="m")
+    config = RunSpec(reader="mine", model="m")
     with pytest.raises(UsageError, match="'chat' does not read evidence with the reader 'mine'"):
         make_backend(config, method_of(config), services()["model"], Transport(), Prices.shipped())
 

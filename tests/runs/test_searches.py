@@ -13,7 +13,6 @@ import pytest
 
 from redargue.backends.scripted import ScriptedBackend
 from redargue.cluster.store import open_ledger
-from redargue.config import Components, RunConfig
 from redargue.errors import BudgetReached, UsageError
 from redargue.evidence import Passage
 from redargue.retrieval.tools.base import Search
@@ -22,10 +21,11 @@ from redargue.runs.budget import Account, Budget, Cost
 from redargue.runs.prices import Prices
 from redargue.runs.record import Record
 from redargue.service.keys import Keys
+from redargue.spec import Parts, RunSpec
 from redargue.verifier import Verifier
 from service.test_http import client
 from support.debates import ShelfTool, script
-from support.serving import components
+from support.serving import service_parts
 
 pytestmark = pytest.mark.anyio
 CLAIM = "The lighthouse at Cape Ansel was lit in 1871."
@@ -86,11 +86,11 @@ async def test_a_resumed_run_has_spent_the_searches_of_its_record(tmp_path: Path
         return Run(ScriptedBackend({}), {"google": tool}, budget=budget, record=record)
 
     tools = {name: PaidTool(name) for name in ("google", "corpus")}
-    config = RunConfig(method="single-reader", tools=("google",))
-    with Verifier(config, evidence=tools, backend=ScriptedBackend(script()), folder=tmp_path, claims=()) as verifier:
+    spec = RunSpec(method="single-reader", tools=("google",))
+    with Verifier(spec, evidence=tools, backend=ScriptedBackend(script()), folder=tmp_path, claims=()) as verifier:
         assert verifier.record
         await run(Budget.parse("2searches"), verifier.record, PaidTool("google")).search("google", "a", 3, agent="r")
-    with Verifier(config, evidence=tools, backend=ScriptedBackend(script()), folder=tmp_path, claims=()) as verifier:
+    with Verifier(spec, evidence=tools, backend=ScriptedBackend(script()), folder=tmp_path, claims=()) as verifier:
         assert verifier.record
         again, tool = Budget.parse("2searches"), PaidTool("google")
         resumed = run(again, verifier.record, tool)
@@ -121,17 +121,17 @@ async def test_what_counts_no_searches_is_refused(text: str) -> None:
 
 
 async def test_a_budget_in_dollars_holds_for_paid_searches_of_small_models() -> None:
-    config = RunConfig(method="single-reader", tools=("google",), budget="0.0015usd")
+    spec = RunSpec(method="single-reader", tools=("google",), budget="0.0015usd")
     tool = PaidTool("google", requests=2, usd=0.001)
-    parts = Components(backend=ScriptedBackend(script()), evidence={"google": tool}, prices=Prices.shipped())
-    with Verifier(config, components=parts) as verifier:
-        verdict = await verifier.verify(config.claim(CLAIM))
+    parts = Parts(backend=ScriptedBackend(script()), evidence={"google": tool}, prices=Prices.shipped())
+    with Verifier(spec, parts=parts) as verifier:
+        verdict = await verifier.verify(spec.claim(CLAIM))
     assert verdict.error
     assert verdict.error.type == "BudgetReached"
     assert tool.sent == 1
     free = replace(parts, evidence={"google": LocalTool("google")})
     with pytest.raises(UsageError, match="costs neither money nor tokens"):
-        Verifier(config, components=free)
+        Verifier(spec, parts=free)
 
 
 async def test_the_searches_of_a_key_and_day_are_counted_also_after_a_restart() -> None:
@@ -144,7 +144,7 @@ async def test_the_searches_of_a_key_and_day_are_counted_also_after_a_restart() 
         answer = (await http.post("/v1/checks", json=asked, headers={"Prefer": "wait=60"})).json()
         return answer["state"], (answer["error"] or {}).get("type", "")
 
-    parts, listed = replace(components(), evidence=tools), ("google", "tavily")
+    parts, listed = replace(service_parts(), evidence=tools), ("google", "tavily")
     async with client(key=secret, parts=parts, tools=listed) as http:
         assert await state(http) == ("done", "")
         assert sum(tool.sent for tool in tools.values()) == 6

@@ -12,7 +12,6 @@ import pytest
 from redargue.backends.base import Call, Reply
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import Meaning
-from redargue.config import Components, RunConfig
 from redargue.errors import BudgetReached, Busy, UnknownCheck, UsageError
 from redargue.events import canonical
 from redargue.reports.result import CheckResult
@@ -23,6 +22,7 @@ from redargue.service.checks import CheckStore
 from redargue.service.log import EventLine
 from redargue.service.page.runs import budget_of
 from redargue.service.requests import CheckRequest
+from redargue.spec import Parts, RunSpec
 from redargue.tasks.base import Out, Task
 from redargue.verifier import Verifier
 from support.debates import ShelfTool, answer, checked, script
@@ -52,9 +52,9 @@ async def store(
     backend: ScriptedBackend | None = None, *, running: int = 4, waiting: int = 100
 ) -> AsyncIterator[CheckStore]:
     tools = {name: ShelfTool(name) for name in ("corpus", "keywords")}
-    components = Components(backend=backend or Gate(), evidence=tools)
-    config = RunConfig(settings={"debaters": ("corpus", "keywords")})
-    async with CheckStore(config, components=components, running=running, waiting=waiting) as made:
+    parts = Parts(backend=backend or Gate(), evidence=tools)
+    spec = RunSpec(settings={"debaters": ("corpus", "keywords")})
+    async with CheckStore(spec, parts=parts, running=running, waiting=waiting) as made:
         yield made
 
 
@@ -146,8 +146,8 @@ async def test_several_requests_erase_a_check_together() -> None:
 @pytest.mark.parametrize(("own", "calls"), [("", 300), ("40calls", 40), ("400calls", 300)])
 async def test_a_page_shows_the_budget_that_holds_for_a_check(own: str, calls: int) -> None:
     tools = {name: ShelfTool(name) for name in ("corpus", "keywords")}
-    config = RunConfig(settings={"debaters": ("corpus", "keywords")}, budget="300calls")
-    async with CheckStore(config, components=Components(backend=Gate(), evidence=tools)) as made:
+    spec = RunSpec(settings={"debaters": ("corpus", "keywords")}, budget="300calls")
+    async with CheckStore(spec, parts=Parts(backend=Gate(), evidence=tools)) as made:
         budget = budget_of(made.submit(CLAIM.model_copy(update={"budget": own})))
     assert budget
     assert budget.calls == calls
@@ -177,13 +177,13 @@ async def test_what_cannot_be_carried_out_is_refused_before_it_is_stored(tmp_pat
 
 async def test_a_run_of_the_command_line_is_running_then_interrupted_and_done_only_with_all_its_verdicts() -> None:
     async with store() as made:
-        claims = [made.config.claim(text) for text in ("The tower is old.", "The tower is red.")]
+        claims = [made.spec.claim(text) for text in ("The tower is old.", "The tower is red.")]
         folder = made.folder / "20261123-120000-abcdef"
-        with Verifier(made.config, components=made.components, folder=folder, claims=claims) as verifier:
+        with Verifier(made.spec, parts=made.parts, folder=folder, claims=claims) as verifier:
             await verifier.verify(claims[0])
             assert made.get(folder.name).state == "running"
         assert made.get(folder.name).state == "interrupted"
-        with Verifier(made.config, components=made.components, folder=folder, claims=claims) as again:
+        with Verifier(made.spec, parts=made.parts, folder=folder, claims=claims) as again:
             await again.verify_all(claims)
         assert made.get(folder.name).state == "done"
 

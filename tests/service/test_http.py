@@ -16,7 +16,6 @@ import httpx2
 import pytest
 from fastapi import FastAPI
 
-from redargue.config import Components, RunConfig
 from redargue.errors import UsageError
 from redargue.nli.backend import EmbeddedBackend
 from redargue.runs.folders import runs_folder
@@ -24,9 +23,10 @@ from redargue.service.app import create_app
 from redargue.service.checks import CheckStore
 from redargue.service.keys import Keys
 from redargue.service.server import Server, allowed_hosts, bind, only_one
+from redargue.spec import Parts, RunSpec
 from redargue.text.verification import prepare
 from support.debates import TEXT
-from support.serving import components, settings
+from support.serving import service_parts, settings
 
 pytestmark = pytest.mark.anyio
 CLAIM = {"claim": "The lighthouse at Cape Ansel was lit in 1871."}
@@ -34,9 +34,9 @@ CLAIM = {"claim": "The lighthouse at Cape Ansel was lit in 1871."}
 
 @asynccontextmanager
 async def client(
-    host: str = "localhost", key: str = "", parts: Components | None = None, **options: Any
+    host: str = "localhost", key: str = "", parts: Parts | None = None, **options: Any
 ) -> AsyncIterator[httpx2.AsyncClient]:
-    application = create_app(settings(**options), parts or components())
+    application = create_app(settings(**options), parts or service_parts())
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     transport = httpx2.ASGITransport(application, raise_app_exceptions=False)
     async with (
@@ -320,7 +320,7 @@ async def test_as_many_answers_wait_as_checks_may(monkeypatch: pytest.MonkeyPatc
         return await prepare(*given, **options)
 
     monkeypatch.setattr("redargue.service.answers.prepare", hold)
-    async with client(parts=Components(backend=EmbeddedBackend()), running=1, waiting=1) as http:
+    async with client(parts=Parts(backend=EmbeddedBackend()), running=1, waiting=1) as http:
         requests = [asyncio.create_task(http.post("/v1/ground", json=answer)) for _ in range(3)]
         refused, waiting = await asyncio.wait(requests, return_when=asyncio.FIRST_COMPLETED)
         held.set()
@@ -363,7 +363,7 @@ async def test_metrics_count_without_words_of_the_claim() -> None:
 
 
 async def test_a_stopping_service_is_not_ready_and_refuses_checks() -> None:
-    application = create_app(settings(), components())
+    application = create_app(settings(), service_parts())
     transport = httpx2.ASGITransport(application)
     async with (
         application.router.lifespan_context(application),
@@ -391,7 +391,7 @@ def test_beyond_loopback_a_service_needs_a_key_and_a_wildcard_the_names_of_its_h
 
 async def test_a_signal_closes_the_store_between_two_steps_of_the_loop_and_not_within_one(tmp_path: Path) -> None:
     ready, application = asyncio.Event(), FastAPI()
-    async with CheckStore(RunConfig(), folder=tmp_path) as store:
+    async with CheckStore(RunSpec(), folder=tmp_path) as store:
         application.state.store = store
         server = Server(application, ready.set)
         serving = asyncio.create_task(server.serve([bind("127.0.0.1", 0)]))

@@ -18,13 +18,13 @@ from mcp import Client  # noqa: E402
 from mcp.types import CallToolResult, ResourceLink, TextContent  # noqa: E402
 
 from redargue.backends.base import Call, Reply  # noqa: E402
-from redargue.config import Components, RunConfig  # noqa: E402
 from redargue.evidence import Passage, QuoteStatus, Side  # noqa: E402
 from redargue.retrieval.corpus.shipped import open_store  # noqa: E402
 from redargue.service.checks import LOCAL, CheckStore  # noqa: E402
 from redargue.service.mcp.documents import Documents  # noqa: E402
 from redargue.service.mcp.server import build  # noqa: E402
 from redargue.service.mcp.tools import VerifierTools  # noqa: E402
+from redargue.spec import Parts, RunSpec  # noqa: E402
 from redargue.tasks.base import Out, Task  # noqa: E402
 from support.debates import ShelfTool  # noqa: E402
 from support.serving import OPEN, Held  # noqa: E402
@@ -35,10 +35,10 @@ BRIDGE = "The bridge at Orvell opened in 1889. It is 330 metres long."
 MODES: list[Literal["legacy", "auto"]] = ["legacy", "auto"]
 
 
-def debate(calls: int = 1_000_000) -> Components:
+def debate(calls: int = 1_000_000) -> Parts:
     """A scripted debate, held back after so many calls until the file ``open`` is in redargue's home."""
     backend = Held(calls, Path(os.environ["REDARGUE_HOME"]) / OPEN)
-    return Components(backend=backend, evidence={name: ShelfTool(name) for name in ("corpus", "keywords")})
+    return Parts(backend=backend, evidence={name: ShelfTool(name) for name in ("corpus", "keywords")})
 
 
 class Watched(Held):
@@ -60,12 +60,12 @@ def let_it_end() -> None:
 
 @asynccontextmanager
 async def connected(
-    components: Components | None = None, mode: Literal["legacy", "auto"] = "auto"
+    parts: Parts | None = None, mode: Literal["legacy", "auto"] = "auto"
 ) -> AsyncIterator[tuple[Client, CheckStore]]:
-    settings = {"debaters": ("corpus", "keywords")} if components else {}
-    config = RunConfig(offline=True, store="starter", settings=settings)
+    settings = {"debaters": ("corpus", "keywords")} if parts else {}
+    spec = RunSpec(offline=True, store="starter", settings=settings)
     documents = Documents(lambda: open_store("starter"))
-    async with CheckStore(config, components=components) as store:
+    async with CheckStore(spec, parts=parts) as store:
         tools = VerifierTools(lambda: store, documents, owner=lambda _: LOCAL)
         async with Client(build(tools), mode=mode) as client:
             yield client, store
@@ -145,8 +145,8 @@ async def test_a_caller_that_does_not_wait_gets_the_result_by_its_id() -> None:
 @pytest.mark.parametrize("mode", MODES)
 async def test_a_call_that_is_cancelled_stops_its_check(mode: Literal["legacy", "auto"]) -> None:
     backend = Watched(10)
-    components = Components(backend=backend, evidence=debate().evidence)
-    async with connected(components, mode) as (client, store):
+    parts = Parts(backend=backend, evidence=debate().evidence)
+    async with connected(parts, mode) as (client, store):
         call = asyncio.create_task(client.call_tool("verify_claim", {"claim": CLAIM}))
         await backend.reached.wait()
         (check,) = store.list().checks
@@ -181,7 +181,7 @@ async def test_an_answer_is_grounded_and_what_was_not_checked_says_why() -> None
 
 
 async def test_a_failed_check_is_not_a_verdict() -> None:
-    async with connected(Components(backend=Held(0, Path("nowhere")), evidence=debate().evidence)) as (client, _):
+    async with connected(Parts(backend=Held(0, Path("nowhere")), evidence=debate().evidence)) as (client, _):
         result = await ended(client, "check_text", text=BRIDGE, contexts=[BRIDGE])
         answer = structured(result)
     assert (answer["state"], answer["outcome"], answer["reason"]) == ("failed", "unchecked", "checker_failed")

@@ -26,7 +26,7 @@ from redargue.service.page.viewer import create_viewer
 from redargue.service.requests import CheckRequest
 from redargue.verdicts import ErrorInfo
 from support.reported import bench_of, run_of
-from support.serving import components, settings
+from support.serving import service_parts, settings
 
 pytestmark = pytest.mark.anyio
 CLAIM = "The lighthouse at Cape Ansel was lit in 1871."
@@ -34,7 +34,7 @@ CLAIM = "The lighthouse at Cape Ansel was lit in 1871."
 
 async def test_with_keys_a_page_leads_to_signing_in_and_each_key_sees_its_own_checks() -> None:
     (_, first), (_, second) = Keys().add("first"), Keys().add("second")
-    application = create_app(settings(), components())
+    application = create_app(settings(), service_parts())
     transport = httpx2.ASGITransport(application, raise_app_exceptions=False)
     async with (
         application.router.lifespan_context(application),
@@ -66,7 +66,7 @@ async def test_with_keys_a_page_leads_to_signing_in_and_each_key_sees_its_own_ch
 
 async def test_the_last_key_that_is_removed_locks_the_service_and_the_cookie_of_a_secure_page_is_secure() -> None:
     key, secret = Keys().add("only")
-    application = create_app(settings(hosts=("checks.example.org",)), components())
+    application = create_app(settings(hosts=("checks.example.org",)), service_parts())
     transport = httpx2.ASGITransport(application, raise_app_exceptions=False)
     async with (
         application.router.lifespan_context(application),
@@ -108,7 +108,7 @@ async def test_a_run_of_several_claims_is_listed_with_their_outcomes_and_an_erro
 
 
 async def test_a_check_that_cannot_be_started_says_why_and_keeps_what_was_written() -> None:
-    application = create_app(settings(), components())
+    application = create_app(settings(), service_parts())
     transport = httpx2.ASGITransport(application, raise_app_exceptions=False)
     async with (
         application.router.lifespan_context(application),

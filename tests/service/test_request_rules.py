@@ -13,7 +13,6 @@ import pytest
 from pydantic import Field
 
 from redargue.assembly import method_of
-from redargue.config import RunConfig
 from redargue.errors import UsageError
 from redargue.methods.base import Method, MethodSettings, methods
 from redargue.methods.builtin import METHODS
@@ -27,8 +26,9 @@ from redargue.service.proxy.checker import Checkers
 from redargue.service.proxy.settings import CheckOptions, ProxySettings, plan
 from redargue.service.requests import CheckRequest
 from redargue.service.rules import RequestRules
+from redargue.spec import RunSpec
 from service.test_http import client, problem
-from support.serving import components
+from support.serving import service_parts
 
 CLAIM = {"claim": "The lighthouse at Cape Ansel was lit in 1871."}
 ROUTES: dict[str, dict[str, Any]] = {  # each with the body that carries a method and its settings
@@ -80,20 +80,20 @@ async def test_a_listed_tool_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_method_that_a_request_chooses_uses_another_tool_than_the_operators(
     base: str, listed: tuple[str, ...]
 ) -> None:
-    config = RunConfig(method=base, tools=listed if base != "tool-mad" else ("corpus", listed[-1]))
-    rules = RequestRules(config, "tavily", listed)
-    operators = {*listed, *method_of(config).tools()}
+    spec = RunSpec(method=base, tools=listed if base != "tool-mad" else ("corpus", listed[-1]))
+    rules = RequestRules(spec, "tavily", listed)
+    operators = {*listed, *method_of(spec).tools()}
     assert set(rules.allowed) == operators
     for method in METHODS:  # of this package: other tests register their own
         prepared = rules.prepare(CheckRequest(claim=CLAIM["claim"], method=method))
-        assert set(method_of(prepared.config).tools()) <= operators, method
+        assert set(method_of(prepared.spec).tools()) <= operators, method
 
 
 def test_without_a_list_requests_use_the_operators_corpus_and_its_live_tool() -> None:
-    rules = RequestRules(RunConfig(method="single-reader"), "wikipedia")
+    rules = RequestRules(RunSpec(method="single-reader"), "wikipedia")
     assert rules.allowed == ("corpus", "keywords", "wikipedia")
     prepared = rules.prepare(CheckRequest(claim=CLAIM["claim"], method="tool-mad"))
-    assert method_of(prepared.config).tools() == ("corpus", "wikipedia")
+    assert method_of(prepared.spec).tools() == ("corpus", "wikipedia")
     with pytest.raises(UsageError, match="openalex is not allowed here") as raised:
         rules.prepare(CheckRequest(claim=CLAIM["claim"], method="tool-mad", profile="pubmedqa"))
     assert raised.value.where == "profile"
@@ -102,12 +102,12 @@ def test_without_a_list_requests_use_the_operators_corpus_and_its_live_tool() ->
 
 
 def test_the_proxy_uses_the_operators_tools_whatever_method_a_request_names() -> None:
-    settings = ProxySettings(config=RunConfig(method="single-reader", tools=("wikipedia",)), search=True)
+    settings = ProxySettings(spec=RunSpec(method="single-reader", tools=("wikipedia",)), search=True)
     for method in METHODS:  # of this package: other tests register their own
         decided = plan(settings, CheckOptions(method=method))
-        for config in Checkers(settings)._configs(decided):
-            if config:
-                assert set(method_of(config).tools()) <= {"wikipedia", "corpus"}, method
+        for spec in Checkers(settings)._configs(decided):
+            if spec:
+                assert set(method_of(spec).tools()) <= {"wikipedia", "corpus"}, method
 
 
 # Files
@@ -215,12 +215,10 @@ async def test_a_mistake_is_a_problem_that_names_the_field(path: str, asked: dic
 def test_a_small_budget_of_a_request_stays_what_it_is(asked: str) -> None:
     if asked.startswith("1usd"):
         with pytest.raises(UsageError, match="has usd twice"):
-            RequestRules(RunConfig()).prepare(CheckRequest(claim=CLAIM["claim"], budget=asked))
+            RequestRules(RunSpec()).prepare(CheckRequest(claim=CLAIM["claim"], budget=asked))
         return
-    prepared = RequestRules(RunConfig(budget="1usd,9searches")).prepare(
-        CheckRequest(claim=CLAIM["claim"], budget=asked)
-    )
-    assert prepared.config.budget == f"{asked},9searches"
+    prepared = RequestRules(RunSpec(budget="1usd,9searches")).prepare(CheckRequest(claim=CLAIM["claim"], budget=asked))
+    assert prepared.spec.budget == f"{asked},9searches"
     assert plan(ProxySettings(budget="1usd"), CheckOptions(budget=asked)).budget == asked
 
 
@@ -324,7 +322,7 @@ async def test_other_requests_are_answered_while_estimates_are_computed(monkeypa
         return estimate(*args, **keywords)
 
     monkeypatch.setattr("redargue.service.answers.estimate_cost", slow)
-    application = create_app(ServiceSettings(config=RunConfig(offline=True), waiting=1), components())
+    application = create_app(ServiceSettings(spec=RunSpec(offline=True), waiting=1), service_parts())
     transport = httpx2.ASGITransport(application)
     async with (
         application.router.lifespan_context(application),

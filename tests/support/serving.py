@@ -17,11 +17,11 @@ import httpx2
 
 from redargue.backends.base import Call, Reply
 from redargue.backends.scripted import ScriptedBackend
-from redargue.config import Components, RunConfig
 from redargue.runs.clock import SystemClock
 from redargue.service.app import create_app
 from redargue.service.context import ServiceSettings
 from redargue.service.server import Server, bind
+from redargue.spec import Parts, RunSpec
 from redargue.tasks.base import Out, Task
 from support.debates import ShelfTool, answer, checked, script
 
@@ -62,16 +62,16 @@ class MachineClock(SystemClock):
         return 0.0
 
 
-def components() -> Components:
+def service_parts() -> Parts:
     opened = Path(os.environ["REDARGUE_HOME"]) / OPEN
     backend = Held(int(os.environ.get(HELD, "1000000")), opened)
     tools = {name: ShelfTool(name) for name in ("corpus", "keywords")}
-    return Components(backend=backend, evidence=tools, clock=MachineClock() if os.environ.get(CLOCK) else None)
+    return Parts(backend=backend, evidence=tools, clock=MachineClock() if os.environ.get(CLOCK) else None)
 
 
 def settings(**options: object) -> ServiceSettings:
-    config = RunConfig(offline=True, settings={"debaters": ("corpus", "keywords")})
-    return ServiceSettings(config=config, **options)  # type: ignore[arg-type]
+    spec = RunSpec(offline=True, settings={"debaters": ("corpus", "keywords")})
+    return ServiceSettings(spec=spec, **options)  # type: ignore[arg-type]
 
 
 class Service:
@@ -131,7 +131,7 @@ class Service:
 def main() -> None:
     listener = bind("127.0.0.1", int(sys.argv[1]))
     port = listener.getsockname()[1]
-    Server(create_app(settings(), components()), lambda: print(port, flush=True)).run(sockets=[listener])  # noqa: T201
+    Server(create_app(settings(), service_parts()), lambda: print(port, flush=True)).run(sockets=[listener])  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ PIECES = (
     "See e.g. Fig. 3 and www.example.org. It helps.",
     "An unfinished",
 )
-GROUND = redargue.RunConfig(method="single-reader")
+GROUND = redargue.RunSpec(method="single-reader")
 
 
 def sentences(chunks: list[str] | list[bytes]) -> list[tuple[int, int, str]]:
@@ -133,8 +133,8 @@ async def written(text: str, size: int = 3) -> AsyncIterator[str]:
 @pytest.mark.anyio
 async def test_a_stream_has_the_verdicts_of_the_whole_text_with_its_offsets() -> None:
     text = BRIDGE + " In my opinion it is lovely.\n\nThe bridge at Orvell was opened in 1931."
-    report = await redargue.ground(text, contexts=[BRIDGE], config=GROUND)
-    streamed = [claim async for claim in redargue.check_stream(written(text), [BRIDGE], config=GROUND)]
+    report = await redargue.ground(text, contexts=[BRIDGE], spec=GROUND)
+    streamed = [claim async for claim in redargue.check_stream(written(text), [BRIDGE], spec=GROUND)]
     assert [(claim.start, claim.end) for claim in streamed] == [(claim.start, claim.end) for claim in report.claims]
     assert all(text[claim.start : claim.end] == claim.stated for claim in streamed)
     assert [claim.verdict.label for claim in streamed] == [claim.verdict.label for claim in report.claims]
@@ -153,7 +153,7 @@ async def test_a_verdict_comes_before_the_text_has_ended() -> None:
         yield "5 km long."
 
     stated = []
-    async for claim in redargue.check_stream(waiting(), BRIDGE, config=GROUND):
+    async for claim in redargue.check_stream(waiting(), BRIDGE, spec=GROUND):
         stated.append(claim.stated)
         judged.set()
     assert stated == ["The bridge at Orvell was opened in 1889.", "It is 3.5 km long."]
@@ -161,7 +161,7 @@ async def test_a_verdict_comes_before_the_text_has_ended() -> None:
 
 @pytest.mark.anyio
 async def test_chunks_may_be_a_list_of_bytes_and_contexts_an_open_grounder() -> None:
-    with Grounder(BRIDGE, config=GROUND) as grounder:
+    with Grounder(BRIDGE, spec=GROUND) as grounder:
         for _ in range(2):
             found = [
                 claim async for claim in redargue.check_stream([BRIDGE[:7].encode(), BRIDGE[7:40].encode()], grounder)
@@ -174,7 +174,7 @@ async def test_chunks_may_be_a_list_of_bytes_and_contexts_an_open_grounder() -> 
 @pytest.mark.anyio
 async def test_an_unread_sentence_is_not_passed_over() -> None:
     german = "Die Brücke wurde im Jahr 1931 eröffnet und ist sehr lang geworden."
-    (found,) = [claim async for claim in redargue.check_stream([german], BRIDGE, config=GROUND)]
+    (found,) = [claim async for claim in redargue.check_stream([german], BRIDGE, spec=GROUND)]
     assert (found.stated, found.verdict.label) == (german, None)
     assert "English" in found.verdict.unchecked
 
@@ -191,7 +191,7 @@ async def test_leaving_the_loop_and_a_failing_stream_end_what_runs() -> None:
         finally:
             closed.set()
 
-    verdicts = redargue.check_stream(endless(), BRIDGE, config=GROUND)
+    verdicts = redargue.check_stream(endless(), BRIDGE, spec=GROUND)
     async for _ in verdicts:
         break
     await verdicts.aclose()
@@ -203,7 +203,7 @@ async def test_leaving_the_loop_and_a_failing_stream_end_what_runs() -> None:
         raise ConnectionError("the model went away")
 
     with pytest.raises(ConnectionError, match="went away"):
-        async for _ in redargue.check_stream(failing(), BRIDGE, config=GROUND):
+        async for _ in redargue.check_stream(failing(), BRIDGE, spec=GROUND):
             pass
 
 
@@ -211,7 +211,7 @@ async def test_leaving_the_loop_and_a_failing_stream_end_what_runs() -> None:
 async def test_no_check_outlives_a_stream_that_is_left_while_others_wait_for_a_place() -> None:
     text = [f"The bridge number {number} at Orvell was opened in 1889. " for number in range(80)]
     before = asyncio.all_tasks()
-    verdicts = redargue.check_stream(text, BRIDGE, config=GROUND)
+    verdicts = redargue.check_stream(text, BRIDGE, spec=GROUND)
     async for _ in verdicts:
         break
     await verdicts.aclose()

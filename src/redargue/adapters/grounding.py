@@ -12,11 +12,11 @@ from typing import Any, TypeVar, Unpack
 
 from redargue.adapters.wording import is_supported, problems
 from redargue.claims import Frozen, Meaning
-from redargue.config import RunConfig, RunOptions
 from redargue.errors import RedargueError, UsageError
 from redargue.evidence import Passage
 from redargue.nli.language import ENGLISH_ONLY
 from redargue.sanitize import shortened
+from redargue.spec import RunOptions, RunSpec
 from redargue.text.report import Outcome, Report, unchecked_reasons
 from redargue.text.verification import TextOptions, documents_of, ground
 
@@ -29,7 +29,7 @@ Contexts = str | Passage | Sequence[str | Passage]
 class CheckOptions(RunOptions, total=False):
     """The keywords of :func:`redargue.verify`."""
 
-    config: RunConfig | None
+    spec: RunSpec | None
 
 
 class Reason(StrEnum):
@@ -136,7 +136,7 @@ def unanswerable(answer: str, contexts: Contexts) -> Grounding | None:
 
 def choose_method(options: CheckOptions) -> None:
     """Adds the default method of adapters where none was chosen."""
-    if "method" not in options and not options.get("config"):
+    if "method" not in options and not options.get("spec"):
         options["method"] = METHOD
 
 

@@ -17,11 +17,11 @@ from redargue import playback
 from redargue.adapters.grounding import CheckOptions, completed
 from redargue.adapters.session import current
 from redargue.api import verify
-from redargue.config import RunConfig, RunOptions, read_options
 from redargue.errors import RecordError, ReplayMiss
 from redargue.evidence import Passage
 from redargue.reports.load import SingleRun, load
 from redargue.runs.folders import remove_run
+from redargue.spec import RunOptions, RunSpec, read_options
 from redargue.text.report import Report, report
 from redargue.text.segment import Text
 from redargue.text.verification import verify_text
@@ -51,17 +51,17 @@ def check_text(text: Text, documents: Sequence[Passage], number: int, options: C
     return completed(verify_text(text, documents=documents, folder=folder, **checked))
 
 
-def _config(options: CheckOptions) -> RunConfig:
+def _config(options: CheckOptions) -> RunSpec:
     """The configuration that the options describe; objects among them are not part of it."""
-    given: RunOptions = {name: value for name, value in options.items() if name != "config"}  # type: ignore[assignment]
-    return read_options(given, options.get("config"))[0]
+    given: RunOptions = {name: value for name, value in options.items() if name != "spec"}  # type: ignore[assignment]
+    return read_options(given, options.get("spec"))[0]
 
 
 def _folder(parent: Path | None, about: dict[str, Any], options: CheckOptions) -> Path | None:
     """The run folder of a check; None where nothing is recorded or replayed."""
     if parent is None:
         return None
-    identity = json.dumps({**about, "config": _config(options).model_dump(mode="json")}, sort_keys=True)
+    identity = json.dumps({**about, "spec": _config(options).model_dump(mode="json")}, sort_keys=True)
     words = re.findall(r"[a-z0-9]+", str(about.get("claim") or about["text"]["text"]).lower())
     return parent / "-".join([*words[:4], hashlib.sha256(identity.encode(errors="replace")).hexdigest()[:16]])
 

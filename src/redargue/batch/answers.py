@@ -29,7 +29,7 @@ async def check_answer(
         return await ground(
             row.answer,
             contexts=documents_of(row),
-            config=verifier.config.updated(labels=row.claim.labels, as_of=row.claim.as_of),
+            spec=verifier.spec.updated(labels=row.claim.labels, as_of=row.claim.as_of),
             folder=folder / FOLDER / f"{row.number:06}",
             concurrency=concurrency,
             backend=verifier.backend,

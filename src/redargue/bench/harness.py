@@ -23,7 +23,6 @@ from redargue.bench.memory_copy import copy_memory, require_same_passages
 from redargue.bench.memory_usage import reset_peak, resident_peak
 from redargue.bench.system import DEBATED, FROZEN, FROZEN_WORDS, System
 from redargue.bench.temporal import apply_as_of
-from redargue.config import Components, RunConfig
 from redargue.errors import RecordError, ReplayMiss, UsageError
 from redargue.events import ClaimEnded, EvidenceChosen, passages_of
 from redargue.evidence import Passage
@@ -37,6 +36,7 @@ from redargue.retrieval.tools.fixed_passages import FixedPassages
 from redargue.runs.manifest import read_description
 from redargue.runs.record import Record, read_events, writing
 from redargue.sanitize import counted
+from redargue.spec import Parts, RunSpec
 from redargue.verdicts import Verdict
 from redargue.verifier import Verifier
 
@@ -57,7 +57,7 @@ class Bench:
     Args:
         systems: in the order in which they run; the tool ``debated`` provides what the first of them read, or another.
         sample: how the examples were taken, as JSON.
-        config: base of each system's, which replaces method, profile, settings and seed.
+        spec: base of each system's, which replaces method, profile, settings and seed.
         pages: the corpus in the data set's format, for metrics that count sentences; default: the recorded one.
         qrels: gold documents if they are listed apart from the claims (FEVER's pool); default: the recorded file.
         arguments: of the command line that are neither sample nor systems, for the systems that run now.
@@ -73,8 +73,8 @@ class Bench:
         systems: Sequence[System],
         *,
         sample: Mapping[str, Any],
-        config: RunConfig | None = None,
-        components: Components | None = None,
+        spec: RunSpec | None = None,
+        parts: Parts | None = None,
         pages: Path | None = None,
         qrels: Path | None = None,
         arguments: Sequence[str] = (),
@@ -82,7 +82,7 @@ class Bench:
         self._arguments = list(arguments)
         self.folder, self.examples, self.systems = folder, tuple(examples), tuple(systems)
         self.sample = dict(sample)
-        self.config, self.components = config or RunConfig(), components or Components()
+        self.spec, self.parts = spec or RunSpec(), parts or Parts()
         if len({system.slug for system in systems}) < len(systems):
             raise UsageError("the same system twice", hint="give each --method once")
         self._claims = hashlib.sha256(json.dumps([example.claim.text for example in examples]).encode()).hexdigest()
@@ -148,15 +148,15 @@ class Bench:
                 make_folder(self.folder)
                 stack.enter_context(writing(self.folder))
             reset_peak()
-            memory = self.components.memory
+            memory = self.parts.memory
             if memory is None and (opened := self._memory(system)):
                 memory = stack.enter_context(opened)
             if memory is not None:
                 concurrency = 1  # the memory depends on the order of the claims
-            config = self._configured(system)
-            components = await connect(config, replace(self.components, evidence=evidence, memory=memory))
+            spec = self._configured(system)
+            parts = await connect(spec, replace(self.parts, evidence=evidence, memory=memory))
             run = self.folder / system.slug
-            with Verifier(config, components=components, folder=run, claims=claims) as verifier:
+            with Verifier(spec, parts=parts, folder=run, claims=claims) as verifier:
                 self._write(system)  # after opening the verifier, which may refuse the run
                 with _writing_errors(self.folder):
                     self._share(verifier)
@@ -187,16 +187,16 @@ class Bench:
                 if revision != known and source != DEBATED:
                     raise _changed(source, f"between {other!r} and {system.spec!r}")
 
-    def _configured(self, system: System) -> RunConfig:
+    def _configured(self, system: System) -> RunSpec:
         """The configuration of a system; MCP servers are for methods whose agents call their tools, and for no others.
 
         With servers, such a method has no other tools unless its system names some.
         """
-        config = system.applied(self.config)
-        if not config.mcp or not getattr(methods[system.method], "calls_actions", False):
-            return config.updated(mcp=())
+        spec = system.applied(self.spec)
+        if not spec.mcp or not getattr(methods[system.method], "calls_actions", False):
+            return spec.updated(mcp=())
         tools = tools_setting(system.method)
-        return config if tools in system.settings else config.updated(settings={**system.settings, tools: ()})
+        return spec if tools in system.settings else spec.updated(settings={**system.settings, tools: ()})
 
     def _memory(self, system: System) -> Memory | None:
         """A memory for this system alone, initially empty, if its method uses one; never the user's."""

@@ -8,11 +8,11 @@ import re
 from typing import Any, get_origin
 
 from redargue.claims import Frozen
-from redargue.config import RunConfig
 from redargue.errors import UnknownName, UsageError
 from redargue.methods.base import configure, methods
 from redargue.registry import did_you_mean
 from redargue.retrieval.tools.base import tools
+from redargue.spec import RunSpec
 
 DEBATED = "debated"
 READS = "~"  # before the spec of the system whose passages are read
@@ -64,10 +64,10 @@ class System(Frozen):
             raise UsageError(what, where=spec, hint="add tools=debated")
         return system
 
-    def applied(self, config: RunConfig) -> RunConfig:
+    def applied(self, spec: RunSpec) -> RunSpec:
         """A bench's configuration with the method, profile, settings and seed of this row."""
-        config = config.updated(method=self.method, profile=self.profile, settings=self.settings, tools=None)
-        return config if self.seed is None else config.updated(seed=self.seed)
+        spec = spec.updated(method=self.method, profile=self.profile, settings=self.settings, tools=None)
+        return spec if self.seed is None else spec.updated(seed=self.seed)
 
     def seeded(self, seed: int) -> System:
         return self.model_copy(update={"spec": f"{self.unseeded}#{seed}", "seed": seed})

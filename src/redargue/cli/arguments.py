@@ -16,7 +16,6 @@ from typing import Any, NamedTuple, cast
 from pydantic import ValidationError
 
 from redargue.claims import Claim, LabelSet, Meaning, with_strict_as_of
-from redargue.config import RunConfig
 from redargue.encodings import NotText, decode
 from redargue.errors import UnreadableFile, UsageError, problem_of
 from redargue.evidence import Passage
@@ -28,6 +27,7 @@ from redargue.registry import did_you_mean
 from redargue.retrieval.corpus.ingest import find_files, read_documents
 from redargue.retrieval.web_pages import read_page
 from redargue.sanitize import counted, printable
+from redargue.spec import RunSpec
 from redargue.text.segment import KINDS, Kind, Text, sentences_of
 from redargue.text.verification import text_of
 
@@ -59,7 +59,7 @@ class Input(NamedTuple):
 
 
 def read_input(
-    argument: str, kind: str, question: str, config: RunConfig, *, fetch: bool = False, links: bool = False
+    argument: str, kind: str, question: str, spec: RunSpec, *, fetch: bool = False, links: bool = False
 ) -> Input:
     """Reads the argument of ``check``; ``kind`` is the value of --as, and ``fetch`` allows a URL.
 
@@ -75,31 +75,31 @@ def read_input(
         if kind in (CLAIM, CLAIMS):
             raise UsageError(f"a page is a text: {argument!r}", where="--as", hint="drop --as, or choose text")
         note = f"{printable(argument, lines=False)} is read as a text, claim by claim"
-        return Input(fetched_text(argument, kind or "text", question, offline=config.offline), [], note)
+        return Input(fetched_text(argument, kind or "text", question, offline=spec.offline), [], note)
     if kind in KINDS:
         return Input(read_text(argument, kind, question, links=links), [])
     is_file = argument == "-" or (os.path.exists(argument) if kind == CLAIM else bool(named_path(argument)))
     suffix = unpacked_suffix(Path(argument)) if is_file else ""
     if kind != CLAIM and suffix in TABLES:
-        return _claims(read_table(Path(argument), {}, labels=config.labels, as_of=config.as_of), question, config)
+        return _claims(read_table(Path(argument), {}, labels=spec.labels, as_of=spec.as_of), question, spec)
     if kind == CLAIMS and suffix in DOCUMENTS:
         hint = "without --as claims, check extracts them"
         raise UsageError(f"{argument!r} is a text whose claims have not been extracted", hint=hint)
     content = _content(argument) if is_file else argument
-    if not kind and (suffix in DOCUMENTS or _is_text(content, config.labels, by_line=is_file)):
+    if not kind and (suffix in DOCUMENTS or _is_text(content, spec.labels, by_line=is_file)):
         text = _text(content, "text", question, argument if is_file else "")
         name = printable(argument, lines=False) if is_file and argument != "-" else "the input"
         return Input(text, [], f"{name} is read as a text, claim by claim; --as claim verifies it as one claim")
-    if not (kind or is_file) and content.rstrip().endswith("?") and _judges_statements(config.labels):
+    if not (kind or is_file) and content.rstrip().endswith("?") and _judges_statements(spec.labels):
         what = f"{printable(content, lines=False)!r:.80} is a question, and only a statement is supported or refuted"
         raise UsageError(what, hint="write it as a statement; --as claim verifies it as it is")
     if kind == CLAIM or not is_file:
-        claim = _claim({"claim": content}, config.labels, config.as_of, "the claim")
-        return _claims([ClaimRow(1, claim)], question, config)
-    claims = read_lines(content, argument, config.labels, config.as_of)
+        claim = _claim({"claim": content}, spec.labels, spec.as_of, "the claim")
+        return _claims([ClaimRow(1, claim)], question, spec)
+    claims = read_lines(content, argument, spec.labels, spec.as_of)
     several = 0 if kind else sum(has_several_sentences(row.claim.text) for row in claims)
     note = f"{several:,} of {counted(len(claims), 'claim')} have several sentences; --as text reads the input as a text"
-    return _claims(claims, question, config, note if several else "")
+    return _claims(claims, question, spec, note if several else "")
 
 
 def _judges_statements(labels: LabelSet) -> bool:
@@ -242,20 +242,20 @@ def _text(content: str, kind: str, question: str, where: str) -> Text:
         raise UsageError(error.what, where=error.where or where, hint=error.hint) from error
 
 
-def _claims(rows: Iterable[ClaimRow | RefusedRow], question: str, config: RunConfig, note: str = "") -> Input:
+def _claims(rows: Iterable[ClaimRow | RefusedRow], question: str, spec: RunSpec, note: str = "") -> Input:
     if question:
         hint = "add --as text, dialogue or qa"
         raise UsageError("a claim has no question", where="--question", hint=hint)
-    return Input(None, checked_rows(rows, config), note)
+    return Input(None, checked_rows(rows, spec), note)
 
 
-def checked_rows(rows: Iterable[ClaimRow | RefusedRow], config: RunConfig) -> list[ClaimRow | RefusedRow]:
+def checked_rows(rows: Iterable[ClaimRow | RefusedRow], spec: RunSpec) -> list[ClaimRow | RefusedRow]:
     """The rows of an input, ready to be verified; raises the error of the first if all are refused."""
     rows = list(rows)
     accepted = [row for row in rows if isinstance(row, ClaimRow)]
     if rows and not accepted and isinstance(rows[0], RefusedRow):
         raise rows[0].error
-    if not config.strict_as_of:
+    if not spec.strict_as_of:
         return rows
     claims = iter(with_strict_as_of([row.claim for row in accepted]))
     return [row._replace(claim=next(claims)) if isinstance(row, ClaimRow) else row for row in rows]

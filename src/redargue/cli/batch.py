@@ -16,8 +16,8 @@ from redargue.sanitize import counted, printable
 
 if TYPE_CHECKING:
     from redargue.batch.tally import Tally
-    from redargue.config import RunConfig
     from redargue.net.deferred import BatchTransport
+    from redargue.spec import RunSpec
 
 ONE_PROCESS = "leave out --workers and --engine"
 Deferred = Annotated[
@@ -66,8 +66,8 @@ def batch(
     from redargue.cli.options import run_config, with_contexts
     from redargue.inputs.claims import ClaimRow, RefusedRow, read_mapping, read_rows
 
-    gate, config = read_gate(output), run_config(options, search, out)
-    rows = checked_rows(read_rows(file, read_mapping(mapping or []), labels=config.labels, as_of=config.as_of), config)
+    gate, spec = read_gate(output), run_config(options, search, out)
+    rows = checked_rows(read_rows(file, read_mapping(mapping or []), labels=spec.labels, as_of=spec.as_of), spec)
     accepted = [row for row in rows if isinstance(row, ClaimRow)]
     refused = [row for row in rows if isinstance(row, RefusedRow)]
     for row in refused:
@@ -76,38 +76,38 @@ def batch(
     if several and any(row.contexts for row in accepted):
         what = "claims with contexts of their own are verified in one process"
         raise UsageError(what, where="contexts", hint=ONE_PROCESS)
-    transport = _batches(config, out, poll, several=several, quiet=output.quiet) if deferred else None
+    transport = _batches(spec, out, poll, several=several, quiet=output.quiet) if deferred else None
     result = BatchOutput(out, accepted, refused, tally, answers, output)
     if several:
         chosen, concurrency = engine or "local", options.concurrency
-        interrupted = verify_many(config, result, engine=chosen, workers=workers, where=ledger, concurrency=concurrency)
+        interrupted = verify_many(spec, result, engine=chosen, workers=workers, where=ledger, concurrency=concurrency)
     else:
-        config, components = with_contexts(config, accepted)
+        spec, parts = with_contexts(spec, accepted)
         at_once = options.concurrency or (max(1, len(accepted)) if deferred else CONCURRENCY)
-        interrupted = verify_in_process(config, replace(components, transport=transport), result, concurrency=at_once)
+        interrupted = verify_in_process(spec, replace(parts, transport=transport), result, concurrency=at_once)
     if not (output.jsonl or (interrupted and not several)):
         _summary(tally, answers, out, len(refused))
     code = exit_code([*tally.outcomes, *answers.outcomes], gate, answers.unread, refused=len(refused))
     raise typer.Exit(INTERRUPTED if interrupted else code)
 
 
-def _batches(config: RunConfig, out: Path, poll: float, *, several: bool, quiet: bool) -> BatchTransport:
+def _batches(spec: RunSpec, out: Path, poll: float, *, several: bool, quiet: bool) -> BatchTransport:
     """Raises UsageError where nothing would be sent to a provider."""
     from redargue.net.deferred import BatchTransport
     from redargue.net.services import limiter
 
     if several:
         raise UsageError("--deferred sends from one process", where="--workers", hint=ONE_PROCESS)
-    if not (config.model or config.models):
+    if not (spec.model or spec.models):
         raise UsageError("--deferred asks a language model, and none is named", where="--model", hint="name one")
-    if config.stream:
+    if spec.stream:
         raise UsageError("--deferred has no streamed replies", where="--stream", hint="leave out one of them")
 
     def report(words: str) -> None:
         if not quiet:
             typer.echo(printable(words), err=True)
 
-    return BatchTransport(out, limiter=limiter(), offline=config.offline, poll=poll, report=report)
+    return BatchTransport(out, limiter=limiter(), offline=spec.offline, poll=poll, report=report)
 
 
 def _summary(tally: Tally, answers: Tally, out: Path, refused: int) -> None:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from redargue.bench.datasets.base import Example
     from redargue.bench.harness import Bench
     from redargue.bench.system import System
-    from redargue.config import RunConfig
+    from redargue.spec import RunSpec
 
 app = typer.Typer(
     cls=BenchGroup, no_args_is_help=True, help="Run methods on data sets, and compare them with paired tests."
@@ -81,15 +81,15 @@ class BenchParameters:
     mcp: Mcp = None
     offline: Offline = False
 
-    def config(self, seed: int) -> RunConfig:
+    def spec(self, seed: int) -> RunSpec:
         from redargue.cli.options import read_models
-        from redargue.config import RunConfig
+        from redargue.spec import RunSpec
 
         model, models = read_models(self.model or [])
         embedding_model = self.embedding_model if model else ""
         named = {"model": model, "models": models, "embedding_model": embedding_model, "seed": seed}
         named |= {"mcp": tuple(self.mcp or ())}
-        return RunConfig(**{**vars(self), **named})
+        return RunSpec(**{**vars(self), **named})
 
 
 @app.command("run")
@@ -131,8 +131,8 @@ def run(
     values: dict[str, object] = {"qrels": qrels, "pages": pages, **{name: getattr(options, name) for name in shared}}
     values |= {"as_of": sample.as_of, "strict_as_of": sample.strict_as_of, "model": options.model}
     values["min_confidence"] = None if options.min_confidence is None else str(options.min_confidence)  # 0 is a value
-    config, arguments = options.config(sample.seed), _arguments(values)
-    bench = Bench(out, examples, systems, sample=drawn, config=config, pages=pages, qrels=qrels, arguments=arguments)
+    spec, arguments = options.spec(sample.seed), _arguments(values)
+    bench = Bench(out, examples, systems, sample=drawn, spec=spec, pages=pages, qrels=qrels, arguments=arguments)
     _run_all(bench, systems, concurrency=concurrency or 2, json=json, quiet=quiet)
 
 
@@ -140,7 +140,7 @@ def drawn_examples(sample: SampleParameters) -> tuple[tuple[Example, ...], dict[
     from redargue.bench.datasets.loading import load
     from redargue.bench.temporal import apply_as_of
     from redargue.cli.options import read_settings
-    from redargue.config import read_date
+    from redargue.spec import read_date
 
     options = read_settings(sample.option or []) | ({"mapping": sample.mapping} if sample.mapping else {})
     how, limit, half = sample.take, sample.limit, sample.half

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from redargue.bench.harness import Outcome
     from redargue.bench.tables.runner import Choice
     from redargue.bench.tables.schema import Paper, PublishedTable
-    from redargue.config import RunConfig
+    from redargue.spec import RunSpec
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,19 +42,19 @@ class TableParameters:
     budget: Annotated[str, option("BUDGET", "Spending limit per method and data set: 200ktok, 0.50usd.")] = ""
     offline: Offline = False
 
-    def configs(self) -> list[RunConfig]:
+    def configs(self) -> list[RunSpec]:
         """The configuration of each model, each model once."""
         names = (self.model or ["embedded"]) if any(self.model or ["embedded"]) else ["embedded"]
         return [self._config("" if name == "embedded" else name) for name in dict.fromkeys(names)]
 
-    def _config(self, model: str) -> RunConfig:
-        from redargue.config import RunConfig
+    def _config(self, model: str) -> RunSpec:
+        from redargue.spec import RunSpec
 
         profile = self.profile or ("paper" if model else "hardened")
         embedding_model = self.embedding_model if model else ""
         options = {name: value for name, value in vars(self).items() if name not in ("take", "half")}
         named = {"profile": profile, "embedding_model": embedding_model, "mcp": tuple(self.mcp or ()), "model": model}
-        return RunConfig(**{**options, **named})
+        return RunSpec(**{**options, **named})
 
 
 @with_parameters
@@ -112,12 +112,12 @@ def table(
         tools=_pairs("--tool", tool, ("rag", "search")),
         paths={name: Path(file) for name, file in _pairs("--path", path).items()},
         stores=_pairs("--store", store),
-        config=configs[0],
+        spec=configs[0],
         concurrency=concurrency or 2,
         memory_from=memory_from,
     )
     choice.check(paper for paper, _ in chosen)
-    _run(chosen, [replace(choice, config=config) for config in configs], json=json, quiet=quiet)
+    _run(chosen, [replace(choice, spec=spec) for spec in configs], json=json, quiet=quiet)
 
 
 def _run(
@@ -144,7 +144,7 @@ def _run(
         for paper, published in chosen:
             compared = {}
             for choice in choices:
-                model = choice.config.model
+                model = choice.spec.model
                 runner = runners.setdefault((id(paper), model), Runner(paper, choice, progress, report))
                 if published.sets and not runner.columns(published):
                     continue  # --set names data sets of another paper

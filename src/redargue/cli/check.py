@@ -25,8 +25,8 @@ from redargue.errors import UsageError
 from redargue.sanitize import printable
 
 if TYPE_CHECKING:
-    from redargue.config import RunConfig
     from redargue.inputs.claims import ClaimRow, RefusedRow
+    from redargue.spec import RunSpec
     from redargue.verdicts import Verdict
 
 CONCURRENCY = 2  # claims
@@ -75,10 +75,10 @@ def check(
     from redargue.cli.options import run_config, run_folder
     from redargue.cli.text import verify_text
 
-    config = run_config(options, replace(search, offline=search.offline or cited), run)
-    config = config.updated(offline=search.offline)
+    spec = run_config(options, replace(search, offline=search.offline or cited), run)
+    spec = spec.updated(offline=search.offline)
     kind = "text" if cited and not as_ else as_
-    text, rows, note = read_input(claim, kind, question, config, fetch=fetch, links=cited)
+    text, rows, note = read_input(claim, kind, question, spec, fetch=fetch, links=cited)
     if cited and not text:
         hint = "drop --as, or choose text, dialogue or qa"
         raise UsageError("claims cite no pages: --cited checks a text", where="--cited", hint=hint)
@@ -86,13 +86,13 @@ def check(
         typer.echo(note, err=True)
     folder = run_folder(run, no_record=no_record)
     if text:
-        verify_text(text, config, folder, output, cited=cited, concurrency=options.concurrency, json=json)
-    _verify(rows, config, folder, output, concurrency=options.concurrency or CONCURRENCY, json=json)
+        verify_text(text, spec, folder, output, cited=cited, concurrency=options.concurrency, json=json)
+    _verify(rows, spec, folder, output, concurrency=options.concurrency or CONCURRENCY, json=json)
 
 
 def _verify(
     rows: list[ClaimRow | RefusedRow],
-    config: RunConfig,
+    spec: RunSpec,
     folder: Path | None,
     output: OutputParameters,
     *,
@@ -119,10 +119,10 @@ def _verify(
     for row in refused:
         print_line(row.number, refused_line(row))
         typer.echo(printable(f"refused: {row.error}"), err=True)
-    config, components = with_contexts(config, accepted)
+    spec, parts = with_contexts(spec, accepted)
     with (
         resumable(how_to_resume(folder)),
-        Verifier(config, components=components, folder=folder, claims=claims) as verifier,
+        Verifier(spec, parts=parts, folder=folder, claims=claims) as verifier,
         Viewer(verifier, claims, concurrency=concurrency, output=output) as viewer,
     ):
 

@@ -31,7 +31,6 @@ from redargue.cluster.queue import Batch, Counts, batch_id, count_finished, find
 from redargue.cluster.ray import RayWorkers, ray_workers
 from redargue.cluster.store import SharedDatabase, open_ledger
 from redargue.cluster.worker import Worker, verify_leased
-from redargue.config import Components, RunConfig
 from redargue.errors import RecordError, UsageError
 from redargue.inputs.claims import ClaimRow, RefusedRow
 from redargue.net.offline import is_offline, require_local
@@ -40,6 +39,7 @@ from redargue.registry import did_you_mean
 from redargue.runs.budget import Budget
 from redargue.runs.clock import SystemClock
 from redargue.sanitize import counted
+from redargue.spec import Parts, RunSpec
 from redargue.text.report import Report
 from redargue.verdicts import ErrorInfo, Verdict
 from redargue.verifier import Verifier
@@ -93,7 +93,7 @@ class BatchOutput(NamedTuple):
             yield take
 
 
-def verify_in_process(config: RunConfig, components: Components, batch: BatchOutput, *, concurrency: int) -> bool:
+def verify_in_process(spec: RunSpec, parts: Parts, batch: BatchOutput, *, concurrency: int) -> bool:
     """Verifies claims in this process and writes the batch folder; returns whether it was interrupted."""
     claims, tally = batch.claims, batch.tally
 
@@ -104,7 +104,7 @@ def verify_in_process(config: RunConfig, components: Components, batch: BatchOut
             bar.moved()
 
     try:
-        with Verifier(config, components=components, folder=batch.folder, claims=claims) as verifier:
+        with Verifier(spec, parts=parts, folder=batch.folder, claims=claims) as verifier:
             known = sum(1 for _ in verifier.record.finished()) if verifier.record else 0
             shown = Progress(tally, len(claims), clock=verifier.clock, known=known, quiet=batch.options.quiet)
             with batch.files() as take, shown as bar:
@@ -117,7 +117,7 @@ def verify_in_process(config: RunConfig, components: Components, batch: BatchOut
 
 
 def verify_many(
-    config: RunConfig,
+    spec: RunSpec,
     output: BatchOutput,
     *,
     engine: str,
@@ -137,9 +137,9 @@ def verify_many(
     if engine == "ray" and not where:
         what = "the engine ray needs a ledger that every node reaches"
         raise UsageError(what, where="--ledger", hint="postgresql://host/database")
-    if config.offline:
+    if spec.offline:
         require_local(where, what="ledger")
-    with Verifier(config, components=connected(config)) as verifier:
+    with Verifier(spec, parts=connected(spec)) as verifier:
         about = verifier.manifest().model_dump(mode="json", exclude={"claims"}) | {"run": out.name}
         job, environment = worker_job(verifier, concurrency or CONCURRENCY)
     where, interrupted = where or str((out / "ledger.db").absolute()), False
@@ -151,7 +151,7 @@ def verify_many(
         read_mark(out, id_)  # before a ledger or batch is created: ``redargue worker`` takes the newest batch
         with closing(open_ledger(where)) as ledger:
             check_not_dropped(out, id_, ledger)
-            batch = submit(ledger, claims, about=about, spec=job.model_dump(mode="json"))
+            batch = submit(ledger, claims, about=about, job=job.model_dump(mode="json"))
             prepare_folder(out, batch, claims)
             retry(ledger, batch.number)
             try:
@@ -189,7 +189,7 @@ def _supervise(
         workers: LocalWorkers | RayWorkers
         if engine == "ray":
             # What this command allows its tasks; addresses with a key come from each node's environment.
-            allowed = {name: value for name, value in environment.items() if name not in batch.spec.get("withheld", ())}
+            allowed = {name: value for name, value in environment.items() if name not in batch.job.get("withheld", ())}
             workers = stack.enter_context(ray_workers(run_on_node, where, batch.id, allowed, count=count))
         else:
             # -P: nothing is imported from the working folder, which may be a stranger's.
@@ -235,10 +235,10 @@ def run_worker(where: str, batch_id: str, owner: str = "", allowed: Mapping[str,
         require_local(where, what="ledger")
     with closing(open_ledger(where, make=False)) as ledger:
         batch = find_batch(ledger, batch_id)
-    job = read_job(batch.spec)
-    config = job.with_environment({**os.environ, **(allowed or {})})
+    job = read_job(batch.job)
+    spec = job.with_environment({**os.environ, **(allowed or {})})
     try:
-        asyncio.run(_work(where, batch, job, config, connected(config), owner))
+        asyncio.run(_work(where, batch, job, spec, connected(spec), owner))
     except asyncio.CancelledError:
         return  # stopped by a signal or the coordinator; its leases are returned
 
@@ -253,11 +253,9 @@ def run_on_node(where: str, batch_id: str, allowed: Mapping[str, str] | None = N
         raise RecordError(f"a worker failed: {error!r}") from error
 
 
-async def _work(
-    where: str, batch: Batch, job: WorkerJob, config: RunConfig, components: Components, owner: str
-) -> None:
-    budget = Budget.parse(config.budget) if config.budget else Budget()
-    transport = components.transport or Transport(offline=config.offline)
+async def _work(where: str, batch: Batch, job: WorkerJob, spec: RunSpec, parts: Parts, owner: str) -> None:
+    budget = Budget.parse(spec.budget) if spec.budget else Budget()
+    transport = parts.transport or Transport(offline=spec.offline)
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     assert task
     if threading.current_thread() is threading.main_thread() and hasattr(signal, "SIGTERM"):
@@ -267,8 +265,8 @@ async def _work(
         threading.Thread(target=_when_stdin_ends, args=(stop,), daemon=True).start()
     async with Worker(where, batch, budget=budget, rates=job.rates, owner=owner, secrets=transport.secrets) as worker:
         transport.limiter = worker.limiter
-        components = replace(components, transport=transport, budget=worker.budget)
-        with Verifier(config, components=components, calls=worker.record) as verifier:
+        parts = replace(parts, transport=transport, budget=worker.budget)
+        with Verifier(spec, parts=parts, calls=worker.record) as verifier:
             await verify_leased(worker, verifier, batch, concurrency=job.concurrency)
 
 

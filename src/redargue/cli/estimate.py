@@ -60,13 +60,13 @@ def estimate(
     from redargue.text.verification import CONCURRENCY as OF_TEXTS
     from redargue.verifier import Verifier
 
-    config = run_config(options, search)
-    given = read_input(claim, "text" if cited and not as_ else as_, question, config, fetch=fetch)
+    spec = run_config(options, search)
+    given = read_input(claim, "text" if cited and not as_ else as_, question, spec, fetch=fetch)
     if given.note and not output.quiet:
         typer.echo(given.note, err=True)
     text = given.text
-    claims = list(claims_of(text, config.labels)) if text else given.claims
-    with Verifier(config, components=connected(config), claims=claims, sends=False) as verifier:
+    claims = list(claims_of(text, spec.labels)) if text else given.claims
+    with Verifier(spec, parts=connected(spec), claims=claims, sends=False) as verifier:
         estimated = estimate_cost(
             verifier,
             claims,

@@ -76,13 +76,13 @@ def ground(
         text = fetched_text(answer, kind, question, offline=offline)
     else:
         text = read_text(answer, kind, question, "--answer")
-    config = run_config(options, SearchParameters(offline=True), run)
-    config = config.updated(offline=offline or not config.model)  # a named language model may be called
+    spec = run_config(options, SearchParameters(offline=True), run)
+    spec = spec.updated(offline=offline or not spec.model)  # a named language model may be called
     unread: list[UnreadableFile] = []
     documents = [each for place in context for each in _documents(place, unread, fetch=fetch, offline=offline)]
     folder = run_folder(run, no_record=no_record)
     try:
-        verify_text(text, config, folder, output, documents, concurrency=options.concurrency, json=json)
+        verify_text(text, spec, folder, output, documents, concurrency=options.concurrency, json=json)
     finally:
         if unread:  # said again, below what may be a long report
             typer.echo(f"{counted(len(unread), 'file')} of --context not read and not used, see above", err=True)

@@ -206,7 +206,7 @@ class Viewer:
 
 def _what_is_searched(verifier: Verifier) -> str:
     """For a user without a corpus: what is searched, and how to search more."""
-    if verifier.corpus is None or not has_no_corpus(verifier.config.store):
+    if verifier.corpus is None or not has_no_corpus(verifier.spec.store):
         return ""
     articles = len(list(ARTICLES.glob("*.md")))
     return f"the corpus is {articles} sample articles; for your own documents: redargue corpus add FOLDER"

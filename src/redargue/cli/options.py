@@ -1,4 +1,4 @@
-"""Turns the options of a command into a :class:`RunConfig`."""
+"""Turns the options of a command into a :class:`RunSpec`."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from redargue.assembly import connect, tools_setting, with_default_tool
 from redargue.cli.parameters import RunParameters, SearchParameters
-from redargue.config import Components, RunConfig
 from redargue.errors import RecordError, UsageError
 from redargue.methods.base import methods
 from redargue.net.services import services
 from redargue.runs.manifest import load_manifest
 from redargue.runs.record import new_run_folder
+from redargue.spec import Parts, RunSpec
 
 if TYPE_CHECKING:
     from redargue.inputs.claims import ClaimRow
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 CONNECT_SECONDS = 2.0  # without a connection by then, there is no usable network
 
 
-def run_config(run: RunParameters, search: SearchParameters, folder: Path | None = None) -> RunConfig:
+def run_config(run: RunParameters, search: SearchParameters, folder: Path | None = None) -> RunSpec:
     """The configuration that the options of a command describe; the run in ``folder`` keeps its tools if resumed."""
     model, models = read_models(run.model or [])
     settings = read_settings(run.setting or [])
     given = {"rounds": run.rounds, "top_k": run.top_k}
     settings |= {name: value for name, value in given.items() if value is not None}
-    same_name = {name: value for name, value in (vars(run) | vars(search)).items() if name in RunConfig.model_fields}
+    same_name = {name: value for name, value in (vars(run) | vars(search)).items() if name in RunSpec.model_fields}
     tools = _tools(run, search, settings, folder)
     named = {"model": model, "models": models, "settings": settings, "tools": tools, "mcp": tuple(search.mcp or ())}
-    return RunConfig(**{**same_name, **named})
+    return RunSpec(**{**same_name, **named})
 
 
 def _tools(
@@ -69,13 +69,13 @@ def run_folder(run: Path | None, *, no_record: bool) -> Path | None:
     return None if no_record else run or new_run_folder()
 
 
-def connected(config: RunConfig) -> Components:
-    """The components of a run, including the tools of its MCP servers; raises ToolFailed if one does not answer."""
-    return asyncio.run(connect(config)) if config.mcp else Components()
+def connected(spec: RunSpec) -> Parts:
+    """The parts of a run, including the tools of its MCP servers; raises ToolFailed if one does not answer."""
+    return asyncio.run(connect(spec)) if spec.mcp else Parts()
 
 
-def with_contexts(config: RunConfig, rows: Sequence[ClaimRow]) -> tuple[RunConfig, Components]:
-    """The configuration and components of a run; where rows have contexts, these are their claims' only evidence.
+def with_contexts(spec: RunSpec, rows: Sequence[ClaimRow]) -> tuple[RunSpec, Parts]:
+    """The configuration and parts of a run; where rows have contexts, these are their claims' only evidence.
 
     Raises:
         UsageError: some rows have contexts and others none.
@@ -85,12 +85,12 @@ def with_contexts(config: RunConfig, rows: Sequence[ClaimRow]) -> tuple[RunConfi
 
     without = [row for row in rows if row.contexts is None]
     if len(without) == len(rows):
-        return config, connected(config)
+        return spec, connected(spec)
     if without:
         row = without[0]
         hint = "give every row its contexts, or none"
         raise UsageError(f"row {row.number} has no contexts, and others have them", where="contexts", hint=hint)
-    return with_documents(config, [documents_of(row) for row in rows])
+    return with_documents(spec, [documents_of(row) for row in rows])
 
 
 def read_models(options: list[str]) -> tuple[str, dict[str, str]]:

@@ -54,13 +54,13 @@ def show(
     from redargue.assembly import read_prompts
     from redargue.claims import Claim
     from redargue.cli.options import read_settings
-    from redargue.config import RunConfig
     from redargue.preview import CLAIM, preview
+    from redargue.spec import RunSpec
 
     given = {"method": method, "profile": profile, "response_format": form, "labels": labels}
-    config = RunConfig(**given, tools=tuple(tool) if tool else None, settings=read_settings(setting or []))
-    of = Claim(text=claim or CLAIM.text, context=context, labels=config.labels)
-    shown = preview(config.updated(labels="fever"), of, prompts=read_prompts(prompts))
+    spec = RunSpec(**given, tools=tuple(tool) if tool else None, settings=read_settings(setting or []))
+    of = Claim(text=claim or CLAIM.text, context=context, labels=spec.labels)
+    shown = preview(spec.updated(labels="fever"), of, prompts=read_prompts(prompts))
     chosen = _chosen(shown, task or [], every=every)
     if json:
         rows = [prompt.model_dump(mode="json") | {"tokens": prompt.tokens} for prompt in chosen]
@@ -82,17 +82,17 @@ def list_prompts(
     json: AsJson = False,
 ) -> None:
     """List the prompts of each method: task, how often it is asked in the example, tokens of its longest prompt."""
-    from redargue.config import RunConfig
     from redargue.errors import RedargueError
     from redargue.methods.base import methods
     from redargue.preview import preview
+    from redargue.spec import RunSpec
 
     rows = []
     for name in [method] if method else list(methods):
         if not method and profile not in methods[name].profiles:
             continue
         try:
-            shown = preview(RunConfig(method=name, profile=profile))
+            shown = preview(RunSpec(method=name, profile=profile))
         except RedargueError as error:
             if method:
                 raise

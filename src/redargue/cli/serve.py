@@ -78,7 +78,7 @@ def serve(
     for origin in cors or []:
         _require_origin(origin)
     settings = ServiceSettings(
-        config=run_config(options, search),
+        spec=run_config(options, search),
         live=live_tool(offline=search.offline),
         tools=named_tools(search),
         running=running,

@@ -14,8 +14,8 @@ from redargue.sanitize import counted
 
 if TYPE_CHECKING:
     from redargue.cli.parameters import OutputParameters
-    from redargue.config import RunConfig
     from redargue.evidence import Passage
+    from redargue.spec import RunSpec
     from redargue.text.citations import PreparedCitations
     from redargue.text.report import Report
     from redargue.text.segment import Text
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def verify_text(
     text: Text,
-    config: RunConfig,
+    spec: RunSpec,
     folder: Path | None,
     output: OutputParameters,
     documents: Sequence[Passage] | None = None,
@@ -45,16 +45,16 @@ def verify_text(
     from redargue.text.report import unchecked_reasons
     from redargue.text.verification import CONCURRENCY, prepare
 
-    gate, components = read_gate(output), connected(config)
+    gate, parts = read_gate(output), connected(spec)
 
     async def verify() -> Report:
         whole: Prepared | PreparedCitations
         if cited:
-            fetcher = PageFetcher.from_environment(offline=config.offline)
-            whole = await prepare_cited(text, config, fetcher, components, folder)
+            fetcher = PageFetcher.from_environment(offline=spec.offline)
+            whole = await prepare_cited(text, spec, fetcher, parts, folder)
             prepared = whole.prepared
         else:
-            whole = prepared = await prepare(text, config, components, documents=documents, folder=folder)
+            whole = prepared = await prepare(text, spec, parts, documents=documents, folder=folder)
         if not output.quiet:
             unchecked = len(prepared.extraction.unchecked)
             rest = f"; {counted(unchecked, 'sentence')} without one" if unchecked else ""

@@ -46,10 +46,10 @@ def _serve(folder: Path, path: str, port: int, browser: bool, offline: bool) -> 
     import webbrowser
 
     from redargue.cli.options import live_tool
-    from redargue.config import RunConfig
     from redargue.paths import home
     from redargue.service.page.viewer import create_viewer
     from redargue.service.server import Server, bind, only_one
+    from redargue.spec import RunSpec
 
     listener = bind("127.0.0.1", port)
     url = f"http://127.0.0.1:{listener.getsockname()[1]}/{path}"
@@ -61,5 +61,5 @@ def _serve(folder: Path, path: str, port: int, browser: bool, offline: bool) -> 
             webbrowser.open(url)
 
     with only_one(own, "redargue view"):
-        application = create_viewer(folder, own, config=RunConfig(offline=offline), live=live_tool(offline=offline))
+        application = create_viewer(folder, own, spec=RunSpec(offline=offline), live=live_tool(offline=offline))
         Server(application, ready).run(sockets=[listener])

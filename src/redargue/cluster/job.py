@@ -8,13 +8,13 @@ from pydantic import Field, ValidationError
 
 from redargue.assembly import is_printed
 from redargue.claims import Frozen
-from redargue.config import RunConfig
 from redargue.errors import UsageError
 from redargue.methods.strangers import refuse_closed
 from redargue.net.offline import is_offline
 from redargue.net.rate_limit import Rate
 from redargue.net.secrets import Secrets, display_url, has_credentials
 from redargue.net.services import limiter
+from redargue.spec import RunSpec
 from redargue.verifier import Verifier
 
 ADDRESSES = ("base_url", "store", "memory", "mcp")  # with a key, they are read from each machine's environment
@@ -28,34 +28,34 @@ class WorkerJob(Frozen):
     """The job of every worker of a batch.
 
     Attributes:
-        config: configuration without addresses that contain a key.
+        spec: configuration without addresses that contain a key.
         withheld: environment variables with those addresses.
         concurrency: number of claims that a worker verifies at the same time.
     """
 
-    config: RunConfig
+    spec: RunSpec
     withheld: tuple[str, ...] = ()
     rates: dict[str, Rate] = Field(default_factory=dict)
     concurrency: int = Field(ge=1, le=MOST_CONCURRENT)
 
     def reaches(self) -> dict[str, str]:
         """What the configuration starts, contacts, reads or writes, by the variable that allows it to a worker."""
-        config = self.config
-        values = {name: getattr(config, name) for name in REACHING}
-        values["backend"] = config.backend if config.backend == "transformers" else ""  # it may download a model
+        spec = self.spec
+        values = {name: getattr(spec, name) for name in REACHING}
+        values["backend"] = spec.backend if spec.backend == "transformers" else ""  # it may download a model
         texts = {
             name: " ".join(value) if isinstance(value, tuple) else str(value or "") for name, value in values.items()
         }
         return {f"REDARGUE_{name.upper()}": text for name, text in texts.items() if text and text != STARTER}
 
-    def with_environment(self, environment: Mapping[str, str]) -> RunConfig:
+    def with_environment(self, environment: Mapping[str, str]) -> RunSpec:
         """The configuration, if this worker's environment allows what it starts, contacts, reads and writes.
 
         Whoever can write to the ledger must not decide that. Addresses that contain a key are read from the
         environment. Raises UsageError if a variable is not set, or differs from the ledger's value.
         """
         hint = "start the batch again: its workers get what such a file says"
-        refuse_closed(self.config.method, self.config.settings, hint=hint, where="the batch's settings")
+        refuse_closed(self.spec.method, self.spec.settings, hint=hint, where="the batch's settings")
         for variable, wanted in self.reaches().items():
             allowed = environment.get(variable, "")
             if allowed.split() != wanted.split():
@@ -64,7 +64,7 @@ class WorkerJob(Frozen):
                     f"the batch uses {display_url(wanted)!r}, and {variable} {own}",
                     hint=f"if you trust whoever started it, set {variable} to that value on every machine",
                 )
-        values = dict(self.config)
+        values = dict(self.spec)
         for variable in self.withheld:
             if variable not in WITHHELD:
                 raise UsageError(f"the ledger asks for {variable!r}, which is not an address", hint="start it again")
@@ -74,13 +74,13 @@ class WorkerJob(Frozen):
             values[name] = tuple(value.split()) if name == "mcp" else value
         if is_offline(environment):
             values["offline"] = True
-        return RunConfig(**values)
+        return RunSpec(**values)
 
 
-def read_job(spec: Mapping[str, object]) -> WorkerJob:
+def read_job(values: Mapping[str, object]) -> WorkerJob:
     """Reads a job from the ledger; raises UsageError if another version of redargue wrote it."""
     try:
-        return WorkerJob.model_validate(spec)
+        return WorkerJob.model_validate(values)
     except (ValidationError, UsageError) as error:
         raise UsageError(
             "this batch was started by another version of redargue, or its specification was changed",
@@ -93,10 +93,10 @@ def worker_job(verifier: Verifier, concurrency: int) -> tuple[WorkerJob, dict[st
 
     Raises UsageError if another option contains a key.
     """
-    config, secrets = verifier.config, Secrets.from_environment()
+    spec, secrets = verifier.spec, Secrets.from_environment()
     withheld: dict[str, str] = {}
     for name in ADDRESSES:
-        value = getattr(config, name) or ""
+        value = getattr(spec, name) or ""
         value = value if isinstance(value, str) else " ".join(value)
         parts = [
             part.partition("=")[2] if name == "mcp" and "=" in part.partition("://")[0] else part
@@ -109,15 +109,13 @@ def worker_job(verifier: Verifier, concurrency: int) -> tuple[WorkerJob, dict[st
             withheld[f"REDARGUE_{name.upper()}"] = value
     settings = verifier.method.settings.model_dump(mode="json")
     job = WorkerJob(
-        config=config.model_copy(
+        spec=spec.model_copy(
             update={
                 **{name: () if name == "mcp" else "" for name in ADDRESSES if f"REDARGUE_{name.upper()}" in withheld},
                 "settings": settings,
                 "tools": None,  # the settings name them
-                "prompts": config.prompts
-                if not config.prompts or is_printed(config.prompts)
-                else config.prompts.absolute(),
-                "prices": config.prices and config.prices.absolute(),
+                "prompts": spec.prompts if not spec.prompts or is_printed(spec.prompts) else spec.prompts.absolute(),
+                "prices": spec.prices and spec.prices.absolute(),
             }
         ),
         withheld=tuple(sorted(withheld)),

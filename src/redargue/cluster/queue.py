@@ -31,7 +31,7 @@ class Batch(NamedTuple):
     number: int
     id: str
     about: dict[str, Any]  # the manifest as in ``run.json``, without the claims
-    spec: dict[str, Any]  # the job of its workers; see :class:`redargue.cluster.job.WorkerJob`
+    job: dict[str, Any]  # the job of its workers; see :class:`redargue.cluster.job.WorkerJob`
     total: int  # number of claims
 
 
@@ -49,21 +49,21 @@ def submit(
     claims: Sequence[Claim],
     *,
     about: Mapping[str, Any],
-    spec: Mapping[str, Any],
+    job: Mapping[str, Any],
     owner: str = "",
 ) -> Batch:
     """Adds a batch, completes one that was added in part, or finds one that exists.
 
-    The ``run`` in ``about`` is only a name, and not part of the batch's identity; ``spec`` replaces that of an existing
+    The ``run`` in ``about`` is only a name, and not part of the batch's identity; ``job`` replaces that of an existing
     batch, and ``owner`` keeps equal batches of several users of one ledger apart. Raises RecordError if the batch was
     dropped meanwhile.
     """
     id_ = batch_id(claims, about, owner)
     with database.transaction() as db:
         db.execute(
-            "INSERT INTO batches (id, about, spec, total) VALUES (?, ?, ?, ?)"
-            " ON CONFLICT (id) DO UPDATE SET spec = excluded.spec",
-            (id_, json.dumps(dict(about), ensure_ascii=False), json.dumps(dict(spec), ensure_ascii=False), len(claims)),
+            "INSERT INTO batches (id, about, job, total) VALUES (?, ?, ?, ?)"
+            " ON CONFLICT (id) DO UPDATE SET job = excluded.job",
+            (id_, json.dumps(dict(about), ensure_ascii=False), json.dumps(dict(job), ensure_ascii=False), len(claims)),
         )
     batch = find_batch(database, id_)
     while True:
@@ -93,7 +93,7 @@ def batch_id(claims: Sequence[Claim], about: Mapping[str, Any], owner: str = "")
 def find_batch(database: SharedDatabase, id_: str = "") -> Batch:
     """The batch with this id or unique prefix, or the newest; raises UsageError if none or several match."""
     query = (
-        "SELECT number, id, about, spec, total FROM batches"
+        "SELECT number, id, about, job, total FROM batches"
         f" WHERE substr(id, 1, ?) = ? AND substr(id, 1, 1) <> '{DROPPED}' ORDER BY number DESC LIMIT 2"
     )
     with database.transaction() as db:
@@ -101,8 +101,8 @@ def find_batch(database: SharedDatabase, id_: str = "") -> Batch:
     if not rows or (id_ and len(rows) > 1):
         what = f"{'several batches' if rows else 'no batch'} {id_!r} in this ledger".replace(" ''", "")
         raise UsageError(what, hint="redargue ledger ls lists them")
-    number, full_id, about, spec, total = rows[0]
-    return Batch(number, full_id, read_object(about, "description"), read_object(spec, "specification"), total)
+    number, full_id, about, job, total = rows[0]
+    return Batch(number, full_id, read_object(about, "description"), read_object(job, "specification"), total)
 
 
 def read_object(text: str, what: str) -> dict[str, Any]:

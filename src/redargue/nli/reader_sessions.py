@@ -116,9 +116,9 @@ def _load_hhem(spec: ReaderSpec, transformers: Any) -> Any:
     """HHEM-2.1-Open without its own code: the encoder of flan-t5-base with a classifier of tokens."""
     from safetensors.torch import load_file
 
-    config = transformers.AutoConfig.from_pretrained(str(spec.foundation), num_labels=2, **LOCAL)
+    spec = transformers.AutoConfig.from_pretrained(str(spec.foundation), num_labels=2, **LOCAL)
     weights = load_file(str(spec.folder / "model.safetensors"))
-    model = transformers.T5ForTokenClassification(config)
+    model = transformers.T5ForTokenClassification(spec)
     unprefixed = {name.removeprefix(_PREFIX): weight for name, weight in weights.items()}
     missing, unexpected = model.load_state_dict(unprefixed, strict=False)
     missing = [name for name in missing if not name.endswith("embed_tokens.weight")]  # tied to the shared embedding

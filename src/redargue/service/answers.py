@@ -90,11 +90,11 @@ async def ground_answer(request: GroundRequest, http: Request, store: Store, cal
     assert prepared.text is not None
     budgets: DayBudgets = http.app.state.budgets
     budgets.require(caller.owner)
-    components = replace(store.components, budget=budgets.of_check(caller.owner, prepared.config.budget))
-    config, documents = prepared.config.updated(tools=None), check.documents or []
+    parts = replace(store.parts, budget=budgets.of_check(caller.owner, prepared.spec.budget))
+    spec, documents = prepared.spec.updated(tools=None), check.documents or []
     places: Places = http.app.state.places
     async with places.take():
-        text = await prepare(prepared.text, config, components, documents=documents)
+        text = await prepare(prepared.text, spec, parts, documents=documents)
         with text.verifier() as verifier:
             verdicts = await verifier.verify_all(text.claims, concurrency=CONCURRENCY)
     return GroundAnswer(**dict(text.report(verdicts)))
@@ -104,13 +104,13 @@ async def ground_answer(request: GroundRequest, http: Request, store: Store, cal
 async def estimate(request: CheckRequest, store: Store, caller: Caller) -> Estimate:
     """What a check would cost; no model is called."""
     prepared = await store.prepare(request)
-    components = await connect(prepared.config, store.components)
+    parts = await connect(prepared.spec, store.parts)
 
     def estimated() -> Estimate:
         claims = [prepared.claim] if prepared.claim else []
         if prepared.text:
-            claims = list(claims_of(prepared.text, prepared.config.labels))
-        with Verifier(prepared.config, components=components, claims=claims) as verifier:
+            claims = list(claims_of(prepared.text, prepared.spec.labels))
+        with Verifier(prepared.spec, parts=parts, claims=claims) as verifier:
             return estimate_cost(verifier, claims, concurrency=CONCURRENCY, text=prepared.text)
 
     return await store.pool.run(estimated)

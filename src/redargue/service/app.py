@@ -12,7 +12,6 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from starlette.middleware.cors import CORSMiddleware
 
-from redargue.config import Components
 from redargue.net.services import limiter
 from redargue.net.transport import Transport
 from redargue.paths import home
@@ -28,6 +27,7 @@ from redargue.service.metrics import Metrics
 from redargue.service.page.routes import router as page_router
 from redargue.service.problems import MEDIA_TYPE, handle_problems
 from redargue.service.proxy.routes import from_environment
+from redargue.spec import Parts
 
 EXPOSED = [
     "Location", "Retry-After", "Idempotency-Replayed", "Preference-Applied", "RateLimit", "RateLimit-Policy",
@@ -35,10 +35,10 @@ EXPOSED = [
 ]  # fmt: skip
 
 
-def create_app(settings: ServiceSettings | None = None, components: Components | None = None) -> FastAPI:
+def create_app(settings: ServiceSettings | None = None, parts: Parts | None = None) -> FastAPI:
     """The service; its store is ``app.state.store`` while the application is running.
 
-    ``components`` are parts that all checks share, instead of those made from the configuration.
+    ``parts`` are parts that all checks share, instead of those made from the configuration.
     """
     settings, keys = settings or ServiceSettings(), Keys()
     _ = keys.needed  # those of the start count, also if they are removed before the first request
@@ -49,14 +49,14 @@ def create_app(settings: ServiceSettings | None = None, components: Components |
 
     @asynccontextmanager
     async def lifespan(application: FastAPI) -> AsyncIterator[None]:
-        transport = Transport(limiter(), offline=settings.config.offline)
-        shared = components or Components(transport=transport)
+        transport = Transport(limiter(), offline=settings.spec.offline)
+        shared = parts or Parts(transport=transport)
         budgets = DayBudgets(day_budget)
         async with (
             transport,
             CheckStore(
                 rules=settings.rules,
-                components=shared,
+                parts=shared,
                 running=settings.running,
                 waiting=settings.waiting,
                 budgets=budgets,
@@ -67,7 +67,7 @@ def create_app(settings: ServiceSettings | None = None, components: Components |
         ):
             application.state.batches = batches
             application.state.store, application.state.budgets = store, budgets
-            if not (shared.backend or settings.config.model or settings.config.backend):
+            if not (shared.backend or settings.spec.model or settings.spec.backend):
                 application.state.loading = asyncio.create_task(system.load_models())
             async with mcp.open():
                 yield
@@ -111,8 +111,8 @@ def _allow_pages_of(origins: Sequence[str], application: FastAPI) -> None:
 
 
 def _include_routers(application: FastAPI, settings: ServiceSettings) -> None:
-    proxy, tally = from_environment(settings.config)
-    application.state.metrics = Metrics(settings.config.method)
+    proxy, tally = from_environment(settings.spec)
+    application.state.metrics = Metrics(settings.spec.method)
     application.state.metrics.add(tally)
     application.state.tally = tally
     application.state.places = answers.Places(settings.running, settings.waiting)

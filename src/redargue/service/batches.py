@@ -22,7 +22,6 @@ from redargue.cluster.job import worker_job
 from redargue.cluster.queue import Batch, batch_id, count_finished, find_batch, progress, results, retry, submit
 from redargue.cluster.store import SharedDatabase, open_ledger
 from redargue.cluster.worker import Worker, verify_leased
-from redargue.config import Components, RunConfig
 from redargue.errors import BudgetReached, Busy, Draining, RecordError, RedargueError, UnknownCheck, UsageError
 from redargue.events import EVENT, ClaimEnded
 from redargue.files import make_folder, open_to_read
@@ -35,6 +34,7 @@ from redargue.service.late_writes import LateWrites
 from redargue.service.pool import Pool
 from redargue.service.requests import CLAIM_LENGTH, CheckRequest, Settings
 from redargue.service.rules import RequestRules, with_workspace
+from redargue.spec import Parts, RunSpec
 from redargue.verdicts import ErrorInfo, Verdict
 from redargue.verifier import Verifier
 
@@ -70,7 +70,7 @@ class BatchEntry(Frozen):
     id: str
     owner: str
     created: datetime
-    config: RunConfig
+    spec: RunSpec
     state: Literal["running", "done", "failed"] = "running"
     error: ErrorInfo | None = None
 
@@ -108,13 +108,13 @@ class BatchStore:
     def __init__(
         self,
         rules: RequestRules,
-        components: Components,
+        parts: Parts,
         folder: Path,
         budgets: DayBudgets,
         *,
         where: str = "",
     ) -> None:
-        self._rules, self._components, self._folder = rules, components, folder / "batches"
+        self._rules, self._parts, self._folder = rules, parts, folder / "batches"
         self._where, self._budgets = where or str(folder / "ledger.db"), budgets
         self._pool = Pool(WAITING)
         self._queue: asyncio.Queue[BatchEntry] = asyncio.Queue()
@@ -128,7 +128,7 @@ class BatchStore:
                 entry = _read(path)
                 if (day := entry.created.date()) >= self._budgets.today():  # later: the clock was set back
                     with suppress(UsageError, BudgetReached):
-                        self._budgets.commit(entry.owner, entry.config.budget or "", day)
+                        self._budgets.commit(entry.owner, entry.spec.budget or "", day)
                 if entry.state == "running":
                     self._add(entry)
         self._worker = asyncio.create_task(self._work(), name="batches")
@@ -166,8 +166,8 @@ class BatchStore:
             entry = self._earlier(planned, owner)
             counted = Cost()
             if entry is None:
-                counted = self._budgets.commit(owner, planned.config.budget or "")
-                entry = BatchEntry(id=planned.id, owner=owner, created=datetime.now(UTC), config=planned.config)
+                counted = self._budgets.commit(owner, planned.spec.budget or "")
+                entry = BatchEntry(id=planned.id, owner=owner, created=datetime.now(UTC), spec=planned.spec)
             path = self._path(entry.id, owner)
             late = self._late.withdraw(path)
             try:
@@ -182,16 +182,16 @@ class BatchStore:
         return await asyncio.to_thread(self.get, entry.id, owner=owner)
 
     def _plan(self, request: BatchRequest, owner: str) -> _Planned:
-        config = self._rules.prepare(request.as_check()).config
-        if config.mcp:
+        spec = self._rules.prepare(request.as_check()).spec
+        if spec.mcp:
             raise UsageError("batches use no MCP servers", hint="check single claims, or use redargue batch")
-        config = with_workspace(config, owner)
-        claims = [_claim(config, number, text) for number, text in enumerate(request.claims, 1)]
-        with Verifier(config, components=replace(self._components, transport=None)) as verifier:
+        spec = with_workspace(spec, owner)
+        claims = [_claim(spec, number, text) for number, text in enumerate(request.claims, 1)]
+        with Verifier(spec, parts=replace(self._parts, transport=None)) as verifier:
             about = verifier.manifest().model_dump(mode="json", exclude={"claims"}) | {"run": "service"}
             job, _ = worker_job(verifier, CONCURRENCY)
         # A batch is its owner's: whoever sends the same one must neither learn of it nor get what it cost.
-        return _Planned(batch_id(claims, about, owner), config, claims, about, job.model_dump(mode="json"))
+        return _Planned(batch_id(claims, about, owner), spec, claims, about, job.model_dump(mode="json"))
 
     def _earlier(self, planned: _Planned, owner: str) -> BatchEntry | None:
         """The same batch, if the budget of today has counted it already."""
@@ -199,14 +199,14 @@ class BatchStore:
             earlier = _read(self._path(planned.id, owner))
         except UnknownCheck:
             return None
-        if earlier.created.date() != self._budgets.today() or earlier.config.budget != planned.config.budget:
+        if earlier.created.date() != self._budgets.today() or earlier.spec.budget != planned.spec.budget:
             return None
-        return BatchEntry(id=planned.id, owner=owner, created=earlier.created, config=planned.config)
+        return BatchEntry(id=planned.id, owner=owner, created=earlier.created, spec=planned.spec)
 
     def _store(self, entry: BatchEntry, planned: _Planned) -> None:
         make_folder(self._folder)
         with closing(open_ledger(self._where)) as ledger:
-            batch = submit(ledger, planned.claims, about=planned.about, spec=planned.spec, owner=entry.owner)
+            batch = submit(ledger, planned.claims, about=planned.about, job=planned.job, owner=entry.owner)
             retry(ledger, batch.number)
         self._write(entry)
 
@@ -274,15 +274,15 @@ class BatchStore:
     async def _verify(self, entry: BatchEntry) -> None:
         with self._open(entry) as (_, batch):
             pass
-        config, transport = entry.config, Transport(offline=entry.config.offline)
-        budget = Budget.parse(config.budget) if config.budget else Budget()
+        spec, transport = entry.spec, Transport(offline=entry.spec.offline)
+        budget = Budget.parse(spec.budget) if spec.budget else Budget()
         async with Worker(
             self._where, batch, budget=budget, rates=limiter().rates, secrets=transport.secrets
         ) as worker:
             transport.limiter = worker.limiter
-            components = replace(self._components, transport=transport, budget=worker.budget)
-            components = await connect(config, components)
-            with Verifier(config, components=components, calls=worker.record) as verifier:
+            parts = replace(self._parts, transport=transport, budget=worker.budget)
+            parts = await connect(spec, parts)
+            with Verifier(spec, parts=parts, calls=worker.record) as verifier:
                 await verify_leased(worker, verifier, batch, concurrency=CONCURRENCY)
 
 
@@ -290,10 +290,10 @@ class _Planned(NamedTuple):
     """What a batch is in the ledger."""
 
     id: str
-    config: RunConfig
+    spec: RunSpec
     claims: list[Claim]
     about: dict[str, Any]
-    spec: dict[str, Any]
+    job: dict[str, Any]
 
 
 class _Opened:
@@ -314,9 +314,9 @@ class _Opened:
         self._ledger.close()
 
 
-def _claim(config: RunConfig, number: int, text: str) -> Claim:
+def _claim(spec: RunSpec, number: int, text: str) -> Claim:
     try:
-        return config.claim(text)
+        return spec.claim(text)
     except UsageError as error:
         raise UsageError(f"claim {number}: {error.what}", where=f"claims.{number - 1}", hint=error.hint) from None
 

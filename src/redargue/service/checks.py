@@ -20,7 +20,6 @@ from types import MappingProxyType, TracebackType
 from typing import NamedTuple, Self
 
 from redargue.assembly import connect
-from redargue.config import Components, RunConfig
 from redargue.errors import Busy, Draining, RecordError, RedargueError, UnknownCheck, UsageError
 from redargue.events import CallFailed, CallFinished, Event, EvidenceFound, EvidenceMissing
 from redargue.files import make_folder
@@ -37,6 +36,7 @@ from redargue.service.log import EventLine, LogReader
 from redargue.service.pool import Pool
 from redargue.service.requests import CheckRequest
 from redargue.service.rules import Prepared, RequestRules, with_workspace
+from redargue.spec import Parts, RunSpec
 from redargue.text.report import Report
 from redargue.text.verification import CONCURRENCY, prepare, with_documents
 from redargue.verdicts import ErrorInfo, Usage, total_usage
@@ -131,12 +131,12 @@ class CheckStore:
     """Runs checks and finds them again; an asynchronous context manager.
 
     Args:
-        config: configuration of checks, of which a request changes what ``rules`` allow.
-        components: parts that all checks share.
+        spec: configuration of checks, of which a request changes what ``rules`` allow.
+        parts: parts that all checks share.
         folder: of the run folders; default: ``runs`` in redargue's home.
         name: a store resumes the checks of stores with its name only.
         resumes: whether it does; not where someone else may have filled the folder, whose requests nobody here made.
-        rules: what requests may decide; by default, as far as ``config`` goes.
+        rules: what requests may decide; by default, as far as ``spec`` goes.
         running: number of checks that run at the same time.
         waiting: number of checks that may wait.
         budgets: of owners and days; None for no limits.
@@ -150,9 +150,9 @@ class CheckStore:
 
     def __init__(
         self,
-        config: RunConfig | None = None,
+        spec: RunSpec | None = None,
         *,
-        components: Components | None = None,
+        parts: Parts | None = None,
         folder: Path | None = None,
         name: str = "serve",
         resumes: bool = True,
@@ -163,8 +163,8 @@ class CheckStore:
         finished: Callable[[CheckEntry], None] = lambda entry: None,
         listeners: Callable[[], Sequence[Callable[[Event], None]]] = tuple,
     ) -> None:
-        self.rules = rules or RequestRules(config or RunConfig())
-        self.config, self.components = self.rules.config, components or Components()
+        self.rules = rules or RequestRules(spec or RunSpec())
+        self.spec, self.parts = self.rules.spec, parts or Parts()
         self.folder, self.name = folder or runs_folder(), name
         self.pool = Pool(waiting)
         self._running, self._waiting, self._budgets, self._finished = running, waiting, budgets, finished
@@ -253,8 +253,8 @@ class CheckStore:
             owner=owner,
             created=datetime.now(UTC),
             request=request,
-            tools=prepared.config.tools,
-            budget=prepared.config.budget or "",
+            tools=prepared.spec.tools,
+            budget=prepared.spec.budget or "",
             idempotency=key,
             body=body if key else "",
         )
@@ -456,7 +456,7 @@ class CheckStore:
             owner=active.entry.owner,
             state=active.state,
             created=active.entry.created,
-            method=request.method or self.config.method,
+            method=request.method or self.spec.method,
             claims=0 if request.claim is None else 1,
             first=request.first_words,
             position=waiting.index(id_) + 1 if id_ in waiting else 0,
@@ -486,7 +486,7 @@ class CheckStore:
             owner=entry.owner,
             state=state,
             created=entry.created,
-            method=(run.method if run else "") or request.method or self.config.method,
+            method=(run.method if run else "") or request.method or self.spec.method,
             claims=run.claims if run else int(request.claim is not None),
             first=request.first_words,
             outcome=entry.outcome,
@@ -533,26 +533,26 @@ class CheckStore:
         self._end(active, ending)
 
     async def _verify(self, active: _Active, prepared: Prepared) -> None:
-        components = self.components
+        parts = self.parts
         if self._budgets:
-            budget = self._budgets.of_check(active.entry.owner, prepared.config.budget)
-            components = replace(components, budget=budget)
-        config = with_workspace(prepared.config, active.entry.owner)
+            budget = self._budgets.of_check(active.entry.owner, prepared.spec.budget)
+            parts = replace(parts, budget=budget)
+        spec = with_workspace(prepared.spec, active.entry.owner)
         documents, listeners = active.entry.request.documents, [active.ring, *self._listeners()]
         if prepared.text is not None:
             if documents is None:
-                components = await connect(config, components)
-            text = await prepare(prepared.text, config, components, documents=documents, folder=active.folder)
+                parts = await connect(spec, parts)
+            text = await prepare(prepared.text, spec, parts, documents=documents, folder=active.folder)
             with text.verifier() as verifier:
                 active.ring()
                 await verifier.verify_all(text.claims, concurrency=CONCURRENCY, listeners=listeners)
             return
         assert prepared.claim
         if documents is None:
-            components = await connect(config, components)
+            parts = await connect(spec, parts)
         else:
-            config, components = await asyncio.to_thread(with_documents, config, [documents], components)
-        with Verifier(config, components=components, folder=active.folder, claims=[prepared.claim]) as verifier:
+            spec, parts = await asyncio.to_thread(with_documents, spec, [documents], parts)
+        with Verifier(spec, parts=parts, folder=active.folder, claims=[prepared.claim]) as verifier:
             await verifier.verify(prepared.claim, listeners=listeners)
 
     def _end(self, active: _Active, ending: _Ending) -> None:

@@ -23,12 +23,12 @@ from fastapi import Depends, Request
 from fastapi.security import HTTPBearer
 from starlette.exceptions import HTTPException
 
-from redargue.config import RunConfig
 from redargue.events import Event
 from redargue.service.checks import LOCAL, CheckStore
 from redargue.service.guard import LOOPBACK
 from redargue.service.keys import ApiKey, Keys
 from redargue.service.rules import RequestRules
+from redargue.spec import RunSpec
 from redargue.telemetry import Telemetry
 
 COOKIE = "redargue_session"
@@ -48,9 +48,9 @@ class ServiceSettings:
     """What ``redargue serve`` is started with.
 
     Attributes:
-        config: configuration of checks; a request may change the method, its settings, labels, dates and the budget.
+        spec: configuration of checks; a request may change the method, its settings, labels, dates and the budget.
         live: the search tool of requests that name none.
-        tools: search tools that requests may use; None for those of ``config``, its corpus and ``live``.
+        tools: search tools that requests may use; None for those of ``spec``, its corpus and ``live``.
         running, waiting: number of checks that run and that may wait.
         hosts: names by which clients may reach the service.
         origins: sites whose pages may send requests (CORS), exactly.
@@ -60,7 +60,7 @@ class ServiceSettings:
         telemetry: whether checks are traced with OpenTelemetry: ``off``, ``on``, or ``content`` for texts as well.
     """
 
-    config: RunConfig = field(default_factory=RunConfig)
+    spec: RunSpec = field(default_factory=RunSpec)
     live: str = "keywords"
     tools: tuple[str, ...] | None = None
     running: int = 4
@@ -74,7 +74,7 @@ class ServiceSettings:
 
     @cached_property
     def rules(self) -> RequestRules:
-        return RequestRules(self.config, self.live, self.tools)
+        return RequestRules(self.spec, self.live, self.tools)
 
 
 def listeners_of(settings: ServiceSettings) -> list[Callable[[Event], None]]:

@@ -10,12 +10,12 @@ from pydantic import BaseModel, Field
 from redargue.adapters.grounding import METHOD, check_answer
 from redargue.adapters.promptfoo import answer_text, contexts_in, grade
 from redargue.claims import Frozen
-from redargue.config import Components
 from redargue.service.budgets import DayBudgets
 from redargue.service.context import Caller, Settings
 from redargue.service.proxy.tally import Tally
 from redargue.service.requests import CONTEXTS, TEXT_LENGTH
 from redargue.service.routes import problems
+from redargue.spec import Parts
 from redargue.text.verification import TextOptions
 
 WITHIN_S = 4.5  # promptfoo gives up after 5 s, and then says nothing of why
@@ -57,13 +57,13 @@ async def promptfoo(
 ) -> PromptfooGrade:
     """Check an output against the documents in its test's variables, within the five seconds that promptfoo waits."""
     documents = contexts_in(request.context.vars, context)[:CONTEXTS]
-    config = settings.rules.for_method(method)
+    spec = settings.rules.for_method(method)
     budgets: DayBudgets = http.app.state.budgets
     budgets.require(caller.owner)
-    shared: Components = http.app.state.store.components
+    shared: Parts = http.app.state.store.parts
     options: TextOptions = {
-        "config": config.updated(tools=None),
-        "budget": budgets.of_check(caller.owner, config.budget),
+        "spec": spec.updated(tools=None),
+        "budget": budgets.of_check(caller.owner, spec.budget),
         "transport": shared.transport,
         "prices": shared.prices,
     }

@@ -14,13 +14,13 @@ from typing import Any
 
 from redargue.assembly import method_of, tools_setting, without_files
 from redargue.claims import Claim, Frozen, read_labels
-from redargue.config import RunConfig
 from redargue.errors import UsageError
 from redargue.methods.base import methods, require_profile
 from redargue.methods.strangers import refuse_closed
 from redargue.retrieval.tools.base import tools as known_tools
 from redargue.runs.budget import Budget
 from redargue.service.requests import CheckRequest
+from redargue.spec import RunSpec
 from redargue.text.segment import Text
 from redargue.text.verification import check_options, text_of
 
@@ -36,7 +36,7 @@ class Prepared(Frozen):
         tools: search tools, chosen when the request was made; a resumed check keeps them.
     """
 
-    config: RunConfig
+    spec: RunSpec
     claim: Claim | None
     text: Text | None
 
@@ -46,13 +46,13 @@ class RequestRules:
     """What requests may decide.
 
     Attributes:
-        config: what holds where a request names nothing.
+        spec: what holds where a request names nothing.
         live: the search tool that takes the place of ``keywords`` where a request names no tools.
-        tools: search tools that requests may use (``serve --tool``); None for those of ``config``, its corpus and
+        tools: search tools that requests may use (``serve --tool``); None for those of ``spec``, its corpus and
             ``live``.
     """
 
-    config: RunConfig
+    spec: RunSpec
     live: str = "keywords"
     tools: tuple[str, ...] | None = None
 
@@ -60,7 +60,7 @@ class RequestRules:
     def allowed(self) -> tuple[str, ...]:
         """The search tools that a request may use."""
         given = (*LOCAL, self.live) if self.tools is None else self.tools
-        return tuple(dict.fromkeys((*method_of(self.config).tools(), *given)))
+        return tuple(dict.fromkeys((*method_of(self.spec).tools(), *given)))
 
     def prepare(self, request: CheckRequest, *, tools: tuple[str, ...] | None = None) -> Prepared:
         """Validates a request; it may read a file that the operator named, and take a while for a long text.
@@ -71,7 +71,7 @@ class RequestRules:
         Raises:
             UsageError: ``where`` is the field of the request that cannot be carried out or is not allowed.
         """
-        config = self._with_method(request, tools)
+        spec = self._with_method(request, tools)
         changes: dict[str, Any] = {}
         if request.labels:
             with _field("labels"):
@@ -83,25 +83,25 @@ class RequestRules:
         if request.strict_as_of:
             changes["strict_as_of"] = True
         with _field("budget"):
-            changes["budget"] = Budget.lower(request.budget, config.budget)
-        config = config.updated(**changes)
+            changes["budget"] = Budget.lower(request.budget, spec.budget)
+        spec = spec.updated(**changes)
         if request.claim is not None:
             with _field("claim"):
-                return Prepared(config=config, claim=config.claim(request.claim), text=None)
+                return Prepared(spec=spec, claim=spec.claim(request.claim), text=None)
         with _field("text"):
             text = text_of(request.text or "", kind=request.kind, context=request.question)
         try:
-            check_options(text, config, request.documents)
+            check_options(text, spec, request.documents)
         except UsageError as error:
             raise UsageError(error.what, where=_OPTIONS.get(error.where, "text"), hint=error.hint) from None
-        return Prepared(config=config, claim=None, text=text)
+        return Prepared(spec=spec, claim=None, text=text)
 
-    def for_method(self, method: str) -> RunConfig:
+    def for_method(self, method: str) -> RunSpec:
         """The configuration where a request decides the method alone."""
         return self._with_method(CheckRequest(claim="Any claim.", method=method), None)
 
-    def _with_method(self, request: CheckRequest, kept: tuple[str, ...] | None) -> RunConfig:
-        base = self.config
+    def _with_method(self, request: CheckRequest, kept: tuple[str, ...] | None) -> RunSpec:
+        base = self.spec
         method, profile = request.method or base.method, request.profile or base.profile
         with _field("method"):
             methods[method]  # raises UnknownName with a suggestion
@@ -114,9 +114,9 @@ class RequestRules:
         settings = {**(base.settings if same else {}), **request.settings}
         own = tools_setting(method) in settings
         tools = None if own else kept or (base.tools if same and base.tools is not None else default)
-        config = base.updated(method=method, profile=profile, settings=settings, tools=tools)
+        spec = base.updated(method=method, profile=profile, settings=settings, tools=tools)
         with _field("settings"):
-            used = method_of(config).tools()
+            used = method_of(spec).tools()
         for tool in used:
             if tool not in (*self.allowed, *(kept or ())):
                 name = tool if tool in known_tools else f"{tool!r:.60}"
@@ -124,7 +124,7 @@ class RequestRules:
                 raise UsageError(
                     f"the search tool {name} is not allowed here", where=_named_in(request, tool), hint=hint
                 )
-        return without_files(config)
+        return without_files(spec)
 
     def _default_tools(self, method: str, profile: str) -> tuple[str, ...] | None:
         """The tools of a method by default, as far as they are allowed; None where it has no such setting."""
@@ -144,11 +144,11 @@ class RequestRules:
         return self.tools[-1] if replaceable and self.tools else wanted
 
 
-def with_workspace(config: RunConfig, owner: str) -> RunConfig:
+def with_workspace(spec: RunSpec, owner: str) -> RunSpec:
     """The configuration with a workspace of the evidence memory that only one owner uses, where there is a memory."""
-    if not owner or getattr(method_of(config).settings, "remembering", None) is None:
-        return config
-    return config.updated(workspace=owner)
+    if not owner or getattr(method_of(spec).settings, "remembering", None) is None:
+        return spec
+    return spec.updated(workspace=owner)
 
 
 @contextmanager

@@ -15,7 +15,6 @@ from typing import NamedTuple, Unpack, cast
 
 from redargue.assembly import method_of
 from redargue.claims import Claim
-from redargue.config import Components, RunConfig, RunOptions, read_options
 from redargue.errors import ToolFailed, UsageError
 from redargue.evidence import Passage
 from redargue.net.fetch import PageFetcher
@@ -24,6 +23,7 @@ from redargue.retrieval.corpus.base import Encoder
 from redargue.retrieval.tools.base import Search
 from redargue.retrieval.tools.fixed_passages import FixedPassages, FixedPassagesTool
 from redargue.retrieval.web_pages import WebPage, read_pages
+from redargue.spec import Parts, RunOptions, RunSpec, read_options
 from redargue.text.citation_record import UNREAD, Citations, read_citations, record_citations
 from redargue.text.extract import CITES_NOTHING, Extraction
 from redargue.text.links import as_markdown, cited_by, read_links
@@ -67,10 +67,10 @@ async def verify_citations(
     """
     whole = text_of(text, kind=options.pop("kind", "text"), context=options.pop("context", ""))
     concurrency, listeners = options.pop("concurrency", CONCURRENCY), options.pop("listeners", ())
-    done, folder, given = options.pop("done", None), options.pop("folder", None), options.pop("config", None)
-    config, components = read_options(cast(RunOptions, options), given)
-    fetcher = fetcher or PageFetcher.from_environment(offline=config.offline)
-    cited = await prepare_cited(whole, config, fetcher, components, folder)
+    done, folder, given = options.pop("done", None), options.pop("folder", None), options.pop("spec", None)
+    spec, parts = read_options(cast(RunOptions, options), given)
+    fetcher = fetcher or PageFetcher.from_environment(offline=spec.offline)
+    cited = await prepare_cited(whole, spec, fetcher, parts, folder)
     with cited.prepared.verifier() as verifier:
         claims = cited.prepared.claims
         verdicts = await verifier.verify_all(claims, concurrency=concurrency, listeners=listeners, done=done)
@@ -79,9 +79,9 @@ async def verify_citations(
 
 async def prepare_cited(
     text: Text,
-    config: RunConfig,
+    spec: RunSpec,
     fetcher: PageFetcher,
-    components: Components | None = None,
+    parts: Parts | None = None,
     folder: Path | None = None,
 ) -> PreparedCitations:
     """Extracts the claims of a text, and fetches the pages that it cites.
@@ -97,7 +97,7 @@ async def prepare_cited(
         raise UsageError(what, where="--cited", hint="leave --cited out to search for evidence")
     text = text.model_copy(update={"text": linked.plain})
     nothing = Passage(text="The cited pages are read once the claims are known.")
-    prepared = await prepare(text, config, components, documents=[nothing], folder=folder)
+    prepared = await prepare(text, spec, parts, documents=[nothing], folder=folder)
     citations = read_citations(folder, len(prepared.claims)) if folder and (folder / "run.json").exists() else None
     if citations is None:
         extraction, links = _cited(prepared.extraction, cited_by(linked))
@@ -108,10 +108,10 @@ async def prepare_cited(
         citations = Citations(links=links, pages=tuple((await read_pages(links, fetcher)).values()))
         if folder:
             record_citations(folder, citations)
-    names = method_of(prepared.config).tools()
+    names = method_of(prepared.spec).tools()
     evidence = await asyncio.to_thread(_evidence, names, prepared.claims, citations)
-    components = replace(prepared.components, evidence=evidence)
-    return PreparedCitations(prepared._replace(components=components), citations)
+    parts = replace(prepared.parts, evidence=evidence)
+    return PreparedCitations(prepared._replace(parts=parts), citations)
 
 
 def _cited(extraction: Extraction, cited: dict[tuple[int, int], tuple[str, ...]]) -> tuple[Extraction, tuple[str, ...]]:

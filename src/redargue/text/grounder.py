@@ -8,12 +8,12 @@ from types import TracebackType
 from typing import Self, Unpack
 
 from redargue.claims import Claim
-from redargue.config import RunConfig, RunOptions, read_options
 from redargue.evidence import Passage
 from redargue.nli.backend import EmbeddedBackend
 from redargue.nli.reader import encoded_texts
 from redargue.run import Run
 from redargue.sanitize import counted
+from redargue.spec import RunOptions, RunSpec, read_options
 from redargue.tasks.extract import ExtractClaims, MarkOpinions
 from redargue.text.extract import EXTRACTOR, extract, extract_claims
 from redargue.text.report import CheckedClaim, Report, report
@@ -39,7 +39,7 @@ class Grounder:
 
     Args:
         contexts: whole documents, or one.
-        config: configuration of the runs.
+        spec: configuration of the runs.
         options: as for :func:`redargue.verify`.
 
     Raises:
@@ -54,20 +54,18 @@ class Grounder:
         self,
         contexts: str | Passage | Sequence[str | Passage],
         *,
-        config: RunConfig | None = None,
+        spec: RunSpec | None = None,
         **options: Unpack[RunOptions],
     ) -> None:
         self.documents = tuple(documents_of(contexts))
-        config, components = read_options(options, config)
-        check_options(Text(text="any text"), config, self.documents)
-        self._config, self._components = closed(config, components), components
+        spec, parts = read_options(options, spec)
+        check_options(Text(text="any text"), spec, self.documents)
+        self._spec, self._parts = closed(spec, parts), parts
         extracting = {EXTRACTOR, ExtractClaims.name(), MarkOpinions.name()}
-        self._models = config.models  # those of the extraction too
-        models = {role: model for role, model in config.models.items() if role not in extracting}
-        evidence = shared_evidence(self._config, self.documents)
-        self._verifier = Verifier(
-            self._config.updated(models=models), components=replace(components, evidence=evidence)
-        )
+        self._models = spec.models  # those of the extraction too
+        models = {role: model for role, model in spec.models.items() if role not in extracting}
+        evidence = shared_evidence(self._spec, self.documents)
+        self._verifier = Verifier(self._spec.updated(models=models), parts=replace(parts, evidence=evidence))
         self._embedder = (
             self._verifier.backend.embedder if isinstance(self._verifier.backend, EmbeddedBackend) else None
         )
@@ -98,22 +96,22 @@ class Grounder:
         """
         text, verifier = text_of(answer, kind=kind, context=context), self._verifier
         if text.kind in ("dialogue", "summary"):  # whose evidence differs by answer or claim
-            budget = self._components.budget or verifier.budget
-            parts = {name: getattr(self._components, name) for name in ("backend", "prices", "transport", "clock")}
+            budget = self._parts.budget or verifier.budget
+            given = {name: getattr(self._parts, name) for name in ("backend", "prices", "transport", "clock")}
             return await ground(
                 text,
                 contexts=self.documents,
-                config=self._config.updated(models=self._models),
+                spec=self._spec.updated(models=self._models),
                 concurrency=concurrency,
                 listeners=listeners,
                 done=done,
                 budget=budget,
-                **parts,
+                **given,
             )
         run = self._run()
         async with verifier.transport:
             extraction = await extract(text, run, profile=verifier.method.settings.profile)
-            claims = claims_of(extraction.claims, self._config)
+            claims = claims_of(extraction.claims, self._spec)
             verdicts = await verifier.verify_all(claims, concurrency=concurrency, listeners=listeners, done=done)
         return report(text, extraction, verdicts, run.usage)
 
@@ -150,13 +148,13 @@ class Grounder:
 
 async def check_sentence(sentences: Sequence[Sentence], verifier: Verifier, *, run: Run) -> tuple[CheckedClaim, ...]:
     """The verdicts on the claims of the last of some consecutive sentences; ``run`` is that of their extraction."""
-    last, config = sentences[-1], verifier.config
+    last, spec = sentences[-1], verifier.spec
     async with verifier.transport:
         found = await extract_claims(sentences, run, profile=verifier.method.settings.profile)
         if isinstance(found, UncheckedSentence):
-            unread = Verdict(claim=config.claim(last.text), label=None, unchecked=found.why)
+            unread = Verdict(claim=spec.claim(last.text), label=None, unchecked=found.why)
             return () if found.why in NOT_CLAIMS else (_checked(last, unread),)
-        verdicts = await verifier.verify_all(claims_of(found, config), concurrency=CONCURRENCY)
+        verdicts = await verifier.verify_all(claims_of(found, spec), concurrency=CONCURRENCY)
     return tuple(_checked(last, verdict) for verdict in verdicts)
 
 

@@ -10,9 +10,9 @@ from contextlib import nullcontext
 from typing import Any, Unpack
 
 from redargue.claims import readable
-from redargue.config import RunConfig, RunOptions
 from redargue.errors import UsageError
 from redargue.evidence import Passage
+from redargue.spec import RunOptions, RunSpec
 from redargue.text.grounder import Grounder
 from redargue.text.report import CheckedClaim
 from redargue.text.segment import MAX_LENGTH, Sentence, sentences_of
@@ -129,7 +129,7 @@ async def check_stream(
     chunks: AsyncIterable[str | bytes] | Iterable[str | bytes],
     contexts: Grounder | str | Passage | Sequence[str | Passage],
     *,
-    config: RunConfig | None = None,
+    spec: RunSpec | None = None,
     **options: Unpack[RunOptions],
 ) -> AsyncGenerator[CheckedClaim, None]:
     """Verdicts on a text while it is being written, in the order of the text.
@@ -140,7 +140,7 @@ async def check_stream(
     Args:
         chunks: of the text, as a model writes them: strings, or bytes in UTF-8, cut anywhere.
         contexts: the documents to check against, or a :class:`Grounder`, which stays open.
-        config: configuration of the runs.
+        spec: configuration of the runs.
         options: as for :func:`redargue.verify`.
 
     Yields:
@@ -155,11 +155,11 @@ async def check_stream(
         ...     print(claim.start, claim.end, claim.verdict.label)
     """
     if isinstance(contexts, Grounder):
-        if config is not None or options:
+        if spec is not None or options:
             raise UsageError("a Grounder has its options", hint="give them to Grounder(…) instead")
         opened: Grounder | nullcontext[Grounder] = nullcontext(contexts)
     else:
-        opened = Grounder(contexts, config=config, **options)
+        opened = Grounder(contexts, spec=spec, **options)
     with opened as grounder:
         checks = _Checks(CONCURRENCY)
         reading = asyncio.create_task(_read(chunks, grounder, checks))

@@ -17,7 +17,6 @@ from pydantic import ValidationError
 from redargue.assembly import connect, method_of
 from redargue.backends.base import require
 from redargue.claims import Claim, Meaning
-from redargue.config import Components, RunConfig, RunOptions, read_options
 from redargue.errors import RecordError, UsageError, problem_of
 from redargue.events import CallFailed, CallFinished, Event
 from redargue.evidence import PAGE_BREAK, Passage
@@ -26,6 +25,7 @@ from redargue.nli.backend import EmbeddedBackend
 from redargue.retrieval.tools.fixed_passages import FixedPassages, FixedPassagesTool
 from redargue.run import Run
 from redargue.runs.manifest import read_description
+from redargue.spec import Parts, RunOptions, RunSpec, read_options
 from redargue.text.extract import EXTRACTOR, Extraction, extract, extraction_tasks, recorded
 from redargue.text.nearest_sentences import nearest_sentences
 from redargue.text.report import CheckedClaim, Report, report
@@ -44,8 +44,8 @@ class Prepared(NamedTuple):
     extraction: Extraction
     claims: tuple[Claim, ...]
     spent: Usage  # usage of the extraction
-    config: RunConfig
-    components: Components  # with the backend, transport and budget of the extraction
+    spec: RunSpec
+    parts: Parts  # with the backend, transport and budget of the extraction
     folder: Path | None
     models: Mapping[str, str]  # models of the extraction, by role
     calls: tuple[Event, ...]  # calls of the extraction; empty if it was recorded before
@@ -54,7 +54,7 @@ class Prepared(NamedTuple):
         """The verifier of the claims; its record holds the calls of the extraction after the last claim."""
         about = self.text.model_dump(mode="json") | self.extraction.model_dump(mode="json")
         about |= {"models": dict(self.models), "usage": self.spent.model_dump(mode="json")}
-        verifier = Verifier(self.config, components=self.components, folder=self.folder, claims=self.claims, text=about)
+        verifier = Verifier(self.spec, parts=self.parts, folder=self.folder, claims=self.claims, text=about)
         if verifier.record:
             for event in self.calls:
                 verifier.record.write(event.model_copy(update={"item": len(self.claims)}))
@@ -83,8 +83,8 @@ def text_of(text: str | Text, *, kind: Kind = "text", context: str = "") -> Text
 
 async def prepare(
     text: Text,
-    config: RunConfig,
-    components: Components | None = None,
+    spec: RunSpec,
+    parts: Parts | None = None,
     *,
     documents: Sequence[Passage] | None = None,
     folder: Path | None = None,
@@ -93,9 +93,9 @@ async def prepare(
 
     Args:
         text: text to check.
-        config: its labels must include a supporting and a refuting one; ``models`` may name a model for the
+        spec: its labels must include a supporting and a refuting one; ``models`` may name a model for the
             ``extractor`` and its tasks.
-        components: components of the run.
+        parts: parts of the run.
         documents: the only evidence; None to search.
         folder: run folder; if the extraction is recorded there, it is not repeated.
 
@@ -104,24 +104,24 @@ async def prepare(
         RecordError: the folder holds another run.
         BadReply, BudgetReached, ProviderError: the extraction failed.
     """
-    components = components or Components()
-    check_options(text, config, documents)
-    config = config if documents is None else closed(config, components)
+    parts = parts or Parts()
+    check_options(text, spec, documents)
+    spec = spec if documents is None else closed(spec, parts)
     roles = {EXTRACTOR, *(task.name() for task in extraction_tasks(text))}
-    models = {role: model for role, model in config.models.items() if role in roles}
-    config = config.updated(models={role: model for role, model in config.models.items() if role not in roles})
-    tools = method_of(config).tools()
+    models = {role: model for role, model in spec.models.items() if role in roles}
+    spec = spec.updated(models={role: model for role, model in spec.models.items() if role not in roles})
+    tools = method_of(spec).tools()
     # The extraction uses neither evidence nor memory.
-    unused = replace(components, evidence={name: FixedPassages(()) for name in tools}, actions={}, memory=None)
-    with Verifier(_without_memory(config).updated(mcp=()), components=unused) as first:
+    unused = replace(parts, evidence={name: FixedPassages(()) for name in tools}, actions={}, memory=None)
+    with Verifier(_without_memory(spec).updated(mcp=()), parts=unused) as first:
         require(first.backend, f"the extraction of claims from a {text.kind}", extraction_tasks(text))
-        extraction, spent, calls = await _extracted(text, first, folder, {**config.models, **models})
-    claims = claims_of(extraction.claims, config, text.context if text.kind == "dialogue" else "")
+        extraction, spent, calls = await _extracted(text, first, folder, {**spec.models, **models})
+    claims = claims_of(extraction.claims, spec, text.context if text.kind == "dialogue" else "")
     if documents is not None:
         evidence = await asyncio.to_thread(_evidence, tools, text, claims, documents)
-        components = replace(components, evidence=evidence)
-    components = replace(components, backend=first.backend, transport=first.transport, budget=first.budget)
-    return Prepared(text, extraction, claims, spent, config, components, folder, models, calls)
+        parts = replace(parts, evidence=evidence)
+    parts = replace(parts, backend=first.backend, transport=first.transport, budget=first.budget)
+    return Prepared(text, extraction, claims, spent, spec, parts, folder, models, calls)
 
 
 async def _extracted(
@@ -137,9 +137,9 @@ async def _extracted(
     return extraction, run.usage, tuple(event for event in run.events if isinstance(event, CallFinished | CallFailed))
 
 
-def check_options(text: Text, config: RunConfig, documents: Sequence[Passage] | None) -> None:
-    labels = config.labels
-    if config.strict_as_of and config.as_of is None:
+def check_options(text: Text, spec: RunSpec, documents: Sequence[Passage] | None) -> None:
+    labels = spec.labels
+    if spec.strict_as_of and spec.as_of is None:
         raise UsageError("the text has no as-of date", where="--strict-as-of", hint="set one: --as-of 2024-03-31")
     if not {Meaning.SUPPORTED, Meaning.REFUTED} <= {label.meaning for label in labels.labels}:
         raise UsageError(
@@ -158,27 +158,27 @@ def check_options(text: Text, config: RunConfig, documents: Sequence[Passage] | 
         )
 
 
-def closed(config: RunConfig, components: Components) -> RunConfig:
+def closed(spec: RunSpec, parts: Parts) -> RunSpec:
     """The configuration of a run whose only evidence is the given documents."""
-    others = components.actions or components.memory or config.mcp or config.memory
-    if others or config.settings.get("memory", "off") != "off":
+    others = parts.actions or parts.memory or spec.mcp or spec.memory
+    if others or spec.settings.get("memory", "off") != "off":
         raise UsageError(
             "MCP tools and a memory cannot be used: the given documents are the only evidence",
             hint="omit them, or check the text without documents",
         )
-    return _without_memory(config)
+    return _without_memory(spec)
 
 
-def _without_memory(config: RunConfig) -> RunConfig:
-    if "memory" not in methods[config.method].settings_class.model_fields:
-        return config
-    settings = {**config.settings, "memory": "off"}
-    return config.model_copy(update={"memory": "", "workspace": "default", "settings": settings})
+def _without_memory(spec: RunSpec) -> RunSpec:
+    if "memory" not in methods[spec.method].settings_class.model_fields:
+        return spec
+    settings = {**spec.settings, "memory": "off"}
+    return spec.model_copy(update={"memory": "", "workspace": "default", "settings": settings})
 
 
-def claims_of(extracted: Sequence[LocatedClaim], config: RunConfig, context: str = "") -> tuple[Claim, ...]:
+def claims_of(extracted: Sequence[LocatedClaim], spec: RunSpec, context: str = "") -> tuple[Claim, ...]:
     """Extracted claims with a configuration's labels and dates; raises UsageError for one that cannot be checked."""
-    shared = {"context": context, "labels": config.labels, "as_of": config.as_of, "only_in_time": config.strict_as_of}
+    shared = {"context": context, "labels": spec.labels, "as_of": spec.as_of, "only_in_time": spec.strict_as_of}
     claims = []
     for located in extracted:
         try:
@@ -230,22 +230,22 @@ def _only(names: Sequence[str], documents: Sequence[Sequence[Passage]]) -> dict[
     }
 
 
-def shared_evidence(config: RunConfig, documents: Sequence[Passage]) -> dict[str, FixedPassagesTool]:
+def shared_evidence(spec: RunSpec, documents: Sequence[Passage]) -> dict[str, FixedPassagesTool]:
     """Search tools over documents that are the only evidence of every claim."""
-    return {name: tool.for_claim(0) for name, tool in _only(method_of(config).tools(), [documents]).items()}
+    return {name: tool.for_claim(0) for name, tool in _only(method_of(spec).tools(), [documents]).items()}
 
 
 def with_documents(
-    config: RunConfig, documents: Sequence[Sequence[Passage]], components: Components | None = None
-) -> tuple[RunConfig, Components]:
-    """The configuration and components of a run in which each claim's own documents are its only evidence.
+    spec: RunSpec, documents: Sequence[Sequence[Passage]], parts: Parts | None = None
+) -> tuple[RunSpec, Parts]:
+    """The configuration and parts of a run in which each claim's own documents are its only evidence.
 
     Raises:
         UsageError: the run has MCP tools or a memory.
     """
-    components = components or Components()
-    config = closed(config, components)
-    return config, replace(components, evidence=_only(method_of(config).tools(), documents))
+    parts = parts or Parts()
+    spec = closed(spec, parts)
+    return spec, replace(parts, evidence=_only(method_of(spec).tools(), documents))
 
 
 class TextOptions(RunOptions, total=False):
@@ -256,7 +256,7 @@ class TextOptions(RunOptions, total=False):
     concurrency: int
     listeners: Sequence[Listener]
     done: Callable[[int, Verdict], None] | None
-    config: RunConfig | None
+    spec: RunSpec | None
     folder: Path | None
 
 
@@ -269,7 +269,7 @@ async def verify_text(
     concurrency: int = CONCURRENCY,
     listeners: Sequence[Listener] = (),
     done: Callable[[int, Verdict], None] | None = None,
-    config: RunConfig | None = None,
+    spec: RunSpec | None = None,
     folder: Path | None = None,
     **options: Unpack[RunOptions],
 ) -> Report:
@@ -283,18 +283,18 @@ async def verify_text(
         concurrency: number of claims verified at the same time.
         listeners: called with every event of every claim.
         done: called with the index and verdict of each claim when it finishes.
-        config: configuration of the run.
+        spec: configuration of the run.
         folder: run folder; None records nothing.
         options: as for :func:`redargue.verify`; ``models`` may name a model for the ``extractor`` and its tasks.
 
     Raises:
         RedargueError: the extraction failed, or the run could not be started.
     """
-    config, components = read_options(options, config)
+    spec, parts = read_options(options, spec)
     text = text_of(text, kind=kind, context=context)
     if documents is None:
-        components = await connect(config, components)
-    prepared = await prepare(text, config, components, documents=documents, folder=folder)
+        parts = await connect(spec, parts)
+    prepared = await prepare(text, spec, parts, documents=documents, folder=folder)
     with prepared.verifier() as verifier:
         verdicts = await verifier.verify_all(prepared.claims, concurrency=concurrency, listeners=listeners, done=done)
     return prepared.report(verdicts)

@@ -12,13 +12,13 @@ import pytest
 from methods.cascade.test_cascade import fitted
 from redargue.assembly import method_of, without_files
 from redargue.cluster.job import WorkerJob
-from redargue.config import RunConfig
 from redargue.errors import UsageError
 from redargue.methods.base import configure, methods
 from redargue.methods.cascade import fit
 from redargue.methods.setting_types import closed_fields
 from redargue.playback import config_of
 from redargue.runs.manifest import RunManifest
+from redargue.spec import RunSpec
 
 
 @pytest.mark.parametrize("name", ["/dev/zero", "pipe", ".", "\x00", "missing.json"])
@@ -40,11 +40,11 @@ def test_a_file_beyond_the_limit_is_not_read(tmp_path: Path) -> None:
 
 def test_settings_keep_what_the_file_says_and_no_record_names_it(tmp_path: Path) -> None:
     given: dict[str, Any] = {"fitted": fitted(tmp_path), "min_sources": 2}
-    config = RunConfig(method="cascade", settings=given, tools=("corpus", "keywords"))
-    settings = method_of(config).settings
+    spec = RunSpec(method="cascade", settings=given, tools=("corpus", "keywords"))
+    settings = method_of(spec).settings
     assert settings.thresholds
     assert given["fitted"] not in settings.model_dump_json()
-    read = without_files(config)
+    read = without_files(spec)
     Path(given["fitted"]).unlink()
     assert method_of(read).settings == settings
     for method in methods:
@@ -55,9 +55,9 @@ def test_settings_keep_what_the_file_says_and_no_record_names_it(tmp_path: Path)
 
 @pytest.mark.parametrize("path", ["/dev/zero", "/no/such/file"])
 def test_neither_a_worker_nor_a_replay_opens_a_file_that_a_stranger_names(path: str) -> None:
-    config = RunConfig(method="cascade", settings={"fitted": path})
+    spec = RunSpec(method="cascade", settings={"fitted": path})
     with pytest.raises(UsageError, match="the setting fitted may name a file"):
-        WorkerJob(config=config, concurrency=1).with_environment({})
+        WorkerJob(spec=spec, concurrency=1).with_environment({})
     facts = {"backend": "embedded", "identity": "x", "stability": (0, 0), "tools": {}, "seed": 0}
     values = {"method": "cascade", "profile": "hardened", "settings": {"fitted": path}, **facts}
     with pytest.raises(UsageError, match="the setting fitted may name a file"):

@@ -9,7 +9,6 @@ import pytest
 
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import FEVER, TWO, Claim, LabelSet, Meaning
-from redargue.config import Components
 from redargue.errors import BadReply
 from redargue.evidence import Passage, QuoteStatus, Side
 from redargue.methods.faithfulness import reasoning_of
@@ -18,6 +17,7 @@ from redargue.methods.tool_mad.prompts import SummariseAbstract, Summary
 from redargue.methods.tool_mad.settings import ToolMadSettings, debater_names
 from redargue.quotes import find_quote
 from redargue.run import Run
+from redargue.spec import Parts
 from redargue.tasks.answer import Answer, AnswerClaim, documents
 from redargue.tasks.judge import JudgeDebate
 from redargue.tasks.query import Query, RewriteQuery
@@ -397,7 +397,7 @@ async def test_no_side_leaves_the_hardened_profile_without_a_verified_quotation(
     disagreeing = {(AnswerClaim, "corpus"): made_up, (AnswerClaim, "keywords"): answer("REFUTES", "Not so at all.")}
     invented = script(AnswerClaim=made_up, JudgeDebate=made_up)
     for parts in (invented, {**invented, **disagreeing}):
-        made = Verifier(method=method, components=Components(backend=ScriptedBackend(parts), evidence=tools))
+        made = Verifier(method=method, parts=Parts(backend=ScriptedBackend(parts), evidence=tools))
         with made as verifier:
             verdict = await verifier.verify(claim)
         assert verdict.error is None

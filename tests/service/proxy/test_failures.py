@@ -10,12 +10,12 @@ from typing import Any
 import httpx2
 import pytest
 
-from redargue.config import RunConfig
 from redargue.errors import ProviderError, UsageError
 from redargue.evidence import Passage
 from redargue.runs.budget import Budget
 from redargue.service.proxy import checker
 from redargue.service.proxy.settings import CheckOptions, ProxySettings, plan
+from redargue.spec import RunSpec
 from service.proxy.conftest import ANSWER, BRIDGE, FALSE, TRUE, Start
 from service.proxy.test_stream import GIVEN, QUESTION, chunks, content, post
 from support.chat_upstream import STREAM, Asked, Written, chat, chat_stream, chat_whole, chunk, sse
@@ -318,7 +318,7 @@ def test_comments_show_the_progress_while_a_check_takes_long(start: Start, monke
 
 @pytest.mark.anyio
 async def test_a_debate_decides_what_the_first_reader_does_not_find_supported() -> None:
-    settings = ProxySettings(method="multi-agent-debate", config=RunConfig(method="multi-agent-debate"))
+    settings = ProxySettings(method="multi-agent-debate", spec=RunSpec(method="multi-agent-debate"))
     checkers = checker.Checkers(settings)
     documents = (Passage(text=BRIDGE, document="context-1"),)
     async with checkers.open(documents, plan(settings, CheckOptions())) as readers:
@@ -360,8 +360,8 @@ async def test_readers_of_the_same_documents_are_kept_and_the_oldest_are_closed(
 
 
 def test_a_search_is_made_only_where_the_operator_allows_it(start: Start, starter: object) -> None:
-    config = RunConfig(method="single-reader", store="starter", offline=True)
-    running = start(chat("Marie Curie discovered penicillin."), search=True, config=config)
+    spec = RunSpec(method="single-reader", store="starter", offline=True)
+    running = start(chat("Marie Curie discovered penicillin."), search=True, spec=spec)
     block = block_of(post(running.url, QUESTION), False)
     assert block["claims"]
     assert block["reason"] == ""

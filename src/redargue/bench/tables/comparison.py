@@ -204,7 +204,7 @@ def _notes(table: PublishedTable, names: tuple[str, ...], runner: Runner) -> lis
     notes = [
         f"the paper: {paper.model}; {paper.claims}",
         f"here: {_describe_models(table, runner)}; at most {most} claims a data set, taken {choice.take} from"
-        f" half {choice.half!r} with seed {choice.config.seed}; 95 % bootstrap intervals over claims in (), counts"
+        f" half {choice.half!r} with seed {choice.spec.seed}; 95 % bootstrap intervals over claims in (), counts"
         " in []",
     ]
     for name in names:
@@ -226,7 +226,7 @@ def _notes(table: PublishedTable, names: tuple[str, ...], runner: Runner) -> lis
     rows = [required_systems(table, published) for published in table.rows]
     if table.average and any(map(runner.lacking, names)):
         notes.append("the average is over the available data sets only: not comparable with the paper's")
-    if not runner.choice.config.model and any(spec.startswith("self-consistency") for row in rows for spec in row):
+    if not runner.choice.spec.model and any(spec.startswith("self-consistency") for row in rows for spec in row):
         notes.append("'as many answers': the embedded models do not sample, so all answers to a question are the same")
     for published in table.rows:  # a row that was refused everywhere shows the reason as its figure
         refused = _refused(table, published, names, runner)
@@ -241,9 +241,9 @@ def _describe_models(table: PublishedTable, runner: Runner) -> str:
     templates = [template for published in table.rows for template in required_systems(table, published)]
     templates = [template for template in templates if "{words}" not in template]
     names = dict.fromkeys(template.partition(":")[0].partition("@")[2] for template in templates)
-    profiles = " and ".join(repr(name.format(profile=runner.choice.config.profile)) for name in names)
-    if runner.choice.config.model:
-        return f"{runner.choice.config.model}, profile {profiles}"
+    profiles = " and ".join(repr(name.format(profile=runner.choice.spec.profile)) for name in names)
+    if runner.choice.spec.model:
+        return f"{runner.choice.spec.model}, profile {profiles}"
     debated = "hardened" in profiles and any(template.startswith("tool-mad") for template in templates)
     changes = ", thresholds for these models, a consensus needs a found quotation" * debated
     return f"the embedded backend (small models, no language model), profile {profiles}{changes}"

@@ -17,11 +17,11 @@ from redargue.bench.system import READS, System
 from redargue.bench.tables.cell import Cell, read_cell
 from redargue.bench.tables.schema import CorpusSource, Paper, PublishedRow, PublishedTable, TableDataset
 from redargue.bench.tables.texts import claims_of_texts
-from redargue.config import RunConfig
 from redargue.errors import CannotPlay, RecordError, UsageError
 from redargue.files import make_folder
 from redargue.retrieval.corpus.index import open_corpus
 from redargue.retrieval.corpus.ingest import read_documents
+from redargue.spec import RunSpec
 
 CLAIMS = "claims.jsonl"
 SEARCHED = ("corpus", "keywords")  # tools that need a corpus
@@ -40,7 +40,7 @@ class Choice:
         tools: by ``rag`` and ``search``, instead of the data sets'.
         paths: of data sets outside of ``data``, by name.
         stores: corpora to search instead, by the data set's name.
-        config: profile of the methods whose row names none, models, budget per system, seed of samples and runs.
+        spec: profile of the methods whose row names none, models, budget per system, seed of samples and runs.
         memory_from: the model whose runs provide the memories of ``memory_of``; empty for the same model.
     """
 
@@ -53,7 +53,7 @@ class Choice:
     tools: Mapping[str, str] = field(default_factory=dict)
     paths: Mapping[str, Path] = field(default_factory=dict)
     stores: Mapping[str, str] = field(default_factory=dict)
-    config: RunConfig = field(default_factory=RunConfig)
+    spec: RunSpec = field(default_factory=RunSpec)
     concurrency: int = 2
     memory_from: str = ""
 
@@ -118,14 +118,14 @@ class Runner:
     @property
     def words(self) -> dict[str, str]:
         """Template fields of all rows: the profile, and whose prompts it uses."""
-        profile = self.choice.config.profile
+        profile = self.choice.spec.profile
         return {"profile": profile, "words": "hardened" if profile == "hardened" else "paper"}
 
     def spec(self, template: str, chosen: TableDataset) -> str:
         if READS in template:  # the other system as its own row has it
             return READS.join(self.spec(part, chosen) for part in template.split(READS))
         words = {**self.words, **self.roles(chosen), "kind": chosen.kind}
-        if self.choice.config.mcp and template.startswith("mermaid"):
+        if self.choice.spec.mcp and template.startswith("mermaid"):
             template = template.replace("tools={rag}", "tools=")  # MERMAID's own tools are those of the servers
         spec = template.format(**words)
         if chosen.settings and "{search}" in template and template.startswith("tool-mad"):
@@ -158,21 +158,21 @@ class Runner:
         path = self._path(name)
         assert path is not None
         options = {**chosen.options, **{option: str(self._file(file)) for option, file in chosen.files.items()}}
-        limit, take, half, seed = self.limit(name), choice.take, choice.half, choice.config.seed
+        limit, take, half, seed = self.limit(name), choice.take, choice.half, choice.spec.seed
         loaded = load(chosen.dataset, path, limit=limit, take=take, half=half, seed=seed, options=options)
         # Two papers may mean different files by one name.
         known = name if name == chosen.dataset else f"{name}-{chosen.dataset}"
         place = f"{known}-{half}-{limit}-{take}-{seed}" + ("" if whole else "-claims")
-        folder = choice.out / folder_of(choice.config.model) / place
-        config = choice.config.updated(store=self._store(name, systems))
+        folder = choice.out / folder_of(choice.spec.model) / place
+        spec = choice.spec.updated(store=self._store(name, systems))
         examples, sample = loaded.examples, loaded.sample.model_dump(mode="json")
         if chosen.claims_of and not whole:
-            examples = claims_of_texts(examples, chosen.claims_of, config, folder / CLAIMS, self._tell)
+            examples = claims_of_texts(examples, chosen.claims_of, spec, folder / CLAIMS, self._tell)
             sample["claims_of"] = chosen.claims_of
-        bench = Bench(folder, examples, systems, sample=sample, config=config)
+        bench = Bench(folder, examples, systems, sample=sample, spec=spec)
         for system in systems:
             if owner := memory_owners.get(system.spec):
-                bench.lend(choice.out / folder_of(choice.memory_from or choice.config.model) / place, owner, system)
+                bench.lend(choice.out / folder_of(choice.memory_from or choice.spec.model) / place, owner, system)
             try:
                 with self._watch(f"{chosen.title}, {system.spec}", len(bench.examples)) as on_outcome:
                     asyncio.run(bench.run(system, concurrency=choice.concurrency, on_outcome=on_outcome))

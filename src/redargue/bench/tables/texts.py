@@ -14,7 +14,6 @@ from pathlib import Path
 from redargue.assembly import method_of
 from redargue.bench.datasets.base import Example
 from redargue.claims import Claim
-from redargue.config import Components, RunConfig
 from redargue.errors import BadReply
 from redargue.evidence import Passage
 from redargue.files import make_folder, open_to_write, replacing
@@ -22,6 +21,7 @@ from redargue.nli.embedder import shared
 from redargue.retrieval.tools.fixed_passages import FixedPassages
 from redargue.run import Run
 from redargue.sanitize import counted
+from redargue.spec import Parts, RunSpec
 from redargue.text.extract import extract
 from redargue.text.nearest_sentences import nearest_sentences
 from redargue.text.segment import Kind, Text
@@ -29,7 +29,7 @@ from redargue.verifier import Verifier
 
 
 def claims_of_texts(
-    examples: Sequence[Example], kind: Kind, config: RunConfig, path: Path, tell: Callable[[str], None]
+    examples: Sequence[Example], kind: Kind, spec: RunSpec, path: Path, tell: Callable[[str], None]
 ) -> tuple[Example, ...]:
     """The claims of all texts, each with its text's id as ``response``.
 
@@ -44,7 +44,7 @@ def claims_of_texts(
         make_folder(path.parent)
         with replacing(path) as file:  # without a line that was cut off
             file.write("".join(map(_line, known.items())).encode())
-        known |= asyncio.run(_extracted(missing, kind, config, path))
+        known |= asyncio.run(_extracted(missing, kind, spec, path))
     return tuple(claim for example in examples for claim in _examples(example, kind, known[example.id]))
 
 
@@ -60,19 +60,19 @@ def _line(row: tuple[str, list[str]]) -> str:
     return json.dumps({"text": text, "claims": claims}, ensure_ascii=False) + "\n"
 
 
-async def _extracted(examples: Sequence[Example], kind: Kind, config: RunConfig, path: Path) -> dict[str, list[str]]:
+async def _extracted(examples: Sequence[Example], kind: Kind, spec: RunSpec, path: Path) -> dict[str, list[str]]:
     claims: dict[str, list[str]] = {}
-    unused = Components(evidence={name: FixedPassages(()) for name in method_of(config).tools()})
-    with Verifier(config, components=unused) as verifier, open_to_write(path, append=True) as lines:
+    unused = Parts(evidence={name: FixedPassages(()) for name in method_of(spec).tools()})
+    with Verifier(spec, parts=unused) as verifier, open_to_write(path, append=True) as lines:
         async with verifier.transport:
             for example in examples:
                 context = example.claim.context if kind == "dialogue" else ""
                 text = Text(text=example.claim.text, kind=kind, context=context)
                 run = Run(
                     verifier.backend,
-                    seed=config.seed,
+                    seed=spec.seed,
                     budget=verifier.budget,
-                    models=config.models,
+                    models=spec.models,
                     priced=verifier.priced,
                 )
                 try:

@@ -31,7 +31,7 @@ class McpDoor:
     """
 
     def __init__(self, application: FastAPI, settings: ServiceSettings) -> None:
-        self._documents = Documents(lambda: open_store(settings.config.store))
+        self._documents = Documents(lambda: open_store(settings.spec.store))
         server = build(
             VerifierTools(
                 lambda: application.state.store,

@@ -9,7 +9,6 @@ from importlib.metadata import version
 from mcp import types
 from mcp.server import MCPServer
 
-from redargue.config import Components, RunConfig
 from redargue.net.fetch import PageFetcher
 from redargue.net.services import limiter
 from redargue.net.transport import Transport
@@ -19,6 +18,7 @@ from redargue.service.checks import LOCAL, CheckStore
 from redargue.service.mcp.documents import Documents
 from redargue.service.mcp.tools import SCHEME, VerifierTools
 from redargue.service.rules import RequestRules
+from redargue.spec import Parts, RunSpec
 
 INSTRUCTIONS = (
     "Checks factual claims against evidence. A verdict has quotations that were found in their sources. `unchecked`"
@@ -44,12 +44,12 @@ def build(tools: VerifierTools) -> MCPServer:
 
 async def serve_stdio(rules: RequestRules, *, fetch: bool = False) -> None:
     """Serves until standard input ends; then checks that are running are cancelled."""
-    config = rules.config
-    documents = Documents(lambda: open_store(config.store), _fetcher(config, allowed=fetch))
-    transport = Transport(limiter(), offline=config.offline)
+    spec = rules.spec
+    documents = Documents(lambda: open_store(spec.store), _fetcher(spec, allowed=fetch))
+    transport = Transport(limiter(), offline=spec.offline)
     async with (
         transport,
-        CheckStore(rules=rules, components=Components(transport=transport), name=f"mcp-{uuid.uuid4().hex}") as store,
+        CheckStore(rules=rules, parts=Parts(transport=transport), name=f"mcp-{uuid.uuid4().hex}") as store,
     ):
         tools = VerifierTools(lambda: store, documents, owner=lambda _: LOCAL)
         try:
@@ -59,5 +59,5 @@ async def serve_stdio(rules: RequestRules, *, fetch: bool = False) -> None:
             documents.close()
 
 
-def _fetcher(config: RunConfig, *, allowed: bool) -> PageFetcher | None:
-    return PageFetcher.from_environment(offline=config.offline) if allowed else None
+def _fetcher(spec: RunSpec, *, allowed: bool) -> PageFetcher | None:
+    return PageFetcher.from_environment(offline=spec.offline) if allowed else None

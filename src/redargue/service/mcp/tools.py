@@ -141,13 +141,13 @@ class VerifierTools:
         if sources is None:
             return {}
         rules = self._store().rules
-        name = method or rules.config.method
+        name = method or rules.spec.method
         if name not in methods:
             methods[name]  # raises UnknownName with a suggestion
         if unknown := [source for source in sources if source not in rules.allowed]:
             hint = f"this server allows {', '.join(rules.allowed)}" if rules.allowed else "leave `sources` out"
             raise UsageError(f"{unknown[0]!r} is not a source of this server", where="sources", hint=hint)
-        chosen = with_default_tool(tuple(sources), name, rules.config.profile)
+        chosen = with_default_tool(tuple(sources), name, rules.spec.profile)
         return {tools_setting(name): list(chosen if set(chosen) <= set(rules.allowed) else sources * 2)}
 
     async def _text(

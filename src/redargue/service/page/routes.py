@@ -139,7 +139,7 @@ async def _home(
     store: CheckStore, owner: str, *, cursor: str = "", given: Mapping[str, str] | None = None, problem: str = ""
 ) -> str:
     listed = await asyncio.to_thread(store.list, owner=owner, cursor=cursor)
-    blank = dict.fromkeys(("words", "what", "document", "as_of", "budget"), "") | {"method": store.config.method}
+    blank = dict.fromkeys(("words", "what", "document", "as_of", "budget"), "") | {"method": store.spec.method}
     return page(
         "home.html",
         title="Checks",

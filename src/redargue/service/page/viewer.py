@@ -9,7 +9,6 @@ from pathlib import Path
 from fastapi import FastAPI
 from fastapi.responses import HTMLResponse
 
-from redargue.config import Components, RunConfig
 from redargue.errors import RedargueError, UsageError
 from redargue.net.services import limiter
 from redargue.net.transport import Transport
@@ -24,29 +23,30 @@ from redargue.service.page.environment import page
 from redargue.service.page.routes import failed, router, shown
 from redargue.service.problems import handle_problems
 from redargue.service.rules import RequestRules
+from redargue.spec import Parts, RunSpec
 
 
 def create_viewer(
     folder: Path,
     own: Path,
     *,
-    config: RunConfig | None = None,
+    spec: RunSpec | None = None,
     live: str = "keywords",
-    components: Components | None = None,
+    parts: Parts | None = None,
 ) -> FastAPI:
     """The page of the run folders in ``folder``; ``own`` is a folder for itself, in which there are no keys.
 
     A bench folder holds a run folder for each of its systems; ``/bench`` compares them.
     """
-    config = config or RunConfig()
+    spec = spec or RunSpec()
 
     @asynccontextmanager
     async def lifespan(application: FastAPI) -> AsyncIterator[None]:
-        transport = Transport(limiter(), offline=config.offline)
-        shared = components or Components(transport=transport)
+        transport = Transport(limiter(), offline=spec.offline)
+        shared = parts or Parts(transport=transport)
         store = CheckStore(
-            rules=RequestRules(config, live),
-            components=shared,
+            rules=RequestRules(spec, live),
+            parts=shared,
             folder=folder,
             name="view",
             resumes=folder == runs_folder(),

@@ -17,7 +17,6 @@ from typing import Protocol
 
 from redargue.claims import Claim, Meaning
 from redargue.concurrency import gather_or_cancel
-from redargue.config import Components, RunConfig
 from redargue.errors import RedargueError, UsageError
 from redargue.evidence import Passage
 from redargue.nli import language
@@ -25,6 +24,7 @@ from redargue.runs.budget import Budget
 from redargue.service.budgets import SharedBudget
 from redargue.service.proxy.settings import FIRST_READER, Plan, ProxySettings
 from redargue.service.rules import RequestRules
+from redargue.spec import Parts, RunSpec
 from redargue.text.grounder import Grounder, check_sentence, extraction_run
 from redargue.text.report import CheckedClaim
 from redargue.text.segment import MAX_LENGTH, Sentence
@@ -50,8 +50,8 @@ class Reader(Protocol):
 class Searcher:
     """A :class:`Reader` that searches for its evidence."""
 
-    def __init__(self, config: RunConfig, budget: Budget | None = None) -> None:
-        self._verifier = Verifier(config, actions={}, components=Components(budget=budget))
+    def __init__(self, spec: RunSpec, budget: Budget | None = None) -> None:
+        self._verifier = Verifier(spec, actions={}, parts=Parts(budget=budget))
 
     async def check_sentence(self, sentences: Sequence[Sentence]) -> tuple[CheckedClaim, ...]:
         run = extraction_run(self._verifier, self._verifier.models)
@@ -151,17 +151,17 @@ class Checkers:
     def _grounded(self, documents: tuple[Passage, ...], plan: Plan, day: Budget | None) -> Readers:
         first, debate = self._configs(plan)
         reading, debating = _budgets(debate, day)
-        grounder = Grounder(documents, config=first, budget=reading)
+        grounder = Grounder(documents, spec=first, budget=reading)
         try:
-            return Readers(grounder, Grounder(documents, config=debate, budget=debating) if debate else None)
+            return Readers(grounder, Grounder(documents, spec=debate, budget=debating) if debate else None)
         except RedargueError:
             grounder.close()
             raise
 
-    def _configs(self, plan: Plan) -> tuple[RunConfig, RunConfig | None]:
+    def _configs(self, plan: Plan) -> tuple[RunSpec, RunSpec | None]:
         """Of the first reader and of the debate."""
-        operator = self.settings.config
-        config = operator.updated(as_of=plan.as_of or operator.as_of)
+        operator = self.settings.spec
+        spec = operator.updated(as_of=plan.as_of or operator.as_of)
         with_model = bool(operator.model or operator.backend not in ("", "embedded"))
         own: dict[str, object] = {
             "method": FIRST_READER,
@@ -171,10 +171,10 @@ class Checkers:
             "prompts": None,
             "mcp": (),
         }
-        reading = config.model_copy(update={**own, "backend": "embedded", "budget": None, "min_confidence": None})
+        reading = spec.model_copy(update={**own, "backend": "embedded", "budget": None, "min_confidence": None})
         if plan.method == FIRST_READER and not with_model:
             return reading, None
-        debating = RequestRules(config, tools=config.tools).for_method(plan.method)
+        debating = RequestRules(spec, tools=spec.tools).for_method(plan.method)
         budget = plan.budget or operator.budget
         if budget and not with_model:  # small models cost neither tokens nor money
             calls = Budget.parse(budget).calls
@@ -190,7 +190,7 @@ class Checkers:
         await asyncio.gather(*(entry.readers for entry in entries), return_exceptions=True)
 
 
-def _budgets(debate: RunConfig | None, day: Budget | None) -> tuple[Budget | None, Budget | None]:
+def _budgets(debate: RunSpec | None, day: Budget | None) -> tuple[Budget | None, Budget | None]:
     """Of the first reader and of the debate; None where their configurations say all."""
     if not day:
         return None, None

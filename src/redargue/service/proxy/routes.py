@@ -12,7 +12,6 @@ from fastapi import APIRouter, Depends, FastAPI, Request, Response
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from redargue.config import RunConfig
 from redargue.runs.budget import Budget
 from redargue.service.budgets import DayBudgets
 from redargue.service.context import Caller, caller_of
@@ -27,6 +26,7 @@ from redargue.service.proxy.tally import Tally
 from redargue.service.proxy.upstream import Upstream
 from redargue.service.proxy.whole import check_whole
 from redargue.service.routes import problems
+from redargue.spec import RunSpec
 from redargue.text.report import Outcome
 
 UNCHECKED_STATUS = {
@@ -45,9 +45,9 @@ def make_proxy(settings: ProxySettings, *, key: str | None = None, tally: Tally 
     return Proxy(upstream, Checkers(settings), tally or Tally())
 
 
-def from_environment(config: RunConfig) -> tuple[APIRouter, Tally]:
+def from_environment(spec: RunSpec) -> tuple[APIRouter, Tally]:
     """The routes as the environment configures them, and what they count."""
-    proxy = make_proxy(ProxySettings.from_environment(config=config))
+    proxy = make_proxy(ProxySettings.from_environment(spec=spec))
     return router(proxy), proxy.tally
 
 

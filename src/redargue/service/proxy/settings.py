@@ -12,7 +12,6 @@ import httpx2
 from pydantic import ConfigDict, Field, ValidationError, field_validator
 
 from redargue.claims import Frozen
-from redargue.config import RunConfig
 from redargue.errors import UsageError, problem_of
 from redargue.evidence import Passage
 from redargue.methods.base import methods
@@ -21,6 +20,7 @@ from redargue.net.secrets import Secrets
 from redargue.net.transport import Service, Transport
 from redargue.registry import did_you_mean
 from redargue.runs.budget import Budget
+from redargue.spec import RunSpec
 
 Mode = Literal["off", "annotate", "footnote", "revise", "block"]
 MODES: tuple[Mode, ...] = get_args(Mode)
@@ -42,14 +42,14 @@ class ProxySettings(Frozen):
         mode: of a request that names none.
         modes: those that a request may choose; None for all that send nothing that would be withheld.
         on_failure: ``closed`` withholds an answer that was not checked, whatever the request says.
-        search: whether an answer without contexts is checked against the search tools of ``config``.
+        search: whether an answer without contexts is checked against the search tools of ``spec``.
         method: debates the claims that the first reader finds doubtful; ``single-reader`` for no debate.
         methods: those that a request may choose; None for all.
         budget: per answer; a request may set a lower one.
         timeout_s: seconds after the end of an answer in which its check has to finish; a request may set fewer.
         min_supported: share of an answer's claims that have to be supported, in [0, 1]; a request may set a larger one.
         context_roles: roles of the messages whose delimited parts are contexts.
-        config: backend, models, tools and labels of the checks.
+        spec: backend, models, tools and labels of the checks.
     """
 
     upstream: str = ""
@@ -70,7 +70,7 @@ class ProxySettings(Frozen):
     )
     max_revisions: int = Field(default=2, ge=1, le=5)
     context_roles: tuple[str, ...] = ("system", "developer")
-    config: RunConfig = RunConfig(method=FIRST_READER)
+    spec: RunSpec = RunSpec(method=FIRST_READER)
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None, **given: Any) -> Self:
@@ -115,7 +115,7 @@ class ProxySettings(Frozen):
         return Service(name="upstream", url=self.upstream, key=key, timeout=self.upstream_timeout)
 
     def transport(self) -> Transport:
-        return Transport(Limiter({"upstream": Rate(in_flight=self.in_flight)}), offline=self.config.offline)
+        return Transport(Limiter({"upstream": Rate(in_flight=self.in_flight)}), offline=self.spec.offline)
 
 
 def upstream_key(environment: Mapping[str, str] | None = None) -> str:

@@ -50,7 +50,7 @@ def fit_cascade(
         raise UsageError(what, where="--min-confidence", hint=hint)
     system = exhaustive(method)
     examples, drawn = drawn_examples(sample)
-    bench = Bench(out, examples, [system], sample=drawn, config=options.config(sample.seed))
+    bench = Bench(out, examples, [system], sample=drawn, spec=options.spec(sample.seed))
     tally = Tally()
     with (
         resumable(f"the same command resumes the fit in {out}"),

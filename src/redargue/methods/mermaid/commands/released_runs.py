@@ -25,7 +25,6 @@ from redargue.bench.datasets.mermaid_runs import MermaidRuns, label_set, with_ru
 from redargue.bench.harness import Bench
 from redargue.bench.system import System
 from redargue.claims import LabelSet, Meaning
-from redargue.config import Components, RunConfig
 from redargue.errors import ToolFailed, UsageError, problem_of
 from redargue.evidence import Passage, Recalled
 from redargue.files import make_folder
@@ -34,6 +33,7 @@ from redargue.memory.base import Finding, Recall, RememberResult
 from redargue.methods.mermaid.recorded import RecordedBackend, Recording
 from redargue.retrieval.tools.base import Search
 from redargue.runs.clock import Clock
+from redargue.spec import Parts, RunSpec
 from redargue.tasks.decompose import Decomposition
 from redargue.tasks.step import Step, ToolCall
 
@@ -245,7 +245,7 @@ def import_runs(path: Path, out: Path, *, clock: Clock | None = None) -> Importe
     runs, loaded = read_runs(path), load(MermaidRuns.name, path)
     calls = [run.calls for run in runs]
     names = sorted({call.tool for run in runs for call in run.calls})
-    components = Components(
+    parts = Parts(
         backend=RecordedBackend([run.recording for run in runs]),
         actions={name: RecordedAction(name, calls) for name in names},
         memory=RecordedMemory([run.memory for run in runs]) if any(run.memory for run in runs) else None,
@@ -257,8 +257,8 @@ def import_runs(path: Path, out: Path, *, clock: Clock | None = None) -> Importe
         with tempfile.TemporaryDirectory(prefix=".import-", dir=out.parent) as temporary:
             folder = Path(temporary) / out.name
             sample = loaded.sample.model_dump(mode="json")
-            config = RunConfig(offline=True)
-            bench = Bench(folder, loaded.examples, [system], sample=sample, config=config, components=components)
+            spec = RunSpec(offline=True)
+            bench = Bench(folder, loaded.examples, [system], sample=sample, spec=spec, parts=parts)
             asyncio.run(bench.run(system, concurrency=1))
             table = comparison.compare(bench)
             comparison.write_results(table, folder)

@@ -13,11 +13,11 @@ from redargue.claims import AVERITEC, FEVER, Claim
 from redargue.cli.app import run
 from redargue.cli.options import run_config
 from redargue.cli.parameters import RunParameters, SearchParameters
-from redargue.config import OBJECTS, Components, RunConfig, RunOptions, read_options
 from redargue.config_file import Known, read_defaults
 from redargue.errors import RecordError, UsageError
 from redargue.runs.manifest import read_manifest
 from redargue.runs.prices import Prices
+from redargue.spec import OBJECTS, Parts, RunOptions, RunSpec, read_options
 from redargue.verifier import Verifier
 
 KNOWN: Known = {
@@ -27,11 +27,11 @@ KNOWN: Known = {
 
 
 def test_the_keywords_are_the_fields_of_the_configuration_and_the_components() -> None:
-    assert set(RunOptions.__annotations__) == {*RunConfig.model_fields, *OBJECTS}
+    assert set(RunOptions.__annotations__) == {*RunSpec.model_fields, *OBJECTS}
 
 
 def test_a_configuration_survives_json() -> None:
-    config = RunConfig(
+    spec = RunSpec(
         method="mermaid",
         settings={"max_steps": 3, "tools": ["corpus"]},
         tools=("corpus",),
@@ -41,7 +41,7 @@ def test_a_configuration_survives_json() -> None:
         as_of=date(2024, 3, 31),
         budget="40calls",
     )
-    assert RunConfig.model_validate_json(config.model_dump_json()) == config
+    assert RunSpec.model_validate_json(spec.model_dump_json()) == spec
 
 
 @pytest.mark.parametrize(
@@ -60,27 +60,27 @@ def test_a_configuration_survives_json() -> None:
 )
 def test_what_does_not_fit_is_a_usage_error_that_quotes_it(values: dict[str, Any], said: str) -> None:
     with pytest.raises(UsageError) as caught:
-        RunConfig(**values)
+        RunSpec(**values)
     assert said in str(caught.value)
 
 
 def test_keywords_win_over_the_configuration_and_objects_over_names() -> None:
-    base = RunConfig(method="mermaid", seed=3, budget="40calls")
+    base = RunSpec(method="mermaid", seed=3, budget="40calls")
     prices = Prices.shipped()
-    config, components = read_options({"seed": 4, "prices": prices, "memory": "m.db"}, base, Components())
-    assert (config.method, config.seed, config.budget, config.memory) == ("mermaid", 4, "40calls", "m.db")
-    assert (components.prices, components.memory) == (prices, None)
+    spec, parts = read_options({"seed": 4, "prices": prices, "memory": "m.db"}, base, Parts())
+    assert (spec.method, spec.seed, spec.budget, spec.memory) == ("mermaid", 4, "40calls", "m.db")
+    assert (parts.prices, parts.memory) == (prices, None)
     with pytest.raises(UsageError, match="unknown option 'evidenc'"):
         read_options({"evidenc": {}}, base)  # type: ignore[typeddict-unknown-key]
 
 
 def test_a_claim_that_is_text_gets_labels_and_date_and_one_that_is_data_keeps_its_own() -> None:
-    config = RunConfig(labels=AVERITEC, as_of=date(2024, 3, 31), strict_as_of=True)
-    claim = config.claim("Bees are insects.")
+    spec = RunSpec(labels=AVERITEC, as_of=date(2024, 3, 31), strict_as_of=True)
+    claim = spec.claim("Bees are insects.")
     assert (claim.labels, claim.as_of, claim.only_in_time) == (AVERITEC, date(2024, 3, 31), True)
-    assert RunConfig().claim(claim) is claim
+    assert RunSpec().claim(claim) is claim
     with pytest.raises(UsageError, match="a claim that is given as text"):
-        config.claim(Claim(text="Bees are insects.", labels=FEVER))
+        spec.claim(Claim(text="Bees are insects.", labels=FEVER))
 
 
 def test_a_verifier_refuses_an_unknown_keyword() -> None:
@@ -93,9 +93,9 @@ def test_a_verifier_refuses_an_unknown_keyword() -> None:
 
 def test_the_options_of_a_command_become_a_configuration() -> None:
     options = RunParameters(model=["m judge=j"], setting=["top_k=2"], rounds=1, as_of="2024-03-31", labels="averitec")
-    config = run_config(options, SearchParameters(tool=["corpus", "keywords"], offline=True))
-    assert (config.model, config.models, config.tools) == ("m", {"judge": "j"}, ("corpus", "keywords"))
-    assert (config.settings, config.as_of, config.labels) == ({"top_k": 2, "rounds": 1}, date(2024, 3, 31), AVERITEC)
+    spec = run_config(options, SearchParameters(tool=["corpus", "keywords"], offline=True))
+    assert (spec.model, spec.models, spec.tools) == ("m", {"judge": "j"}, ("corpus", "keywords"))
+    assert (spec.settings, spec.as_of, spec.labels) == ({"top_k": 2, "rounds": 1}, date(2024, 3, 31), AVERITEC)
 
 
 # redargue.toml
@@ -187,12 +187,12 @@ def test_a_manifest_with_a_value_of_the_wrong_type_is_refused_by_name() -> None:
 
 SCRIPT = """
 import redargue
-from redargue.config import RunConfig
+from redargue.spec import RunSpec
 
 async def main() -> None:
     verdict = await redargue.verify("Bees are insects.", method="mad", seed=1, {keyword}, settings={{"rounds": 1}})
     report = await redargue.ground("Bees are insects.", contexts=["Bees are insects."], {keyword}, concurrency=4)
-    async with redargue.watch("Bees are insects.", config=RunConfig(seed=2), {keyword}) as events:
+    async with redargue.watch("Bees are insects.", spec=RunSpec(seed=2), {keyword}) as events:
         async for event in events:
             print(event.item)
     print(verdict.label, report.outcome, redargue.verify_sync("Bees are insects.", {keyword}).label)

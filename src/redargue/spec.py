@@ -1,6 +1,6 @@
 """The configuration of a run: one model for the command line, ``redargue.toml``, workers, benches and Python.
 
-:class:`RunConfig` holds values that can be written as JSON; :class:`Components` holds objects to use instead of making
+:class:`RunSpec` holds values that can be written as JSON; :class:`Parts` holds objects to use instead of making
 them from those values (:mod:`redargue.assembly`).
 """
 
@@ -40,7 +40,7 @@ NamedLabels = Annotated[
 DateText = Annotated[date | None, BeforeValidator(lambda value: read_date(value) if isinstance(value, str) else value)]
 
 
-class RunConfig(Frozen):
+class RunSpec(Frozen):
     """Everything that defines a run, as JSON values.
 
     Attributes:
@@ -114,10 +114,10 @@ class RunConfig(Frozen):
         """The fields that differ from their defaults, so that it can be written in code."""
         fields = type(self).model_fields
         changed = {name: value for name, value in self if value != fields[name].get_default(call_default_factory=True)}
-        return f"RunConfig({', '.join(f'{name}={value!r}' for name, value in changed.items())})"
+        return f"RunSpec({', '.join(f'{name}={value!r}' for name, value in changed.items())})"
 
-    def updated(self, **changes: Unpack[ConfigOptions]) -> RunConfig:
-        return RunConfig(**{**dict(self), **changes})
+    def updated(self, **changes: Unpack[SpecOptions]) -> RunSpec:
+        return RunSpec(**{**dict(self), **changes})
 
     def claim(self, claim: str | Claim) -> Claim:
         """The claim as data; a text gets this configuration's labels and dates, which a :class:`Claim` must not get."""
@@ -134,8 +134,8 @@ class RunConfig(Frozen):
             raise UsageError(f"this claim cannot be checked: {problem_of(error)}") from error
 
 
-class ConfigOptions(TypedDict, total=False):
-    """The fields of :class:`RunConfig` as keywords; ``backend``, ``memory``, ``budget`` and ``prices`` apart."""
+class SpecOptions(TypedDict, total=False):
+    """The fields of :class:`RunSpec` as keywords; ``backend``, ``memory``, ``budget`` and ``prices`` apart."""
 
     method: str
     profile: str
@@ -162,8 +162,8 @@ class ConfigOptions(TypedDict, total=False):
     seed: int
 
 
-class RunOptions(ConfigOptions, total=False):
-    """The fields of :class:`RunConfig`, for some of which an object may be given, and those of :class:`Components`."""
+class RunOptions(SpecOptions, total=False):
+    """The fields of :class:`RunSpec`, for some of which an object may be given, and those of :class:`Parts`."""
 
     backend: str | Backend
     memory: str | Path | EvidenceMemory | None
@@ -176,8 +176,8 @@ class RunOptions(ConfigOptions, total=False):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Components:
-    """Objects that a run uses instead of making them from its :class:`RunConfig`; the caller closes them.
+class Parts:
+    """Objects that a run uses instead of making them from its :class:`RunSpec`; the caller closes them.
 
     Attributes:
         evidence: evidence tools by the names in the settings, including tools that differ between claims
@@ -197,26 +197,24 @@ class Components:
     clock: Clock | None = None
 
 
-OBJECTS = tuple(part.name for part in fields(Components))
+OBJECTS = tuple(part.name for part in fields(Parts))
 
 
-def read_options(
-    options: RunOptions, config: RunConfig | None = None, components: Components | None = None
-) -> tuple[RunConfig, Components]:
+def read_options(options: RunOptions, spec: RunSpec | None = None, parts: Parts | None = None) -> tuple[RunSpec, Parts]:
     values: dict[str, Any] = {}
     objects: dict[str, Any] = {}
     for name, value in options.items():
-        known = name in RunConfig.model_fields
+        known = name in RunSpec.model_fields
         if name in OBJECTS and not (known and isinstance(value, str | Path)):
             if value is not None:
                 objects[name] = value
         elif known:
             values[name] = value
         else:
-            names = dict.fromkeys([*RunConfig.model_fields, *OBJECTS])
+            names = dict.fromkeys([*RunSpec.model_fields, *OBJECTS])
             raise UsageError(f"unknown option {name!r}", hint=did_you_mean(name, names))
-    config = (config or RunConfig()).updated(**values) if values else config or RunConfig()
-    return config, replace(components or Components(), **objects)
+    spec = (spec or RunSpec()).updated(**values) if values else spec or RunSpec()
+    return spec, replace(parts or Parts(), **objects)
 
 
 def read_date(text: str) -> date | None:
@@ -229,7 +227,7 @@ def read_date(text: str) -> date | None:
 
 def _explained(error: ValidationError) -> UsageError:
     first = error.errors()[0]
-    name, known = str(first["loc"][0]) if first["loc"] else "", list(RunConfig.model_fields)
+    name, known = str(first["loc"][0]) if first["loc"] else "", list(RunSpec.model_fields)
     if first["type"] == "extra_forbidden":
         return UsageError(f"unknown option {name!r}", hint=did_you_mean(name, known))
     value = f"{first['input']!r:.200}"
