@@ -9,16 +9,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from functools import reduce
-from pathlib import Path
 from threading import Barrier, BrokenBarrierError
 from typing import Any
 
-import numpy as np
 import pytest
 
 from redargue.backends.base import Call, Sampling
 from redargue.claims import AVERITEC, FEVER, FREE_TEXT, OPTIONS, TWO, Claim, Meaning
-from redargue.errors import CannotPlay, UsageError
+from redargue.errors import CannotPlay
 from redargue.evidence import Passage
 from redargue.methods.tool_mad.prompts import SummariseAbstract, WriteKeywords
 from redargue.nli import backend as backend_module
@@ -28,7 +26,6 @@ from redargue.nli.backend import EmbeddedBackend, quoted, words
 from redargue.nli.embedder import shared
 from redargue.nli.entailment import CrossEncoder, Entailment
 from redargue.nli.reader import Reading, ScoredSpan, SourcedSentence, sentences
-from redargue.nli.session import WEIGHTS
 from redargue.tasks.answer import AnswerClaim
 from redargue.tasks.base import Out, Task
 from redargue.tasks.judge import JudgeDebate, Turn
@@ -193,28 +190,6 @@ async def test_cosines_and_tokens_are_counted_once_a_call() -> None:
 async def test_an_answer_is_rated_by_how_far_each_document_decides_it() -> None:
     (rated,) = await ask(RateTexts(reference=CLAIM.text, texts=(TEXT, OTHER.text)))
     assert rated.values[0] > 0.8 > 0.3 > rated.values[1]
-
-
-def test_a_cross_encoder_of_the_users_own_is_named_by_its_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("REDARGUE_CROSS_ENCODER", str(tmp_path))
-    with pytest.raises(UsageError, match=r"no file 'model\.onnx'"):
-        _ = EmbeddedBackend().user_reranker
-    for name, file in (("entailment.onnx", "model.onnx"), ("tokenizer.json", "tokenizer.json")):
-        (tmp_path / file).symlink_to(WEIGHTS / name)
-    rater = EmbeddedBackend().user_reranker
-    assert rater is not None
-    assert EmbeddedBackend().identity.endswith(rater.sha256[:12])
-    with pytest.raises(UsageError, match="the model gives 4"):  # ours gives labels, too: no plain reranker
-        rater.rate("a", ["b"])
-    given = {"b": 2.0, "c": -40.0, "d": -800.0, "e": 800.0, "f": float("nan"), "g": float("inf")}
-    fake = type("Fake", (), {"run": lambda self, pairs: [np.array([given[text]], np.float32) for _, text in pairs]})
-    rater.__dict__["_session"] = fake()
-    assert rater.rate("a", ["b", "c", "d", "e"]) == pytest.approx([0.880797, 0.0, 0.0, 1.0], abs=1e-6)
-    for text, said in (("f", "nan"), ("g", "inf")):
-        with pytest.raises(UsageError, match=rf"gives \[{said}\] for a pair"):
-            rater.rate("a", ["b", text])
 
 
 def test_what_does_not_depend_on_neighbours_is_equal_alone_and_among_others() -> None:

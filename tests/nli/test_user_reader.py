@@ -38,7 +38,7 @@ class Scripted(TextModel):
     """Gives the logits that a function returns for a text, and keeps the texts."""
 
     def __init__(self, answer: Answer, longest: int = 128) -> None:
-        tokenizer = read_tokenizer(WEIGHTS, longest, "longest_first")
+        tokenizer = read_tokenizer(WEIGHTS, longest)
         super().__init__("scripted", tokenizer, sha256=lambda: "", kept=1000, threads=1)
         self.answer, self.texts = answer, list[Text]()
 

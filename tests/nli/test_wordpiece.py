@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redargue.errors import MissingExtra, UsageError
+from redargue.errors import MissingExtra
 from redargue.nli.session import WEIGHTS, read_tokenizer
-from redargue.nli.wordpiece import Cut, WordPiece
+from redargue.nli.wordpiece import WordPiece
 
 DESCRIPTION: dict[str, Any] = json.loads((WEIGHTS / "tokenizer.json").read_text(encoding="utf-8"))
 OLD = st.characters(max_codepoint=0x5FF, exclude_categories=["Cs"])  # characters that every Unicode version knows
@@ -28,8 +28,8 @@ TEXTS = st.one_of(
 )
 
 
-def ours(longest: int, cut: Cut = "longest_first") -> WordPiece:
-    tokenizer = WordPiece.of(DESCRIPTION, longest=longest, cut=cut)
+def ours(longest: int) -> WordPiece:
+    tokenizer = WordPiece.of(DESCRIPTION, longest=longest)
     assert tokenizer is not None
     return tokenizer
 
@@ -62,20 +62,11 @@ def test_pairs_are_cut_as_tokenizers_cuts_them(reference: Any, first: str, secon
     assert (tokens.ids, tokens.type_ids) == (expected.ids, expected.type_ids)
 
 
-def test_only_the_first_text_is_cut_where_that_is_asked() -> None:
-    tokenizer = ours(8, "only_first")
-    (tokens,) = tokenizer.encode_batch([("one two three four five six", "seven eight")])
-    assert len(tokens.ids) == 8
-    assert tokens.type_ids == [0, 0, 0, 0, 0, 1, 1, 1]
-    with pytest.raises(UsageError, match="truncation"):
-        tokenizer.encode_batch([("one", "two three four five six seven")])
-
-
 def test_another_kind_of_tokenizer_is_left_to_tokenizers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     other = {**DESCRIPTION, "pre_tokenizer": {"type": "Whitespace"}}
-    assert WordPiece.of(other, longest=8, cut="longest_first") is None
+    assert WordPiece.of(other, longest=8) is None
     (tmp_path / "tokenizer.json").write_text(json.dumps(other), encoding="utf-8")
     monkeypatch.setitem(sys.modules, "tokenizers", None)
     with pytest.raises(MissingExtra) as refused:
-        read_tokenizer(tmp_path, 8, "longest_first")
+        read_tokenizer(tmp_path, 8)
     assert refused.value.hint == "pip install 'redargue[tokenizers]'"

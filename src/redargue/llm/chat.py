@@ -68,10 +68,8 @@ class ChatBackend(PromptedBackend):
         parts = (service.display_url, model, f"form={form}", f"max={max_tokens}", f"prompts={words}")
         # The bundled embedder's cosines differ from ada-002's, for which the paper's threshold was chosen.
         self.stability = PAPER_STABILITY if embedding_model else Stability(PAPER_STABILITY.faithfulness, RELEVANCE)
-        hashes = [model.sha256[:12] for model in (self._embedded.user_reranker, self._embedded.user_nli) if model]
-        rated = [f"rated={','.join(hashes)}"] if embedding_model and hashes else []  # else in the embedded identity
         embeddings = f"embeddings={embedding_model or self._embedded.identity}"
-        self.identity = "chat:" + " ".join([*parts, embeddings, *rated])
+        self.identity = "chat:" + " ".join([*parts, embeddings])
 
     def endpoint(self, model: str = "") -> Endpoint:
         name = model or self.model

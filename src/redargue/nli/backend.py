@@ -9,11 +9,9 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import json
-import os
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache, cached_property, singledispatch
-from pathlib import Path
 from threading import Lock
 from typing import cast
 
@@ -29,9 +27,7 @@ from redargue.nli.entailment import CrossEncoder, EntailmentModel
 from redargue.nli.reader import Reader, Reading, SourcedSentence, sentences
 from redargue.nli.session import WEIGHTS as BUNDLED
 from redargue.nli.session import tally
-from redargue.nli.user_nli import UserNli
 from redargue.nli.user_reader import UserReader
-from redargue.nli.user_reranker import UserReranker
 from redargue.tasks.answer import Answer, AnswerClaim, LabelledTask
 from redargue.tasks.base import AnyTask, Out, Task
 from redargue.tasks.extract import (
@@ -95,7 +91,6 @@ class EmbeddedBackend:
     def identity(self) -> str:
         manifest = json.loads((BUNDLED / "manifest.json").read_text(encoding="utf-8"))
         parts = [str(manifest["sha256"][name])[:12] for name in sorted(manifest["sha256"])]
-        parts += [model.sha256[:12] for model in (self.user_reranker, self.user_nli) if model]
         parts += [f"reader {self._user_reader.sha256[:12]}"] if self._user_reader else []
         parts += [f"decides from {self._least:g}"] if self._least != MIN_CONFIDENCE else []
         return "embedded:" + ",".join([*parts, *([] if self._publishers_once else ["every passage a voice"])])
@@ -134,16 +129,6 @@ class EmbeddedBackend:
             weights=weights,
             least=self._least,
         )
-
-    @cached_property
-    def user_reranker(self) -> UserReranker | None:
-        folder = os.environ.get("REDARGUE_CROSS_ENCODER")
-        return UserReranker(Path(folder), threads=self._threads) if folder else None
-
-    @cached_property
-    def user_nli(self) -> UserNli | None:
-        folder = os.environ.get("REDARGUE_ENTAILMENT")
-        return UserNli(Path(folder), threads=self._threads) if folder else None
 
     @cached_property
     def entailment(self) -> EntailmentModel:
@@ -367,11 +352,7 @@ def _compare(task: CompareTexts, backend: EmbeddedBackend) -> Similarities:
 
 @perform.register
 def _rate(task: RateTexts, backend: EmbeddedBackend) -> Similarities:
-    """Scores of the user's cross-encoder, else the bundled model's relevance."""
-    if backend.user_reranker is not None:
-        scores = backend.user_reranker.rate(task.reference, task.texts)
-    else:
-        scores = backend.entailment.relevance([(task.reference, text) for text in task.texts])
+    scores = backend.entailment.relevance([(task.reference, text) for text in task.texts])
     return Similarities(values=tuple(round(score, 6) for score in scores))
 
 

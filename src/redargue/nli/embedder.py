@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
 from threading import Lock
 
 import numpy as np
@@ -20,8 +19,8 @@ class Embedder:
 
     name = "all-minilm-l6-v2-int8"
 
-    def __init__(self, folder: Path | None = None, *, threads: int = 0) -> None:
-        self._session = Session("embedder.onnx", longest=256, kept=5_000, folder=folder, threads=threads)
+    def __init__(self, *, threads: int = 0) -> None:
+        self._session = Session("embedder.onnx", longest=256, kept=5_000, threads=threads)
 
     def encode(self, texts: Sequence[str]) -> Floats:
         """Vectors of shape (texts, 384), float32; a text longer than 256 tokens is represented by its beginning."""

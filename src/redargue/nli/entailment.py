@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -45,13 +44,12 @@ class EntailmentModel(Protocol):
 class CrossEncoder:
     """Reads (claim, evidence) pairs; ``threads``: pairs read concurrently, 0 for one per core."""
 
-    def __init__(self, folder: Path | None = None, *, threads: int = 0) -> None:
-        self._session = Session("entailment.onnx", longest=160, kept=KEPT, folder=folder, threads=threads)
-        self._path = (folder or WEIGHTS) / "entailment.onnx"
+    def __init__(self, *, threads: int = 0) -> None:
+        self._session = Session("entailment.onnx", longest=160, kept=KEPT, threads=threads)
 
     @cached_property
     def sha256(self) -> str:
-        return file_sha256(self._path)
+        return file_sha256(WEIGHTS / "entailment.onnx")
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> list[Entailment]:
         """One result per pair, in order; each pair is read alone, so results do not depend on their neighbours."""

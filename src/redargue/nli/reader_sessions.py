@@ -40,7 +40,7 @@ class OnnxModel(TextModel):
             raise UsageError(
                 f"no file 'tokenizer.json' in {str(spec.folder)!r}", hint="save the model's fast tokenizer"
             )
-        tokenizer = read_tokenizer(spec.folder, spec.longest, "longest_first")
+        tokenizer = read_tokenizer(spec.folder, spec.longest)
         threads = threads or threads_setting() or os.cpu_count() or 1
         super().__init__(spec.name, tokenizer, sha256=lambda: spec.sha256, kept=KEPT, threads=threads)
         self._start = spec.decoder_start

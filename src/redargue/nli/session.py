@@ -15,12 +15,11 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from importlib.resources import files
-from math import isfinite, tanh
 from pathlib import Path
 from threading import Lock
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +27,7 @@ import numpy.typing as npt
 from redargue.errors import MissingExtra, UsageError
 from redargue.nli.cache import Floats, OutputCache, Text
 from redargue.nli.onnx_file import OnnxFile
-from redargue.nli.wordpiece import Cut, WordPiece
+from redargue.nli.wordpiece import WordPiece
 
 tally: ContextVar[list[int] | None] = ContextVar("tally", default=None)
 """Collects the numbers of tokens read for one backend call; concurrent calls have separate lists."""
@@ -107,7 +106,7 @@ class TextModel(ABC):
 
 
 class Session(TextModel):
-    """An ONNX model with its tokenizer; ``kept`` outputs are cached in memory, all of them in ``REDARGUE_CACHE``."""
+    """A bundled ONNX model with its tokenizer; ``kept`` outputs are cached in memory."""
 
     def __init__(
         self,
@@ -115,17 +114,17 @@ class Session(TextModel):
         *,
         longest: int,
         kept: int,
-        folder: Path | None = None,
         threads: int = 0,
-        cut: Cut = "longest_first",
     ) -> None:
-        folder = folder or WEIGHTS
-        _require_files(folder, model, hint="reinstall redargue: its wheel contains the file")
-        self._session = OnnxFile(folder / model, bounded=folder != WEIGHTS)
+        for name in (model, "tokenizer.json"):
+            if not (WEIGHTS / name).is_file():
+                hint = "reinstall redargue: its wheel contains the file"
+                raise UsageError(f"no file {name!r} in {str(WEIGHTS)!r}", hint=hint)
+        self._session = OnnxFile(WEIGHTS / model, bounded=False)
         super().__init__(
             model,
-            read_tokenizer(folder, longest, cut),
-            sha256=lambda: file_sha256(folder / model),
+            read_tokenizer(WEIGHTS, longest),
+            sha256=lambda: file_sha256(WEIGHTS / model),
             kept=kept,
             threads=threads or threads_setting() or os.cpu_count() or 1,
         )
@@ -141,51 +140,6 @@ def onnx_inputs(row: Any) -> dict[str, npt.NDArray[np.int64]]:
         "attention_mask": np.asarray([row.attention_mask], np.int64),
         "token_type_ids": np.asarray([row.type_ids], np.int64),
     }
-
-
-class UserModel:
-    """A user-supplied model: the folder named by ``setting``, with ``model.onnx`` and ``tokenizer.json``."""
-
-    setting: ClassVar[str]
-    kind: ClassVar[str]
-    cut: ClassVar[Cut] = "longest_first"
-    longest: ClassVar[int] = 512
-
-    def __init__(self, folder: Path, *, threads: int = 0) -> None:
-        hint = f"name a folder with {self.kind} exported to ONNX and its tokenizer"
-        _require_files(folder, "model.onnx", where=self.setting, hint=hint)
-        self._folder, self._threads = folder, threads
-
-    @cached_property
-    def sha256(self) -> str:
-        return file_sha256(self._folder / "model.onnx")
-
-    @cached_property
-    def _session(self) -> Session:
-        return Session(
-            "model.onnx", longest=self.longest, kept=10_000, folder=self._folder, threads=self._threads, cut=self.cut
-        )
-
-    def logits(self, pairs: Sequence[tuple[str, str]]) -> list[list[float]]:
-        rows = [[float(logit) for logit in output.reshape(-1)] for output in self._session.run(list(pairs))]
-        for row in rows:
-            if not all(map(isfinite, row)):
-                raise UsageError(
-                    f"the model gives {row} for a pair",
-                    where=self.setting,
-                    hint="export it again, for example in another precision",
-                )
-        return rows
-
-
-def _require_files(folder: Path, model: str, *, hint: str, where: str = "") -> None:
-    for name in (model, "tokenizer.json"):
-        if not (folder / name).is_file():
-            raise UsageError(f"no file {name!r} in {str(folder)!r}", where=where, hint=hint)
-
-
-def logistic(logit: float) -> float:
-    return (1 + tanh(logit / 2)) / 2  # cannot overflow
 
 
 @lru_cache(maxsize=4)
@@ -204,9 +158,9 @@ def threads_setting() -> int:
 
 
 @lru_cache(maxsize=4)
-def read_tokenizer(folder: Path, longest: int, cut: Cut) -> Any:
+def read_tokenizer(folder: Path, longest: int) -> Any:
     path = folder / "tokenizer.json"
-    wordpiece = WordPiece.of(json.loads(path.read_text(encoding="utf-8")), longest=longest, cut=cut)
+    wordpiece = WordPiece.of(json.loads(path.read_text(encoding="utf-8")), longest=longest)
     if wordpiece is not None:
         return wordpiece
     try:
@@ -218,6 +172,6 @@ def read_tokenizer(folder: Path, longest: int, cut: Cut) -> Any:
             hint="pip install 'redargue[tokenizers]'",
         ) from None
     tokenizer = Tokenizer.from_file(str(path))
-    tokenizer.enable_truncation(longest, strategy=cut)
+    tokenizer.enable_truncation(longest)
     tokenizer.no_padding()
     return tokenizer

@@ -10,11 +10,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, Literal, NamedTuple, Self
-
-from redargue.errors import UsageError
-
-Cut = Literal["longest_first", "only_first"]
+from typing import Any, NamedTuple, Self
 
 _NORMALIZER = {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True, "lowercase": True}
 _LONGEST_WORD = 100
@@ -43,17 +39,16 @@ class WordPiece:
 
     Args:
         longest: tokens of an input, including special ones.
-        cut: which text of a pair is truncated: the longer one, or the first.
     """
 
-    def __init__(self, vocabulary: dict[str, int], special: dict[str, int], *, longest: int, cut: Cut) -> None:
-        self._vocabulary, self.special, self._longest, self._cut = vocabulary, special, longest, cut
+    def __init__(self, vocabulary: dict[str, int], special: dict[str, int], *, longest: int) -> None:
+        self._vocabulary, self.special, self._longest = vocabulary, special, longest
         self._start, self._end = special["[CLS]"], special["[SEP]"]
         self._split = re.compile("(" + "|".join(map(re.escape, special)) + ")")
         self._word = lru_cache(maxsize=65536)(self._pieces)
 
     @classmethod
-    def of(cls, description: dict[str, Any], *, longest: int, cut: Cut) -> Self | None:
+    def of(cls, description: dict[str, Any], *, longest: int) -> Self | None:
         """From the content of a ``tokenizer.json``; None if it describes another algorithm."""
         model, normalizer = description.get("model") or {}, description.get("normalizer") or {}
         added = description.get("added_tokens") or []
@@ -69,10 +64,10 @@ class WordPiece:
         special = {str(token["content"]): int(token["id"]) for token in added}
         if not expected or not {"[CLS]", "[SEP]", "[UNK]"} <= special.keys():
             return None
-        return cls(model["vocab"], special, longest=longest, cut=cut)
+        return cls(model["vocab"], special, longest=longest)
 
     def encode_batch(self, texts: Sequence[str | tuple[str, str]]) -> list[Tokens]:
-        """Each text or pair, truncated; raises UsageError if ``only_first`` leaves a second text that is too long."""
+        """Each text or pair; of a pair that is too long, the longer text is truncated."""
         return [self.encode(*([text] if isinstance(text, str) else text)) for text in texts]
 
     def encode(self, first: str, second: str | None = None) -> Tokens:
@@ -88,10 +83,6 @@ class WordPiece:
         room = self._longest - 3
         if len(one) + len(other) <= room:
             return one, other
-        if self._cut == "only_first":
-            if len(other) >= room:
-                raise UsageError("truncation: the second text alone is too long", hint="give a shorter text")
-            return one[: room - len(other)], other
         least = min(len(one), len(other))
         most = least if least > room else max(least, room - least)
         if least + most > room:

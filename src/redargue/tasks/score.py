@@ -359,9 +359,7 @@ class InferClaim(Task[Inferences]):
 
     hypothesis: str
     premises: tuple[str, ...]  # texts of evidence; a text that is too long is cut off at the end
-    # whether the probability is the sigmoid of the model's first output, as WeCheck is trained, instead of the softmax
-    # over all outputs
-    sigmoid: bool = False
+    support_only: bool = False  # the probability of refutation is not given
 
     def input_text(self) -> str:
         return lines(self.hypothesis, *self.premises)

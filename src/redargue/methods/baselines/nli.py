@@ -1,8 +1,8 @@
 """NLI: an entailment model reads the evidence as premise and the claim as hypothesis; a threshold decides.
 
 As DPD runs WeCheck (Wu et al., "WeCheck", ACL 2023, arXiv 2212.10057): a claim is factual where the probability of
-entailment is 0.5 or more. ``REDARGUE_ENTAILMENT`` names the folder of any entailment model in ONNX. The bundled one was
-trained on single passages and reads 160 tokens of a pair, not 512: ``evidence=each`` suits it better.
+entailment is 0.5 or more. An added reader reads in place of the bundled model on the embedded backend. The bundled one
+was trained on single passages and reads 160 tokens of a pair, not 512: ``evidence=each`` suits it better.
 """
 
 from __future__ import annotations
@@ -29,9 +29,8 @@ class NliSettings(SearchSettings):
     # all passages are one premise (``joined``), or each is a premise and the most probable support counts (``each``)
     evidence: Literal["joined", "each"] = "joined"
     threshold: float = Field(default=0.5, ge=0, le=1)  # a claim is factual if the probability of support reaches it
-    # takes the sigmoid of the model's first output, as WeCheck is trained, instead of the softmax of all outputs; the
-    # bundled model is always read with the softmax
-    sigmoid: bool = False
+    # only the probability of support decides, as WeCheck is trained; that of refutation is not considered
+    support_only: bool = False
 
 
 class Nli(Method, name="nli", settings=NliSettings):
@@ -43,7 +42,7 @@ class Nli(Method, name="nli", settings=NliSettings):
     passages of a premise that reaches the threshold are quoted whole.
     """
 
-    profiles = {"paper": {"profile": "paper", "sigmoid": True}, "hardened": {}}
+    profiles = {"paper": {"profile": "paper", "support_only": True}, "hardened": {}}
     paper = (
         "Wu, Li, Xiao, Liu, Li, Lv: WeCheck: Strong Factual Consistency Checker via Weakly Supervised Learning, 2022,"
         " arXiv 2212.10057"
@@ -72,7 +71,7 @@ class Nli(Method, name="nli", settings=NliSettings):
         """Reads all passages as one premise, or each as one."""
         texts = tuple(f"{passage.title}. {passage.text}" if passage.title else passage.text for passage in passages)
         premises = texts if self.settings.evidence == "each" else ("\n".join(texts),)
-        task = InferClaim(hypothesis=self.claim.text, premises=premises, sigmoid=self.settings.sigmoid)
+        task = InferClaim(hypothesis=self.claim.text, premises=premises, support_only=self.settings.support_only)
         return (await reader.perform(task, round_=1)).inferences
 
     def deciding(self, passages: tuple[Passage, ...], inferences: tuple[Inferred, ...], label: str) -> tuple[str, ...]:
@@ -109,15 +108,12 @@ def _in_words(inferred: Inferred) -> str:
 
 @perform.register
 def _infer(task: InferClaim, backend: EmbeddedBackend) -> Inferences:
-    """Reads with the model that ``REDARGUE_ENTAILMENT`` names, else with the bundled one, which has three outputs."""
-    if backend.user_nli is None:
-        read = backend.entailment.read([(task.hypothesis, premise) for premise in task.premises])
-        pairs = [(pair.supports, None if task.sigmoid else pair.refutes) for pair in read]
-    else:
-        pairs = backend.user_nli.read([(premise, task.hypothesis) for premise in task.premises], sigmoid=task.sigmoid)
-    inferences = (Inferred(supports=_share(supports), refutes=_share(refutes)) for supports, refutes in pairs)
+    inferences = []
+    for pair in backend.entailment.read([(task.hypothesis, premise) for premise in task.premises]):
+        refutes = None if task.support_only else _share(pair.refutes)
+        inferences.append(Inferred(supports=_share(pair.supports), refutes=refutes))
     return Inferences(inferences=tuple(inferences))
 
 
-def _share(value: float | None) -> float | None:
-    return None if value is None else round(min(1.0, max(0.0, value)), 6)
+def _share(value: float) -> float:
+    return round(min(1.0, max(0.0, value)), 6)

@@ -98,8 +98,8 @@ async def token_relevances(
 ) -> tuple[float, ...]:
     """How much each token matters: 1 minus the similarity of the text without it to the whole, in [0, 1].
 
-    The cross-encoder compares them (``REDARGUE_CROSS_ENCODER`` names the folder of DebUnc's own, stsb-roberta-large,
-    which reads 512 tokens; the bundled one reads 160); tokens beyond that do not matter.
+    The bundled cross-encoder compares them, not DebUnc's (stsb-roberta-large, which reads 512 tokens); it reads 160
+    tokens, and those beyond do not matter.
 
     Args:
         tokens: joined they are the text, which ``question`` precedes; a single one has the relevance 0.5.

@@ -67,8 +67,8 @@ async def consistency(agent: Agent, answer: str, documents: tuple[str, ...], *, 
     """Mean cross-encoder score of an answer with each of its documents, in [0, 1] (ACL version, Eq. 7).
 
     The paper neither names the cross-encoder nor says whether documents are joined (``T24``). Its authors load
-    ms-marco-MiniLM-L-6-v2 and apply a sigmoid; ``REDARGUE_CROSS_ENCODER`` names a folder with it. By default the
-    embedded one is used: the probability that a document decides what the answer says.
+    ms-marco-MiniLM-L-6-v2 and apply a sigmoid. Here the embedded one gives the probability that a document decides what
+    the answer says.
     """
     score = Score(metric=Metric.CONSISTENCY, value=None, agent=agent.name, round=round_)
     if not documents:

@@ -41,8 +41,7 @@ class FactcheckGptSettings(SearchSettings):
     rounds: int = Field(default=2, ge=1, le=5)  # of questions
     questions: int = Field(default=5, ge=1, le=10)  # read per round; the paper has no limit
     question_temperature: float = Field(default=0.7, ge=0, le=2)
-    # finds duplicate questions by cosines of an embedder, or by the ratings of a cross-encoder, as in the paper; useful
-    # only with one trained for questions (``REDARGUE_CROSS_ENCODER``)
+    # finds duplicate questions by cosines of an embedder, or by the ratings of a cross-encoder, as in the paper
     compared_by: Literal["embedding", "cross-encoder"] = "embedding"
     # at or above it two questions are duplicates; the paper uses .60, with its cross-encoder
     similarity: float = Field(default=0.9, ge=-1, le=1)
