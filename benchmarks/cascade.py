@@ -24,15 +24,15 @@ from benchmarks import pool
 from benchmarks.mermaid import files
 from benchmarks.sets import SETS, corpus_of, taken
 from redargue.bench import compare as comparison
+from redargue.bench.commands.cascade.fitting import exhaustive, fit_of
+from redargue.bench.commands.mermaid.released_runs import import_runs
 from redargue.bench.harness import Bench
 from redargue.bench.rescore import Rescored, paired, rescored, row_of
 from redargue.bench.rescore import frontier as rescored_frontier
 from redargue.bench.statistics.bootstrap import paired_difference
 from redargue.bench.statistics.paired import mcnemar
 from redargue.bench.system import System
-from redargue.methods.cascade.commands.fitting import exhaustive, fit_of
 from redargue.methods.cascade.fit import Fit, Row, early_stops, lost, stop_of
-from redargue.methods.mermaid.commands.released_runs import import_runs
 from redargue.spec import RunSpec
 
 BUILD = pool.BUILD / "cascade"

@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import acting, pool, recalling
+from redargue.bench.commands.mermaid.released_runs import RecordedRun, failure_of, import_runs, read_runs
 from redargue.bench.datasets.loading import load
 from redargue.bench.metrics.classification import NonAnswers, scores_by_rule
 from redargue.claims import Meaning
 from redargue.events import ClaimEnded, Event, EvidenceFound, EvidenceMissing, EvidenceRecalled
 from redargue.memory.entities import normalize_entity
-from redargue.methods.mermaid.commands.released_runs import RecordedRun, failure_of, import_runs, read_runs
 from redargue.nli.open_ie import decompose
 from redargue.runs.record import read_events
 from redargue.verdicts import Verdict

@@ -11,11 +11,11 @@ import re
 from collections.abc import Iterator
 
 from benchmarks.mermaid import files
+from redargue.bench.commands.mermaid.released_runs import RecordedRun, read_runs, texts
 from redargue.bench.datasets.mermaid_runs import with_runs
 from redargue.claims import Claim
 from redargue.evidence import Passage
 from redargue.inputs.rows import rows
-from redargue.methods.mermaid.commands.released_runs import RecordedRun, read_runs, texts
 from redargue.outgoing import ADDRESS_FIELDS, reason_to_refuse
 
 

@@ -22,13 +22,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks import pool
+from redargue.bench.commands.mermaid.released_runs import ObservedCall, RecordedRun, failure_of, read_runs, texts
 from redargue.bench.datasets.base import Example
 from redargue.bench.datasets.loading import load
 from redargue.claims import Claim
 from redargue.evidence import Passage
 from redargue.memory.base import Finding, MemorySettings
 from redargue.memory.memory import Memory, open_memory
-from redargue.methods.mermaid.commands.released_runs import ObservedCall, RecordedRun, failure_of, read_runs, texts
 from redargue.nli.embedder import Embedder
 from redargue.nli.open_ie import decompose
 

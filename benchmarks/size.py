@@ -143,7 +143,10 @@ def without(sources: Path, module: str) -> dict[str, str]:
         _link_weights(sources, copy)
         place = copy / "redargue" / Path(*module.split("."))
         shutil.rmtree(place) if place.is_dir() else place.with_suffix(".py").unlink()
-        _remove_lines(copy, module)
+        commands = f"bench.commands.{module.rpartition('.')[2]}"  # what the bench does with the method
+        shutil.rmtree(copy / "redargue" / Path(*commands.split(".")), ignore_errors=True)
+        for gone in (module, commands):
+            _remove_lines(copy, gone)
         return imported(copy)
 
 
@@ -157,8 +160,8 @@ def imported(sources: Path) -> dict[str, str]:
 
 def _remove_lines(sources: Path, module: str) -> None:
     """Removes the lines of registries that name the method's modules."""
-    entry = re.compile(rf'^    "[^"]+": "redargue\.{re.escape(module)}[.:].*\n', re.MULTILINE)
-    for path in sources.rglob("*.py"):
+    entry = re.compile(rf'^ *"?[^"\n]+"?(?::| =) "redargue\.{re.escape(module)}[.:].*\n', re.MULTILINE)
+    for path in (*sources.rglob("*.py"), *sources.rglob("entry_points.toml")):
         text = path.read_text(encoding="utf-8")
         if entry.search(text):
             path.write_text(entry.sub("", text), encoding="utf-8")

@@ -107,7 +107,7 @@ def test_imports_inside_functions_are_for_slow_modules_or_the_command_line() -> 
         "milvus_lite",
     }
     slow |= {"mcp", "jsonschema", "referencing", "anyio", "uvicorn", "psycopg", "matplotlib", "opentelemetry"}
-    slow |= {"torch", "transformers", "safetensors", "huggingface_hub", "ray", "scipy", "nltk", "importlib"}
+    slow |= {"torch", "transformers", "safetensors", "huggingface_hub", "ray", "scipy", "nltk", "importlib", "tomllib"}
     hidden = []
     for path in modules():
         if part(path) == "cli":

@@ -1,7 +1,8 @@
-"""Registries of named methods, tools, data sets and backends.
+"""Registries of named methods, tools, data sets, backends, commands and more.
 
-A built-in entry is a line ``name: "module:attribute"``; the module is imported when the name is first looked up.
-Another package adds entries through an entry point::
+An entry is a line ``name = "module:attribute"``; the module is imported when the name is first looked up. Entries of
+the core are listed where their registry is. Those of an optional part (``bench``, ``service``, …) are in the file
+``entry_points.toml`` of its folder. Another package adds entries through entry points, in the same format::
 
     [project.entry-points."redargue.methods"]
     my-method = "my_package.method:MyMethod"
@@ -10,7 +11,10 @@ Another package adds entries through an entry point::
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -21,12 +25,37 @@ if TYPE_CHECKING:  # loads the email package, which --help does not need
 
 T = TypeVar("T")
 
+OPTIONAL = "entry_points.toml"
+
+
+@cache
+def optional_entries() -> Mapping[str, Mapping[str, str]]:
+    """The entries of the optional parts that are installed, by group, in the order of their folders."""
+    import tomllib
+
+    entries: dict[str, dict[str, str]] = {}
+    for folder, folders, files in os.walk(Path(__file__).parent):
+        folders[:] = sorted(name for name in folders if name != "__pycache__")
+        if OPTIONAL in files:
+            text = Path(folder, OPTIONAL).read_text(encoding="utf-8")
+            for group, names in tomllib.loads(text).items():
+                entries.setdefault(group, {}).update(names)
+    return entries
+
 
 class Registry(Generic[T]):
-    """Maps kebab-case names to entries of one kind; ``builtin`` is in listing order."""
+    """Maps kebab-case names to entries of one kind.
 
-    def __init__(self, kind: str, *, builtin: Mapping[str, str] | None = None, group: str = "") -> None:
-        self.kind, self.group, self._builtin = kind, group, dict(builtin or {})
+    Args:
+        builtin: entries of the core, in listing order.
+        group: of entry points; empty for a registry that other packages cannot add to.
+        extra: of the package with further entries, which the hint for an unknown name mentions if it is not installed.
+    """
+
+    def __init__(
+        self, kind: str, *, builtin: Mapping[str, str] | None = None, group: str = "", extra: str = ""
+    ) -> None:
+        self.kind, self.group, self.extra, self._core = kind, group, extra, dict(builtin or {})
         self._loaded: dict[str, T] = {}
         self._installed: dict[str, EntryPoint] | None = None
 
@@ -36,8 +65,9 @@ class Registry(Generic[T]):
             names = ("__module__", "__qualname__")
             if all(getattr(known, part, None) == getattr(entry, part, known) for part in names):
                 known = None  # a notebook cell was run again
-            if known is not None or (name in self._builtin and not self._is_builtin(name, entry)):
-                raise ValueError(f"{self.kind} {name!r} is registered twice: by {known or self._builtin[name]}")
+            place = self._builtin(name)
+            if known is not None or (place and not _is_at(place, entry)):
+                raise ValueError(f"{self.kind} {name!r} is registered twice: by {known or place}")
             self._loaded[name] = entry
             return entry
 
@@ -46,23 +76,39 @@ class Registry(Generic[T]):
     def __getitem__(self, name: str) -> T:
         """Raises UnknownName, or UsageError if the package that provides the entry cannot be imported."""
         if name not in self._loaded:
-            if name in self._builtin:
-                self._keep(name, resolve_name(self._builtin[name]))
+            if place := self._builtin(name):
+                self._keep(name, resolve_name(place))
             elif name in self._other_packages():
                 self._keep(name, self._load_installed(name))
             else:
-                raise UnknownName(f"unknown {self.kind} {name!r}", hint=did_you_mean(name, list(self)))
+                raise UnknownName(f"unknown {self.kind} {name!r}", hint=self._hint(name))
         return self._loaded[name]
 
+    @property
+    def builtin(self) -> tuple[str, ...]:
+        """Names of the core and of its optional parts."""
+        return (*self._core, *self._optional())
+
     def load_builtin(self) -> None:
-        for name in self._builtin:
+        for name in self.builtin:
             self[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(dict.fromkeys([*self._builtin, *self._loaded, *self._other_packages()]))
+        return iter(dict.fromkeys([*self.builtin, *self._loaded, *self._other_packages()]))
 
     def __contains__(self, name: str) -> bool:
-        return name in set(self)
+        return name in self._loaded or bool(self._builtin(name)) or name in self._other_packages()
+
+    def _builtin(self, name: str) -> str:
+        """The place of an entry as ``module:attribute``; empty if there is none."""
+        return self._core.get(name) or self._optional().get(name, "")
+
+    def _optional(self) -> Mapping[str, str]:
+        return optional_entries().get(self.group, {}) if self.group else {}
+
+    def _hint(self, name: str) -> str:
+        more = f"; others: {install(self.extra)}" if self.extra and not self._optional() else ""
+        return did_you_mean(name, list(self)) + more
 
     def _keep(self, name: str, entry: T) -> None:
         if self._loaded.setdefault(name, entry) is not entry:
@@ -74,7 +120,7 @@ class Registry(Generic[T]):
             from importlib.metadata import entry_points
 
             points = entry_points(group=self.group) if self.group else ()
-            self._installed = {point.name: point for point in points if point.name not in self._builtin}
+            self._installed = {point.name: point for point in points if point.name not in self.builtin}
         return self._installed
 
     def _load_installed(self, name: str) -> T:
@@ -91,10 +137,17 @@ class Registry(Generic[T]):
             ) from error
         return entry
 
-    def _is_builtin(self, name: str, entry: Any) -> bool:
-        module, _, attribute = self._builtin[name].partition(":")
-        defined_in = str(getattr(entry, "__module__", ""))
-        return getattr(entry, "__name__", "") == attribute and f"{defined_in}.".startswith(f"{module}.")
+
+def _is_at(place: str, entry: Any) -> bool:
+    """Whether an entry is the attribute of a place ``module:attribute``, or of a module inside it."""
+    module, _, attribute = place.partition(":")
+    defined_in = str(getattr(entry, "__module__", ""))
+    return getattr(entry, "__name__", "") == attribute and f"{defined_in}.".startswith(f"{module}.")
+
+
+def install(extra: str) -> str:
+    """The line that installs an extra."""
+    return f"python -m pip install 'redargue[{extra}]'"
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from redargue.bench import harness
+from redargue.bench.commands.bench import _arguments
 from redargue.bench.compare import read_results
 from redargue.bench.datasets.loading import load
 from redargue.bench.harness import Bench
 from redargue.bench.system import System
 from redargue.cli import progress
 from redargue.cli.app import run
-from redargue.cli.bench import _arguments
 from redargue.errors import UnknownName, UsageError
 from redargue.runs.record import read_events
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from redargue import replay
+from redargue.bench.commands.mermaid.released_runs import Imported, failure_of, import_runs, texts
 from redargue.cli.app import run
 from redargue.errors import UsageError
 from redargue.events import (
@@ -28,7 +29,6 @@ from redargue.events import (
 from redargue.inputs.rows import rows
 from redargue.memory.base import MemorySettings
 from redargue.memory.memory import default_memory, open_memory
-from redargue.methods.mermaid.commands.released_runs import Imported, failure_of, import_runs, texts
 from redargue.reports.render import render
 from redargue.runs.record import read_events
 from support.debates import CLOCK

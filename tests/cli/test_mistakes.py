@@ -129,7 +129,9 @@ def test_estimate_takes_the_arguments_of_check(tmp_path: Path, capsys: pytest.Ca
 def test_estimate_has_every_option_of_check() -> None:
     commands = typer.main.get_command(app)
     assert isinstance(commands, TyperGroup)
-    check, estimate = ({option.name for option in commands.commands[name].params} for name in ("check", "estimate"))
+    context = typer.Context(commands)
+    found = [commands.get_command(context, name) for name in ("check", "estimate")]
+    check, estimate = ({option.name for option in command.params} for command in found if command)
     assert check - estimate == set()
 
 

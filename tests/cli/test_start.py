@@ -73,7 +73,7 @@ def test_the_readme_names_commands_that_exist() -> None:
     readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
     blocks = "\n".join(re.findall(r"^```sh\n(.*?)^```", readme, re.MULTILINE | re.DOTALL))
     named = set(re.findall(r"^(?:uvx )?redargue ([a-z][a-z-]*)", blocks, re.MULTILINE))
-    assert named <= set(group.commands)
+    assert named <= set(group.list_commands(typer.Context(group)))
     assert {"check", "ground", "why", "diff", "report", "runs", "doctor"} <= named
     for word in ("redargue.toml", "REDARGUE_HOME", "--no-record", "pip install redargue", "uvx redargue"):
         assert word in readme

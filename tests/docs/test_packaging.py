@@ -11,11 +11,10 @@ import tomllib
 from pathlib import Path
 
 import pytest
-import typer
 from benchmarks.wheel import LABELS
 
 from redargue.claims import FEVER
-from redargue.cli.app import app
+from redargue.cli.extensions import commands
 from support.pages import ROOT
 
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
@@ -61,7 +60,7 @@ def test_the_description_of_the_mcp_server_names_this_version_a_command_and_vari
     assert {server["version"], package["version"]} == {project["version"]}
     assert package["runtimeArguments"][0]["value"] in project["optional-dependencies"]["mcp"]
     (command,) = (argument["value"] for argument in package["packageArguments"])
-    assert command in typer.main.get_group(app).commands
+    assert command in commands
     assert len(server["description"]) <= 100  # the registry's limit
     for variable in package["environmentVariables"]:
         read = f'"{variable["name"].removeprefix("REDARGUE_")}"'

@@ -16,32 +16,6 @@ from typing import Annotated, Any
 
 import typer
 
-from redargue.cli import (
-    batch,
-    bench,
-    bench_rescore,
-    bench_table,
-    check,
-    corpus,
-    diff,
-    doctor,
-    estimate,
-    ground,
-    ledger,
-    mcp,
-    mcp_tools,
-    memory,
-    models,
-    prompts,
-    replay,
-    report,
-    runs,
-    serve,
-    view,
-    why,
-    worker,
-)
-from redargue.cli import list as list_command
 from redargue.cli.extensions import ExtensibleGroup, Options
 from redargue.cli.readers import watch_readers
 from redargue.config_file import CONFIG, read_defaults
@@ -70,24 +44,6 @@ app = typer.Typer(
     rich_markup_mode=None,
     help="Verify claims against evidence with published multi-agent protocols.",
 )
-for command in (
-    *(
-        check.check,
-        ground.ground,
-        batch.batch,
-        worker.worker,
-        estimate.estimate,
-        replay.replay,
-        report.report,
-        view.view,
-    ),
-    *(diff.diff, why.why, mcp.mcp, mcp_tools.mcp_tools, doctor.doctor),
-):
-    app.command()(command)
-bench.app.command("rescore")(bench_rescore.rescore)
-bench.app.command("table")(bench_table.table)
-for group in (ledger, corpus, bench, memory, models, prompts, runs, serve, list_command):
-    app.add_typer(group.app, name=group.__name__.rpartition(".")[2])
 
 
 def _print_version(wanted: bool) -> None:

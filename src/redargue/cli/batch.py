@@ -62,7 +62,7 @@ def batch(
     """
     from redargue.batch.tally import Tally
     from redargue.cli.arguments import checked_rows
-    from redargue.cli.coordinator import BatchOutput, verify_in_process, verify_many
+    from redargue.cli.batch_output import BatchOutput, engines, verify_in_process
     from redargue.cli.options import run_config, with_contexts
     from redargue.inputs.claims import ClaimRow, RefusedRow, read_mapping, read_rows
 
@@ -79,8 +79,8 @@ def batch(
     transport = _batches(spec, out, poll, several=several, quiet=output.quiet) if deferred else None
     result = BatchOutput(out, accepted, refused, tally, answers, output)
     if several:
-        chosen, concurrency = engine or "local", options.concurrency
-        interrupted = verify_many(spec, result, engine=chosen, workers=workers, where=ledger, concurrency=concurrency)
+        verify = engines[engine or "local"]
+        interrupted = verify(spec, result, workers=workers, where=ledger, concurrency=options.concurrency)
     else:
         spec, parts = with_contexts(spec, accepted)
         at_once = options.concurrency or (max(1, len(accepted)) if deferred else CONCURRENCY)

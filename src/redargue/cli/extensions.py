@@ -1,11 +1,12 @@
-"""Commands of methods and of other packages: imported when they are used, listed beside the others.
+"""The commands: listed by name, imported when they are used.
 
-Another package adds a command through an entry point; ``bench …`` adds it to the group::
+A package adds a command through an entry point; ``bench …`` adds it to the group::
 
     [project.entry-points."redargue.commands"]
     "my-command" = "my_package.commands:my_command"
 
-The entry is a function as Typer reads it: its parameters are the options, its docstring is the help.
+The entry is a function as Typer reads it (its parameters are the options, its docstring is the help), or a
+:class:`typer.Typer` with the commands of a group.
 """
 
 from __future__ import annotations
@@ -16,13 +17,37 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from redargue.registry import Registry
+from redargue.errors import MissingExtra
+from redargue.registry import Registry, install
 
 COMMANDS = {
-    "bench fit-cascade": "redargue.methods.cascade.commands.fit_cascade:fit_cascade",
-    "bench import": "redargue.methods.mermaid.commands.import_runs:import_runs",
+    "check": "redargue.cli.check:check",
+    "ground": "redargue.cli.ground:ground",
+    "batch": "redargue.cli.batch:batch",
+    "estimate": "redargue.cli.estimate:estimate",
+    "replay": "redargue.cli.replay:replay",
+    "report": "redargue.cli.report:report",
+    "runs": "redargue.cli.runs:app",
+    "corpus": "redargue.cli.corpus:app",
+    "memory": "redargue.cli.memory:app",
+    "models": "redargue.cli.models:app",
+    "prompts": "redargue.cli.prompts:app",
+    "mcp-tools": "redargue.cli.mcp_tools:mcp_tools",
+    "list": "redargue.cli.list:app",
+    "doctor": "redargue.cli.doctor:doctor",
 }
-commands: Registry[Callable[..., Any]] = Registry("command", builtin=COMMANDS, group="redargue.commands")
+EXTRAS = {  # commands of optional packages, by the extra that installs the package
+    "lab": ("bench", "diff", "why"),
+    "scale": ("ledger", "worker"),
+    "serve": ("mcp", "serve", "view"),
+}
+commands: Registry[Callable[..., Any] | typer.Typer] = Registry("command", builtin=COMMANDS, group="redargue.commands")
+
+
+def extra_of(command: str) -> str:
+    """The extra that installs a command which is missing; empty for a command that nobody knows."""
+    known = (extra for extra, names in EXTRAS.items() if command in names)
+    return "" if command in commands else next(known, "")
 
 
 class ExtensibleGroup(TyperGroup):
@@ -35,11 +60,20 @@ class ExtensibleGroup(TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         own = super().get_command(ctx, cmd_name)
-        if own is not None or cmd_name not in self._added():
+        if own is not None or " " in cmd_name or self.words + cmd_name not in commands:
             return own
-        app = typer.Typer(add_completion=False, rich_markup_mode=None)
-        app.command(cmd_name)(commands[self.words + cmd_name])
-        return typer.main.get_command(app)
+        app, entry = typer.Typer(add_completion=False, rich_markup_mode=None), commands[self.words + cmd_name]
+        if isinstance(entry, typer.Typer):
+            app.add_typer(entry, name=cmd_name)
+        else:
+            app.command(cmd_name)(entry)
+        return typer.main.get_group(app).get_command(ctx, cmd_name)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Raises MissingExtra for a command whose package is not installed."""
+        if not self.words and (extra := extra_of(args[0])):
+            raise MissingExtra(f"the command {args[0]!r} is not installed", hint=install(extra))
+        return super().resolve_command(ctx, args)
 
     def _added(self) -> list[str]:
         starting = [name.removeprefix(self.words) for name in commands if name.startswith(self.words)]
@@ -52,6 +86,12 @@ class BenchGroup(ExtensibleGroup):
     words = "bench "
 
 
+class ListGroup(ExtensibleGroup):
+    """``redargue list``."""
+
+    words = "list "
+
+
 class Options(Mapping[str, "Options | None"]):
     """The options of a command, and the commands of a group with theirs, imported when a name is looked up."""
 
@@ -62,6 +102,8 @@ class Options(Mapping[str, "Options | None"]):
     def __getitem__(self, name: str) -> Options | None:
         if isinstance(self._command, TyperGroup) and (inner := self._command.get_command(self._context, name)):
             return Options(inner, self._context)
+        if self._command is self._context.command and extra_of(name):
+            return None  # its options are not known before its package is installed
         if name in self._own:
             return None
         raise KeyError(name)

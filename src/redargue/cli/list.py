@@ -1,4 +1,4 @@
-"""``redargue list``: registered methods, tools, tasks, backends, data sets and label sets."""
+"""``redargue list``: registered methods, tools, tasks, backends and label sets."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from redargue.cli.extensions import ListGroup
 from redargue.cli.parameters import AsJson, Offline, option
 
 if TYPE_CHECKING:
     from redargue.tasks.base import Task
 
-app = typer.Typer(no_args_is_help=True, help="List methods, tools, tasks, backends, data sets or label sets.")
+app = typer.Typer(
+    cls=ListGroup, no_args_is_help=True, help="List methods, tools, tasks, backends, label sets and more."
+)
 
 
 @app.command("methods")
@@ -30,7 +33,7 @@ def methods(json: AsJson = False) -> None:
         }
         for name, method in ((name, registry[name]) for name in registry)
     }
-    _print(rows, json)
+    print_rows(rows, json)
 
 
 @app.command("tools")
@@ -53,11 +56,11 @@ def tools(
         rows = {
             name: {"about": _first_line(tool.about), "parameters": tool.parameters} for name, tool in offered.items()
         }
-        _print(rows, json)
+        print_rows(rows, json)
         return
     from redargue.retrieval.tools.base import tools as registry
 
-    _print({name: {"about": getattr(registry[name], "about", "")} for name in registry}, json)
+    print_rows({name: {"about": getattr(registry[name], "about", "")} for name in registry}, json)
 
 
 @app.command("tasks")
@@ -78,7 +81,7 @@ def tasks(json: AsJson = False) -> None:
         task.name(): {"about": _first_line(task.__doc__), "methods": names, "embedded": embedded.can(task)}
         for task, names in users.items()
     }
-    _print(rows, json)
+    print_rows(rows, json)
 
 
 @app.command("backends")
@@ -86,19 +89,7 @@ def backends(json: AsJson = False) -> None:
     """List backends."""
     from redargue.backends.base import backends as registry
 
-    _print({name: {"about": _first_line(registry[name].__doc__)} for name in registry}, json)
-
-
-@app.command("datasets")
-def datasets(json: AsJson = False) -> None:
-    """List the data sets that the bench reads."""
-    from redargue.bench.datasets.base import datasets as registry
-
-    rows = {
-        name: {"about": dataset.about, "labels": list(dataset.labels.names), "metric": dataset.metric}
-        for name, dataset in ((name, registry[name]) for name in registry)
-    }
-    _print(rows, json)
+    print_rows({name: {"about": _first_line(registry[name].__doc__)} for name in registry}, json)
 
 
 @app.command("labels")
@@ -106,14 +97,14 @@ def labels(json: AsJson = False) -> None:
     """List label sets."""
     from redargue.claims import label_sets
 
-    _print({name: {"about": ", ".join(label_sets[name].names) or "any text"} for name in label_sets}, json)
+    print_rows({name: {"about": ", ".join(label_sets[name].names) or "any text"} for name in label_sets}, json)
 
 
 def _first_line(text: str | None) -> str:
     return (text or "").strip().split("\n")[0]
 
 
-def _print(rows: dict[str, dict[str, Any]], as_json: bool) -> None:
+def print_rows(rows: dict[str, dict[str, Any]], as_json: bool) -> None:
     import json
 
     if as_json:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from rich.console import Console
@@ -15,8 +14,6 @@ from rich.progress import Progress as Bar
 from redargue.sanitize import counted
 
 if TYPE_CHECKING:
-    from redargue.batch.tally import Tally
-    from redargue.bench.harness import Outcome
     from redargue.runs.clock import Clock
 
 WINDOW = 32  # claims whose rate the time left is estimated from
@@ -134,17 +131,3 @@ class Progress:
     def _cost(self) -> str:
         usd = f", ${self._tally.usd:.4f}" if self._tally.usd is not None else ""
         return f"{counted(self._tally.errors, 'error')}, {counted(self._tally.calls, 'call')}{usd}"
-
-
-@contextmanager
-def bench_progress(tally: Tally, total: int, name: str, *, quiet: bool) -> Iterator[Callable[[int, Outcome], None]]:
-    """Progress of one system; yields the function that a bench calls with each outcome."""
-    from redargue.runs.clock import SystemClock
-
-    with Progress(tally, total, clock=SystemClock(), name=name, quiet=quiet) as progress:
-
-        def seen(item: int, outcome: Outcome) -> None:
-            tally.add(outcome.verdict)
-            progress.moved(again=not outcome.seconds)
-
-        yield seen

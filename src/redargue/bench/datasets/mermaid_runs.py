@@ -1,4 +1,4 @@
-"""The claims of MERMAID's released runs; ``redargue.methods.mermaid.commands.released_runs`` reads the runs themselves.
+"""The claims of MERMAID's released runs; ``redargue.bench.commands.mermaid.released_runs`` reads the runs themselves.
 
 Rows: ``{"claim", "label", "decomposition", "react_trace": [line, …], "prediction"}``; a row may have no run.
 """

@@ -125,9 +125,9 @@ def _run(
 ) -> NoReturn:
     """Prints each table once; ``choices`` differ in the model."""
     from redargue.batch.tally import Tally
+    from redargue.bench.commands.progress import bench_progress
     from redargue.bench.tables.comparison import compare_models, compare_table
     from redargue.bench.tables.runner import Runner
-    from redargue.cli.progress import bench_progress
     from redargue.reports.tables import published_table
     from redargue.reports.terminal import print_tables
 

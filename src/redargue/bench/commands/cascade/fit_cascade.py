@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from redargue.cli.bench import BenchParameters, SampleParameters, drawn_examples
+from redargue.bench.commands.bench import BenchParameters, SampleParameters, drawn_examples
 from redargue.cli.exit import exit_code, resumable
 from redargue.cli.output import print_json
 from redargue.cli.parameters import AsJson, Concurrency, Quiet, with_parameters
@@ -36,10 +36,10 @@ def fit_cascade(
     with --set target_risk=…, target_loss=… or budget_per_claim=… gives the thresholds.
     """
     from redargue.batch.tally import Tally
+    from redargue.bench.commands.cascade.fitting import FIT, TARGETS, exhaustive, fit_of, write_fit
+    from redargue.bench.commands.cascade.table import fitted_thresholds
+    from redargue.bench.commands.progress import bench_progress
     from redargue.bench.harness import Bench
-    from redargue.cli.progress import bench_progress
-    from redargue.methods.cascade.commands.fitting import FIT, TARGETS, exhaustive, fit_of, write_fit
-    from redargue.methods.cascade.commands.table import fitted_thresholds
     from redargue.nli.aggregation import MIN_CONFIDENCE
     from redargue.reports.terminal import print_tables
     from redargue.sanitize import counted, printable

@@ -1,4 +1,4 @@
-"""Verifies a batch, in this process or on several workers: prepares, starts and supervises them, exports results."""
+"""Verifies a batch on several workers: prepares, starts and supervises them, exports results."""
 
 from __future__ import annotations
 
@@ -8,21 +8,15 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Literal
 
-from redargue.batch.answers import check_answer
-from redargue.batch.tally import Tally
-from redargue.batch.verdict_files import VerdictFiles
-from redargue.claims import Claim
+from redargue.cli.batch_output import BatchOutput
 from redargue.cli.exit import say_interrupted
 from redargue.cli.options import connected
-from redargue.cli.output import JsonLines
-from redargue.cli.parameters import OutputParameters
 from redargue.cli.progress import Progress
 from redargue.cluster.export import check_not_dropped, lock_folder, prepare_folder, read_mark, write_log
 from redargue.cluster.job import WorkerJob, read_job, worker_job
@@ -32,95 +26,23 @@ from redargue.cluster.ray import RayWorkers, ray_workers
 from redargue.cluster.store import SharedDatabase, open_ledger
 from redargue.cluster.worker import Worker, verify_leased
 from redargue.errors import RecordError, UsageError
-from redargue.inputs.claims import ClaimRow, RefusedRow
 from redargue.net.offline import is_offline, require_local
 from redargue.net.transport import Transport
-from redargue.registry import did_you_mean
 from redargue.runs.budget import Budget
 from redargue.runs.clock import SystemClock
-from redargue.sanitize import counted
 from redargue.spec import Parts, RunSpec
-from redargue.text.report import Report
-from redargue.verdicts import ErrorInfo, Verdict
 from redargue.verifier import Verifier
 
-ENGINES = ("local", "ray")
 CONCURRENCY, WORKERS = 16, 2
 POLL = 0.5  # seconds between progress updates
 SHUTDOWN_TIMEOUT = 10.0  # seconds for the workers to exit when no claims are left
 
 
-class Take(Protocol):
-    """Takes each verdict with the index of its claim, and what is known of the row's answer."""
-
-    def __call__(self, item: int, verdict: Verdict, answer: Report | ErrorInfo | None = None) -> None: ...
-
-
-class BatchOutput(NamedTuple):
-    """What a batch verifies and where its results go.
-
-    ``tally`` receives every verdict, and ``answers`` those on the claims of answers.
-    """
-
-    folder: Path
-    rows: Sequence[ClaimRow]
-    refused: Sequence[RefusedRow]
-    tally: Tally
-    answers: Tally
-    options: OutputParameters
-
-    @property
-    def claims(self) -> list[Claim]:
-        return [row.claim for row in self.rows]
-
-    @contextmanager
-    def files(self) -> Iterator[Take]:
-        """Writes the files of the batch folder."""
-        lines = JsonLines(ordered=self.options.ordered)
-
-        def show(number: int, line: str) -> None:
-            if self.options.jsonl:
-                lines.add(number - 1, line)
-
-        def take(item: int, verdict: Verdict, answer: Report | ErrorInfo | None = None) -> None:
-            show(self.rows[item].number, files.write(item, verdict, answer))
-            self.tally.add(verdict)
-            self.answers.add_answer(self.rows[item], answer)
-
-        with VerdictFiles(self.folder, self.rows) as files:
-            for row in self.refused:
-                show(row.number, files.refuse(row))
-            yield take
-
-
-def verify_in_process(spec: RunSpec, parts: Parts, batch: BatchOutput, *, concurrency: int) -> bool:
-    """Verifies claims in this process and writes the batch folder; returns whether it was interrupted."""
-    claims, tally = batch.claims, batch.tally
-
-    async def verify() -> None:
-        async for item, verdict in verifier.stream(claims, concurrency=concurrency):
-            row = batch.rows[item]
-            take(item, verdict, await check_answer(row, verifier, batch.folder, concurrency=concurrency))
-            bar.moved()
-
-    try:
-        with Verifier(spec, parts=parts, folder=batch.folder, claims=claims) as verifier:
-            known = sum(1 for _ in verifier.record.finished()) if verifier.record else 0
-            shown = Progress(tally, len(claims), clock=verifier.clock, known=known, quiet=batch.options.quiet)
-            with batch.files() as take, shown as bar:
-                asyncio.run(verify())
-    except KeyboardInterrupt:
-        done = f"{len(tally.outcomes):,} of {counted(len(claims), 'claim')}"
-        say_interrupted(f"{done} finished; the same command resumes the batch")
-        return True
-    return False
-
-
-def verify_many(
+def verify_on_workers(
+    engine: Literal["local", "ray"],
     spec: RunSpec,
     output: BatchOutput,
     *,
-    engine: str,
     workers: int | None,
     where: str,
     concurrency: int | None,
@@ -131,9 +53,6 @@ def verify_many(
     resumes the batch.
     """
     claims, out = output.claims, output.folder
-    if engine not in ENGINES:
-        hint = did_you_mean(engine, list(ENGINES))
-        raise UsageError(f"there is no engine {engine!r}", where="--engine", hint=hint)
     if engine == "ray" and not where:
         what = "the engine ray needs a ledger that every node reaches"
         raise UsageError(what, where="--ledger", hint="postgresql://host/database")
@@ -164,6 +83,9 @@ def verify_many(
                     for item, verdict in write_log(out, batch, ledger):
                         take(item, verdict)
     return interrupted
+
+
+LOCAL, RAY = partial(verify_on_workers, "local"), partial(verify_on_workers, "ray")
 
 
 def _supervise(

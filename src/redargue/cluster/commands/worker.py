@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from redargue.cli.exit import resumable
-from redargue.cli.ledger import Where
+from redargue.cluster.commands.ledger import Where
 from redargue.errors import DiskFull, RecordError, StoreLocked
 
 
@@ -17,7 +17,7 @@ def worker(
     batch: Annotated[str, typer.Option(metavar="ID", help="Batch id (see ledger.json); default: the newest.")] = "",
 ) -> None:
     """Verify claims of a batch started by batch --engine."""
-    from redargue.cli.coordinator import run_worker
+    from redargue.cluster.commands.coordinator import run_worker
 
     try:
         with resumable():

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from redargue.cli.bench import print_comparison
+from redargue.bench.commands.bench import print_comparison
 from redargue.cli.parameters import AsJson
 
 
@@ -20,7 +20,7 @@ def import_runs(
 
     The imported runs can be replayed and reported like any other.
     """
-    from redargue.methods.mermaid.commands import released_runs
+    from redargue.bench.commands.mermaid import released_runs
 
     imported = released_runs.import_runs(file, out)
     skipped = f"; skipped {imported.left_out} rows without a run" if imported.left_out else ""

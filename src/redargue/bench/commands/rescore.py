@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from redargue.cli.bench import Folder
+from redargue.bench.commands.bench import Folder
 from redargue.cli.exit import FINISHED_WITH_ERRORS
 from redargue.cli.output import print_json
 from redargue.cli.parameters import AsJson

@@ -1,0 +1,1 @@
+"""The commands that compare and explain runs."""

@@ -1,0 +1,17 @@
+"""``redargue list datasets``."""
+
+from __future__ import annotations
+
+from redargue.bench.datasets.base import datasets as registry
+from redargue.cli.list import print_rows
+from redargue.cli.parameters import AsJson
+
+
+def datasets(json: AsJson = False) -> None:
+    """List the data sets that the bench reads."""
+    rows = {}
+    for name in registry:
+        dataset = registry[name]
+        labels = list(dataset.labels.names)
+        rows[name] = {"about": dataset.about, "labels": labels, "metric": dataset.metric}
+    print_rows(rows, json)
