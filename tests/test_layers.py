@@ -34,6 +34,7 @@ LAYERS = [  # a module may import those before it and its own group
         "injections",
         "outgoing",
         "quotes",
+        "words",
         "verdicts",
     ),
     ("tasks",),

@@ -10,7 +10,7 @@ from lxml import html  # type: ignore[import-untyped]
 
 import redargue
 from redargue import errors
-from redargue.evidence import Quote, QuoteStatus, Side, Source
+from redargue.evidence import Gap, GapKind, Quote, QuoteStatus, Side, Source
 from redargue.text.report import CheckedClaim, Outcome, Report
 from redargue.text.segment import UncheckedSentence
 from redargue.verdicts import Usage, Verdict
@@ -23,7 +23,8 @@ RITZ = redargue.Claim(text="The Ritz in London opened in 1926.")
 def refuted(text: str = "César Ritz opened it in 1906.", url: str = "", title: str = "The Ritz") -> Verdict:
     source = Source(title=title, url=url)
     quote = Quote(text=text, status=QuoteStatus.VERIFIED, side=Side.AGAINST, source=source)
-    gaps = ("wikipedia failed for 'x': 503", "corpus found nothing for 'y'")
+    failed = Gap(kind=GapKind.FAILED, tool="wikipedia", query="x", why="503")
+    gaps = (failed, Gap(kind=GapKind.EMPTY, tool="corpus", query="y"))
     return Verdict(claim=RITZ, label="REFUTES", meaning="refuted", confidence=0.756, quotes=(quote,), gaps=gaps)
 
 

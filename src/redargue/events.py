@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from redargue.claims import Claim, Frozen
-from redargue.evidence import Passage, Quote, Recalled, without_retrieval_times
+from redargue.evidence import Gap, GapKind, Omission, Passage, Quote, Recalled, without_retrieval_times
 from redargue.tasks.decompose import Triplet
 from redargue.verdicts import ErrorInfo, Score, Usage, Verdict
 
@@ -56,15 +56,15 @@ class EvidenceFound(_AgentEvent):
     """A tool answered.
 
     Attributes:
-        left_out: number of passages that were not published in time, by timing.
-        unread: number of passages that the backend cannot read, by language.
+        left_out: number of passages that were not published in time.
+        unread: number of passages that the backend cannot read, by language (ISO 639-1; ``und``: unknown).
     """
 
     kind: Literal["evidence_found"] = "evidence_found"
     tool: str
     query: str
     passages: tuple[Passage, ...]
-    left_out: dict[str, int] = Field(default_factory=dict)
+    left_out: dict[Omission, int] = Field(default_factory=dict)
     unread: dict[str, int] = Field(default_factory=dict)
     key: str
     requests: int = 1
@@ -104,7 +104,7 @@ class EvidenceRecalled(_AgentEvent):
     Attributes:
         text: compared with the evidence by meaning.
         held_back: number of matches stored only for near-duplicates of the claim, which were withheld.
-        left_out: number of other matches not returned, by reason: expired, later, undated.
+        left_out: number of other matches not returned.
     """
 
     kind: Literal["evidence_recalled"] = "evidence_recalled"
@@ -112,7 +112,7 @@ class EvidenceRecalled(_AgentEvent):
     text: str
     items: tuple[Recalled, ...]
     held_back: int = 0
-    left_out: dict[str, int] = Field(default_factory=dict)
+    left_out: dict[Omission, int] = Field(default_factory=dict)
     key: str
 
 
@@ -122,7 +122,7 @@ class EvidenceRemembered(_AgentEvent):
     kind: Literal["evidence_remembered"] = "evidence_remembered"
     entities: tuple[str, ...]
     passages: tuple[str, ...]
-    dropped: dict[str, int] = Field(default_factory=dict)
+    dropped: dict[Omission, int] = Field(default_factory=dict)
     key: str
 
 
@@ -359,3 +359,13 @@ def passages_of(event: Event) -> tuple[Passage, ...]:
     if isinstance(event, EvidenceRecalled):
         return tuple(recalled.passage for recalled in event.items)
     return event.passages if isinstance(event, EvidenceFound) else ()
+
+
+def gap_of(event: Event) -> Gap | None:
+    """What a search lacked; None for a complete one, and for other events."""
+    if isinstance(event, EvidenceMissing):
+        return Gap(kind=GapKind.FAILED, tool=event.tool, query=event.query, why=event.why)
+    if not isinstance(event, EvidenceFound) or (event.passages and not event.left_out and not event.unread):
+        return None
+    kind = GapKind.PARTIAL if event.passages else GapKind.EMPTY
+    return Gap(kind=kind, tool=event.tool, query=event.query, left_out=event.left_out, unread=event.unread)

@@ -28,6 +28,28 @@ def cut_ends(*, start: bool, end: bool) -> Cut:
     return "start" if start else "end" if end else ""
 
 
+class Timing(StrEnum):
+    """When something was published, relative to a claim's as-of date."""
+
+    UNKNOWN = ""  # the claim has no as-of date
+    IN_TIME = "in_time"
+    LATER = "later"
+    UNDATED = "undated"
+
+
+class Omission(StrEnum):
+    """Why a search, the memory or a run left evidence out."""
+
+    LATER = "later"
+    UNDATED = "undated"
+    EXPIRED = "expired"
+    LANGUAGE = "language"
+    INJECTION = "injection"  # it speaks to models
+    FROZEN = "frozen"
+    ERROR = "error"
+    EMPTY = "empty"
+
+
 class Source(Frozen):
     """Where a piece of text comes from.
 
@@ -37,7 +59,6 @@ class Source(Frozen):
         published: as the source states it (ISO date where it can be read); empty where undated.
         retrieved: when the tool returned it.
         tool: registered name.
-        timing: relative to the claim's as-of date; empty where it has none.
     """
 
     document: str = ""
@@ -47,10 +68,10 @@ class Source(Frozen):
     published: str = ""
     retrieved: datetime | None = None
     tool: str = ""
-    timing: Literal["", "in time", "later", "undated"] = ""
+    timing: Timing = Timing.UNKNOWN
 
 
-def timing(published: str, as_of: date) -> Literal["in time", "later", "undated"]:
+def timing(published: str, as_of: date) -> Timing:
     """Whether something was published by the end of a day.
 
     ``published`` is an ISO date or time, or a prefix of one (``2021``, ``2021-03``); anything else is undated, and so
@@ -58,12 +79,12 @@ def timing(published: str, as_of: date) -> Literal["in time", "later", "undated"
     """
     match = re.match(r"(\d{4})(?:-(\d{2}))?(?:-(\d{2}))?(?!\d)", published)
     if not match:
-        return "undated"
+        return Timing.UNDATED
     parts = tuple(int(part) for part in match.groups() if part)
     limit = (as_of.year, as_of.month, as_of.day)[: len(parts)]
     if parts == limit and len(parts) < 3:
-        return "undated"
-    return "in time" if parts <= limit else "later"
+        return Timing.UNDATED
+    return Timing.IN_TIME if parts <= limit else Timing.LATER
 
 
 def without_retrieval_times(value: Any) -> Any:
@@ -162,18 +183,44 @@ class Recalled(Frozen):
     similarity: float | None = None
 
 
-def first_in_time(passages: Sequence[Passage], k: int) -> tuple[tuple[Passage, ...], dict[str, int]]:
-    """The first ``k`` published in time, and the number of passages skipped before the last of them, by timing."""
+def first_in_time(passages: Sequence[Passage], k: int) -> tuple[tuple[Passage, ...], dict[Omission, int]]:
+    """The first ``k`` published in time, and the number of passages skipped before the last of them."""
     kept: list[Passage] = []
-    left_out: Counter[str] = Counter()
+    left_out: Counter[Omission] = Counter()
     for passage in passages:
         if len(kept) == k:
             break
-        if passage.timing == "in time":
+        if passage.timing is Timing.IN_TIME:
             kept.append(passage.model_copy(update={"rank": len(kept) + 1}))
         else:
-            left_out[passage.timing] += 1
+            left_out[Omission(passage.timing)] += 1
     return tuple(kept), dict(sorted(left_out.items()))
+
+
+class GapKind(StrEnum):
+    """What a search lacked."""
+
+    FAILED = "failed"
+    EMPTY = "empty"  # it found nothing that could be used
+    PARTIAL = "partial"  # some of its results could not be used
+
+
+class Gap(Frozen):
+    """A search that failed, found nothing, or some of whose results could not be used.
+
+    Attributes:
+        tool: registered name.
+        why: what the tool says of its failure.
+        left_out: number of passages that were not published in time.
+        unread: number of passages that the backend cannot read, by language (ISO 639-1; ``und``: unknown).
+    """
+
+    kind: GapKind
+    tool: str
+    query: str
+    why: str = ""
+    left_out: dict[Omission, int] = Field(default_factory=dict)
+    unread: dict[str, int] = Field(default_factory=dict)
 
 
 class QuoteStatus(StrEnum):

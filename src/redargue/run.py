@@ -28,7 +28,7 @@ from redargue.events import (
     EvidenceRemembered,
     passages_of,
 )
-from redargue.evidence import Passage, first_in_time, timing
+from redargue.evidence import Omission, Passage, Timing, first_in_time, timing
 from redargue.injections import injection_in
 from redargue.memory.base import EvidenceMemory, Finding, Recall
 from redargue.memory.lookup import MemoryLookup
@@ -43,7 +43,6 @@ from redargue.runs.usage import UsageCounter, cost_of
 from redargue.tasks.base import Out, Task
 from redargue.verdicts import ErrorInfo, Usage
 
-SPEAKS_TO_MODELS = "speaks to models"
 STRICT_FACTOR = 4  # times as many passages are requested where those not in time are left out
 
 
@@ -277,7 +276,9 @@ class Run:
         found = {"tool": facts["tool"], "retrieved": self.clock.now(), "query": facts["query"]}
         origin: dict[str, Any] = {} if stored else found
         passages = tuple(
-            passage.model_copy(update={**origin, "timing": timing(passage.published, as_of) if as_of else ""})
+            passage.model_copy(
+                update={**origin, "timing": timing(passage.published, as_of) if as_of else Timing.UNKNOWN}
+            )
             for passage in results
         )
         passages, unread = in_english(passages) if self._english_only else (passages, {})
@@ -322,7 +323,7 @@ class Run:
             return recall
         items = tuple(item for item in recall.items if not language_of(item.passage.text))
         unread = len(recall.items) - len(items)
-        left_out = recall.left_out | ({"in another language": unread} if unread else {})
+        left_out = recall.left_out | ({Omission.LANGUAGE: unread} if unread else {})
         return recall.model_copy(update={"items": items, "left_out": left_out})
 
     async def remember(
@@ -339,7 +340,7 @@ class Run:
             safe = [finding for finding in findings if not injection_in(finding.passage.text)]
             kept = await memory.remember(safe, entities=entities, claim=claim.text, run=run, now=now)
             facts = {"agent": agent, "round": round_, "entities": tuple(entities), "passages": tuple(shas), "key": key}
-            hostile = {SPEAKS_TO_MODELS: len(findings) - len(safe)} if len(safe) < len(findings) else {}
+            hostile = {Omission.INJECTION: len(findings) - len(safe)} if len(safe) < len(findings) else {}
             known = EvidenceRemembered(**facts, dropped=kept.dropped | hostile)
         self.emit(known)
 
@@ -382,7 +383,7 @@ def _dumped(output: Output[Out]) -> dict[str, Any]:
 def _without_injections(recall: Recall) -> Recall:
     """Other programs may have stored texts that speak to models."""
     items = tuple(item for item in recall.items if not injection_in(item.passage.text))
-    hostile = {SPEAKS_TO_MODELS: len(recall.items) - len(items)} if len(items) < len(recall.items) else {}
+    hostile = {Omission.INJECTION: len(recall.items) - len(items)} if len(items) < len(recall.items) else {}
     return recall.model_copy(update={"items": items, "left_out": recall.left_out | hostile})
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Sequence
 from enum import StrEnum
@@ -11,10 +10,10 @@ from typing import Literal
 
 from pydantic import Field
 
-from redargue import notebook
+from redargue import notebook, words
 from redargue.claims import Claim, Frozen, Meaning
 from redargue.errors import RedargueError
-from redargue.evidence import Quote, Side
+from redargue.evidence import Gap, GapKind, Quote, Side
 from redargue.sanitize import counted, shortened
 
 DIFFERENCE, UNSURE = "Difference – ", "The model was unsure: "  # begin notes in the embedded reader's reason
@@ -112,7 +111,6 @@ class ErrorInfo(Frozen):
         )
 
 
-FAILED_SEARCH = re.compile(r"""[^'"]* failed for ['"]""")  # a gap: the tool, then the query in quotation marks
 NOT_SEARCHED = "not searched: every search failed"
 MODEL_UNSURE = "the model was unsure"
 
@@ -141,7 +139,7 @@ class Verdict(Frozen):
         caveat: what the label does not rest on, such as ``no quotation verified``; empty where nothing is missing.
         unchecked: why the claim was not checked (another language, failed searches); empty if it was
         quotes: checked against the passages by code; those not found are kept and marked, and do not count.
-        gaps: searches without results, and sources that failed.
+        gaps: searches that failed, or that lack results.
         method: registered name.
         profile: name of the published variant.
         backend: registered name.
@@ -149,7 +147,7 @@ class Verdict(Frozen):
         error: None unless an error ended the verification.
     """
 
-    schema_version: Literal[1] = 1
+    schema_version: Literal[2] = 2
     claim: Claim
     label: str | None
     meaning: Meaning | None = None
@@ -162,7 +160,7 @@ class Verdict(Frozen):
     caveat: str = ""
     unchecked: str = ""
     quotes: tuple[Quote, ...] = ()
-    gaps: tuple[str, ...] = ()
+    gaps: tuple[Gap, ...] = ()
     scores: tuple[Score, ...] = ()
     usage: Usage = Usage()
     method: str = ""
@@ -199,8 +197,8 @@ class Verdict(Frozen):
             f"{notebook.text(self.claim.text, bold=True)}<br>{heading}",
             notebook.text(self.unchecked or (self.error.what if self.error else "") or self.caveat),
             *(notebook.listed(title, map(_quotation, self.side(side))) for side, title in sides),
-            notebook.listed("Searches that failed", map(notebook.text, self.failed_searches)),
-            notebook.listed("Searches without a usable result", map(notebook.text, self.empty_searches)),
+            notebook.listed("Searches that failed", map(_gap, self.failed_searches)),
+            notebook.listed("Searches without a usable result", map(_gap, self.empty_searches)),
         )
 
     @property
@@ -222,14 +220,13 @@ class Verdict(Frozen):
         return f"{MODEL_UNSURE} (confidence {rounded_down(self.confidence):.2f} < {threshold})"
 
     @property
-    def failed_searches(self) -> tuple[str, ...]:
-        """The gaps of searches that failed; the others found nothing that could be used."""
-        return tuple(gap for gap in self.gaps if FAILED_SEARCH.match(gap))
+    def failed_searches(self) -> tuple[Gap, ...]:
+        return tuple(gap for gap in self.gaps if gap.kind is GapKind.FAILED)
 
     @property
-    def empty_searches(self) -> tuple[str, ...]:
-        """The gaps of searches that found nothing that could be used."""
-        return tuple(gap for gap in self.gaps if not FAILED_SEARCH.match(gap))
+    def empty_searches(self) -> tuple[Gap, ...]:
+        """The gaps of searches that did not fail: they found nothing, or some results could not be used."""
+        return tuple(gap for gap in self.gaps if gap.kind is not GapKind.FAILED)
 
     @property
     def differences(self) -> tuple[str, ...]:
@@ -249,6 +246,10 @@ class Verdict(Frozen):
         """The quotations for one side that were found; raises ValueError if there is no such side."""
         wanted = Side(side)
         return tuple(quote for quote in self.quotes if quote.side is wanted and quote.found)
+
+
+def _gap(gap: Gap) -> str:
+    return notebook.text(words.gap(gap))
 
 
 def _quotation(quote: Quote) -> str:

@@ -10,6 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Unpack
 
+from redargue import words
 from redargue.assembly import make_backend, memory_of, method_of
 from redargue.backends.base import Backend, require
 from redargue.backends.replay import ReplayBackend
@@ -27,7 +28,7 @@ from redargue.net.fetch import PageFetcher
 from redargue.net.offline import require_local
 from redargue.net.services import limiter, services
 from redargue.net.transport import Transport
-from redargue.nli.language import ENGLISH_ONLY, language_of
+from redargue.nli.language import language_of
 from redargue.retrieval.corpus.index import Corpus
 from redargue.retrieval.corpus.shipped import open_store
 from redargue.retrieval.tools.base import PerClaim, Sources, Tool, for_claim, tools
@@ -266,7 +267,10 @@ class Verifier:
         language = language_of(claim.text) if embedded else ""
         if not language:
             return None
-        return not_checked(Verdict(claim=claim, label=None), f"{ENGLISH_ONLY} (the claim seems to be in {language})")
+        return not_checked(
+            Verdict(claim=claim, label=None),
+            f"{words.ENGLISH_ONLY} (the claim seems to be in {words.language(language)})",
+        )
 
     async def verify_all(
         self,

@@ -50,14 +50,14 @@ async def test_a_text_that_speaks_to_models_is_not_remembered(memory: Memory) ->
     run = Run(ScriptedBackend({}), memory=memory)
     await run.remember([finding(FACT), finding(POISON)], entities=["bees"], agent="executor", claim=CLAIM)
     assert [record.passage.text for record in memory.records()] == [FACT]
-    assert run.events[-1].model_dump()["dropped"] == {"speaks to models": 1}
+    assert run.events[-1].model_dump()["dropped"] == {"injection": 1}
 
 
 async def test_a_text_that_speaks_to_models_and_is_in_the_memory_already_is_not_recalled(memory: Memory) -> None:
     await memory.remember([finding(FACT), finding(POISON)], entities=["bees"], claim="x", run="", now=NOW)
     recall = await Run(ScriptedBackend({}), memory=memory).recall(["bees"], agent="executor", claim=CLAIM)
     assert [item.passage.text for item in recall.items] == [FACT]
-    assert recall.left_out == {"speaks to models": 1}
+    assert recall.left_out == {"injection": 1}
 
 
 TEXT = "The bridge at Orvell was opened in 1889. It has four arches. It cost 2 million crowns."

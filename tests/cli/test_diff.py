@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,9 +16,9 @@ from redargue.evidence import Passage
 from redargue.verifier import Verifier
 from support.debates import CLAIM, QUOTE, TEXT, Script, ShelfTool, answer, script
 from support.loopback import Loopback
+from support.schemas import assert_published
 from support.scripts import agreeing, disagreeing
 
-SCHEMA = Path(__file__).parents[2] / "docs" / "schemas" / "diff.v1.json"
 OTHER = Claim(text="The lighthouse at Cape Ansel stands on sand.")
 
 
@@ -162,5 +161,4 @@ def test_a_folder_that_is_no_run_is_exit_2(folder: str, tmp_path: Path, capfd: p
 
 
 def test_the_schema_is_the_published_one() -> None:
-    schema = RunDiff.model_json_schema(mode="serialization")
-    assert json.loads(SCHEMA.read_text(encoding="utf-8")) == json.loads(json.dumps(schema))
+    assert_published("diff.v1", RunDiff)

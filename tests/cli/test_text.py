@@ -11,8 +11,8 @@ import pytest
 from redargue.cli.app import run
 from redargue.memory.memory import Memory
 from redargue.text.report import Report
+from support.schemas import assert_published
 
-SCHEMA = Path(__file__).parents[2] / "docs" / "schemas" / "text.v1.json"
 ANSWER = "The bridge at Orvell was opened in 1889. I love it!\n\n- It was opened in 1950.\n"
 DOCUMENT = "The bridge at Orvell was opened in 1889. It crosses the Sund."
 GROUND = ["ground", "--method", "single-reader", "--labels", "two", "-q"]
@@ -142,4 +142,4 @@ def test_wrong_usage_is_exit_2_and_says_what_to_do(
 
 
 def test_the_published_schema_is_the_one_that_is_printed() -> None:
-    assert json.loads(SCHEMA.read_text(encoding="utf-8")) == Report.model_json_schema(mode="serialization")
+    assert_published("text.v2", Report)

@@ -7,6 +7,7 @@ import io
 import pytest
 from rich.console import Console
 
+from redargue import words
 from redargue.analysis.run_diff import Flip
 from redargue.claims import AVERITEC, FEVER, FREE_TEXT, OPTIONS, YES_NO_MAYBE, Claim, Label, LabelSet, Meaning
 from redargue.cli import show
@@ -16,7 +17,7 @@ from redargue.cli.exit import resumable
 from redargue.cli.live import DebateView, outcome_line
 from redargue.cli.progress import WINDOW, Progress, Rate, duration
 from redargue.events import Answered, Judged, Stepped
-from redargue.evidence import Quote, QuoteStatus, Side, Source
+from redargue.evidence import Gap, GapKind, Omission, Quote, QuoteStatus, Side, Source
 from redargue.reports.phrases import gap_sections, label_counts, meaning_text
 from redargue.text.report import CheckedClaim, Outcome, Report
 from redargue.verdicts import Verdict
@@ -30,9 +31,9 @@ QUOTE = Quote(
     source=Source(title="The Ritz Hotel, London"),
 )
 GAPS = (
-    "wikipedia failed for 'Ritz': 503",
-    "corpus found nothing for 'Ritz failed for good'",
-    'google failed for "x": y',
+    Gap(kind=GapKind.FAILED, tool="wikipedia", query="Ritz", why="503"),
+    Gap(kind=GapKind.EMPTY, tool="corpus", query="Ritz failed for good"),
+    Gap(kind=GapKind.FAILED, tool="google", query="x", why="y"),
 )
 
 
@@ -71,7 +72,7 @@ def test_printing_a_verdict_prints_one_line() -> None:
 
 
 @pytest.mark.parametrize(
-    ("labels", "name", "words"),
+    ("labels", "name", "plain"),
     [
         (FEVER, "SUPPORTS", "Supported"),
         (FEVER, "NOT ENOUGH INFO", "Not enough evidence"),
@@ -83,8 +84,8 @@ def test_printing_a_verdict_prints_one_line() -> None:
         (FEVER, "an unknown label", "an unknown label"),
     ],
 )
-def test_labels_are_plain_words_where_no_distinction_is_lost(labels: LabelSet, name: str, words: str) -> None:
-    assert labels.plain(name) == words
+def test_labels_are_plain_words_where_no_distinction_is_lost(labels: LabelSet, name: str, plain: str) -> None:
+    assert labels.plain(name) == plain
 
 
 def test_two_labels_with_one_meaning_keep_their_names() -> None:
@@ -145,6 +146,11 @@ def test_failed_searches_are_told_from_empty_ones() -> None:
     assert verdict.empty_searches == (GAPS[1],)
     titles = [title for title, _ in gap_sections(verdict)]
     assert titles == ["What could not be searched", "What could not be found"]
+    partial = Gap(kind=GapKind.PARTIAL, tool="corpus", query="x", left_out={Omission.LATER: 2}, unread={"und": 1})
+    assert words.gap(partial) == (
+        "corpus, 'x': left out as not in time: 2 later; not read, as the embedded models read English only: 1 in"
+        " another language"
+    )
     assert gap_sections(refuted()) == (("What could not be found", ()),)
 
 

@@ -162,7 +162,7 @@ async def test_what_was_published_later_is_not_recalled_as_of_a_day(opened: Open
     day = date(2020, 5, 1)
     await keep(memory, found("a", published="2020-04-30"), found("b", published="2021"), found("c"))
     recall = await memory.recall(CAPE, claim=Claim(text="x", as_of=day), now=NOW)
-    assert {each.passage.text: each.passage.timing for each in recall.items} == {"a": "in time", "c": "undated"}
+    assert {each.passage.text: each.passage.timing for each in recall.items} == {"a": "in_time", "c": "undated"}
     assert recall.left_out == {"later": 1}
     strict = await memory.recall(CAPE, claim=Claim(text="x", as_of=day, only_in_time=True), now=NOW)
     assert (texts(strict), strict.left_out) == (["a"], {"later": 1, "undated": 1})

@@ -10,7 +10,7 @@ from redargue.backends.base import Call
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import TWO, Claim, Meaning
 from redargue.events import EvidenceFound
-from redargue.evidence import Passage, Side
+from redargue.evidence import Gap, GapKind, Passage, Side
 from redargue.memory.lookup import LOOKUP
 from redargue.methods.base import configure, methods
 from redargue.methods.verdict_parts import FROM_MEMORY, NOT_READ_AGAIN, NOTHING_FOUND, UNQUOTED, limited
@@ -90,7 +90,7 @@ async def test_where_every_search_fails_the_claim_was_not_searched_and_not_decid
     assert verdict.unchecked == verdict.why_unchecked == NOT_SEARCHED
     assert verdict.meaning not in SIDES
     assert verdict.gaps
-    assert all(" failed for " in gap for gap in verdict.gaps)
+    assert verdict.failed_searches == verdict.gaps
 
 
 @pytest.mark.parametrize("method", CLOSED_BOOK)
@@ -113,7 +113,7 @@ async def test_a_search_that_found_nothing_is_not_a_search_that_failed() -> None
     with Verifier(evidence={"corpus": EmptyTool("corpus")}, **options) as verifier:
         verdict = await verifier.verify(CLAIM)
     assert (verdict.caveat, verdict.unchecked) == (NOTHING_FOUND, "")
-    assert verdict.gaps == (f"corpus found nothing for {CLAIM.text!r}",)
+    assert verdict.gaps == (Gap(kind=GapKind.EMPTY, tool="corpus", query=CLAIM.text),)
 
 
 async def test_a_quotation_of_the_other_side_does_not_count() -> None:

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
+from redargue import words
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import TWO, Claim
 from redargue.events import Event, EvidenceFound
-from redargue.evidence import Passage
+from redargue.evidence import GapKind, Passage
 from redargue.nli import language
 from redargue.nli.backend import EmbeddedBackend
 from redargue.nli.language import in_english, language_of
@@ -90,7 +91,7 @@ def test_the_model_of_languages_is_not_loaded_for_a_text_of_common_english_words
 
 def test_passages_in_other_languages_are_left_out_and_counted() -> None:
     passages = (Passage(text=TEXT), Passage(text=GERMAN), Passage(text=LINES[-1][1]))
-    assert in_english(passages) == (passages[:1], {"German": 1, "Japanese": 1})
+    assert in_english(passages) == (passages[:1], {"de": 1, "ja": 1})
 
 
 def verifier(*passages: Passage, claim: Claim = CLAIM, folder: Path | None = None) -> Verifier:
@@ -118,7 +119,7 @@ async def test_evidence_mostly_in_german_is_not_read_and_the_claim_not_checked(t
         verdict = await runs.verify(CLAIM)
     assert (verdict.label, verdict.meaning, verdict.confidence) == (None, None, None)
     assert verdict.unchecked == "the embedded models read English only (2 of 3 passages seem to be in German)"
-    assert any("2 in German" in gap for gap in verdict.gaps)
+    assert any("2 in German" in words.gap(gap) for gap in verdict.gaps)
     assert await replay(tmp_path / "run") == [verdict]
 
 
@@ -128,9 +129,10 @@ async def test_a_german_passage_among_english_ones_is_skipped_and_named_as_a_gap
         verdict = await runs.verify(CLAIM, listeners=[events.append])
     assert verdict.label is not None
     assert verdict.unchecked == ""
-    assert [gap for gap in verdict.gaps if "not read" in gap and "1 in German" in gap]
+    (gap,) = verdict.gaps
+    assert (gap.kind, gap.unread) == (GapKind.PARTIAL, {"de": 1})
     (search,) = (event for event in events if isinstance(event, EvidenceFound))
-    assert search.unread == {"German": 1}
+    assert search.unread == {"de": 1}
     assert [passage.text for passage in search.passages] == [TEXT]
 
 

@@ -18,7 +18,7 @@ from mcp import Client  # noqa: E402
 from mcp.types import CallToolResult, ResourceLink, TextContent  # noqa: E402
 
 from redargue.backends.base import Call, Reply  # noqa: E402
-from redargue.evidence import Passage, QuoteStatus, Side  # noqa: E402
+from redargue.evidence import Gap, GapKind, Passage, QuoteStatus, Side  # noqa: E402
 from redargue.retrieval.corpus.shipped import open_store  # noqa: E402
 from redargue.service.checks import LOCAL, CheckStore  # noqa: E402
 from redargue.service.mcp.documents import Documents  # noqa: E402
@@ -237,7 +237,7 @@ def test_a_text_is_short_whatever_the_verdict_holds() -> None:
         label="REFUTES",
         meaning=Meaning.REFUTED,
         quotes=(order, *long),
-        gaps=("gap " * 900,) * 9,
+        gaps=(Gap(kind=GapKind.EMPTY, tool="corpus", query="gap " * 900),) * 9,
         caveat="caveat " * 300,
     )
     answer = CheckAnswer(id="x", state="done", outcome="refuted", result=CheckResult(verdicts=(verdict,)))

@@ -24,7 +24,7 @@ from redargue.events import (
     RoundEnded,
     Scored,
 )
-from redargue.evidence import Passage, Quote, QuoteStatus, Side
+from redargue.evidence import Gap, GapKind, Passage, Quote, QuoteStatus, Side
 from redargue.reports.claimreview import Signature
 from redargue.verdicts import ErrorInfo, Metric, Score, Usage, Verdict
 
@@ -72,7 +72,8 @@ def debated(item: int, claim: Claim, label: str | None, word: str, **verdict: ob
     said = f"{word}\n{word} never said\n**{label}**"
     whole = {
         "claim": claim, "label": label, "meaning": FEVER.meaning(label) if label else None, "decided_by": "judge",
-        "rounds": 1, "round_labels": ((label, S),), "reason": word, "quotes": (good, lost), "gaps": (word,),
+        "rounds": 1, "round_labels": ((label, S),), "reason": word, "quotes": (good, lost),
+        "gaps": (Gap(kind=GapKind.EMPTY, tool=word, query=word),),
         "usage": Usage(calls=4), "method": "tool-mad", "profile": "hardened", "backend": "embedded",
     }  # fmt: skip
     events: tuple[Event, ...] = (

@@ -14,11 +14,11 @@ from redargue.adapters.wording import is_supported, problems
 from redargue.claims import Frozen, Meaning
 from redargue.errors import RedargueError, UsageError
 from redargue.evidence import Passage
-from redargue.nli.language import ENGLISH_ONLY
 from redargue.sanitize import shortened
 from redargue.spec import RunOptions, RunSpec
 from redargue.text.report import Outcome, Report, unchecked_reasons
 from redargue.text.verification import TextOptions, documents_of, ground
+from redargue.words import ENGLISH_ONLY
 
 METHOD = "single-reader"  # one reading of the closest passages: an answer or a test run waits for it
 

@@ -67,7 +67,7 @@ class Counterfactual(Frozen):
         error: ended the search early.
     """
 
-    schema_version: Literal[1] = 1
+    schema_version: Literal[2] = 2
     run: str
     item: int
     claim: Claim

@@ -19,8 +19,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from redargue import words
 from redargue.errors import RecordError
-from redargue.evidence import Side
+from redargue.evidence import Gap, Side
 from redargue.files import make_folder, open_to_read, open_to_write, replacing
 from redargue.inputs.claims import ClaimRow, RefusedRow
 from redargue.sanitize import csv_cell
@@ -134,7 +135,12 @@ def _cells(row: Mapping[str, Any]) -> list[object]:
     usage, error = row["usage"], row["error"]
     return [
         *(row["item"], row["claim"]["text"], row["label"], row["meaning"], row["decided_by"], row["rounds"]),
-        *(*sides, " | ".join(filter(None, sources)), " | ".join(row["gaps"]), row["reason"]),
+        *(
+            *sides,
+            " | ".join(filter(None, sources)),
+            " | ".join(words.gap(Gap.model_validate(gap)) for gap in row["gaps"]),
+            row["reason"],
+        ),
         *(usage[name] for name in ("calls", "searches", "prompt_tokens", "completion_tokens", "usd")),
         f"{error['type']}: {error['what']}" if error else "",
         *(

@@ -14,8 +14,9 @@ from typing import Any
 from redargue.bench.datasets.base import Example
 from redargue.claims import Frozen, with_strict_as_of
 from redargue.events import Event, EvidenceFound
+from redargue.evidence import Timing
 
-TIMINGS = ("in time", "later", "undated")
+TIMINGS = (Timing.IN_TIME, Timing.LATER, Timing.UNDATED)
 
 
 class EvidenceDates(Frozen):

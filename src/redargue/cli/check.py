@@ -69,7 +69,7 @@ def check(
     """Verify a claim, a file of claims, or a text.
 
     Prints each verdict with quotations, failed searches and cost. The schemas of --json and --jsonl are in docs/schemas
-    (check.v1, text.v1).
+    (check.v2, text.v2).
     """
     from redargue.cli.arguments import read_input
     from redargue.cli.options import run_config, run_folder

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from redargue import events
+from redargue import events, words
 from redargue.claims import FREE_TEXT, LabelSet
 from redargue.evidence import Passage, QuoteStatus
 from redargue.sanitize import counted, printable
@@ -85,11 +85,11 @@ def _turn_text(event: events.Event, labels: LabelSet) -> str:
 
 def memory_text(event: events.EvidenceRecalled | events.EvidenceRemembered) -> str:
     if isinstance(event, events.EvidenceRemembered):
-        words, left_out = f"stores in the memory: {counted(len(event.passages), 'passage')}", event.dropped
+        said, left_out = f"stores in the memory: {counted(len(event.passages), 'passage')}", event.dropped
     else:
-        words = f"recalls: {_titles(item.passage for item in event.items)}"
-        left_out = {"held back": event.held_back, **event.left_out}
-    return words + "".join(f", {count} {printable(reason)}" for reason, count in left_out.items() if count)
+        held_back = f", {event.held_back} held back" if event.held_back else ""
+        said, left_out = f"recalls: {_titles(item.passage for item in event.items)}{held_back}", event.left_out
+    return ", ".join(filter(None, (said, words.omissions(left_out))))
 
 
 def step_text(event: events.Stepped, labels: LabelSet = FREE_TEXT) -> str:

@@ -63,7 +63,7 @@ def ground(
     """Verify an answer against its source documents.
 
     Only these documents are evidence: no search sends a request. --fetch reads pages that are given as URLs. The
-    schema of --json is docs/schemas/text.v1.json.
+    schema of --json is docs/schemas/text.v2.json.
     """
     from redargue.cli.arguments import fetched_text, is_web_address, read_text
     from redargue.cli.options import run_config, run_folder

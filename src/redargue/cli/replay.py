@@ -19,7 +19,7 @@ def replay(
 ) -> None:
     """Replay a recorded run offline and compare it with its record.
 
-    Every call and search is answered from the record. The schema of --json is docs/schemas/check.v1.json.
+    Every call and search is answered from the record. The schema of --json is docs/schemas/check.v2.json.
     """
     from itertools import zip_longest
 

@@ -10,7 +10,8 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from redargue.evidence import Quote, QuoteStatus, Side
+from redargue import words
+from redargue.evidence import Gap, Quote, QuoteStatus, Side
 from redargue.paths import home
 from redargue.reports.phrases import (
     citation_text,
@@ -106,8 +107,8 @@ def _verdict(console: Console, verdict: Verdict) -> None:
         _section(console, title, map(_quote, verdict.side(side)))
     lost = (Text(printable(quote.text)[:300], style="strike dim") for quote in verdict.quotes if not quote.found)
     _section(console, "Quoted, but not found in any document (not counted)", lost)
-    _section(console, "Searches that failed", (Text(printable(gap)) for gap in verdict.failed_searches))
-    _section(console, "Searches without a usable result", (Text(printable(gap)) for gap in verdict.empty_searches))
+    _section(console, "Searches that failed", map(_gap, verdict.failed_searches))
+    _section(console, "Searches without a usable result", map(_gap, verdict.empty_searches))
     how = f"{verdict.method} ({verdict.profile}), {verdict.backend} backend: {cost(verdict.usage)}"
     _print(console, Text(printable(how, lines=False), style="dim"))
 
@@ -133,6 +134,10 @@ def _section(console: Console, title: str, lines: Iterable[Text]) -> None:
         if not number:
             _print(console, Text(f"{title}:", style="bold"))
         _print(console, line, indent=2)
+
+
+def _gap(gap: Gap) -> Text:
+    return Text(printable(words.gap(gap)))
 
 
 def _quote(quote: Quote) -> Text:

@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol
 from pydantic import Field
 
 from redargue.claims import Claim, Frozen
-from redargue.evidence import Passage, Recalled
+from redargue.evidence import Omission, Passage, Recalled
 
 Status = Literal["ok", "empty", "error", "changed", "gone"]
 
@@ -62,7 +62,7 @@ class Recall(Frozen):
 
     items: tuple[Recalled, ...] = ()
     held_back: int = 0  # further records that the leak guard withheld
-    left_out: dict[str, int] = Field(default_factory=dict)  # by reason: expired, later, undated
+    left_out: dict[Omission, int] = Field(default_factory=dict)  # expired, later, undated
 
 
 class RememberResult(Frozen):
@@ -70,7 +70,7 @@ class RememberResult(Frozen):
 
     added: int = 0
     merged: int = 0  # findings whose record already existed; the claim was added to it
-    dropped: dict[str, int] = Field(default_factory=dict)  # by reason: ``frozen``, ``error``, ``empty``
+    dropped: dict[Omission, int] = Field(default_factory=dict)  # frozen, error, empty
 
 
 class EvidenceMemory(Protocol):

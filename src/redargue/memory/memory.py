@@ -18,7 +18,7 @@ from typing import Any, Self
 
 from redargue.claims import Claim
 from redargue.errors import UsageError
-from redargue.evidence import Recalled, cut_ends, timing
+from redargue.evidence import Omission, Recalled, Timing, cut_ends, timing
 from redargue.memory import records
 from redargue.memory.base import Finding, MemoryRecord, MemorySettings, Recall, RecordFilter, RememberResult, Status
 from redargue.memory.binary_index import BinaryIndex, pack_signs
@@ -117,11 +117,11 @@ class Memory:
 
     def _select(
         self, db: Transaction, ranking: Sequence[int], claim: Claim, now: datetime
-    ) -> tuple[list[MemoryRecord], int, Counter[str]]:
+    ) -> tuple[list[MemoryRecord], int, Counter[Omission]]:
         """The best records that may be returned, and the counts of those held back or left out before the last."""
         selected: list[MemoryRecord] = []
         texts: set[str] = set()
-        held_back, left_out = 0, Counter[str]()
+        held_back, left_out = 0, Counter[Omission]()
         statuses = ("ok", "empty") if self.settings.keep_misses else ("ok",)
         for start in range(0, len(ranking), PAGE):
             page = records.fetch(db, ranking[start : start + PAGE])
@@ -142,12 +142,14 @@ class Memory:
                     selected.append(record)
         return selected, held_back, left_out
 
-    def _reason_to_skip(self, record: MemoryRecord, claim: Claim, now: datetime) -> str:
+    def _reason_to_skip(self, record: MemoryRecord, claim: Claim, now: datetime) -> Omission | None:
         max_age, passage = self.settings.max_age, record.passage
         if max_age is not None and passage.retrieved and now - passage.retrieved > timedelta(days=max_age):
-            return "expired"
-        published = timing(passage.published, claim.as_of) if claim.as_of else "in time"
-        return published if published == "later" or (claim.only_in_time and published == "undated") else ""
+            return Omission.EXPIRED
+        published = timing(passage.published, claim.as_of) if claim.as_of else Timing.IN_TIME
+        if published is Timing.LATER:
+            return Omission.LATER
+        return Omission.UNDATED if claim.only_in_time and published is Timing.UNDATED else None
 
     def _recalled(
         self, record: MemoryRecord, as_of: date | None, entities: tuple[str, ...], similarity: float | None
@@ -187,12 +189,12 @@ class Memory:
         added = await asyncio.to_thread(self._remember, new, keys, self._clean(claim)[:MAX_CLAIM], run, now)
         return RememberResult(added=added, merged=len(new) - added, dropped=dropped)
 
-    def _split(self, findings: Sequence[Finding]) -> tuple[list[Finding], dict[str, int]]:
+    def _split(self, findings: Sequence[Finding]) -> tuple[list[Finding], dict[Omission, int]]:
         if self.settings.mode == "frozen":
-            return [], {"frozen": len(findings)} if findings else {}
+            return [], {Omission.FROZEN: len(findings)} if findings else {}
         stored = ("ok", "empty") if self.settings.keep_misses else ("ok",)
         accepted = [finding for finding in findings if finding.status in stored]
-        dropped = Counter[str](finding.status for finding in findings if finding.status not in stored)
+        dropped = Counter(Omission(finding.status) for finding in findings if finding.status not in stored)
         return accepted, dict(sorted(dropped.items()))
 
     def _remember(

@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from redargue import words
 from redargue.claims import LabelSet, Meaning
-from redargue.events import Event, EvidenceFound, EvidenceMissing, passages_of
-from redargue.evidence import Passage, Quote, Side
+from redargue.events import Event, EvidenceFound, EvidenceMissing, gap_of, passages_of
+from redargue.evidence import Gap, Passage, Quote, Side
 from redargue.framing import calls_itself_false
 from redargue.injections import injection_in
 from redargue.methods.recalled import READER, outcome, recalled
 from redargue.methods.single_source import publisher_of, single_source
-from redargue.nli.language import ENGLISH_ONLY
 from redargue.quotes import can_decide
 from redargue.sanitize import counted, printable
 from redargue.verdicts import NOT_SEARCHED, Verdict
@@ -50,24 +50,16 @@ def _span(quote: Quote) -> tuple[str, str]:
     return (quote.source.document if quote.source else "") or quote.passage, quote.text
 
 
-def gaps(events: Iterable[Event]) -> tuple[str, ...]:
-    """Failed searches, searches without results, and results left out for their date, without duplicates."""
+def gaps(events: Iterable[Event]) -> tuple[Gap, ...]:
+    """What searches lacked, without duplicates."""
     searches = [event for event in events if isinstance(event, EvidenceFound | EvidenceMissing)]
-    missing: list[str] = []
+    missing: list[Gap] = []
     # Concurrent searches are recorded in no fixed order.
     for event in sorted(searches, key=lambda search: (search.round, search.agent, search.tool, search.query)):
-        if isinstance(event, EvidenceMissing):
-            missing.append(f"{event.tool} failed for {event.query!r}: {event.why}")
-            continue
-        if event.left_out:
-            counts = ", ".join(f"{count} {why}" for why, count in event.left_out.items())
-            missing.append(f"{event.tool}, {event.query!r}: left out as not in time: {counts}")
-        if event.unread:
-            counts = ", ".join(f"{count} in {language}" for language, count in event.unread.items())
-            missing.append(f"{event.tool}, {event.query!r}: not read, as {ENGLISH_ONLY}: {counts}")
-        elif not event.passages:
-            missing.append(f"{event.tool} found nothing for {event.query!r}")
-    return tuple(dict.fromkeys(missing))
+        gap = gap_of(event)
+        if gap is not None and gap not in missing:
+            missing.append(gap)
+    return tuple(missing)
 
 
 def limited(verdict: Verdict, events: Sequence[Event], *, reads_evidence: bool, hardened: bool) -> Verdict:
@@ -159,5 +151,6 @@ def without_unread(verdict: Verdict, events: Iterable[Event]) -> Verdict:
     total = unread.total() + sum(len(event.passages) for event in searches)
     if 2 * unread.total() <= total:
         return verdict
-    seem = f"{unread.total()} of {counted(total, 'passage')} seem to be in {', '.join(unread)}"
-    return not_checked(verdict, f"{ENGLISH_ONLY} ({seem})")
+    languages = ", ".join(map(words.language, unread))
+    seem = f"{unread.total()} of {counted(total, 'passage')} seem to be in {languages}"
+    return not_checked(verdict, f"{words.ENGLISH_ONLY} ({seem})")

@@ -14,8 +14,8 @@ from functools import cache, lru_cache
 from typing import Any
 
 from redargue.evidence import Passage
+from redargue.words import LANGUAGES, UNDETERMINED
 
-ENGLISH_ONLY = "the embedded models read English only"
 LONGEST = 2000  # characters that are looked at
 FEWEST_LETTERS = 8
 # Chosen with the claims of ``python -m benchmarks languages``: a text in Latin script is not English if English is less
@@ -42,20 +42,10 @@ FOREIGN = frozenset(
     ).split()
 )
 _WORD = re.compile(r"[^\W\d_]+")
-NAMES = dict(
-    pair.split("=")
-    for pair in (
-        "af=Afrikaans ar=Arabic bg=Bulgarian bn=Bengali ca=Catalan cs=Czech da=Danish de=German el=Greek"
-        " es=Spanish et=Estonian fa=Persian fi=Finnish fr=French he=Hebrew hi=Hindi hr=Croatian hu=Hungarian"
-        " id=Indonesian it=Italian ja=Japanese ko=Korean lt=Lithuanian lv=Latvian nl=Dutch no=Norwegian pl=Polish"
-        " pt=Portuguese ro=Romanian ru=Russian sk=Slovak sl=Slovenian sr=Serbian sv=Swedish sw=Swahili ta=Tamil"
-        " th=Thai tr=Turkish uk=Ukrainian ur=Urdu vi=Vietnamese zh=Chinese"
-    ).split()
-)
 
 
 def language_of(text: str) -> str:
-    """The text's language, or "another language" where its name is unsure; empty for English."""
+    """The text's language (ISO 639-1), ``und`` where it is unsure which; empty for English."""
     return _language_of(text[:LONGEST])
 
 
@@ -73,7 +63,7 @@ def _language_of(text: str) -> str:
     (language, probability), english = ranking[0], dict(ranking)["en"]
     if in_latin and (language == "en" or english >= MAX_ENGLISH or probability < MIN_OTHER):
         return ""
-    return NAMES.get(language, "another language")
+    return language if language in LANGUAGES else UNDETERMINED
 
 
 def _plainly_english(text: str) -> bool:
@@ -91,7 +81,7 @@ def _is_latin(character: str) -> bool:
 
 
 def in_english(passages: Sequence[Passage]) -> tuple[tuple[Passage, ...], dict[str, int]]:
-    """The passages that are English, and the number of the others by language."""
+    """The passages that are English, and the number of the others by :func:`language_of`."""
     languages = [language_of(passage.text) for passage in passages]
     kept = tuple(passage for passage, language in zip(passages, languages, strict=True) if not language)
     return kept, dict(sorted(Counter(filter(None, languages)).items()))

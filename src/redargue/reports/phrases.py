@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from redargue import words
 from redargue.evidence import Quote, QuoteStatus, Source
 from redargue.sanitize import WORDS, counted
 from redargue.text.report import CITATION_WORDS, Citation, Outcome
@@ -127,7 +128,8 @@ def meaning_text(verdict: Verdict) -> str:
 
 def gap_sections(verdict: Verdict) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Headings with gaps: searches that failed, then those that found nothing; without a gap, one empty section."""
-    sections = (("What could not be searched", verdict.failed_searches), (NOT_FOUND, verdict.empty_searches))
+    found = (("What could not be searched", verdict.failed_searches), (NOT_FOUND, verdict.empty_searches))
+    sections = ((title, tuple(map(words.gap, gaps))) for title, gaps in found)
     return tuple(section for section in sections if section[1]) or ((NOT_FOUND, ()),)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from redargue.claims import Frozen
 from redargue.reports.load import SingleRun
 from redargue.text.report import Report, report
@@ -11,7 +13,7 @@ from redargue.verdicts import Verdict
 class CheckResult(Frozen):
     """What ``redargue check --json`` prints."""
 
-    schema_version: int = 1
+    schema_version: Literal[2] = 2
     verdicts: tuple[Verdict, ...]
 
 

@@ -59,7 +59,7 @@ class GroundRequest(Frozen):
 
 
 class GroundAnswer(Report):
-    """The report on an answer (text.v1); ``offsets`` is what its offsets count."""
+    """The report on an answer (text.v2); ``offsets`` is what its offsets count."""
 
     offsets: Literal["code_point"] = OFFSETS
 

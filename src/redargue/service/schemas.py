@@ -57,7 +57,7 @@ class CheckAnswer(CheckSummary):
     """A check with its result.
 
     Attributes:
-        result: as ``redargue check --json`` prints it (check.v1), or the report on a text (text.v1); null until it has
+        result: as ``redargue check --json`` prints it (check.v2), or the report on a text (text.v2); null until it has
             ended.
         error: why it failed.
         usage: what it cost; null until it has ended.

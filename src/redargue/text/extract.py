@@ -7,12 +7,13 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from redargue import words
 from redargue.claims import Frozen
 from redargue.concurrency import gather_or_cancel
 from redargue.methods.agent import Agent
 from redargue.nli import claim_filter
 from redargue.nli.backend import EmbeddedBackend
-from redargue.nli.language import ENGLISH_ONLY, language_of
+from redargue.nli.language import language_of
 from redargue.quotes import content_words
 from redargue.run import Run
 from redargue.tasks.base import AnyTask, Profile
@@ -171,7 +172,7 @@ def _unread(sentence: Sentence, run: Run) -> str:
     if _TABLE_ROW.match(sentence.text) and not _is_readable(sentence.text):
         return "the embedded models read no tables"
     language = language_of(sentence.text)
-    return f"{ENGLISH_ONLY} (the sentence seems to be in {language})" if language else ""
+    return f"{words.ENGLISH_ONLY} (the sentence seems to be in {words.language(language)})" if language else ""
 
 
 def _is_readable(row: str) -> bool:

@@ -98,7 +98,7 @@ class Report(Frozen):
         usage: total of the extraction and all verdicts.
     """
 
-    schema_version: Literal[1] = 1
+    schema_version: Literal[2] = 2
     text: str
     kind: Kind
     context: str = ""

@@ -145,7 +145,7 @@ async def test_a_search_that_found_nothing_is_known_as_such() -> None:
     tool = ShelfTool("corpus", failing=True)
     verdict, _, backend = await check(query("a"), Move(final_answer="False"), tool=tool, profile="paper")
     assert f"KNOWLEDGE: {NOTHING_FOUND}" in asked(backend, SearchOrAnswer)[1].rendered().input_text
-    assert verdict.gaps == ("corpus failed for 'a': corpus answered 503",)
+    assert [(gap.query, gap.why) for gap in verdict.gaps] == [("a", "corpus answered 503")]
 
 
 async def test_fire_2_and_fire_3_a_step_that_cannot_be_read_ends_the_search() -> None:  # FIRE-2, FIRE-3

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from redargue import words
 from redargue.backends.base import Call
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import AVERITEC, OPTIONS, TWO, Claim
@@ -73,7 +74,7 @@ async def test_labels(said: tuple[float, float | None], labels: Any, threshold: 
 async def test_without_evidence_nothing_is_inferred(labels: Any, label: str | None) -> None:
     verdict, asked = await inferred(claim=CLAIM.model_copy(update={"labels": labels}), shelf=())
     assert (verdict.label, asked) == (label, [])
-    assert verdict.gaps == (f"corpus found nothing for '{CLAIM.text}'",)
+    assert [words.gap(gap) for gap in verdict.gaps] == [f"corpus found nothing for '{CLAIM.text}'"]
 
 
 async def test_labels_without_sides_are_refused() -> None:

@@ -98,7 +98,7 @@ async def test_there_is_nothing_to_look_up_before_a_search_or_where_it_found_not
     tool = ShelfTool("corpus", failing=True)
     verdict, seen, _ = await episode(act("lookup", "x"), act("search", "y"), finish("REFUTES"), tool=tool)
     assert observed(seen[-1]) == ["No more results.", "Could not find [y]."]  # REACT-3
-    assert verdict.gaps == ("corpus failed for 'y': corpus answered 503",)
+    assert [(gap.query, gap.why) for gap in verdict.gaps] == [("y", "corpus answered 503")]
 
 
 async def test_an_actions_text_may_stand_in_a_json_object() -> None:

@@ -194,7 +194,7 @@ async def test_a_referee_without_a_judgement_has_no_vote_and_none_at_all_is_an_e
 async def test_a_team_whose_gatherer_finds_nothing_argues_on_and_the_gap_is_named() -> None:
     verdict, _ = await debate(failing=True, min_rounds=1)
     assert verdict.label == "SUPPORTS"
-    assert any("503" in gap for gap in verdict.gaps)
+    assert any("503" in gap.why for gap in verdict.gaps)
     assert all(not quote.found for quote in verdict.quotes)
 
 

@@ -82,5 +82,5 @@ async def test_as_of_reaches_the_tools_and_marks_what_came_later_or_bears_no_dat
     claim = CLAIM.model_copy(update={"as_of": date(2021, 1, 31)})
     _, run = await debate(script(), claim=claim, tools=tools, top_k=5, rounds=1)
     found = next(event for event in run.events if event.kind == "evidence_found")
-    assert [each.timing for each in found.passages] == ["in time", "in time", "later", "undated", "undated"]
+    assert [each.timing for each in found.passages] == ["in_time", "in_time", "later", "undated", "undated"]
     assert {search.as_of for search in tools["corpus"].searches} == {date(2021, 1, 31)}

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from redargue import words
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import FEVER, TWO, Claim, LabelSet, Meaning
 from redargue.errors import BadReply
@@ -270,7 +271,7 @@ async def test_a_tool_that_fails_gives_no_documents_and_a_gap() -> None:
     assert task.passages == ()
     assert "(no document was found)" in task.prompt_text()
     assert "503" not in task.prompt_text()
-    assert verdict.gaps == ("keywords failed for 'first query': keywords answered 503",)
+    assert [words.gap(gap) for gap in verdict.gaps] == ["keywords failed for 'first query': keywords answered 503"]
 
 
 async def test_hardened_consensus_needs_a_found_quotation_and_the_papers_does_not() -> None:

@@ -31,7 +31,7 @@ def why(
     budget: Annotated[str | None, option("BUDGET", "Maximum cost: 400calls, 2mtok, 0.50usd.")] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Call the run's language models without a budget.")] = False,
     offline: Offline = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object (docs/schemas/why.v1.json).")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object (docs/schemas/why.v2.json).")] = False,
     quiet: Quiet = False,
 ) -> None:
     """Find the evidence that a recorded verdict depends on.

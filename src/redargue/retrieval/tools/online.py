@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import lxml.etree  # type: ignore[import-untyped]
 
 from redargue.errors import ProviderError, ToolFailed, UsageError
-from redargue.evidence import Passage, timing
+from redargue.evidence import Passage, Timing, timing
 from redargue.net.secrets import Secrets
 from redargue.net.transport import Answer, Service, Transport
 from redargue.retrieval.tools.base import Search, Sources
@@ -250,7 +250,7 @@ def web_address(value: Any) -> str:
 
 def published_by(passages: Iterable[Passage], as_of: date | None) -> Iterator[Passage]:
     """Skips passages that are known to be published after ``as_of``; undated ones remain."""
-    return (passage for passage in passages if as_of is None or timing(passage.published, as_of) != "later")
+    return (passage for passage in passages if as_of is None or timing(passage.published, as_of) is not Timing.LATER)
 
 
 def host_name(url: str) -> str:

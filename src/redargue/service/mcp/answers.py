@@ -8,12 +8,12 @@ from pydantic import Field
 
 from redargue.adapters.grounding import Grounding, Reason, assessed
 from redargue.claims import Frozen
-from redargue.nli.language import ENGLISH_ONLY
 from redargue.reports.result import CheckResult
 from redargue.service.checks import Check
 from redargue.service.entries import State
 from redargue.text.report import Report
 from redargue.verdicts import ErrorInfo, Verdict
+from redargue.words import ENGLISH_ONLY
 
 POLL_AFTER_S = 5.0
 UNCHECKED = "unchecked"
@@ -31,7 +31,7 @@ class CheckAnswer(Frozen):
         explanation: the reason in words.
         poll_after_s: seconds after which to call ``get_check`` again; null when the check has ended.
         offsets: unit of all offsets.
-        result: of a claim, schema ``check.v1``; of a text, schema ``text.v1``.
+        result: of a claim, schema ``check.v2``; of a text, schema ``text.v2``.
         error: what ended the check.
     """
 

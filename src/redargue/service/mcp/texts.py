@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from redargue import words
 from redargue.adapters.wording import problems
 from redargue.evidence import Quote, Side
 from redargue.injections import injection_in
@@ -63,7 +64,8 @@ def _verdict(verdict: Verdict) -> Iterator[str]:
         yield f"{name}:" if quotes else f"{name}: no quotation found."
         yield from (f"- {_quoted(quote)}" for quote in quotes[:QUOTES])
     if verdict.gaps:
-        yield f"Searches without a usable result: {len(verdict.gaps)}, such as: {shortened(verdict.gaps[0], GAP)}"
+        first = shortened(words.gap(verdict.gaps[0]), GAP)
+        yield f"Searches without a usable result: {len(verdict.gaps)}, such as: {first}"
 
 
 def _quoted(quote: Quote) -> str:

@@ -13,7 +13,8 @@ from typing import Literal, NamedTuple, Protocol
 
 from markupsafe import Markup
 
-from redargue import events
+from redargue import events, words
+from redargue.evidence import Gap, GapKind
 from redargue.reports.html.debate import Line, Passages, debate, turn_id
 from redargue.reports.html.pages import how_done, limits_of, line_writer, verdict_view
 from redargue.reports.load import SingleRun
@@ -64,14 +65,6 @@ class Frames(Protocol):
         ...
 
 
-class FailedSearch(NamedTuple):
-    """A search without documents and the reason."""
-
-    tool: str
-    query: str
-    why: str
-
-
 class Meter(NamedTuple):
     """What was spent of a budget; ``limit`` is None where there is none."""
 
@@ -102,17 +95,9 @@ def _meter(words: str, spent: float | None, limit: float | None, limit_words: st
     return Meter(f"{words} of {limit_words}", None if spent is None else spent / limit)
 
 
-def failed_searches(trace: Sequence[events.Event]) -> list[FailedSearch]:
-    failed = []
-    for event in trace:
-        if isinstance(event, events.EvidenceMissing):
-            failed.append(FailedSearch(event.tool, event.query, event.why))
-        elif isinstance(event, events.EvidenceFound) and not event.passages:
-            left_out = {**event.left_out, **{f"in {language}": count for language, count in event.unread.items()}}
-            reasons = ", ".join(f"{count} {reason}" for reason, count in left_out.items())
-            why = f"found nothing that may be used: left out {reasons}" if reasons else "found nothing"
-            failed.append(FailedSearch(event.tool, event.query, why))
-    return failed
+def unsuccessful_searches(trace: Sequence[events.Event]) -> list[Gap]:
+    gaps = (events.gap_of(event) for event in trace)
+    return [gap for gap in gaps if gap and gap.kind is not GapKind.PARTIAL]
 
 
 class ClaimFrames:
@@ -183,9 +168,9 @@ class ClaimFrames:
         for sha in self._passages.by_sha:
             id_, place = f"{prefix}-s{self._passages.number(sha)}", f"{prefix}-sources"
             yield Part(id_, place, macro("live.html", "live_source")(id_, place, self._passages, sha))
-        for number, search in enumerate(failed_searches(self._trace), start=1):
+        for number, gap in enumerate(unsuccessful_searches(self._trace), start=1):
             id_, place = f"{prefix}-f{number}", f"{prefix}-failed"
-            yield Part(id_, place, macro("live.html", "failed_search")(id_, place, search))
+            yield Part(id_, place, macro("live.html", "failed_search")(id_, place, gap, words.failure(gap)))
         id_, place = f"{prefix}-cost", f"{prefix}-spent"
         yield Part(id_, place, macro("live.html", "cost")(id_, place, meters(self._usage.usage(), self._budget)))
 

@@ -10,7 +10,6 @@ from pydantic import ConfigDict, Field
 
 from redargue.claims import Frozen, Meaning
 from redargue.evidence import Quote, Side
-from redargue.nli.language import ENGLISH_ONLY
 from redargue.reports import markdown
 from redargue.sanitize import counted, link_address, printable, shortened
 from redargue.service.proxy.checker import Checked
@@ -18,6 +17,7 @@ from redargue.service.proxy.settings import Plan
 from redargue.text.report import CheckedClaim, Outcome, outcome
 from redargue.text.segment import FRAGMENT, UncheckedSentence
 from redargue.verdicts import NOT_SEARCHED, Usage, Verdict, total_usage
+from redargue.words import ENGLISH_ONLY
 
 QUOTES = 3  # of one side of a claim, at most
 FOOTNOTES = "Checked by redargue:"

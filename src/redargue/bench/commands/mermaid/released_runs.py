@@ -26,7 +26,7 @@ from redargue.bench.harness import Bench
 from redargue.bench.system import System
 from redargue.claims import LabelSet, Meaning
 from redargue.errors import ToolFailed, UsageError, problem_of
-from redargue.evidence import Passage, Recalled
+from redargue.evidence import Omission, Passage, Recalled
 from redargue.files import make_folder
 from redargue.inputs.rows import Row, rows
 from redargue.memory.base import Finding, Recall, RememberResult
@@ -220,7 +220,7 @@ class RecordedMemory:
         return Recall(items=tuple(items))
 
     async def remember(self, findings: Sequence[Finding], **_: Any) -> RememberResult:
-        return RememberResult(dropped={"frozen": len(findings)})
+        return RememberResult(dropped={Omission.FROZEN: len(findings)})
 
 
 class Imported(NamedTuple):
