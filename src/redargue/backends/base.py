@@ -130,5 +130,5 @@ def require(backend: Backend, method: str, tasks: tuple[type[AnyTask], ...]) -> 
     if missing:
         raise CannotPlay(
             f"the backend {backend.name!r} cannot play {method!r}: it does not perform {', '.join(missing)}",
-            hint="choose another backend or method: redargue list backends, redargue list methods",
+            hint="it needs a language model: --model NAME; or choose another method: redargue list methods",
         )

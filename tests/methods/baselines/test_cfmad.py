@@ -27,7 +27,6 @@ from redargue.run import Run
 from redargue.tasks.argue import Argument
 from redargue.tasks.base import Task
 from redargue.verdicts import Verdict
-from redargue.verifier import Verifier
 from support.baselines.debates import CLAIM, said
 from support.debates import CLOCK, QUOTE, ShelfTool, script
 
@@ -180,15 +179,6 @@ def test_a_reply_in_the_papers_form_is_the_argument_as_it_stands() -> None:
     assert Renderer().read(task, " Because it was lit.\n", plain=True) == Argument(text="Because it was lit.")
     with pytest.raises(ValueError):
         Renderer().read(task, "  ", plain=True)
-
-
-async def test_the_embedded_backend_debates_options_too() -> None:
-    claim = Claim(text="What was lit at Cape Ansel in 1871?", labels=OPTIONS, options=("a windmill", "a lighthouse"))
-    tools = {"corpus": ShelfTool("corpus")}
-    with Verifier(method="cfmad", backend="embedded", evidence=tools) as verifier:
-        verdict = await verifier.verify(claim)
-    assert (verdict.error, verdict.label) == (None, "B")
-    assert verdict.quotes[0].found
 
 
 def test_a_dry_run_counts_what_is_asked_about_a_claim_and_about_options() -> None:

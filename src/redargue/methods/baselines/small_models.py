@@ -1,7 +1,7 @@
 """How the small models perform tasks that several baselines share.
 
-They read the same passages in the same way in every role: debaters differ only where the evidence has two sides or
-where they chose different pieces of it, and a debate is mostly one reader's answer (``experiments/LOG.md``).
+Debates whose agents read the same passages are not among them: the small models read these in the same way in every
+role, so that the answer is one reader's (``experiments/LOG.md``).
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from redargue.nli.backend import (
     OPEN,
     EmbeddedBackend,
     cite,
-    compose_answer,
     names_in,
     perform,
     quotes_of,
@@ -28,14 +27,8 @@ from redargue.nli.backend import (
 )
 from redargue.nli.open_ie import decompose, statements
 from redargue.nli.reader import Reading, SourcedSentence
-from redargue.tasks.answer import Answer
 
 QUOTES = 2  # at most in an answer
-OPPOSITE = {Meaning.SUPPORTED: Meaning.REFUTED, Meaning.REFUTED: Meaning.SUPPORTED}
-
-
-def read_evidence(claim: Claim, passages: tuple[Passage, ...], backend: EmbeddedBackend) -> Answer:
-    return compose_answer(claim, passages, backend)
 
 
 @perform.register

@@ -1,4 +1,3 @@
 """CFMAD (Fang et al., arXiv 2406.11514)."""
 
-from redargue.methods.baselines.cfmad import small_models as small_models
 from redargue.methods.baselines.cfmad.method import Cfmad as Cfmad

@@ -1,4 +1,3 @@
 """MAD (Liang et al., arXiv 2305.19118)."""
 
-from redargue.methods.baselines.mad import small_models as small_models
 from redargue.methods.baselines.mad.method import Mad as Mad

@@ -37,7 +37,7 @@ class MadSettings(SearchSettings):
 class Mad(EvidencePool, name="mad", settings=MadSettings):
     """Two sides tit for tat before a moderator, then a judge (2305.19118).
 
-    Without tools the small models cannot play it, because they know only what they read.
+    It needs a language model: with the small models it would be one reader's answer.
     """
 
     profiles = {"paper": {"profile": "paper", "tools": ()}, "hardened": {}}

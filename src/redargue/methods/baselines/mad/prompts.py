@@ -13,7 +13,7 @@ from pydantic import Field, field_validator, model_validator
 
 from redargue.claims import Claim, Frozen
 from redargue.methods.baselines import evidence_prompts
-from redargue.tasks.answer import AnswerClaim, LabelledTask, Piece
+from redargue.tasks.answer import LabelledTask, Piece
 from redargue.tasks.base import FORMAT_LAST, Exchange, Layout, Sections, Task, lines, list_bounds, max_length
 from redargue.tasks.untrusted import wrap_untrusted
 
@@ -92,11 +92,10 @@ class DebateTurn(evidence_prompts.DebatePrompt, LabelledTask, _Debated):
         return evidence_prompts.topic_vars(self) | {"opponent": wrap_untrusted(self.opponent), "asked": self._asked()}
 
 
-class DebateTurnOnEvidence(evidence_prompts.OnEvidence, DebateTurn, AnswerClaim):
+class DebateTurnOnEvidence(evidence_prompts.OnEvidence, DebateTurn):
     """What a side says that sees evidence."""
 
     answer_fields: ClassVar[tuple[Piece, ...]] = ("reasoning", "quotes", "label")
-    own_prompt: ClassVar[bool] = True
 
 
 class _PaperKeys(Frozen):

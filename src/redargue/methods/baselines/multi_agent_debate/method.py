@@ -49,7 +49,7 @@ class Turn(NamedTuple):
 class MultiAgentDebate(EvidencePool, name="multi-agent-debate", settings=MultiAgentDebateSettings):
     """Equal agents that read one another's answers, then the most frequent one (2305.14325).
 
-    Without tools the small models cannot play it, because they know only what they read.
+    It needs a language model: with the small models it would be one reader's answer.
     """
 
     profiles = {"paper": {"profile": "paper", "tools": ()}, "hardened": {}}

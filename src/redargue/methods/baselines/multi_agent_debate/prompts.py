@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from redargue.methods.baselines import evidence_prompts
-from redargue.tasks.answer import AnswerClaim, LabelledTask, Piece
+from redargue.tasks.answer import LabelledTask, Piece
 from redargue.tasks.base import FORMAT_LAST, Exchange, Layout, Sections, lines
 from redargue.tasks.labels import last_line, subject
 from redargue.tasks.query import OtherAnswer
@@ -70,8 +70,7 @@ class SolveWithOthers(evidence_prompts.DebatePrompt, LabelledTask):
         )
 
 
-class SolveWithOthersOnEvidence(evidence_prompts.OnEvidence, SolveWithOthers, AnswerClaim):
+class SolveWithOthersOnEvidence(evidence_prompts.OnEvidence, SolveWithOthers):
     """The answer of an agent that sees evidence."""
 
     answer_fields: ClassVar[tuple[Piece, ...]] = ("reasoning", "quotes", "label")
-    own_prompt: ClassVar[bool] = True

@@ -1,4 +1,3 @@
 """ReConcile (Chen et al., arXiv 2309.13007)."""
 
-from redargue.methods.baselines.reconcile import small_models as small_models
 from redargue.methods.baselines.reconcile.method import Reconcile as Reconcile
