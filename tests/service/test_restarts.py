@@ -20,7 +20,7 @@ from support.serving import READY, Service
 
 pytestmark = pytest.mark.slow
 CLAIM = {"claim": "The lighthouse at Cape Ansel was lit in 1871."}
-SOON = 10.0  # seconds; a service alone on a machine stops within one (python -m benchmarks service)
+SOON = 10.0  # seconds; a service alone on a machine stops within one
 
 
 @pytest.fixture
