@@ -134,8 +134,8 @@ def is_printed(source: Path) -> bool:
 
 
 def _printed(name: str) -> Path:
-    """The folder ``printed`` beside a method: prompts with the structure, slots and order of those in its paper."""
-    folders = {name: Path(inspect.getfile(methods[name])).parent / "printed" for name in (name, *METHODS)}
+    """The prompts with the structure, slots and order of those in a method's paper: a folder beside the method."""
+    folders = {name: Path(inspect.getfile(methods[name])).parent / "prompts/printed" for name in (name, *METHODS)}
     if not folders[name].is_dir():
         known = [PRINTED + name for name, folder in folders.items() if folder.is_dir()]
         raise UsageError(f"{name!r} has no printed prompts", where="--prompts", hint=f"available: {', '.join(known)}")

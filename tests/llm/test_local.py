@@ -7,7 +7,7 @@ import json
 import math
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -52,13 +52,15 @@ TASKS = sorted(
 class _Merge(Task[Keywords]):
     """What a summariser might be asked: to merge two texts of different weight."""
 
+    prompt = "Claim: the lamp was lit in 1871.\n{said}"
+
     said: tuple[AgentText, ...]
 
-    def input_text(self) -> str:
-        return "".join(part.text for part in self.parts())
-
     def parts(self) -> tuple[Part, ...]:
-        return (Part(text="Claim: the lamp was lit in 1871.\n"), *agent_text_parts(self.said))
+        return agent_text_parts(self.said)
+
+    def template_vars(self) -> Mapping[str, object]:
+        return {"said": "".join(part.text for part in self.parts())}
 
 
 def merge(*weights: float, profile: Profile = "hardened") -> _Merge:
@@ -252,8 +254,7 @@ def test_equal_texts_of_two_agents_are_two_ranges(backend: TransformersBackend) 
 
 def test_parts_that_are_not_the_material_are_refused() -> None:
     class _Wrong(_Merge):
-        def input_text(self) -> str:
-            return "something else"
+        prompt = "something else"
 
     with pytest.raises(ValueError, match="parts of _Wrong are not its input"):
         Renderer().prompt(_Wrong(said=merge(1.0).said))
@@ -401,8 +402,7 @@ async def test_a_field_that_cannot_be_filled_in_is_refused_by_name(backend: Tran
         when: dict[str, str]
 
     class _AskOdd(Task[Odd]):
-        def input_text(self) -> str:
-            return "When?"
+        prompt = "When?"
 
     with pytest.raises(CannotPlay, match="_AskOdd has a field that cannot be filled in"):
         await backend.perform(_AskOdd(), call())
@@ -417,8 +417,7 @@ async def test_a_number_between_bounds_is_one_of_eleven_steps(backend: Transform
         sure: bool
 
     class _Mark(Task[Marked]):
-        def input_text(self) -> str:
-            return "How sure?"
+        prompt = "How sure?"
 
     (output,) = (await backend.perform(_Mark(), call())).outputs
     assert output.answer.share in [step / 10 for step in range(11)]
@@ -497,7 +496,7 @@ def test_a_template_that_changes_messages_is_refused_where_there_are_weights(fol
 
 
 async def test_own_words_have_no_place_for_weights(folder: Path) -> None:
-    prompts = Prompts({"_Merge": "Merge: {input_text}"})
+    prompts = Prompts({"_Merge": "Merge: {said}"})
     backend = TransformersBackend(tiny_llama(folder), prompts=prompts, longest=SHORT, device="cpu")
     with pytest.raises(UsageError, match="leaves no place for its weights"):
         await backend.perform(merge(2.0, 1.0), call())

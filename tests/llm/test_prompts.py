@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -29,6 +28,7 @@ from redargue.net.secrets import Secrets
 from redargue.net.transport import Service, Transport
 from redargue.runs.record import read_events
 from redargue.tasks.base import Task
+from redargue.tasks.template import Template
 from redargue.tasks.untrusted import UNTRUSTED
 from redargue.verifier import Verifier
 from support.debates import CLAIM, CLOCK, ShelfTool
@@ -41,9 +41,15 @@ TASKS = sorted(
     {*examples("hardened")} - {"CompareTexts", "InferClaim", "RateTexts", "ReadPassages"}
 )  # small models perform them, without words
 WORDS = {
-    "AnswerClaim.system": "You check claims. Labels: {labels}",
-    "AnswerClaim": "{claim}\nOthers: {others}\nDocument: {document}\nEnd with a label on the last line only; it must"
-    " stand on the last line: output **SUPPORTS**, output **REFUTES** or output **NOT ENOUGH INFO**.",
+    "AnswerClaim": """[system]
+You check claims. Labels: {labels}
+[input]
+{claim}
+Others: {others}
+Document: {document}
+End with a label on the last line only; it must stand on the last line: \\
+output **SUPPORTS**, output **REFUTES** or output **NOT ENOUGH INFO**.
+"""
 }
 
 
@@ -133,7 +139,7 @@ def test_the_paper_profile_says_the_papers_words_and_nothing_else(name: str) -> 
     task = examples("paper")[name]
     prompt = Renderer().prompt(task)
     assert prompt.schema is None
-    said = [("system", task.rendered().system)] if task.system else []
+    said = [("system", task.rendered().system)] if task.rendered().system else []
     for each in task.chat_history():
         said += [("user", each.prompt_text), ("assistant", each.reply)]
     said += [("user", task.prompt_text())]
@@ -160,15 +166,15 @@ def test_a_folder_replaces_the_words_of_the_tasks_it_names(tmp_path: Path) -> No
 @pytest.mark.parametrize("name", TASKS)
 def test_every_slot_that_a_task_has_is_filled(name: str) -> None:
     task = examples("hardened")[name]
-    slots = task.template_vars()
-    words = "\n".join(f"{slot}={{{slot}}}" for slot in slots)
+    values = task.template_vars()
+    words = "\n".join(f"{slot}={{{slot}}}" for slot in task.slots())
     filled = Prompts({name: words}).fill(task)
-    assert filled == ("", "\n".join(f"{slot}={task.fill(text)}" for slot, text in slots.items()))
+    assert filled == ("", "\n".join(f"{slot}={task.fill(str(values[slot]))}" for slot in task.slots()))
 
 
 def test_slots_in_what_strangers_wrote_are_not_filled() -> None:
     task = examples("hardened")["WriteStatements"].model_copy(update={"question": "{answer}", "answer": "secret"})
-    assert Prompts({"WriteStatements": "Q: {question}"}).fill(task) == ("", "Q: <data>\n{answer}\n</data>")
+    assert Prompts({"WriteStatements": "Q: {question}"}).fill(task) == ("", "Q: <data>{answer}</data>")
 
 
 def test_braces_of_json_in_a_prompt_are_words() -> None:
@@ -185,10 +191,9 @@ def test_braces_of_json_in_a_prompt_are_words() -> None:
         (
             {"AnswerClaim": "x", "AnswerClaim.user": "x"},
             r"'AnswerClaim\.user\.txt' is not named after a task",
-            "NAME.system.txt",
+            "the part [system] of TASK.txt",
         ),
         ({"AnswerClaim": "x", "answerclaim": "x"}, r"'answerclaim\.txt' is not named after a task", "AnswerClaim"),
-        ({"AnswerClaim.system": "x"}, r"AnswerClaim\.system\.txt needs AnswerClaim\.txt", ""),
         ({}, "no prompts in", "tasks: AnalyseText, AnswerClaim"),
     ],
 )
@@ -294,7 +299,7 @@ async def test_a_run_goes_on_with_its_own_words_only(server: Loopback, tmp_path:
     run = tmp_path / "run"
     with verifier(prompts=folder(tmp_path / "p", WORDS), run=run) as made:
         await made.verify(CLAIM)
-    changed = folder(tmp_path / "q", {**WORDS, "AnswerClaim.system": "Be brief."})
+    changed = folder(tmp_path / "q", {"AnswerClaim": f"{WORDS['AnswerClaim']} Be brief."})
     for other in (changed, None):
         with pytest.raises(RecordError, match="already holds a run whose identity differs"):
             verifier(prompts=other, run=run)
@@ -357,10 +362,9 @@ def test_the_printed_prompts_of_tool_mad_have_the_papers_slots_in_its_order() ->
     """Figures 4 to 6 of the journal version, and the answer of round 1, which has no other debater to read."""
     printed = read_prompts(Path("printed:tool-mad"))
     assert printed is not None
-    slots = {name: re.findall(r"\{(\w+)\}", text) for name, text in printed.texts.items()}
+    slots = {name: list(Template(text).slots) for name, text in printed.texts.items()}
     assert slots["RewriteQuery"] == ["tool", "about", "others", "used", "claim"]
     assert slots["AnswerClaim"] == ["label_rules", "labels", "claim", "others", "document"]
-    assert slots["AnswerClaim.first"] == ["label_rules", "labels", "claim", "document"]
     assert slots["JudgeDebate"] == ["label_rules", "history", "scores", "claim"]
     later = examples("paper")["AnswerClaim"]
     first = later.model_copy(update={"others": ()})
@@ -370,15 +374,15 @@ def test_the_printed_prompts_of_tool_mad_have_the_papers_slots_in_its_order() ->
 def test_the_printed_prompts_of_mermaid_are_system_messages_with_the_papers_slots_in_its_order() -> None:
     printed = read_prompts(Path("printed:mermaid"))
     assert printed is not None
-    slots = {name: re.findall(r"\{(\w+)\}", text) for name, text in printed.texts.items()}
-    assert slots["DecomposeClaim.system"] == ["claim"]
-    assert slots["NextStep.system"] == ["claim", "background", "history", "tools", "answers"]
+    slots = {name: list(Template(text).slots) for name, text in printed.texts.items()}
+    assert slots["DecomposeClaim"] == ["claim"]
+    assert slots["NextStep"] == ["claim", "background", "history", "tools", "answers"]
     filled = printed.fill(NextStep(claim=CLAIM, profile="paper"))
     assert filled is not None
     system, user = filled
     assert "Query: The lighthouse at Cape Ansel was lit in 1871." in system
     assert '{"thought": "your reasoning", "answer": "True" | "False" | "NOT ENOUGH INFO"}' in system
-    assert user == "Give the JSON object.\n"
+    assert user == "Give the JSON object."
 
 
 def test_a_method_without_printed_prompts_is_refused_with_those_that_there_are() -> None:
@@ -398,9 +402,3 @@ async def test_a_run_with_printed_prompts_replays_without_their_files(
     monkeypatch.setattr("redargue.assembly._printed", lambda name: tmp_path / "nowhere")
     assert verdict.error is None
     assert await replay(tmp_path / "run") == [verdict]
-
-
-def test_only_a_variant_of_the_task_may_follow_its_name() -> None:
-    assert Prompts({"AnswerClaim": "x", "AnswerClaim.first": "y", "AnswerClaim.first.system": "z"}).texts
-    with pytest.raises(UsageError, match="not named after a task"):
-        Prompts({"AnswerClaim": "x", "AnswerClaim.second": "y"})

@@ -63,8 +63,7 @@ class Move(Frozen):
 class Guess(Task[Move]):
     """What somebody else's method asks."""
 
-    def input_text(self) -> str:
-        return "A guess?"
+    prompt = "A guess?"
 
     def validate_answer(self, answer: Move) -> Move:
         if bool(answer.answer) == bool(answer.question):
@@ -112,8 +111,7 @@ class Word(Frozen):
 class SayTheWord(Task[Word]):
     """What no made-up reply answers."""
 
-    def input_text(self) -> str:
-        return "The word?"
+    prompt = "The word?"
 
 
 class Password(Method, name="password"):

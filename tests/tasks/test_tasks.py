@@ -221,7 +221,6 @@ def test_the_papers_words_keep_its_order_of_parts() -> None:
 def test_an_empty_section_leaves_no_heading() -> None:
     task = AnswerClaim(claim=CLAIM, has_tool=False, profile="paper")
     assert task.rendered().input_text == f"Claim: {CLAIM.text}"
-    assert task.template_var_names == tuple(task.template_vars()) == tuple(task.sections)
 
 
 def test_hostile_text_cannot_close_its_fence() -> None:
@@ -317,7 +316,7 @@ def test_a_sentence_cannot_pass_for_two_in_a_prompt() -> None:
 )
 def test_examples_have_the_form_of_the_reply_that_is_asked_for(name: str) -> None:
     task = examples("hardened")[name]
-    replies = re.findall(r"(?m)^\{.*\}$", task.worked_examples)
+    replies = re.findall(r"(?m)^\{.*\}$", task.rendered().instructions)
     assert replies
     plain = Renderer(plain=True).prompt(task).user
     assert '{"' not in plain

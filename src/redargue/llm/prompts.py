@@ -1,63 +1,45 @@
-"""User-supplied prompts: files that replace the instructions of tasks.
+"""User-supplied prompts: files that replace the prompts of tasks.
 
-``DIR/AnswerClaim.txt`` replaces the task's prompt; ``{claim}``, ``{document}`` and so on are filled with its input.
-``DIR/AnswerClaim.system.txt`` is its system message. ``DIR/AnswerClaim.first.txt`` is used instead where the task has
-that variant (:attr:`~redargue.tasks.base.Task.variant`), with ``AnswerClaim.first.system.txt`` if there is one. Replies
-to such prompts are parsed in the papers' form: the label on the last line, the query in brackets.
+``DIR/AnswerClaim.txt`` replaces the task's prompt. It is a text like the shipped ones (:mod:`redargue.tasks.template`):
+``{claim}``, ``{document}`` and so on are filled with the task's input, and a part ``[system]`` is the system message;
+all others are the user's message, in their order. Replies are parsed in the papers' form: the label on the last line,
+the query in brackets.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping
 from pathlib import Path
 
 from redargue.errors import UsageError
 from redargue.registry import did_you_mean
 from redargue.tasks.base import AnyTask, every_task
-
-_SLOT = re.compile(r"\{(\w+)\}")
+from redargue.tasks.template import Template
 
 
 class Prompts:
     """Prompts by task.
 
     Raises:
-        UsageError: an unknown task, a system message alone, no prompt, or a slot that the task does not fill.
+        UsageError: an unknown task, no prompt, or a slot that the task does not fill.
     """
 
     def __init__(self, texts: Mapping[str, str], where: str = "") -> None:
-        self.texts, self._where = dict(sorted(texts.items())), where
-        tasks = {task.name(): task for task in every_task() if task.template_var_names}
-        known = {name: task.template_var_names for name, task in tasks.items()}
-        for name, text in self.texts.items():
-            task, *parts = name.split(".")
-            variants = tasks[task].variants if task in tasks else ()
-            file = f"{where}/{name}.txt"
-            if task not in known or parts not in [
-                [],
-                ["system"],
-                *([v, *s] for v in variants for s in ([], ["system"])),
-            ]:
-                hint = f"{did_you_mean(task, sorted(known))}; a system message is NAME.system.txt"
-                raise UsageError(
-                    f"{name + '.txt'!r} is not named after a task that has a prompt", where=where, hint=hint
-                )
-            if task not in self.texts:
-                raise UsageError(f"{name}.txt needs {task}.txt in the same folder", where=where)
-            if not text.strip():
-                raise UsageError("the prompt is empty", where=file, hint="write a prompt, or remove the file")
-            for slot in _SLOT.findall(text):
-                if slot not in known[task]:
-                    raise UsageError(
-                        f"the prompt has a slot {{{slot}}} that its task does not fill",
-                        where=file,
-                        hint=did_you_mean(slot, list(known[task])),
-                    )
+        self.texts = dict(sorted(texts.items()))
+        tasks = {task.name(): task for task in every_task() if task.slots()}
         if not self.texts:
-            raise UsageError(f"no prompts in {where!r}", where="--prompts", hint=f"tasks: {', '.join(sorted(known))}")
+            raise UsageError(f"no prompts in {where!r}", where="--prompts", hint=f"tasks: {', '.join(sorted(tasks))}")
+        self._templates: dict[str, Template] = {}
+        for name, text in self.texts.items():
+            if name not in tasks:
+                raise UsageError(
+                    f"{name + '.txt'!r} is not named after a task that has a prompt",
+                    where=where,
+                    hint=f"{did_you_mean(name, sorted(tasks))}; a system message is the part [system] of TASK.txt",
+                )
+            self._templates[name] = _template(text, tasks[name], f"{where}/{name}.txt")
         self.sha256 = hashlib.sha256(json.dumps(self.texts).encode()).hexdigest()
 
     @classmethod
@@ -74,12 +56,28 @@ class Prompts:
 
     def fill(self, task: AnyTask) -> tuple[str, str] | None:
         """System and user message for a task; None if there is no prompt for it."""
-        name = task.name()
-        if name not in self.texts:
+        template = self._templates.get(task.name())
+        if template is None:
             return None
-        variant = f"{name}.{task.variant}"
-        values = {name: task.fill(text) for name, text in task.template_vars().items()}
-        system = self.texts.get(f"{variant}.system", self.texts.get(f"{name}.system", ""))
-        user = self.texts.get(variant, self.texts[name])
-        system, user = (_SLOT.sub(lambda match: values[match[1]], text) for text in (system, user))
+        values = dict(task.template_vars())
+        for name, value in values.items():
+            if isinstance(value, str):
+                values[name] = task.fill(value)
+        parts = template.fill(values)
+        system = "\n".join(text for name, text in parts if name == "system")
+        user = "\n".join(text for name, text in parts if name != "system")
         return system, user
+
+
+def _template(text: str, task: type[AnyTask], file: str) -> Template:
+    if not text.strip():
+        raise UsageError("the prompt is empty", where=file, hint="write a prompt, or remove the file")
+    template = Template(text)
+    for slot in template.slots:
+        if slot not in task.slots():
+            raise UsageError(
+                f"the prompt has a slot {{{slot}}} that its task does not fill",
+                where=file,
+                hint=did_you_mean(slot, list(task.slots())),
+            )
+    return template

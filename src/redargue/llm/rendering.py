@@ -113,7 +113,8 @@ class Renderer:
             return _plain_answer(text, task)
         kind = Step if plain and isinstance(task, StepTask) else task.reply_type()
         history = (exchange.input_text for exchange in task.chat_history())  # a reply may repeat its evidence
-        shown = [task.fill(task.system), *history, task.fill(task.input_text())]
+        rendered = task.rendered()
+        shown = [rendered.system, *history, rendered.input_text]
         return cast(Frozen, task.from_reply(one(text, kind, "\n".join(shown))))
 
 

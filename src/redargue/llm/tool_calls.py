@@ -53,7 +53,7 @@ def words(task: StepTask) -> str:
     names = {own: name for name, own in names_of(task.tools).items()}
     long = [tool for tool in task.tools if len(tool.about) > LONGEST_ABOUT] if task.profile == "paper" else []
     return lines(
-        task.rendered(task.rules()).instructions,
+        task.rendered(calls=True).instructions,
         f"Say why in a sentence, and call one function: one of the tools, or {ANSWER}.",
         UNTRUSTED_TOOLS if task.profile == "hardened" else None,
         *(f"{names[tool.name]}: {tool.about}" for tool in long),

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 from pydantic import Field
 
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
-from redargue.tasks.base import Profile, Sections, Task, lines, list_bounds, max_length
-from redargue.tasks.labels import label_conditions, label_definitions, label_names, label_rules, last_line, subject
+from redargue.tasks.base import Profile, Task, lines, list_bounds, max_length
+from redargue.tasks.labels import label_conditions, label_definitions, label_names, subject_vars
 from redargue.tasks.query import OtherAnswer, others
 from redargue.tasks.untrusted import wrap_untrusted
 from redargue.verdicts import Metric
@@ -154,22 +155,8 @@ class LabelledTask(Task[Answer]):
         return Answer(text="\n".join([reasoning.strip(), *cited, *last]).strip(), label=label, quotes=quotes)
 
 
-NAME_DOCUMENTS = "Name documents by their numbers."
-
-
 class AnswerClaim(LabelledTask):
     """An answer from the agent's documents and, after the first round, the other debaters' last answers (Eq. 3, 6)."""
-
-    sections: ClassVar[Sections] = {
-        "claim": "Claim: ",
-        "labels": None,
-        "label_rules": None,
-        "others": "Other debaters' answer: ",
-        "document": "Document: ",
-        "own": None,
-    }
-    variants: ClassVar[tuple[str, ...]] = ("first",)  # nobody has answered yet
-    own_prompt: ClassVar[bool] = False  # whether a subclass has another prompt, and its small models play this task
 
     passages: tuple[Passage, ...] = ()
     has_tool: bool = True  # whether the agent has documents at all (a vanilla debater has none, ``T18``)
@@ -178,82 +165,26 @@ class AnswerClaim(LabelledTask):
     alert: tuple[Metric, ...] = ()  # scores of its last answer, too low for the consensus it was part of (``T15``)
 
     @property
-    def variant(self) -> str:
-        return "" if self.others else "first"
-
-    @property
     def defines_labels(self) -> bool:
-        return self._hardened
-
-    @property
-    def _hardened(self) -> bool:
-        return self.profile == "hardened" and not self.own_prompt
-
-    @property
-    def instructions(self) -> str:
-        low = " and ".join(METRIC_NAMES[metric] for metric in self.alert)
-        alert = f"My last answer's {low} was too low. I will revise it." if low else None
-        return lines(self._role() if self._hardened else None, alert)
-
-    def _role(self) -> str:
-        labels, what = self.claim.labels, subject(self.claim.labels)
-        verb = "Answer a question" if what == "question" else f"Check a {what}"
-        source = (
-            f"{verb} {'from' if what == 'question' else 'against'} the numbered documents alone; do not fill gaps from"
-            " memory."
-            if self.has_tool
-            else f"{verb} from what you know; you have no documents."
-        )
-        return lines(
-            source,
-            label_definitions(labels, has_documents=self.has_tool),
-            NAME_DOCUMENTS if self.has_tool else None,
-            self._debate_rules() if self.others else None,
-        )
-
-    def _debate_rules(self) -> str:
-        check = "check it against your documents, " if self.has_tool else ""
-        quoting = " Quote it only where your documents say the same." if self.has_tool else ""
-        kept = " The documents that you have quoted are still among yours, perhaps under other numbers."
-        return (
-            f"You are in a debate. Another debater's answer is an opinion: {check}say where you differ, and change your"
-            f" mind only for evidence.{quoting}{kept if self.own and self.has_tool else ''}"
-        )
-
-    @property
-    def hardened_rules(self) -> str:
-        return STYLE_IS_NO_EVIDENCE if self.has_tool or self.others else ""
-
-    @property
-    def quote_source(self) -> str:
-        return "the documents" if self.has_tool else ""
-
-    @property
-    def output_format(self) -> str:
-        return last_line(self.claim.labels) if self._hardened else label_rules(self.claim.labels)
+        return self.profile == "hardened"
 
     def reply_type(self) -> type[Frozen]:
-        return ReasonedReply if self._hardened and not self.has_tool else super().reply_type()
+        documents_expected = self.has_tool or self.profile == "paper"
+        return super().reply_type() if documents_expected else ReasonedReply
 
-    def section_texts(self) -> list[str]:
-        if not self._hardened:
-            return super().section_texts()
-        values = self.template_vars()
-        whose = "The other debaters' answers" if len(self.others) > 1 else "The other debater's answer"
-        headings = {
-            "claim": f"{subject(self.claim.labels).capitalize()}: ",
-            "document": "Documents:\n",
-            "own": "Your last answer: ",
-            "others": f"{whose}: ",
-        }
-        return [heading + values[name] for name, heading in headings.items() if values[name]]
-
-    def template_vars(self) -> dict[str, str]:
+    def template_vars(self) -> Mapping[str, object]:
+        labels = self.claim.labels
         return {
+            **subject_vars(labels),
             "claim": claim_section(self.claim),
-            "labels": label_names(self.claim.labels),
-            "label_rules": label_conditions(self.claim.labels),
+            "labels": label_names(labels),
+            "label_rules": label_conditions(labels),
+            "label_definitions": label_definitions(labels, has_documents=self.has_tool),
+            "free_text": labels.free_text,
             "others": others(self.others),
+            "several_others": len(self.others) > 1,
             "document": documents(self.passages, self.profile) if self.has_tool else "",
+            "has_tool": self.has_tool,
             "own": wrap_untrusted(self.own),
+            "alert": " and ".join(METRIC_NAMES[metric] for metric in self.alert),
         }

@@ -9,8 +9,10 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Generic, Literal, NamedTuple, TypeVar, cast
 
 from pydantic import ConfigDict, Field, ValidationError
@@ -18,9 +20,11 @@ from pydantic.config import JsonDict
 
 from redargue.claims import Frozen
 from redargue.evidence import without_retrieval_times
+from redargue.tasks.template import PartName, Template
 from redargue.tasks.untrusted import FENCE, UNTRUSTED, fence_marked, has_marks, strip_marks
 
 Profile = Literal["paper", "hardened"]
+PROFILES: tuple[Profile, ...] = ("paper", "hardened")
 
 _EXAMPLE = re.compile(r"(?m)^\{.*\}$")  # an example's reply in JSON
 
@@ -64,29 +68,30 @@ class RenderedTask(NamedTuple):
 class Task(Frozen, Generic[Out]):
     """A question to a model.
 
-    Subclasses add typed inputs as fields and give the prompt in parts, as class attributes or properties:
-    ``instructions``, ``worked_examples``, ``output_format`` (the paper's own; a backend that asks for a JSON object
-    replaces it); ``sections`` or :meth:`input_text` give the input (claim, documents, other agents' texts). Text from
-    outside, the claim included, goes through :func:`~redargue.tasks.untrusted.wrap_untrusted`; :meth:`rendered` fences
-    it and adds the rules of the ``hardened`` profile. Text that is the same in every call comes first, so that
-    providers' prompt caches hit.
+    Subclasses add typed inputs as fields. The prompt is a text (:mod:`redargue.tasks.template`): the file
+    ``prompts/PROFILE/NAME.txt`` beside the subclass's module, or the attribute ``prompt``; a profile without a text
+    has that of ``paper``, and a subclass without a text that of its base. :meth:`template_vars` fills its slots. Text
+    from outside, the claim included, goes through :func:`~redargue.tasks.untrusted.wrap_untrusted`; :meth:`rendered`
+    fences it and adds the rule on fences.
+
+    Parts of a prompt: ``system`` is the paper's system message. ``instructions`` and ``examples`` are the same for
+    every claim with the same labels, and come first in the hardened profile, so that providers' prompt caches hit.
+    ``reply`` is the form of a plain reply, left out where a JSON object is asked for. ``input`` is the material: claim,
+    documents, other agents' texts.
 
     Attributes:
-        sections: the input's sections in order, by the keys of :meth:`template_vars`, each with its heading; empty ones
-            are left out. A heading of None: only user-supplied prompts contain the value.
-        claim_last: in the ``paper`` profile the first section, the claim, comes last, as in the papers; in the hardened
-            profile it comes first, because it changes least.
-        variants: values that ``variant`` may have.
-        quotes_in_text: whether the answer's text contains its quotations, in quotation marks.
+        prompt: the text, if it is not in a file; the same in every profile.
         profile: whether the prompt has the paper's structure alone or is hardened against hostile text.
         sample: makes a deliberate repetition a different task.
     """
 
     charge: ClassVar[Literal["call", "embedding"]] = "call"
+    prompt: ClassVar[str] = ""
+
+    # the old mechanism, for tasks that have no text yet
     sections: ClassVar[Sections] = {}
     claim_last: ClassVar[bool] = False
-    template_var_names: ClassVar[tuple[str, ...]] = ("input_text",)  # keys of ``template_vars``; none without a prompt
-    variants: ClassVar[tuple[str, ...]] = ()
+    template_var_names: ClassVar[tuple[str, ...]] = ("input_text",)
     quotes_in_text: ClassVar[bool] = False
 
     profile: Profile = "hardened"
@@ -111,6 +116,31 @@ class Task(Frozen, Generic[Out]):
                 answer: type[Frozen] = arguments[0]
                 return answer
         raise TypeError(f"{cls.__name__} does not declare its answer type: class {cls.__name__}(Task[Answer])")
+
+    @classmethod
+    @cache
+    def template(cls, profile: Profile) -> Template:
+        """The text of the prompt.
+
+        Raises:
+            TypeError: neither the class nor a base has one.
+        """
+        for kind in cls.__mro__:
+            if text := _own_text(kind, profile):
+                return Template(text)
+        raise TypeError(f"{cls.__name__} has no prompt: write prompts/{profile}/{cls.__name__}.txt beside its module")
+
+    @classmethod
+    @cache
+    def slots(cls) -> tuple[str, ...]:
+        """The variables that the texts of all profiles use; none where small models perform the task without a text."""
+        if cls.charge == "embedding":
+            return ()
+        if _is_old(cls):
+            return cls.template_var_names
+        if not any(_own_text(kind, "hardened") for kind in cls.__mro__):
+            return ()
+        return tuple(dict.fromkeys(slot for profile in PROFILES for slot in cls.template(profile).slots))
 
     @property
     def system(self) -> str:
@@ -153,7 +183,9 @@ class Task(Frozen, Generic[Out]):
         """The non-empty sections, with their headings."""
         values = self.template_vars()
         return [
-            heading + values[name] for name, heading in self.sections.items() if heading is not None and values[name]
+            f"{heading}{values[name]}"
+            for name, heading in self.sections.items()
+            if heading is not None and values[name]
         ]
 
     @property
@@ -161,8 +193,8 @@ class Task(Frozen, Generic[Out]):
         return "instructions", "worked_examples", "output_format", "input_text"
 
     def parts(self) -> tuple[Part, ...]:
-        """The input, cut where another agent's text begins or ends; joined, the parts are the input."""
-        return (Part(text=self.input_text()),)
+        """The end of the input, cut where another agent's text begins or ends; empty where attention has no weights."""
+        return ()
 
     def chat_history(self) -> tuple[Exchange, ...]:
         """Earlier questions and replies of the same chat; a task that continues one keeps them in a field."""
@@ -172,14 +204,9 @@ class Task(Frozen, Generic[Out]):
         text = self.rendered()
         return Exchange(prompt_text=text.prompt_text, input_text=text.input_text, reply=reply)
 
-    def template_vars(self) -> dict[str, str]:
-        """The input in pieces, by the slot names of user-supplied prompts."""
-        return {"input_text": self.input_text()}
-
-    @property
-    def variant(self) -> str:
-        """Which of ``variants`` this is; a user-supplied prompt may have other words for each. Empty for none."""
-        return ""
+    def template_vars(self) -> Mapping[str, object]:
+        """The values of the slots; a text from outside is marked. Of a guard only counts whether its value is empty."""
+        return {}
 
     def enum_fields(self) -> dict[str, tuple[str, ...]]:
         """Fields of the reply that take one of several texts, which depend on the task."""
@@ -217,7 +244,48 @@ class Task(Frozen, Generic[Out]):
         """A text with its marks turned into fences, or removed in the ``paper`` profile."""
         return fence_marked(text) if self.profile == "hardened" else strip_marks(text)
 
-    def rendered(self, instructions: str | None = None) -> RenderedTask:
+    def rendered(self, **changed: object) -> RenderedTask:
+        """The task as a model reads it, with other values of its variables if given."""
+        if _is_old(type(self)):
+            return self._old_rendered(self.rules() if changed.get("calls") else None)  # type: ignore[attr-defined]
+        parts = self._filled(**changed)
+        if self.profile == "hardened":
+            parts = self._with_fence_rule(parts)
+        parts = [(name, self.fill(text)) for name, text in parts]
+        whole = []
+        for name, text in parts:
+            if name == "system":
+                continue
+            if name == "examples" and self.profile == "hardened":
+                text = _EXAMPLE.sub(self._in_plain, text)
+            if not self._said_before(name, text):
+                whole.append(text)
+        return RenderedTask(
+            system=_joined(parts, "system"),
+            instructions=_joined(parts, "instructions", "examples"),
+            input_text=_joined(parts, "input"),
+            prompt_text="\n".join(whole),
+        )
+
+    def _filled(self, **changed: object) -> list[tuple[PartName, str]]:
+        """The parts, with marks."""
+        try:
+            return self.template(self.profile).fill({**self.template_vars(), **changed})
+        except KeyError as error:
+            raise TypeError(f"the prompt of {self.name()} has a slot {error} that its template_vars() lacks") from None
+
+    def _with_fence_rule(self, parts: list[tuple[PartName, str]]) -> list[tuple[PartName, str]]:
+        """The parts with the rule on fences at the end of the instructions, if anything is fenced."""
+        fenced = any(has_marks(text) for _, text in parts)
+        if not fenced and not any(FENCE in past.input_text for past in self.chat_history()):
+            return parts
+        places = [place for place, (name, _) in enumerate(parts) if name == "instructions"]
+        if not places:
+            return [("instructions", UNTRUSTED), *parts]
+        last = places[-1]
+        return [*parts[:last], ("instructions", f"{parts[last][1]}\n{UNTRUSTED}"), *parts[last + 1 :]]
+
+    def _old_rendered(self, instructions: str | None = None) -> RenderedTask:
         """The task as a model reads it, with other ``instructions`` if given."""
         system, text = self.system, self.input_text()
         own = self.instructions if instructions is None else instructions
@@ -238,7 +306,7 @@ class Task(Frozen, Generic[Out]):
 
     def _said_before(self, name: str, text: str) -> bool:
         """Whether an earlier question of the chat has the same instructions or examples (hardened)."""
-        if self.profile == "paper" or name not in ("instructions", "worked_examples"):
+        if self.profile == "paper" or name not in ("instructions", "examples", "worked_examples"):
             return False
         return any(text in past.prompt_text for past in self.chat_history())
 
@@ -261,12 +329,47 @@ class Task(Frozen, Generic[Out]):
     def fingerprint(self) -> str:
         """sha256 over type, text and all fields except times: tasks with equal fingerprints are the same question.
 
-        Fences and the rules that a profile adds do not count, so recordings survive a change in how text is fenced.
+        Fences and the rule on them do not count, so recordings survive a change in how text is fenced.
         """
-        parts = (self.instructions, self.worked_examples, self.output_format, self.input_text())
+        if _is_old(type(self)):
+            parts = [self.instructions, self.worked_examples, self.output_format, self.input_text()]
+        else:
+            parts = [text for _, text in self._filled()]
         fields = json.dumps(without_retrieval_times(self.model_dump(mode="json")))
         hashed = (type(self).__qualname__, strip_marks(lines(*parts)), fields)
         return hashlib.sha256("".join(f"{part}\0" for part in hashed).encode()).hexdigest()
+
+
+def _own_text(kind: type, profile: Profile) -> str:
+    """The prompt of a class itself; empty where it has none, and uses that of its base."""
+    if inline := vars(kind).get("prompt"):
+        return str(inline)
+    file = getattr(sys.modules.get(kind.__module__), "__file__", None)
+    if not file:
+        return ""
+    for name in sorted(PROFILES, key=lambda name: name != profile):  # another profile's where this one has none
+        path = Path(file).parent / "prompts" / name / f"{kind.__name__}.txt"
+        if path.is_file():
+            return path.read_text("utf-8")
+    return ""
+
+
+_OLD = {"instructions", "worked_examples", "output_format", "hardened_rules", "input_text", "section_texts", "layout"}
+_OLD |= {"system", "sections"}
+
+
+@cache
+def _is_old(cls: type[AnyTask]) -> bool:
+    for kind in cls.__mro__:
+        if kind is Task or _own_text(kind, "hardened"):
+            return False
+        if _OLD & vars(kind).keys():
+            return True
+    return False
+
+
+def _joined(parts: list[tuple[PartName, str]], *names: PartName) -> str:
+    return "\n".join(text for name, text in parts if name in names)
 
 
 def max_length(characters: int) -> JsonDict:

@@ -7,13 +7,13 @@ offsets of claims are exact whatever it writes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar, Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
 from redargue.claims import Claim, Frozen
-from redargue.tasks.base import Sections, Task, json_schema, lines, max_length
+from redargue.tasks.base import Task, json_schema, max_length
 from redargue.tasks.untrusted import wrap_untrusted
 
 BLOCK = 20  # most sentences of a task, so that no reply is cut off
@@ -58,23 +58,18 @@ def numbered(sentences: tuple[str, ...]) -> str:
 class MarkOpinions(Task[SentenceMarks]):
     """Marks the sentences of a reply that are mere opinion (Sun et al. 2024, preprocessing of dialogues)."""
 
-    sections: ClassVar[Sections] = {"context": "Said before: ", "sentences": "Sentences: "}
-
     sentences: tuple[str, ...]
     context: str = ""  # the dialogue before the reply; may be empty
-
-    instructions: ClassVar[str] = (
-        "These are the sentences of a reply in a conversation. For each of them say whether it is subjective: 1 if"
-        " it contains nothing but opinion, feeling, taste, courtesy or a question, 0 if it states something about the"
-        " world that can be checked, right or wrong."
-    )
-    output_format: ClassVar[str] = f"Reply with one JSON object that follows this schema: {json_schema(SentenceMarks)}"
 
     def fixed_items(self) -> dict[str, tuple[str, Sequence[Any]]]:
         return {"marks": ("sentence", range(1, len(self.sentences) + 1))}
 
-    def template_vars(self) -> dict[str, str]:
-        return {"context": wrap_untrusted(self.context), "sentences": numbered(self.sentences)}
+    def template_vars(self) -> Mapping[str, object]:
+        return {
+            "context": wrap_untrusted(self.context),
+            "sentences": numbered(self.sentences),
+            "schema": json_schema(SentenceMarks),
+        }
 
     def validate_answer(self, answer: SentenceMarks) -> SentenceMarks:
         marked = sorted(mark.sentence for mark in answer.marks)
@@ -86,34 +81,16 @@ class MarkOpinions(Task[SentenceMarks]):
 class ExtractClaims(Task[ExtractedClaims]):
     """Extracts the claims of a text (FacTool, claim extraction)."""
 
-    sections: ClassVar[Sections] = {
-        "context": "What the text answers or follows: ",
-        "before": "The text before these sentences: ",
-        "sentences": "Sentences: ",
-    }
-
     sentences: tuple[str, ...]
     before: tuple[str, ...] = ()  # preceding sentences, which resolve pronouns; no claim is extracted from them
     context: str = ""  # the question or dialogue that the text answers; may be empty
 
-    instructions: ClassVar[str] = lines(
-        "Extract every claim that the sentences make and that can be checked against evidence: one fact each, in"
-        " fewer than 15 words where that is possible, in the order of the sentences, each with the number of the"
-        " sentence that makes it.",
-        "A claim must be understandable without the text: replace pronouns with names, and say which thing and which"
-        " time are meant. Keep what the text says even where it is wrong: correct nothing and add nothing.",
-        "Leave out opinions, questions, advice, courtesies and what the text says about itself. A sentence may make"
-        " several claims, or none.",
-    )
-    output_format: ClassVar[str] = (
-        f"Reply with one JSON object that follows this schema: {json_schema(ExtractedClaims)}"
-    )
-
-    def template_vars(self) -> dict[str, str]:
+    def template_vars(self) -> Mapping[str, object]:
         return {
             "context": wrap_untrusted(self.context),
             "before": wrap_untrusted(" ".join(self.before)),
             "sentences": numbered(self.sentences),
+            "schema": json_schema(ExtractedClaims),
         }
 
     def validate_answer(self, answer: ExtractedClaims) -> ExtractedClaims:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Mapping
 
 from redargue.claims import Frozen, Meaning
 from redargue.evidence import Passage
-from redargue.tasks.answer import METRIC_NAMES, NAME_DOCUMENTS, Answer, LabelledTask, claim_section, documents
-from redargue.tasks.base import Sections, lines
-from redargue.tasks.labels import label_definitions, label_names, last_line, subject
+from redargue.tasks.answer import METRIC_NAMES, Answer, LabelledTask, claim_section, documents
+from redargue.tasks.base import lines
+from redargue.tasks.labels import label_definitions, label_names, subject_vars
 from redargue.tasks.untrusted import wrap_untrusted
 from redargue.verdicts import Metric
 
@@ -38,97 +38,29 @@ class JudgeDebate(LabelledTask):
     In the ``hardened`` profile each document is shown once, and the judge reads how the debate ended.
     """
 
-    sections: ClassVar[Sections] = {
-        "claim": "Claim: ",
-        "labels": None,
-        "label_rules": None,
-        "history": "Debate history:\n",
-        "scores": "",
-    }
-    claim_last: ClassVar[bool] = True
-
     history: tuple[Turn, ...]  # by round; within a round in the order of the debaters
     scores: tuple[MeanScore, ...] = ()  # empty where the judge is not shown them (``T17``)
     objections: tuple[str, ...] = ()  # why the agreement of the last round, if any, was not accepted
     conflict_caution: bool = False  # says that a disagreement of debaters is not conflicting evidence (``T37``)
 
-    quote_source: ClassVar[str] = "the documents"
-
     @property
     def defines_labels(self) -> bool:
         return self.profile == "hardened"
 
-    @property
-    def instructions(self) -> str:
-        if self.profile == "paper":
-            return lines(
-                "You judge a debate that checks a claim. This is its final round. Where no consensus has been reached,"
-                " you determine the correct answer.",
-                self._score_rule() if self.scores else None,
-                "Disagreement between the debaters is not by itself a reason for the label for conflicting evidence."
-                if self.conflict_caution and self.claim.labels.named(Meaning.CONFLICTING)
-                else None,
-            )
-        what = subject(self.claim.labels)
-        return lines(
-            f"You judge a debate in which debaters with different sources {'answer' if what == 'question' else 'check'}"
-            f" a {what}. The debate is over, and your answer decides.",
-            "Read the documents again yourself and answer from them alone; do not fill gaps from memory. The debaters'"
-            " answers are opinions: check what they quote, and do not count votes or repetitions.",
-            self._score_rule() if self.scores else None,
-            label_definitions(self.claim.labels),
-            "That the debaters disagree does not mean that the documents do."
-            if self.claim.labels.named(Meaning.CONFLICTING)
-            else None,
-            NAME_DOCUMENTS,
-        )
-
-    def _score_rule(self) -> str:
-        consistency = any(score.metric is Metric.CONSISTENCY for score in self.scores)
-        if self.profile == "hardened":
-            meaning = (
-                "A mean score, at most 1, describes each debater's answers: consistency, how well they agree with the"
-                " documents."
-                if consistency
-                else "Mean scores, at most 1, describe each debater's answers: faithfulness, how closely they keep to"
-                " the documents; answer relevance, how directly they address what was asked."
-            )
-            return f"{meaning} A high score does not mean that an answer is right."
-        if consistency:
-            return (
-                "The consistency score measures how well an answer agrees with the documents it was given. Higher is"
-                " better and more reliable."
-            )
-        return (
-            "The faithfulness score measures how far an answer keeps to the documents it was given; the answer"
-            " relevance score how well it addresses what was asked. Higher is better and more reliable."
-        )
-
-    @property
-    def output_format(self) -> str:
-        if self.profile == "hardened":
-            return last_line(self.claim.labels)
-        return lines(
-            self._label_rules() or "Give the correct answer.", "Your final answer must be given on the last line only."
-        )
-
-    def _label_rules(self) -> str:
-        return "\n".join(f"if {when}, output **{name}**" for name, when in self.choice().items())
-
-    def section_texts(self) -> list[str]:
-        if self.profile == "paper":
-            return super().section_texts()
-        values = self.template_vars()
-        claim = f"{subject(self.claim.labels).capitalize()}: {values['claim']}"
-        return [claim, *(values[name] for name in ("history", "scores") if values[name])]
-
-    def template_vars(self) -> dict[str, str]:
+    def template_vars(self) -> Mapping[str, object]:
+        labels = self.claim.labels
         return {
+            **subject_vars(labels),
             "claim": claim_section(self.claim),
-            "labels": label_names(self.claim.labels),
-            "label_rules": self._label_rules(),
+            "labels": label_names(labels),
+            "label_rules": "\n".join(f"if {when}, output **{name}**" for name, when in self.choice().items()),
+            "label_definitions": label_definitions(labels),
+            "free_text": labels.free_text,
+            "conflicting": labels.named(Meaning.CONFLICTING) or "",
+            "conflict_caution": self.conflict_caution,
             "history": lines(*map(self._turn, self.history)) if self.profile == "paper" else self._debate(),
             "scores": "\n".join(map(_mean_score, self.scores)),
+            "consistency": any(score.metric is Metric.CONSISTENCY for score in self.scores),
         }
 
     def _turn(self, turn: Turn) -> str:

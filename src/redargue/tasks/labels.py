@@ -62,6 +62,12 @@ def subject(labels: LabelSet) -> str:
     return "text" if labels.name == HALLUCINATED else "claim"
 
 
+def subject_vars(labels: LabelSet) -> dict[str, object]:
+    """What a prompt says of the claim: what it is, that as a heading, and whether it is a question."""
+    what = subject(labels)
+    return {"subject": what, "heading": what.capitalize(), "question": what == "question"}
+
+
 def label_definitions(labels: LabelSet, *, has_documents: bool = True) -> str:
     """A line per label with its definition; one line for all options and for free text."""
     if labels.free_text:
@@ -94,14 +100,6 @@ def _definition(labels: LabelSet, label: Label, has_documents: bool) -> str:
     if not has_documents:
         return (_ANSWER_FROM_MEMORY if labels.name in QUESTIONS else _FROM_MEMORY)[label.meaning]
     return _BY_SET.get(labels.name, {}).get(label.meaning) or _BY_MEANING[label.meaning]
-
-
-def label_rules(labels: LabelSet) -> str:
-    """When to give which label, and that the explanation comes first (Tool-MAD, journal, Fig. 5)."""
-    if labels.free_text:
-        return "Explain from the document first, then give your answer on the last line."
-    last = f"Your final answer ({label_names(labels)}) must be given on the last line only, after your reasoning."
-    return lines(label_conditions(labels), last)
 
 
 def label_conditions(labels: LabelSet) -> str:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from functools import cache
-from typing import Annotated, Any, ClassVar, Literal, cast
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import Field, FiniteFloat
 
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
 from redargue.tasks.answer import Answer, claim_section, documents
-from redargue.tasks.base import Profile, Task, json_schema, lines, list_bounds, max_length
+from redargue.tasks.base import Task, json_schema, lines, list_bounds, max_length
 from redargue.tasks.untrusted import wrap_untrusted
 
 
@@ -84,122 +83,26 @@ class Similarities(Frozen):
     values: tuple[FiniteFloat, ...]
 
 
-@cache
-def _json_format(kind: type[Frozen]) -> str:
-    examples = [
-        f"Input: {json.dumps(fields, ensure_ascii=False)}\nOutput: {output.model_dump_json()}"
-        for fields, output in _EXAMPLES[kind]
-    ]
-    request = f"Reply with one JSON object that follows this schema: {json_schema(kind)}"
-    return lines(request, "Examples:", *examples, "Now the input:")
-
-
 def _json(fields: Any) -> str:
     return wrap_untrusted(json.dumps(fields, ensure_ascii=False))
 
 
-_BRIDGES = {
-    "question": "Who was Mara Lindqvist?",
-    "answer": "She was a Swedish engineer who designed bridges. Her best known one crosses the Sund.",
-}
-_BRIDGE_STATEMENTS = Statements(
-    statements=(
-        "Mara Lindqvist was a Swedish engineer.",
-        "Mara Lindqvist designed bridges.",
-        "Mara Lindqvist's best known bridge crosses the Sund.",
-    )
-)
-_BEES = CheckedStatement(
-    statement="Tomas keeps bees.", reason="The context says that Tomas keeps bees behind the mill.", verdict=1
-)
-_MILL = CheckedStatement(
-    statement="Tomas owns the mill.", reason="The context names the mill, but not its owner.", verdict=0
-)
-_HONEY = {
-    "context": "Tomas keeps bees behind the mill in Orvell. He sells the honey on Saturdays.",
-    "statements": [_BEES.statement, _MILL.statement],
-}
-_COMMITTAL = {"response": "The lighthouse at Carrow Point was lit in 1874."}
-_NONCOMMITTAL = {"response": "I cannot say what the new ferry's engine does; I have no information on it."}
-_EXAMPLES: dict[type[Frozen], list[tuple[dict[str, Any], Frozen]]] = {
-    Statements: [(_BRIDGES, _BRIDGE_STATEMENTS)],
-    CheckedStatements: [(_HONEY, CheckedStatements(statements=(_BEES, _MILL)))],
-    Question: [
-        (_COMMITTAL, Question(question="When was the lighthouse at Carrow Point lit?", noncommittal=0)),
-        (_NONCOMMITTAL, Question(question="What does the new ferry's engine do?", noncommittal=1)),
-    ],
-}
-
-
-class _JsonInput:
-    """A prompt whose input is one JSON object; a plain class without fields, so it goes first."""
-
-    template_var_names: ClassVar[tuple[str, ...]] = ()
-
-    def input_text(self) -> str:
-        return _json({name: getattr(self, name) for name in self.template_var_names})
-
-    def template_vars(self) -> dict[str, str]:
-        values: dict[str, Any] = {name: getattr(self, name) for name in self.template_var_names}
-        return {name: wrap_untrusted(text) if isinstance(text, str) else _json(text) for name, text in values.items()}
-
-
-class _ScoringTask(_JsonInput):
-    """ragas' prompts in the ``paper`` profile; sections and examples in words in the hardened one.
-
-    A plain class without fields, so it goes first.
-    """
-
-    paper_format: ClassVar[str] = ""
-    examples: ClassVar[str] = ""  # hardened: in the words of the input, so that they fit every form of reply
-    fields: ClassVar[str] = ""  # hardened: the JSON object of a reply in the paper's own form
-    profile: Profile
-
-    @property
-    def worked_examples(self) -> str:
-        return self.examples if self.profile == "hardened" else ""
-
-    @property
-    def output_format(self) -> str:
-        return f"Reply with one JSON object: {self.fields}" if self.profile == "hardened" else self.paper_format
-
-
-class WriteStatements(_ScoringTask, Task[Statements]):
+class WriteStatements(Task[Statements]):
     """Splits an answer into statements (ragas 0.3.0, first call of faithfulness)."""
-
-    template_var_names: ClassVar[tuple[str, ...]] = ("question", "answer")
-    paper_format: ClassVar[str] = _json_format(Statements)
-    fields: ClassVar[str] = '{"statements": ["…", "…"]}'
-    examples: ClassVar[str] = (
-        "Example:\n"
-        "Claim: Mara Lindqvist built ships.\n"
-        "Answer: [1] says that she designed bridges, not ships.\n"
-        "Statements: Mara Lindqvist designed bridges. | Mara Lindqvist did not build ships."
-    )
 
     question: str
     answer: str
 
-    @property
-    def instructions(self) -> str:
-        if self.profile == "hardened":
-            return (
-                "Break an answer about a claim into the statements that it makes, each one a sentence that can be"
-                " understood alone, with names instead of pronouns and without numbers of documents. What the answer"
-                " says the documents leave open is a statement, too. Add nothing."
-            )
-        return (
-            "Break each sentence of the answer into one or more statements that can be understood alone."
-            " Use no pronouns. Reply with the statements only, in the answer's order."
-        )
-
-    def input_text(self) -> str:
-        if self.profile == "paper":
-            return super().input_text()
-        return lines(f"Claim: {wrap_untrusted(self.question, inline=True)}", f"Answer: {wrap_untrusted(self.answer)}")
+    def template_vars(self) -> Mapping[str, object]:
+        return {
+            "question": wrap_untrusted(self.question, inline=True),
+            "answer": wrap_untrusted(self.answer),
+            "json": _json({"question": self.question, "answer": self.answer}),
+            "schema": json_schema(Statements),
+        }
 
 
-class CheckStatements(_ScoringTask, Task[CheckedStatements]):
+class CheckStatements(Task[CheckedStatements]):
     """Judges statements against a context (ragas 0.3.0, second call of faithfulness).
 
     Attributes:
@@ -207,45 +110,22 @@ class CheckStatements(_ScoringTask, Task[CheckedStatements]):
         passages: in the hardened profile, the documents as the answer's author saw them: numbered, with their titles.
     """
 
-    template_var_names: ClassVar[tuple[str, ...]] = ("context", "statements")
-    paper_format: ClassVar[str] = _json_format(CheckedStatements)
-    fields: ClassVar[str] = '{"verdicts": [{"number": 1, "reason": "…", "verdict": 1}, …]}'
-    examples: ClassVar[str] = (
-        "Example:\n"
-        "Documents: [1] Tomas keeps bees behind the mill in Orvell.\n"
-        "Statements: 1. Tomas keeps bees. 2. Tomas owns the mill. 3. It remains open who owns the mill.\n"
-        "Verdicts: 1: 1, [1] says so. 2: 0, [1] names no owner. 3: 1, [1] names no owner."
-    )
-
     context: str = ""
     passages: tuple[Passage, ...] = ()
     statements: tuple[str, ...]
 
-    @property
-    def instructions(self) -> str:
+    def template_vars(self) -> Mapping[str, object]:
+        context, statements = wrap_untrusted(self.context), _json(self.statements)
         if self.profile == "hardened":
-            return (
-                "Check statements against the documents alone. Give each statement, by its number, a reason and a"
-                " verdict: 1 if the documents state or directly imply it, 0 if they do not. A statement that"
-                " the documents leave something open gets 1 if they do leave it open."
-            )
-        return (
-            "For each statement give a reason and a verdict: 1 if it can be inferred from the context directly,"
-            " 0 if it cannot."
-        )
-
-    def input_text(self) -> str:
-        if self.profile == "paper":
-            return super().input_text()
-        values = self.template_vars()
-        return lines(f"Documents:\n{values['context']}", f"Statements:\n{values['statements']}")
-
-    def template_vars(self) -> dict[str, str]:
-        if self.profile == "paper":
-            return super().template_vars()
-        numbered = (f"{at}. {' '.join(text.split())}" for at, text in enumerate(self.statements, 1))
-        shown = documents(self.passages, self.profile) if self.passages else wrap_untrusted(self.context)
-        return {"context": shown, "statements": wrap_untrusted("\n".join(numbered))}
+            numbered = (f"{at}. {' '.join(text.split())}" for at, text in enumerate(self.statements, 1))
+            statements = wrap_untrusted("\n".join(numbered))
+            context = documents(self.passages, self.profile) if self.passages else context
+        return {
+            "context": context,
+            "statements": statements,
+            "json": _json({"context": self.context, "statements": self.statements}),
+            "schema": json_schema(CheckedStatements),
+        }
 
     def reply_type(self) -> type[Frozen]:
         return NumberedVerdicts if self.profile == "hardened" else CheckedStatements
@@ -271,67 +151,39 @@ class CheckStatements(_ScoringTask, Task[CheckedStatements]):
         return {"statements": ("statement", self.statements)}
 
 
-class WriteQuestion(_ScoringTask, Task[Question]):
+class WriteQuestion(Task[Question]):
     """Writes a question for a response, which alone is shown (ragas 0.3.0, answer relevance); asked three times."""
 
-    template_var_names: ClassVar[tuple[str, ...]] = ("response",)
-    paper_format: ClassVar[str] = _json_format(Question)
-    fields: ClassVar[str] = '{"question": "…", "noncommittal": 0}'
-    examples: ClassVar[str] = (
-        "Examples:\n"
-        "Response: The lighthouse at Carrow Point was lit in 1874.\n"
-        "Question: When was the lighthouse at Carrow Point lit? Noncommittal: 0\n"
-        "Response: I cannot say what the new ferry's engine does; I have no information on it.\n"
-        "Question: What does the new ferry's engine do? Noncommittal: 1"
-    )
-
     response: str
 
-    instructions: ClassVar[str] = (
-        "Write a question that the response answers, and say whether the response is noncommittal: 1 if it is"
-        " evasive, vague or says that it does not know, 0 otherwise."
-    )
+    def template_vars(self) -> Mapping[str, object]:
+        return {
+            "response": wrap_untrusted(self.response),
+            "json": _json({"response": self.response}),
+            "schema": json_schema(Question),
+        }
 
-    def input_text(self) -> str:
-        return super().input_text() if self.profile == "paper" else f"Response: {wrap_untrusted(self.response)}"
 
-
-class WriteQuestions(_ScoringTask, Task[Questions]):
+class WriteQuestions(Task[Questions]):
     """Three questions for a response from one request, and whether it is noncommittal (``hardened``)."""
 
-    template_var_names: ClassVar[tuple[str, ...]] = ("response",)
-    paper_format: ClassVar[str] = f"Reply with one JSON object that follows this schema: {json_schema(Questions)}"
-    fields: ClassVar[str] = '{"questions": ["…", "…", "…"], "noncommittal": 0}'
-    examples: ClassVar[str] = (
-        "Example:\n"
-        "Response: The light at Carrow Point was lit in 1874.\n"
-        "Questions: When was the light at Carrow Point lit? | Was the light at Carrow Point lit in 1874? | Which light"
-        " was lit in 1874? Noncommittal: 0"
-    )
-
     response: str
 
-    instructions: ClassVar[str] = (
-        "Write three different questions that a response answers, about its main point and with its names. Noncommittal"
-        " is 1 if the response gives no answer, because it is evasive or vague or declines to say, else 0. To say that"
-        " the documents leave something open is an answer."
-    )
-
-    def input_text(self) -> str:
-        return f"Response: {wrap_untrusted(self.response)}"
+    def template_vars(self) -> Mapping[str, object]:
+        return {"response": wrap_untrusted(self.response), "schema": json_schema(Questions)}
 
 
 class CompareTexts(Task[Similarities]):
     """Similarity of texts to a reference: cosines of an embedding model."""
 
     charge = "embedding"
-    template_var_names: ClassVar[tuple[str, ...]] = ()
+    prompt = "{reference}\n{texts}"
 
     reference: str
     texts: tuple[str, ...]
 
-    def input_text(self) -> str:
-        return lines(self.reference, *self.texts)
+    def template_vars(self) -> Mapping[str, object]:
+        return {"reference": self.reference, "texts": lines(*self.texts)}
 
 
 class RateTexts(CompareTexts):
@@ -355,14 +207,14 @@ class InferClaim(Task[Inferences]):
     """Whether premises entail a hypothesis; a local small model reads each premise, on every backend."""
 
     charge = "embedding"
-    template_var_names: ClassVar[tuple[str, ...]] = ()
+    prompt = "{hypothesis}\n{premises}"
 
     hypothesis: str
     premises: tuple[str, ...]  # texts of evidence; a text that is too long is cut off at the end
     support_only: bool = False  # the probability of refutation is not given
 
-    def input_text(self) -> str:
-        return lines(self.hypothesis, *self.premises)
+    def template_vars(self) -> Mapping[str, object]:
+        return {"hypothesis": self.hypothesis, "premises": lines(*self.premises)}
 
 
 class ReaderAnswer(Answer):
@@ -381,13 +233,13 @@ class ReadPassages(Task[ReaderAnswer]):
     """What passages say about a claim; the local small reader reads them, on every backend."""
 
     charge = "embedding"
-    template_var_names: ClassVar[tuple[str, ...]] = ()
+    prompt = "{claim}\n{document}"
 
     claim: Claim
     passages: tuple[Passage, ...] = ()
 
-    def input_text(self) -> str:
-        return lines(claim_section(self.claim), documents(self.passages, self.profile))
+    def template_vars(self) -> Mapping[str, object]:
+        return {"claim": claim_section(self.claim), "document": documents(self.passages, self.profile)}
 
 
 RATING = (

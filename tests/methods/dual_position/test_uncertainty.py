@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -192,10 +192,12 @@ def test_a_chat_reply_keeps_its_tokens_where_all_have_log_probabilities() -> Non
 
 
 class _Merge(Task[Keywords]):
+    prompt = "{said}"
+
     said: tuple[AgentText, ...]
 
-    def input_text(self) -> str:
-        return "".join(part.text for part in self.parts())
+    def template_vars(self) -> Mapping[str, object]:
+        return {"said": "".join(part.text for part in self.parts())}
 
     def parts(self) -> Any:
         return agent_text_parts(self.said)

@@ -376,9 +376,9 @@ async def test_answerer_checker_and_quotations_see_the_same_documents() -> None:
     parts = script(AnswerClaim=answer("SUPPORTS", "[1] The light of Cape Ansel", QUOTE))
     verdict, run = await debate(parts, tools=tools)
     (read, check) = (tasks(run, kind, "corpus")[0] for kind in (AnswerClaim, CheckStatements))
-    shown = documents(read.passages, "hardened")
-    assert shown in read.input_text()
-    assert shown in check.input_text()
+    shown = read.fill(documents(read.passages, "hardened"))
+    assert shown in read.rendered().input_text
+    assert shown in check.rendered().input_text
     quote, _ = verdict.side(Side.FOR)
     assert (quote.text, quote.part, quote.status) == ("The light of Cape Ansel", "title", QuoteStatus.VERIFIED)
     assert verdict.decided_by == "consensus"

@@ -7,13 +7,14 @@ docs/tool-mad.md); here both are tasks that any backend may perform.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from textwrap import shorten
-from typing import ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field
 
 from redargue.claims import Claim, Frozen
-from redargue.tasks.base import Sections, Task, json_schema, lines, list_bounds, max_length
+from redargue.tasks.base import Task, json_schema, lines, list_bounds, max_length
 from redargue.tasks.query import OtherAnswer, others
 from redargue.tasks.untrusted import wrap_untrusted
 
@@ -56,64 +57,35 @@ class Agreement(Frozen):
 class WriteKeywords(Task[Keywords]):
     """Extracts at most ``most`` keywords of an agent's query, which may be a whole sentence."""
 
-    sections: ClassVar[Sections] = {"query": "Query: ", "most": None}
-
     query: str
     most: int = Field(default=MOST_KEYWORDS, ge=1)
 
-    output_format: ClassVar[str] = f"Reply with one JSON object that follows this schema: {json_schema(Keywords)}"
-
-    @property
-    def instructions(self) -> str:
-        return (
-            "Extract the keywords of a query for a catalogue of scientific papers, which finds papers that contain all"
-            f" of them: at most {self.most}, the most telling first, in the query's own words."
-        )
-
-    def template_vars(self) -> dict[str, str]:
-        return {"query": wrap_untrusted(self.query), "most": str(self.most)}
+    def template_vars(self) -> Mapping[str, object]:
+        return {"query": wrap_untrusted(self.query), "most": self.most, "schema": json_schema(Keywords)}
 
 
 class SummariseAbstract(Task[Summary]):
     """Summarises a paper's abstract in view of the query that found it, in at most ``sentences`` sentences."""
-
-    template_var_names: ClassVar[tuple[str, ...]] = ("query", "title", "abstract", "sentences")
 
     query: str
     title: str = ""
     abstract: str
     sentences: int = Field(default=LONGEST_SUMMARY, ge=1)
 
-    output_format: ClassVar[str] = f"Reply with one JSON object that follows this schema: {json_schema(Summary)}"
-
-    @property
-    def instructions(self) -> str:
-        return (
-            f"Summarise a paper's abstract in at most {self.sentences} sentences: what it says about the query, with"
-            " its numbers and its reservations. Say nothing that the abstract does not say."
-        )
-
-    def input_text(self) -> str:
-        paper = wrap_untrusted(lines(self.title, self.abstract))
-        return lines(f"Query: {wrap_untrusted(self.query)}", f"Abstract: {paper}")
-
-    def template_vars(self) -> dict[str, str]:
-        query, title, abstract = map(wrap_untrusted, (self.query, self.title, self.abstract))
-        return {"query": query, "title": title, "abstract": abstract, "sentences": str(self.sentences)}
+    def template_vars(self) -> Mapping[str, object]:
+        return {
+            "query": wrap_untrusted(self.query),
+            "abstract": wrap_untrusted(lines(self.title, self.abstract)),
+            "sentences": self.sentences,
+            "schema": json_schema(Summary),
+        }
 
 
 class CheckConsensus(Task[Agreement]):
     """Compares free-text answers, which cannot be compared as labels (ACL version, appendix; ``T29``)."""
 
-    sections: ClassVar[Sections] = {"claim": "Question: ", "answers": "Answers: "}
-
     claim: Claim
     answers: tuple[OtherAnswer, ...]
 
-    instructions: ClassVar[str] = (
-        "Several debaters answered the same question. Say whether their final answers are the same answer,"
-        " whatever words they use. Do not judge which of them is right."
-    )
-
-    def template_vars(self) -> dict[str, str]:
+    def template_vars(self) -> Mapping[str, object]:
         return {"claim": wrap_untrusted(self.claim.text, inline=True), "answers": others(self.answers)}

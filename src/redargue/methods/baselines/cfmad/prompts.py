@@ -164,7 +164,3 @@ class JudgeStances(_OnEvidence, AnswerClaim):
 
 class AnswerOption(AnswerClaim):
     """A plain answer to a question with options, whose option becomes the first stance."""
-
-    @property
-    def instructions(self) -> str:
-        return lines("Think step by step.", super().instructions)

@@ -1,0 +1,112 @@
+"""Prompts as texts.
+
+A line of a text is a line of the prompt. ``{slot}`` is filled with the task's variable of that name. ``{name?}`` at the
+beginning of a line keeps the line only if the variable is not empty, ``{name!}`` only if it is empty. A backslash at
+the end of a line joins the next one to it; guards of a joined line apply to that piece alone. A line that becomes
+empty because its slots are empty is left out.
+
+``[system]``, ``[instructions]``, ``[examples]``, ``[reply]`` and ``[input]``, alone on a line, begin a part. A text
+without them is one whole message: its only part is the input.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Literal, NamedTuple, cast, get_args
+
+PartName = Literal["system", "instructions", "examples", "reply", "input"]
+
+_MARK = re.compile(rf"\[({'|'.join(get_args(PartName))})\]")
+_GUARD = re.compile(r"\{(\w+)([?!])\}")
+_SLOT = re.compile(r"\{(\w+)\}")
+
+
+class _Piece(NamedTuple):
+    """A line, or a part of one that has guards of its own.
+
+    Attributes:
+        guards: variables, each with whether it must have a value.
+        texts: words and slots by turns, words first.
+    """
+
+    guards: tuple[tuple[str, bool], ...]
+    texts: tuple[str, ...]
+
+    def applies(self, values: Mapping[str, object]) -> bool:
+        return all(bool(values[name]) is wanted for name, wanted in self.guards)
+
+    def fill(self, values: Mapping[str, object]) -> str:
+        if len(self.texts) == 1:
+            return self.texts[0]
+        filled = list(self.texts)
+        filled[1::2] = [str(values[name]) for name in self.texts[1::2]]
+        return "".join(filled)
+
+
+class Template:
+    """The text of a prompt.
+
+    Attributes:
+        slots: the variables that it uses, in its order, guards included.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._parts = tuple((name, tuple(map(_line, rows))) for name, rows in _parts(text.removesuffix("\n")))
+        pieces = [piece for _, rows in self._parts for row in rows for piece in row]
+        used = [name for piece in pieces for name in (*dict(piece.guards), *piece.texts[1::2])]
+        self.slots = tuple(dict.fromkeys(used))
+
+    def fill(self, values: Mapping[str, object]) -> list[tuple[PartName, str]]:
+        """The parts that are not empty, in order; a KeyError for a slot without a variable."""
+        filled = []
+        for name, rows in self._parts:
+            texts = [text for row in rows if (text := _filled(row, values)) is not None]
+            if texts:
+                filled.append((name, "\n".join(texts)))
+        return filled
+
+
+def _filled(row: tuple[_Piece, ...], values: Mapping[str, object]) -> str | None:
+    """A line of the prompt; None where it is left out."""
+    if not row[0].applies(values):
+        return None
+    if len(row) == 1:
+        text = row[0].fill(values)
+    else:
+        text = "".join(piece.fill(values) for piece in row if piece.applies(values))
+    blank = len(row) == 1 and row[0].texts == ("",)
+    return text if text or blank else None
+
+
+def _parts(text: str) -> Iterator[tuple[PartName, list[list[str]]]]:
+    """Each part with its lines, a line as its pieces."""
+    name: PartName = "input"
+    rows: list[list[str]] = []
+    joined = False
+    for line in text.split("\n"):
+        if mark := _MARK.fullmatch(line.rstrip()):
+            if rows:
+                yield name, rows
+            name, rows, joined = cast(PartName, mark[1]), [], False
+            continue
+        piece = line.removesuffix("\\")
+        if joined:
+            rows[-1].append(piece)
+        else:
+            rows.append([piece])
+        joined = piece != line
+    if rows:
+        yield name, rows
+
+
+def _line(pieces: list[str]) -> tuple[_Piece, ...]:
+    return tuple(map(_piece, pieces))
+
+
+def _piece(text: str) -> _Piece:
+    guards = []
+    while guard := _GUARD.match(text):
+        guards.append((guard[1], guard[2] == "?"))
+        text = text[guard.end() :]
+    return _Piece(tuple(guards), tuple(_SLOT.split(text)))
