@@ -86,7 +86,7 @@ def redargue(installed: Path, *arguments: str) -> subprocess.CompletedProcess[st
 
 
 @pytest.mark.slow
-def test_a_method_and_a_tool_of_an_installed_package_are_used_by_name_recorded_and_replayed(
+def test_a_method_a_tool_and_a_report_section_of_an_installed_package_are_used_recorded_and_replayed(
     installed: Path, tmp_path: Path
 ) -> None:
     run = str(tmp_path / "run")
@@ -102,6 +102,10 @@ def test_a_method_and_a_tool_of_an_installed_package_are_used_by_name_recorded_a
     replayed = redargue(installed, "replay", run)
     assert replayed.returncode == 0, replayed.stderr
     assert "every event is as recorded" in replayed.stderr
+    reported = {form: redargue(installed, "report", run, "--format", form) for form in ("html", "md", "json")}
+    assert [done.returncode for done in reported.values()] == [0, 0, 0]
+    assert all("Quotes of each publisher" in done.stdout for done in reported.values())
+    assert json.loads(reported["json"].stdout)["sections"][0]["rows"] == [["Almanac", "1"]]
     estimated = redargue(installed, "estimate", claim, "--method", "second-opinion", "--store", "starter", "--json")
     assert [json.loads(estimated.stdout)[level]["calls"] for level in ("low", "likely", "high")] == [2, 2, 2]
     listed = redargue(installed, "list", "methods")

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from redargue.bench.reports.adjudication import neutral
 from redargue.cli.app import run
-from redargue.reports.adjudication import neutral
 from redargue.retrieval.mcp.client import McpTool
 from redargue.sanitize import csv_cell
 

@@ -15,14 +15,14 @@ from redargue.bench.compare import Comparison, compare, read_results
 from redargue.bench.datasets.base import GoldEvidence
 from redargue.bench.datasets.loading import load
 from redargue.bench.harness import Bench, reopen
+from redargue.bench.reports.tables import results
+from redargue.bench.reports.terminal import print_comparison
 from redargue.bench.system import System
 from redargue.cli.app import run
 from redargue.errors import BadReply, RecordError, UsageError
 from redargue.events import canonical, passages_of
 from redargue.evidence import Passage
 from redargue.methods.tool_mad.settings import ToolMadSettings
-from redargue.reports.tables import results
-from redargue.reports.terminal import print_comparison
 from redargue.retrieval.corpus.documents import Document
 from redargue.retrieval.corpus.index import open_corpus
 from redargue.runs.record import read_events

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from redargue.bench.compare import Comparison, Prediction, Row, SampledClaim, write_results
+from redargue.bench.reports.frontier import draw_frontier, frontier_table, points
 from redargue.bench.rescore import frontier, paired, rescored, row_of
 from redargue.bench.scoring import score
 from redargue.claims import Meaning
 from redargue.cli.app import run
 from redargue.errors import UsageError
-from redargue.reports.frontier import draw_frontier, frontier_table, points
 
 pytest.importorskip("scipy", reason="needs the extra bench")
 

@@ -12,14 +12,13 @@ from lxml import html  # type: ignore[import-untyped]
 from markupsafe import Markup
 
 from redargue.bench.compare import Comparison, read_results
+from redargue.bench.reports import load, page, rounds
+from redargue.bench.reports.adjudication import neutral
 from redargue.claims import Claim
 from redargue.errors import RecordError, UsageError
 from redargue.events import ClaimEnded, ClaimStarted
-from redargue.reports import load, rounds
-from redargue.reports.adjudication import neutral
 from redargue.reports.claimreview import read_signature
 from redargue.reports.html import pages
-from redargue.reports.load import BenchRun
 from redargue.reports.render import render
 from redargue.verdicts import ErrorInfo, Verdict
 from support.reported import SIGNATURE, N, R, S, bench_of, debated, run_of, text_of, written
@@ -132,7 +131,7 @@ def test_debates_beyond_the_bound_are_left_out_and_the_page_says_so(
 ) -> None:
     monkeypatch.setattr(load, "OTHERS_SHOWN", 2)
     whole = render(bench)
-    flipping = load.load(bench).flipping  # type: ignore[union-attr]
+    flipping = load.load_bench(bench).flipping
     assert f"This page has the debates on {len(flipping) + 2} of 12 claims" in whole
     monkeypatch.setattr(pages, "DEBATES_BYTES", 12_000)
     cut = render(bench)
@@ -272,7 +271,7 @@ def test_a_text_that_states_nothing_has_a_report_and_a_broken_one_none(tmp_path:
 
 
 def test_a_folder_that_is_neither_or_not_finished_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="neither a bench nor a run"):
+    with pytest.raises(UsageError, match="has no report"):
         render(tmp_path)
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / "bench.json").write_text("{}")
@@ -386,8 +385,7 @@ def test_negative_numbers_and_plain_words_stay_readable_in_csv() -> None:
 def test_a_page_of_a_large_bench_stays_below_five_megabytes(
     bench: Path, monkeypatch: pytest.MonkeyPatch, comparison: Comparison
 ) -> None:
-    loaded = load.load(bench)
-    assert isinstance(loaded, BenchRun)
+    loaded = load.load_bench(bench)
     long = Markup("<p>{}</p>").format("x" * 400_000)
-    monkeypatch.setattr(pages, "_bench_claim", lambda *_: long)
-    assert len(pages.bench_page(loaded).encode()) < 5_000_000
+    monkeypatch.setattr(page, "_claim", lambda *_: long)
+    assert len(page.bench_page(loaded).encode()) < 5_000_000

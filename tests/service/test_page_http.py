@@ -134,7 +134,7 @@ async def test_a_bench_compares_its_methods_with_charts_and_opens_their_claims(t
         application.router.lifespan_context(application),
         httpx2.AsyncClient(transport=transport, base_url="http://localhost") as http,
     ):
-        page = (await http.get("/bench")).text
+        page = (await http.get("/report")).text
         for words in ("Accuracy against calls per claim", "Calibration of", "claim with different labels"):
             assert words in page
         assert "<style" not in page

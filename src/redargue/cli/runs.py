@@ -49,15 +49,13 @@ def list_runs(
 def show(run: Run, json: AsJson = False) -> None:
     """Show the verdicts of a recorded run as check printed them."""
     from redargue.cli import show as printed
-    from redargue.reports.load import BenchRun, load
+    from redargue.reports.load import load
     from redargue.reports.result import result_of
     from redargue.runs.folders import find_run
     from redargue.text.report import Report
 
     folder = find_run(run)
     loaded = load(folder)
-    if isinstance(loaded, BenchRun):
-        raise UsageError(f"{str(folder)!r} is a bench, not a run", hint="redargue report shows it")
     result = result_of(loaded)
     if json:
         print_json(result)

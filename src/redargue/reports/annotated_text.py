@@ -8,8 +8,8 @@ from typing import NamedTuple, TypeVar
 
 from redargue.reports.load import SingleRun
 from redargue.reports.phrases import citation_text, label_of, outcome_text
+from redargue.reports.run_table import shortened
 from redargue.reports.table import Cell, Column, Table, number
-from redargue.reports.tables import shortened
 from redargue.text.extract import Extraction
 from redargue.text.report import Citation, outcome
 from redargue.text.segment import Text

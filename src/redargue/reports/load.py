@@ -1,4 +1,4 @@
-"""Reads a bench folder or a run folder; no model is called."""
+"""Reads a run folder; no model is called."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from redargue.bench.compare import RESULTS, Comparison, read_results
 from redargue.errors import RecordError, UsageError
 from redargue.events import CallFailed, CallFinished, ClaimEnded, Event
-from redargue.registry import did_you_mean
 from redargue.runs.manifest import RunManifest, load_manifest
 from redargue.runs.record import read_events
 from redargue.text.citation_record import FILE, read_citations
@@ -20,41 +18,11 @@ from redargue.text.report import Citation
 from redargue.text.segment import Text
 from redargue.verdicts import Usage, Verdict
 
-OTHERS_SHOWN = 50  # claims on which all systems agree
 CLAIMS_SHOWN = 200
+RUN = "run.json"
 
 Trace = tuple[Event, ...]
 """The events of one claim, in order, without model calls."""
-
-
-class BenchRun(NamedTuple):
-    """A finished bench: its results, and the manifest of each system."""
-
-    folder: Path
-    comparison: Comparison
-    manifests: tuple[RunManifest, ...]
-
-    @property
-    def flipping(self) -> frozenset[int]:
-        by_claim = enumerate(zip(*(row.said for row in self.comparison.rows), strict=True))
-        return frozenset(
-            item for item, predictions in by_claim if len({prediction.label for prediction in predictions}) > 1
-        )
-
-    def shown(self) -> tuple[int, ...]:
-        """The claims whose debates are shown: those that flip, then the first of the others."""
-        flipping = self.flipping
-        others = [item for item in range(len(self.comparison.claims)) if item not in flipping]
-        return (*sorted(flipping), *others[:OTHERS_SHOWN])
-
-    def row(self, spec: str) -> int:
-        specs = [row.spec for row in self.comparison.rows]
-        if spec and spec not in specs:
-            raise UsageError(f"no system {spec!r}", where="--method", hint=did_you_mean(spec, specs))
-        return specs.index(spec) if spec else 0
-
-    def verdicts(self, row: int) -> dict[int, Verdict]:
-        return _verdicts(self.folder / self.comparison.rows[row].slug)
 
 
 class SingleRun(NamedTuple):
@@ -101,17 +69,11 @@ class SingleRun(NamedTuple):
         return RecordError(f"the run.json of {str(self.folder)!r} {what}", hint="restore it, or run again")
 
 
-def load(folder: Path) -> BenchRun | SingleRun:
-    """Reads a bench folder's results or a run folder; RecordError if its record is damaged or has no verdict."""
-    if (folder / RESULTS).is_file() or (folder / "bench.json").is_file():
-        comparison = read_results(folder)
-        return BenchRun(folder, comparison, tuple(load_manifest(folder / row.slug) for row in comparison.rows))
-    if not (folder / "run.json").is_file():
-        raise UsageError(
-            f"{str(folder)!r} is neither a bench nor a run",
-            hint="a bench folder has a results.json, a run folder a run.json",
-        )
-    run = SingleRun(folder, load_manifest(folder), _verdicts(folder))
+def load(folder: Path) -> SingleRun:
+    """Reads a run folder; UsageError for another folder, RecordError if its record is damaged or has no verdict."""
+    if not (folder / RUN).is_file():
+        raise UsageError(f"{str(folder)!r} is not a run", hint=f"a run folder has a {RUN}")
+    run = SingleRun(folder, load_manifest(folder), verdicts_in(folder))
     if not run.verdicts and (run.unfinished or run.text is None):
         raise RecordError(f"{str(folder)!r} has no verdict yet", hint="the command that began the run resumes it")
     return run
@@ -127,6 +89,6 @@ def traces(folder: Path, items: Iterable[int]) -> dict[int, Trace]:
     return {item: tuple(events) for item, events in events_of.items()}
 
 
-def _verdicts(folder: Path) -> dict[int, Verdict]:
+def verdicts_in(folder: Path) -> dict[int, Verdict]:
     verdicts = {event.item: event.verdict for event in read_events(folder) if isinstance(event, ClaimEnded)}
     return dict(sorted(verdicts.items()))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from redargue.evidence import Quote, Side
-from redargue.reports import reproducibility, tables
+from redargue.reports import reproducibility
 from redargue.reports.annotated_text import text_table, unchecked_table
-from redargue.reports.frontier import frontier_table
-from redargue.reports.load import BenchRun, SingleRun
+from redargue.reports.folders import further_tables
+from redargue.reports.load import SingleRun
 from redargue.reports.phrases import (
     QUOTE_STATUS,
     citation_text,
@@ -21,7 +21,7 @@ from redargue.reports.phrases import (
     summary,
     without_gaps,
 )
-from redargue.reports.rounds import rounds_table
+from redargue.reports.run_table import run_table
 from redargue.reports.table import Table
 from redargue.sanitize import counted, printable
 from redargue.text.report import Citation
@@ -71,46 +71,23 @@ def table_markdown(table: Table) -> str:
     return "\n\n".join([*parts, *map(plain, table.notes)])
 
 
-def bench_markdown(bench: BenchRun, adjudication: Sequence[Table] = ()) -> str:
-    comparison = bench.comparison
-    labels = [*(tables.confusion(at, row) for at, row in enumerate(comparison.rows)), tables.classes(comparison)]
-    flips = [tables.flips(comparison, pair, ()) for pair in comparison.pairs if pair.flips]
-    reproduce = [
-        *map(block, reproducibility.commands(bench)),
-        table_markdown(reproducibility.versions(bench)),
-        _list(reproducibility.sample_facts(bench)),
-    ]
-    sections = {
-        "Results": _tables(tables.results(comparison)),
-        "Paired tests": _tables([tables.pairs(comparison)]) or ["One system: nothing to compare."],
-        "Accuracy against cost": _tables([frontier_table(comparison)]),
-        "Accuracy by round": _tables([rounds_table(comparison)]),
-        "Labels": _tables(labels),
-        "Adjudicated": _tables(adjudication),
-        "Flips": _tables(flips),
-        "To reproduce it": reproduce,
-        "What is not comparable": [_list(reproducibility.not_comparable(bench))],
-    }
-    heading = f"# {counted(len(comparison.rows), 'system')} on {plain(comparison.sample['dataset'])}"
-    parts = [heading, plain(tables.sample_text(comparison.sample)) + "."]
-    for title, body in sections.items():
-        if body:
-            parts += [f"## {title}", *body]
-    return "\n\n".join(parts) + "\n"
-
-
 def run_markdown(run: SingleRun) -> str:
     parts = []
     if len(run.verdicts) > 1:
         parts += [f"# {counted(len(run.verdicts), 'claim')}", plain(label_counts(run.verdicts.values())) + "."]
-        parts.append(table_markdown(tables.run_table(run, ())))
+        parts.append(table_markdown(run_table(run, ())))
     if run.text:
-        parts += ["## The text", table_markdown(text_table(run, *run.text)), *_tables([unchecked_table(*run.text)])]
+        parts += [
+            "## The text",
+            table_markdown(text_table(run, *run.text)),
+            *tables_markdown([unchecked_table(*run.text)]),
+        ]
     several = len(run.manifest.claims) > 1
     citations = run.citations
     for item, verdict in run.verdicts.items():
         parts += _claim(verdict, item + 1 if several else None, citations.get(item))
-    facts = _list(f"{name}: {value}" for name, value in reproducibility.run_facts(run))
+    parts += tables_markdown(further_tables(run))
+    facts = list_markdown(f"{name}: {value}" for name, value in reproducibility.run_facts(run))
     return "\n\n".join([*parts, "## How it was done", facts, *map(block, reproducibility.run_commands(run))]) + "\n"
 
 
@@ -142,9 +119,9 @@ def _quote(quote: Quote) -> str:
     return f"- “{plain(quote.text)}” ({', '.join(cited)})"
 
 
-def _tables(tables_or_none: Iterable[Table | None]) -> list[str]:
+def tables_markdown(tables_or_none: Iterable[Table | None]) -> list[str]:
     return [table_markdown(table) for table in tables_or_none if table and table.rows]
 
 
-def _list(lines: Iterable[str]) -> str:
+def list_markdown(lines: Iterable[str]) -> str:
     return "\n".join(f"- {plain(line)}" for line in lines)

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, TypeAlias
-
-from redargue.bench.metrics.base import MetricValue
-from redargue.bench.statistics.bootstrap import Interval
+from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 DASH = "–"
+
+
+class Estimate(Protocol):
+    """A number with the ends of its interval, each None if it is not known; ``undefined`` says why there is none."""
+
+    @property
+    def value(self) -> float | None: ...
+    @property
+    def low(self) -> float | None: ...
+    @property
+    def high(self) -> float | None: ...
+    @property
+    def undefined(self) -> str: ...
 
 
 class Link(NamedTuple):
@@ -17,7 +27,7 @@ class Link(NamedTuple):
     anchor: str
 
 
-Cell: TypeAlias = str | int | float | MetricValue | Interval | Link | None
+Cell: TypeAlias = str | int | float | Estimate | Link | None
 
 
 class Column(NamedTuple):
@@ -51,6 +61,11 @@ class Column(NamedTuple):
 
     def _number(self, number: float) -> str:
         return f"{self.unit}{number:{self.format}}"
+
+
+def letter(at: int) -> str:
+    """The name of an entry in a list: A to Z, then a number."""
+    return chr(ord("A") + at) if at < 26 else str(at + 1)
 
 
 def number(title: str, format: str = "", *, unit: str = "") -> Column:  # noqa: A002

@@ -11,9 +11,7 @@ from rich.console import Console, Group
 from rich.table import Table as Grid
 from rich.text import Text
 
-from redargue.bench.compare import Comparison
 from redargue.reports.table import Table
-from redargue.reports.tables import gold_text, pairs, results, sample_text
 from redargue.sanitize import printable
 
 UNLIMITED = 10_000  # characters per line where the output is not a terminal
@@ -31,12 +29,6 @@ def print_tables(tables: Iterable[Table], *, file: TextIO | None = None) -> None
         width = console.measure(_grid(table), options=unlimited).maximum
         folded = width > console.width and table.columns[-1].kind == "long"
         console.print(_renderable(_prose_below(table) if folded else table), "")
-
-
-def print_comparison(comparison: Comparison, *, file: TextIO | None = None) -> None:
-    for line in (f"{sample_text(comparison.sample)}.", gold_text(comparison.sample), ""):
-        print(printable(line, lines=False), file=file or sys.stdout)
-    print_tables((table for table in (*results(comparison), pairs(comparison)) if table.rows), file=file)
 
 
 def table_text(table: Table) -> str:

@@ -23,7 +23,7 @@ from redargue.assembly import connect
 from redargue.errors import Busy, Draining, RecordError, RedargueError, UnknownCheck, UsageError
 from redargue.events import CallFailed, CallFinished, Event, EvidenceFound, EvidenceMissing
 from redargue.files import make_folder
-from redargue.reports.load import BenchRun, SingleRun, load
+from redargue.reports.load import SingleRun, load
 from redargue.reports.result import CheckResult, result_of
 from redargue.runs.folders import began, read_run, remove_run, runs_folder
 from redargue.runs.manifest import load_manifest
@@ -365,7 +365,7 @@ class CheckStore:
                 found.append(check)
         return Page(tuple(found), "")
 
-    def run(self, id_: str, *, owner: str = LOCAL) -> SingleRun | BenchRun:
+    def run(self, id_: str, *, owner: str = LOCAL) -> SingleRun:
         """The recorded run of a check; raises UnknownCheck, or RecordError while it has no verdict."""
         return load(self.get(id_, owner=owner).folder)
 
@@ -375,10 +375,9 @@ class CheckStore:
         if not check.ended or not (check.folder / "run.json").is_file():
             return None
         try:
-            run = load(check.folder)
+            return result_of(load(check.folder))
         except RecordError:
             return None  # it was stopped before a verdict
-        return None if isinstance(run, BenchRun) else result_of(run)
 
     async def wait(self, id_: str, *, owner: str = LOCAL, seconds: float | None = None) -> Check:
         """Waits until a check has ended, the time is over or the service stops; raises UnknownCheck."""

@@ -1,4 +1,4 @@
-"""A method, a search tool and two commands in a package of their own."""
+"""A method, a search tool, two commands and a section of reports in a package of their own."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from typing import ClassVar
 
 from redargue import Claim, Passage
 from redargue.methods import Agent, Method
+from redargue.reports.load import SingleRun
+from redargue.reports.table import Column, Table, number
 from redargue.retrieval.tools.base import Search, Sources
 from redargue.tasks import Answer, AnswerClaim
 
@@ -18,6 +20,13 @@ def leap_year(year: int) -> None:
 def days(*, weeks: int = 1) -> None:
     """Count the days of some weeks."""
     print(7 * weeks)  # noqa: T201
+
+
+def publishers(run: SingleRun) -> Table | None:
+    """Who published what was quoted."""
+    names = [quote.source.title for verdict in run.verdicts.values() for quote in verdict.quotes if quote.source]
+    rows = tuple((name, names.count(name)) for name in sorted(set(names)))
+    return Table("Quotes of each publisher", (Column("Publisher"), number("Quotes")), rows) if rows else None
 
 
 class Almanac:

@@ -188,7 +188,7 @@ def compare(
     result = comparison.read_results(bench)
     print_comparison(result, json=json)
     if frontier:
-        from redargue.reports.frontier import draw_frontier, frontier_table
+        from redargue.bench.reports.frontier import draw_frontier, frontier_table
         from redargue.reports.terminal import print_tables
 
         if not json:
@@ -231,7 +231,7 @@ def triplets(
 
 
 def print_comparison(result: Comparison, *, json: bool) -> None:
-    from redargue.reports.terminal import print_comparison
+    from redargue.bench.reports.terminal import print_comparison
 
     if json:
         print(result.model_dump_json(indent=1))  # noqa: T201

@@ -43,9 +43,9 @@ def rescore(
         raise UsageError("--path and --method are missing", hint="or name a second bench: --then DIR")
     from redargue.bench import compare as comparison
     from redargue.bench.harness import Outcome, reopen
+    from redargue.bench.reports.tables import rescored
     from redargue.bench.system import System
     from redargue.cli.options import read_settings
-    from redargue.reports.tables import rescored
     from redargue.reports.terminal import print_tables
 
     opened = reopen(bench, path)
@@ -71,8 +71,8 @@ def rescore(
 def _rescore_pair(folder: Path, method: str, then: Path, then_method: str, *, json: bool) -> None:
     """Prints what two recorded systems would have cost and said as a cascade, threshold by threshold."""
     from redargue.bench.compare import read_results
+    from redargue.bench.reports.frontier import rescored_pairs
     from redargue.bench.rescore import frontier, paired, row_of
-    from redargue.reports.frontier import rescored_pairs
     from redargue.reports.terminal import print_tables
 
     first, second = read_results(folder), read_results(then)

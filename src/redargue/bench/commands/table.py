@@ -126,9 +126,9 @@ def _run(
     """Prints each table once; ``choices`` differ in the model."""
     from redargue.batch.tally import Tally
     from redargue.bench.commands.progress import bench_progress
+    from redargue.bench.reports.tables import published_table
     from redargue.bench.tables.comparison import compare_models, compare_table
     from redargue.bench.tables.runner import Runner
-    from redargue.reports.tables import published_table
     from redargue.reports.terminal import print_tables
 
     def report(message: str) -> None:

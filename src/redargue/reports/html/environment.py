@@ -15,8 +15,7 @@ from redargue.evidence import Side
 from redargue.reports import phrases
 from redargue.reports.annotated_text import readable
 from redargue.reports.html.debate import answer, shorten, turn_id
-from redargue.reports.table import Cell, Column
-from redargue.reports.tables import anchor, letter, predicted_label
+from redargue.reports.table import Cell, Column, letter
 from redargue.sanitize import counted, link_address, printable
 
 COLOURS = 6  # of systems, in report.css
@@ -42,7 +41,6 @@ def environment() -> Environment:
     shared.globals |= {
         "Side": Side,
         "answer": answer,
-        "anchor": anchor,
         "shorten": shorten,
         "cell_class": cell_class,
         "colour": colour,
@@ -57,7 +55,6 @@ def environment() -> Environment:
         "meaning_text": phrases.meaning_text,
         "readable": readable,
         "quote_status": phrases.QUOTE_STATUS,
-        "predicted_label": predicted_label,
         "sides": SIDES,
         "summary": phrases.summary,
         "turn_id": turn_id,
@@ -71,8 +68,9 @@ def page(template: str, **context: Any) -> str:
     return printable(environment().get_template(template).render(context)) + "\n"
 
 
-def macro(template: str, name: str) -> Callable[..., Markup]:
-    function: Callable[..., Markup] = getattr(environment().get_template(template).module, name)
+def macro(template: str, name: str, templates: Environment | None = None) -> Callable[..., Markup]:
+    module = (templates or environment()).get_template(template).module
+    function: Callable[..., Markup] = getattr(module, name)
     return function
 
 

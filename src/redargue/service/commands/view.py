@@ -29,17 +29,19 @@ def view(
     except ImportError as error:
         hint = "python -m pip install 'redargue[serve]'"
         raise MissingExtra(f"the page needs {error.name}, which is not installed", hint=hint) from error
+    from redargue.reports.folders import kind_of
     from redargue.runs.folders import find_run, runs_folder
 
-    folder = find_run(run).resolve() if run else None
-    if folder and not any((folder / name).is_file() for name in ("run.json", "check.json", "results.json")):
-        raise UsageError(f"{str(folder)!r} is neither a bench nor a run", hint="redargue runs ls lists runs")
-    if folder and (folder / "results.json").is_file():
-        _serve(folder, "bench", port, browser, offline)
+    if run is None:
+        _serve(runs_folder(), "", port, browser, offline)
+        return
+    folder = find_run(run).resolve()
+    if any((folder / name).is_file() for name in ("run.json", "check.json")):
+        _serve(folder.parent, f"runs/{folder.name}", port, browser, offline)
+    elif kind_of(folder):
+        _serve(folder, "report", port, browser, offline)
     else:
-        _serve(
-            folder.parent if folder else runs_folder(), f"runs/{folder.name}" if folder else "", port, browser, offline
-        )
+        raise UsageError(f"{str(folder)!r} is neither a bench nor a run", hint="redargue runs ls lists runs")
 
 
 def _serve(folder: Path, path: str, port: int, browser: bool, offline: bool) -> None:

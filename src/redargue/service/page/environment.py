@@ -31,6 +31,7 @@ SCRIPT = "service/page/static/page.js"
 
 
 OUTCOMES = {"not_enough": "not enough evidence", "unchecked": "not checked", "non_factual": "not factual"}
+LAYOUT = {"layout": "page.html", "frames": "", "path": "", "signed_in": False}
 CLAIM_SHOWN = 400  # characters of a claim in a list
 
 
@@ -65,8 +66,7 @@ def environment() -> Environment:
 
 def page(template: str, **context: Any) -> str:
     """A whole page in the layout of the service."""
-    shown = {"layout": "page.html", "frames": "", "path": "", "signed_in": False, **context}
-    return printable(environment().get_template(template).render(shown)) + "\n"
+    return printable(environment().get_template(template).render({**LAYOUT, **context})) + "\n"
 
 
 @lru_cache(maxsize=64)

@@ -25,7 +25,6 @@ from redargue.errors import (
 )
 from redargue.methods.base import methods
 from redargue.reports.html.pages import how_done
-from redargue.reports.load import BenchRun, SingleRun, load
 from redargue.reports.render import render
 from redargue.service.checks import Check, CheckStore
 from redargue.service.context import COOKIE, Caller, CallerInfo, Store, caller_of
@@ -353,7 +352,7 @@ async def compare_page(
     try:
         if len(chosen) > RUNS_COMPARED or len(chosen) == 1:
             raise UsageError(f"{len(chosen)} chosen", hint=f"choose two to {RUNS_COMPARED} checks")
-        loaded = [await asyncio.to_thread(_loaded, store.get(name, owner=visitor.owner)) for name in chosen]
+        loaded = [await asyncio.to_thread(store.run, name, owner=visitor.owner) for name in chosen]
         comparison = compare(loaded) if loaded else None
     except RedargueError as error:
         problem = str(error)
@@ -372,10 +371,3 @@ async def compare_page(
             chosen=chosen,
         )
     )
-
-
-def _loaded(check: Check) -> SingleRun:
-    run = load(check.folder)
-    if isinstance(run, BenchRun):
-        raise UsageError(f"{check.id!r} is a bench", hint="its own page compares its methods")
-    return run

@@ -12,14 +12,13 @@ from fastapi.responses import HTMLResponse
 from redargue.errors import RedargueError, UsageError
 from redargue.net.services import limiter
 from redargue.net.transport import Transport
-from redargue.reports.html.pages import bench_page
-from redargue.reports.load import BenchRun, load
+from redargue.reports.folders import kind_of
 from redargue.runs.folders import runs_folder
 from redargue.service.checks import CheckStore
 from redargue.service.context import MAX_BODY
 from redargue.service.guard import LOOPBACK, Guard
 from redargue.service.keys import Keys
-from redargue.service.page.environment import page
+from redargue.service.page.environment import LAYOUT, environment
 from redargue.service.page.routes import failed, router, shown
 from redargue.service.problems import handle_problems
 from redargue.service.rules import RequestRules
@@ -36,7 +35,7 @@ def create_viewer(
 ) -> FastAPI:
     """The page of the run folders in ``folder``; ``own`` is a folder for itself, in which there are no keys.
 
-    A bench folder holds a run folder for each of its systems; ``/bench`` compares them.
+    A bench folder holds a run folder for each of its systems; ``/report`` compares them.
     """
     spec = spec or RunSpec()
 
@@ -59,18 +58,16 @@ def create_viewer(
     application.state.keys = Keys(own)
     handle_problems(application)
 
-    @application.get("/bench")
-    def bench() -> HTMLResponse:
+    @application.get("/report")
+    def report() -> HTMLResponse:
+        kind = kind_of(folder)
         try:
-            loaded = load(folder)
+            if kind is None:
+                raise UsageError(f"{str(folder)!r} has no report", hint="redargue report RUN writes that of a run")
+            return shown(kind.page(folder, environment(), **LAYOUT))
         except RedargueError as error:
             return failed(error)
-        return shown(bench_page(loaded, render=page)) if isinstance(loaded, BenchRun) else failed(_no_bench(folder))
 
     application.include_router(router)
     application.add_middleware(Guard, hosts=LOOPBACK, origins=(), max_body=MAX_BODY)
     return application
-
-
-def _no_bench(folder: Path) -> UsageError:
-    return UsageError(f"{str(folder)!r} is not a bench", hint="a bench folder has a results.json")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from redargue.bench.reports.tables import SHARE
 from redargue.methods.cascade.fit import DELTA, Fit, Row, lost, stop_of
 from redargue.reports.table import DASH, Cell, Column, Table, number
-from redargue.reports.tables import SHARE
 from redargue.sanitize import counted
 
 

@@ -1,4 +1,4 @@
-"""The tables of a bench and of a run."""
+"""The tables of a bench."""
 
 from __future__ import annotations
 
@@ -12,20 +12,15 @@ from redargue.bench.scoring import Scores
 from redargue.bench.tables.comparison import ComparedTable
 from redargue.bench.temporal import TIMINGS
 from redargue.claims import FREE_TEXT, LabelSet
-from redargue.reports.load import SingleRun
-from redargue.reports.phrases import NO_ANSWER, label_of
-from redargue.reports.table import Cell, Column, Link, Table, number
+from redargue.reports.phrases import NO_ANSWER
+from redargue.reports.run_table import shortened
+from redargue.reports.table import Cell, Column, Link, Table, letter, number
 from redargue.sanitize import counted
 
 SYSTEM = (Column("Key", "key"), Column("System", "name"))
 SIGNED = "+.3f"
 SHARE = ".3f"
 FLIPS_SHOWN = 500
-CLAIM_SHOWN = 400  # characters of a claim in a table
-
-
-def letter(at: int) -> str:
-    return chr(ord("A") + at) if at < 26 else str(at + 1)
 
 
 def key(at: int, row: Row) -> tuple[str, str]:
@@ -41,10 +36,6 @@ def predicted_label(prediction: Prediction, labels: LabelSet = FREE_TEXT) -> str
 
 def anchor(item: int, row: int) -> str:
     return f"t-{item}-{row}"
-
-
-def shortened(claim: str) -> str:
-    return claim if len(claim) <= CLAIM_SHOWN else f"{claim[:CLAIM_SHOWN]} …"
 
 
 def sample_text(sample: Mapping[str, Any]) -> str:
@@ -312,20 +303,6 @@ def flips(comparison: Comparison, pair: Pair, shown: Collection[int]) -> Table:
         rows,
         (f"{left_out:,} more are in results.json.",) if left_out else (),
     )
-
-
-def run_table(run: SingleRun, shown: Collection[int]) -> Table:
-    rows: list[tuple[Cell, ...]] = []
-    for item, verdict in run.verdicts.items():
-        label = label_of(verdict)
-        sides = (sum(quote.found and quote.side == side for quote in verdict.quotes) for side in ("for", "against"))
-        cell = Link(label, f"c-{item}") if item in shown else label
-        found = (*sides, len(verdict.gaps), verdict.usage.calls)
-        rows.append((item + 1, shortened(verdict.claim.text), cell, verdict.shown_confidence, *found))
-    counts = (number(title, ",") for title in ("Quotes for", "Quotes against", "Gaps", "Calls"))
-    columns = (number("No."), Column("Claim", "long"), Column("Verdict"), number("Confidence", ".2f"), *counts)
-    note = "“Not enough” does not mean that a claim is partly true."
-    return Table("What was found for each claim", columns, tuple(rows), (note,))
 
 
 def rescored(title: str, scores: Scores, before: Scores) -> Table:

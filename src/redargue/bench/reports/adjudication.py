@@ -14,12 +14,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from redargue.bench.reports.load import BenchRun
+from redargue.bench.reports.tables import SYSTEM, key
 from redargue.claims import Meaning
 from redargue.errors import UsageError
 from redargue.evidence import Source
-from redargue.reports.load import BenchRun
 from redargue.reports.table import Cell, Column, Table, number
-from redargue.reports.tables import SYSTEM, key
 from redargue.sanitize import counted, csv_cell
 from redargue.verdicts import Verdict
 

@@ -7,8 +7,8 @@ from itertools import count
 from typing import NamedTuple
 
 from redargue.bench.compare import Comparison, Row
-from redargue.reports.rounds import BY_ROUND, by_round
-from redargue.reports.tables import letter
+from redargue.bench.reports.rounds import BY_ROUND, by_round
+from redargue.reports.table import letter
 
 WIDTH, HEIGHT = 360, 260
 LEFT, RIGHT, TOP, BOTTOM = 46, WIDTH - 24, 18, HEIGHT - 42

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from redargue.bench.compare import Comparison, Row
+from redargue.bench.reports.tables import SYSTEM, key
 from redargue.reports.table import Cell, Table, number
-from redargue.reports.tables import SYSTEM, key
 
 
 class RoundScores(NamedTuple):

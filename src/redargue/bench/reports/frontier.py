@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from redargue.bench.compare import Comparison, Prediction, Row
+from redargue.bench.reports.tables import SHARE, SYSTEM, key
 from redargue.bench.rescore import Rescored
 from redargue.bench.statistics.bootstrap import Interval, interval
 from redargue.errors import MissingExtra
 from redargue.reports.table import DASH, Cell, Column, Table, number
-from redargue.reports.tables import SHARE, SYSTEM, key
 from redargue.sanitize import counted
 
 COSTS = {"calls": ".1f", "tokens": ",.0f", "usd": ".4f", "seconds": ".2f"}

@@ -1,0 +1,1 @@
+"""Reports of a bench: tables, charts, pages, and a queue for a person to adjudicate."""

@@ -1,0 +1,69 @@
+"""Folders other than runs that have reports, and what other packages add to the reports of runs.
+
+A kind of folder is an entry of the group ``redargue.report_folders``: a module or object like :class:`FolderKind`. A
+section is an entry of ``redargue.report_sections``: a function that makes a table of a run, or None where it has
+nothing to say::
+
+    [project.entry-points."redargue.report_sections"]
+    sources = "my_package:sources"
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from redargue.registry import Registry
+from redargue.reports.claimreview import Signature
+from redargue.reports.load import SingleRun
+from redargue.reports.table import Table
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+
+class Wanted(NamedTuple):
+    """What is asked of a report.
+
+    Attributes:
+        method: the system of a bench to review or queue; empty for the first.
+        adjudicated: a completed queue to include.
+        csv: a queue as CSV instead of JSON Lines.
+        signature: required for claimreview.
+        file: the file that a run checked, for sarif, junit and annotation.
+        url: address of the annotated page.
+    """
+
+    format: str = "html"
+    method: str = ""
+    adjudicated: Path | None = None
+    csv: bool = False
+    signature: Signature | None = None
+    file: Path | None = None
+    url: str = ""
+
+
+class FolderKind(Protocol):
+    """Reports a kind of folder, such as that of a bench."""
+
+    def is_kind(self, folder: Path) -> bool: ...
+
+    def render(self, folder: Path, wanted: Wanted) -> str: ...
+
+    def page(self, folder: Path, around: Environment, **layout: Any) -> str:
+        """In the layout of the templates ``around``, which need the values ``layout``."""
+
+
+kinds: Registry[FolderKind] = Registry("kind of folder", group="redargue.report_folders", extra="lab")
+sections: Registry[Callable[[SingleRun], Table | None]] = Registry("report section", group="redargue.report_sections")
+
+
+def kind_of(folder: Path) -> FolderKind | None:
+    return next((kinds[name] for name in kinds if kinds[name].is_kind(folder)), None)
+
+
+def further_tables(run: SingleRun) -> tuple[Table, ...]:
+    """The sections of other packages."""
+    made = (sections[name](run) for name in sections)
+    return tuple(table for table in made if table)
