@@ -92,11 +92,11 @@ class Renderer:
         history = tuple((exchange.input_text, exchange.reply) for exchange in task.chat_history())
         if filled := self.prompts.fill(task) if self.prompts else None:
             return Prompt(*filled, schema=None, history=plain)
-        text = task.rendered()
         if self.calls and isinstance(task, StepTask):
             functions = tool_calls.functions(task)
-            user = task.model_copy(update={"tools": ()}).rendered().input_text  # the functions describe them
+            user = task.rendered(calls=True).input_text  # the functions describe them
             return Prompt(tool_calls.words(task), user, None, history=history, functions=functions)
+        text = task.rendered()
         if task.profile == "paper" if self.plain is None else self.plain:
             return Prompt(text.system, text.prompt_text, None, _weighted_spans(task, text.prompt_text), plain)
         system = lines(text.system, text.instructions).strip()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 from pydantic import Field, field_validator, model_validator
 
@@ -174,8 +174,6 @@ _NOT_SIDE = re.compile(r"(?:\bnot|\bnever|\bneither|n't|n’t)\s+(?:\w+\s+)?(?:t
 class StepTask(Task[Step]):
     """The next step of an agent that calls tools."""
 
-    template_var_names: ClassVar[tuple[str, ...]] = ()
-
     claim: Claim
     background: Decomposition | None = None  # None without a decomposer
     memory: tuple[Recalled, ...] = ()  # evidence from earlier claims
@@ -184,9 +182,9 @@ class StepTask(Task[Step]):
     step: int = 1  # number of this step, from 1
     last: int = 5  # number of the last step
 
-    def rules(self) -> str:
-        """The instructions without the list of tools."""
-        raise NotImplementedError
+    def template_vars(self) -> Mapping[str, object]:
+        """``calls``: whether the tools are functions that a model calls, so that the prompt need not list them."""
+        return {"calls": False}
 
     def answers(self) -> tuple[str, ...]:
         """The words that may be answered; empty where any text may."""

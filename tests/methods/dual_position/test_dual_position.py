@@ -70,7 +70,7 @@ async def test_the_first_rebuttal_is_against_the_opponents_stance_and_later_ones
     heard: dict[str, list[str]] = {}
 
     def rebut(task: Rebut, call: Any) -> Argument:
-        heard.setdefault(task.position, []).append(task.template_vars()["opponent"])
+        heard.setdefault(task.position, []).append(str(task.template_vars()["opponent"]))
         return Argument(text="so they are wrong")
 
     await debate(

@@ -16,7 +16,7 @@ from redargue.backends.scripted import ScriptedBackend
 from redargue.llm.attention import rescaled
 from redargue.llm.response import read_response
 from redargue.methods.agent import Agent
-from redargue.methods.dual_position.prompts import LEVELS, AgentText, SummariseTeam, agent_text_parts
+from redargue.methods.dual_position.prompts import AgentText, SummariseTeam, agent_text_parts
 from redargue.methods.dual_position.uncertainty import (
     attention_weights,
     confidence_levels,
@@ -216,7 +216,6 @@ def test_a_text_stands_with_its_writers_level_and_only_its_own_words_are_its_par
     assert own == [("analyst", "It was lit. </data>", 2.0), ("gatherer", "Yes.", 1.0)]
     closed = "It was lit. </data>" if profile == "paper" else "It was lit. ‹/data›"
     assert closed in task.rendered().input_text
-    assert "1 (lowest) to 10 (highest)" in LEVELS
 
 
 def test_a_weight_belongs_to_the_question() -> None:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from typing import Annotated, ClassVar, Literal
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
-from redargue.tasks.answer import claim_lines, documents
+from redargue.tasks.answer import claim_section, documents
 from redargue.tasks.argue import Argument
-from redargue.tasks.base import Part, Sections, Task, Weight, lines, max_length, quotes_field
+from redargue.tasks.base import Part, Task, Weight, lines, max_length, quotes_field
 from redargue.tasks.untrusted import split_marked, wrap_untrusted
 
 Position = Literal["affirmative", "negative"]
@@ -88,77 +88,33 @@ class _OfATeam(Frozen):
     claim: Claim
     position: Position
 
-    def claim_and_view(self) -> dict[str, str]:
-        return {"claim": wrap_untrusted(self.claim.text, inline=True), "view": STANCES[self.position]}
+    def team_vars(self) -> dict[str, object]:
+        opponent = OPPONENTS[self.position]
+        return {
+            "claim": claim_section(self.claim),
+            "position": self.position,
+            "view": STANCES[self.position],
+            "opposing": STANCES[opponent],
+            "team": (
+                f"Your team, the {self.position} one, holds {MEANINGS[self.position]}."
+                f" The {opponent} team holds {MEANINGS[opponent]}."
+            ),
+        }
 
 
 class WriteTeamQueries(Task[TeamQueries], _OfATeam):
     """The gatherer's two queries, once before the debate."""
 
-    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "view", "opposing")
-
-    output_format: ClassVar[str] = 'Reply in JSON: {"support": "a query", "refute": "a query"}'
-
-    @property
-    def instructions(self) -> str:
-        if self.profile == "paper":
-            return lines(
-                "You gather information for a team that debates a claim. You search once, before the debate begins.",
-                _view(self.position),
-                "Write one query for information that supports your team's view, and one for information that refutes"
-                " the opponent's view.",
-            )
-        return lines(
-            "You search for one of two teams that debate a claim. Write the two queries of your only search, before"
-            " the debate begins.",
-            team(self.position),
-            "A query names the people, places, dates or terms that it is about, and can be understood without the"
-            " claim.",
-        )
-
-    def input_text(self) -> str:
-        return claim_lines(self.claim)
-
-    def template_vars(self) -> dict[str, str]:
-        return {**self.claim_and_view(), "opposing": STANCES[OPPONENTS[self.position]]}
+    def template_vars(self) -> Mapping[str, object]:
+        return self.team_vars()
 
 
 class AnalyseText(Task[Analysis], _OfATeam):
     """The analyst's four checks of the original text, once before the debate."""
 
-    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "view")
-
-    @property
-    def output_format(self) -> str:
-        said = {
-            name: "" if self.profile == "paper" else field.description for name, field in Analysis.model_fields.items()
-        }
-        return f"Reply in JSON: {json.dumps(said)}"
-
-    @property
-    def instructions(self) -> str:
-        if self.profile == "paper":
-            return lines(
-                "You analyse a text for a team that debates whether it is factual.",
-                _view(self.position),
-                "Phrases: are there sensational or inciting phrases, so it is less likely to be true?",
-                "Common sense: do title and content agree with it?",
-                "Bias: is there a biased political stance, so it is less likely to be true?",
-                "Language: are there mistakes of spelling or grammar, so it is less likely to be true?",
-                "Then summarise the issues that you found.",
-            )
-        return lines(
-            "You read the claim for one of two teams that debate it, before the debate begins: you look at how it is"
-            " worded, the others at the evidence.",
-            team(self.position),
-            "Report what you see, whichever team it serves. Style is worth noting, but is not evidence.",
-        )
-
-    def input_text(self) -> str:
-        return claim_lines(self.claim)
-
-    def template_vars(self) -> dict[str, str]:
-        return self.claim_and_view()
+    def template_vars(self) -> Mapping[str, object]:
+        fields = {name: field.description for name, field in Analysis.model_fields.items()}
+        return {**self.team_vars(), "fields": json.dumps(fields)}
 
 
 class Rebut(Task[Argument], _OfATeam):
@@ -168,46 +124,13 @@ class Rebut(Task[Argument], _OfATeam):
         opponent: what the other team said last; None in the first round, when it has said nothing.
     """
 
-    sections: ClassVar[Sections] = {
-        "claim": None,
-        "view": None,
-        "documents": "Documents: ",
-        "analysis": "Your analyst: ",
-        "opponent": "The opponent: ",
-    }
-    quotes_in_text: ClassVar[bool] = True
-
     opponent: Speech | None = None
     passages: tuple[Passage, ...] = ()
     analysis: str = ""
 
-    quote_source: ClassVar[str] = "the documents"
-    output_format: ClassVar[str] = 'Reply in JSON: {"text": "your rebuttal", "quotes": ["word for word"]}'
-
-    @property
-    def instructions(self) -> str:
-        if self.profile == "paper":
-            return lines(
-                "You rebut for a team that debates a claim.",
-                _view(self.position),
-                "Attack what the opponent said last, with what your team has gathered. Look at: the authenticity of its"
-                " evidence; the authority of its sources; whether it is consistent with the context; contradictions in"
-                " what it says; repetition in its explanations.",
-            )
-        return lines(
-            "You argue for one of two teams that debate a claim.",
-            team(self.position),
-            "Argue from the numbered documents alone. Concede what they show, and do not argue beyond them: where they"
-            " settle nothing, say so.",
-            _ANSWER if self.opponent else "The opponent has said nothing yet: open with your team's best case.",
-        )
-
-    def input_text(self) -> str:
-        return lines(claim_lines(self.claim), *self.section_texts())
-
-    def template_vars(self) -> dict[str, str]:
+    def template_vars(self) -> Mapping[str, object]:
         return {
-            **self.claim_and_view(),
+            **self.team_vars(),
             "documents": documents(self.passages, self.profile),
             "analysis": wrap_untrusted(self.analysis),
             "opponent": self._opponent(),
@@ -222,73 +145,20 @@ class Rebut(Task[Argument], _OfATeam):
 class SummariseTeam(Task[TeamStatement], _OfATeam):
     """One statement from the members' texts, the more certain ones weighing more (D6, D7)."""
 
-    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "view", "texts")
-
     texts: tuple[AgentText, ...]
-
-    @property
-    def output_format(self) -> str:
-        if self.profile == "paper":
-            return 'Reply in JSON: {"text": "the statement", "quotes": ["word for word"]}'
-        return lines(
-            'Reply in JSON: {"text": "the statement", "quotes": ["word for word"], "concedes": false}',
-            f'"concedes" is {TeamStatement.model_fields["concedes"].description}.',
-        )
-
-    @property
-    def instructions(self) -> str:
-        levels = any(text.level is not None for text in self.texts)
-        if self.profile == "paper":
-            return lines(
-                "You summarise for a team that debates a claim: one statement from what its members found.",
-                _view(self.position),
-                LEVELS if levels else None,
-            )
-        return lines(
-            "You speak for one of two teams that debate a claim. Write its statement in this round from what its"
-            " members wrote.",
-            team(self.position),
-            "Put the strongest quotation first, in double quotation marks. Leave out what no quotation bears out; how"
-            " the claim is worded is no evidence.",
-            f"{LEVELS} {STEADINESS}" if levels else None,
-        )
 
     def requested_type(self) -> type[Frozen]:
         return Argument if self.profile == "paper" else TeamStatement
 
-    def input_text(self) -> str:
-        return "".join(part.text for part in self.parts())
-
     def parts(self) -> tuple[Part, ...]:
-        return (Part(text=claim_lines(self.claim) + "\n"), *agent_text_parts(self.texts))
+        return agent_text_parts(self.texts)
 
-    def template_vars(self) -> dict[str, str]:
-        return {**self.claim_and_view(), "texts": "".join(part.text for part in agent_text_parts(self.texts))}
-
-
-def _view(position: Position) -> str:
-    opposing = STANCES[OPPONENTS[position]]
-    return f"Your team is the {position} one. Its view: {STANCES[position]} The opponent's view: {opposing}"
-
-
-def team(position: Position) -> str:
-    """Whose side an agent is on, and what both sides hold; the ``hardened`` profile's."""
-    other = OPPONENTS[position]
-    return f"Your team, the {position} one, holds {MEANINGS[position]}. The {other} team holds {MEANINGS[other]}."
-
-
-_ANSWER = (
-    "Answer the opponent's last statement. Are its quotations authentic, from sources that can know, and about what"
-    " the claim is about? Does it contradict or repeat itself?"
-)
-LEVELS = (
-    "A text may come with its writer's confidence level, from 1 (lowest) to 10 (highest). Give more weight to a text"
-    " with a higher level, and do not mention confidence in your reply."
-)
-STEADINESS = (
-    "A level says how consistently the writer gave the same answer when asked again, not that it is right: a quotation"
-    " outweighs any level."
-)
+    def template_vars(self) -> Mapping[str, object]:
+        return {
+            **self.team_vars(),
+            "texts": "".join(part.text for part in self.parts()),
+            "levels": any(text.level is not None for text in self.texts),
+        }
 
 
 def evidence_of(speech: Speech, numbers: dict[str, int] | None = None) -> str:

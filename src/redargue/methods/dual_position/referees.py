@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Annotated, Any, ClassVar, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
-from redargue.methods.dual_position.prompts import MEANINGS, STANCES, Position, Speech, evidence_of
-from redargue.tasks.answer import claim_lines, documents
-from redargue.tasks.base import Sections, Task, lines, max_length
+from redargue.methods.dual_position.prompts import STANCES, Position, Speech, evidence_of
+from redargue.tasks.answer import claim_section, documents
+from redargue.tasks.base import Task, max_length
 from redargue.tasks.untrusted import wrap_untrusted
 
 Vote = Literal["affirmative", "negative", "tie"]
@@ -105,52 +106,18 @@ class Judgement(Frozen):
 class JudgeTeams(Task[Judgement]):
     """One referee's judgement of the debate so far; of the teams' ``passages`` where nobody has spoken yet."""
 
-    sections: ClassVar[Sections] = {"claim": None, "emphasis": None, "debate": ""}
-
     claim: Claim
     referee: str
     emphasis: str
     speeches: tuple[Speech, ...]
     passages: tuple[Passage, ...] = ()
 
-    @property
-    def instructions(self) -> str:
-        if self.profile == "paper":
-            return lines(
-                f"You referee a debate on a claim. The affirmative team says: {STANCES['affirmative']} The negative"
-                f" team says: {STANCES['negative']}",
-                self.emphasis,
-                "Score each team from 0 to 1 on: credibility of evidence (authentic, authoritative); logical"
-                " consistency between arguments and evidence; neutral language; overall persuasiveness (clear,"
-                " complete).",
-                "Then vote for the team that won, or for a tie, and say how sure you are, from 0 to 1.",
-            )
-        return lines(
-            f"You are one of several referees of a debate. The affirmative team argues {MEANINGS['affirmative']}. The"
-            f" negative team argues {MEANINGS['negative']}.",
-            _EVIDENCE if not self.passages else "The teams have not spoken: judge by the documents alone.",
-            "Score each team, then vote on whether the claim is factual as the evidence shows, not on style or on how"
-            " often something is said: affirmative if the evidence bears out every part of the claim, negative if it"
-            " contradicts at least one part, tie if it does neither. Scores and confidence are numbers from 0, the"
-            " lowest, to 1.",
-            self.emphasis,
-        )
-
-    @property
-    def output_format(self) -> str:
-        fields = ", ".join(f'"{side}_{dimension}": 0.0' for side in STANCES for dimension in DIMENSIONS)
-        return (
-            f'Reply in JSON: {{"reason": "", {fields}, "vote": "affirmative" | "negative" | "tie", "confidence": 0.0}}'
-        )
-
-    def input_text(self) -> str:
-        return lines(claim_lines(self.claim), *self.section_texts())
-
-    def template_vars(self) -> dict[str, str]:
+    def template_vars(self) -> Mapping[str, object]:
         return {
-            "claim": wrap_untrusted(self.claim.text, inline=True),
+            "claim": claim_section(self.claim),
             "emphasis": self.emphasis,
             "debate": self._debate(),
+            "passages": bool(self.passages),
         }
 
     def _debate(self) -> str:
@@ -158,12 +125,6 @@ class JudgeTeams(Task[Judgement]):
             return f"Nothing was said yet. Documents: {documents(self.passages, self.profile)}"
         numbers: dict[str, int] = {}
         return "\n".join(_speech(speech, numbers) for speech in self.speeches) or "(nothing was said)"
-
-
-_EVIDENCE = (
-    "Below each statement are its quotations, which a program has looked up in the team's documents. One that was not"
-    " found is no evidence."
-)
 
 
 def _speech(speech: Speech, numbers: dict[str, int]) -> str:

@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from collections.abc import Mapping
+from typing import Any, Literal, get_args
 
 from pydantic import Field, field_validator, model_validator
 
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
-from redargue.tasks.answer import claim_lines, documents
-from redargue.tasks.base import Sections, Task, lines, max_length
+from redargue.tasks.answer import claim_section, documents
+from redargue.tasks.base import Task, max_length
 from redargue.tasks.untrusted import wrap_untrusted
 
 Part = Literal["judge", "trust", "skeptic", "leader"]
 SEVERITIES = "0 no error, 1 minor, 2 moderate, 3 major, 4 severe, 5 fabricated"
-ROLES: dict[Part, str] = {
-    "judge": "You judge whether a claim is factual, from the evidence alone.",
-    "trust": "You trust the claim: look for what in the evidence bears it out, and say where an objection goes too"
-    " far.",
-    "skeptic": "You doubt the claim: look for what in the evidence contradicts it or is missing, and question the last"
-    " opinion.",
-    "leader": "You lead the discussion: weigh both opinions against the evidence and decide.",
-}
-DISCUSSION = (
-    "You take part in a discussion of whether a claim is factual. It is factual if the numbered evidence bears out"
-    " every part of it, and not factual if the evidence contradicts at least one part. Where it does neither, say what"
-    " is missing, take the likelier side, and quote nothing."
-)
-CHECK = "An opinion is no evidence: check what it says, and agree or differ for what the evidence shows."
 
 
 class Opinion(Frozen):
@@ -69,36 +56,16 @@ class HeardOpinion(Frozen):
 class GiveOpinion(Task[Opinion]):
     """One agent's opinion in a state; it answers the last state's, or the first agent's, or both for the leader."""
 
-    sections: ClassVar[Sections] = {"claim": None, "evidence": "Evidence: ", "others": "Opinions so far:\n"}
-
     claim: Claim
     part: Part
     passages: tuple[Passage, ...]
     others: tuple[HeardOpinion, ...] = ()
 
-    quote_source: ClassVar[str] = "the evidence"
-
-    @property
-    def output_format(self) -> str:
-        return lines(
-            'Reply in JSON: {"opinion": "", "factuality": true, "severity": 0, "quotes": ["word for word"]}',
-            None if self.profile == "paper" else f'"severity" is that of the claim\'s error: {SEVERITIES}.',
-        )
-
-    @property
-    def instructions(self) -> str:
-        if self.profile == "paper":
-            return lines(
-                ROLES[self.part], f"Say whether the claim is factual, and how grave its error is: {SEVERITIES}."
-            )
-        return lines(DISCUSSION, ROLES[self.part], CHECK if self.others else None)
-
-    def input_text(self) -> str:
-        return lines(claim_lines(self.claim), *self.section_texts())
-
-    def template_vars(self) -> dict[str, str]:
+    def template_vars(self) -> Mapping[str, object]:
         return {
-            "claim": wrap_untrusted(self.claim.text, inline=True),
+            "claim": claim_section(self.claim),
             "evidence": documents(self.passages, self.profile),
             "others": "\n".join(heard.text for heard in self.others),
+            "severities": SEVERITIES,
+            **{part: part == self.part for part in get_args(Part)},
         }

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from typing import ClassVar
+from collections.abc import Mapping
 
-from redargue.claims import Claim, LabelSet
+from redargue.claims import Claim
 from redargue.evidence import Passage, Recalled
-from redargue.tasks.answer import STYLE_IS_NO_EVIDENCE, LabelledTask, claim_section, documents
-from redargue.tasks.base import Profile, Sections, Task, lines
+from redargue.tasks.answer import LabelledTask, claim_section, documents
+from redargue.tasks.base import Profile, Task, lines
 from redargue.tasks.decompose import Decomposition
 from redargue.tasks.labels import answer_conditions
 from redargue.tasks.step import (
@@ -23,129 +23,62 @@ from redargue.tasks.step import (
 )
 from redargue.tasks.untrusted import wrap_untrusted
 
-SECTIONS = {"claim": "Claim: ", "background": "Background: ", "history": "Memory and history of previous steps:\n"}
-
 
 class DecomposeClaim(Task[Decomposition]):
     """The claim's triplets and topics."""
 
-    sections: ClassVar[Sections] = {"claim": "Claim: "}
-
     claim: Claim
 
-    instructions: ClassVar[str] = lines(
-        "You analyse claims in a system of several agents that assesses whether claims are true.",
-        "First, extract the knowledge triplets of the claim below. Each consists of:",
-        "1. subject (must be a noun)",
-        "2. relation (must be a verb)",
-        "3. object (must be a noun)",
-        "4. attributes (only for what cannot be said as a subject, a relation or an object)",
-        "Second, say what the topic of the claim is.",
-    )
-    output_format: ClassVar[str] = (
-        'Reply in JSON: {"triplets": [{"subject": "", "relation": "", "object": "", "attributes": ""}], "topics": [""]}'
-    )
-
-    hardened_rules: ClassVar[str] = "Name subjects and objects in full, as an encyclopedia would, without pronouns."
-
-    def template_vars(self) -> dict[str, str]:
+    def template_vars(self) -> Mapping[str, object]:
         return {"claim": wrap_untrusted(self.claim.text, inline=True)}
 
 
 class NextStep(StepTask):
     """The next step of a verification: a tool call or the answer."""
 
-    sections: ClassVar[Sections] = {**SECTIONS, "tools": None, "answers": None}
-
-    hardened_rules: ClassVar[str] = STYLE_IS_NO_EVIDENCE
-
-    @property
-    def instructions(self) -> str:
-        """In the hardened profile without the tools, whose descriptions strangers wrote; the input has them."""
-        shown = self.profile == "paper" or not self.tools
-        return lines(self.rules(), f"Available tools: {_tool_lines(self.tools)}" if shown else None)
-
-    def rules(self) -> str:
-        what = "You verify a claim in steps: you think, and then either call one tool or give the final answer."
-        if self.profile == "hardened":
-            answers = "; ".join(f"{word}: {when}" for word, when in _conditions(self.claim.labels).items())
-            return lines(what, f"Answers: {answers}." if answers else None, _HOW, _MEMORY if self.memory else None)
-        return lines(
-            what,
-            "Look at the history first: what is there already does not have to be asked again.",
-            "As soon as the evidence is sufficient, give the final answer.",
-        )
-
-    @property
-    def output_format(self) -> str:
-        return lines(
-            "Reply with one JSON object and nothing else: no explanation, no markdown, no text around it.",
-            'To call a tool: {"thought": "your reasoning", "action": {"name": "tool_name", "reason": "why", "input":'
-            ' "query"}}',
-            f'To give the final answer: {{"thought": "your reasoning", "answer": {self._answers()}}}',
-        )
-
-    def _answers(self) -> str:
-        return " | ".join(f'"{word}"' for word in self.answers()) or '"your answer"'
-
-    def input_text(self) -> str:
-        """Claim, background, history with the memory at its head (``M8``), and which step it is (``M14``)."""
-        last_chance = f"This is step {self.step} of {self.last}; it may be your last chance to answer."
-        if self.profile == "hardened":
-            must = "give your final answer now" if self.step >= self.last else "you must answer on the last"
-            last_chance = f"This is step {self.step} of {self.last}; {must}."
-        hardened = self.profile == "hardened" and self.tools
-        tools = f"Available tools: {_tools_section(self.tools)}" if hardened else None
-        return lines(tools, *self.section_texts(), last_chance)
-
-    def template_vars(self) -> dict[str, str]:
+    def template_vars(self) -> Mapping[str, object]:
+        """The history has the memory at its head (``M8``); a prompt says which step it is (``M14``)."""
+        tools = _tool_lines(self.tools) if self.profile == "paper" else _tools_section(self.tools) or "none"
+        when = answer_conditions(self.claim.labels, label_words(self.claim.labels))
         return {
+            **super().template_vars(),
             "claim": claim_section(self.claim),
             "background": _background(self.background, self.profile),
             "history": _history_lines(self.memory, self.steps, self.profile) or "(nothing yet)",
-            "tools": _tool_lines(self.tools) if self.profile == "paper" else _tools_section(self.tools) or "none",
-            "answers": self._answers(),
+            "memory": bool(self.memory),
+            "tools": tools,
+            "has_tools": bool(self.tools),
+            "answers": " | ".join(f'"{word}"' for word in self.answers()) or '"your answer"',
+            "conditions": "; ".join(f"{word}: {condition}" for word, condition in when.items()),
+            "step": self.step,
+            "last": self.last,
+            "last_step": self.step >= self.last,
         }
 
 
 class ForceAnswer(LabelledTask):
     """The answer after the last step, from the same material and without tools (``M9``)."""
 
-    sections: ClassVar[Sections] = SECTIONS
-
     background: Decomposition | None = None
     memory: tuple[Recalled, ...] = ()
     steps: tuple[PastStep, ...] = ()
 
-    hardened_rules: ClassVar[str] = STYLE_IS_NO_EVIDENCE
-
-    @property
-    def instructions(self) -> str:
-        what = "You verified a claim in steps, and the steps are used up. Give your final answer now, from"
-        if self.profile == "hardened":
-            return f"{what} the documents in the memory and the observations; do not fill gaps from what you know."
-        return f"{what} what is there."
-
-    quote_source: ClassVar[str] = "the documents"
-
-    @property
-    def output_format(self) -> str:
-        if self.profile == "hardened" and (when := _conditions(self.claim.labels)):
-            answers = "; ".join(f"**{word}** if {condition}" for word, condition in when.items())
-            return f"Explain first; then give your answer alone on the last line: {answers}."
-        words = ", ".join(f"**{word}**" for word in label_words(self.claim.labels))
-        return f"Explain first; then give your answer alone on the last line: {words or 'your answer'}."
-
-    def template_vars(self) -> dict[str, str]:
+    def template_vars(self) -> Mapping[str, object]:
         return {
             "claim": claim_section(self.claim),
             "background": _background(self.background, self.profile),
             "history": _history_lines(self.memory, self.steps, self.profile) or "(nothing)",
+            "answers": self._answers() or "your answer",
         }
+
+    def _answers(self) -> str:
+        if self.profile == "paper":
+            return ", ".join(f"**{word}**" for word in self.choice())
+        return "; ".join(f"**{word}** if {when}" for word, when in self.choice().items())
 
     def choice(self) -> dict[str, str]:
         """The words of :class:`NextStep`."""
-        return _conditions(self.claim.labels)
+        return answer_conditions(self.claim.labels, label_words(self.claim.labels))
 
     def chosen(self, word: str) -> str | None:
         return label_in(self.claim.labels, word)
@@ -160,18 +93,6 @@ class ForceAnswer(LabelledTask):
         """The label in bold, where all in bold agree."""
         bold = {label_alone(self.claim.labels, part) for part in re.findall(r"\*\*(.+?)\*\*", text)} - {None}
         return bold.pop() if len(bold) == 1 else None
-
-
-_HOW = lines(
-    "Answer from the documents in the history, not from what you know; do not ask again for what is there.",
-    "If the last call found nothing useful, ask in other words, or about another part of the claim. Give the final"
-    " answer as soon as the documents settle the claim.",
-)
-_MEMORY = "What comes from memory was found for earlier claims: use it only where it is about this one."
-
-
-def _conditions(labels: LabelSet) -> dict[str, str]:
-    return answer_conditions(labels, label_words(labels))
 
 
 def _background(background: Decomposition | None, profile: Profile) -> str:
