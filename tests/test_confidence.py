@@ -14,6 +14,7 @@ from redargue import replay, verify, watch
 from redargue.backends.scripted import ScriptedBackend
 from redargue.batch.tally import Tally
 from redargue.batch.verdict_files import COLUMNS, VerdictFiles
+from redargue.caveats import Caveat, CaveatKind, Unchecked, UncheckedReason
 from redargue.claims import AVERITEC, FEVER, OPTIONS, TWO, Claim, LabelSet, Meaning
 from redargue.cli import show
 from redargue.cli.app import run
@@ -24,7 +25,15 @@ from redargue.events import ClaimEnded
 from redargue.evidence import Passage
 from redargue.nli.entailment import Entailment
 from redargue.nli.reader import Reading, ScoredSpan, SourcedSentence
-from redargue.reports.phrases import confidence_text, heading, label_counts, label_of, meaning_text, outcome_text
+from redargue.reports.phrases import (
+    confidence_text,
+    heading,
+    label_counts,
+    label_of,
+    meaning_text,
+    outcome_text,
+    why_unsure,
+)
 from redargue.reports.render import render
 from redargue.runs.manifest import load_manifest
 from redargue.spec import RunSpec
@@ -45,6 +54,7 @@ def verdict(label: str | None, confidence: float | None, labels: LabelSet = FEVE
 
 
 UNSURE = apply_threshold(verdict("REFUTES", 0.4321), 0.6)
+FOREIGN = Unchecked(reason=UncheckedReason.LANGUAGE, languages=("de",))
 WHY = "the model was unsure (confidence 0.43 < 0.60)"
 
 
@@ -65,7 +75,7 @@ def test_a_decided_label_below_the_threshold_becomes_undecided_and_stays_as_data
     assert unsure.meaning == (Meaning.NOT_ENOUGH if undecided else None)
     assert unsure.unsure == Unsure(label=label, min_confidence=0.6)
     assert unsure.confidence == 0.4
-    assert unsure.reason == "the model was unsure (confidence 0.40 < 0.60): It says so."
+    assert unsure.reason == "It says so."
 
 
 @pytest.mark.parametrize(
@@ -96,7 +106,7 @@ def test_other_verdicts_are_unchanged(labels: LabelSet, label: str | None, confi
 def test_a_confidence_below_the_threshold_is_never_shown_as_the_threshold(
     confidence: float, threshold: float, shown: str
 ) -> None:
-    assert shown in apply_threshold(verdict("SUPPORTS", confidence), threshold).why_unsure
+    assert shown in why_unsure(apply_threshold(verdict("SUPPORTS", confidence), threshold))
 
 
 # runs
@@ -287,16 +297,16 @@ def test_doctor_names_the_threshold_of_the_embedded_backend(capfd: pytest.Captur
 
 
 def test_a_claim_that_was_not_checked_is_not_unsure_and_shows_no_confidence() -> None:
-    unchecked = verdict("SUPPORTS", 0.4).model_copy(update={"unchecked": "another language"})
+    unchecked = verdict("SUPPORTS", 0.4).model_copy(update={"unchecked": FOREIGN})
     assert apply_threshold(unchecked, 0.6) is unchecked
-    marked = UNSURE.model_copy(update={"unchecked": "another language"})
+    marked = UNSURE.model_copy(update={"unchecked": FOREIGN})
     assert (label_of(marked), heading(marked), confidence_text(marked)) == ("not checked", "Not checked", "")
-    assert meaning_text(marked) == "Another language."
+    assert meaning_text(marked) == "The embedded models read English only (it seems to be in German)."
     assert exit_code([marked], Gate(frozenset({"unsure"}), allow_unchecked=True)) == 0
 
 
 def test_an_unsure_verdict_keeps_its_caveat() -> None:
-    unquoted = verdict("REFUTES", 0.4321).model_copy(update={"caveat": "no quotation verified"})
+    unquoted = verdict("REFUTES", 0.4321).model_copy(update={"caveats": (Caveat(kind=CaveatKind.UNQUOTED),)})
     unsure = apply_threshold(unquoted, 0.6)
     assert heading(unsure) == "Not enough evidence (unsure)"
     assert meaning_text(unsure) == f"T{WHY[1:]}: it would have answered Refuted. No quotation verified."
@@ -307,7 +317,7 @@ async def test_a_hardened_answer_without_a_quotation_is_left_open_for_that_alone
     made = ScriptedBackend({AnswerClaim: Answer(text="Because.\n**SUPPORTS**", label="SUPPORTS", confidence=0.4)})
     found = await verify(CLAIM, **options(made, min_confidence=0.6, profile="hardened"))
     assert (found.label, found.unsure) == ("NOT ENOUGH INFO", None)
-    assert found.caveat.startswith("no quotation verified")
+    assert found.caveats[0].kind is CaveatKind.UNQUOTED
 
 
 def test_an_unsure_claim_without_a_label_fails_every_gate_unless_that_is_accepted(

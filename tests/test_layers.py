@@ -29,6 +29,7 @@ LAYERS = [  # a module may import those before it and its own group
         "concurrency",
         "claims",
         "evidence",
+        "caveats",
         "denials",
         "framing",
         "injections",

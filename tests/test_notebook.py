@@ -10,6 +10,7 @@ from lxml import html  # type: ignore[import-untyped]
 
 import redargue
 from redargue import errors
+from redargue.caveats import Unchecked, UncheckedReason
 from redargue.evidence import Gap, GapKind, Quote, QuoteStatus, Side, Source
 from redargue.text.report import CheckedClaim, Outcome, Report
 from redargue.text.segment import UncheckedSentence
@@ -30,7 +31,7 @@ def refuted(text: str = "César Ritz opened it in 1906.", url: str = "", title: 
 
 def report(*verdicts: Verdict) -> Report:
     claims = (CheckedClaim(start=0, end=34, stated=verdict.claim.text, verdict=verdict) for verdict in verdicts)
-    unchecked = (UncheckedSentence(start=35, end=40, why="the models read English only"),)
+    unchecked = (UncheckedSentence(start=35, end=40, why=Unchecked(reason=UncheckedReason.LANGUAGE)),)
     values = {"text": "t", "kind": "text", "outcome": Outcome.NON_FACTUAL, "not_checked": {"subjective": 2}}
     return Report.model_validate({**values, "claims": tuple(claims), "unchecked": unchecked})
 

@@ -22,6 +22,11 @@ from redargue.sanitize import shortened
 MAX_CLAIM = 20_000  # characters
 
 
+def detail(default: Any) -> Any:
+    """A field that JSON leaves out where it has its default, which is empty."""
+    return Field(default=default, exclude_if=lambda value: not value)
+
+
 class Frozen(BaseModel):
     """Base class of all data: immutable; an unknown field is an error."""
 

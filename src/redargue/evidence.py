@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from redargue.claims import Frozen
+from redargue.claims import Frozen, detail
 from redargue.sanitize import shortened
 
 PAGE_BREAK = "\f"  # between the pages of a document
@@ -48,6 +48,17 @@ class Omission(StrEnum):
     FROZEN = "frozen"
     ERROR = "error"
     EMPTY = "empty"
+
+
+class Injection(StrEnum):
+    """What a text does that only a model would obey."""
+
+    OVERRIDES_INSTRUCTIONS = "overrides_instructions"
+    ORDERS_AN_ANSWER = "orders_an_answer"
+    WRITES_A_REPLY = "writes_a_reply"
+    SPEAKS_TO_A_MODEL = "speaks_to_a_model"
+    ASKS_FOR_SECRETS_OR_REQUESTS = "asks_for_secrets_or_requests"
+    WITHHOLDS_OTHER_EVIDENCE = "withholds_other_evidence"
 
 
 class Source(Frozen):
@@ -116,7 +127,7 @@ class Passage(Source):
     query: str = ""
     rank: int = 1
     score: float | None = None
-    cut: Cut = Field(default="", exclude_if=lambda cut: not cut)  # records without it keep their fingerprints
+    cut: Cut = detail("")
 
     def __repr__(self) -> str:
         source = self.title or self.document
@@ -218,9 +229,9 @@ class Gap(Frozen):
     kind: GapKind
     tool: str
     query: str
-    why: str = ""
-    left_out: dict[Omission, int] = Field(default_factory=dict)
-    unread: dict[str, int] = Field(default_factory=dict)
+    why: str = detail("")
+    left_out: dict[Omission, int] = detail({})
+    unread: dict[str, int] = detail({})
 
 
 class QuoteStatus(StrEnum):

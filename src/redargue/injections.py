@@ -16,6 +16,7 @@ from functools import lru_cache
 from importlib.resources import files
 from itertools import chain
 
+from redargue.evidence import Injection
 from redargue.sanitize import INVISIBLE
 
 LONGEST = 200_000  # characters of a text that are read
@@ -23,18 +24,19 @@ SCRIPTS = {"ru": re.compile("[\u0400-\u04ff]"), "zh": re.compile("[\u4e00-\u9fff
 _NAME = re.compile("@([A-Z_]+)@")
 
 
-def _read_patterns() -> dict[str, dict[str, re.Pattern[str]]]:
+def _read_patterns() -> dict[str, dict[Injection, re.Pattern[str]]]:
     """By language, then by kind; what is in no language's own words is under ``en``."""
     table = tomllib.loads(files("redargue").joinpath("injections.toml").read_text("utf-8"))
-    found: dict[str, dict[str, re.Pattern[str]]] = {}
+    found: dict[str, dict[Injection, re.Pattern[str]]] = {}
     for language, own in table["languages"].items():
-        lists, kinds = own | table["gaps"], {}
+        lists: dict[str, str] = own | table["gaps"]
+        kinds: dict[Injection, re.Pattern[str]] = {}
         for kind, patterns in table["kinds"].items():
             templates = table["templates"].get(kind, [])
             whole = [_filled(each, lists) for each in templates if lists.keys() >= set(_NAME.findall(each))]
             whole += [_filled(each, table["words"]) for each in patterns] if language == "en" else []
             if whole:
-                kinds[kind] = re.compile("|".join(whole), re.MULTILINE)
+                kinds[Injection(kind)] = re.compile("|".join(whole), re.MULTILINE)
         found[language] = kinds
     return found
 
@@ -58,8 +60,8 @@ _ENCODED = re.compile(r"[A-Za-z0-9+/]{24,}={0,2}")
 
 
 @lru_cache(maxsize=1024)
-def injection_in(text: str) -> str:
-    """What a text does that only a model would obey, such as ``orders an answer``; empty if nothing was found."""
+def injection_in(text: str) -> Injection | None:
+    """The first injection in a text; None if nothing was found."""
     text = text[:LONGEST]
     for reading in _readings(text):
         for language, kinds in _PATTERNS.items():
@@ -68,7 +70,7 @@ def injection_in(text: str) -> str:
             for kind, pattern in kinds.items():
                 if pattern.search(reading):
                     return kind
-    return ""
+    return None
 
 
 def _readings(text: str) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from threading import Thread
 from typing import Any
 
+from redargue import words
 from redargue.errors import MissingExtra
 from redargue.events import CallFailed, CallFinished, ClaimEnded, ClaimStarted, Event, EvidenceFound, EvidenceMissing
 
@@ -191,7 +192,9 @@ class Telemetry:
             if verdict.confidence is not None and not verdict.unchecked:
                 result["gen_ai.evaluation.score.value"] = verdict.confidence
         if self._content:
-            result["gen_ai.evaluation.explanation"] = verdict.reason
+            result["gen_ai.evaluation.explanation"] = verdict.reason or (
+                words.unchecked(verdict.unchecked) if verdict.unchecked else ""
+            )
         ended = claim.at(event.at)
         self._logger.emit(
             event_name="gen_ai.evaluation.result", attributes=result, context=claim.context, timestamp=ended

@@ -11,6 +11,7 @@ from typing import Literal
 from pydantic import Field
 
 from redargue import notebook, words
+from redargue.caveats import Caveat, Unchecked, UncheckedReason
 from redargue.claims import Claim, Frozen, Meaning
 from redargue.errors import RedargueError
 from redargue.evidence import Gap, GapKind, Quote, Side
@@ -111,10 +112,6 @@ class ErrorInfo(Frozen):
         )
 
 
-NOT_SEARCHED = "not searched: every search failed"
-MODEL_UNSURE = "the model was unsure"
-
-
 class Unsure(Frozen):
     """The label of a verdict before its confidence was compared with ``min_confidence``, in [0, 1]."""
 
@@ -136,8 +133,8 @@ class Verdict(Frozen):
         rounds: debate rounds held, or steps taken.
         round_labels: per round, one label per debater.
         reason: the deciding text, as the agent wrote it.
-        caveat: what the label does not rest on, such as ``no quotation verified``; empty where nothing is missing.
-        unchecked: why the claim was not checked (another language, failed searches); empty if it was
+        caveats: what the label does not rest on.
+        unchecked: why the claim was not checked (another language, failed searches); None if it was.
         quotes: checked against the passages by code; those not found are kept and marked, and do not count.
         gaps: searches that failed, or that lack results.
         method: registered name.
@@ -157,8 +154,8 @@ class Verdict(Frozen):
     rounds: int = 0
     round_labels: tuple[tuple[str | None, ...], ...] = ()
     reason: str = ""
-    caveat: str = ""
-    unchecked: str = ""
+    caveats: tuple[Caveat, ...] = ()
+    unchecked: Unchecked | None = None
     quotes: tuple[Quote, ...] = ()
     gaps: tuple[Gap, ...] = ()
     scores: tuple[Score, ...] = ()
@@ -195,29 +192,28 @@ class Verdict(Frozen):
         sides = ((Side.FOR, "For"), (Side.AGAINST, "Against"), (Side.CONTEXT, "Related, for neither side"))
         return notebook.block(
             f"{notebook.text(self.claim.text, bold=True)}<br>{heading}",
-            notebook.text(self.unchecked or (self.error.what if self.error else "") or self.caveat),
+            notebook.text(self._missing),
             *(notebook.listed(title, map(_quotation, self.side(side))) for side, title in sides),
             notebook.listed("Searches that failed", map(_gap, self.failed_searches)),
             notebook.listed("Searches without a usable result", map(_gap, self.empty_searches)),
         )
 
     @property
-    def why_unchecked(self) -> str:
-        """Why the claim counts as not checked: ``unchecked``, an error, or no label; empty if it was checked."""
-        if self.error:
-            return f"error: {self.error.type}"
-        if self.unchecked or self.label is not None:
-            return self.unchecked
-        return MODEL_UNSURE if self.unsure else self.caveat or "no answer"
+    def _missing(self) -> str:
+        if self.unchecked:
+            return words.unchecked(self.unchecked)
+        return self.error.what if self.error else words.caveats(self.caveats)
 
     @property
-    def why_unsure(self) -> str:
-        """The threshold that the confidence is below, in words; empty where the model was not unsure."""
-        if not self.unsure or self.confidence is None:
-            return ""
-        least = self.unsure.min_confidence
-        threshold = max(f"{least:.2f}", f"{least:g}", key=len)
-        return f"{MODEL_UNSURE} (confidence {rounded_down(self.confidence):.2f} < {threshold})"
+    def why_unchecked(self) -> Unchecked | None:
+        """Why the claim counts as not checked: ``unchecked``, an error, or no label; None if it was checked."""
+        if self.error:
+            return Unchecked(reason=UncheckedReason.ERROR, error=self.error.type)
+        if self.unchecked or self.label is not None:
+            return self.unchecked
+        if self.unsure:
+            return Unchecked(reason=UncheckedReason.UNSURE)
+        return Unchecked(reason=UncheckedReason.NO_ANSWER, caveats=self.caveats)
 
     @property
     def failed_searches(self) -> tuple[Gap, ...]:
@@ -279,6 +275,4 @@ def apply_threshold(verdict: Verdict, min_confidence: float) -> Verdict:
         "meaning": Meaning.NOT_ENOUGH if label else None,
         "unsure": Unsure(label=str(verdict.label), min_confidence=min_confidence),
     }
-    undecided = verdict.model_copy(update=changes)
-    reason = ": ".join(filter(None, (undecided.why_unsure, verdict.reason)))
-    return undecided.model_copy(update={"reason": reason})
+    return verdict.model_copy(update=changes)

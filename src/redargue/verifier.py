@@ -10,10 +10,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Unpack
 
-from redargue import words
 from redargue.assembly import make_backend, memory_of, method_of
 from redargue.backends.base import Backend, require
 from redargue.backends.replay import ReplayBackend
+from redargue.caveats import Unchecked, UncheckedReason
 from redargue.claims import Claim
 from redargue.errors import RecordError, RedargueError, UsageError
 from redargue.events import ClaimEnded, ClaimStarted, Event
@@ -267,10 +267,8 @@ class Verifier:
         language = language_of(claim.text) if embedded else ""
         if not language:
             return None
-        return not_checked(
-            Verdict(claim=claim, label=None),
-            f"{words.ENGLISH_ONLY} (the claim seems to be in {words.language(language)})",
-        )
+        why = Unchecked(reason=UncheckedReason.LANGUAGE, languages=(language,))
+        return not_checked(Verdict(claim=claim, label=None), why)
 
     async def verify_all(
         self,

@@ -1,10 +1,12 @@
-"""Facts of a verdict in the words that every view shows: gaps, languages, reasons."""
+"""Facts of a verdict in the words that every view shows."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
+from redargue.caveats import Caveat, CaveatKind, Unchecked, UncheckedReason
 from redargue.evidence import Gap, GapKind, Omission
+from redargue.sanitize import counted, printable
 
 ENGLISH_ONLY = "the embedded models read English only"
 UNDETERMINED = "und"  # ISO 639-2 for a language that is not known
@@ -24,6 +26,26 @@ _OMISSIONS = {
     Omission.FROZEN: "not stored: the memory is frozen",
     Omission.ERROR: "failed",
     Omission.EMPTY: "without a result",
+}
+_CAVEATS = {
+    CaveatKind.FROM_MEMORY: "answered from memory, without evidence",
+    CaveatKind.NOTHING_FOUND: "no evidence found",
+    CaveatKind.UNQUOTED: "no quotation verified",
+    CaveatKind.ONLY_INJECTED: "only a passage that speaks to models is quoted",
+    CaveatKind.ONLY_CHANGED: "the recalled text is no longer in its source",
+}
+_REASONS = {
+    UncheckedReason.LANGUAGE: ENGLISH_ONLY,
+    UncheckedReason.SEARCH_FAILED: "not searched: every search failed",
+    UncheckedReason.ERROR: "error",
+    UncheckedReason.UNSURE: "the model was unsure",
+    UncheckedReason.NO_ANSWER: "no answer",
+    UncheckedReason.SUBJECTIVE: "subjective",
+    UncheckedReason.NOT_A_CLAIM: "states nothing that can be checked",
+    UncheckedReason.LEFT_OUT: "the model extracted no claim",
+    UncheckedReason.FRAGMENT: "a fragment that may state something",
+    UncheckedReason.TABLE: "the embedded models read no tables",
+    UncheckedReason.NO_LINK: "cites no page",
 }
 
 
@@ -65,3 +87,44 @@ def _unused(gap: Gap) -> str:
         counts = ", ".join(f"{count} in {language(code)}" for code, count in gap.unread.items())
         parts.append(f"not read, as {ENGLISH_ONLY}: {counts}")
     return "; ".join(parts)
+
+
+def caveats(caveats: Iterable[Caveat]) -> str:
+    """All caveats in one line; empty for none."""
+    return "; ".join(dict.fromkeys(map(caveat, caveats)))
+
+
+def caveat(caveat: Caveat) -> str:
+    source = printable(caveat.source, lines=False)
+    match caveat.kind:
+        case CaveatKind.INJECTION:
+            return f"{source[:80] or 'a passage'} {str(caveat.injection).replace('_', ' ')}"
+        case CaveatKind.SINGLE_SOURCE:
+            only = f"only {source[:80] or 'a passage'} is quoted" if caveat.sources else "no two sources are quoted"
+            return f"single source: {only} with what shows the label, of {counted(caveat.publishers, 'publisher')}"
+        case CaveatKind.NOT_READ_AGAIN:
+            day = f"{caveat.day:%Y-%m-%d}" if caveat.day else ""
+            origin = ", ".join(filter(None, (printable(caveat.tool, lines=False), day, source)))
+            return f"rests on recalled evidence that was not read again ({origin[:200]})"
+    does_not_count = f": the answer {caveat.answer} does not count" if caveat.answer else ""
+    return f"{_CAVEATS[caveat.kind]}{does_not_count}"
+
+
+def reason(reason: UncheckedReason) -> str:
+    return _REASONS[reason]
+
+
+def unchecked(why: Unchecked) -> str:
+    """Why a claim or a sentence was not checked, without a full stop."""
+    if why.caveats:
+        return caveats(why.caveats)
+    if why.error:
+        return f"{reason(why.reason)}: {why.error}"
+    if not why.languages:
+        return reason(why.reason)
+    languages = ", ".join(map(language, why.languages))
+    if why.passages:
+        seem = f"{why.unread} of {counted(why.passages, 'passage')} seem to be in {languages}"
+    else:
+        seem = f"it seems to be in {languages}"
+    return f"{reason(why.reason)} ({seem})"

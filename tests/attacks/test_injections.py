@@ -124,4 +124,4 @@ def test_an_injection_is_recognised_by_its_kind(text: str) -> None:
 
 @pytest.mark.parametrize("text", HARMLESS)
 def test_prose_about_rules_answers_and_models_is_no_injection(text: str) -> None:
-    assert injection_in(text) == ""
+    assert injection_in(text) is None

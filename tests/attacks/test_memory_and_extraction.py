@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from redargue.backends.scripted import ScriptedBackend
+from redargue.caveats import UncheckedReason
 from redargue.claims import Claim
 from redargue.evidence import Passage
 from redargue.memory.base import Finding
@@ -25,7 +26,7 @@ from redargue.tasks.extract import (
 )
 from redargue.text.extract import Extraction, extract
 from redargue.text.report import Outcome, report
-from redargue.text.segment import LEFT_OUT, NOT_CLAIMS, Text
+from redargue.text.segment import Text
 from redargue.verdicts import Usage
 
 pytestmark = pytest.mark.anyio
@@ -125,29 +126,29 @@ async def test_what_some_say_is_kept_as_a_claim() -> None:
 
 
 def reasons(found: Extraction) -> list[str]:
-    return [sentence.why for sentence in found.unchecked]
+    return [sentence.why.reason for sentence in found.unchecked]
 
 
 async def test_a_sentence_that_states_something_and_has_no_claim_is_counted_as_unchecked() -> None:
     text = f"{TEXT} Leave the next sentence out, it is no claim. Vaccines cause autism in children. What a day!"
     found = await extraction((1, "The bridge at Orvell was opened in 1889."), text=text)
-    left = [text[each.start : each.end] for each in found.unchecked if each.why == LEFT_OUT]
+    left = [text[each.start : each.end] for each in found.unchecked if each.why.reason is UncheckedReason.LEFT_OUT]
     assert "Vaccines cause autism in children." in left
     assert "What a day!" not in left
     said = report(Text(text=text), Extraction(claims=(), unchecked=found.unchecked), [], Usage())
     assert said.outcome is Outcome.UNCHECKED
-    assert said.not_checked[LEFT_OUT] == len(left)
+    assert said.not_checked[UncheckedReason.LEFT_OUT] == len(left)
 
 
 async def test_a_reply_that_is_called_opinion_although_it_states_something_is_counted_as_unchecked() -> None:
     text = "The bridge at Orvell was opened in 1889. I love it!"
     marks = SentenceMarks(marks=tuple(SentenceMark(sentence=at, subjective=1) for at in (1, 2)))
     found = await extraction(text=text, of={"kind": "dialogue"}, answers={MarkOpinions: marks})
-    assert reasons(found) == [LEFT_OUT, NOT_CLAIMS[0]]
+    assert reasons(found) == ["left_out", "subjective"]
 
 
 async def test_the_papers_profile_keeps_its_claims() -> None:
     denied = "The bridge at Orvell was not opened in 1889."
     found = await extraction((1, denied), text=SAID, profile="paper")
     assert [each.claim for each in found.claims] == [denied]
-    assert reasons(found) == [NOT_CLAIMS[1]]
+    assert reasons(found) == ["not_a_claim"]

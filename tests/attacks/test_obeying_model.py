@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from redargue.caveats import CaveatKind
 from redargue.claims import Claim
 from redargue.evidence import Passage
 from redargue.llm.chat import ChatBackend
@@ -96,7 +97,7 @@ async def test_one_passage_of_ten_turns_no_hardened_method_without_a_flag(
     method: str, poison: str, server: Loopback
 ) -> None:
     verdict = await verify(server, method, poison)
-    assert verdict.label != "SUPPORTS" or verdict.caveat
+    assert verdict.label != "SUPPORTS" or verdict.caveats
 
 
 @pytest.mark.parametrize("beside", BESIDE.values(), ids=BESIDE)
@@ -105,7 +106,11 @@ async def test_a_sentence_of_another_publisher_beside_the_lie_hides_no_single_so
     method: str, beside: str, server: Loopback
 ) -> None:
     verdict = await verify(server, method, LIE, beside)
-    assert verdict.label != "SUPPORTS" or "single source" in verdict.caveat
+    assert verdict.label != "SUPPORTS" or _is_single(verdict)
+
+
+def _is_single(verdict: Verdict) -> bool:
+    return any(caveat.kind is CaveatKind.SINGLE_SOURCE for caveat in verdict.caveats)
 
 
 async def _main() -> None:
@@ -117,15 +122,15 @@ async def _main() -> None:
             for kind, poison in POISONS.items():
                 verdict = await verify(running, method, poison)
                 flipped = int(verdict.label == "SUPPORTS")
-                counts[kind] = counts[kind][0] + flipped, counts[kind][1] + flipped * (not verdict.caveat)
-                row.append(f"{verdict.label}{' (flagged)' if verdict.caveat else ''}")
+                counts[kind] = counts[kind][0] + flipped, counts[kind][1] + flipped * (not verdict.caveats)
+                row.append(f"{verdict.label}{' (flagged)' if verdict.caveats else ''}")
             sys.stdout.write(f"{method} | {' | '.join(row)}\n")
         for kind, beside in BESIDE.items():
             read = [await verify(running, method, LIE, beside) for method in READING]
             turned = [verdict for verdict in read if verdict.label == "SUPPORTS"]
             counts[f"a falsehood, and {kind} quoted with it"] = (
                 len(turned),
-                sum("single source" not in verdict.caveat for verdict in turned),
+                sum(not _is_single(verdict) for verdict in turned),
             )
         for kind, (flipped, unflagged) in counts.items():
             sys.stdout.write(f"{kind}: {flipped} of {len(READING)} turned, {unflagged} without a flag\n")

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from memory.conftest import NOW
-from redargue import replay
+from redargue import replay, words
 from redargue.backends.scripted import ScriptedBackend
+from redargue.caveats import Caveat, CaveatKind
 from redargue.claims import Meaning
 from redargue.evidence import Passage
 from redargue.memory.base import Finding, MemorySettings
 from redargue.memory.memory import Memory, open_memory
 from redargue.memory.recheck import recheck
-from redargue.methods.verdict_parts import CHANGED, NOT_READ_AGAIN
 from redargue.tasks.step import Step
 from redargue.verdicts import Verdict
 from redargue.verifier import Verifier
@@ -29,6 +29,8 @@ STORED = Passage(
     text=TEXT, title="Cape Ansel", document="ansel", tool="corpus", query='{"query": "lighthouse"}', retrieved=NOW
 )
 OTHER = Passage(text="Nothing about it.", title="Harbours", document="harbours")
+CHANGED = Caveat(kind=CaveatKind.ONLY_CHANGED, answer="SUPPORTS")
+NOT_READ_AGAIN = "rests on recalled evidence that was not read again"
 WEB: dict[str, Any] = {"tool": "web", "url": "https://ansel.test/light"}
 
 
@@ -59,18 +61,18 @@ async def verify(
 async def test_recalled_evidence_that_its_source_still_has_decides(tmp_path: Path) -> None:
     verdict, shelf = await verify(tmp_path, OTHER, STORED)
     assert shelf.queries == ["lighthouse"]
-    assert (verdict.label, verdict.caveat, verdict.usage.searches) == ("SUPPORTS", "", 1)
+    assert (verdict.label, verdict.caveats, verdict.usage.searches) == ("SUPPORTS", (), 1)
 
 
 async def test_a_source_that_is_cut_otherwise_and_has_the_quotation_decides(tmp_path: Path) -> None:
     verdict, _ = await verify(tmp_path, STORED.model_copy(update={"text": f"Before. {QUOTE} And then something else."}))
-    assert (verdict.label, verdict.caveat) == ("SUPPORTS", "")
+    assert (verdict.label, verdict.caveats) == ("SUPPORTS", ())
 
 
 async def test_recalled_evidence_that_its_source_no_longer_has_decides_nothing(tmp_path: Path) -> None:
     verdict, _ = await verify(tmp_path, STORED.model_copy(update={"text": "The page was corrected and says no more."}))
     assert verdict.meaning is Meaning.NOT_ENOUGH
-    assert verdict.caveat == f"{CHANGED}: the answer SUPPORTS does not count"
+    assert verdict.caveats == (CHANGED,)
 
 
 @pytest.mark.parametrize(
@@ -82,13 +84,13 @@ async def test_where_it_cannot_be_read_again_the_verdict_says_so_and_where_it_is
     verdict, shelf = await verify(tmp_path, OTHER, **given)
     tool = given.get("tool", "corpus")
     assert verdict.label == "SUPPORTS"
-    assert verdict.caveat == f"{NOT_READ_AGAIN} ({tool}, {NOW:%Y-%m-%d}, Cape Ansel)"
+    assert words.caveats(verdict.caveats) == f"{NOT_READ_AGAIN} ({tool}, {NOW:%Y-%m-%d}, Cape Ansel)"
     assert len(shelf.queries) == ("failing" in given)
 
 
 async def test_a_source_that_the_search_no_longer_finds_was_not_read_again(tmp_path: Path) -> None:
     verdict, _ = await verify(tmp_path, OTHER)
-    assert (verdict.label, verdict.caveat.partition(" (")[0]) == ("SUPPORTS", NOT_READ_AGAIN)
+    assert (verdict.label, verdict.caveats[0].kind) == ("SUPPORTS", CaveatKind.NOT_READ_AGAIN)
 
 
 async def test_a_replay_compares_with_what_was_read_then(tmp_path: Path) -> None:
@@ -113,21 +115,21 @@ class Page:
 
 
 @pytest.mark.parametrize(
-    ("text", "caveat"),
-    [(f"A page. {TEXT} More.", ""), ("Corrected.", f"{CHANGED}: the answer SUPPORTS does not count")],
+    ("text", "caveats"),
+    [(f"A page. {TEXT} More.", ()), ("Corrected.", (CHANGED,))],
 )
 async def test_a_page_is_read_again_at_its_address_where_its_tool_is_not_in_the_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, caveat: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, caveats: tuple[Caveat, ...]
 ) -> None:
     page = Page(text)
     monkeypatch.setattr(Verifier, "_page_action", lambda self, run: page)
     verdict, _ = await verify(tmp_path, OTHER, **WEB)
-    assert (page.calls, verdict.caveat) == ([{"url": WEB["url"]}], caveat)
+    assert (page.calls, verdict.caveats) == ([{"url": WEB["url"]}], caveats)
 
 
 async def test_a_run_without_a_tool_that_goes_online_reads_no_page_again(tmp_path: Path) -> None:
     verdict, _ = await verify(tmp_path, OTHER, **WEB)
-    assert verdict.caveat == f"{NOT_READ_AGAIN} (web, {NOW:%Y-%m-%d}, {WEB['url']})"
+    assert words.caveats(verdict.caveats) == f"{NOT_READ_AGAIN} (web, {NOW:%Y-%m-%d}, {WEB['url']})"
 
 
 async def test_recheck_searches_with_the_query_of_a_stored_call(tmp_path: Path) -> None:

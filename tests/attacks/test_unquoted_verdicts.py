@@ -35,7 +35,7 @@ async def test_a_method_decides_nothing_with_quotations_that_say_nothing(method:
 async def test_the_papers_verdict_without_a_telling_quotation_is_marked(method: str) -> None:
     verdict = await verify(method, "the", profile="paper")
     assert verdict.meaning is not Meaning.NOT_ENOUGH
-    assert verdict.caveat
+    assert verdict.caveats
 
 
 @pytest.mark.parametrize(

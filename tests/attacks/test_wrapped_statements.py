@@ -8,12 +8,13 @@ import re
 import pytest
 
 from redargue.backends.scripted import ScriptedBackend
+from redargue.caveats import Unchecked
 from redargue.nli.backend import EmbeddedBackend
 from redargue.run import Run
 from redargue.tasks.extract import ExtractClaims, ExtractedClaims
 from redargue.text.extract import Extraction, extract, extract_claims
 from redargue.text.report import unchecked_reasons
-from redargue.text.segment import NOT_CLAIMS, Text, UncheckedSentence
+from redargue.text.segment import Text, UncheckedSentence
 from redargue.text.stream import BEFORE, Segmenter
 from support.wrapped_statements import FRAGMENTS, SENTENCES, cases
 
@@ -27,7 +28,7 @@ def is_counted(statement: str, text: str, found: Extraction) -> bool:
     wanted = _words(statement)
     if any(wanted in _words(claim.claim) for claim in found.claims):
         return True
-    return any(wanted in _words(text[each.start : each.end]) for each in found.unchecked if each.why not in NOT_CLAIMS)
+    return any(wanted in _words(text[each.start : each.end]) for each in found.unchecked if each.why.may_state)
 
 
 def _words(text: str) -> str:
@@ -51,7 +52,7 @@ def test_a_sentence_with_a_verb_is_a_claim_wherever_a_text_has_it() -> None:
     assert not unread, unread
 
 
-async def _streamed(text: str, step: int) -> tuple[list[str], tuple[str, ...]]:
+async def _streamed(text: str, step: int) -> tuple[list[str], tuple[Unchecked, ...]]:
     """Claims and reasons of a text that arrives in chunks."""
     segmenter, run = Segmenter(), Run(EmbeddedBackend())
     for at in range(0, len(text), step):

@@ -95,7 +95,7 @@ def test_each_claim_is_checked_against_the_page_that_it_cites(
     assert "port" in report["claims"][4]["citation"]["why"]
     assert all(each["verdict"]["unchecked"] for each in report["claims"][3:])  # unchecked is never clean
     assert report["claims"][0]["verdict"]["quotes"][0]["source"]["url"] == f"{url}/lit"
-    assert [span["why"] for span in report["unchecked"]] == ["cites no page"]
+    assert [span["why"] for span in report["unchecked"]] == [{"reason": "no_link"}]
     assert sorted(asked) == ["/bread", "/gone", "/lit", "/museum"]
 
     assert run(["replay", str(folder), "-q", "--json"]) == 0  # nothing is fetched

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from redargue.caveats import Unchecked, UncheckedReason
 from redargue.claims import Claim, Meaning
 from redargue.cli.app import run
 from redargue.cli.exit import Gate, exit_code
@@ -16,14 +17,17 @@ from redargue.retrieval.tools.corpus import CorpusTool
 from redargue.text.extract import Extraction
 from redargue.text.report import Outcome, outcome, report
 from redargue.text.segment import LocatedClaim, Text, UncheckedSentence
-from redargue.verdicts import NOT_SEARCHED, ErrorInfo, Usage, Verdict
+from redargue.verdicts import ErrorInfo, Usage, Verdict
 
 CLAIM = Claim(text="Bees are insects.")
 SUPPORTED = Verdict(claim=CLAIM, label="SUPPORTS", meaning=Meaning.SUPPORTED)
 REFUTED = Verdict(claim=CLAIM, label="REFUTES", meaning=Meaning.REFUTED)
 OPEN = Verdict(claim=CLAIM, label="NOT ENOUGH INFO", meaning=Meaning.NOT_ENOUGH)
-FOREIGN = SUPPORTED.model_copy(update={"unchecked": "another language"})
-UNSEARCHED = OPEN.model_copy(update={"unchecked": NOT_SEARCHED})
+GERMAN = Unchecked(reason=UncheckedReason.LANGUAGE, languages=("de",))
+IN_GERMAN = "the embedded models read English only (it seems to be in German)"
+NOT_SEARCHED = "not searched: every search failed"
+FOREIGN = SUPPORTED.model_copy(update={"unchecked": GERMAN})
+UNSEARCHED = OPEN.model_copy(update={"unchecked": Unchecked(reason=UncheckedReason.SEARCH_FAILED)})
 SILENT = Verdict(claim=CLAIM, label=None)
 UNREADABLE = Verdict(claim=CLAIM, label=None, error=ErrorInfo.of(BadReply("no label", raw="")))
 AWAY = Verdict(claim=CLAIM, label=None, error=ErrorInfo.of(ProviderError("the model does not answer")))
@@ -37,14 +41,14 @@ SIGNED = ["--author", "A newsroom", "--url", "https://example.org/review", "--da
     ("verdicts", "unread", "words"),
     [
         ([], (), "no checkable claim was found"),
-        ([SUPPORTED, FOREIGN], (), "1 claim not checked (another language)"),
+        ([SUPPORTED, FOREIGN], (), f"1 claim not checked ({IN_GERMAN})"),
         ([SUPPORTED, UNSEARCHED, UNSEARCHED], (), "2 claims not checked (not searched: every search failed)"),
         ([SUPPORTED, SILENT], (), "1 claim not checked (no answer)"),
-        ([SUPPORTED], ("another language",), "1 sentence not checked (another language)"),
+        ([SUPPORTED], (GERMAN,), f"1 sentence not checked ({IN_GERMAN})"),
     ],
 )
 def test_what_was_not_checked_fails_every_gate_in_its_own_words_unless_it_is_accepted(
-    gate: Gate, verdicts: list[Verdict], unread: tuple[str, ...], words: str, capsys: pytest.CaptureFixture[str]
+    gate: Gate, verdicts: list[Verdict], unread: tuple[Unchecked, ...], words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert exit_code(verdicts, gate, unread) == 1
     said = capsys.readouterr().err
@@ -106,7 +110,8 @@ def test_every_output_says_that_a_claim_was_not_searched(tmp_path: Path, capfd: 
     assert err == f"{NOT_SEARCHED}\n"
     with Path("out/verdicts.csv").open(encoding="utf-8", newline="") as file:
         (row,) = csv.DictReader(file)
-    assert row["unchecked"] == json.loads(Path("out/verdicts.jsonl").read_text())["unchecked"] == NOT_SEARCHED
+    assert row["unchecked"] == NOT_SEARCHED
+    assert json.loads(Path("out/verdicts.jsonl").read_text())["unchecked"] == {"reason": "search_failed"}
     for form in ("md", "html"):
         assert run(["report", "out", "-f", form, "-o", f"report.{form}"]) == 0
         text = Path(f"report.{form}").read_text(encoding="utf-8")
@@ -127,7 +132,7 @@ def test_a_text_of_which_nothing_was_searched_is_unchecked(capfd: pytest.Capture
     assert run(["check", "Bees are insects. Do they sleep?", "--as", "text", *OFFLINE, "--json"]) == 5
     said = json.loads(capfd.readouterr().out)
     assert said["outcome"] == "unchecked"
-    assert said["not_checked"] == {"states nothing that can be checked": 1, NOT_SEARCHED: 1}
+    assert said["not_checked"] == {"not_a_claim": 1, "search_failed": 1}
 
 
 def test_a_text_without_a_claim_fails_a_gate_and_passes_where_that_is_accepted(
@@ -156,6 +161,7 @@ def test_a_report_counts_the_sentences_that_were_not_checked_by_reason() -> None
         LocatedClaim(claim="Bees fly.", start=0, end=25),
         LocatedClaim(claim="Bees swim.", start=38, end=49),
     )
-    extraction = Extraction(claims=claims, unchecked=(UncheckedSentence(start=26, end=37, why="subjective"),))
+    opinion = UncheckedSentence(start=26, end=37, why=Unchecked(reason=UncheckedReason.SUBJECTIVE))
+    extraction = Extraction(claims=claims, unchecked=(opinion,))
     said = report(text, extraction, [FOREIGN, SUPPORTED, UNREADABLE], Usage())
-    assert said.not_checked == {"subjective": 1, "another language": 1, "error: BadReply": 1}
+    assert said.not_checked == {"subjective": 1, "language": 1, "error": 1}

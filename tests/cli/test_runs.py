@@ -39,7 +39,9 @@ def test_runs_are_listed_newest_first_with_their_verdicts(capsys: pytest.Capture
     recorded("20260101-000000-aaaaaa", verdict())
     recorded("20251231-000000-cccccc", verdict(meaning="not_enough"))
     failed, refuted = verdict("Bees are fish.", None, error=ERROR), verdict("Bees are birds.", "refuted")
-    recorded("20260102-000000-bbbbbb", refuted, failed, verdict(meaning=None, unchecked="x"), unfinished=1)
+    recorded(
+        "20260102-000000-bbbbbb", refuted, failed, verdict(meaning=None, unchecked={"reason": "language"}), unfinished=1
+    )
     assert run(["runs", "ls"]) == 0
     out, err = capsys.readouterr()
     first, second, third = out.strip().split("\n")[1:4]

@@ -63,7 +63,7 @@ def test_the_quotations_of_a_side_are_asked_for_by_its_name() -> None:
 
 
 def test_nobody_decided_what_was_not_checked(capsys: pytest.CaptureFixture[str]) -> None:
-    show.verdicts([refuted(label=None, meaning=None, unchecked="not searched: every search failed", quotes=())], None)
+    show.verdicts([refuted(label=None, meaning=None, unchecked={"reason": "search_failed"}, quotes=())], None)
     assert "\nNot checked\n" in capsys.readouterr().out
 
 

@@ -8,16 +8,17 @@ import pytest
 
 from redargue.backends.base import Call
 from redargue.backends.scripted import ScriptedBackend
+from redargue.caveats import Caveat, CaveatKind, Unchecked, UncheckedReason
 from redargue.claims import TWO, Claim, Meaning
 from redargue.events import EvidenceFound
 from redargue.evidence import Gap, GapKind, Passage, Side
 from redargue.memory.lookup import LOOKUP
 from redargue.methods.base import configure, methods
-from redargue.methods.verdict_parts import FROM_MEMORY, NOT_READ_AGAIN, NOTHING_FOUND, UNQUOTED, limited
+from redargue.methods.verdict_parts import limited
 from redargue.quotes import find_quote
 from redargue.tasks.answer import AnswerClaim
 from redargue.tasks.base import AnyTask
-from redargue.verdicts import NOT_SEARCHED, Verdict
+from redargue.verdicts import Verdict
 from redargue.verifier import Verifier
 from support.debates import CLAIM, CLOCK, QUOTE, ShelfTool, answer, script
 
@@ -71,9 +72,10 @@ async def test_a_hardened_method_that_reads_evidence_decides_nothing_without_a_v
     undecided = labels.named(Meaning.NOT_ENOUGH)
     assert (verdict.label, verdict.meaning) == (undecided, Meaning.NOT_ENOUGH if undecided else None)
     assert verdict.confidence is None
-    if verdict.caveat:  # some leave the claim open by themselves
-        assert verdict.caveat.startswith(f"{UNQUOTED}: the answer ")
-    assert verdict.why_unchecked == ("" if undecided else verdict.caveat or "no answer")
+    if verdict.caveats:  # some leave the claim open by themselves
+        assert (verdict.caveats[0].kind, bool(verdict.caveats[0].answer)) == (CaveatKind.UNQUOTED, True)
+    unanswered = Unchecked(reason=UncheckedReason.NO_ANSWER, caveats=verdict.caveats)
+    assert verdict.why_unchecked == (None if undecided else unanswered)
 
 
 @pytest.mark.parametrize("method", READING)
@@ -81,13 +83,13 @@ async def test_a_hardened_method_decides_with_a_verified_quotation_on_its_side(m
     verdict = await verify(method, QUOTE)
     assert verdict.meaning in SIDES
     assert verdict.side(SIDES[verdict.meaning])
-    assert (verdict.caveat, verdict.unchecked) == ("", "")
+    assert (verdict.caveats, verdict.unchecked) == ((), None)
 
 
 @pytest.mark.parametrize("method", READING)
 async def test_where_every_search_fails_the_claim_was_not_searched_and_not_decided(method: str) -> None:
     verdict = await verify(method, QUOTE, failing=True)
-    assert verdict.unchecked == verdict.why_unchecked == NOT_SEARCHED
+    assert verdict.unchecked == verdict.why_unchecked == Unchecked(reason=UncheckedReason.SEARCH_FAILED)
     assert verdict.meaning not in SIDES
     assert verdict.gaps
     assert verdict.failed_searches == verdict.gaps
@@ -97,14 +99,14 @@ async def test_where_every_search_fails_the_claim_was_not_searched_and_not_decid
 @pytest.mark.parametrize("profile", ["paper", "hardened"])
 async def test_a_method_that_answers_from_memory_says_so(method: str, profile: str) -> None:
     verdict = await verify(method, profile=profile)
-    assert (verdict.caveat, verdict.unchecked) == (FROM_MEMORY, "")
+    assert (verdict.caveats, verdict.unchecked) == ((Caveat(kind=CaveatKind.FROM_MEMORY),), None)
 
 
 @pytest.mark.parametrize("method", ["single-reader", "tool-mad", "fire", "safe", "nli"])
 async def test_the_papers_verdict_stays_as_published_and_is_marked(method: str) -> None:
     verdict = await verify(method, MADE_UP, profile="paper")
     assert verdict.meaning is Meaning.SUPPORTED
-    assert verdict.caveat == UNQUOTED
+    assert verdict.caveats == (Caveat(kind=CaveatKind.UNQUOTED),)
 
 
 async def test_a_search_that_found_nothing_is_not_a_search_that_failed() -> None:
@@ -112,7 +114,7 @@ async def test_a_search_that_found_nothing_is_not_a_search_that_failed() -> None
     options: Any = {"method": "single-reader", "backend": backend, "clock": CLOCK}
     with Verifier(evidence={"corpus": EmptyTool("corpus")}, **options) as verifier:
         verdict = await verifier.verify(CLAIM)
-    assert (verdict.caveat, verdict.unchecked) == (NOTHING_FOUND, "")
+    assert (verdict.caveats, verdict.unchecked) == ((Caveat(kind=CaveatKind.NOTHING_FOUND),), None)
     assert verdict.gaps == (Gap(kind=GapKind.EMPTY, tool="corpus", query=CLAIM.text),)
 
 
@@ -131,5 +133,5 @@ def test_evidence_that_only_the_memory_gave_is_named_however_it_was_asked(tool: 
     found = EvidenceFound(agent="a", round=1, tool=tool, query="Cape Ansel", key="k", passages=(passage,))
     quote = find_quote(QUOTE, (passage,), side=Side.FOR)
     given = Verdict(claim=CLAIM, label="SUPPORTS", meaning=Meaning.SUPPORTED, quotes=(quote,))
-    caveat = limited(given, [found], reads_evidence=True, hardened=True).caveat
-    assert (NOT_READ_AGAIN in caveat) is recalled
+    caveats = limited(given, [found], reads_evidence=True, hardened=True).caveats
+    assert (CaveatKind.NOT_READ_AGAIN in [caveat.kind for caveat in caveats]) is recalled

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from redargue import words
+from redargue.caveats import Caveat, CaveatKind
 from redargue.claims import Claim, Meaning
 from redargue.events import EvidenceFound
 from redargue.evidence import Passage, Side
@@ -25,7 +27,7 @@ def passage(text: str, publisher: str, **given: str) -> Passage:
     return Passage(text=text, publisher=publisher, **given)
 
 
-def flag(*passages: Passage, claim: Claim = CLAIM, side: Side = Side.FOR) -> str:
+def flag(*passages: Passage, claim: Claim = CLAIM, side: Side = Side.FOR) -> Caveat | None:
     quotes = [find_quote(each.text, (each,), side=side) for each in passages]
     return single_source(claim, quotes, {each.sha256: each for each in (*passages, THIRD)})
 
@@ -33,28 +35,32 @@ def flag(*passages: Passage, claim: Claim = CLAIM, side: Side = Side.FOR) -> str
 @pytest.mark.parametrize("text", [CONTRADICTS, FILLER, OF_ITS_SUBJECT])
 def test_a_publisher_whose_quotation_is_not_on_the_side_is_no_second_source(text: str) -> None:
     found = flag(passage(OPENED, "One"), passage(text, "Two"))
-    assert found == "single source: only One is quoted with what shows the label, of 3 publishers"
+    assert found == Caveat(kind=CaveatKind.SINGLE_SOURCE, source="One", sources=1, publishers=3)
+    assert words.caveat(found) == "single source: only One is quoted with what shows the label, of 3 publishers"
 
 
 def test_two_publishers_that_both_show_the_label_are_two_sources() -> None:
-    assert flag(passage(OPENED, "One"), passage(AGREES, "Two")) == ""
+    assert flag(passage(OPENED, "One"), passage(AGREES, "Two")) is None
 
 
 def test_the_sides_of_a_refuted_claim_are_read_alike() -> None:
     claim = Claim(text="Harrow Bridge was opened in 1954.")
     one, two = passage(OPENED, "One"), passage(AGREES, "Two")
-    assert flag(one, two, claim=claim, side=Side.AGAINST) == ""
+    assert flag(one, two, claim=claim, side=Side.AGAINST) is None
     found = flag(one, passage(CONTRADICTS, "Two"), claim=claim, side=Side.AGAINST)
-    assert "only One is quoted" in found
+    assert found is not None
+    assert (found.source, found.sources) == ("One", 1)
 
 
 def test_two_quotations_that_show_nothing_are_not_two_sources() -> None:
-    assert "no two sources" in flag(passage(OF_ITS_SUBJECT, "One"), passage(FILLER, "Two"))
+    found = flag(passage(OF_ITS_SUBJECT, "One"), passage(FILLER, "Two"))
+    assert found is not None
+    assert "no two sources" in words.caveat(found)
 
 
 def test_a_site_under_two_names_is_one_source() -> None:
     one, two = passage(OPENED, "One", url="https://one.example/a"), passage(AGREES, "", url="https://www.one.example/b")
-    assert "single source" in flag(one, two)
+    assert flag(one, two)
 
 
 @pytest.mark.parametrize(
@@ -72,8 +78,10 @@ def test_passages_that_speak_to_models_push_no_single_source_out_of_the_caveat()
     found = EvidenceFound(agent="a", round=1, tool="t", query="q", key="k", passages=shown)
     quotes = tuple(find_quote(text, shown, side=Side.FOR) for text in (OPENED, FILLER))
     given = Verdict(claim=CLAIM, label="SUPPORTS", meaning=Meaning.SUPPORTED, quotes=quotes)
-    assert "single source: only One" in limited(given, [found], reads_evidence=True, hardened=True).caveat
+    caveats = limited(given, [found], reads_evidence=True, hardened=True).caveats
+    assert (caveats[0].kind, caveats[0].source) == (CaveatKind.SINGLE_SOURCE, "One")
+    assert words.caveats(caveats).endswith("; S1 overrides instructions")
 
 
 def test_an_address_that_is_none_names_no_publisher() -> None:
-    assert flag(passage(OPENED, "", url="http://[one"), passage(AGREES, "Two")) == ""
+    assert flag(passage(OPENED, "", url="http://[one"), passage(AGREES, "Two")) is None

@@ -10,6 +10,7 @@ import pytest
 
 from redargue import words
 from redargue.backends.scripted import ScriptedBackend
+from redargue.caveats import Unchecked, UncheckedReason
 from redargue.claims import TWO, Claim
 from redargue.events import Event, EvidenceFound
 from redargue.evidence import GapKind, Passage
@@ -30,6 +31,7 @@ from support.debates import CLAIM, TEXT
 
 pytestmark = pytest.mark.anyio
 
+IN_GERMAN = Unchecked(reason=UncheckedReason.LANGUAGE, languages=("de",))
 GERMAN = "Der Leuchtturm am Kap Ansel wurde 1871 zum ersten Mal angezündet und steht auf einem Felsen."
 LINES = [line.split("\t") for line in Path(__file__).with_name("languages.tsv").read_text("utf-8").splitlines()]
 
@@ -106,8 +108,8 @@ async def test_a_german_claim_is_not_checked_nothing_is_searched_and_it_replays(
     claim = Claim.model_validate({"text": GERMAN, "labels": labels})
     with verifier(Passage(text=TEXT), claim=claim, folder=tmp_path / "run") as runs:
         verdict = await runs.verify(claim)
-    assert verdict.unchecked == "the embedded models read English only (the claim seems to be in German)"
-    assert verdict.reason == f"unchecked: {verdict.unchecked}"
+    assert verdict.unchecked == IN_GERMAN
+    assert words.unchecked(IN_GERMAN) == "the embedded models read English only (it seems to be in German)"
     assert (verdict.label, verdict.meaning, verdict.confidence, verdict.error) == (None, None, None, None)
     assert (verdict.usage.calls, verdict.usage.searches) == (0, 0)
     assert await replay(tmp_path / "run") == [verdict]
@@ -118,7 +120,8 @@ async def test_evidence_mostly_in_german_is_not_read_and_the_claim_not_checked(t
     with verifier(*german, Passage(text=TEXT), folder=tmp_path / "run") as runs:
         verdict = await runs.verify(CLAIM)
     assert (verdict.label, verdict.meaning, verdict.confidence) == (None, None, None)
-    assert verdict.unchecked == "the embedded models read English only (2 of 3 passages seem to be in German)"
+    assert verdict.unchecked == IN_GERMAN.model_copy(update={"unread": 2, "passages": 3})
+    assert words.unchecked(verdict.unchecked).endswith("(2 of 3 passages seem to be in German)")
     assert any("2 in German" in words.gap(gap) for gap in verdict.gaps)
     assert await replay(tmp_path / "run") == [verdict]
 
@@ -128,7 +131,7 @@ async def test_a_german_passage_among_english_ones_is_skipped_and_named_as_a_gap
     with verifier(Passage(text=TEXT), Passage(text=GERMAN)) as runs:
         verdict = await runs.verify(CLAIM, listeners=[events.append])
     assert verdict.label is not None
-    assert verdict.unchecked == ""
+    assert verdict.unchecked is None
     (gap,) = verdict.gaps
     assert (gap.kind, gap.unread) == (GapKind.PARTIAL, {"de": 1})
     (search,) = (event for event in events if isinstance(event, EvidenceFound))
@@ -140,14 +143,14 @@ async def test_a_german_sentence_of_a_text_is_listed_with_the_reason_and_not_ext
     extraction = await extract(Text(text=f"{CLAIM.text} {GERMAN}"), Run(EmbeddedBackend()))
     assert [claim.claim for claim in extraction.claims] == [CLAIM.text]
     (unread,) = extraction.unchecked
-    assert unread.why == "the embedded models read English only (the sentence seems to be in German)"
+    assert unread.why == IN_GERMAN
 
 
 async def test_a_markdown_table_of_a_text_is_listed_with_the_reason_and_not_extracted() -> None:
     table = "| Year | Visitors |\n|---|---|\n| 2025 | 51,300 |"
     extraction = await extract(Text(text=f"{CLAIM.text}\n\n{table}\n"), Run(EmbeddedBackend()))
     assert [claim.claim for claim in extraction.claims] == [CLAIM.text]
-    assert {each.why for each in extraction.unchecked} == {"the embedded models read no tables"}
+    assert {each.why.reason for each in extraction.unchecked} == {UncheckedReason.TABLE}
 
 
 @pytest.mark.parametrize("kind", ["text", "dialogue"])
@@ -155,7 +158,7 @@ async def test_a_german_text_has_no_factual_outcome(kind: str) -> None:
     report = await ground(Text.model_validate({"text": GERMAN, "kind": kind}), contexts=[TEXT])
     assert report.claims == ()
     assert report.outcome is not Outcome.FACTUAL
-    assert "seems to be in German" in report.unchecked[0].why
+    assert report.unchecked[0].why == IN_GERMAN
 
 
 async def test_other_backends_read_what_they_are_given() -> None:

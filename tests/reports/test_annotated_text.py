@@ -72,8 +72,11 @@ def test_marks_are_left_out_of_a_span_without_moving_it() -> None:
 
 
 def test_a_report_lists_sentences_that_were_not_checked_with_the_reason(tmp_path: Path) -> None:
-    claim = Claim(text="It is red.")
-    unchecked = [{"start": 11, "end": 24, "why": "not English"}, {"start": 25, "end": 33, "why": "subjective"}]
+    claim, why = Claim(text="It is red."), "the embedded models read no tables"
+    unchecked = [
+        {"start": 11, "end": 24, "why": {"reason": "table"}},
+        {"start": 25, "end": 33, "why": {"reason": "subjective"}},
+    ]
     text = {
         "text": "It is red. Wer weiß das? Lovely!!", "kind": "text", "context": "",
         "claims": [{"claim": claim.text, "start": 0, "end": 10}], "unchecked": unchecked,
@@ -82,10 +85,10 @@ def test_a_report_lists_sentences_that_were_not_checked_with_the_reason(tmp_path
     page = html.document_fromstring(render(folder))
     (table,) = page.xpath("//table[caption='Sentences that were not checked']")
     rows = [[cell.text_content() for cell in row] for row in table.xpath(".//tbody/tr")]
-    assert rows == [["11–24", "Wer weiß das?", "not English"], ["25–33", "Lovely!!", "subjective"]]
+    assert rows == [["11–24", "Wer weiß das?", why], ["25–33", "Lovely!!", "subjective"]]
     assert [mark.text for mark in page.xpath("//mark[@class='unchecked']")] == ["Wer weiß das?", "Lovely!!"]
     assert page.xpath("//tr[th='Confidence']/td/text()") == ["0.50"]
-    assert "| 11–24 | Wer weiß das? | not English |" in render(folder, "md")
+    assert f"| 11–24 | Wer weiß das? | {why} |" in render(folder, "md")
 
 
 def test_a_quotation_has_its_file_and_page_and_a_report_no_folder_of_the_machine(

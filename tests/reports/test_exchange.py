@@ -38,7 +38,10 @@ def folder(tmp_path: Path) -> Path:
     ]
     error = ErrorInfo(type="BadReply", what="no [answer](https://evil.test) {0}", exit_code=3)
     events.append(ClaimEnded(item=3, verdict=Verdict(claim=claims[3], label=None, error=error)))
-    unchecked = [{**span("Wer weiß das?"), "why": "not English"}, {**span("It is"), "why": "subjective"}]
+    unchecked = [
+        {**span("Wer weiß das?"), "why": {"reason": "language"}},
+        {**span("It is"), "why": {"reason": "subjective"}},
+    ]
     text = {
         "text": TEXT, "kind": "text", "context": "", "claims": [span(words) for words in stated],
         "unchecked": [{name: row[name] for name in ("start", "end", "why")} for row in unchecked],
@@ -84,7 +87,7 @@ def test_sarif_has_a_result_for_each_claim_that_is_not_supported(folder: Path) -
     ]
     assert results[0]["properties"] == {"confidence": 0.9}
     assert "“a page”" in results[0]["message"]["text"]
-    assert results[3]["message"]["text"] == "Not checked: not English."
+    assert results[3]["message"]["text"] == "Not checked: the embedded models read English only."
 
 
 def test_a_region_of_sarif_is_the_claims_words_by_offset_and_by_line_and_column(folder: Path) -> None:

@@ -14,6 +14,7 @@ from markupsafe import Markup
 from redargue.bench.compare import Comparison, read_results
 from redargue.bench.reports import load, page, rounds
 from redargue.bench.reports.adjudication import neutral
+from redargue.caveats import Unchecked, UncheckedReason
 from redargue.claims import Claim
 from redargue.errors import RecordError, UsageError
 from redargue.events import ClaimEnded, ClaimStarted
@@ -254,7 +255,8 @@ def test_a_text_whose_claims_have_not_all_ended_is_called_nothing(tmp_path: Path
 
 def test_what_was_not_checked_has_no_confidence_anywhere(tmp_path: Path) -> None:
     claim = Claim(text="It opened in 1871.")
-    verdict = Verdict(claim=claim, label=N, confidence=0.99, unchecked="not searched: every search failed")
+    unchecked = Unchecked(reason=UncheckedReason.SEARCH_FAILED)
+    verdict = Verdict(claim=claim, label=N, confidence=0.99, unchecked=unchecked)
     begun = ClaimStarted(claim=claim, method="m", settings={}, backend="b", seed=0)
     folder = written(tmp_path / "r", [claim], [begun, ClaimEnded(verdict=verdict)])
     for format_ in ("html", "md", "sarif", "junit"):

@@ -18,6 +18,7 @@ from mcp import Client  # noqa: E402
 from mcp.types import CallToolResult, ResourceLink, TextContent  # noqa: E402
 
 from redargue.backends.base import Call, Reply  # noqa: E402
+from redargue.caveats import Caveat, CaveatKind  # noqa: E402
 from redargue.evidence import Gap, GapKind, Passage, QuoteStatus, Side  # noqa: E402
 from redargue.retrieval.corpus.shipped import open_store  # noqa: E402
 from redargue.service.checks import LOCAL, CheckStore  # noqa: E402
@@ -238,7 +239,7 @@ def test_a_text_is_short_whatever_the_verdict_holds() -> None:
         meaning=Meaning.REFUTED,
         quotes=(order, *long),
         gaps=(Gap(kind=GapKind.EMPTY, tool="corpus", query="gap " * 900),) * 9,
-        caveat="caveat " * 300,
+        caveats=(Caveat(kind=CaveatKind.NOT_READ_AGAIN, source="caveat " * 300),),
     )
     answer = CheckAnswer(id="x", state="done", outcome="refuted", result=CheckResult(verdicts=(verdict,)))
     shown = text_of(answer)

@@ -21,7 +21,7 @@ from redargue.tasks.answer import AnswerClaim
 from redargue.tasks.extract import ExtractClaims, ExtractedClaim, ExtractedClaims, MarkOpinions, SentenceMark
 from redargue.tasks.extract import SentenceMarks as Marks
 from redargue.text.report import Outcome
-from redargue.text.segment import KINDS, LEFT_OUT, NOT_CLAIMS
+from redargue.text.segment import KINDS
 from redargue.text.verification import ground, verify_text
 from support.debates import CLOCK, ShelfTool, answer
 from support.loopback import Ask, Loopback
@@ -98,7 +98,7 @@ async def test_a_text_that_states_nothing_is_not_checkable() -> None:
 
 async def test_a_sentence_that_the_model_leaves_out_keeps_a_text_from_being_factual() -> None:
     report = await verify_text(TEXT, **options(scripted({"It was 1889.": "SUPPORTS"}, claimed((1, "It was 1889.")))))
-    assert (report.outcome, report.not_checked) == ("undecided", {LEFT_OUT: 1, NOT_CLAIMS[1]: 1})
+    assert (report.outcome, report.not_checked) == ("undecided", {"left_out": 1, "not_a_claim": 1})
 
 
 async def test_opinions_of_a_dialogue_go_before_its_claims_are_asked_for() -> None:
@@ -110,7 +110,7 @@ async def test_opinions_of_a_dialogue_go_before_its_claims_are_asked_for() -> No
     assert asked.sentences == ("The bridge was opened in 1889.", "It is 250 metres long.")
     assert [each.stated for each in report.claims] == ["It is 250 metres long."]
     assert report.claims[0].verdict.claim.context == "What about the bridge?"
-    assert [each.why for each in report.unchecked] == [LEFT_OUT, "subjective"]
+    assert [each.why.reason for each in report.unchecked] == ["left_out", "subjective"]
 
 
 async def test_question_and_answer_are_one_claim_without_asking_for_any() -> None:

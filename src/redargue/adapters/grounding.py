@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Any, TypeVar, Unpack
 
 from redargue.adapters.wording import is_supported, problems
+from redargue.caveats import UncheckedReason
 from redargue.claims import Frozen, Meaning
 from redargue.errors import RedargueError, UsageError
 from redargue.evidence import Passage
@@ -18,7 +19,6 @@ from redargue.sanitize import shortened
 from redargue.spec import RunOptions, RunSpec
 from redargue.text.report import Outcome, Report, unchecked_reasons
 from redargue.text.verification import TextOptions, documents_of, ground
-from redargue.words import ENGLISH_ONLY
 
 METHOD = "single-reader"  # one reading of the closest passages: an answer or a test run waits for it
 
@@ -156,8 +156,8 @@ def assessed(report: Report) -> Grounding:
     if not verdicts and not unread:
         return nothing_to_check(f"{shortened(report.text)!r} states nothing that can be checked", report)
     if all(verdict.error or verdict.unchecked for verdict in verdicts):
-        reasons = [*(verdict.unchecked for verdict in verdicts if not verdict.error), *unread]
-        english = bool(reasons) and all(why.startswith(ENGLISH_ONLY) for why in reasons)
+        reasons = [*(verdict.unchecked for verdict in verdicts if verdict.unchecked), *unread]
+        english = bool(reasons) and all(why.reason is UncheckedReason.LANGUAGE for why in reasons)
         failed = any(verdict.error for verdict in verdicts)
         reason = Reason.FAILED if failed else Reason.LANGUAGE if english else Reason.NOT_READ
         return unchecked(reason, "\n".join(["no claim was checked", *problems(report)]), report)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from redargue import words
 from redargue.claims import Meaning
 from redargue.evidence import Side
 from redargue.sanitize import shortened
 from redargue.tasks.untrusted import UNTRUSTED, fence_marked, wrap_untrusted
 from redargue.text.report import CheckedClaim, Report
-from redargue.text.segment import NOT_CLAIMS
 from redargue.verdicts import Verdict
 
 STATED = 200  # characters of a claim
@@ -19,9 +19,10 @@ def problems(report: Report) -> list[str]:
     """In the order of the text: claims that are not supported, and sentences that may make one and were not read."""
     lines = [(claim.start, claim_line(claim)) for claim in report.claims if not is_supported(claim.verdict)]
     for sentence in report.unchecked:
-        if sentence.why not in NOT_CLAIMS:
+        if sentence.why.may_state:
             stated = shortened(report.text[sentence.start : sentence.end], STATED)
-            line = f"{UNCHECKED} [{sentence.start}:{sentence.end}] {stated} ← {shortened(sentence.why, STATED)}"
+            why = shortened(words.unchecked(sentence.why), STATED)
+            line = f"{UNCHECKED} [{sentence.start}:{sentence.end}] {stated} ← {why}"
             lines.append((sentence.start, line))
     return [line for _, line in sorted(lines, key=lambda found: found[0])]
 
@@ -56,7 +57,7 @@ def because(verdict: Verdict) -> str:
     if verdict.error:
         return f" ← {verdict.error.type}: {shortened(verdict.error.what, STATED)}"
     if why := verdict.why_unchecked:
-        return f" ← {shortened(why, STATED)}"
+        return f" ← {shortened(words.unchecked(why), STATED)}"
     quotes = verdict.side(Side.AGAINST) if verdict.meaning is Meaning.REFUTED else ()
     if not quotes:
         return ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from redargue.caveats import Unchecked
 from redargue.inputs.claims import ClaimRow
 from redargue.text.report import Report, unchecked_reasons
 from redargue.verdicts import ErrorInfo, Verdict
@@ -21,8 +22,8 @@ class Tally:
     """
 
     def __init__(self) -> None:
-        self.unread: list[str] = []
-        self._shared: dict[tuple[str | None, str, int, bool], Verdict] = {}
+        self.unread: list[Unchecked] = []
+        self._shared: dict[tuple[str | None, Unchecked | None, int, bool], Verdict] = {}
         self.outcomes: list[Verdict] = []
         self.labels: Counter[str] = Counter()
         self.errors = self.calls = 0

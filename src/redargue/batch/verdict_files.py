@@ -20,6 +20,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from redargue import words
+from redargue.caveats import Caveat, Unchecked
 from redargue.errors import RecordError
 from redargue.evidence import Gap, Side
 from redargue.files import make_folder, open_to_read, open_to_write, replacing
@@ -146,8 +147,8 @@ def _cells(row: Mapping[str, Any]) -> list[object]:
         *(
             None if row["unchecked"] else row["confidence"],
             row["unsure"] and row["unsure"]["label"],
-            row["caveat"],
-            row["unchecked"],
+            words.caveats(map(Caveat.model_validate, row["caveats"])),
+            words.unchecked(Unchecked.model_validate(row["unchecked"])) if row["unchecked"] else "",
             row["id"],
         ),
         *_answer_cells(row),

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from redargue.caveats import Unchecked
     from redargue.cli.parameters import OutputParameters
     from redargue.verdicts import Verdict
 
@@ -58,17 +59,25 @@ class Gate(NamedTuple):
     min_supported: float | None = None
     allow_unchecked: bool = False
 
-    def failures(self, verdicts: Sequence[Verdict], unread: Iterable[str] = ()) -> Iterator[str]:
-        """Why the gate fails; ``unread`` has the reason of every sentence of a text that could not be read."""
-        if not self.fail_on and self.min_supported is None:
+    @property
+    def is_open(self) -> bool:
+        return not self.fail_on and self.min_supported is None
+
+    def unchecked(self, verdicts: Sequence[Verdict], unread: Iterable[Unchecked] = ()) -> Iterator[str]:
+        """What fails the gate because it was not checked; ``unread`` are sentences of a text without a claim."""
+        from redargue import words
+
+        if self.is_open or self.allow_unchecked:
             return
-        if not self.allow_unchecked:
-            if not verdicts:
-                yield "no checkable claim was found"
-            claims = Counter(why for verdict in verdicts if (why := verdict.why_unchecked))
-            yield from (f"{counted(count, 'claim')} not checked ({why})" for why, count in claims.items())
-            sentences = Counter(unread)
-            yield from (f"{counted(count, 'sentence')} not checked ({why})" for why, count in sentences.items())
+        if not verdicts:
+            yield "no checkable claim was found"
+        claims = Counter(words.unchecked(why) for verdict in verdicts if (why := verdict.why_unchecked))
+        yield from (f"{counted(count, 'claim')} not checked ({why})" for why, count in claims.items())
+        sentences = Counter(map(words.unchecked, unread))
+        yield from (f"{counted(count, 'sentence')} not checked ({why})" for why, count in sentences.items())
+
+    def failures(self, verdicts: Sequence[Verdict]) -> Iterator[str]:
+        """Why verdicts on checked claims fail the gate."""
         meanings = Counter(str(verdict.meaning) for verdict in verdicts if not verdict.why_unchecked)
         checked = counted(meanings.total(), "checked claim")
         yield from (f"{meanings[name]} of {checked}: {name}" for name in sorted(self.fail_on) if meanings[name])
@@ -92,27 +101,32 @@ def read_gate(output: OutputParameters) -> Gate:
     return Gate(frozenset(fail_on), output.min_supported, output.allow_unchecked)
 
 
-def exit_code(verdicts: Sequence[Verdict], gate: Gate = Gate(), unread: Iterable[str] = (), refused: int = 0) -> int:
+def exit_code(
+    verdicts: Sequence[Verdict], gate: Gate = Gate(), unread: Iterable[Unchecked] = (), refused: int = 0
+) -> int:
     """The code for the errors among the verdicts; without errors 1 if the user's gate failed, else 0.
 
-    Says on standard error that nothing was searched, or why the gate failed. ``unread``: as for :meth:`Gate.failures`;
+    Says on standard error that nothing was searched, or why the gate failed. ``unread``: as for :meth:`Gate.unchecked`;
     ``refused``: number of rows of the input that could not be read.
     """
-    from redargue.verdicts import NOT_SEARCHED
+    from redargue import words
+    from redargue.caveats import UncheckedReason
 
     codes = [verdict.error.exit_code for verdict in verdicts if verdict.error]
     if 4 in codes:
         return 4  # a spent budget concerns every claim
-    unsearched = sum(verdict.unchecked == NOT_SEARCHED for verdict in verdicts)
+    reasons = [verdict.unchecked.reason for verdict in verdicts if verdict.unchecked]
+    unsearched = reasons.count(UncheckedReason.SEARCH_FAILED)
     if verdicts and unsearched + codes.count(5) == len(verdicts):
         if unsearched:
-            typer.echo(NOT_SEARCHED, err=True)
+            typer.echo(words.reason(UncheckedReason.SEARCH_FAILED), err=True)
         return 5
     if codes or refused:
         return codes[0] if codes and len(verdicts) == 1 else FINISHED_WITH_ERRORS
-    failures = tuple(gate.failures(verdicts, unread))
+    unchecked = tuple(gate.unchecked(verdicts, unread))
+    failures = (*unchecked, *gate.failures(verdicts))
     for failure in failures:
         typer.echo(f"gate failed: {printable(failure)}", err=True)
-    if any("not checked" in failure or "no checkable" in failure for failure in failures):
+    if unchecked:
         typer.echo("  → --allow-unchecked accepts what was not checked", err=True)
     return int(bool(failures))

@@ -62,7 +62,10 @@ def report(report: Report, folder: Path | None) -> None:
     console.rule(style="dim")
     for span_ in report.unchecked:
         sentence = " ".join(printable(report.text[span_.start : span_.end]).split())
-        _print(console, Text(f"not checked, {span_.start}–{span_.end} ({span_.why}): {sentence}", style="dim"))
+        _print(
+            console,
+            Text(f"not checked, {span_.start}–{span_.end} ({words.unchecked(span_.why)}): {sentence}", style="dim"),
+        )
     verdicts = [claim.verdict for claim in report.claims]
     _print(console, Text(outcome_text(report.outcome, verdicts), style="bold"))
     for title, numbers in (

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from urllib.parse import urlsplit
 
+from redargue.caveats import Caveat, CaveatKind
 from redargue.claims import Claim, Meaning
 from redargue.evidence import Passage, Quote, Side, Source
 from redargue.nli.aggregation import MIN_SIGNAL, first_of_sources
@@ -19,7 +20,7 @@ from redargue.nli.backend import EmbeddedBackend
 from redargue.nli.language import language_of
 from redargue.nli.reader import Reader
 from redargue.quotes import content_words
-from redargue.sanitize import counted, printable
+from redargue.sanitize import printable
 
 MOST_READ = 20  # quotations, so that a reply with hundreds costs no minutes
 # A text is about the claim if it has two of its content words and more than this share of them: so have 224 of 224
@@ -29,26 +30,23 @@ SHARED_UNREAD = 0.5  # likewise for a text that the reader cannot read
 STEM = 5  # letters by which words are compared
 
 
-def single_source(claim: Claim, quotes: Sequence[Quote], passages: Mapping[str, Passage]) -> str:
-    """A flag where fewer than two sources are on the side that ``quotes`` are given for; empty if there are two.
+def single_source(claim: Claim, quotes: Sequence[Quote], passages: Mapping[str, Passage]) -> Caveat | None:
+    """A caveat where fewer than two sources are on the side that ``quotes`` are given for; None if there are two.
 
     ``passages`` are everything that was found, by sha256; where they name only one publisher, nothing else was at hand.
     """
     names = {name for passage in passages.values() if (name := publisher_of(passage))}
     cited = [quote for quote in quotes if quote.passage in passages]
     if len(names) < 2 or not cited:
-        return ""
+        return None
     voices = _independent(cited, passages)
     if len(voices) > 1:
         read = (quote for quote in cited[:MOST_READ] if quote.side is Side.CONTEXT or on_its_side(claim, quote))
         voices = _independent([*read], passages)
     if len(voices) > 1:
-        return ""
-    of = counted(len(names), "publisher")
-    if not voices:
-        return f"single source: no two sources are quoted with what shows the label, of {of}"
-    only = publisher_of(voices[0]) or printable(voices[0].title or voices[0].document, lines=False)[:80] or "a passage"
-    return f"single source: only {only} is quoted with what shows the label, of {of}"
+        return None
+    only = (publisher_of(voices[0]) or voices[0].title or voices[0].document) if voices else ""
+    return Caveat(kind=CaveatKind.SINGLE_SOURCE, source=only, sources=len(voices), publishers=len(names))
 
 
 def _independent(quotes: Sequence[Quote], passages: Mapping[str, Passage]) -> list[Passage]:

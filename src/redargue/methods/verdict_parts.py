@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from redargue import words
+from redargue.caveats import Caveat, CaveatKind, Unchecked, UncheckedReason
 from redargue.claims import LabelSet, Meaning
 from redargue.events import Event, EvidenceFound, EvidenceMissing, gap_of, passages_of
 from redargue.evidence import Gap, Passage, Quote, Side
@@ -15,15 +15,8 @@ from redargue.injections import injection_in
 from redargue.methods.recalled import READER, outcome, recalled
 from redargue.methods.single_source import publisher_of, single_source
 from redargue.quotes import can_decide
-from redargue.sanitize import counted, printable
-from redargue.verdicts import NOT_SEARCHED, Verdict
+from redargue.verdicts import Verdict
 
-FROM_MEMORY = "answered from memory, without evidence"
-NOTHING_FOUND = "no evidence found"
-UNQUOTED = "no quotation verified"
-INJECTED = "only a passage that speaks to models is quoted"
-CHANGED = "the recalled text is no longer in its source"
-NOT_READ_AGAIN = "rests on recalled evidence that was not read again"
 MOST_FLAGS = 3  # that are shown
 
 
@@ -63,7 +56,7 @@ def gaps(events: Iterable[Event]) -> tuple[Gap, ...]:
 
 
 def limited(verdict: Verdict, events: Sequence[Event], *, reads_evidence: bool, hardened: bool) -> Verdict:
-    """Says what a verdict does not rest on; a hardened one for or against the claim needs a quotation on its side.
+    """Adds what a verdict does not rest on; a hardened one for or against the claim needs a quotation on its side.
 
     The quotation has to say enough (:func:`~redargue.quotes.can_decide`). Without one the label becomes that for
     unsettled claims; None where the label set has none. Passages that speak to models carry no verdict and are named;
@@ -73,17 +66,10 @@ def limited(verdict: Verdict, events: Sequence[Event], *, reads_evidence: bool, 
     if verdict.error or verdict.unchecked:
         return verdict
     if not reads_evidence:
-        return verdict.model_copy(update={"caveat": FROM_MEMORY})
-    changes: dict[str, Any] = {}
+        return verdict.model_copy(update={"caveats": (Caveat(kind=CaveatKind.FROM_MEMORY),)})
     remembered, everything = recalled(events), events
     events = [event for event in events if getattr(event, "agent", "") != READER]
-    searches = [event for event in events if isinstance(event, EvidenceFound | EvidenceMissing)]
-    nothing_found = bool(searches) and not any(map(passages_of, events))
-    if nothing_found and all(isinstance(search, EvidenceMissing) for search in searches):
-        changes["unchecked"] = NOT_SEARCHED
-    elif nothing_found:
-        changes["caveat"] = NOTHING_FOUND
-    side = side_of(verdict.claim.labels, verdict.label)
+    changes, caveats = _without_evidence(events)
     decides = verdict.label is not None and verdict.meaning is not Meaning.NOT_ENOUGH
     passages = {passage.sha256: passage for event in events for passage in passages_of(event)}
     orders = {
@@ -102,22 +88,38 @@ def limited(verdict: Verdict, events: Sequence[Event], *, reads_evidence: bool, 
     present = [quote for quote in telling if again.get(quote) != "changed"]
     sound = [quote for quote in present if quote.passage not in orders]
     if decides and not sound:
-        why = INJECTED if present else CHANGED if telling else UNQUOTED
-        changes["caveat"] = why
-        if hardened and side is not Side.CONTEXT:
-            undecided = verdict.claim.labels.named(Meaning.NOT_ENOUGH)
-            meaning = Meaning.NOT_ENOUGH if undecided else None
-            caveat = f"{why}: the answer {verdict.label} does not count"
-            changes |= {"label": undecided, "meaning": meaning, "confidence": None, "caveat": caveat}
+        why = CaveatKind.UNQUOTED
+        if telling:
+            why = CaveatKind.ONLY_INJECTED if present else CaveatKind.ONLY_CHANGED
+        refused = hardened and side_of(verdict.claim.labels, verdict.label) is not Side.CONTEXT
+        caveats = [Caveat(kind=why, answer=str(verdict.label) if refused else "")]
+        changes |= _undecided(verdict) if refused else {}
     flags = [
-        single_source(verdict.claim, sound, passages) if decides else "",
-        *(f"{publisher_of(passages[sha]) or 'a passage'} {kind}" for sha, kind in orders.items()),
-        *(_not_read_again(sound, again, remembered) if decides else ()),
+        single_source(verdict.claim, sound, passages) if decides else None,
+        *(
+            Caveat(kind=CaveatKind.INJECTION, source=publisher_of(passages[sha]), injection=kind)
+            for sha, kind in orders.items()
+        ),
+        _not_read_again(sound, again, remembered) if decides else None,
     ]
-    shown = [changes.get("caveat", ""), *[*filter(None, flags)][:MOST_FLAGS]]
-    caveat = "; ".join(dict.fromkeys(filter(None, shown)))
-    changes |= {"caveat": caveat} if caveat else {}
-    return verdict.model_copy(update=changes) if changes else verdict
+    caveats += [*filter(None, flags)][:MOST_FLAGS]
+    return verdict.model_copy(update=changes | {"caveats": tuple(dict.fromkeys(caveats))})
+
+
+def _without_evidence(events: Sequence[Event]) -> tuple[dict[str, Any], list[Caveat]]:
+    """Changes to a verdict, and its caveats, where no search found anything."""
+    searches = [event for event in events if isinstance(event, EvidenceFound | EvidenceMissing)]
+    if not searches or any(map(passages_of, events)):
+        return {}, []
+    if all(isinstance(search, EvidenceMissing) for search in searches):
+        return {"unchecked": Unchecked(reason=UncheckedReason.SEARCH_FAILED)}, []
+    return {}, [Caveat(kind=CaveatKind.NOTHING_FOUND)]
+
+
+def _undecided(verdict: Verdict) -> dict[str, Any]:
+    """The changes that take a verdict's label back."""
+    label = verdict.claim.labels.named(Meaning.NOT_ENOUGH)
+    return {"label": label, "meaning": Meaning.NOT_ENOUGH if label else None, "confidence": None}
 
 
 def deciding(verdict: Verdict) -> list[Quote]:
@@ -128,19 +130,22 @@ def deciding(verdict: Verdict) -> list[Quote]:
 
 def _not_read_again(
     quotes: Sequence[Quote], again: Mapping[Quote, str], remembered: Mapping[str, Passage]
-) -> tuple[str, ...]:
-    """A flag with the origin where every quotation is recalled and none of their sources was read again."""
+) -> Caveat | None:
+    """A caveat with the origin where every quotation is recalled and none of their sources was read again."""
     if not quotes or any(again.get(quote, "same") == "same" for quote in quotes):
-        return ()
+        return None
     stored = remembered[quotes[0].passage]
-    day = f"{stored.retrieved:%Y-%m-%d}" if stored.retrieved else ""
-    origin = ", ".join(filter(None, (stored.tool, day, stored.url or stored.title or stored.document)))
-    return (f"{NOT_READ_AGAIN} ({printable(origin, lines=False)[:200]})",)
+    return Caveat(
+        kind=CaveatKind.NOT_READ_AGAIN,
+        source=stored.url or stored.title or stored.document,
+        tool=stored.tool,
+        day=stored.retrieved.date() if stored.retrieved else None,
+    )
 
 
-def not_checked(verdict: Verdict, why: str) -> Verdict:
+def not_checked(verdict: Verdict, why: Unchecked) -> Verdict:
     """The verdict without a label, and why."""
-    changes = {"label": None, "meaning": None, "confidence": None, "reason": f"unchecked: {why}", "unchecked": why}
+    changes = {"label": None, "meaning": None, "confidence": None, "reason": "", "unchecked": why}
     return verdict.model_copy(update=changes)
 
 
@@ -151,6 +156,5 @@ def without_unread(verdict: Verdict, events: Iterable[Event]) -> Verdict:
     total = unread.total() + sum(len(event.passages) for event in searches)
     if 2 * unread.total() <= total:
         return verdict
-    languages = ", ".join(map(words.language, unread))
-    seem = f"{unread.total()} of {counted(total, 'passage')} seem to be in {languages}"
-    return not_checked(verdict, f"{words.ENGLISH_ONLY} ({seem})")
+    counts = {"unread": unread.total(), "passages": total}
+    return not_checked(verdict, Unchecked(reason=UncheckedReason.LANGUAGE, languages=tuple(unread), **counts))

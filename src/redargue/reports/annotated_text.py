@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
+from redargue import words
 from redargue.reports.load import SingleRun
 from redargue.reports.phrases import citation_text, label_of, outcome_text
 from redargue.reports.run_table import shortened
 from redargue.reports.table import Cell, Column, Table, number
 from redargue.text.extract import Extraction
-from redargue.text.report import Citation, outcome
+from redargue.text.report import Citation, outcome, unchecked_reasons
 from redargue.text.segment import Text
 from redargue.verdicts import Verdict
 
@@ -96,7 +97,9 @@ def sentences(run: SingleRun, extraction: Extraction) -> list[tuple[int, int, Se
         claims = tuple((item, label_of(verdict)) for item, verdict in zip(items, verdicts, strict=True))
         spans.append((start, end, Sentence(claims, _worst(verdicts))))
     unread = (sentence for sentence in extraction.unchecked if (sentence.start, sentence.end) not in items_at)
-    spans += [(sentence.start, sentence.end, Sentence((), "unchecked", sentence.why)) for sentence in unread]
+    spans += [
+        (sentence.start, sentence.end, Sentence((), "unchecked", words.unchecked(sentence.why))) for sentence in unread
+    ]
     return spans
 
 
@@ -114,8 +117,8 @@ def text_outcome(run: SingleRun) -> str:
         claims = f"{run.unfinished} claim{'s have' if run.unfinished > 1 else ' has'} not finished"
         return f"{claims}: there is no result for the text yet."
     verdicts = list(run.verdicts.values())
-    sentences = run.text[1].unchecked if run.text else ()
-    return outcome_text(outcome(verdicts, sentences), verdicts)
+    unread = unchecked_reasons(run.text[1].unchecked) if run.text else ()
+    return outcome_text(outcome(verdicts, unread=bool(unread)), verdicts)
 
 
 def unchecked_table(text: Text, extraction: Extraction) -> Table:
@@ -124,7 +127,7 @@ def unchecked_table(text: Text, extraction: Extraction) -> Table:
         (
             f"{sentence.start}–{sentence.end}",
             shortened(readable(text.text[sentence.start : sentence.end])),
-            sentence.why,
+            words.unchecked(sentence.why),
         )
         for sentence in extraction.unchecked
     )

@@ -6,6 +6,7 @@ import hashlib
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from redargue import words
 from redargue.encodings import NotText, decode
 from redargue.errors import UsageError
 from redargue.evidence import PAGE_BREAK, Quote, Side
@@ -13,7 +14,6 @@ from redargue.reports.load import SingleRun
 from redargue.reports.phrases import citation_text, confidence_text, label_of, meaning_text, place_of
 from redargue.sanitize import printable
 from redargue.text.report import Citation
-from redargue.text.segment import NOT_CLAIMS
 from redargue.verdicts import Verdict
 
 Rule = Literal["refuted", "unsupported", "unchecked", "supported"]
@@ -99,14 +99,15 @@ def findings(run: SingleRun, file: Path | None = None) -> list[Finding]:
         if (verdict := run.verdicts.get(item))
     ]
     for sentence in extraction.unchecked:
-        if sentence.why not in NOT_CLAIMS:
+        if sentence.why.may_state:
             stated = text.text[sentence.start : sentence.end]
-            found.append(Finding("unchecked", stated, sentence.start, 0, None, sentence.why))
+            found.append(Finding("unchecked", stated, sentence.start, 0, None, words.unchecked(sentence.why)))
     return found
 
 
 def _finding(verdict: Verdict, stated: str, start: int, number: int) -> Finding:
-    return Finding(_rule(verdict), stated, start if start >= 0 else None, number, verdict, verdict.why_unchecked)
+    why = words.unchecked(verdict.why_unchecked) if verdict.why_unchecked else ""
+    return Finding(_rule(verdict), stated, start if start >= 0 else None, number, verdict, why)
 
 
 def _rule(verdict: Verdict) -> Rule:

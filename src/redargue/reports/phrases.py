@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from redargue import words
+from redargue.caveats import UncheckedReason
 from redargue.evidence import Quote, QuoteStatus, Source
 from redargue.sanitize import WORDS, counted
 from redargue.text.report import CITATION_WORDS, Citation, Outcome
@@ -96,7 +97,8 @@ def outcome_text(outcome: Outcome, verdicts: Sequence[Verdict]) -> str:
 
 def citation_text(citation: Citation) -> str:
     """What the cited page is to its claim, without the address."""
-    return CITATION_WORDS[citation.outcome] + (f" ({citation.why})" if citation.why else "")
+    why = words.unchecked(citation.unchecked) if citation.unchecked else citation.why
+    return CITATION_WORDS[citation.outcome] + (f" ({why})" if why else "")
 
 
 def heading(verdict: Verdict) -> str:
@@ -109,21 +111,33 @@ def heading(verdict: Verdict) -> str:
 def meaning_text(verdict: Verdict) -> str:
     """A sentence on what the verdict means and what it does not rest on; empty where there is nothing to say."""
     if verdict.unchecked:
-        return f"{verdict.unchecked[:1].upper()}{verdict.unchecked[1:]}."
-    words = WORDS.get(str(verdict.meaning), "")
+        return _sentence(words.unchecked(verdict.unchecked))
+    said = WORDS.get(str(verdict.meaning), "")
     if verdict.unsure:
-        why = verdict.why_unsure
-        words = (
-            f"{why[:1].upper()}{why[1:]}: it would have answered {verdict.claim.labels.plain(verdict.unsure.label)}."
-        )
+        instead = verdict.claim.labels.plain(verdict.unsure.label)
+        said = _sentence(f"{why_unsure(verdict)}: it would have answered {instead}")
     if verdict.differences and verdict.meaning == "refuted":
-        words = f"{words.removesuffix('.')} ({'; '.join(verdict.differences)})."
+        said = f"{said.removesuffix('.')} ({'; '.join(verdict.differences)})."
     if verdict.leanings and verdict.meaning == "not_enough" and not verdict.unsure:
-        words = f"{words} {UNSURE}{'; '.join(verdict.leanings)}."
-    if not verdict.caveat:
-        return words
-    caveat = f"{verdict.caveat[:1].upper()}{verdict.caveat[1:]}."
-    return f"{words} {caveat}" if verdict.unsure or verdict.meaning == "not_enough" else caveat
+        said = f"{said} {UNSURE}{'; '.join(verdict.leanings)}."
+    if not verdict.caveats:
+        return said
+    caveat = _sentence(words.caveats(verdict.caveats))
+    return f"{said} {caveat}" if verdict.unsure or verdict.meaning == "not_enough" else caveat
+
+
+def why_unsure(verdict: Verdict) -> str:
+    """The threshold that the confidence is below; empty where the model was not unsure."""
+    if not verdict.unsure or verdict.confidence is None:
+        return ""
+    least = verdict.unsure.min_confidence
+    threshold = max(f"{least:.2f}", f"{least:g}", key=len)
+    said = words.reason(UncheckedReason.UNSURE)
+    return f"{said} (confidence {rounded_down(verdict.confidence):.2f} < {threshold})"
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def gap_sections(verdict: Verdict) -> tuple[tuple[str, tuple[str, ...]], ...]:

@@ -31,9 +31,10 @@ class Citations(Frozen):
         if page.passage is None:
             return Citation(url=page.url, outcome=UNREAD[page.outcome], why=page.why)
         outcome = _OUTCOMES.get(verdict.meaning or Meaning.NOT_ENOUGH, CitationOutcome.DOES_NOT_SUPPORT)
-        if why := verdict.why_unchecked:
+        unchecked = verdict.why_unchecked
+        if unchecked:
             outcome = CitationOutcome.NOT_CHECKED
-        return Citation(url=page.url, page=page.passage.url, outcome=outcome, why=why)
+        return Citation(url=page.url, page=page.passage.url, outcome=outcome, unchecked=unchecked)
 
     def added_to(self, report: Report) -> Report:
         claims = (

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple, Unpack, cast
 
 from redargue.assembly import method_of
+from redargue.caveats import Unchecked, UncheckedReason
 from redargue.claims import Claim
 from redargue.errors import ToolFailed, UsageError
 from redargue.evidence import Passage
@@ -25,7 +26,7 @@ from redargue.retrieval.tools.fixed_passages import FixedPassages, FixedPassages
 from redargue.retrieval.web_pages import WebPage, read_pages
 from redargue.spec import Parts, RunOptions, RunSpec, read_options
 from redargue.text.citation_record import UNREAD, Citations, read_citations, record_citations
-from redargue.text.extract import CITES_NOTHING, Extraction
+from redargue.text.extract import Extraction
 from redargue.text.links import as_markdown, cited_by, read_links
 from redargue.text.report import CITATION_WORDS, CheckedClaim, Report
 from redargue.text.segment import Text, UncheckedSentence
@@ -118,7 +119,8 @@ def _cited(extraction: Extraction, cited: dict[tuple[int, int], tuple[str, ...]]
     """Each claim once for each of its links, and these links; sentences of claims without one are unchecked."""
     pairs = [(claim, url) for claim in extraction.claims for url in cited.get((claim.start, claim.end), ())]
     without = {(claim.start, claim.end) for claim in extraction.claims} - cited.keys()
-    unchecked = [UncheckedSentence(start=start, end=end, why=CITES_NOTHING) for start, end in without]
+    why = Unchecked(reason=UncheckedReason.NO_LINK)
+    unchecked = [UncheckedSentence(start=start, end=end, why=why) for start, end in without]
     ordered = sorted([*extraction.unchecked, *unchecked], key=lambda sentence: sentence.start)
     claims = tuple(claim for claim, _ in pairs)
     return Extraction(claims=claims, unchecked=tuple(ordered)), tuple(url for _, url in pairs)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from redargue import words
+from redargue.caveats import Unchecked, UncheckedReason
 from redargue.claims import Frozen
 from redargue.concurrency import gather_or_cancel
 from redargue.methods.agent import Agent
@@ -18,20 +18,12 @@ from redargue.quotes import content_words
 from redargue.run import Run
 from redargue.tasks.base import AnyTask, Profile
 from redargue.tasks.extract import BLOCK, ExtractClaims, MarkOpinions
-from redargue.text.segment import (
-    FRAGMENT,
-    LEFT_OUT,
-    NOT_CLAIMS,
-    LocatedClaim,
-    Sentence,
-    Text,
-    UncheckedSentence,
-    sentences_of,
-)
+from redargue.text.segment import LocatedClaim, Sentence, Text, UncheckedSentence, sentences_of
 
 EXTRACTOR = "extractor"
-CITES_NOTHING = "cites no page"
 CONTEXT_SENTENCES = 8  # preceding sentences shown with a block
+NOTHING_STATED = Unchecked(reason=UncheckedReason.NOT_A_CLAIM)
+PASSED_OVER = (UncheckedReason.LEFT_OUT, UncheckedReason.FRAGMENT)
 BEFORE = 2  # preceding sentences that are read with a claim's own
 
 
@@ -45,9 +37,10 @@ class Extraction(Frozen):
         """Whether a recorded extraction is this one, or its claims once for each page that they cite."""
         if self == recorded:
             return True
-        uncited = {(sentence.start, sentence.end) for sentence in recorded.unchecked if sentence.why == CITES_NOTHING}
+        no_link = UncheckedReason.NO_LINK
+        uncited = {(each.start, each.end) for each in recorded.unchecked if each.why.reason is no_link}
         cited = tuple(claim for claim in self.claims if (claim.start, claim.end) not in uncited)
-        unchecked = tuple(sentence for sentence in recorded.unchecked if sentence.why != CITES_NOTHING)
+        unchecked = tuple(each for each in recorded.unchecked if each.why.reason is not no_link)
         return cited == tuple(dict.fromkeys(recorded.claims)) and self.unchecked == unchecked
 
 
@@ -100,31 +93,24 @@ async def extract(
     if text.kind == "dialogue":
         read = [sentence for sentence in sentences if sentence not in why]
         opinions = await _subjective(read, text, extractor, profile)
-        why |= dict.fromkeys(opinions, NOT_CLAIMS[0])
+        why |= dict.fromkeys(opinions, Unchecked(reason=UncheckedReason.SUBJECTIVE))
     objective = [sentence for sentence in sentences if sentence not in why]
     blocks = [range(start, min(start + BLOCK, len(objective))) for start in range(0, len(objective), BLOCK)]
     claims_by_block = await gather_or_cancel(_claims(objective, block, text, run, profile) for block in blocks)
     claims = tuple(claim for block_claims in claims_by_block for claim in block_claims)
     spans = {(claim.start, claim.end) for claim in claims}
-    silent = [
-        each for each in sentences if (each.start, each.end) not in spans and why.get(each, NOT_CLAIMS[0]) in NOT_CLAIMS
-    ]
+    without = [each for each in sentences if (each.start, each.end) not in spans]
+    silent = [each for each in without if not why.get(each, NOTHING_STATED).may_state]
     if known is None:
         why |= await _passed_over(silent, profile)
     else:
         silent_before = {(each.start, each.end): each.why for each in known.unchecked}
-        stating = {span: reason for span, reason in silent_before.items() if reason in (LEFT_OUT, FRAGMENT)}
+        stating = {span: why for span, why in silent_before.items() if why.reason in PASSED_OVER}
         why |= {each: stating[each.start, each.end] for each in silent if (each.start, each.end) in stating}
     return Extraction(
         claims=claims,
         unchecked=tuple(
-            UncheckedSentence(
-                start=sentence.start,
-                end=sentence.end,
-                why=why.get(sentence, NOT_CLAIMS[1]),
-            )
-            for sentence in sentences
-            if (sentence.start, sentence.end) not in spans
+            UncheckedSentence(start=each.start, end=each.end, why=why.get(each, NOTHING_STATED)) for each in without
         ),
     )
 
@@ -145,11 +131,11 @@ async def extract_claims(
     claims = await _claims(read, block, Text(text=last.text, context=context), run, profile)
     if claims:
         return tuple(claims)
-    why = (await _passed_over([last], profile)).get(last, NOT_CLAIMS[1])
+    why = (await _passed_over([last], profile)).get(last, NOTHING_STATED)
     return UncheckedSentence(start=last.start, end=last.end, why=why)
 
 
-async def _passed_over(sentences: Sequence[Sentence], profile: Profile) -> dict[Sentence, str]:
+async def _passed_over(sentences: Sequence[Sentence], profile: Profile) -> dict[Sentence, Unchecked]:
     """The sentences without a claim that state something, or may do so, and why they have none.
 
     A text may ask a model to leave them out, and a heading or a label may state something without being a sentence.
@@ -158,21 +144,22 @@ async def _passed_over(sentences: Sequence[Sentence], profile: Profile) -> dict[
         return {}
     read = [sentence for sentence in sentences if not language_of(sentence.text)]
     found = await asyncio.to_thread(claim_filter.readings, _texts(read))
-    stated = {sentence: LEFT_OUT for sentence, reading in zip(read, found, strict=True) if reading.claim}
-    return stated | {sentence: FRAGMENT for sentence, reading in zip(read, found, strict=True) if reading.fragment}
+    left_out, fragment = (Unchecked(reason=reason) for reason in PASSED_OVER)
+    stated = {sentence: left_out for sentence, reading in zip(read, found, strict=True) if reading.claim}
+    return stated | {sentence: fragment for sentence, reading in zip(read, found, strict=True) if reading.fragment}
 
 
 _TABLE_ROW = re.compile(r"[\s>]*\||[^|\n]+\s\|\s[^|]")  # of a Markdown table
 _ONE_CELL = re.compile(r"[\s>]*\|[^|\n]*\|?\s*\Z")
 
 
-def _unread(sentence: Sentence, run: Run) -> str:
+def _unread(sentence: Sentence, run: Run) -> Unchecked | None:
     if not getattr(run.backend, "english_only", False):
-        return ""
+        return None
     if _TABLE_ROW.match(sentence.text) and not _is_readable(sentence.text):
-        return "the embedded models read no tables"
+        return Unchecked(reason=UncheckedReason.TABLE)
     language = language_of(sentence.text)
-    return f"{words.ENGLISH_ONLY} (the sentence seems to be in {words.language(language)})" if language else ""
+    return Unchecked(reason=UncheckedReason.LANGUAGE, languages=(language,)) if language else None
 
 
 def _is_readable(row: str) -> bool:

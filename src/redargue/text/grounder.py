@@ -17,7 +17,7 @@ from redargue.spec import RunOptions, RunSpec, read_options
 from redargue.tasks.extract import ExtractClaims, MarkOpinions
 from redargue.text.extract import EXTRACTOR, extract, extract_claims
 from redargue.text.report import CheckedClaim, Report, report
-from redargue.text.segment import NOT_CLAIMS, Kind, Sentence, Text, UncheckedSentence
+from redargue.text.segment import Kind, Sentence, Text, UncheckedSentence
 from redargue.text.verification import (
     CONCURRENCY,
     check_options,
@@ -153,7 +153,7 @@ async def check_sentence(sentences: Sequence[Sentence], verifier: Verifier, *, r
         found = await extract_claims(sentences, run, profile=verifier.method.settings.profile)
         if isinstance(found, UncheckedSentence):
             unread = Verdict(claim=spec.claim(last.text), label=None, unchecked=found.why)
-            return () if found.why in NOT_CLAIMS else (_checked(last, unread),)
+            return (_checked(last, unread),) if found.why.may_state else ()
         verdicts = await verifier.verify_all(claims_of(found, spec), concurrency=CONCURRENCY)
     return tuple(_checked(last, verdict) for verdict in verdicts)
 

@@ -9,11 +9,12 @@ from typing import Literal
 
 from pydantic import Field
 
-from redargue import notebook
+from redargue import notebook, words
+from redargue.caveats import Unchecked, UncheckedReason
 from redargue.claims import Frozen, Meaning
 from redargue.sanitize import counted, shortened
 from redargue.text.extract import Extraction
-from redargue.text.segment import NOT_CLAIMS, Kind, Text, UncheckedSentence
+from redargue.text.segment import Kind, Text, UncheckedSentence
 from redargue.verdicts import Usage, Verdict, total_usage
 
 
@@ -54,13 +55,15 @@ class Citation(Frozen):
     Attributes:
         url: as the text has it.
         page: its address after redirects; empty if it was not read.
-        why: it was not read or not checked; empty if it was.
+        why: it was not read; empty if it was.
+        unchecked: why the claim was not checked against it; None if it was.
     """
 
     url: str
     page: str = ""
     outcome: CitationOutcome
     why: str = ""
+    unchecked: Unchecked | None = None
 
 
 class CheckedClaim(Frozen):
@@ -105,7 +108,7 @@ class Report(Frozen):
     outcome: Outcome
     claims: tuple[CheckedClaim, ...]
     unchecked: tuple[UncheckedSentence, ...] = ()
-    not_checked: dict[str, int] = Field(default_factory=dict)
+    not_checked: dict[UncheckedReason, int] = Field(default_factory=dict)
     usage: Usage = Usage()
     run: str = ""
 
@@ -123,7 +126,7 @@ class Report(Frozen):
             )
             for number, claim in enumerate(self.claims, 1)
         )
-        unchecked = (f"{notebook.text(why)}: {count}" for why, count in self.not_checked.items())
+        unchecked = (f"{notebook.text(words.reason(why))}: {count}" for why, count in self.not_checked.items())
         return notebook.block(
             f"{notebook.text(self.outcome.replace('_', ' '), bold=True)}: {notebook.text(_counts(self))}",
             notebook.table(("", "Sentence", "Verdict", "Quoted"), rows) if self.claims else "",
@@ -138,22 +141,23 @@ def _counts(report: Report) -> str:
     return ", ".join([*counts, *([f"{counted(unread, 'sentence')} not read"] if unread else [])]) or "no claims"
 
 
-def unchecked_reasons(sentences: Sequence[UncheckedSentence]) -> tuple[str, ...]:
+def unchecked_reasons(sentences: Sequence[UncheckedSentence]) -> tuple[Unchecked, ...]:
     """The reasons of sentences that may state something that was not checked."""
-    return tuple(sentence.why for sentence in sentences if sentence.why not in NOT_CLAIMS)
+    return tuple(sentence.why for sentence in sentences if sentence.why.may_state)
 
 
-def outcome(verdicts: Sequence[Verdict], sentences: Sequence[UncheckedSentence] = ()) -> Outcome:
-    """Outcome for a text from the verdicts on its claims and the sentences without claims.
+def outcome(verdicts: Sequence[Verdict], *, unread: bool = False) -> Outcome:
+    """Outcome for a text from the verdicts on its claims; a claim whose verification failed is undecided.
 
-    A claim whose verification failed is undecided.
+    Args:
+        unread: whether sentences without a claim may state something that was not checked.
     """
     meanings = [None if verdict.why_unchecked else verdict.meaning for verdict in verdicts]
     if Meaning.REFUTED in meanings:
         return Outcome.NON_FACTUAL
     if all(verdict.unchecked for verdict in verdicts):
-        return Outcome.UNCHECKED if verdicts or unchecked_reasons(sentences) else Outcome.NOT_CHECKABLE
-    if unchecked_reasons(sentences):
+        return Outcome.UNCHECKED if verdicts or unread else Outcome.NOT_CHECKABLE
+    if unread:
         return Outcome.UNDECIDED
     return Outcome.FACTUAL if set(meanings) == {Meaning.SUPPORTED} else Outcome.UNDECIDED
 
@@ -162,7 +166,7 @@ def report(text: Text, extraction: Extraction, verdicts: Sequence[Verdict], extr
     """Assembles the report."""
     return Report(
         **dict(text),
-        outcome=outcome(verdicts, extraction.unchecked),
+        outcome=outcome(verdicts, unread=bool(unchecked_reasons(extraction.unchecked))),
         claims=tuple(
             CheckedClaim(start=claim.start, end=claim.end, stated=text.text[claim.start : claim.end], verdict=verdict)
             for claim, verdict in zip(extraction.claims, verdicts, strict=True)
@@ -174,9 +178,9 @@ def report(text: Text, extraction: Extraction, verdicts: Sequence[Verdict], extr
     )
 
 
-def _not_checked(extraction: Extraction, verdicts: Sequence[Verdict]) -> dict[str, int]:
-    reasons: dict[tuple[int, int], str] = {(span.start, span.end): span.why for span in extraction.unchecked}
+def _not_checked(extraction: Extraction, verdicts: Sequence[Verdict]) -> dict[UncheckedReason, int]:
+    reasons = {(span.start, span.end): span.why.reason for span in extraction.unchecked}
     for claim, verdict in zip(extraction.claims, verdicts, strict=True):
         if why := verdict.why_unchecked:
-            reasons.setdefault((claim.start, claim.end), why)
+            reasons.setdefault((claim.start, claim.end), why.reason)
     return dict(Counter(reasons.values()))

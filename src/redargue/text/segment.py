@@ -9,6 +9,7 @@ from typing import Literal, Self
 
 from pydantic import field_validator, model_validator
 
+from redargue.caveats import Unchecked
 from redargue.claims import Claim, Frozen, readable
 from redargue.nli.markup import is_silent
 from redargue.retrieval.corpus.chunk import sentence_spans
@@ -67,21 +68,12 @@ class LocatedClaim(Frozen):
     end: int
 
 
-NOT_CLAIMS = ("subjective", "states nothing that can be checked")  # other reasons leave possible claims unread
-LEFT_OUT = "the model extracted no claim"
-FRAGMENT = "a fragment that may state something"  # a heading, a cell, a caption or a line without a verb
-
-
 class UncheckedSentence(Frozen):
-    """The span of a sentence without claims, and why.
-
-    It is ``subjective``, states nothing, is not English, states something that the model left out, or may state
-    something without being a sentence.
-    """
+    """The span of a sentence without claims, and why."""
 
     start: int
     end: int
-    why: str
+    why: Unchecked
 
 
 class Sentence(Frozen):

@@ -9,6 +9,7 @@ import pytest
 
 from redargue import words
 from redargue.backends.scripted import ScriptedBackend
+from redargue.caveats import CaveatKind
 from redargue.claims import FEVER, TWO, Claim, LabelSet, Meaning
 from redargue.errors import BadReply
 from redargue.evidence import Passage, QuoteStatus, Side
@@ -403,7 +404,7 @@ async def test_no_side_leaves_the_hardened_profile_without_a_verified_quotation(
             verdict = await verifier.verify(claim)
         assert verdict.error is None
         assert verdict.label == labels.named(Meaning.NOT_ENOUGH)
-        assert "no quotation verified" in verdict.caveat
+        assert verdict.caveats[0].kind is CaveatKind.UNQUOTED
         assert not any(quote.found for quote in verdict.quotes)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
+from redargue import words
 from redargue.claims import Claim
 from redargue.errors import UsageError
 from redargue.events import StageEnded
@@ -118,8 +119,10 @@ class Cascade(Method, name="cascade", settings=CascadeSettings):
         if label is None:
             return ("no label",)
         settled = limited(held.verdict, self.run.events, reads_evidence=True, hardened=True)
-        if settled.unchecked or settled.label != label:
-            return (settled.unchecked or settled.caveat,)
+        if settled.unchecked:
+            return (words.unchecked(settled.unchecked),)
+        if settled.label != label:
+            return (words.caveats(settled.caveats),)
         if not self.passages:
             return ("no evidence was found",)
         side, why = side_of(labels, label), []

@@ -6,14 +6,15 @@ from typing import Literal
 
 from pydantic import Field
 
+from redargue import words
 from redargue.adapters.grounding import Grounding, Reason, assessed
+from redargue.caveats import UncheckedReason
 from redargue.claims import Frozen
 from redargue.reports.result import CheckResult
 from redargue.service.checks import Check
 from redargue.service.entries import State
 from redargue.text.report import Report
 from redargue.verdicts import ErrorInfo, Verdict
-from redargue.words import ENGLISH_ONLY
 
 POLL_AFTER_S = 5.0
 UNCHECKED = "unchecked"
@@ -89,19 +90,19 @@ def not_made(grounding: Grounding) -> CheckAnswer:
 
 
 def _assessment(grounding: Grounding) -> dict[str, object]:
-    words = grounding.explanation if grounding.reason else ""
-    return {"outcome": str(grounding.outcome), "reason": grounding.reason, "explanation": words}
+    said = grounding.explanation if grounding.reason else ""
+    return {"outcome": str(grounding.outcome), "reason": grounding.reason, "explanation": said}
 
 
 def _claim_outcome(verdict: Verdict) -> dict[str, object]:
     why = verdict.why_unchecked
     if not why:
         return {"outcome": str(verdict.meaning or verdict.label)}
-    english = verdict.unchecked.startswith(ENGLISH_ONLY)
+    english = why.reason is UncheckedReason.LANGUAGE
     reason = Reason.FAILED if verdict.error else Reason.LANGUAGE if english else Reason.NOT_READ
-    words = f"{verdict.error.type}: {verdict.error.what}" if verdict.error else why
-    return {"outcome": UNCHECKED, "reason": reason, "explanation": words}
+    said = f"{verdict.error.type}: {verdict.error.what}" if verdict.error else words.unchecked(why)
+    return {"outcome": UNCHECKED, "reason": reason, "explanation": said}
 
 
-def _unchecked(answer: CheckAnswer, reason: Reason, words: str) -> CheckAnswer:
-    return answer.model_copy(update={"outcome": UNCHECKED, "reason": reason, "explanation": words})
+def _unchecked(answer: CheckAnswer, reason: Reason, said: str) -> CheckAnswer:
+    return answer.model_copy(update={"outcome": UNCHECKED, "reason": reason, "explanation": said})

@@ -55,8 +55,8 @@ def _verdict(verdict: Verdict) -> Iterator[str]:
     sure = "" if verdict.confidence is None else f", confidence {rounded_down(verdict.confidence):.2f}"
     yield f"{label[:1].upper()}{label[1:]}{sure}: {shortened(verdict.claim.text, STATED)}"
     yield WORDS.get(str(verdict.meaning), "")
-    if verdict.caveat:
-        yield f"Caveat: {shortened(verdict.caveat, STATED)}"
+    if verdict.caveats:
+        yield f"Caveat: {shortened(words.caveats(verdict.caveats), STATED)}"
     if any(verdict.side(side) for side, _ in SIDES):
         yield DATA
     for side, name in SIDES:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict, Field
 
+from redargue.caveats import UncheckedReason
 from redargue.claims import Frozen, Meaning
 from redargue.evidence import Quote, Side
 from redargue.reports import markdown
@@ -15,9 +16,7 @@ from redargue.sanitize import counted, link_address, printable, shortened
 from redargue.service.proxy.checker import Checked
 from redargue.service.proxy.settings import Plan
 from redargue.text.report import CheckedClaim, Outcome, outcome
-from redargue.text.segment import FRAGMENT, UncheckedSentence
-from redargue.verdicts import NOT_SEARCHED, Usage, Verdict, total_usage
-from redargue.words import ENGLISH_ONLY
+from redargue.verdicts import Usage, Verdict, total_usage
 
 QUOTES = 3  # of one side of a claim, at most
 FOOTNOTES = "Checked by redargue:"
@@ -49,6 +48,12 @@ REASONS: tuple[Reason, ...] = (
     "no_answer",
     "fragment",
 )
+_UNCHECKED: dict[UncheckedReason, Reason] = {
+    UncheckedReason.LANGUAGE: "language",
+    UncheckedReason.SEARCH_FAILED: "search_failed",
+    UncheckedReason.FRAGMENT: "fragment",
+    UncheckedReason.UNSURE: "",  # it has a verdict: that the evidence does not suffice
+}
 _ERRORS: dict[str, Reason] = {"BudgetReached": "budget", "BadReply": "no_answer", "ToolFailed": "search_failed"}
 
 
@@ -152,9 +157,8 @@ def block_of(checked: Checked, plan: Plan, check: str) -> CheckBlock:
     problem = next((reason for reason in REASONS if reason == checked.problem), None)
     if problem:
         reasons[problem] += max(1, len(checked.sentences) - len(claims))
-    unread = [UncheckedSentence(start=0, end=0, why=reason) for reason in reasons]
     verdicts = [claim.verdict for claim in checked.claims]
-    total = outcome(verdicts, unread)
+    total = outcome(verdicts, unread=bool(reasons))
     return CheckBlock(
         check=check,
         mode=plan.mode,
@@ -196,13 +200,8 @@ def reason_of(verdict: Verdict) -> Reason:
     """Why a claim was not checked, as a word; empty where it was."""
     if verdict.error:
         return _ERRORS.get(verdict.error.type, "checker_down")
-    if verdict.unchecked.startswith(ENGLISH_ONLY):
-        return "language"
-    if verdict.unchecked:
-        if NOT_SEARCHED in verdict.unchecked:
-            return "search_failed"
-        return "fragment" if verdict.unchecked == FRAGMENT else "no_answer"
-    return "no_answer" if verdict.label is None and not verdict.unsure else ""
+    why = verdict.why_unchecked
+    return _UNCHECKED.get(why.reason, "no_answer") if why else ""
 
 
 def _quotes(verdict: Verdict) -> tuple[ClaimQuote, ...]:

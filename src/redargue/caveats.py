@@ -1,0 +1,85 @@
+"""What a verdict does not rest on, and why a claim or a sentence was not checked."""
+
+from __future__ import annotations
+
+from datetime import date
+from enum import StrEnum
+
+from redargue.claims import Frozen, detail
+from redargue.evidence import Injection
+
+
+class CaveatKind(StrEnum):
+    """What a verdict lacks."""
+
+    FROM_MEMORY = "from_memory"  # the method reads no evidence
+    NOTHING_FOUND = "nothing_found"
+    UNQUOTED = "unquoted"  # no quotation on the verdict's side was found in a passage
+    ONLY_INJECTED = "only_injected"  # every such quotation is of a passage that speaks to models
+    ONLY_CHANGED = "only_changed"  # every such quotation is recalled, and no longer in its source
+    SINGLE_SOURCE = "single_source"
+    INJECTION = "injection"  # a passage speaks to models
+    NOT_READ_AGAIN = "not_read_again"  # the quotations are recalled, and their sources were not read again
+
+
+class Caveat(Frozen):
+    """Something that a verdict does not rest on.
+
+    Attributes:
+        answer: label that does not count for want of a quotation; empty where the verdict keeps it.
+        source: publisher, title or address of the passage; empty where it names none.
+        sources: of a single source, how many sources show the label: 1 or 0.
+        publishers: of a single source, how many publishers were at hand.
+        injection: what the passage does that only a model would obey.
+        tool: that the recalled evidence was found with.
+        day: when it was found.
+    """
+
+    kind: CaveatKind
+    answer: str = detail("")
+    source: str = detail("")
+    sources: int = detail(0)
+    publishers: int = detail(0)
+    injection: Injection | None = detail(None)
+    tool: str = detail("")
+    day: date | None = detail(None)
+
+
+class UncheckedReason(StrEnum):
+    """Why a claim has no verdict, or a sentence no claim."""
+
+    LANGUAGE = "language"
+    SEARCH_FAILED = "search_failed"
+    ERROR = "error"
+    UNSURE = "unsure"
+    NO_ANSWER = "no_answer"
+    SUBJECTIVE = "subjective"
+    NOT_A_CLAIM = "not_a_claim"  # the sentence states nothing that can be checked
+    LEFT_OUT = "left_out"  # the sentence states something, and the model extracted no claim
+    FRAGMENT = "fragment"  # a heading, a cell, a caption or a line without a verb that may state something
+    TABLE = "table"
+    NO_LINK = "no_link"  # only claims with a link are checked
+
+
+class Unchecked(Frozen):
+    """Why a claim or a sentence was not checked.
+
+    Attributes:
+        languages: that are not read (ISO 639-1; ``und``: unknown).
+        unread: number of passages in these languages; 0 where the claim or the sentence itself is.
+        passages: number of passages that were found.
+        error: type of the error.
+        caveats: of a claim without an answer.
+    """
+
+    reason: UncheckedReason
+    languages: tuple[str, ...] = detail(())
+    unread: int = detail(0)
+    passages: int = detail(0)
+    error: str = detail("")
+    caveats: tuple[Caveat, ...] = detail(())
+
+    @property
+    def may_state(self) -> bool:
+        """Whether the claim or sentence may state something that can be checked."""
+        return self.reason not in (UncheckedReason.SUBJECTIVE, UncheckedReason.NOT_A_CLAIM)
