@@ -12,8 +12,8 @@ from redargue.claims import TWO, Claim
 from redargue.errors import Undeclared, UsageError
 from redargue.events import Answered, EvidenceMissing
 from redargue.evidence import QuoteStatus, Side
-from redargue.methods import Agent, Method, MethodSettings, methods
-from redargue.methods.base import ConfiguredMethod, configure
+from redargue.methods import Agent, Method, methods
+from redargue.methods.base import ConfiguredMethod, MethodSettings, configure
 from redargue.run import Run
 from redargue.tasks import Answer, AnswerClaim, WriteQuery
 from redargue.tasks.query import Query, RewriteQuery
@@ -146,28 +146,6 @@ def test_a_method_needs_a_name_in_kebab_case_and_a_coroutine() -> None:
     assert not {"odd", "Single_Reader"} & set(methods)
 
 
-class LoudSettings(MethodSettings):
-    volume: int = 1
-
-
-class Loud(Method, name="loud", settings=LoudSettings):
-    """Says how loud it is."""
-
-    async def check(self, claim: Claim) -> Verdict:
-        return self.verdict("SUPPORTS", reason="quiet", decided_by="volume")
-
-
-class Louder(Loud, when=lambda settings: settings.volume > 1):
-    async def check(self, claim: Claim) -> Verdict:
-        return self.verdict("SUPPORTS", reason="loud", decided_by="volume")
-
-
-@pytest.mark.parametrize(("volume", "reason"), [(1, "quiet"), (2, "loud")])
-async def test_a_variant_takes_its_parents_place_where_settings_ask_for_it(volume: int, reason: str) -> None:
-    verdict = await configure("loud", "hardened", {"volume": volume}).verify(CLAIM, run())
-    assert (verdict.reason, verdict.decided_by) == (reason, "volume")
-
-
 class Sided(Method, name="sided"):
     """Needs two sides."""
 
@@ -185,12 +163,12 @@ async def test_a_label_set_without_two_sides_is_refused_by_name() -> None:
 def test_random_numbers_depend_on_the_seed_and_the_purpose_alone() -> None:
     first, second = (Run(ScriptedBackend({}), seed=seed, clock=CLOCK) for seed in (1, 2))
     numbers = {
-        (name, part): Loud(LoudSettings(), CLAIM, made).rng(part).random()
+        (name, part): Sided(MethodSettings(), CLAIM, made).rng(part).random()
         for name, made in (("first", first), ("second", second))
         for part in ("a", "b")
     }
     assert len(set(numbers.values())) == 4
-    assert Loud(LoudSettings(), CLAIM, first).rng("a").random() == numbers["first", "a"]
+    assert Sided(MethodSettings(), CLAIM, first).rng("a").random() == numbers["first", "a"]
 
 
 async def test_a_repeated_query_shows_the_next_passages_where_the_method_is_hardened() -> None:

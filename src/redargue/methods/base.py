@@ -12,7 +12,7 @@ import inspect
 import random
 import re
 import tomllib
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -90,8 +90,6 @@ class Method:
     Class keywords:
         name: registered name, kebab-case. A class without one is an abstract base and is not registered.
         settings: class of the method's settings; inherited by default.
-        when: makes a nameless subclass a variant that replaces its parent under settings that satisfy this predicate,
-            so that a released program's deviations stay out of the paper's algorithm.
 
     Attributes:
         roles: search tools by agent: one, several, ``FROM_SETTINGS``, or None.
@@ -120,23 +118,14 @@ class Method:
 
     settings: Any
 
-    _variants: ClassVar[tuple[tuple[Callable[[Any], bool], type[Method]], ...]] = ()
-
     def __init_subclass__(
         cls,
         *,
         name: str = "",
         settings: type[MethodSettings] | None = None,
-        when: Callable[[Any], bool] | None = None,
         **keywords: Any,
     ) -> None:
         super().__init_subclass__(**keywords)
-        if when is not None:
-            parent = cls.__mro__[1]
-            assert issubclass(parent, Method)
-            parent._variants = (*parent._variants, (when, cls))
-            return
-        cls._variants = ()
         if settings is not None:
             cls.settings_class = settings
         if not name:
@@ -350,8 +339,7 @@ class ConfiguredMethod:
         return self.kind.note_for(self.settings)
 
     def for_claim(self, claim: Claim, run: Run) -> Method:
-        variants = (variant for when, variant in self.kind._variants if when(self.settings))
-        return next(variants, self.kind)(self.settings, claim, run)
+        return self.kind(self.settings, claim, run)
 
     async def verify(self, claim: Claim, run: Run) -> Verdict:
         return await self.for_claim(claim, run).verify()

@@ -1,7 +1,7 @@
 """MERMAID: a decomposer, an executor that thinks and acts in steps, and an evidence memory across claims.
 
 Cao et al., "MERMAID", Algorithm 1. ``M1`` … ``M25`` resolve what the paper leaves open; they are listed in
-``docs/mermaid.md``. Deviations of the released program are in ``released.py``.
+``docs/mermaid.md``. Deviations of the released program have one setting each.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from redargue.claims import Claim
+from redargue.claims import Claim, Meaning
 from redargue.errors import BadReply
 from redargue.events import Decomposed, Judged, Stepped
 from redargue.evidence import Passage, Recalled
@@ -130,6 +130,8 @@ class Mermaid(Method, name="mermaid", settings=MermaidSettings):
             self.steps.append(PastStep(action=further, problem=NOT_MADE))
 
     def repetition(self, number: int, tool: str, arguments: dict[str, Any]) -> str:
+        if self.settings.repeat_calls:
+            return ""
         key = tool, json.dumps(arguments, sort_keys=True)
         first = self.first_calls.setdefault(key, number)
         return f"This call was made in step {first}; its answer stands there." if first != number else ""
@@ -151,6 +153,9 @@ class Mermaid(Method, name="mermaid", settings=MermaidSettings):
         return {names[0]: call.input}
 
     async def force_answer(self) -> Verdict:
+        if not self.settings.force_answer:
+            label = self.claim.labels.named(Meaning.SUPPORTED) if self.settings.non_answer == "true" else None
+            return self.conclude(self.settings.max_steps, Step(answer=label))
         task = ForceAnswer(**self.state(), claim=self.claim)
         try:
             answer = await self.agents[EXECUTOR].perform(task, round_=self.settings.max_steps + 1)

@@ -44,10 +44,6 @@ PROFILES: dict[str, dict[str, Any]] = {
         "one_request": False,
     },
 }
-_RELEASED = (
-    *("order", "empty_equals_empty", "undefined_passes", "judge_sees_last_round", "judge_divisor", "low_score_alert"),
-    "unread_is_conflicting",
-)
 NO_TOOL = "none"
 JUDGE, MODERATOR = "judge", "moderator"
 
@@ -126,10 +122,6 @@ class ToolMadSettings(MethodSettings):
         if self.judge_metric == "consistency":
             return (Metric.CONSISTENCY,) if has_documents else ()
         return (Metric.FAITHFULNESS, Metric.RELEVANCE) if has_documents else (Metric.RELEVANCE,)
-
-    @property
-    def released(self) -> bool:
-        return any(getattr(self, name) != type(self).model_fields[name].default for name in _RELEASED)
 
     @property
     def scoring_tasks(self) -> tuple[type[AnyTask], ...]:

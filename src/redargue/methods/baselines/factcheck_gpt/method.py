@@ -156,7 +156,19 @@ class FactcheckGpt(FactualityMethod, name="factcheck-gpt", settings=FactcheckGpt
             return Answer(text=error.raw, label=await self.label_unread(verifier, evidence))
 
     async def label_unread(self, verifier: Agent, evidence: tuple[Passage, ...]) -> str | None:
-        return None
+        """In the authors' program, correct if the stance of any snippet supports the claim, else incorrect (FCG-2)."""
+        if self.settings.unparsed != "stance":
+            return None
+        stances = await gather_or_cancel(self.stance(verifier, passage) for passage in evidence)
+        return self.label("support" in stances) if any(stances) else None
+
+    async def stance(self, verifier: Agent, passage: Passage) -> str:
+        """``support``, ``refute`` or ``irrelevant``; empty where the reply cannot be read."""
+        task = StateStance(claim=self.claim, passage=passage, profile=self.settings.profile)
+        try:
+            return (await verifier.perform(task, round_=1)).stance
+        except BadReply:
+            return ""
 
     @classmethod
     def asks_for(cls, settings: FactcheckGptSettings) -> tuple[type[AnyTask], ...]:

@@ -216,8 +216,11 @@ class ProgramFC(Method, name="program-fc", settings=ProgramFCSettings):
         return self.claim.labels.named(meaning) if meaning else None
 
     def vote_unread(self, *what: object) -> Meaning | None:
-        """The vote of the reply that ``what`` identifies, which cannot be read."""
-        return None
+        """The vote of the reply that ``what`` identifies, if unreadable; in the original a random one (PFC-1)."""
+        if self.settings.unreadable != "random":
+            return None
+        rng = self.rng("program-fc", self.claim.text, *map(str, what))
+        return rng.choice((Meaning.SUPPORTED, Meaning.REFUTED))
 
     @classmethod
     def reads_evidence(cls, settings: ProgramFCSettings) -> bool:

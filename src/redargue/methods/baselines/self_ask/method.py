@@ -65,7 +65,8 @@ class SelfAsk(grounding.GroundingMethod, name="self-ask", settings=SelfAskSettin
         self.asked: tuple[grounding.Grounded, ...] = ()
         self.round = 1
         try:
-            aggregate = await self.ask_and_answer(asker)
+            decomposed = self.settings.variant == "decomposed"
+            aggregate = await (self.ask_concurrently(asker) if decomposed else self.ask_and_answer(asker))
         except BadReply as error:
             return self.verdict(None, reason=error.what, decided_by="reader", rounds=self.round)
         answer = Answer(text=aggregate.explanation, label=self.label(aggregate.answer), quotes=aggregate.quotes)
@@ -89,17 +90,8 @@ class SelfAsk(grounding.GroundingMethod, name="self-ask", settings=SelfAskSettin
         last = prompts.ConcludeAsking(asked=self.asked, **prompt)
         return await asker.perform(last, round_=self.round, temperature=temperature)
 
-    @classmethod
-    def asks_for(cls, settings: SelfAskSettings) -> tuple[type[AnyTask], ...]:
-        if settings.variant == "decomposed":
-            return (prompts.WriteFollowUps, prompts.JudgeAnswers)
-        return (prompts.AskFollowUp, prompts.ConcludeAsking)
-
-
-class DecomposedSelfAsk(SelfAsk, when=lambda settings: settings.variant == "decomposed"):
-    """FOLK's version of Self-Ask: all questions, all searches concurrently, one aggregation."""
-
-    async def ask_and_answer(self, asker: Agent) -> prompts.Aggregate:
+    async def ask_concurrently(self, asker: Agent) -> prompts.Aggregate:
+        """FOLK's version: all questions, all searches concurrently, one aggregation."""
         profile, temperature = self.settings.profile, self.settings.temperature
         first = prompts.WriteFollowUps(claim=self.claim, demonstrations=question_examples(profile), profile=profile)
         questions = (await asker.perform(first, round_=1, temperature=temperature)).questions
@@ -109,6 +101,12 @@ class DecomposedSelfAsk(SelfAsk, when=lambda settings: settings.variant == "deco
             claim=self.claim, asked=self.asked, demonstrations=aggregate_examples(profile), profile=profile
         )
         return await asker.perform(task, round_=1, temperature=temperature)
+
+    @classmethod
+    def asks_for(cls, settings: SelfAskSettings) -> tuple[type[AnyTask], ...]:
+        if settings.variant == "decomposed":
+            return (prompts.WriteFollowUps, prompts.JudgeAnswers)
+        return (prompts.AskFollowUp, prompts.ConcludeAsking)
 
 
 def question_examples(profile: Profile) -> str:

@@ -1,0 +1,425 @@
+"""Algorithm 1 of Tool-MAD (Jeong et al., arXiv 2601.04742); deviations from it are in ``method.py``."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from itertools import chain
+from typing import Any, NamedTuple
+
+from redargue.backends.base import Stability
+from redargue.claims import Claim, Meaning
+from redargue.concurrency import first_error, gather_or_cancel
+from redargue.events import EvidenceKept, Judged, QueryWritten, RoundEnded, Scored, TurnKept
+from redargue.evidence import Passage, Side
+from redargue.methods.agent import Agent
+from redargue.methods.base import Layout, Method, Roles
+from redargue.methods.faithfulness import faithfulness, reasoning_of, without_quotations
+from redargue.methods.tool_mad.prompts import CheckConsensus, SummariseAbstract, WriteKeywords
+from redargue.methods.tool_mad.scores import consistency, relevance
+from redargue.methods.tool_mad.settings import JUDGE, MODERATOR, NO_TOOL, PROFILES, ToolMadSettings, debater_names
+from redargue.methods.verdict_parts import side_of
+from redargue.quotes import find_quote
+from redargue.tasks.answer import Answer, AnswerClaim
+from redargue.tasks.base import AnyTask
+from redargue.tasks.judge import JudgeDebate, MeanScore, Turn
+from redargue.tasks.query import OtherAnswer, RewriteQuery, WriteQuery
+from redargue.verdicts import Metric, Score, Verdict
+
+
+class Agreement(NamedTuple):
+    """Whether all debaters of a round gave the same answer, and which."""
+
+    reached: bool
+    label: str | None = None
+
+
+class Evidence(NamedTuple):
+    """A debater's query of a round, whether it was kept from the last one, and the documents it reads."""
+
+    query: str
+    kept: bool
+    passages: tuple[Passage, ...]
+
+
+class Algorithm1(Method):
+    """The debate as the paper has it.
+
+    Attributes:
+        history: H of Algorithm 1, the turns of each round.
+        scores: S of Algorithm 1, by round and agent; computed in the background.
+        documents: D of Algorithm 1, by round and agent; quotations are looked up in them.
+        kept: rounds and agents of turns that repeat the last round's.
+        not_held: rounds that would repeat the last one; the judge reads them as if they had been held.
+        alerts: the low scores of its last answer that a debater is warned about (``T15``).
+    """
+
+    paper = "Jeong et al., Tool-MAD, 2026, arXiv 2601.04742"
+    graph = (
+        "each round: both debaters concurrently: query -> search -> answer -> (statements -> check | question -> "
+        "similarity); no consensus after the last round: -> judge"
+    )
+    profiles = PROFILES
+    may_ask = (CheckConsensus,)
+
+    settings: ToolMadSettings
+    background: asyncio.TaskGroup
+
+    async def check(self, claim: Claim) -> Verdict:
+        if claim.labels.free_text:
+            self.require(CheckConsensus)
+        self.debaters = tuple(self.agents[name] for name in debater_names(self.settings.debaters))
+        self.history: list[tuple[Turn, ...]] = []
+        self.scores: dict[tuple[int, str], asyncio.Task[tuple[Score, ...]]] = {}
+        self.documents: dict[tuple[int, str], tuple[Passage, ...]] = {}
+        self.alerts: dict[str, tuple[Metric, ...]] = {}
+        self.objections: tuple[str, ...] = ()
+        self.kept: set[tuple[int, str]] = set()
+        self.not_held = 0
+        try:
+            async with asyncio.TaskGroup() as self.background:
+                return await self.debate()
+        except BaseExceptionGroup as group:
+            raise first_error(group) from None
+
+    async def debate(self) -> Verdict:
+        """Algorithm 1: up to T rounds of query, retrieval and response, ended by consensus; else the judge decides."""
+        for round_ in range(1, self.settings.rounds + 1):
+            turns = await self.play_round(round_)
+            self.history.append(turns)
+            agreement = await self.agreement(turns)
+            scores = await self.gate_scores(turns) if agreement.reached else ()
+            accepted = (
+                agreement.reached
+                and self.may_end_early
+                and all(map(self.is_stable, scores))
+                and all(map(self.is_grounded, turns))
+            )
+            settled = not accepted and self.is_settled(turns)
+            self.report_round(turns, agreement, scores, accepted=accepted, settled=settled)
+            if accepted:
+                return await self.consensus(turns, agreement)
+            if settled:
+                self.not_held = self.settings.rounds - round_
+                break
+        return await self.judge()
+
+    async def play_round(self, round_: int) -> tuple[Turn, ...]:
+        """All debaters' turns, concurrently, each from the last round's answers (Eq. 6)."""
+        last = self.history[-1] if self.history else ()
+        return tuple(await gather_or_cancel(self.take_turn(round_, debater, last) for debater in self.debaters))
+
+    async def take_turn(self, round_: int, debater: Agent, last: tuple[Turn, ...]) -> Turn:
+        """Query, retrieve, respond (Eq. 1 to 6)."""
+        own = next((turn for turn in last if turn.agent == debater.name), None)
+        others = answers_of(turn for turn in last if turn.agent != debater.name)
+        evidence = await self.gather_evidence(round_, debater, own, others)
+        if own and self.is_unchanged(own, evidence, others):
+            return self.keep(round_, debater, own)
+        return await self.respond(round_, debater, evidence, others, own)
+
+    def is_unchanged(self, own: Turn, evidence: Evidence, others: tuple[OtherAnswer, ...]) -> bool:
+        """Whether a debater would be asked what it answered in the last round: only its own answer is new."""
+        if not (self.hardened and self.settings.keep_unchanged) or own.round < 2 or self.alerts.get(own.agent):
+            return False
+        before = answers_of(turn for turn in self.history[own.round - 2] if turn.agent != own.agent)
+        return evidence.query == own.query and evidence.passages == own.passages and others == before
+
+    def keep(self, round_: int, debater: Agent, own: Turn) -> Turn:
+        """The last turn as this round's."""
+        turn = own.model_copy(update={"round": round_, "kept": True})
+        self.kept.add((round_, debater.name))
+        self.run.emit(TurnKept(agent=debater.name, round=round_, label=turn.answer.label))
+        if self.settings.scoring == "on" and self.settings.judge_scores:
+            self.start_scoring(turn)
+        return turn
+
+    def is_settled(self, turns: tuple[Turn, ...]) -> bool:
+        """Whether every further round would repeat this one, in which no debater has changed."""
+        return all((turn.round, turn.agent) in self.kept for turn in turns)
+
+    async def gather_evidence(
+        self, round_: int, debater: Agent, own: Turn | None, others: tuple[OtherAnswer, ...]
+    ) -> Evidence:
+        """The debater's query and documents; a debater without a tool has neither (``T18``)."""
+        if debater.tool is None:
+            return Evidence("", False, ())
+        query, kept = await self.write_query(round_, debater, own, others)
+        self.run.emit(QueryWritten(agent=debater.name, round=round_, query=query, kept=kept))
+        if kept and own and not debater.search_failed(query):  # its documents are kept; the tool is not asked (T7)
+            self.run.emit(EvidenceKept(agent=debater.name, round=round_, tool=debater.tool, query=query))
+            documents, passages = self.documents[own.round, debater.name], own.passages
+        else:
+            documents = await self.retrieve(round_, debater, query)
+            passages = await self.summarise(round_, debater, query, documents)
+        if self.hardened:
+            new = {document.sha256: (document, read) for document, read in zip(documents, passages, strict=True)}
+            pairs = (new | {sha: pair for sha, pair in self.quoted_by(debater.name).items() if sha not in new}).values()
+            documents, passages = tuple(pair[0] for pair in pairs), tuple(pair[1] for pair in pairs)
+        self.documents[round_, debater.name] = documents
+        return Evidence(query, kept, passages)
+
+    def quoted_by(self, debater: str) -> dict[str, tuple[Passage, Passage]]:
+        """The documents that a debater has quoted, which it keeps, each with the text that it was shown (``T36``)."""
+        return {
+            document.sha256: (document, passage)
+            for turn in chain.from_iterable(self.history)
+            if turn.agent == debater
+            for document, passage in zip(self.documents.get((turn.round, debater), ()), turn.passages, strict=True)
+            if any(find_quote(text, (document,)).found for text in turn.answer.quotes)
+        }
+
+    @property
+    def hardened(self) -> bool:
+        """Whether rules that the paper does not have apply."""
+        return self.settings.profile == "hardened"
+
+    async def write_query(
+        self, round_: int, debater: Agent, own: Turn | None, others: tuple[OtherAnswer, ...]
+    ) -> tuple[str, bool]:
+        if not self.settings.query_formulation:
+            return self.claim.text, own is not None
+        assert debater.tool is not None
+        tool = self.run.tools[debater.tool]
+        first = WriteQuery(claim=self.claim, tool=tool.name, about=tool.about, profile=self.settings.profile)
+        if own is None:
+            return (await debater.perform(first, round_=round_)).text or self.claim.text, False
+        must_revise = debater.tool in self.settings.must_revise
+        found = (
+            tuple(dict.fromkeys(passage.title for passage in own.passages if passage.title)) if self.hardened else ()
+        )
+        task = RewriteQuery(**dict(first), others=others, used=own.query, found=found, must_revise=must_revise)
+        query = await debater.perform(task, round_=round_)
+        kept = query.kept or query.text == own.query
+        return (own.query if kept else query.text), kept
+
+    async def retrieve(self, round_: int, debater: Agent, query: str) -> tuple[Passage, ...]:
+        """The tool's documents (Eq. 2), found by the query or, for literature, by its keywords (``T26``)."""
+        if debater.tool in self.settings.summarised:
+            task = WriteKeywords(query=query, profile=self.settings.profile)
+            query = (await debater.perform(task, round_=round_)).query or query
+        return await debater.search(query, self.settings.top_k, round_=round_)
+
+    async def summarise(
+        self, round_: int, debater: Agent, query: str, documents: tuple[Passage, ...]
+    ) -> tuple[Passage, ...]:
+        """What the debater reads: literature as summaries (``T26``); a blank summary is replaced by the document."""
+        if debater.tool not in self.settings.summarised:
+            return documents
+        profile = self.settings.profile
+        tasks = [SummariseAbstract(query=query, title=d.title, abstract=d.text, profile=profile) for d in documents]
+        summaries = await gather_or_cancel(debater.perform(task, round_=round_) for task in tasks)
+        return tuple(
+            document.model_copy(update={"text": written.summary}) if written.summary.strip() else document
+            for document, written in zip(documents, summaries, strict=True)
+        )
+
+    async def respond(
+        self,
+        round_: int,
+        debater: Agent,
+        evidence: Evidence,
+        others: tuple[OtherAnswer, ...],
+        own: Turn | None = None,
+    ) -> Turn:
+        """The debater's answer (Eq. 3, 6); its scores are computed in the background."""
+        task = AnswerClaim(
+            claim=self.claim,
+            passages=evidence.passages,
+            has_tool=debater.tool is not None,
+            others=others,
+            own=without_quotations(own.answer.text) if own and self.hardened else "",
+            alert=self.alerts.get(debater.name, ()),
+            label_reading=self.settings.label_reading,
+            profile=self.settings.profile,
+        )
+        answer = await debater.perform(task, round_=round_)
+        turn = Turn(agent=debater.name, round=round_, answer=answer, **evidence._asdict())
+        self.answered(debater.name, answer, round_=round_, passages=self.documents.get((round_, debater.name), ()))
+        if self.settings.scoring == "on" and self.settings.judge_scores:
+            self.start_scoring(turn)
+        return turn
+
+    async def agreement(self, turns: tuple[Turn, ...]) -> Agreement:
+        """Whether all labels are equal (``T10``, ``T29``); an answer without one agrees with nothing (``T12``)."""
+        labels = {turn.answer.label for turn in turns}
+        if None in labels or (len(labels) > 1 and not self.claim.labels.free_text):
+            return Agreement(False)
+        if len(labels) == 1:
+            return Agreement(True, turns[0].answer.label)
+        task = CheckConsensus(claim=self.claim, answers=answers_of(turns), profile=self.settings.profile)
+        compared = await self.agents[MODERATOR].perform(task, round_=turns[0].round)
+        return Agreement(True, compared.answer or turns[0].answer.label) if compared.agree else Agreement(False)
+
+    @property
+    def may_end_early(self) -> bool:
+        """Whether agreement may end the debate before the last round (Fig. 10, ``T16``)."""
+        return self.settings.scoring != "run_all_rounds"
+
+    async def gate_scores(self, turns: tuple[Turn, ...]) -> tuple[Score, ...]:
+        """The scores of this round, all of which a consensus requires to be stable (``T1``)."""
+        if self.settings.scoring != "on":
+            return ()
+        return tuple(chain.from_iterable(await asyncio.gather(*map(self.start_scoring, turns))))
+
+    def is_stable(self, score: Score) -> bool:
+        """Whether a score is above its threshold; an undefined one is not (``T13``)."""
+        return score.value is not None and score.value > self.threshold(score.metric)
+
+    def threshold(self, metric: Metric) -> float:
+        return self.settings.limits(self.run.backend.stability)[metric]
+
+    def is_grounded(self, turn: Turn) -> bool:
+        """Hardened only: whether a debater with a deciding label quoted enough of its documents to carry it."""
+        decides = side_of(self.claim.labels, turn.answer.label) is not Side.CONTEXT
+        if self.settings.profile != "hardened" or not turn.query or not decides:
+            return True
+        passages = self.documents.get((turn.round, turn.agent), ())
+        return self.has_evidence(turn.answer.quotes, passages)
+
+    async def consensus(self, turns: tuple[Turn, ...], agreement: Agreement) -> Verdict:
+        """The agreed answer, with the debaters' mean confidence where all of them are calibrated."""
+        confidences = [turn.answer.confidence for turn in turns if turn.answer.confidence is not None]
+        mean = sum(confidences) / len(turns) if len(confidences) == len(turns) else None
+        answer = turns[0].answer.model_copy(update={"label": agreement.label, "confidence": mean})
+        return await self.conclude(answer, decided_by="consensus")
+
+    async def judge(self) -> Verdict:
+        """The judge reads the whole debate (``T4``) and each debater's mean scores (Eq. 7, ``T2``)."""
+        history = tuple(turn for turns in self.judged_rounds() for turn in turns)
+        task = JudgeDebate(
+            claim=self.claim,
+            history=history,
+            scores=await self.mean_scores() if self.settings.judge_scores else (),
+            objections=self.objections,
+            conflict_caution=self.settings.unread_is_conflicting,
+            label_reading=self.settings.label_reading,
+            profile=self.settings.profile,
+        )
+        judgement = self.read_judgement(await self.agents[JUDGE].perform(task))
+        passages = [passage for turn in history for passage in self.documents.get((turn.round, turn.agent), ())]
+        self.cite(judgement.quotes, label=judgement.label, agent=JUDGE, passages=passages)
+        self.run.emit(Judged(text=judgement.text, label=judgement.label))
+        return await self.conclude(judgement, decided_by="judge")
+
+    def judged_rounds(self) -> list[tuple[Turn, ...]]:
+        """All rounds, those that were not held as copies of the last."""
+        last = self.history[-1]
+        again = range(last[0].round + 1, last[0].round + 1 + self.not_held)
+        return [*self.history, *(tuple(turn.model_copy(update={"round": at}) for turn in last) for at in again)]
+
+    def read_judgement(self, judgement: Answer) -> Answer:
+        """The judge's answer, which deviations may change."""
+        return judgement
+
+    async def mean_scores(self) -> tuple[MeanScore, ...]:
+        """Each debater's mean over the rounds that have a score (``T2``, ``T3``, ``T13``), those not held included."""
+        scored = await asyncio.gather(*(self.start_scoring(turn) for turns in self.history for turn in turns))
+        last = scored[-len(self.history[-1]) :]
+        values: dict[tuple[str, Metric], list[float]] = defaultdict(list)
+        for score in chain.from_iterable((*scored, *last * self.not_held)):
+            if score.value is not None:
+                values[score.agent, score.metric].append(score.value)
+        return tuple(
+            MeanScore(agent=debater.name, metric=metric, value=self.mean(values[debater.name, metric]))
+            for debater in self.debaters
+            for metric in self.settings.metrics(has_documents=debater.tool is not None)
+        )
+
+    def mean(self, values: list[float]) -> float | None:
+        return sum(values) / len(values) if values else None
+
+    def start_scoring(self, turn: Turn) -> asyncio.Task[tuple[Score, ...]]:
+        key = turn.round, turn.agent
+        if key not in self.scores:
+            scoring = self.score(turn)
+            try:
+                self.scores[key] = self.background.create_task(scoring)
+            except RuntimeError:  # the task group is closed, because another agent has failed
+                scoring.close()
+                raise asyncio.CancelledError from None
+        return self.scores[key]
+
+    async def score(self, turn: Turn) -> tuple[Score, ...]:
+        """The metrics of one answer; without documents there is relevance alone, or nothing (``T18``)."""
+        settings, debater, answer, claim = self.settings, self.agents[turn.agent], turn.answer.text, self.claim.text
+        documents = tuple(passage.text for passage in turn.passages)
+        shared: dict[str, Any] = {"round_": turn.round, "profile": settings.profile}
+        questions: dict[str, Any] = {"noncommittal": settings.noncommittal, "asked": settings.asked}
+        about = answer
+        if self.hardened:
+            about = reasoning_of(answer)
+            unsettled = turn.answer.label is not None and turn.answer.label == self.claim.labels.named(
+                Meaning.NOT_ENOUGH
+            )
+            questions["committal"] = unsettled and about != answer
+        metrics = {
+            Metric.FAITHFULNESS: lambda: faithfulness(debater, claim, answer, turn.passages, **shared),
+            Metric.RELEVANCE: lambda: relevance(debater, claim, about, **questions, **shared),
+            Metric.CONSISTENCY: lambda: consistency(debater, answer, documents, round_=turn.round),
+        }
+        names = settings.metrics(has_documents=debater.tool is not None)
+        scores = tuple(await gather_or_cancel(metrics[name]() for name in names))
+        for score in scores:
+            self.run.emit(Scored(agent=turn.agent, round=turn.round, score=score))
+        return scores
+
+    def report_round(
+        self, turns: tuple[Turn, ...], agreement: Agreement, scores: tuple[Score, ...], *, accepted: bool, settled: bool
+    ) -> None:
+        self.objections = ()
+        if not agreement.reached:
+            why = ["the debaters disagree"]
+        elif not self.may_end_early:
+            why = ["all rounds are held"]
+        else:
+            ungrounded = (turn.agent for turn in turns if not self.is_grounded(turn))
+            why = [self.objection(score) for score in scores if not self.is_stable(score)]
+            why += [f"{agent}: no quotation was found in its documents" for agent in ungrounded]
+            self.objections = tuple(why)
+        labels = tuple(turn.answer.label for turn in turns)
+        ended: dict[str, Any] = {"labels": labels, "agreed": agreement.reached, "accepted": accepted, "why": tuple(why)}
+        not_held = self.settings.rounds - turns[0].round if settled else 0
+        self.run.emit(RoundEnded(round=turns[0].round, not_held=not_held, **ended))
+
+    def objection(self, score: Score) -> str:
+        if score.value is None:
+            return f"{score.agent}: no {score.metric} ({score.undefined})"
+        return f"{score.agent}: {score.metric} {score.value:.3f} is not above {self.threshold(score.metric):g}"
+
+    async def conclude(self, answer: Answer, *, decided_by: str) -> Verdict:
+        scored = await asyncio.gather(*(self.scores[key] for key in sorted(self.scores)))
+        return self.verdict(
+            answer.label,
+            reason=answer.text,
+            confidence=answer.confidence,
+            decided_by=decided_by,
+            rounds=len(self.history),
+            round_labels=[tuple(turn.answer.label for turn in turns) for turns in self.history],
+            scores=chain.from_iterable(scored),
+        )
+
+    @classmethod
+    def roles_for(cls, settings: ToolMadSettings) -> Roles:
+        debaters = zip(debater_names(settings.debaters), settings.debaters, strict=True)
+        roles = {name: None if tool == NO_TOOL else tool for name, tool in debaters}
+        return roles | {JUDGE: None, MODERATOR: None}  # the moderator compares free-text answers
+
+    @classmethod
+    def layout(cls, settings: ToolMadSettings) -> Layout:
+        return Layout({name: (name,) for name in debater_names(settings.debaters)})
+
+    @classmethod
+    def limits(cls, settings: ToolMadSettings, stability: Stability) -> Mapping[Metric, float]:
+        return {} if settings.judge_metric == "consistency" else settings.limits(stability)
+
+    @classmethod
+    def asks_for(cls, settings: ToolMadSettings) -> tuple[type[AnyTask], ...]:
+        queries: tuple[type[AnyTask], ...] = (WriteQuery, RewriteQuery) if settings.query_formulation else ()
+        papers: tuple[type[AnyTask], ...] = (WriteKeywords, SummariseAbstract) if settings.summarised else ()
+        return (*queries, *papers, AnswerClaim, *settings.scoring_tasks, JudgeDebate)
+
+
+def answers_of(turns: Iterable[Turn]) -> tuple[OtherAnswer, ...]:
+    return tuple(OtherAnswer(agent=turn.agent, text=turn.answer.text) for turn in turns)
