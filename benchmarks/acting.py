@@ -29,10 +29,11 @@ from redargue.bench.system import System
 from redargue.events import EvidenceFound, EvidenceMissing, EvidenceRecalled
 from redargue.memory.memory import open_memory
 from redargue.methods.base import configure
+from redargue.parts import Parts
 from redargue.retrieval.corpus.documents import Document
 from redargue.retrieval.corpus.index import open_corpus
 from redargue.runs.record import read_events
-from redargue.spec import Parts, RunSpec
+from redargue.spec import RunSpec
 
 SETS = ("factool_qa", "bingcheck", "factcheckbench")
 OWN = tuple(

@@ -165,21 +165,10 @@ async def test_without_a_threshold_the_backends_own_applies_and_zero_turns_it_of
 async def test_a_run_records_its_threshold_replays_with_it_and_does_not_resume_with_another(tmp_path: Path) -> None:
     folder = tmp_path / "r"
     first = await verify(CLAIM, **options(backend(), min_confidence=0.6), folder=folder)
-    assert load_manifest(folder).min_confidence == 0.6
+    assert load_manifest(folder).spec.min_confidence == 0.6
     assert await replay(folder) == [first]
     with pytest.raises(RecordError, match="min_confidence"):
         await verify(CLAIM, **options(backend(), min_confidence=0.2), folder=folder)
-
-
-@pytest.mark.anyio
-async def test_a_recording_without_a_threshold_replays_without_the_backends_own(tmp_path: Path) -> None:
-    folder = tmp_path / "r"
-    first = await verify(CLAIM, **options(backend()), folder=folder)
-    manifest = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-    del manifest["min_confidence"]
-    (folder / "run.json").write_text(json.dumps(manifest), encoding="utf-8")
-    assert await replay(folder, backend=Calibrated()) == [first]
-    assert first.label == "SUPPORTS"
 
 
 @pytest.mark.parametrize("value", [-0.1, 1.1, "many"])

@@ -15,9 +15,10 @@ from redargue.cli.options import run_config
 from redargue.cli.parameters import RunParameters, SearchParameters
 from redargue.config_file import Known, read_defaults
 from redargue.errors import RecordError, UsageError
+from redargue.parts import OBJECTS, Parts, RunOptions, read_options
 from redargue.runs.manifest import read_manifest
 from redargue.runs.prices import Prices
-from redargue.spec import OBJECTS, Parts, RunOptions, RunSpec, read_options
+from redargue.spec import RECORDED, RunSpec
 from redargue.verifier import Verifier
 
 KNOWN: Known = {
@@ -144,43 +145,47 @@ def test_flags_win_over_variables_and_these_over_the_file(
 # run.json
 
 DESCRIBED = {
-    "format": 2,
+    "format": 3,
     "run": "20260101-000000-abcdef",
     "redargue": "0.2.0",
-    "method": "tool-mad",
-    "profile": "hardened",
-    "settings": {"rounds": 2, "debaters": ["corpus", "keywords"]},
-    "backend": "chat",
-    "identity": "chat:http://x/v1 m form=json max=4096 prompts= embeddings=e",
-    "stability": [0.7, 0.8],
-    "models": {},
-    "priced": False,
-    "response_format": "json",
-    "prompts": {},
+    "spec": {
+        "method": "tool-mad",
+        "settings": {"rounds": 2, "debaters": ["corpus", "keywords"]},
+        "backend": "chat",
+        "model": "m",
+        "response_format": "json",
+    },
+    "backend": {"identity": "chat:http://x/v1 m", "stability": [0.7, 0.8], "address": "http://x/v1"},
     "tools": {"corpus": {"name": "corpus", "about": "documents", "revision": "r1"}},
-    "seed": 0,
     "claims": [Claim(text="Bees are insects.").model_dump(mode="json")],
 }
 
 
 def test_what_differs_between_two_manifests_is_named_and_cut_down() -> None:
     manifest = read_manifest(DESCRIBED, "run.json")
-    other = manifest.model_copy(update={"settings": {**manifest.settings, "rounds": 3}})
+    spec = manifest.spec.updated(settings={**manifest.spec.settings, "rounds": 3})
+    other = manifest.model_copy(update={"spec": spec})
     assert manifest.differing(other) == ("settings", "rounds 2", "3")
 
 
 @pytest.mark.parametrize(
     ("other", "found"),
-    [(None, "no format number"), (1, "the format '1'"), (3, "the format '3'"), ("2", "the format '2'")],
+    [(None, "no format number"), (1, "the format '1'"), (2, "the format '2'"), ("3", "the format '3'")],
 )
 def test_a_manifest_of_another_format_is_refused(other: object, found: str) -> None:
-    with pytest.raises(RecordError, match=f"has {found}, and this release reads 2"):
+    with pytest.raises(RecordError, match=f"has {found}, and this release reads 3"):
         read_manifest({**DESCRIBED, "format": other}, "run.json")
 
 
 def test_a_manifest_with_a_value_of_the_wrong_type_is_refused_by_name() -> None:
     with pytest.raises(RecordError, match="not a run's description: seed"):
-        read_manifest({**DESCRIBED, "seed": "x"}, "run.json")
+        read_manifest({**DESCRIBED, "spec": {"seed": "x"}}, "run.json")
+
+
+@pytest.mark.parametrize("name", sorted(RunSpec.model_fields.keys() - RECORDED))
+def test_a_record_cannot_say_what_is_opened_contacted_or_spent(name: str) -> None:
+    with pytest.raises(RecordError, match=f"spec: .*{name}"):
+        read_manifest({**DESCRIBED, "spec": {name: getattr(RunSpec(), name)}}, "run.json")
 
 
 # a user's script

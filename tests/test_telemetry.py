@@ -10,7 +10,8 @@ import pytest
 
 import redargue
 from redargue.errors import BadReply
-from redargue.spec import Parts, RunSpec
+from redargue.parts import Parts
+from redargue.spec import RunSpec
 from redargue.verifier import Verifier
 from support.debates import ShelfTool, answer, checked, script
 

@@ -12,7 +12,8 @@ from redargue.assembly import connect
 from redargue.claims import Claim
 from redargue.errors import UsageError
 from redargue.events import Event
-from redargue.spec import RunOptions, RunSpec, read_options
+from redargue.parts import RunOptions, read_options
+from redargue.spec import RunSpec
 from redargue.verdicts import Verdict
 from redargue.verifier import Verifier
 

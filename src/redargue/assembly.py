@@ -23,11 +23,12 @@ from redargue.net.transport import Service, Transport
 from redargue.nli.aggregation import MIN_CONFIDENCE
 from redargue.nli.backend import EmbeddedBackend
 from redargue.nli.reader_store import load_reader
+from redargue.parts import Parts
 from redargue.registry import did_you_mean
 from redargue.retrieval.corpus.index import Corpus
 from redargue.retrieval.tools.base import Sources
 from redargue.runs.prices import Prices
-from redargue.spec import Parts, RunSpec
+from redargue.spec import RunSpec
 
 PRINTED = "printed:"  # before a method's name: the prompts of its paper instead of a folder
 
@@ -69,8 +70,15 @@ def with_default_tool(tools: tuple[str, ...], method: str, profile: str) -> tupl
 
 
 def make_backend(
-    spec: RunSpec, method: ConfiguredMethod, service: Service, transport: Transport, prices: Prices
+    spec: RunSpec,
+    method: ConfiguredMethod,
+    service: Service,
+    transport: Transport,
+    prices: Prices,
+    *,
+    prompts: Prompts | None = None,
 ) -> Backend:
+    """The backend that a spec describes; ``prompts`` replace those that it names."""
     name = _backend(spec)
     if spec.reader and name != "embedded":
         raise UsageError(
@@ -91,7 +99,7 @@ def make_backend(
         return backends[name]()
     if not spec.model:
         raise UsageError(f"the {name} backend needs a model", hint="name one: --model, or REDARGUE_MODEL")
-    prompts = read_prompts(spec.prompts)
+    prompts = prompts or read_prompts(spec.prompts)
     if name == "transformers":
         if spec.models:
             raise UsageError("the transformers backend has one model for every role", hint="drop ROLE=NAME")

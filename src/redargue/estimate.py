@@ -162,7 +162,7 @@ def _with_extraction(total: Sum, text: Text, verifier: Verifier, chat: ChatBacke
     blocks = math.ceil(len(sentences_of(text.text)) / BLOCK) * len(tasks)
     written = math.ceil(len(text.text) / 4)
     prompt, reply = (blocks * OTHER[0][1] + len(tasks) * written, len(tasks) * written) if chat else (0, 0)
-    models = [verifier.models.get(task.name(), chat.model) for task in tasks] if chat else []
+    models = [verifier.spec.models.get(task.name(), chat.model) for task in tasks] if chat else []
     prices = [price for model in models if (price := verifier.prices.model(model))]
     usd = total.usd
     if usd is not None and prices:
@@ -228,11 +228,11 @@ def _model(verifier: Verifier, chat: ChatBackend, asked: Asked) -> str:
     """The model that answers; empty for a small model of redargue's own."""
     if asked.charge == "embedding":
         return chat.embedding_model
-    return verifier.models.get(asked.task) or verifier.models.get(asked.agent, chat.model)
+    return verifier.spec.models.get(asked.task) or verifier.spec.models.get(asked.agent, chat.model)
 
 
 def _unpriced(verifier: Verifier, chat: ChatBackend) -> str:
-    models = sorted({chat.model, *verifier.models.values(), chat.embedding_model} - {""})
+    models = sorted({chat.model, *verifier.spec.models.values(), chat.embedding_model} - {""})
     try:
         verifier.prices.require(models, sorted(verifier.tools))
     except UsageError as error:

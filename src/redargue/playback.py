@@ -18,6 +18,7 @@ from redargue.llm.chat import ChatBackend
 from redargue.llm.local import TransformersBackend
 from redargue.methods.strangers import refuse_closed
 from redargue.net.transport import Service, Transport
+from redargue.parts import Parts
 from redargue.retrieval.tools.base import Search
 from redargue.run import Run
 from redargue.runs.manifest import ActionEntry, RunManifest, ToolEntry
@@ -65,9 +66,9 @@ async def _replay_extraction(record: Record, source: Mapping[str, Any], backend:
         text, extraction = recorded(source)
     except (ValueError, AttributeError):
         raise RecordError(f"the run.json of {str(record.folder)!r} describes no text", hint="restore it") from None
-    models = {**manifest.models, **source.get("models", {})}
-    item, profile = len(manifest.claims), method_of(config_of(manifest)).settings.profile
-    run = Run(backend, item=item, seed=manifest.seed, record=record, models=models)
+    models = {**manifest.spec.models, **source.get("models", {})}
+    item, profile = len(manifest.claims), method_of(spec_of(manifest)).settings.profile
+    run = Run(backend, item=item, seed=manifest.spec.seed, record=record, models=models)
     if not (await extract(text, run, profile=profile, known=extraction)).agrees_with(extraction):
         raise RecordError(
             f"the extraction yields claims that differ from those in {str(record.folder)!r}",
@@ -91,45 +92,43 @@ async def replay_claim(
 
 def _verifier(record: Record, backend: Backend, settings: Mapping[str, Any] | None) -> Verifier:
     manifest = record.manifest
-    spec = config_of(manifest)
-    verifier = Verifier(
-        spec if settings is None else spec.updated(settings=settings),
+    spec = spec_of(manifest)
+    parts = Parts(
         backend=backend,
         evidence={name: _RecordedTool(tool.name, tool) for name, tool in manifest.tools.items()},
         actions={name: _RecordedTool(name, action) for name, action in manifest.actions.items()},
-        calls=record,
     )
-    verifier.priced = manifest.priced
-    return verifier
+    return Verifier(spec if settings is None else spec.updated(settings=settings), parts=parts, calls=record)
 
 
 def require_no_files(manifest: RunManifest) -> None:
     """Raises UsageError for a run whose settings name a file: someone else may have written them."""
     hint = "a run records what such a file says; if the run is yours, run its claims again"
-    refuse_closed(manifest.method, manifest.settings, hint=hint, where="run.json, settings")
+    refuse_closed(manifest.spec.method, manifest.spec.settings, hint=hint, where="run.json, settings")
 
 
-def config_of(manifest: RunManifest) -> RunSpec:
+def spec_of(manifest: RunManifest) -> RunSpec:
+    """The spec of a recorded run, which anyone may have written: it sends nothing, and its settings name no file."""
     require_no_files(manifest)
-    names = ("method", "profile", "settings", "models", "seed", "min_confidence")
-    return RunSpec(offline=True, **{name: getattr(manifest, name) for name in names})
+    return manifest.spec.updated(offline=True)
 
 
 def _replay_backend(manifest: RunManifest, backend: Backend | None) -> ReplayBackend:
-    return ReplayBackend(backend or renderer(manifest), manifest.identity, Stability(*manifest.stability))
+    entry = manifest.backend
+    inner = backend or renderer(manifest)
+    return ReplayBackend(inner, entry.identity, Stability(*entry.stability), priced=manifest.priced)
 
 
 def renderer(manifest: RunManifest) -> Backend:
     """A backend that renders prompts as the recorded one did; it performs no task."""
-    if manifest.backend not in ("chat", "transformers"):
-        return backends[manifest.backend]()
+    name = manifest.spec.backend
+    if name not in ("chat", "transformers"):
+        return backends[name]()
     prompts = read_prompts(manifest.prompts)
-    if manifest.backend == "transformers":
+    if name == "transformers":
         return TransformersBackend(prompts=prompts)
     unused = Service(name="model", url="http://localhost")
-    return ChatBackend(
-        Transport(offline=True), unused, "recorded", prompts=prompts, form=manifest.response_format or "auto"
-    )
+    return ChatBackend(Transport(offline=True), unused, "recorded", prompts=prompts, form=manifest.spec.response_format)
 
 
 class _RecordedTool:

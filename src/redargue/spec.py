@@ -1,13 +1,12 @@
-"""The configuration of a run: one model for the command line, ``redargue.toml``, workers, benches and Python.
+"""The description of a run: for the command line, ``redargue.toml``, Python, services, workers, benches and records.
 
-:class:`RunSpec` holds values that can be written as JSON; :class:`Parts` holds objects to use instead of making
-them from those values (:mod:`redargue.assembly`).
+:class:`RunSpec` holds values that can be written as JSON. :class:`~redargue.parts.Parts` holds objects to use instead
+of making them from those values (:mod:`redargue.assembly`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypedDict, Unpack, get_args
@@ -21,16 +20,10 @@ from pydantic import (
     model_validator,
 )
 
-from redargue.backends.base import Backend
 from redargue.claims import FEVER, Claim, Frozen, LabelSet, read_labels
 from redargue.errors import UsageError, problem_of
-from redargue.memory.base import EvidenceMemory
-from redargue.net.transport import Transport
 from redargue.registry import did_you_mean
-from redargue.retrieval.tools.base import Action, PerClaim, Tool
 from redargue.runs.budget import Budget
-from redargue.runs.clock import Clock
-from redargue.runs.prices import Prices
 
 ResponseFormat = Literal["auto", "schema", "json", "plain", "tools"]
 PathText = Annotated[str, BeforeValidator(lambda value: str(value) if isinstance(value, Path) else value)]
@@ -38,6 +31,14 @@ NamedLabels = Annotated[
     LabelSet, BeforeValidator(lambda value: read_labels(value) if isinstance(value, str) else value)
 ]
 DateText = Annotated[date | None, BeforeValidator(lambda value: read_date(value) if isinstance(value, str) else value)]
+
+
+# What a run's results depend on. A record holds these fields alone: where its models, tools, files and budget are
+# decided belongs to whoever resumes or replays it, and must not be decided by a folder that anyone may have written.
+RECORDED = frozenset(
+    "method profile settings backend reader model models embedding_model response_format max_tokens logprobs"
+    " min_confidence seed".split()
+)
 
 
 class RunSpec(Frozen):
@@ -119,6 +120,10 @@ class RunSpec(Frozen):
     def updated(self, **changes: Unpack[SpecOptions]) -> RunSpec:
         return RunSpec(**{**dict(self), **changes})
 
+    def recorded(self) -> RunSpec:
+        """The fields that results depend on; the others have their defaults."""
+        return RunSpec(**{name: value for name, value in self if name in RECORDED})
+
     def claim(self, claim: str | Claim) -> Claim:
         """The claim as data; a text gets this configuration's labels and dates, which a :class:`Claim` must not get."""
         if isinstance(claim, Claim):
@@ -160,61 +165,6 @@ class SpecOptions(TypedDict, total=False):
     strict_as_of: bool
     min_confidence: float | None
     seed: int
-
-
-class RunOptions(SpecOptions, total=False):
-    """The fields of :class:`RunSpec`, for some of which an object may be given, and those of :class:`Parts`."""
-
-    backend: str | Backend
-    memory: str | Path | EvidenceMemory | None
-    budget: str | Budget | None
-    prices: str | Path | Prices | None
-    evidence: Mapping[str, Tool | PerClaim]
-    actions: Mapping[str, Action]
-    transport: Transport | None
-    clock: Clock | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Parts:
-    """Objects that a run uses instead of making them from its :class:`RunSpec`; the caller closes them.
-
-    Attributes:
-        evidence: evidence tools by the names in the settings, including tools that differ between claims
-            (:class:`~redargue.retrieval.tools.base.PerClaim`); others are made from the configuration.
-        actions: tools that agents call with arguments, by name; asynchronous context managers
-            (:class:`~redargue.retrieval.mcp.client.McpTool`) are entered while claims are verified. None until
-            :func:`redargue.assembly.connect` has listed the tools of the MCP servers.
-    """
-
-    backend: Backend | None = None
-    memory: EvidenceMemory | None = None
-    budget: Budget | None = None
-    prices: Prices | None = None
-    evidence: Mapping[str, Tool | PerClaim] = field(default_factory=dict)
-    actions: Mapping[str, Action] | None = None
-    transport: Transport | None = None
-    clock: Clock | None = None
-
-
-OBJECTS = tuple(part.name for part in fields(Parts))
-
-
-def read_options(options: RunOptions, spec: RunSpec | None = None, parts: Parts | None = None) -> tuple[RunSpec, Parts]:
-    values: dict[str, Any] = {}
-    objects: dict[str, Any] = {}
-    for name, value in options.items():
-        known = name in RunSpec.model_fields
-        if name in OBJECTS and not (known and isinstance(value, str | Path)):
-            if value is not None:
-                objects[name] = value
-        elif known:
-            values[name] = value
-        else:
-            names = dict.fromkeys([*RunSpec.model_fields, *OBJECTS])
-            raise UsageError(f"unknown option {name!r}", hint=did_you_mean(name, names))
-    spec = (spec or RunSpec()).updated(**values) if values else spec or RunSpec()
-    return spec, replace(parts or Parts(), **objects)
 
 
 def read_date(text: str) -> date | None:

@@ -29,6 +29,7 @@ from redargue.net.offline import require_local
 from redargue.net.services import limiter, services
 from redargue.net.transport import Transport
 from redargue.nli.language import language_of
+from redargue.parts import Parts, RunOptions, read_options
 from redargue.retrieval.corpus.index import Corpus
 from redargue.retrieval.corpus.shipped import open_store
 from redargue.retrieval.tools.base import PerClaim, Sources, Tool, for_claim, tools
@@ -36,10 +37,10 @@ from redargue.retrieval.web_pages import PageAction
 from redargue.run import Run
 from redargue.runs.budget import Budget, Cost
 from redargue.runs.clock import SystemClock
-from redargue.runs.manifest import ActionEntry, RunManifest, ToolEntry
+from redargue.runs.manifest import ActionEntry, BackendEntry, RunManifest, ToolEntry
 from redargue.runs.prices import Prices
 from redargue.runs.record import CallRecord, Record
-from redargue.spec import Parts, RunOptions, RunSpec, read_options
+from redargue.spec import RunSpec
 from redargue.tasks.score import InferClaim
 from redargue.verdicts import ErrorInfo, Usage, Verdict, apply_threshold
 
@@ -81,7 +82,6 @@ class Verifier:
                 "the tools of MCP servers are not listed yet", hint="pass the result of redargue.assembly.connect"
             )
         self.method: ConfiguredMethod = method_of(self.spec, parts.backend)
-        self.profile, self.seed, self.models = self.spec.profile, self.spec.seed, self.spec.models
         self.prices = parts.prices or Prices.read(self.spec.prices)
         transport = parts.transport or (parts.backend.transport if isinstance(parts.backend, ChatBackend) else None)
         self.transport = transport or Transport(limiter(), offline=self.spec.offline)
@@ -94,7 +94,7 @@ class Verifier:
         least = self.spec.min_confidence
         # Backends that are not calibrated have no default.
         self.min_confidence: float = getattr(self.backend, "min_confidence", 0.0) if least is None else least
-        played = {"backend": self.backend.identity, "models": self.models, "min_confidence": self.min_confidence}
+        played = {"backend": self.backend.identity, "models": self.spec.models, "min_confidence": self.min_confidence}
         self.method.kind.require_for(self.method.settings, played)
         self.clock, self._shared = parts.clock or SystemClock(), calls
         self.corpus: Corpus | None = None
@@ -136,6 +136,8 @@ class Verifier:
         return goes_online(tool) if source is None else bool(getattr(source, "online", True))
 
     def _priced(self) -> bool:
+        if isinstance(self.backend, ReplayBackend):
+            return self.backend.priced
         if not isinstance(self.backend, ChatBackend):
             paid = any(
                 self.prices.searches.get(name) and self._is_online(name) for name in (*self.tools, *self.actions)
@@ -147,7 +149,7 @@ class Verifier:
                     hint="give the budget in calls or searches: 40calls",
                 )
             return paid
-        chosen = {self.backend.model, *self.models.values(), self.backend.embedding_model} - {""}
+        chosen = {self.backend.model, *self.spec.models.values(), self.backend.embedding_model} - {""}
         try:
             self.prices.require(sorted(chosen), sorted({*self.tools, *self.actions}))
         except UsageError:
@@ -158,24 +160,28 @@ class Verifier:
 
     def __repr__(self) -> str:
         folder = f", {str(self.record.folder)!r}" if self.record else ""
-        return f"<Verifier {self.method.name} ({self.profile}), {self.backend.name} backend{folder}>"
+        return f"<Verifier {self.method.name} ({self.spec.profile}), {self.backend.name} backend{folder}>"
 
     def manifest(self, claims: Sequence[Claim] = (), text: Mapping[str, Any] | None = None) -> RunManifest:
         """The description of this run in its folder; a run with another manifest is another run."""
-        prompted = self.backend if isinstance(self.backend, PromptedBackend) else None
+        backend = self.backend
+        prompts = backend.prompts if isinstance(backend, PromptedBackend) else None
+        resolved = {
+            "settings": self.method.settings.model_dump(mode="json"),
+            "backend": backend.name,
+            "min_confidence": self.min_confidence,
+            **(backend.options() if isinstance(backend, PromptedBackend) else {}),
+        }
         return RunManifest(
             redargue=version("redargue"),
-            method=self.method.name,
-            profile=self.profile,
-            settings=self.method.settings.model_dump(mode="json"),
-            backend=self.backend.name,
-            identity=self.backend.identity,
-            stability=self.backend.stability,
-            models=self.models,
+            spec=self.spec.updated(**resolved).recorded(),
+            backend=BackendEntry(
+                identity=backend.identity,
+                stability=backend.stability,
+                address=backend.service.display_url if isinstance(backend, ChatBackend) else "",
+            ),
             priced=self.priced,
-            min_confidence=self.min_confidence,
-            response_format=prompted.form if prompted else "",
-            prompts=dict(prompted.prompts.texts) if prompted and prompted.prompts else {},
+            prompts=dict(prompts.texts) if prompts else {},
             memory=self.memory.about if self.memory else None,
             tools={
                 name: ToolEntry(name=tool.name, about=tool.about, revision=tool.revision)
@@ -185,7 +191,6 @@ class Verifier:
                 name: ActionEntry(about=tool.about, revision=tool.revision, parameters=dict(tool.parameters))
                 for name, tool in self.actions.items()
             },
-            seed=self.seed,
             claims=tuple(claims),
             text=dict(text) if text else None,
         )
@@ -205,12 +210,12 @@ class Verifier:
             for_claim(self.backend, item),
             {name: for_claim(tool, item) for name, tool in self.tools.items()},
             item=item,
-            seed=self.seed,
+            seed=self.spec.seed,
             budget=self.budget,
             clock=self.clock,
             record=calls,
             listeners=listeners,
-            models=self.models,
+            models=self.spec.models,
             priced=self.priced,
             actions={name: for_claim(action, item) for name, action in self.actions.items()},
             memory=for_claim(self.memory, item),
@@ -218,7 +223,7 @@ class Verifier:
         settings = self.method.settings.model_dump(mode="json")
         run.emit(
             ClaimStarted(
-                claim=claim, method=self.method.name, settings=settings, backend=self.backend.name, seed=self.seed
+                claim=claim, method=self.method.name, settings=settings, backend=self.backend.name, seed=self.spec.seed
             )
         )
         verdict = await self._verdict(claim, run)
@@ -229,7 +234,7 @@ class Verifier:
             update={
                 "meaning": meaning,
                 "method": self.method.name,
-                "profile": self.profile,
+                "profile": self.spec.profile,
                 "backend": self.backend.name,
                 "usage": run.usage,
                 "run": calls.id if calls else "",

@@ -128,7 +128,7 @@ BROKEN: dict[str, tuple[str, str, object]] = {
     "about not JSON": ("batches", "about", "{"),
     "about a number": ("batches", "about", "1"),
     "about empty": ("batches", "about", "{}"),
-    "about of another method": ("batches", "about", '{"method": "none", "format": 2}'),
+    "about of another method": ("batches", "about", '{"spec": {"method": "none"}, "format": 3}'),
     "claim not JSON": ("jobs", "claim", "{"),
     "claim empty": ("jobs", "claim", '{"text": ""}'),
     "claim with other fields": ("jobs", "claim", '{"text": "a", "mcp": "b"}'),

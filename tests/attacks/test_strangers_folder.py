@@ -17,6 +17,7 @@ from typer.main import get_command
 
 from redargue.cli.app import app, run
 from support.loopback import Loopback
+from support.manifests import altered
 
 CLAIM = "Bees are insects."
 CHECK = ["check", CLAIM, "--store", "starter", "--method", "single-reader", "-q"]
@@ -103,12 +104,16 @@ def test_the_users_own_settings_and_those_of_config_are_read_and_win(
     Path("redargue.toml").write_text("[check]\nseed = 8\nas_of = '2020-01-01'\n")
     assert run(["check", CLAIM, "--run", "a"]) == 0
     manifest = json.loads(Path("a/run.json").read_text())
-    assert (manifest["method"], manifest["seed"], manifest["claims"][0]["as_of"]) == ("single-reader", 7, "2020-01-01")
+    assert (manifest["spec"]["method"], manifest["spec"]["seed"], manifest["claims"][0]["as_of"]) == (
+        "single-reader",
+        7,
+        "2020-01-01",
+    )
     Path("other.toml").write_text('[check]\nstore = "starter"\nseed = 9\nmethod = "nli"\n')
     capfd.readouterr()
     assert run(["--config", "other.toml", "check", CLAIM, "--run", "b", "-q"]) == 0
     manifest = json.loads(Path("b/run.json").read_text())
-    assert (manifest["method"], manifest["seed"], manifest["claims"][0]["as_of"]) == ("nli", 9, None)
+    assert (manifest["spec"]["method"], manifest["spec"]["seed"], manifest["claims"][0]["as_of"]) == ("nli", 9, None)
     assert run(["--config", "none.toml", "check", CLAIM]) == 2
     assert "no file 'none.toml'" in capfd.readouterr().err
 
@@ -251,7 +256,7 @@ NAMED = {"a device": "/dev/zero", "a named pipe": "pipe", "a file": "/etc/passwd
 def test_a_file_that_a_run_json_names_is_not_opened(name: str, command: str, recorded: dict[str, bytes]) -> None:
     folder = plant(recorded)
     os.mkfifo("pipe")
-    manifest = {**json.loads(recorded["run.json"]), "method": "cascade", "settings": {"fitted": NAMED[name]}}
+    manifest = altered(json.loads(recorded["run.json"]), {"method": "cascade", "settings": {"fitted": NAMED[name]}})
     (folder / "run.json").write_text(json.dumps(manifest))
     done = subprocess.run(  # in a process: a blocked one can be ended
         [sys.executable, "-c", READER, *command_on(folder, command)],
@@ -301,7 +306,7 @@ def test_a_run_folder_chooses_no_search_tool_that_the_user_would_not(
     chosen = run_config(RunParameters(method=method), SearchParameters()).tools
     assert chosen
     planted = [*chosen[:-1], *tools]
-    manifest = {**json.loads(recorded["run.json"]), "method": method, "settings": {setting: planted}}
+    manifest = altered(json.loads(recorded["run.json"]), {"method": method, "settings": {setting: planted}})
     (folder / "run.json").write_text(json.dumps(manifest))
     spec = run_config(RunParameters(method=method), SearchParameters(), folder)
     assert spec.tools == (tuple(planted) if tools == ["wikipedia"] and "keywords" in chosen[-1:] else chosen)
@@ -322,7 +327,7 @@ ALTERED: dict[str, Any] = {
     "format a list": {"format": []},
     "format an object": {"format": {}},
     "format true": {"format": True},
-    "format a text": {"format": "2"},
+    "format a text": {"format": "3"},
     "format 1.0": {"format": 1.0},
     "format huge": {"format": 10**30},
     "method unknown": {"method": "no-such-method"},
@@ -333,8 +338,6 @@ ALTERED: dict[str, Any] = {
     "setting of another type": {"settings": {"rounds": "many"}},
     "tools of no shape": {"tools": {"corpus": 1}},
     "a tool less": {"tools": {}},
-    "backend unknown": {"backend": "none"},
-    "backend chat": {"backend": "chat"},
     "identity empty": {"identity": ""},
     "stability one number": {"stability": [1]},
     "claims empty": {"claims": []},
@@ -347,6 +350,9 @@ ALTERED: dict[str, Any] = {
     "memory a text": {"memory": "x"},
     "memory an object": {"memory": {"workspace": 1}},
     "models a list": {"models": []},
+    "spec a list": {"spec": []},
+    "spec with a store": {"spec": {"store": "/etc"}},
+    "backend a text": {"backend": "embedded"},
     "seed a text": {"seed": "one"},
     "seed huge": {"seed": 10**400},
     "min_confidence 9": {"min_confidence": 9},
@@ -386,7 +392,7 @@ def test_an_altered_run_json_gives_a_typed_error(
 ) -> None:
     folder = plant(recorded)
     Path("claims.csv").write_text(f"claim\n{CLAIM}\n")
-    (folder / "run.json").write_text(json.dumps({**json.loads(recorded["run.json"]), **change}))
+    (folder / "run.json").write_text(json.dumps(altered(json.loads(recorded["run.json"]), change)))
     survives(command_on(folder, command), capfd)
 
 

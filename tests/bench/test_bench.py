@@ -23,10 +23,11 @@ from redargue.errors import BadReply, RecordError, UsageError
 from redargue.events import canonical, passages_of
 from redargue.evidence import Passage
 from redargue.methods.tool_mad.settings import ToolMadSettings
+from redargue.parts import Parts
 from redargue.retrieval.corpus.documents import Document
 from redargue.retrieval.corpus.index import open_corpus
 from redargue.runs.record import read_events
-from redargue.spec import Parts, RunSpec
+from redargue.spec import RunSpec
 from redargue.verdicts import ErrorInfo
 from support.debates import ShelfTool
 
@@ -265,7 +266,7 @@ def test_seeds_are_runs_of_their_own_and_their_flips_are_counted(
     assert [each.seeds for each in result.repeats] == [(5, 6, 7)] * 2
     assert result.repeats[0].stability.flipped.value == 0.0  # the embedded backend draws nothing
     assert [(pair.first, pair.second) for pair in result.pairs] == [(f"{FROZEN}#5", "single-reader:tools=debated#5")]
-    assert json.loads((folder / result.rows[1].slug / "run.json").read_text())["seed"] == 6
+    assert json.loads((folder / result.rows[1].slug / "run.json").read_text())["spec"]["seed"] == 6
     assert run(["report", str(folder), "-f", "md"]) == 0
     report = capfd.readouterr().out
     assert "The same system with several seeds" in report

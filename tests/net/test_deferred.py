@@ -12,7 +12,8 @@ import pytest
 
 from redargue.cli.app import run
 from redargue.net.deferred import FILE, BatchTransport, Sent, SentBatch, _answers
-from redargue.spec import Parts, RunSpec
+from redargue.parts import Parts
+from redargue.spec import RunSpec
 from redargue.verdicts import Verdict
 from redargue.verifier import Verifier
 from support.batch_provider import BatchProvider

@@ -17,10 +17,11 @@ from redargue.evidence import GapKind, Passage
 from redargue.nli import language
 from redargue.nli.backend import EmbeddedBackend
 from redargue.nli.language import in_english, language_of
+from redargue.parts import Parts
 from redargue.playback import replay
 from redargue.retrieval.tools.fixed_passages import FixedPassages
 from redargue.run import Run
-from redargue.spec import Parts, RunSpec
+from redargue.spec import RunSpec
 from redargue.tasks.extract import ExtractClaims, ExtractedClaim, ExtractedClaims
 from redargue.text.extract import extract
 from redargue.text.report import Outcome

@@ -26,7 +26,7 @@ from redargue.tasks.base import Out, Task
 from redargue.tasks.query import Query, WriteQuery
 from redargue.verifier import Verifier
 from support.debates import CLAIM, CLOCK, QUOTE, ShelfTool, answer, checked, script
-from support.manifests import MANIFEST
+from support.manifests import MANIFEST, altered
 
 pytestmark = pytest.mark.anyio
 
@@ -135,9 +135,9 @@ async def test_a_replay_with_a_missing_call_says_which(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        lambda about: about | {"seed": 7},
-        lambda about: about | {"settings": about["settings"] | {"rounds": 2}},
-        lambda about: about | {"identity": "other weights"},
+        lambda about: altered(about, {"seed": 7}),
+        lambda about: altered(about, {"settings": about["spec"]["settings"] | {"rounds": 2}}),
+        lambda about: altered(about, {"identity": "other weights"}),
         lambda about: about | {"claims": about["claims"][:1]},
         lambda about: about | {"tools": about["tools"] | {"corpus": {"about": "x", "revision": "2"}}},
     ],

@@ -15,13 +15,14 @@ from redargue.backends.scripted import ScriptedBackend
 from redargue.cluster.store import open_ledger
 from redargue.errors import BudgetReached, UsageError
 from redargue.evidence import Passage
+from redargue.parts import Parts
 from redargue.retrieval.tools.base import Search
 from redargue.run import Run
 from redargue.runs.budget import Account, Budget, Cost
 from redargue.runs.prices import Prices
 from redargue.runs.record import Record
 from redargue.service.keys import Keys
-from redargue.spec import Parts, RunSpec
+from redargue.spec import RunSpec
 from redargue.verifier import Verifier
 from service.test_http import client
 from support.debates import ShelfTool, script

@@ -14,6 +14,7 @@ from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import Meaning
 from redargue.errors import BudgetReached, Busy, UnknownCheck, UsageError
 from redargue.events import canonical
+from redargue.parts import Parts
 from redargue.reports.result import CheckResult
 from redargue.runs.folders import run_folders
 from redargue.runs.record import read_events
@@ -22,7 +23,7 @@ from redargue.service.checks import CheckStore
 from redargue.service.log import EventLine
 from redargue.service.page.runs import budget_of
 from redargue.service.requests import CheckRequest
-from redargue.spec import Parts, RunSpec
+from redargue.spec import RunSpec
 from redargue.tasks.base import Out, Task
 from redargue.verifier import Verifier
 from support.debates import ShelfTool, answer, checked, script

@@ -18,12 +18,13 @@ from fastapi import FastAPI
 
 from redargue.errors import UsageError
 from redargue.nli.backend import EmbeddedBackend
+from redargue.parts import Parts
 from redargue.runs.folders import runs_folder
 from redargue.service.app import create_app
 from redargue.service.checks import CheckStore
 from redargue.service.keys import Keys
 from redargue.service.server import Server, allowed_hosts, bind, only_one
-from redargue.spec import Parts, RunSpec
+from redargue.spec import RunSpec
 from redargue.text.verification import prepare
 from support.debates import TEXT
 from support.serving import service_parts, settings

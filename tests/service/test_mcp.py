@@ -20,12 +20,13 @@ from mcp.types import CallToolResult, ResourceLink, TextContent  # noqa: E402
 from redargue.backends.base import Call, Reply  # noqa: E402
 from redargue.caveats import Caveat, CaveatKind  # noqa: E402
 from redargue.evidence import Gap, GapKind, Passage, QuoteStatus, Side  # noqa: E402
+from redargue.parts import Parts  # noqa: E402
 from redargue.retrieval.corpus.shipped import open_store  # noqa: E402
 from redargue.service.checks import LOCAL, CheckStore  # noqa: E402
 from redargue.service.mcp.documents import Documents  # noqa: E402
 from redargue.service.mcp.server import build  # noqa: E402
 from redargue.service.mcp.tools import VerifierTools  # noqa: E402
-from redargue.spec import Parts, RunSpec  # noqa: E402
+from redargue.spec import RunSpec  # noqa: E402
 from redargue.tasks.base import Out, Task  # noqa: E402
 from support.debates import ShelfTool  # noqa: E402
 from support.serving import OPEN, Held  # noqa: E402

@@ -27,6 +27,7 @@ from redargue.events import (
 from redargue.evidence import Gap, GapKind, Passage, Quote, QuoteStatus, Side
 from redargue.reports.claimreview import Signature
 from redargue.verdicts import ErrorInfo, Metric, Score, Usage, Verdict
+from support.manifests import altered
 
 S, R, N = FEVER.names
 SIGNATURE = Signature("A newsroom", "https://example.org/review", date(2026, 11, 22))
@@ -36,23 +37,16 @@ WHEN = datetime(2026, 1, 2, tzinfo=UTC)
 def written(folder: Path, claims: Sequence[Claim], events: Sequence[Event], **about: object) -> Path:
     """A run folder with those events."""
     folder.mkdir(parents=True, exist_ok=True)
-    told = {
-        "format": 2,
+    manifest = {
+        "format": 3,
         "run": folder.name,
         "redargue": "0.2.0",
-        "method": "tool-mad",
-        "profile": "hardened",
-        "settings": {"rounds": 2},
-        "backend": "embedded",
-        "identity": "embedded:abc",
-        "stability": [0.0, 0.0],
-        "models": {},
+        "spec": {"method": "tool-mad", "settings": {"rounds": 2}, "backend": "embedded"},
+        "backend": {"identity": "embedded:abc", "stability": [0.0, 0.0]},
         "tools": {"corpus": {"name": "corpus", "revision": "r1"}},
-        "seed": 0,
         "claims": [claim.model_dump(mode="json") for claim in claims],
-        **about,
     }
-    (folder / "run.json").write_text(json.dumps(told), encoding="utf-8")
+    (folder / "run.json").write_text(json.dumps(altered(manifest, about)), encoding="utf-8")
     (folder / "events.jsonl").write_text("".join(e.model_dump_json() + "\n" for e in events), encoding="utf-8")
     return folder
 

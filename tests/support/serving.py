@@ -17,11 +17,12 @@ import httpx2
 
 from redargue.backends.base import Call, Reply
 from redargue.backends.scripted import ScriptedBackend
+from redargue.parts import Parts
 from redargue.runs.clock import SystemClock
 from redargue.service.app import create_app
 from redargue.service.context import ServiceSettings
 from redargue.service.server import Server, bind
-from redargue.spec import Parts, RunSpec
+from redargue.spec import RunSpec
 from redargue.tasks.base import Out, Task
 from support.debates import ShelfTool, answer, checked, script
 

@@ -15,8 +15,9 @@ from redargue.caveats import UncheckedReason
 from redargue.claims import Frozen, Meaning
 from redargue.errors import RedargueError, UsageError
 from redargue.evidence import Passage
+from redargue.parts import RunOptions
 from redargue.sanitize import shortened
-from redargue.spec import RunOptions, RunSpec
+from redargue.spec import RunSpec
 from redargue.text.report import Outcome, Report, unchecked_reasons
 from redargue.text.verification import TextOptions, documents_of, ground
 

@@ -19,9 +19,10 @@ from redargue.adapters.session import current
 from redargue.api import verify
 from redargue.errors import RecordError, ReplayMiss
 from redargue.evidence import Passage
+from redargue.parts import RunOptions, read_options
 from redargue.reports.load import SingleRun, load
 from redargue.runs.folders import remove_run
-from redargue.spec import RunOptions, RunSpec, read_options
+from redargue.spec import RunSpec
 from redargue.text.report import Report, report
 from redargue.text.segment import Text
 from redargue.text.verification import verify_text

@@ -6,23 +6,21 @@ Method, settings and backend are those of the run.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Literal
 
 from redargue.analysis.minimal_set import How, MinimalSetSearch
-from redargue.assembly import read_prompts
+from redargue.assembly import make_backend, method_of, read_prompts
 from redargue.backends.base import Backend, backends
 from redargue.claims import Claim, Frozen
 from redargue.errors import RecordError, ToolFailed, UsageError
 from redargue.events import EvidenceFound, EvidenceMissing
 from redargue.evidence import Passage
-from redargue.llm.chat import ChatBackend
 from redargue.net.services import limiter, services
 from redargue.net.transport import Transport
-from redargue.nli.backend import EmbeddedBackend
-from redargue.playback import config_of
+from redargue.parts import Parts
+from redargue.playback import spec_of
 from redargue.retrieval.tools.base import Search
 from redargue.runs.budget import Budget
 from redargue.runs.manifest import RunManifest, ToolEntry
@@ -31,8 +29,6 @@ from redargue.runs.record import Record, read_events
 from redargue.sanitize import counted
 from redargue.verdicts import ErrorInfo, Verdict
 from redargue.verifier import Verifier
-
-IDENTITY = re.compile(r"chat:(\S+) (.+) form=(\S+) max=(\d+) prompts=\S* embeddings=(.*)")
 
 OnVerified = Callable[[int, int, Verdict], None]  # number of the verification, number of removed passages, verdict
 
@@ -134,12 +130,12 @@ class RecordedClaim:
 
         The default backend is the recorded one; ``base_url`` overrides the environment.
         """
-        return Verifier(
-            config_of(self.manifest),
+        parts = Parts(
             backend=backend or _recorded_backend(self.manifest, base_url, offline=offline),
             evidence={name: _RecordedTool(entry, name, self) for name, entry in self.manifest.tools.items()},
             budget=budget,
         )
+        return Verifier(spec_of(self.manifest), parts=parts)
 
 
 def _place(passage: Passage) -> tuple[int, str]:
@@ -168,31 +164,20 @@ def _recorded_backend(manifest: RunManifest, base_url: str, *, offline: bool) ->
 
     An address in a run folder is only compared, never used, so that the user's API key cannot be sent to it.
     """
-    name = manifest.backend
-    if name == "embedded":
-        backend: Backend = EmbeddedBackend()
-    elif name == "chat" and (match := IDENTITY.fullmatch(manifest.identity)):
-        url, model, form, max_tokens, embeddings = match.groups()
-        service = services(base_url)["model"]
-        if service.display_url != url:
-            what = f"the run's models were at {url}, not at {service.display_url}"
-            raise UsageError(what, hint=f"to use that address: --base-url {url}")
-        backend = ChatBackend(
-            Transport(limiter(), offline=offline),
-            service,
-            model,
-            embedding_model="" if embeddings == EmbeddedBackend().identity else embeddings,
-            prices=Prices.read(),
-            prompts=read_prompts(manifest.prompts),
-            form=form,
-            max_tokens=int(max_tokens),
-        )
-    elif name in backends:
-        raise UsageError(f"a run with the backend {name!r} can only be verified again from Python")
-    else:
-        raise UsageError(f"the run's backend {name!r} no longer exists")
-    if backend.identity != manifest.identity:
-        what = f"the run's backend was {manifest.identity!r}, this one is {backend.identity!r}"
+    spec, entry = manifest.spec, manifest.backend
+    if spec.backend not in ("chat", "embedded"):
+        if spec.backend in backends:
+            raise UsageError(f"a run with the backend {spec.backend!r} can only be verified again from Python")
+        raise UsageError(f"the run's backend {spec.backend!r} no longer exists")
+    service = services(base_url)["model"]
+    if spec.backend == "chat" and service.display_url != entry.address:
+        what = f"the run's models were at {entry.address}, not at {service.display_url}"
+        raise UsageError(what, hint=f"to use that address: --base-url {entry.address}")
+    transport = Transport(limiter(), offline=offline)
+    prompts = read_prompts(manifest.prompts)
+    backend = make_backend(spec, method_of(spec), service, transport, Prices.read(), prompts=prompts)
+    if backend.identity != entry.identity:
+        what = f"the run's backend was {entry.identity!r}, this one is {backend.identity!r}"
         raise UsageError(what, hint="verify the claim again, and explain the new run")
     return backend
 

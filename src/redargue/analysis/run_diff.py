@@ -161,8 +161,8 @@ def _outcome(verdict: Verdict) -> str:
 
 
 def _compare_settings(*manifests: RunManifest) -> tuple[SettingDiff, ...]:
-    first, second = (_flat(manifest.model_dump(mode="json", exclude={"run", "claims"})) for manifest in manifests)
-    names = [name for name in first | second if first.get(name) != second.get(name)]
+    first, second = (_flat(manifest.facts()) for manifest in manifests)
+    names = [name for name in first | second if name != "claims" and first.get(name) != second.get(name)]
     return tuple(SettingDiff(name=name, first=first.get(name), second=second.get(name)) for name in names)
 
 
@@ -185,7 +185,7 @@ def _digests(folder: Path) -> dict[int, int]:
 async def _compare_claims(records: tuple[Record, Record], selected: Sequence[tuple[int, int]]) -> tuple[ClaimDiff, ...]:
     steps = [_steps(record.folder, {items[run] for items in selected}) for run, record in enumerate(records)]
     # The prompts of different backends would differ in every line.
-    without_backend = records[0].manifest.backend != records[1].manifest.backend
+    without_backend = records[0].manifest.spec.backend != records[1].manifest.spec.backend
     diffs = []
     for items in selected:
         first_prompts, first_note = await _prompts(records[0], items[0], without_backend)

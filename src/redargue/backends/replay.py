@@ -8,9 +8,13 @@ from redargue.tasks.base import AnyTask, Out, Task
 
 
 class ReplayBackend:
-    """The recorded backend's name, identity, thresholds and prompts, without its model."""
+    """The recorded backend's name, identity, thresholds and prompts, without its model.
 
-    def __init__(self, inner: Backend, identity: str, stability: Stability) -> None:
+    ``priced``: whether the prices of all its models and tools were known.
+    """
+
+    def __init__(self, inner: Backend, identity: str, stability: Stability, *, priced: bool) -> None:
+        self.priced = priced
         self.name, self.identity, self.stability = inner.name, identity, stability
         self._inner, self.supports_attention_weights = inner, inner.supports_attention_weights
         self.english_only = getattr(inner, "english_only", False)

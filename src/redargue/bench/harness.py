@@ -30,13 +30,14 @@ from redargue.files import make_folder, open_to_read, replacing
 from redargue.memory.memory import Memory, open_memory
 from redargue.methods.base import configure, methods
 from redargue.nli.embedder import shared
+from redargue.parts import Parts
 from redargue.retrieval.tools.base import PerClaim, Tool
 from redargue.retrieval.tools.cached_tool import CachedTool
 from redargue.retrieval.tools.fixed_passages import FixedPassages
 from redargue.runs.manifest import read_description
 from redargue.runs.record import Record, read_events, writing
 from redargue.sanitize import counted
-from redargue.spec import Parts, RunSpec
+from redargue.spec import RunSpec
 from redargue.verdicts import Verdict
 from redargue.verifier import Verifier
 

@@ -17,9 +17,10 @@ from redargue.cli.output import JsonLines
 from redargue.cli.parameters import OutputParameters
 from redargue.cli.progress import Progress
 from redargue.inputs.claims import ClaimRow, RefusedRow
+from redargue.parts import Parts
 from redargue.registry import Registry
 from redargue.sanitize import counted
-from redargue.spec import Parts, RunSpec
+from redargue.spec import RunSpec
 from redargue.text.report import Report
 from redargue.verdicts import ErrorInfo, Verdict
 from redargue.verifier import Verifier

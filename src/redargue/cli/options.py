@@ -15,9 +15,10 @@ from redargue.cli.parameters import RunParameters, SearchParameters
 from redargue.errors import RecordError, UsageError
 from redargue.methods.base import methods
 from redargue.net.services import services
+from redargue.parts import Parts
 from redargue.runs.manifest import load_manifest
 from redargue.runs.record import new_run_folder
-from redargue.spec import Parts, RunSpec
+from redargue.spec import RunSpec
 
 if TYPE_CHECKING:
     from redargue.inputs.claims import ClaimRow
@@ -158,7 +159,7 @@ def _reachable(place: str) -> bool:
 def _recorded_tools(folder: Path | None, setting: str) -> tuple[str, ...]:
     """The tools of the run to resume: other services may be reachable now than when it began."""
     try:
-        tools = load_manifest(folder).settings.get(setting) if folder else None
+        tools = load_manifest(folder).spec.settings.get(setting) if folder else None
         return tuple(map(str, tools)) if isinstance(tools, list) else ()
     except RecordError:
         return ()  # opening the run reports what is wrong with it

@@ -60,7 +60,7 @@ class ChatBackend(PromptedBackend):
         self.service, self.model, self.embedding_model, self.form = service, model, embedding_model, form
         plain = None if form in ("auto", "tools") else form == "plain"
         super().__init__(prompts, Renderer(prompts, plain=plain, calls=form == "tools"))
-        self.transport, self.logprobs = transport, logprobs
+        self.transport, self.logprobs, self.max_tokens = transport, logprobs, max_tokens
         self._pinned = cast(Form, form) if form in ("schema", "json") else None
         self._make = partial(Endpoint, transport, service, prices=prices, max_tokens=max_tokens, stream=stream)
         self._endpoints: dict[str, Endpoint] = {}
@@ -70,6 +70,10 @@ class ChatBackend(PromptedBackend):
         self.stability = PAPER_STABILITY if embedding_model else Stability(PAPER_STABILITY.faithfulness, RELEVANCE)
         embeddings = f"embeddings={embedding_model or self._embedded.identity}"
         self.identity = "chat:" + " ".join([*parts, embeddings])
+
+    def options(self) -> dict[str, Any]:
+        names = ("model", "embedding_model", "max_tokens", "logprobs")
+        return {name: getattr(self, name) for name in names} | {"response_format": self.form}
 
     def endpoint(self, model: str = "") -> Endpoint:
         name = model or self.model

@@ -14,20 +14,20 @@ from redargue.verdicts import total_usage
 
 
 def summarize_identity(manifest: RunManifest) -> tuple[str, ...]:
-    models = (f"{role}: {name}" for role, name in manifest.models.items())
+    models = (f"{role}: {name}" for role, name in manifest.spec.models.items())
     tools = (f"{name} {tool.revision}".strip() for name, tool in manifest.tools.items())
     return (
         manifest.redargue or "unknown",
-        f"{manifest.method} ({manifest.profile})",
-        manifest.backend,
-        "; ".join(filter(None, (manifest.identity, *models))),
-        str(manifest.seed),
+        f"{manifest.spec.method} ({manifest.spec.profile})",
+        manifest.spec.backend,
+        "; ".join(filter(None, (manifest.backend.identity, *models))),
+        str(manifest.spec.seed),
         "; ".join(tools) or "none",
     )
 
 
 def settings(manifest: RunManifest) -> str:
-    return json.dumps(manifest.settings, indent=1, ensure_ascii=False)
+    return json.dumps(manifest.spec.settings, indent=1, ensure_ascii=False)
 
 
 def run_commands(run: SingleRun) -> tuple[str, ...]:
@@ -45,7 +45,7 @@ def confidence_of_run(run: SingleRun) -> str:
     shown = f"{least} to {most}" if least != most else least or unknown
     if known and len(known) < len(run.verdicts):
         shown += f", of {len(known)} of {counted(len(run.verdicts), 'claim')}"
-    threshold = run.manifest.min_confidence
+    threshold = run.manifest.spec.min_confidence
     return shown + (f"; below {threshold:g} a claim is left open" if threshold else "")
 
 

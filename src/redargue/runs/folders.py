@@ -84,7 +84,7 @@ def read_run(folder: Path) -> RecordedRun:
     try:
         about = read_description(folder)
         claims = [str(claim["text"]) for claim in about["claims"]]
-        method = str(about["method"])
+        method = str(about["spec"]["method"])
     except (OSError, ValueError, KeyError, TypeError):
         claims, method = [], ""
     outcomes = dict(_outcomes(folder / "events.jsonl"))

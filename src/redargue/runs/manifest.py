@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, JsonValue, ValidationError
+from pydantic import BeforeValidator, Field, JsonValue, PlainSerializer, ValidationError
 
 from redargue.claims import Claim, Frozen
-from redargue.errors import RecordError, problem_of
+from redargue.errors import RecordError, UsageError, problem_of
 from redargue.files import open_to_read
+from redargue.spec import RECORDED, RunSpec
 
-FORMAT = 2
+FORMAT = 3
 LARGEST = 1_000_000_000  # bytes of a description, which has the texts of all claims
 
 
@@ -32,37 +33,66 @@ class ActionEntry(Frozen):
     parameters: dict[str, JsonValue]
 
 
-class RunManifest(Frozen):
-    """The resolved configuration of a run, without values that may differ when it is resumed."""
+class BackendEntry(Frozen):
+    """The backend of a run.
 
-    format: Literal[2] = 2
-    run: str = ""
-    redargue: str = ""
-    method: str
-    profile: str
-    settings: dict[str, JsonValue]
-    backend: str
+    Attributes:
+        stability: thresholds of faithfulness and of answer relevance.
+        address: of its models' endpoint; compared, and never contacted.
+    """
+
     identity: str
     stability: tuple[float, float]
-    models: dict[str, str] = Field(default_factory=dict)
+    address: str = ""
+
+
+def _only_recorded(values: object) -> object:
+    if isinstance(values, dict) and (others := sorted(map(str, values.keys() - RECORDED))):
+        raise ValueError(f"a record does not have {others[0][:40]!r}")
+    return values
+
+
+RecordedSpec = Annotated[
+    RunSpec,
+    BeforeValidator(_only_recorded),
+    PlainSerializer(lambda spec: spec.model_dump(mode="json", include=set(RECORDED))),
+]
+
+
+class RunManifest(Frozen):
+    """The resolved description of a run, without what may differ when it is resumed.
+
+    Attributes:
+        spec: with all settings of the method, and :data:`~redargue.spec.RECORDED` fields alone.
+        prompts: the user's own, by file name.
+        text: the source of the claims, and its extraction (:mod:`redargue.text.verification`).
+    """
+
+    format: Literal[3] = 3
+    run: str = ""
+    redargue: str = ""
+    spec: RecordedSpec
+    backend: BackendEntry
     priced: bool = False
-    min_confidence: float = 0.0
-    response_format: str = ""
     prompts: dict[str, str] = Field(default_factory=dict)
     memory: dict[str, JsonValue] | None = None
     tools: dict[str, ToolEntry]
     actions: dict[str, ActionEntry] = Field(default_factory=dict)
-    seed: int
     claims: tuple[Claim, ...] = ()
     text: dict[str, JsonValue] | None = None
 
     def differing(self, other: RunManifest) -> tuple[str, str, str] | None:
         """The first field that differs, with both values reduced to their difference; None if all are equal."""
-        if self == other.model_copy(update={"run": self.run}):
-            return None
-        mine, theirs = (manifest.model_dump(mode="json", exclude={"run"}) for manifest in (self, other))
-        name = next(name for name in sorted(mine) if mine[name] != theirs[name])
-        return name, *_apart(mine[name], theirs[name])
+        mine, theirs = self.facts(), other.facts()
+        for name in sorted(mine):
+            if mine[name] != theirs[name]:
+                return name, *_apart(mine[name], theirs[name])
+        return None
+
+    def facts(self) -> dict[str, Any]:
+        """All fields but the run's name as JSON, those of the spec and of the backend among them."""
+        facts = self.model_dump(mode="json", exclude={"run", "spec", "backend"})
+        return facts | self.backend.model_dump(mode="json") | self.spec.model_dump(mode="json", include=set(RECORDED))
 
 
 def read_description(folder: Path) -> Any:
@@ -100,16 +130,17 @@ def read_manifest(values: object, where: str) -> RunManifest:
             f"{where!r} has {found}, and this release reads {FORMAT}",
             hint="use the release that recorded the run",
         )
-    # 0.2.0 writes 2 as ``verdict_rules`` of every run.
-    known = {name: value for name, value in values.items() if name != "verdict_rules"}
     try:
-        return RunManifest.model_validate(known)
+        return RunManifest.model_validate(values)
     except ValidationError as error:
         first = error.errors()[0]
         raise RecordError(
             f"{where!r} is not a run's description: {'.'.join(map(str, first['loc']))}: {problem_of(error)}",
             hint="restore it, or run again",
         ) from error
+    except UsageError as error:
+        what = f"{where!r} is not a run's description: {error.where or 'spec'}: {error.what}"
+        raise RecordError(what, hint="restore it, or run again") from error
 
 
 def _apart(old: Any, new: Any) -> tuple[str, str]:

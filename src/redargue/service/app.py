@@ -14,6 +14,7 @@ from starlette.middleware.cors import CORSMiddleware
 
 from redargue.net.services import limiter
 from redargue.net.transport import Transport
+from redargue.parts import Parts
 from redargue.paths import home
 from redargue.service import answers, batch_routes, promptfoo, routes, system
 from redargue.service.batches import BatchStore
@@ -27,7 +28,6 @@ from redargue.service.metrics import Metrics
 from redargue.service.page.routes import router as page_router
 from redargue.service.problems import MEDIA_TYPE, handle_problems
 from redargue.service.proxy.routes import from_environment
-from redargue.spec import Parts
 
 EXPOSED = [
     "Location", "Retry-After", "Idempotency-Replayed", "Preference-Applied", "RateLimit", "RateLimit-Policy",

@@ -27,6 +27,7 @@ from redargue.events import EVENT, ClaimEnded
 from redargue.files import make_folder, open_to_read
 from redargue.net.services import limiter
 from redargue.net.transport import Transport
+from redargue.parts import Parts
 from redargue.runs.budget import Budget, Cost
 from redargue.runs.record import write_atomically
 from redargue.service.budgets import DayBudgets
@@ -34,7 +35,7 @@ from redargue.service.late_writes import LateWrites
 from redargue.service.pool import Pool
 from redargue.service.requests import CLAIM_LENGTH, CheckRequest, Settings
 from redargue.service.rules import RequestRules, with_workspace
-from redargue.spec import Parts, RunSpec
+from redargue.spec import RunSpec
 from redargue.verdicts import ErrorInfo, Verdict
 from redargue.verifier import Verifier
 

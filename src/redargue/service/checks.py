@@ -23,6 +23,7 @@ from redargue.assembly import connect
 from redargue.errors import Busy, Draining, RecordError, RedargueError, UnknownCheck, UsageError
 from redargue.events import CallFailed, CallFinished, Event, EvidenceFound, EvidenceMissing
 from redargue.files import make_folder
+from redargue.parts import Parts
 from redargue.reports.load import SingleRun, load
 from redargue.reports.result import CheckResult, result_of
 from redargue.runs.folders import began, read_run, remove_run, runs_folder
@@ -36,7 +37,7 @@ from redargue.service.log import EventLine, LogReader
 from redargue.service.pool import Pool
 from redargue.service.requests import CheckRequest
 from redargue.service.rules import Prepared, RequestRules, with_workspace
-from redargue.spec import Parts, RunSpec
+from redargue.spec import RunSpec
 from redargue.text.report import Report
 from redargue.text.verification import CONCURRENCY, prepare, with_documents
 from redargue.verdicts import ErrorInfo, Usage, total_usage

@@ -10,12 +10,12 @@ from pydantic import BaseModel, Field
 from redargue.adapters.grounding import METHOD, check_answer
 from redargue.adapters.promptfoo import answer_text, contexts_in, grade
 from redargue.claims import Frozen
+from redargue.parts import Parts
 from redargue.service.budgets import DayBudgets
 from redargue.service.context import Caller, Settings
 from redargue.service.proxy.tally import Tally
 from redargue.service.requests import CONTEXTS, TEXT_LENGTH
 from redargue.service.routes import problems
-from redargue.spec import Parts
 from redargue.text.verification import TextOptions
 
 WITHIN_S = 4.5  # promptfoo gives up after 5 s, and then says nothing of why

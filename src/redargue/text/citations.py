@@ -20,11 +20,12 @@ from redargue.errors import ToolFailed, UsageError
 from redargue.evidence import Passage
 from redargue.net.fetch import PageFetcher
 from redargue.nli.backend import EmbeddedBackend
+from redargue.parts import Parts, RunOptions, read_options
 from redargue.retrieval.corpus.base import Encoder
 from redargue.retrieval.tools.base import Search
 from redargue.retrieval.tools.fixed_passages import FixedPassages, FixedPassagesTool
 from redargue.retrieval.web_pages import WebPage, read_pages
-from redargue.spec import Parts, RunOptions, RunSpec, read_options
+from redargue.spec import RunSpec
 from redargue.text.citation_record import UNREAD, Citations, read_citations, record_citations
 from redargue.text.extract import Extraction
 from redargue.text.links import as_markdown, cited_by, read_links

@@ -11,9 +11,10 @@ from redargue.claims import Claim
 from redargue.evidence import Passage
 from redargue.nli.backend import EmbeddedBackend
 from redargue.nli.reader import encoded_texts
+from redargue.parts import RunOptions, read_options
 from redargue.run import Run
 from redargue.sanitize import counted
-from redargue.spec import RunOptions, RunSpec, read_options
+from redargue.spec import RunSpec
 from redargue.tasks.extract import ExtractClaims, MarkOpinions
 from redargue.text.extract import EXTRACTOR, extract, extract_claims
 from redargue.text.report import CheckedClaim, Report, report
@@ -166,7 +167,7 @@ def extraction_run(verifier: Verifier, models: Mapping[str, str]) -> Run:
     """The run of an extraction, whose models may be others than those of the verifier."""
     return Run(
         verifier.backend,
-        seed=verifier.seed,
+        seed=verifier.spec.seed,
         budget=verifier.budget,
         clock=verifier.clock,
         models=models,

@@ -12,7 +12,8 @@ from typing import Any, Unpack
 from redargue.claims import readable
 from redargue.errors import UsageError
 from redargue.evidence import Passage
-from redargue.spec import RunOptions, RunSpec
+from redargue.parts import RunOptions
+from redargue.spec import RunSpec
 from redargue.text.grounder import Grounder
 from redargue.text.report import CheckedClaim
 from redargue.text.segment import MAX_LENGTH, Sentence, sentences_of

@@ -22,10 +22,11 @@ from redargue.events import CallFailed, CallFinished, Event
 from redargue.evidence import PAGE_BREAK, Passage
 from redargue.methods.base import methods
 from redargue.nli.backend import EmbeddedBackend
+from redargue.parts import Parts, RunOptions, read_options
 from redargue.retrieval.tools.fixed_passages import FixedPassages, FixedPassagesTool
 from redargue.run import Run
 from redargue.runs.manifest import read_description
-from redargue.spec import Parts, RunOptions, RunSpec, read_options
+from redargue.spec import RunSpec
 from redargue.text.extract import EXTRACTOR, Extraction, extract, extraction_tasks, recorded
 from redargue.text.nearest_sentences import nearest_sentences
 from redargue.text.report import CheckedClaim, Report, report
@@ -131,7 +132,7 @@ async def _extracted(
         verifier.budget.recall(cost_of(record[1], goes_online))
         return *record, ()
     budget, clock, priced = verifier.budget, verifier.clock, verifier.priced
-    run = Run(verifier.backend, seed=verifier.seed, budget=budget, clock=clock, models=models, priced=priced)
+    run = Run(verifier.backend, seed=verifier.spec.seed, budget=budget, clock=clock, models=models, priced=priced)
     async with verifier.transport:
         extraction = await extract(text, run, profile=verifier.method.settings.profile)
     return extraction, run.usage, tuple(event for event in run.events if isinstance(event, CallFinished | CallFailed))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import Any
@@ -16,9 +15,10 @@ from redargue.errors import UsageError
 from redargue.methods.base import configure, methods
 from redargue.methods.cascade import fit
 from redargue.methods.setting_types import closed_fields
-from redargue.playback import config_of
+from redargue.playback import spec_of
 from redargue.runs.manifest import RunManifest
 from redargue.spec import RunSpec
+from support.manifests import MANIFEST
 
 
 @pytest.mark.parametrize("name", ["/dev/zero", "pipe", ".", "\x00", "missing.json"])
@@ -58,7 +58,6 @@ def test_neither_a_worker_nor_a_replay_opens_a_file_that_a_stranger_names(path: 
     spec = RunSpec(method="cascade", settings={"fitted": path})
     with pytest.raises(UsageError, match="the setting fitted may name a file"):
         WorkerJob(spec=spec, concurrency=1).with_environment({})
-    facts = {"backend": "embedded", "identity": "x", "stability": (0, 0), "tools": {}, "seed": 0}
-    values = {"method": "cascade", "profile": "hardened", "settings": {"fitted": path}, **facts}
+    manifest = MANIFEST.model_copy(update={"spec": spec.recorded()})
     with pytest.raises(UsageError, match="the setting fitted may name a file"):
-        config_of(RunManifest.model_validate(json.loads(json.dumps(values))))
+        spec_of(RunManifest.model_validate_json(manifest.model_dump_json()))

@@ -17,9 +17,9 @@ from redargue.methods.faithfulness import reasoning_of
 from redargue.methods.tool_mad import ToolMad
 from redargue.methods.tool_mad.prompts import SummariseAbstract, Summary
 from redargue.methods.tool_mad.settings import ToolMadSettings, debater_names
+from redargue.parts import Parts
 from redargue.quotes import find_quote
 from redargue.run import Run
-from redargue.spec import Parts
 from redargue.tasks.answer import Answer, AnswerClaim, documents
 from redargue.tasks.judge import JudgeDebate
 from redargue.tasks.query import Query, RewriteQuery

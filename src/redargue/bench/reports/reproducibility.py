@@ -22,7 +22,7 @@ def commands(bench: BenchRun) -> tuple[str, ...]:
     by_arguments = groupby(bench.comparison.rows, key=lambda row: row.arguments)
     sample = bench.comparison.sample
     runs = [_run(sample, arguments, [row.spec for row in rows]) for arguments, rows in by_arguments]
-    if all(manifest.backend == "recorded" for manifest in bench.manifests):
+    if all(manifest.spec.backend == "recorded" for manifest in bench.manifests):
         runs = [shlex.join(["redargue", "bench", "import", sample["file"], "--out", "DIR"])]
     return (*runs, shlex.join(compare), shlex.join(replay))
 
@@ -77,13 +77,14 @@ def not_comparable(bench: BenchRun) -> tuple[str, ...]:
         "Intervals and tests are over claims, from one run per system: they do not include what another seed would "
         f"change{seeds}.",
     ]
-    if any(manifest.backend == "embedded" for manifest in manifests):
+    if any(manifest.spec.backend == "embedded" for manifest in manifests):
         limits.append(
             "The embedded backend performs the tasks with small models, without a language model: its figures compare "
             "methods on this backend, not what they would reach with the models of their papers."
         )
+    facts = [manifest.facts() for manifest in manifests]
     for name, what in (("redargue", "versions of redargue"), ("identity", "models"), ("seed", "seeds")):
-        values = {json.dumps(getattr(manifest, name)) for manifest in manifests}
+        values = {json.dumps(known[name]) for known in facts}
         if len(values) > 1:
             limits.append(f"The systems ran with different {what}: {', '.join(sorted(values))}.")
     limits += _different_evidence(bench)

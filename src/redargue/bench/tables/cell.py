@@ -61,10 +61,10 @@ class Cell(NamedTuple):
         if line.gate:
             return dict(zip((Metric.FAITHFULNESS, Metric.RELEVANCE), line.gate, strict=True))
         manifest = Record(self.folder, mode="replay").manifest
-        method = recorded(manifest.method, manifest.settings)
-        limits = method.limits(Stability(*manifest.stability)) if method else {}
+        method = recorded(manifest.spec.method, manifest.spec.settings)
+        limits = method.limits(Stability(*manifest.backend.stability)) if method else {}
         if not limits:
-            raise UsageError(f"{manifest.method!r} has no thresholds", where=line.name)
+            raise UsageError(f"{manifest.spec.method!r} has no thresholds", where=line.name)
         return dict(limits)
 
 

@@ -28,9 +28,10 @@ from redargue.cluster.worker import Worker, verify_leased
 from redargue.errors import RecordError, UsageError
 from redargue.net.offline import is_offline, require_local
 from redargue.net.transport import Transport
+from redargue.parts import Parts
 from redargue.runs.budget import Budget
 from redargue.runs.clock import SystemClock
-from redargue.spec import Parts, RunSpec
+from redargue.spec import RunSpec
 from redargue.verifier import Verifier
 
 CONCURRENCY, WORKERS = 16, 2

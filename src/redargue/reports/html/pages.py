@@ -66,8 +66,8 @@ def line_writer(limits: Mapping[Metric, float]) -> Line:
 
 def limits_of(manifest: RunManifest) -> Mapping[Metric, float]:
     """The thresholds of a run's scores; empty for a method without any, and for settings of another release."""
-    method = recorded(manifest.method, manifest.settings)
-    return method.limits(Stability(*manifest.stability)) if method else {}
+    method = recorded(manifest.spec.method, manifest.spec.settings)
+    return method.limits(Stability(*manifest.backend.stability)) if method else {}
 
 
 def how_done(run: SingleRun) -> dict[str, Any]:

@@ -12,13 +12,14 @@ from mcp.server import MCPServer
 from redargue.net.fetch import PageFetcher
 from redargue.net.services import limiter
 from redargue.net.transport import Transport
+from redargue.parts import Parts
 from redargue.retrieval.corpus.shipped import open_store
 from redargue.retrieval.mcp.serving import with_readable_errors
 from redargue.service.checks import LOCAL, CheckStore
 from redargue.service.mcp.documents import Documents
 from redargue.service.mcp.tools import SCHEME, VerifierTools
 from redargue.service.rules import RequestRules
-from redargue.spec import Parts, RunSpec
+from redargue.spec import RunSpec
 
 INSTRUCTIONS = (
     "Checks factual claims against evidence. A verdict has quotations that were found in their sources. `unchecked`"

@@ -101,8 +101,8 @@ def _system(run: SingleRun) -> System:
     calls = usage.calls / max(1, len(run.verdicts))
     return System(
         run.folder.name,
-        f"{manifest.method} ({manifest.profile})",
-        manifest.backend,
+        f"{manifest.spec.method} ({manifest.spec.profile})",
+        manifest.spec.backend,
         len(run.verdicts),
         cost(usage),
         calls,

@@ -12,6 +12,7 @@ from fastapi.responses import HTMLResponse
 from redargue.errors import RedargueError, UsageError
 from redargue.net.services import limiter
 from redargue.net.transport import Transport
+from redargue.parts import Parts
 from redargue.reports.folders import kind_of
 from redargue.runs.folders import runs_folder
 from redargue.service.checks import CheckStore
@@ -22,7 +23,7 @@ from redargue.service.page.environment import LAYOUT, environment
 from redargue.service.page.routes import failed, router, shown
 from redargue.service.problems import handle_problems
 from redargue.service.rules import RequestRules
-from redargue.spec import Parts, RunSpec
+from redargue.spec import RunSpec
 
 
 def create_viewer(

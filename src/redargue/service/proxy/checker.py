@@ -20,11 +20,12 @@ from redargue.concurrency import gather_or_cancel
 from redargue.errors import RedargueError, UsageError
 from redargue.evidence import Passage
 from redargue.nli import language
+from redargue.parts import Parts
 from redargue.runs.budget import Budget
 from redargue.service.budgets import SharedBudget
 from redargue.service.proxy.settings import FIRST_READER, Plan, ProxySettings
 from redargue.service.rules import RequestRules
-from redargue.spec import Parts, RunSpec
+from redargue.spec import RunSpec
 from redargue.text.grounder import Grounder, check_sentence, extraction_run
 from redargue.text.report import CheckedClaim
 from redargue.text.segment import MAX_LENGTH, Sentence
@@ -54,7 +55,7 @@ class Searcher:
         self._verifier = Verifier(spec, actions={}, parts=Parts(budget=budget))
 
     async def check_sentence(self, sentences: Sequence[Sentence]) -> tuple[CheckedClaim, ...]:
-        run = extraction_run(self._verifier, self._verifier.models)
+        run = extraction_run(self._verifier, self._verifier.spec.models)
         return await check_sentence(sentences, self._verifier, run=run)
 
     async def verify(self, claim: Claim) -> Verdict:

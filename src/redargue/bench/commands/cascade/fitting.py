@@ -13,7 +13,7 @@ from redargue.events import Event, StageEnded
 from redargue.files import replacing
 from redargue.methods.cascade.fit import Fit, Row, StageRow
 from redargue.methods.cascade.settings import NEVER, STAGES, CascadeSettings
-from redargue.playback import config_of
+from redargue.playback import spec_of
 from redargue.runs.manifest import load_manifest
 from redargue.runs.record import read_events
 from redargue.verdicts import Verdict
@@ -47,7 +47,7 @@ def fit_of(bench: Bench, system: System) -> Fit:
     for event in read_events(bench.folder / system.slug):
         _collect(event, held)
     manifest = load_manifest(bench.folder / system.slug)
-    settings: CascadeSettings = method_of(config_of(manifest)).settings
+    settings: CascadeSettings = method_of(spec_of(manifest)).settings
     rows = [
         _row(held[item], verdicts[item], example.gold)
         for item, example in enumerate(bench.examples)
@@ -57,11 +57,11 @@ def fit_of(bench: Bench, system: System) -> Fit:
         raise RecordError("no claim has a gold label and every stage", hint="fit on labelled claims")
     return Fit(
         redargue=version("redargue"),
-        backend=manifest.identity,
+        backend=manifest.backend.identity,
         stages=settings.stages,
         debate=settings.debate,
-        models=manifest.models,
-        min_confidence=manifest.min_confidence,
+        models=manifest.spec.models,
+        min_confidence=manifest.spec.min_confidence,
         settings=settings.facts,
         sample=dict(bench.sample),
         rows=tuple(rows),

@@ -31,9 +31,10 @@ from redargue.files import make_folder
 from redargue.inputs.rows import Row, rows
 from redargue.memory.base import Finding, Recall, RememberResult
 from redargue.methods.mermaid.recorded import RecordedBackend, Recording
+from redargue.parts import Parts
 from redargue.retrieval.tools.base import Search
 from redargue.runs.clock import Clock
-from redargue.spec import Parts, RunSpec
+from redargue.spec import RunSpec
 from redargue.tasks.decompose import Decomposition
 from redargue.tasks.step import Step, ToolCall
 
