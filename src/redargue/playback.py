@@ -116,7 +116,8 @@ def spec_of(manifest: RunManifest) -> RunSpec:
 def _replay_backend(manifest: RunManifest, backend: Backend | None) -> ReplayBackend:
     entry = manifest.backend
     inner = backend or renderer(manifest)
-    return ReplayBackend(inner, entry.identity, Stability(*entry.stability), priced=manifest.priced)
+    stability = Stability(*entry.stability)
+    return ReplayBackend(inner, entry.identity, stability, min_confidence=entry.threshold, priced=manifest.priced)
 
 
 def renderer(manifest: RunManifest) -> Backend:

@@ -169,7 +169,6 @@ class Verifier:
         resolved = {
             "settings": self.method.settings.model_dump(mode="json"),
             "backend": backend.name,
-            "min_confidence": self.min_confidence,
             **(backend.options() if isinstance(backend, PromptedBackend) else {}),
         }
         return RunManifest(
@@ -178,6 +177,7 @@ class Verifier:
             backend=BackendEntry(
                 identity=backend.identity,
                 stability=backend.stability,
+                threshold=getattr(backend, "min_confidence", 0.0),
                 address=backend.service.display_url if isinstance(backend, ChatBackend) else "",
             ),
             priced=self.priced,

@@ -10,11 +10,15 @@ from redargue.tasks.base import AnyTask, Out, Task
 class ReplayBackend:
     """The recorded backend's name, identity, thresholds and prompts, without its model.
 
-    ``priced``: whether the prices of all its models and tools were known.
+    Args:
+        min_confidence: of its verdicts where the run's spec names none.
+        priced: whether the prices of all its models and tools were known.
     """
 
-    def __init__(self, inner: Backend, identity: str, stability: Stability, *, priced: bool) -> None:
-        self.priced = priced
+    def __init__(
+        self, inner: Backend, identity: str, stability: Stability, *, min_confidence: float, priced: bool
+    ) -> None:
+        self.min_confidence, self.priced = min_confidence, priced
         self.name, self.identity, self.stability = inner.name, identity, stability
         self._inner, self.supports_attention_weights = inner, inner.supports_attention_weights
         self.english_only = getattr(inner, "english_only", False)

@@ -45,7 +45,7 @@ def confidence_of_run(run: SingleRun) -> str:
     shown = f"{least} to {most}" if least != most else least or unknown
     if known and len(known) < len(run.verdicts):
         shown += f", of {len(known)} of {counted(len(run.verdicts), 'claim')}"
-    threshold = run.manifest.spec.min_confidence
+    threshold = run.manifest.threshold
     return shown + (f"; below {threshold:g} a claim is left open" if threshold else "")
 
 

@@ -38,11 +38,13 @@ class BackendEntry(Frozen):
 
     Attributes:
         stability: thresholds of faithfulness and of answer relevance.
+        threshold: the least confidence of its verdicts where the spec names none.
         address: of its models' endpoint; compared, and never contacted.
     """
 
     identity: str
     stability: tuple[float, float]
+    threshold: float = 0.0
     address: str = ""
 
 
@@ -80,6 +82,12 @@ class RunManifest(Frozen):
     actions: dict[str, ActionEntry] = Field(default_factory=dict)
     claims: tuple[Claim, ...] = ()
     text: dict[str, JsonValue] | None = None
+
+    @property
+    def threshold(self) -> float:
+        """The confidence below which a verdict is "not enough evidence"."""
+        least = self.spec.min_confidence
+        return self.backend.threshold if least is None else least
 
     def differing(self, other: RunManifest) -> tuple[str, str, str] | None:
         """The first field that differs, with both values reduced to their difference; None if all are equal."""

@@ -61,7 +61,7 @@ def fit_of(bench: Bench, system: System) -> Fit:
         stages=settings.stages,
         debate=settings.debate,
         models=manifest.spec.models,
-        min_confidence=manifest.spec.min_confidence,
+        min_confidence=manifest.threshold,
         settings=settings.facts,
         sample=dict(bench.sample),
         rows=tuple(rows),
