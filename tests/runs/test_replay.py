@@ -16,6 +16,7 @@ from redargue.events import Event, canonical
 from redargue.nli import session
 from redargue.runs.record import read_events
 from redargue.tasks.answer import AnswerClaim
+from redargue.tasks.template import Template
 from redargue.verifier import Verifier
 
 CLAIM = Claim(text="Bees are insects.")
@@ -34,7 +35,8 @@ def recorded(tmp_path: Path) -> Path:
 async def test_after_a_prompt_has_changed_a_replay_names_the_task(
     recorded: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(AnswerClaim, "instructions", "Think twice.")
+    other = Template("[instructions]\nThink twice.\n[input]\n{claim}")
+    monkeypatch.setattr(AnswerClaim, "template", lambda profile: other)
     with pytest.raises(ReplayMiss, match="the record does not contain AnswerClaim"):
         await replay(recorded)
 
