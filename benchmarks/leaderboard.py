@@ -34,7 +34,7 @@ from redargue.bench.statistics.paired import McNemar, holm, mcnemar
 from redargue.bench.system import DEBATED, READS, System
 from redargue.bench.tables.runner import folder_of
 from redargue.claims import Frozen
-from redargue.errors import CannotPlay, RecordError
+from redargue.errors import RecordError, UnsupportedTask
 from redargue.methods.base import configure, methods
 from redargue.nli.backend import EmbeddedBackend
 from redargue.reports.markdown import table_markdown
@@ -182,7 +182,7 @@ def _played(bench: Bench, contender: System) -> list[Outcome] | None:
     """What came of the claims; None where the backend cannot play it, or what it is to read is not whole."""
     try:
         return asyncio.run(bench.run(contender))
-    except CannotPlay as error:
+    except UnsupportedTask as error:
         print(f"{contender.spec}: {error}", file=sys.stderr)
     except RecordError as error:
         if not contender.reads:

@@ -24,7 +24,7 @@ from redargue.claims import (
     label_sets,
     read_labels,
 )
-from redargue.errors import UnknownName, UsageError
+from redargue.errors import UsageError
 from redargue.inputs.labels import BINGCHECK, HOVER
 from redargue.spec import RunSpec
 
@@ -128,7 +128,7 @@ def test_labels_have_meanings_and_meanings_labels() -> None:
 
 
 def test_an_unknown_label_set_is_answered_with_near_names() -> None:
-    with pytest.raises(UnknownName, match="did you mean 'averitec'"):
+    with pytest.raises(UsageError, match="did you mean 'averitec'"):
         label_sets["averitek"]
 
 

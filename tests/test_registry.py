@@ -14,7 +14,7 @@ import pytest
 
 from redargue.backends.base import backends
 from redargue.bench.datasets.base import datasets
-from redargue.errors import UnknownName, UsageError
+from redargue.errors import UsageError
 from redargue.methods import methods
 from redargue.registry import Registry
 from redargue.retrieval.tools.base import tools
@@ -40,7 +40,7 @@ def test_looking_up_a_name_imports_its_module_alone() -> None:
 
 
 def test_an_unknown_name_lists_the_known_ones_and_suggests_the_nearest() -> None:
-    with pytest.raises(UnknownName, match=r"unknown method 'tool-made'\n.*did you mean 'tool-mad' or .*known: "):
+    with pytest.raises(UsageError, match=r"unknown method 'tool-made'\n.*did you mean 'tool-mad' or .*known: "):
         methods["tool-made"]
 
 

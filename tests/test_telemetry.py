@@ -82,5 +82,5 @@ def test_without_the_package_the_error_says_how_to_install_it(monkeypatch: pytes
     for name in ("opentelemetry", "opentelemetry.sdk.resources"):
         monkeypatch.setitem(sys.modules, name, None)
     for made in (Telemetry, export):
-        with pytest.raises(redargue.MissingExtra, match=r"pip install 'redargue\[otel\]'"):
+        with pytest.raises(redargue.UsageError, match=r"pip install 'redargue\[otel\]'"):
             made()

@@ -21,31 +21,16 @@ if TYPE_CHECKING:
     from redargue.claims import Meaning as Meaning
     from redargue.errors import BadReply as BadReply
     from redargue.errors import BudgetReached as BudgetReached
-    from redargue.errors import Busy as Busy
-    from redargue.errors import CannotPlay as CannotPlay
     from redargue.errors import CorpusError as CorpusError
-    from redargue.errors import DeadLink as DeadLink
-    from redargue.errors import DiskFull as DiskFull
-    from redargue.errors import Draining as Draining
-    from redargue.errors import FetchFailed as FetchFailed
-    from redargue.errors import FetchRefused as FetchRefused
-    from redargue.errors import LeaseLost as LeaseLost
-    from redargue.errors import MissingExtra as MissingExtra
     from redargue.errors import ProviderError as ProviderError
     from redargue.errors import RecordError as RecordError
     from redargue.errors import RedargueError as RedargueError
     from redargue.errors import ReplayMiss as ReplayMiss
-    from redargue.errors import ScriptError as ScriptError
-    from redargue.errors import StoreDamaged as StoreDamaged
-    from redargue.errors import StoreForeign as StoreForeign
-    from redargue.errors import StoreLocked as StoreLocked
+    from redargue.errors import StoreUnavailable as StoreUnavailable
     from redargue.errors import ToolFailed as ToolFailed
-    from redargue.errors import Undeclared as Undeclared
-    from redargue.errors import UnknownCheck as UnknownCheck
-    from redargue.errors import UnknownName as UnknownName
     from redargue.errors import UnreadableFile as UnreadableFile
+    from redargue.errors import UnsupportedTask as UnsupportedTask
     from redargue.errors import UsageError as UsageError
-    from redargue.errors import WorkerLost as WorkerLost
     from redargue.evidence import Passage as Passage
     from redargue.evidence import Quote as Quote
     from redargue.evidence import QuoteStatus as QuoteStatus
@@ -78,31 +63,16 @@ _HOMES = {
     "redargue.errors": (
         "BadReply",
         "BudgetReached",
-        "Busy",
-        "CannotPlay",
         "CorpusError",
-        "DeadLink",
-        "DiskFull",
-        "Draining",
-        "FetchFailed",
-        "FetchRefused",
-        "LeaseLost",
-        "MissingExtra",
         "ProviderError",
         "RecordError",
         "RedargueError",
         "ReplayMiss",
-        "ScriptError",
-        "StoreDamaged",
-        "StoreForeign",
-        "StoreLocked",
+        "StoreUnavailable",
         "ToolFailed",
-        "Undeclared",
-        "UnknownCheck",
-        "UnknownName",
         "UnreadableFile",
+        "UnsupportedTask",
         "UsageError",
-        "WorkerLost",
     ),
     "redargue.evidence": ("Passage", "Quote", "QuoteStatus", "Side"),
     "redargue.playback": ("replay",),

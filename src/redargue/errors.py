@@ -32,43 +32,23 @@ def problem_of(error: _ValidationError) -> str:
 
 
 class UsageError(RedargueError):
-    """The caller's input or configuration is wrong."""
+    """The caller's input or configuration is wrong, or a package that it needs is not installed."""
 
 
-class UnknownName(UsageError):
-    """A name that is not in the registry; the hint suggests near ones."""
-
-
-class CannotPlay(UsageError):
+class UnsupportedTask(UsageError):
     """The backend cannot perform one of the method's tasks."""
 
 
-class Undeclared(UsageError):
-    """A method's agent used a role, task or search tool that the method does not declare."""
-
-
-class MissingExtra(UsageError):
-    """An optional dependency is not installed; the hint is the command that installs it."""
-
-
 class CorpusError(RedargueError):
-    """A corpus store cannot be used."""
+    """A corpus store cannot be used: it is damaged, or not redargue's."""
 
 
-class StoreLocked(CorpusError):
-    """Another process is writing to the store."""
+class StoreUnavailable(CorpusError):
+    """A store that is being written to by another process, or whose disk is ``full``; what was committed is intact."""
 
-
-class StoreForeign(CorpusError):
-    """The file exists and is not a redargue corpus."""
-
-
-class StoreDamaged(CorpusError):
-    """The file is a redargue corpus and is damaged."""
-
-
-class DiskFull(CorpusError):
-    """The disk is full; what was committed before is intact."""
+    def __init__(self, what: str, *, full: bool = False, where: str = "", hint: str = "") -> None:
+        super().__init__(what, where=where, hint=hint)
+        self.full = full
 
 
 class UnreadableFile(RedargueError):
@@ -78,37 +58,11 @@ class UnreadableFile(RedargueError):
 
 
 class RecordError(RedargueError):
-    """A run folder cannot be resumed or replayed."""
+    """A run folder, or a ledger of workers, cannot be resumed or replayed."""
 
 
 class ReplayMiss(RecordError):
     """A replay asked for a call that was never recorded."""
-
-
-class LeaseLost(RecordError):
-    """The worker missed its heartbeat: other workers have its claims, and its results are discarded."""
-
-
-class ScriptError(RedargueError):
-    """A scripted backend was asked something that is not in its script, or not everything that is."""
-
-
-class UnknownCheck(RedargueError):
-    """There is no such check, or it belongs to another caller, which must not be told apart."""
-
-
-class Busy(RedargueError):
-    """The service cannot take another check now; ``retry_after`` is in seconds."""
-
-    exit_code = 5
-
-    def __init__(self, what: str, *, retry_after: int = 5, where: str = "", hint: str = "") -> None:
-        super().__init__(what, where=where, hint=hint)
-        self.retry_after = retry_after
-
-
-class Draining(Busy):
-    """The service is stopping; running checks are resumed when it starts again."""
 
 
 class BadReply(RedargueError):
@@ -121,12 +75,6 @@ class BadReply(RedargueError):
         self.raw = raw[:2000]
 
 
-class WorkerLost(RedargueError):
-    """Every worker that had the claim crashed or failed on it; it is not retried automatically."""
-
-    exit_code = 3
-
-
 class BudgetReached(RedargueError):
     """The next call would exceed the budget; nothing was sent."""
 
@@ -137,18 +85,6 @@ class ProviderError(RedargueError):
     """A model, tool or network does not answer."""
 
     exit_code = 5
-
-
-class FetchFailed(ProviderError):
-    """A web page could not be fetched."""
-
-
-class DeadLink(FetchFailed):
-    """There is no page at an address: its host is unknown, or answers that there is none."""
-
-
-class FetchRefused(UsageError):
-    """A web address that must not be opened, such as one of a private network; nothing was sent to it."""
 
 
 class ToolFailed(ProviderError):

@@ -18,7 +18,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from redargue.errors import UnknownName, UsageError
+from redargue.errors import UsageError
 
 if TYPE_CHECKING:  # loads the email package, which --help does not need
     from importlib.metadata import EntryPoint
@@ -74,14 +74,14 @@ class Registry(Generic[T]):
         return add
 
     def __getitem__(self, name: str) -> T:
-        """Raises UnknownName, or UsageError if the package that provides the entry cannot be imported."""
+        """Raises UsageError, or UsageError if the package that provides the entry cannot be imported."""
         if name not in self._loaded:
             if place := self._builtin(name):
                 self._keep(name, resolve_name(place))
             elif name in self._other_packages():
                 self._keep(name, self._load_installed(name))
             else:
-                raise UnknownName(f"unknown {self.kind} {name!r}", hint=self._hint(name))
+                raise UsageError(f"unknown {self.kind} {name!r}", hint=self._hint(name))
         return self._loaded[name]
 
     @property

@@ -16,7 +16,7 @@ from threading import Thread
 from typing import Any
 
 from redargue import words
-from redargue.errors import MissingExtra
+from redargue.errors import UsageError
 from redargue.events import CallFailed, CallFinished, ClaimEnded, ClaimStarted, Event, EvidenceFound, EvidenceMissing
 
 NAME = "redargue"
@@ -44,7 +44,7 @@ def export() -> None:
     """Sends spans and log events by OTLP over HTTP, as the environment says (``OTEL_EXPORTER_OTLP_ENDPOINT``, …).
 
     Raises:
-        MissingExtra: the SDK or its exporter is not installed.
+        UsageError: the SDK or its exporter is not installed.
     """
     try:
         from opentelemetry import _logs, trace
@@ -56,7 +56,7 @@ def export() -> None:
         from opentelemetry.sdk.trace import TracerProvider
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
     except ImportError as error:
-        raise MissingExtra(f"telemetry needs {error.name}, which is not installed", hint=INSTALL) from error
+        raise UsageError(f"telemetry needs {error.name}, which is not installed", hint=INSTALL) from error
     resource = Resource.create({"service.name": os.environ.get("OTEL_SERVICE_NAME", NAME)})
     spans = TracerProvider(resource=resource, shutdown_on_exit=False)
     logs = LoggerProvider(resource=resource, shutdown_on_exit=False)
@@ -89,14 +89,14 @@ class Telemetry:
         logger_provider: of the OpenTelemetry API; by default the global one.
 
     Raises:
-        MissingExtra: OpenTelemetry is not installed.
+        UsageError: OpenTelemetry is not installed.
     """
 
     def __init__(self, *, content: bool = False, tracer_provider: Any = None, logger_provider: Any = None) -> None:
         try:
             from opentelemetry import _logs, trace
         except ImportError as error:
-            raise MissingExtra("OpenTelemetry is not installed", hint=INSTALL) from error
+            raise UsageError("OpenTelemetry is not installed", hint=INSTALL) from error
         self._trace = trace
         self._tracer = trace.get_tracer(NAME, tracer_provider=tracer_provider)
         self._logger = _logs.get_logger(NAME, logger_provider=logger_provider)

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Sequence
 import httpx2
 import pytest
 
-from redargue.errors import FetchFailed, FetchRefused
+from redargue.errors import ProviderError, UsageError
 from redargue.net.fetch import LARGEST_PAGE, Page, PageFetcher
 from redargue.net.public_address import is_public
 from support.loopback import Loopback
@@ -172,13 +172,13 @@ def test_an_address_inside_is_refused_as_a_url_behind_a_name_beside_a_public_one
     assert not is_public(address)
     literal = f"[{address.replace('%', '%25')}]" if ":" in address else address
     direct, named, beside, redirected = Net(), Net(), Net(), Net(redirect("https://inside.example/"))
-    with pytest.raises(FetchRefused):
+    with pytest.raises(UsageError):
         asyncio.run(PageFetcher(transport=direct).fetch(f"http://{literal}/"))
-    with pytest.raises(FetchRefused, match="is not fetched"):
+    with pytest.raises(UsageError, match="is not fetched"):
         fetch("http://inside.example/", named, inside=address)
-    with pytest.raises(FetchRefused, match="is not fetched"):
+    with pytest.raises(UsageError, match="is not fetched"):
         fetch("http://inside.example/", beside, inside=(PUBLIC, address))
-    with pytest.raises(FetchRefused, match="is not fetched"):
+    with pytest.raises(UsageError, match="is not fetched"):
         fetch("https://outside.example/", redirected, inside=address)
     assert direct.contacted == named.contacted == beside.contacted == []
     assert redirected.contacted == [PUBLIC]
@@ -187,7 +187,7 @@ def test_an_address_inside_is_refused_as_a_url_behind_a_name_beside_a_public_one
 @pytest.mark.parametrize("host", NUMERIC.values(), ids=NUMERIC)
 def test_a_number_that_a_resolver_reads_as_an_address_is_refused(host: str) -> None:
     net = Net()
-    with pytest.raises((FetchRefused, FetchFailed)):
+    with pytest.raises((UsageError, ProviderError)):
         asyncio.run(PageFetcher(transport=net).fetch(f"http://{host}/latest/meta-data/"))
     assert net.contacted == []
 
@@ -195,12 +195,12 @@ def test_a_number_that_a_resolver_reads_as_an_address_is_refused(host: str) -> N
 @pytest.mark.parametrize("url", MALFORMED.values(), ids=MALFORMED)
 def test_what_is_not_the_address_of_a_page_is_refused(url: str) -> None:
     direct = Net()
-    with pytest.raises(FetchRefused):
+    with pytest.raises(UsageError):
         fetch(url, direct)
     assert direct.contacted == []
     if "://" in url and url.isascii() and url.isprintable() and url != MALFORMED["empty user"]:  # which is dropped
         redirected = Net(redirect(url))
-        with pytest.raises((FetchRefused, FetchFailed)):
+        with pytest.raises((UsageError, ProviderError)):
             fetch("https://outside.example/", redirected)
         assert redirected.contacted == [PUBLIC]
 
@@ -219,7 +219,7 @@ def test_a_name_that_resolves_differently_the_second_time_reaches_nothing_inside
     assert (asked, net.contacted, net.hosts) == (["rebinding.example"], [PUBLIC], ["rebinding.example"])
     again = Net(redirect("http://rebinding.example/b"))  # each redirect is resolved and checked again
     answers[:] = [(PUBLIC,), ("127.0.0.1",)]
-    with pytest.raises(FetchRefused):
+    with pytest.raises(UsageError):
         asyncio.run(PageFetcher(resolve=rebinding, transport=again).fetch("http://rebinding.example/"))
     assert again.contacted == [PUBLIC]
 
@@ -229,7 +229,7 @@ def test_three_redirects_are_followed_and_four_are_not() -> None:
     net = Net(*hops[:3])
     assert fetch("https://outside.example/", net).url == "https://outside.example/2"
     net = Net(*hops[:4])
-    with pytest.raises(FetchFailed, match="more than 3 redirects"):
+    with pytest.raises(ProviderError, match="more than 3 redirects"):
         fetch("https://outside.example/", net)
     assert len(net.contacted) == 4
 
@@ -260,7 +260,7 @@ def test_a_page_of_more_than_two_megabytes_is_not_read_on(encoding: str, packed:
     body = Body(packed)
     headers = {"content-encoding": encoding} if encoding else {}
     net = Net(httpx2.Response(200, headers=headers, stream=body))
-    with pytest.raises(FetchFailed, match=r"larger than 2,000,000 bytes|which was not asked for"):
+    with pytest.raises(ProviderError, match=r"larger than 2,000,000 bytes|which was not asked for"):
         fetch("https://outside.example/", net)
     assert body.sent <= LARGEST_PAGE + 65_536
 
@@ -279,20 +279,20 @@ def test_a_private_server_is_fetched_from_only_where_the_user_allows_it_and_neve
     with Loopback() as server:
         origin = server.url.removeprefix("http://")
         fetcher = PageFetcher.from_environment(environment={"REDARGUE_FETCH_ALLOW": f"{origin}, wiki.example:8443"})
-        with pytest.raises(FetchFailed, match="status 404"):  # it was reached
+        with pytest.raises(ProviderError, match="status 404"):  # it was reached
             asyncio.run(fetcher.fetch(f"{server.url}/nothing"))
         net = Net(redirect(f"{server.url}/nothing"))
         resolve, _ = names()
         outside = PageFetcher(allow=[origin], resolve=resolve, transport=net)  # type: ignore[arg-type]
-        with pytest.raises(FetchRefused):
+        with pytest.raises(UsageError):
             asyncio.run(outside.fetch("https://outside.example/"))
-        with pytest.raises(FetchRefused):
+        with pytest.raises(UsageError):
             asyncio.run(PageFetcher().fetch(f"{server.url}/nothing"))
 
 
 def test_offline_fetches_nothing() -> None:
     net = Net()
-    with pytest.raises(FetchFailed, match="--offline"):
+    with pytest.raises(ProviderError, match="--offline"):
         asyncio.run(PageFetcher(offline=True, transport=net).fetch("https://outside.example/"))
     assert net.contacted == []
 
@@ -305,5 +305,5 @@ def test_a_server_that_sends_a_byte_a_second_is_left_after_the_time_limit(monkey
                 await asyncio.sleep(0.01)
 
     monkeypatch.setattr("redargue.net.fetch.TIMEOUT", 0.1)
-    with pytest.raises(FetchFailed, match="gave no answer"):
+    with pytest.raises(ProviderError, match="gave no answer"):
         fetch("https://outside.example/", Net(httpx2.Response(200, stream=Slow())))

@@ -17,7 +17,7 @@ import pytest
 
 from redargue.cluster.batches import summarize_batches
 from redargue.cluster.store import open_ledger
-from redargue.errors import RedargueError, StoreDamaged, StoreForeign, UsageError
+from redargue.errors import CorpusError, RedargueError, UsageError
 from redargue.memory.memory import open_memory
 from redargue.nli.cache import OutputCache
 from redargue.retrieval.corpus.database import Database
@@ -111,7 +111,7 @@ def test_a_file_with_parts_of_others_is_refused_before_anything_in_it_runs(
         db.executescript(added.format(table=table))
         db.execute("PRAGMA journal_mode = DELETE")
     before = path.read_bytes()
-    with pytest.raises(StoreForeign, match="redargue did not make"):
+    with pytest.raises(CorpusError, match="redargue did not make"):
         use(path)
     assert path.read_bytes()[100:] == before[100:]
 
@@ -124,7 +124,7 @@ def test_a_schema_written_by_hand_is_refused(tmp_path: Path) -> None:
             "UPDATE sqlite_master SET sql = replace(sql, 'value TEXT NOT NULL', 'value TEXT NOT NULL CHECK (abs(1))')"
             " WHERE name = 'meta'"
         )
-    with pytest.raises(StoreForeign, match="table 'meta'"):
+    with pytest.raises(CorpusError, match="table 'meta'"):
         use_corpus(path)
 
 
@@ -275,5 +275,5 @@ def test_the_command_says_in_one_line_what_is_in_a_strangers_corpus(tmp_path: Pa
 
 def test_a_query_of_too_many_steps_ends(tmp_path: Path) -> None:
     database = Database(corpus(tmp_path / "store.db"), write=False)
-    with closing(database), pytest.raises(StoreDamaged, match="more steps"), database.read() as db:
+    with closing(database), pytest.raises(CorpusError, match="more steps"), database.read() as db:
         db.execute(ENDLESS).fetchall()

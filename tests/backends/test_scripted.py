@@ -6,7 +6,7 @@ import pytest
 
 from redargue.backends.base import Call, Sampling
 from redargue.backends.scripted import ScriptedBackend
-from redargue.errors import ScriptError
+from redargue.errors import UsageError
 from redargue.tasks.answer import AnswerClaim
 from redargue.tasks.query import Query, RewriteQuery, WriteQuery
 from support.debates import CLAIM, answer
@@ -21,26 +21,26 @@ async def test_lines_are_used_in_order_and_each_once() -> None:
         for expected in ("SUPPORTS", "REFUTES"):
             reply = await backend.perform(TASK, Call(agent="a"))
             assert reply.outputs[0].answer.label == expected
-        with pytest.raises(ScriptError, match="no line left for AnswerClaim of 'a'"):
+        with pytest.raises(UsageError, match="no line left for AnswerClaim of 'a'"):
             await backend.perform(TASK, Call(agent="a"))
 
 
 async def test_a_line_left_over_and_a_part_never_played_are_errors() -> None:
     with (
-        pytest.raises(ScriptError, match="left over in the script for AnswerClaim"),
+        pytest.raises(UsageError, match="left over in the script for AnswerClaim"),
         ScriptedBackend({AnswerClaim: [answer("SUPPORTS")]}),
     ):
         pass
-    with pytest.raises(ScriptError, match="AnswerClaim of 'b'"):
+    with pytest.raises(UsageError, match="AnswerClaim of 'b'"):
         ScriptedBackend({(AnswerClaim, "b"): answer("SUPPORTS")}).finish()
 
 
 async def test_a_task_outside_the_script_and_an_answer_of_the_wrong_kind_are_errors() -> None:
-    with pytest.raises(ScriptError, match="WriteQuery"):
+    with pytest.raises(UsageError, match="WriteQuery"):
         await ScriptedBackend({AnswerClaim: answer("SUPPORTS")}).perform(
             WriteQuery(claim=CLAIM, tool="t", about="a"), Call(agent="a")
         )
-    with pytest.raises(ScriptError, match="not a Answer"):
+    with pytest.raises(UsageError, match="not a Answer"):
         await ScriptedBackend({AnswerClaim: "SUPPORTS"}).perform(TASK, Call(agent="a"))
 
 

@@ -18,7 +18,7 @@ from redargue.bench.harness import Bench
 from redargue.bench.system import System
 from redargue.cli import progress
 from redargue.cli.app import run
-from redargue.errors import UnknownName, UsageError
+from redargue.errors import UsageError
 from redargue.runs.record import read_events
 
 pytest.importorskip("scipy", reason="needs the extra bench")
@@ -175,7 +175,7 @@ def test_a_queue_without_gold_is_refused_and_says_why(
 def test_unknown_names_are_told_beside_all_known_ones(
     tmp_path: Path, file: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(UnknownName, match=r"'frozn'.*\n.*did you mean 'frozen'.*debated, .*corpus.*wikipedia"):
+    with pytest.raises(UsageError, match=r"'frozn'.*\n.*did you mean 'frozen'.*debated, .*corpus.*wikipedia"):
         System.parse("single-reader:tools=frozn")
     assert run([*command(file, tmp_path / "b"), "--option", "labels=true-fals"]) == 2
     err = capfd.readouterr().err

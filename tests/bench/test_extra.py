@@ -9,7 +9,7 @@ import pytest
 from redargue.bench.extra import bench_extra, require_bench_extra
 from redargue.bench.statistics.bootstrap import interval
 from redargue.bench.statistics.paired import binomial_p
-from redargue.errors import MissingExtra
+from redargue.errors import UsageError
 
 
 @pytest.fixture(autouse=True)
@@ -21,14 +21,14 @@ def _without_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_benchmark_is_refused_with_the_install_line() -> None:
-    with pytest.raises(MissingExtra, match="scipy and nltk") as refused:
+    with pytest.raises(UsageError, match="scipy and nltk") as refused:
         require_bench_extra()
     assert refused.value.hint == "pip install 'redargue[bench]'"
 
 
 def test_a_figure_that_needs_a_missing_library_names_it() -> None:
     for figure in (lambda: interval([0.0, 1.0]), lambda: binomial_p(1, 4)):
-        with pytest.raises(MissingExtra, match="need scipy") as refused:
+        with pytest.raises(UsageError, match="need scipy") as refused:
             figure()
         assert refused.value.hint == "pip install 'redargue[bench]'"
 

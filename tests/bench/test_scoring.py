@@ -8,7 +8,7 @@ from redargue.bench.datasets.base import Example, GoldEvidence
 from redargue.bench.metrics.meteor import installed_meteor
 from redargue.bench.scoring import Scores, score
 from redargue.claims import AVERITEC, FEVER, FREE_TEXT, OPTIONS, TWO, Claim, LabelSet
-from redargue.errors import UnknownName, UsageError
+from redargue.errors import UsageError
 from redargue.evidence import Quote, QuoteStatus, Source
 from redargue.verdicts import ErrorInfo, Usage, Verdict, apply_threshold
 
@@ -104,7 +104,7 @@ def test_verdicts_of_other_claims_are_refused() -> None:
         score(rows, [verdict(rows[1], S), verdict(rows[0], S)])
     with pytest.raises(UsageError, match="examples 2, verdicts 1"):
         score(rows, [verdict(rows[0], S)])
-    with pytest.raises(UnknownName, match="did you mean 'fever'"):
+    with pytest.raises(UsageError, match="did you mean 'fever'"):
         score(rows, [verdict(row, S) for row in rows], metric="fevr")
     with pytest.raises(UsageError, match="no figure 'f7'"):
         score(rows, [verdict(row, S) for row in rows]).figure("f7")

@@ -18,7 +18,7 @@ from redargue.bench.tables.runner import Choice, Runner
 from redargue.bench.tables.schema import PublishedRow, find_table, papers, parse
 from redargue.claims import Claim
 from redargue.cli.app import run
-from redargue.errors import UnknownName, UsageError
+from redargue.errors import UsageError
 from redargue.methods.base import methods
 from redargue.retrieval.tools.base import tools
 from redargue.spec import RunSpec
@@ -125,7 +125,7 @@ def test_tables_that_cannot_be_meant_are_refused_and_say_where() -> None:
         parse((table % 'paper = ["1"]').replace('["a"]', '["b"]'), "x.toml")
     with pytest.raises(UsageError, match="not TOML"):
         parse("=", "x.toml")
-    with pytest.raises(UnknownName, match="did you mean 'tool-mad-table-3'"):
+    with pytest.raises(UsageError, match="did you mean 'tool-mad-table-3'"):
         find_table("tool-mad-tabel-3")
 
 

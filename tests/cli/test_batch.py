@@ -62,18 +62,18 @@ def test_a_table_becomes_verdicts_in_its_order_and_the_same_command_goes_on(
     assert [each["item"] for each in found] == [1, 2, 3]
     assert (found[0]["label"], found[0]["claim"]["context"]) == ("REFUTES", "A hotel.")
     assert (found[0]["claim"]["labels"]["name"], found[0]["claim"]["as_of"]) == ("two", "2020-01-02")
-    assert found[2]["error"]["type"] == "CannotPlay"
+    assert found[2]["error"]["type"] == "UnsupportedTask"
     assert "3 of 3 claims, 1 error" in err
     table = cells(out)
     assert tuple(table[0]) == COLUMNS
     assert table[0]["quotes_against"].startswith("The Swiss hotelier")
     assert table[1]["claim"] == '\'=HYPERLINK("http://x") is a bird.'
-    assert table[2]["error"].startswith("CannotPlay: ")
+    assert table[2]["error"].startswith("UnsupportedTask: ")
     before = (out / "verdicts.csv").read_bytes(), (out / "verdicts.jsonl").read_bytes()
     assert run(command) == 3
     said, err = capfd.readouterr()
     assert "resuming: 2 of 3 claims finished" in err
-    assert said.startswith("3 claims: 1 CannotPlay, ")
+    assert said.startswith("3 claims: 1 UnsupportedTask, ")
     assert (before[0], before[1]) == ((out / "verdicts.csv").read_bytes(), (out / "verdicts.jsonl").read_bytes())
     file.write_text(TABLE.replace("1926", "1927"))
     assert run([*command, "-q"]) == 2

@@ -14,7 +14,7 @@ import pytest
 
 import redargue
 from redargue.cli.app import run
-from redargue.errors import FetchRefused
+from redargue.errors import UsageError
 from redargue.net.fetch import ALLOW
 from redargue.reports.render import render
 from redargue.text.links import as_markdown
@@ -201,5 +201,5 @@ def test_a_url_is_fetched_only_if_asked(
 
 def test_a_private_address_is_not_fetched(capfd: pytest.CaptureFixture[str]) -> None:
     code = run(["check", "http://127.0.0.1/a", "--fetch", "-q", "--no-record"])
-    assert code == FetchRefused("x").exit_code
+    assert code == UsageError("x").exit_code
     assert "not an address of the public internet" in capfd.readouterr().err

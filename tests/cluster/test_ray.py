@@ -21,7 +21,7 @@ from redargue.cli.app import run
 from redargue.cluster.commands.coordinator import run_on_node
 from redargue.cluster.queue import find_batch, progress
 from redargue.cluster.store import open_ledger
-from redargue.errors import MissingExtra, RecordError
+from redargue.errors import RecordError, UsageError
 from redargue.runs.record import read_events
 
 OPTIONS = ["--store", "starter", "--rounds", "1", "-q", "--concurrency", "2"]
@@ -32,7 +32,7 @@ def test_without_ray_the_install_line_is_told(monkeypatch: pytest.MonkeyPatch) -
     from redargue.cluster.ray import ray_workers
 
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'redargue\[ray\]'"), ray_workers(print, "", ""):
+    with pytest.raises(UsageError, match=r"pip install 'redargue\[ray\]'"), ray_workers(print, "", ""):
         pytest.fail("there is no ray")
 
 

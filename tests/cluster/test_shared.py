@@ -20,7 +20,7 @@ from redargue.cluster.rate_limit import Acquire, Pause, RateTable, Release, Rese
 from redargue.cluster.record import PaidCallTable, SharedRecord
 from redargue.cluster.store import SharedDatabase, open_ledger
 from redargue.cluster.transaction_batcher import TransactionBatcher
-from redargue.errors import BadReply, BudgetReached, LeaseLost, ProviderError, RecordError
+from redargue.errors import BadReply, BudgetReached, ProviderError, RecordError
 from redargue.events import CallFailed, CallFinished, ClaimEnded, QueryWritten
 from redargue.net.rate_limit import Rate
 from redargue.runs.budget import Budget, Cost
@@ -92,7 +92,7 @@ async def test_an_expired_worker_gets_an_error_at_its_next_heartbeat(where: str,
         async with asyncio.timeout(30):
             while not batcher.failure:  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
-        with pytest.raises(LeaseLost):
+        with pytest.raises(RecordError):
             await batcher.ask(echo, 2)
 
 

@@ -12,7 +12,7 @@ from redargue.cluster.heartbeat import expire_worker
 from redargue.cluster.queue import Batch, Counts, Job, count_finished, submit
 from redargue.cluster.store import SharedDatabase, open_ledger
 from redargue.cluster.worker import Worker
-from redargue.errors import LeaseLost
+from redargue.errors import RecordError
 from redargue.events import ClaimEnded
 from redargue.verdicts import Verdict
 
@@ -106,7 +106,7 @@ async def test_a_worker_that_was_given_up_stops_and_its_results_do_not_count(whe
                 expire_worker(db, worker.heartbeat.owner)
             return reached(worker, job)
 
-        with pytest.raises(LeaseLost):
+        with pytest.raises(RecordError):
             await worker.work(verify, concurrency=1)
     assert seen == 1
     assert count_finished(ledger, batch.number) == Counts(0, 0)

@@ -15,7 +15,7 @@ import pytest
 
 from redargue.backends.base import Call, Sampling
 from redargue.claims import AVERITEC, Claim, Frozen, LabelSet
-from redargue.errors import BadReply, CannotPlay, MissingExtra, UsageError
+from redargue.errors import BadReply, UnsupportedTask, UsageError
 from redargue.evidence import Passage
 from redargue.files import make_folder
 from redargue.llm import hf_model
@@ -404,7 +404,7 @@ async def test_a_field_that_cannot_be_filled_in_is_refused_by_name(backend: Tran
     class _AskOdd(Task[Odd]):
         prompt = "When?"
 
-    with pytest.raises(CannotPlay, match="_AskOdd has a field that cannot be filled in"):
+    with pytest.raises(UnsupportedTask, match="_AskOdd has a field that cannot be filled in"):
         await backend.perform(_AskOdd(), call())
 
 
@@ -531,7 +531,7 @@ def test_a_folder_without_a_model_is_refused_by_name(tmp_path: Path) -> None:
 
 def test_without_torch_the_install_line_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(MissingExtra, match=re.escape("pip install 'redargue[transformers]'")):
+    with pytest.raises(UsageError, match=re.escape("pip install 'redargue[transformers]'")):
         TransformersBackend("somewhere")
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from memory.conftest import NOW, found, texts
 from redargue.claims import Claim
-from redargue.errors import CorpusError, MissingExtra, StoreForeign, UsageError
+from redargue.errors import CorpusError, UsageError
 from redargue.memory.memory import open_memory
 from redargue.memory.postgres import SCHEMA_NAME
 from retrieval.corpus.words import WordEncoder
@@ -41,7 +41,7 @@ def test_what_is_no_address_says_so() -> None:
 
 def test_without_psycopg_the_install_line_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'redargue\[postgres\]'"):
+    with pytest.raises(UsageError, match=r"pip install 'redargue\[postgres\]'"):
         open_memory("postgresql://host/database")
 
 
@@ -67,5 +67,5 @@ def test_a_schema_of_somebody_else_is_left_as_it_is(url: str) -> None:
     with psycopg.connect(url, autocommit=True) as other:
         other.execute(f"CREATE SCHEMA {SCHEMA_NAME}".encode())
         other.execute(f"CREATE TABLE {SCHEMA_NAME}.meta (name TEXT, value TEXT)".encode())
-    with pytest.raises(StoreForeign, match="is not a redargue memory"):
+    with pytest.raises(CorpusError, match="is not a redargue memory"):
         open_memory(url, encoder=WordEncoder())

@@ -9,7 +9,7 @@ import pytest
 import redargue
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import TWO, Claim
-from redargue.errors import Undeclared, UsageError
+from redargue.errors import UsageError
 from redargue.events import Answered, EvidenceMissing
 from redargue.evidence import QuoteStatus, Side
 from redargue.methods import Agent, Method, methods
@@ -126,7 +126,7 @@ async def test_a_role_a_task_or_a_tool_that_was_not_declared_is_refused(
     deed: str, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Meddler, "deed", deed)
-    with pytest.raises(Undeclared, match=message):
+    with pytest.raises(UsageError, match=message):
         await verify(Meddler, run())
 
 
@@ -135,7 +135,7 @@ def test_what_a_method_does_wrong_is_the_verdicts_error(monkeypatch: pytest.Monk
     backend = ScriptedBackend({AnswerClaim: answer("SUPPORTS")})
     verdict = redargue.verify_sync(CLAIM, method="meddler", backend=backend, evidence={"corpus": ShelfTool("corpus")})
     assert verdict.error is not None
-    assert verdict.error.type == "Undeclared"
+    assert verdict.error.type == "UsageError"
 
 
 def test_a_method_needs_a_name_in_kebab_case_and_a_coroutine() -> None:

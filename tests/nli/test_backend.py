@@ -16,7 +16,7 @@ import pytest
 
 from redargue.backends.base import Call, Sampling
 from redargue.claims import AVERITEC, FEVER, FREE_TEXT, OPTIONS, TWO, Claim, Meaning
-from redargue.errors import CannotPlay
+from redargue.errors import UnsupportedTask
 from redargue.evidence import Passage
 from redargue.methods.tool_mad.prompts import SummariseAbstract, WriteKeywords
 from redargue.nli import backend as backend_module
@@ -79,7 +79,7 @@ async def test_the_claims_own_labels_are_given() -> None:
     options = Claim(text="The lighthouse was first lit in", options=("1850.", "1871.", "1990."), labels=OPTIONS)
     (answer,) = await ask(AnswerClaim(claim=options, passages=(PASSAGE,)))
     assert answer.label == "B"
-    with pytest.raises(CannotPlay, match="free-text"):
+    with pytest.raises(UnsupportedTask, match="free-text"):
         await ask(AnswerClaim(claim=Claim(text="Who lit it?", labels=FREE_TEXT), passages=(PASSAGE,)))
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redargue.errors import MissingExtra
+from redargue.errors import UsageError
 from redargue.nli.session import WEIGHTS, read_tokenizer
 from redargue.nli.wordpiece import WordPiece
 
@@ -67,6 +67,6 @@ def test_another_kind_of_tokenizer_is_left_to_tokenizers(tmp_path: Path, monkeyp
     assert WordPiece.of(other, longest=8) is None
     (tmp_path / "tokenizer.json").write_text(json.dumps(other), encoding="utf-8")
     monkeypatch.setitem(sys.modules, "tokenizers", None)
-    with pytest.raises(MissingExtra) as refused:
+    with pytest.raises(UsageError) as refused:
         read_tokenizer(tmp_path, 8)
     assert refused.value.hint == "pip install 'redargue[tokenizers]'"

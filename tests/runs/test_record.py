@@ -16,7 +16,7 @@ from redargue import replay
 from redargue.backends.base import Backend, Call, Reply
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import Claim
-from redargue.errors import BudgetReached, RecordError, ReplayMiss, UnknownName, UsageError
+from redargue.errors import BudgetReached, RecordError, ReplayMiss, UsageError
 from redargue.events import canonical
 from redargue.run import Run
 from redargue.runs.budget import Budget, Cost
@@ -277,8 +277,8 @@ async def test_an_error_on_the_way_is_the_verdicts_error_and_one_before_it_is_ra
     wrong = ScriptedBackend(script(AnswerClaim=QUOTE))
     verdict = await redargue.verify(CLAIM, backend=wrong, evidence=tools())
     assert verdict.error is not None
-    assert (verdict.error.type, verdict.label) == ("ScriptError", None)
-    with pytest.raises(UnknownName, match="did you mean 'tool-mad'"):
+    assert (verdict.error.type, verdict.label) == ("UsageError", None)
+    with pytest.raises(UsageError, match="did you mean 'tool-mad'"):
         await redargue.verify(CLAIM, method="toolmad")
 
 

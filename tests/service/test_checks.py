@@ -12,7 +12,7 @@ import pytest
 from redargue.backends.base import Call, Reply
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import Meaning
-from redargue.errors import BudgetReached, Busy, UnknownCheck, UsageError
+from redargue.errors import BudgetReached, UsageError
 from redargue.events import canonical
 from redargue.parts import Parts
 from redargue.reports.result import CheckResult
@@ -22,6 +22,7 @@ from redargue.service.budgets import DayBudgets
 from redargue.service.checks import CheckStore
 from redargue.service.log import EventLine
 from redargue.service.page.runs import budget_of
+from redargue.service.refusals import Busy, UnknownCheck
 from redargue.service.requests import CheckRequest
 from redargue.spec import RunSpec
 from redargue.tasks.base import Out, Task

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from redargue.claims import Frozen
-from redargue.errors import CannotPlay
+from redargue.errors import UnsupportedTask
 from redargue.registry import Registry
 from redargue.runs.budget import Account
 from redargue.tasks.base import AnyTask, Out, Task
@@ -128,7 +128,7 @@ backends: Registry[BackendMaker] = Registry("backend", builtin=BACKENDS, group="
 def require(backend: Backend, method: str, tasks: tuple[type[AnyTask], ...]) -> None:
     missing = [task.name() for task in tasks if not backend.can(task)]
     if missing:
-        raise CannotPlay(
+        raise UnsupportedTask(
             f"the backend {backend.name!r} cannot play {method!r}: it does not perform {', '.join(missing)}",
             hint="it needs a language model: --model NAME; or choose another method: redargue list methods",
         )

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from redargue.backends.base import PAPER_STABILITY, Call, Output, Reply, backends
 from redargue.claims import Frozen
-from redargue.errors import ScriptError
+from redargue.errors import UsageError
 from redargue.tasks.base import AnyTask, Out, Task
 
 Line = Any  # an answer, an exception to raise, or a function (task, call) -> answer; may be async
@@ -21,7 +21,7 @@ class ScriptedBackend:
     """Answers tasks from a script: ``ScriptedBackend({JudgeDebate: Answer(...), (AnswerClaim, "corpus"): [a, b]})``.
 
     A key is a task type, or a task type and an agent's name (which takes precedence). A list of lines is used in order;
-    a single line (an answer or a function) is used for every call. A task without a line is a ``ScriptError``, and so
+    a single line (an answer or a function) is used for every call. A task without a line is a ``UsageError``, and so
     is a line or key that was not used when the ``with`` block ends.
     """
 
@@ -45,7 +45,7 @@ class ScriptedBackend:
         return ""
 
     async def perform(self, task: Task[Out], call: Call) -> Reply[Out]:
-        """Answers from the script; raises ScriptError for a task that is not in it."""
+        """Answers from the script; raises UsageError for a task that is not in it."""
         async with call.account.request() as receipt:
             receipt.pay()
         self.calls.append((task, call))
@@ -60,7 +60,7 @@ class ScriptedBackend:
                 raise line
             expected = task.answer_type()
             if not isinstance(line, expected):
-                raise ScriptError(f"the script answers {task.name()} with {line!r}, not a {expected.__name__}")
+                raise UsageError(f"the script answers {task.name()} with {line!r}, not a {expected.__name__}")
             outputs.append(Output(cast(Out, line), text=_text(line)))
         return Reply(tuple(outputs))
 
@@ -75,17 +75,17 @@ class ScriptedBackend:
                     return lines
                 if lines:
                     return lines.pop(0)
-        raise ScriptError(f"the script has no line left for {task.name()} of {call.agent!r}")
+        raise UsageError(f"the script has no line left for {task.name()} of {call.agent!r}")
 
     def finish(self) -> None:
-        """Raises ScriptError if lines or keys are left over."""
+        """Raises UsageError if lines or keys are left over."""
         names = [
             part.__name__ if isinstance(part, type) else f"{part[0].__name__} of {part[1]!r}"
             for part, lines in self._script.items()
             if (lines if isinstance(lines, list) else part not in self._used)
         ]
         if names:
-            raise ScriptError(f"lines left over in the script for {', '.join(names)}")
+            raise UsageError(f"lines left over in the script for {', '.join(names)}")
 
     def __enter__(self) -> ScriptedBackend:
         return self

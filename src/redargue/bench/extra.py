@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 
-from redargue.errors import MissingExtra
+from redargue.errors import UsageError
 
 _INSTALL = "pip install 'redargue[bench]'"
 _LIBRARIES = ("scipy", "nltk")
@@ -14,15 +14,15 @@ _LIBRARIES = ("scipy", "nltk")
 
 @contextmanager
 def bench_extra() -> Iterator[None]:
-    """Raises :class:`MissingExtra` if a library imported inside is not installed."""
+    """Raises :class:`UsageError` if a library imported inside is not installed."""
     try:
         yield
     except ModuleNotFoundError as error:
-        raise MissingExtra(f"benchmarks need {error.name}, which is not installed", hint=_INSTALL) from None
+        raise UsageError(f"benchmarks need {error.name}, which is not installed", hint=_INSTALL) from None
 
 
 def require_bench_extra() -> None:
     """Checks for all libraries without importing them, before a long run starts."""
     missing = [name for name in _LIBRARIES if find_spec(name) is None]
     if missing:
-        raise MissingExtra(f"benchmarks need {' and '.join(missing)}: not installed", hint=_INSTALL)
+        raise UsageError(f"benchmarks need {' and '.join(missing)}: not installed", hint=_INSTALL)

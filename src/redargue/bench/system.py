@@ -8,7 +8,7 @@ import re
 from typing import Any, get_origin
 
 from redargue.claims import Frozen
-from redargue.errors import UnknownName, UsageError
+from redargue.errors import UsageError
 from redargue.methods.base import configure, methods
 from redargue.registry import did_you_mean
 from redargue.retrieval.tools.base import tools
@@ -56,7 +56,7 @@ class System(Frozen):
             settings[name] = [item for item in value.split("+") if item] if is_list else _json_or_text(value)
         for tool in configure(method, profile or "hardened", settings).tools():
             if tool not in BENCH_TOOLS and tool not in tools:
-                raise UnknownName(f"unknown tool {tool!r}", where=spec, hint=did_you_mean(tool, [*BENCH_TOOLS, *tools]))
+                raise UsageError(f"unknown tool {tool!r}", where=spec, hint=did_you_mean(tool, [*BENCH_TOOLS, *tools]))
         seed = int(number) if sign else None
         system = cls(spec=spec, method=method, profile=profile or "hardened", settings=settings, seed=seed, reads=reads)
         if reads and DEBATED not in system.tools:

@@ -112,7 +112,7 @@ def is_web_address(argument: str) -> bool:
 
 
 def fetched(url: str, *, offline: bool) -> Passage:
-    """The page at an address; raises FetchRefused, FetchFailed or UnreadableFile."""
+    """The page at an address; raises UsageError, ProviderError or UnreadableFile."""
     return asyncio.run(read_page(url.strip(), PageFetcher.from_environment(offline=offline)))
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from redargue.errors import MissingExtra
+from redargue.errors import UsageError
 from redargue.registry import Registry, install
 
 COMMANDS = {
@@ -70,9 +70,9 @@ class ExtensibleGroup(TyperGroup):
         return typer.main.get_group(app).get_command(ctx, cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Raises MissingExtra for a command whose package is not installed."""
+        """Raises UsageError for a command whose package is not installed."""
         if not self.words and (extra := extra_of(args[0])):
-            raise MissingExtra(f"the command {args[0]!r} is not installed", hint=install(extra))
+            raise UsageError(f"the command {args[0]!r} is not installed", hint=install(extra))
         return super().resolve_command(ctx, args)
 
     def _added(self) -> list[str]:

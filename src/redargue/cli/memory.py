@@ -14,7 +14,7 @@ import typer
 from redargue.cli.exit import FINISHED_WITH_ERRORS
 from redargue.cli.output import print_json
 from redargue.cli.parameters import AsJson, Offline, option, with_parameters
-from redargue.errors import RedargueError, UnknownName, UsageError
+from redargue.errors import RedargueError, UsageError
 from redargue.sanitize import counted, printable
 
 if TYPE_CHECKING:  # loads numpy and pydantic, which --help does not need
@@ -241,4 +241,4 @@ def _format(record: MemoryRecord) -> str:
 def _require(numbers: Iterable[int], records: Iterable[MemoryRecord], workspace: str) -> None:
     if missing := sorted(set(numbers) - {record.number for record in records}):
         what = f"no record {missing[0]} in workspace {workspace!r}"
-        raise UnknownName(what, hint="redargue memory ls lists the numbers")
+        raise UsageError(what, hint="redargue memory ls lists the numbers")

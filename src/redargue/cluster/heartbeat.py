@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from redargue.claims import Claim
 from redargue.cluster.queue import FAILED, LEASED, WAITING, compress, require_batch, store_results
 from redargue.cluster.store import Transaction
-from redargue.errors import LeaseLost, WorkerLost
+from redargue.errors import RecordError, RedargueError
 from redargue.events import EVENT, CallFailed, CallFinished, ClaimEnded, EvidenceFound, EvidenceMissing
 from redargue.runs.budget import Cost
 from redargue.runs.usage import UsageCounter
@@ -22,6 +22,12 @@ LEASE = 15.0  # seconds without a heartbeat after which a worker expires
 MAX_ATTEMPTS = 5  # workers that may die on a claim
 
 _OWNED = f"WHERE batch = ? AND owner = ? AND state = {LEASED}"
+
+
+class WorkerLost(RedargueError):
+    """Every worker that had the claim crashed or failed on it; it is not retried automatically."""
+
+    exit_code = 3
 
 
 class Leave(NamedTuple):
@@ -46,7 +52,7 @@ class Heartbeat:
     def __call__(self, db: Transaction) -> None:
         """Records a heartbeat; once per interval, expires the workers that sent none.
 
-        Raises LeaseLost if this worker has expired, and RecordError if the batch was dropped before it joined.
+        Raises RecordError if this worker has expired, and RecordError if the batch was dropped before it joined.
         """
         now = db.now()
         if not self._joined:
@@ -57,7 +63,7 @@ class Heartbeat:
         else:
             extend = "UPDATE workers SET until = ? WHERE owner = ? AND gone = 0"
             if db.execute(extend, (now + self.lease, self.owner)).rowcount != 1:
-                raise LeaseLost(
+                raise RecordError(
                     f"the worker {self.owner!r} sent no heartbeat for {self.lease:g} s",
                     hint="its claims are leased to other workers",
                 )

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from redargue.cluster.restart_policy import RestartPolicy
-from redargue.errors import DiskFull, MissingExtra, RecordError, StoreLocked, UsageError
+from redargue.errors import RecordError, StoreUnavailable, UsageError
 
 
 class RayWorkers:
@@ -37,7 +37,7 @@ class RayWorkers:
             try:
                 self._ray.get(task)
             except self._ray.exceptions.RayTaskError as error:
-                if not isinstance(error.cause, RecordError | StoreLocked | DiskFull):
+                if not isinstance(error.cause, RecordError | StoreUnavailable):
                     what = f"a worker on the cluster failed: {error.cause}"
                     raise UsageError(what, hint="see the output of: ray logs") from None
                 self._policy.worker_died(f"the last one: {error.cause}")
@@ -56,13 +56,13 @@ class RayWorkers:
 def ray_workers(run: Callable[..., None], *arguments: Any, count: int | None = None) -> Iterator[RayWorkers]:
     """Workers on the cluster at ``RAY_ADDRESS``, or on this host; each calls ``run``, a function, with the arguments.
 
-    Raises MissingExtra if ray is not installed, and UsageError if the cluster does not answer.
+    Raises UsageError if ray is not installed, and UsageError if the cluster does not answer.
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:
         import ray
     except ImportError as error:
-        raise MissingExtra(f"the engine ray needs ray: {error}", hint="pip install 'redargue[ray]'") from None
+        raise UsageError(f"the engine ray needs ray: {error}", hint="pip install 'redargue[ray]'") from None
     connect = not ray.is_initialized()
     if connect:
         try:

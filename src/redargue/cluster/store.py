@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
-from redargue.errors import DiskFull, RecordError, RedargueError, StoreLocked
+from redargue.errors import RecordError, RedargueError, StoreUnavailable
 from redargue.net import postgresql
 from redargue.net.postgresql import BUSY, SCHEMES, Server
 from redargue.retrieval.corpus.database import Database
@@ -76,9 +76,9 @@ def open_ledger(where: str | Path, *, make: bool = True, clock: Callable[[], flo
     server or host.
 
     Raises:
-        MissingExtra: psycopg is not installed.
+        UsageError: psycopg is not installed.
         UsageError: there is no ledger, or a newer redargue made it.
-        StoreForeign: the file or the schema belongs to another program.
+        CorpusError: the file or the schema belongs to another program.
         RecordError: the server does not answer.
     """
     if str(where).startswith(SCHEMES):
@@ -112,17 +112,17 @@ class SqliteLedger(Database):
     def transaction(self) -> Iterator[Transaction]:
         """Commits at the end of the block, rolls back if the block raises.
 
-        Raises StoreLocked, DiskFull, or RecordError if the database does not answer or failed.
+        Raises StoreUnavailable, or RecordError if the database does not answer or failed.
         """
         with self.write() as connection:
             yield _SqliteTransaction(connection, self._clock)
 
     def _translate(self, error: sqlite3.DatabaseError) -> RedargueError:
         match super()._translate(error):
-            case StoreLocked():
-                return StoreLocked(f"{str(self.path)!r} is locked by other writers", hint="use fewer workers")
-            case DiskFull(what=what):
-                return DiskFull(what, hint="free some space; the same command resumes the batch")
+            case StoreUnavailable(full=True, what=what):
+                return StoreUnavailable(what, full=True, hint="free some space; the same command resumes the batch")
+            case StoreUnavailable():
+                return StoreUnavailable(f"{str(self.path)!r} is locked by other writers", hint="use fewer workers")
             case _:
                 return RecordError(f"the ledger {str(self.path)!r} failed: {error}")
 

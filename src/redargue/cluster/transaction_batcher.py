@@ -36,7 +36,7 @@ class TransactionBatcher:
     Args:
         connect: opens the database; called in the thread.
         handlers: called in this order, the same in all workers: two workers then cannot wait for each other's locks.
-        begin: called at the beginning of every transaction; raises LeaseLost if the worker has expired.
+        begin: called at the beginning of every transaction; raises RecordError if the worker has expired.
         interval: maximum seconds between transactions.
 
     Attributes:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from redargue.claims import Claim, LabelSet
-from redargue.errors import UnknownName, UsageError, problem_of
+from redargue.errors import UsageError, problem_of
 from redargue.evidence import Passage
 from redargue.inputs.labels import label_set
 from redargue.inputs.mapping import check_roles, split_mapping
@@ -98,7 +98,7 @@ def _claim(
     if "labels" in mapping and (name := row.optional(mapping["labels"])):
         try:
             attributes["labels"] = label_set(name)
-        except UnknownName as error:
+        except UsageError as error:
             raise row.field_error(mapping["labels"], f"a label set ({error.hint})") from None
     if "context" in fields:
         attributes["context"] = row.cell(fields["context"])

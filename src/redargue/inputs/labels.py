@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from redargue.claims import Label, LabelSet, Meaning, label_sets, read_labels
-from redargue.errors import UnknownName
+from redargue.errors import UsageError
 from redargue.registry import did_you_mean
 
 
@@ -73,5 +73,5 @@ def label_set(name: str) -> LabelSet:
         return read_labels(name)
     known = {**{registered: label_sets[registered] for registered in label_sets}, **BY_NAME}
     if name not in known:
-        raise UnknownName(f"unknown label set {name!r}", hint=did_you_mean(name, known))
+        raise UsageError(f"unknown label set {name!r}", hint=did_you_mean(name, known))
     return known[name]

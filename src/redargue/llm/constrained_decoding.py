@@ -11,7 +11,7 @@ import json
 import re
 from typing import Any
 
-from redargue.errors import CannotPlay
+from redargue.errors import UnsupportedTask
 from redargue.llm.hf_model import Draft
 from redargue.llm.rendering import schema_of
 from redargue.tasks.answer import LabelledTask
@@ -33,7 +33,7 @@ def fill(draft: Draft, task: AnyTask, *, plain: bool, longest: int) -> None:
         longest: characters of free text, unless its field has a lower bound.
 
     Raises:
-        CannotPlay: a field is neither text nor closed.
+        UnsupportedTask: a field is neither text nor closed.
     """
     if plain and isinstance(task, QueryTask):
         draft.add("[")
@@ -136,8 +136,8 @@ class _Form:
             self.value(item, "", opened=True)
         self.draft.add("]" + after)
 
-    def _refused(self, field: dict[str, Any]) -> CannotPlay:
-        return CannotPlay(f"{self._task.name()} has a field that cannot be filled in: {json.dumps(field)[:200]}")
+    def _refused(self, field: dict[str, Any]) -> UnsupportedTask:
+        return UnsupportedTask(f"{self._task.name()} has a field that cannot be filled in: {json.dumps(field)[:200]}")
 
     def _resolved(self, field: dict[str, Any]) -> dict[str, Any]:
         if "$ref" not in field:

@@ -17,7 +17,7 @@ from threading import Event
 from typing import Any
 
 from redargue.backends.base import Sampling, Token
-from redargue.errors import MissingExtra, UsageError
+from redargue.errors import UsageError
 from redargue.llm.attention import WEIGHTED, Focus, Tokens, focus, plain_attention, register
 from redargue.llm.chat_tokens import DISARMED
 from redargue.llm.client import Message
@@ -35,7 +35,7 @@ class CausalModel:
     """A model and its tokenizer; nothing is downloaded.
 
     Raises:
-        MissingExtra: torch or transformers is not installed.
+        UsageError: torch or transformers is not installed.
         UsageError: the model does not exist, has no eager attention, or its tokenizer gives no offsets.
     """
 
@@ -257,12 +257,12 @@ def _disarmed(mark: re.Match[str]) -> str:
 
 
 def import_torch(user: str) -> tuple[Any, Any]:
-    """The modules torch and transformers; raises MissingExtra, which names their ``user``."""
+    """The modules torch and transformers; raises UsageError, which names their ``user``."""
     try:
         import torch
         import transformers
     except ImportError as error:
-        raise MissingExtra(f"{user} needs torch and transformers: {error}", hint=_INSTALL) from None
+        raise UsageError(f"{user} needs torch and transformers: {error}", hint=_INSTALL) from None
     transformers.utils.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
     return torch, transformers

@@ -177,8 +177,7 @@ class Memory:
         Equal content of equal calls is one record, whatever claims it was found for.
 
         Raises:
-            StoreLocked: other processes held the write lock for too long.
-            DiskFull: the disk is full; existing records are intact.
+            StoreUnavailable: other processes held the write lock for too long, or the disk is full.
             CorpusError: the database cannot be written to.
         """
         keys = tuple(dict.fromkeys(self._clean(key) for key in map(normalize_entity, entities) if key))
@@ -288,7 +287,7 @@ def open_memory(
 
     Raises:
         UsageError: there is no memory to read, or it was made with another embedder.
-        MissingExtra: PostgreSQL needs psycopg.
+        UsageError: PostgreSQL needs psycopg.
         CorpusError: the memory cannot be used.
     """
     settings = settings or MemorySettings()

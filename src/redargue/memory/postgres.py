@@ -21,9 +21,9 @@ class PostgresMemory:
     ``write`` creates missing tables. ``embedder`` is the name of the model that computes the vectors.
 
     Raises:
-        MissingExtra: psycopg is not installed.
+        UsageError: psycopg is not installed.
         UsageError: there is no memory to read, or it was made with another embedder or by a newer redargue.
-        StoreForeign: the schema belongs to another program; nothing was changed.
+        CorpusError: the schema belongs to another program; nothing was changed.
         CorpusError: the server does not answer, or refuses the connection.
     """
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from redargue.backends.base import Output
 from redargue.claims import Claim, Frozen
 from redargue.concurrency import gather_or_cancel
-from redargue.errors import Undeclared
+from redargue.errors import UsageError
 from redargue.events import EvidenceFound, EvidenceMissing
 from redargue.evidence import Passage
 from redargue.run import Run
@@ -70,10 +70,10 @@ class Agent:
         """``n`` answers with their verbatim texts and token probabilities, from one request.
 
         Raises:
-            Undeclared: the method does not declare tasks of this type.
+            UsageError: the method does not declare tasks of this type.
         """
         if self._tasks is not None and type(task) not in self._tasks:
-            raise Undeclared(
+            raise UsageError(
                 f"the agent {self.name!r} cannot perform {task.name()}: its method does not declare it",
                 hint=f"add {task.name()} to the method's `asks`",
             )
@@ -95,10 +95,10 @@ class Agent:
             round_: from 1; 0 outside of rounds.
 
         Raises:
-            Undeclared: the agent does not have that tool.
+            UsageError: the agent does not have that tool.
         """
         if tool and tool not in self.tools:
-            raise Undeclared(
+            raise UsageError(
                 f"the agent {self.name!r} searched with {tool!r}, which is not one of its tools",
                 hint=f"its tools: {', '.join(self.tools) or 'none'}; add {tool!r} to the method's `roles`",
             )

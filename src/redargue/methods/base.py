@@ -22,7 +22,7 @@ from pydantic import Field, ValidationError
 
 from redargue.backends.base import Stability, require
 from redargue.claims import Claim, Frozen, Meaning
-from redargue.errors import Undeclared, UsageError, problem_of
+from redargue.errors import UsageError, problem_of
 from redargue.events import Answered
 from redargue.evidence import Passage, Quote
 from redargue.methods.agent import Agent
@@ -219,9 +219,9 @@ class Method:
         return self.verdict(outcome.label, reason=outcome.text, confidence=outcome.confidence, decided_by=author)
 
     def agent(self, name: str) -> Agent:
-        """The agent of a role; Undeclared where ``roles`` lacks it."""
+        """The agent of a role; UsageError where ``roles`` lacks it."""
         if name not in self.agents:
-            raise Undeclared(f"the method {self.name!r} has no role {name!r}", hint=did_you_mean(name, self.agents))
+            raise UsageError(f"the method {self.name!r} has no role {name!r}", hint=did_you_mean(name, self.agents))
         return self.agents[name]
 
     def cite(
@@ -282,7 +282,7 @@ class Method:
         )
 
     def require(self, *tasks: type[AnyTask]) -> None:
-        """Raises CannotPlay for a backend that cannot perform tasks which only this claim needs."""
+        """Raises UnsupportedTask for a backend that cannot perform tasks which only this claim needs."""
         require(self.run.backend, self.name, tasks)
 
     def rng(self, *parts: str) -> random.Random:
@@ -353,7 +353,7 @@ def require_profile(name: str, profile: str) -> None:
 
 
 def configure(name: str, profile: str, overrides: Mapping[str, Any]) -> ConfiguredMethod:
-    """A method with a profile's settings and ``overrides`` on top; UnknownName or UsageError for what does not fit."""
+    """A method with a profile's settings and ``overrides`` on top; UsageError or UsageError for what does not fit."""
     method = methods[name]
     require_profile(name, profile)
     fields = method.settings_class.model_fields

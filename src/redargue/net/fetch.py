@@ -18,7 +18,7 @@ from importlib.metadata import version
 
 import httpx2
 
-from redargue.errors import DeadLink, FetchFailed, FetchRefused
+from redargue.errors import ProviderError, UsageError
 from redargue.net.decompress import ACCEPTED, read_bounded
 from redargue.net.public_address import is_public
 from redargue.net.secrets import display_url
@@ -58,6 +58,10 @@ class Page:
             return self.content.decode("utf-8", errors="replace")
 
 
+class DeadLink(ProviderError):
+    """There is no page at an address: its host is unknown, or answers that there is none."""
+
+
 class PageFetcher:
     """Fetches pages one by one or concurrently; keeps no connection, cookie or referrer.
 
@@ -88,20 +92,20 @@ class PageFetcher:
         """Fetches a page of at most 2 MB, within 10 s and over at most 3 redirects.
 
         Raises:
-            FetchRefused: the address, or one that it redirects to, must not be opened; nothing was sent there.
-            FetchFailed: offline, no answer in time, a status other than 200, or a page that is too large.
+            UsageError: the address, or one that it redirects to, must not be opened; nothing was sent there.
+            ProviderError: offline, no answer in time, a status other than 200, or a page that is too large.
         """
         if self._offline:
             what = f"{_shown(url)!r} was not fetched: --offline keeps every request on this machine"
-            raise FetchFailed(what, hint="drop --offline, or save the page and give the file")
+            raise ProviderError(what, hint="drop --offline, or save the page and give the file")
         try:
             async with asyncio.timeout(TIMEOUT):
                 return await self._follow(_parsed(url))
         except TimeoutError:
-            raise FetchFailed(f"{_shown(url)!r} gave no answer in {TIMEOUT:g} s") from None
+            raise ProviderError(f"{_shown(url)!r} gave no answer in {TIMEOUT:g} s") from None
         except (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL, UnicodeError) as error:
             why = printable(str(error), lines=False)[:200] or type(error).__name__
-            raise FetchFailed(f"{_shown(url)!r} cannot be fetched: {why}") from None
+            raise ProviderError(f"{_shown(url)!r} cannot be fetched: {why}") from None
 
     async def _follow(self, url: httpx2.URL) -> Page:
         allowed = _origin(url) in self._allowed
@@ -112,27 +116,27 @@ class PageFetcher:
             target = _parsed(str(url.join(answer)))
             allowed = allowed and _origin(target) == _origin(url)
             url = target
-        raise FetchFailed(f"{_shown(str(url))!r} is reached over more than {REDIRECTS} redirects")
+        raise ProviderError(f"{_shown(str(url))!r} is reached over more than {REDIRECTS} redirects")
 
     async def _checked(self, url: httpx2.URL, *, allowed: bool) -> Sequence[str]:
-        """The addresses of the URL's host; raises FetchRefused unless all of them may be contacted."""
+        """The addresses of the URL's host; raises UsageError unless all of them may be contacted."""
         host, port = url.raw_host.decode("ascii"), _port(url)
         shown = _shown(str(url))
         if port not in PORTS and not allowed:
             hint = f"{ALLOW}={host}:{port} allows it"
-            raise FetchRefused(f"{shown!r} is not fetched: its port is {port}, not 80 or 443", hint=hint)
+            raise UsageError(f"{shown!r} is not fetched: its port is {port}, not 80 or 443", hint=hint)
         try:
             addresses = await self._resolve(host, port)
         except (OSError, UnicodeError) as error:
             unknown = isinstance(error, socket.gaierror) and error.errno == socket.EAI_NONAME  # not: no network
-            failure = DeadLink if unknown else FetchFailed
+            failure = DeadLink if unknown else ProviderError
             raise failure(f"{shown!r} cannot be fetched: no address of {host!r} is known ({error})") from None
         private = [address for address in addresses if not is_public(address)]
         if private and not allowed:
             what = f"{shown!r} is not fetched: {private[0]} is not an address of the public internet"
-            raise FetchRefused(what, hint=f"{ALLOW}={host}:{port} allows a server of your own network")
+            raise UsageError(what, hint=f"{ALLOW}={host}:{port} allows a server of your own network")
         if not addresses:
-            raise FetchFailed(f"{shown!r} cannot be fetched: no address of {host!r} is known")
+            raise ProviderError(f"{shown!r} cannot be fetched: no address of {host!r} is known")
         return addresses
 
     async def _send(self, url: httpx2.URL, addresses: Sequence[str]) -> Page | str:
@@ -159,7 +163,7 @@ class PageFetcher:
                     return await _read(url, response)
                 finally:
                     await response.aclose()
-        raise FetchFailed(f"{_shown(str(url))!r} cannot be reached")
+        raise ProviderError(f"{_shown(str(url))!r} cannot be reached")
 
 
 async def _resolve(host: str, port: int) -> Sequence[str]:
@@ -170,22 +174,22 @@ async def _resolve(host: str, port: int) -> Sequence[str]:
 
 def _parsed(text: str) -> httpx2.URL:
     if text != printable(text, lines=False) or re.search(r"[\s\\<>\"`{}|^]", text):
-        raise FetchRefused(f"{_shown(text)!r} is not fetched: it contains a character that no address has")
+        raise UsageError(f"{_shown(text)!r} is not fetched: it contains a character that no address has")
     try:
         url = httpx2.URL(text)
         host = url.raw_host.decode("ascii")
         _port(url)
     except (httpx2.InvalidURL, ValueError):
-        raise FetchRefused(f"{_shown(text)!r} is not an address") from None
+        raise UsageError(f"{_shown(text)!r} is not an address") from None
     if url.scheme not in ("http", "https") or not host or not text.lower().startswith(f"{url.scheme}://"):
-        raise FetchRefused(f"{_shown(text)!r} is not fetched: not an address with http:// or https:// and a host")
+        raise UsageError(f"{_shown(text)!r} is not fetched: not an address with http:// or https:// and a host")
     authority = re.split(r"[/?#]", text.partition("://")[2], maxsplit=1)[0]
     if "@" in authority:
-        raise FetchRefused(f"{_shown(text)!r} is not fetched: it contains a user name")
+        raise UsageError(f"{_shown(text)!r} is not fetched: it contains a user name")
     if not re.fullmatch(
         r"(\[[0-9A-Fa-f:.]+\]|[^\[\]:%]+)(:[0-9]{1,5})?", authority
     ):  # a zone, digits of another script
-        raise FetchRefused(f"{_shown(text)!r} is not fetched: {printable(authority)[:100]!r} is not a host and a port")
+        raise UsageError(f"{_shown(text)!r} is not fetched: {printable(authority)[:100]!r} is not a host and a port")
     return url
 
 
@@ -207,7 +211,7 @@ async def _read(url: httpx2.URL, response: httpx2.Response) -> Page | str:
     if response.status_code in _REDIRECTS and (target := response.headers.get("location")):
         return str(target)
     if response.status_code != 200:
-        failure = DeadLink if response.status_code in (404, 410) else FetchFailed
+        failure = DeadLink if response.status_code in (404, 410) else ProviderError
         raise failure(f"{shown!r} answered with status {response.status_code}")
     content = await read_bounded(response, LARGEST_PAGE)
     kind, _, parameters = response.headers.get("content-type", "").partition(";")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from redargue.errors import DiskFull, MissingExtra, RedargueError, StoreForeign, StoreLocked, UsageError
+from redargue.errors import CorpusError, RedargueError, StoreUnavailable, UsageError
 from redargue.net.secrets import Secrets, display_url
 
 CONNECT, BUSY = 10, 30  # timeouts in seconds: for connecting, and for locks of other writers
@@ -44,7 +44,7 @@ class Server:
             import psycopg
         except ImportError as error:
             hint = "pip install 'redargue[postgres]'"
-            raise MissingExtra(f"a {what} on PostgreSQL needs psycopg: {error}", hint=hint) from None
+            raise UsageError(f"a {what} on PostgreSQL needs psycopg: {error}", hint=hint) from None
         self._psycopg, self._url, self._schema = psycopg, url, schema
         self._what, self._option, self._failure = what, option, failure
         self.place = repr(display_url(url))
@@ -77,7 +77,7 @@ class Server:
 
         Raises:
             UsageError: there are no tables and ``make`` is not set, or a newer redargue made them.
-            StoreForeign: the schema belongs to another program; nothing was changed.
+            CorpusError: the schema belongs to another program; nothing was changed.
         """
         opened = self.connect(**connection)
         try:
@@ -106,7 +106,7 @@ class Server:
             what = f"{self.place} was made by a newer redargue (format {stored['schema']})"
             raise UsageError(what, hint="upgrade redargue")
         if not (meta.keys() <= stored.keys() and names.issuperset(re.findall(r"CREATE TABLE (\w+)", tables))):
-            raise StoreForeign(f"the schema {self._schema!r} at {self.place} is not a redargue {self._what}")
+            raise CorpusError(f"the schema {self._schema!r} at {self.place} is not a redargue {self._what}")
         return stored
 
     @contextmanager
@@ -120,9 +120,10 @@ class Server:
         known, message = self._psycopg.errors, self._secrets.hide(" ".join(str(error).split()))
         if isinstance(error, known.LockNotAvailable):
             hint = "try again later"
-            return StoreLocked(f"{self.place} is being written to by another process", hint=hint)
+            return StoreUnavailable(f"{self.place} is being written to by another process", hint=hint)
         if isinstance(error, known.DiskFull):
-            return DiskFull(f"no room at {self.place}", hint="stored data is intact; make room and try again")
+            hint = "stored data is intact; make room and try again"
+            return StoreUnavailable(f"no room at {self.place}", full=True, hint=hint)
         if isinstance(error, known.InsufficientPrivilege | known.InvalidCatalogName | known.ReadOnlySqlTransaction):
             hint = f"use another database: {self._option} URL"
             return UsageError(f"{self.place} cannot be used: {message}", hint=hint)

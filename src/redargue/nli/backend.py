@@ -17,7 +17,7 @@ from typing import cast
 
 from redargue.backends.base import Call, Output, Reply, Stability, backends
 from redargue.claims import Claim, Frozen, Meaning
-from redargue.errors import CannotPlay
+from redargue.errors import UnsupportedTask
 from redargue.evidence import Passage, cited
 from redargue.nli import claim_filter
 from redargue.nli.aggregation import MIN_CONFIDENCE, WEIGHTS
@@ -102,7 +102,7 @@ class EmbeddedBackend:
         return ""
 
     async def perform(self, task: Task[Out], call: Call) -> Reply[Out]:
-        """Performs the task in a separate thread; raises CannotPlay if the claim's label set is free text."""
+        """Performs the task in a separate thread; raises UnsupportedTask if the claim's label set is free text."""
         token_counts: list[int] = []
 
         def work() -> list[Frozen]:
@@ -148,7 +148,7 @@ def _entailment(threads: int) -> CrossEncoder:
 
 @singledispatch
 def perform(task: object, backend: EmbeddedBackend) -> Frozen:
-    raise CannotPlay(f"the embedded backend does not perform {type(task).__name__}")
+    raise UnsupportedTask(f"the embedded backend does not perform {type(task).__name__}")
 
 
 @perform.register
@@ -209,7 +209,9 @@ def compose_answer(claim: Claim, passages: tuple[Passage, ...], backend: Embedde
     """Quotations, the conclusion, and the label on the last line."""
     labels = claim.labels
     if labels.free_text:
-        raise CannotPlay("the embedded backend does not give free-text answers", hint="choose a label set: --labels")
+        raise UnsupportedTask(
+            "the embedded backend does not give free-text answers", hint="choose a label set: --labels"
+        )
     if labels.labels[0].meaning is Meaning.OPTION:
         return _choose(claim, passages, backend)
     return answer_from(backend.reader.read(claim.text, passages), claim)
@@ -249,7 +251,7 @@ def cite(sentence: SourcedSentence) -> str:
 def _choose(claim: Claim, passages: tuple[Passage, ...], backend: EmbeddedBackend) -> Answer:
     """The option that the documents support most strongly, read as a statement after the question."""
     if not claim.options:
-        raise CannotPlay("the claim has option labels but no options", hint="set the claim's options")
+        raise UnsupportedTask("the claim has option labels but no options", hint="set the claim's options")
     readings = [backend.reader.read(f"{claim.text} {option}", passages) for option in claim.options]
     strengths = [reading.strongest(Meaning.SUPPORTED) for reading in readings]
     place = max(range(len(readings)), key=lambda i: strengths[i])

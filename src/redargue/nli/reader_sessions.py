@@ -27,7 +27,7 @@ def open_model(spec: ReaderSpec, *, threads: int = 0) -> TextModel:
 
     Raises:
         UsageError: its files do not fit; of damaged ones, the exceptions of the libraries.
-        MissingExtra: it needs transformers and torch.
+        UsageError: it needs transformers and torch.
     """
     return OnnxModel(spec, threads=threads) if spec.runtime == "onnx" else TorchModel(spec)
 

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from redargue.claims import Frozen
-from redargue.errors import MissingExtra, RedargueError, UsageError
+from redargue.errors import RedargueError, UsageError
 from redargue.files import make_folder
 from redargue.nli.aggregation import WEIGHTS, Weights
 from redargue.nli.reader_spec import FILES, WEIGHT_FILES, ReaderChoices, ReaderSpec, files_sha256, read_spec
@@ -68,7 +68,7 @@ def add_reader(
 
     Raises:
         UsageError: there is no such model, it cannot be read, or its outputs are not known.
-        MissingExtra: it needs a package that is not installed.
+        UsageError: it needs a package that is not installed.
     """
     name = name or re.sub(r"[^a-z0-9._-]+", "-", Path(source).name.lower()).strip("-._")
     if not _NAME.fullmatch(name):
@@ -182,7 +182,7 @@ def _download(name: str, revision: str, patterns: tuple[str, ...], offline: bool
     try:
         from huggingface_hub import snapshot_download
     except ImportError as error:
-        raise MissingExtra(
+        raise UsageError(
             f"{name!r} is not a folder, and a model hub needs the extra transformers: {error}",
             hint="pip install 'redargue[transformers]', or name a folder",
         ) from None

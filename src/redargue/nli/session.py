@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from redargue.errors import MissingExtra, UsageError
+from redargue.errors import UsageError
 from redargue.nli.cache import Floats, OutputCache, Text
 from redargue.nli.onnx_file import OnnxFile
 from redargue.nli.wordpiece import WordPiece
@@ -166,7 +166,7 @@ def read_tokenizer(folder: Path, longest: int) -> Any:
     try:
         from tokenizers import Tokenizer
     except ModuleNotFoundError:
-        raise MissingExtra(
+        raise UsageError(
             "this model's tokenizer needs the package tokenizers",
             where=str(path),
             hint="pip install 'redargue[tokenizers]'",

@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 
 from redargue.claims import Frozen
 from redargue.concurrency import gather_or_cancel
-from redargue.errors import DeadLink, FetchFailed, FetchRefused, RedargueError, ToolFailed, UnreadableFile
+from redargue.errors import ProviderError, RedargueError, ToolFailed, UnreadableFile, UsageError
 from redargue.evidence import Passage
-from redargue.net.fetch import Page, PageFetcher
+from redargue.net.fetch import DeadLink, Page, PageFetcher
 from redargue.retrieval.corpus.markup import read_html, read_pdf
 from redargue.retrieval.tools.base import Search
 from redargue.sanitize import printable
@@ -49,7 +49,7 @@ async def read_page(url: str, fetcher: PageFetcher) -> Passage:
     """Fetches a page and reads its text.
 
     Raises:
-        FetchRefused, FetchFailed: it must not or cannot be fetched.
+        UsageError, ProviderError: it must not or cannot be fetched.
         UnreadableFile: it has no text.
     """
     page = await fetcher.fetch(url)
@@ -71,7 +71,7 @@ class PageAction:
         try:
             async with search.account.request():
                 return (await read_page(str(arguments["url"]), self._fetcher),)
-        except (FetchRefused, FetchFailed, UnreadableFile) as error:
+        except (UsageError, ProviderError, UnreadableFile) as error:
             raise ToolFailed(error.what, hint=error.hint) from error
 
 
@@ -83,7 +83,7 @@ async def read_pages(urls: Iterable[str], fetcher: PageFetcher) -> dict[str, Web
         async with slots:
             try:
                 return WebPage(url=url, outcome=Fetched.READ, passage=await read_page(url, fetcher))
-            except (FetchRefused, FetchFailed, UnreadableFile) as error:
+            except (UsageError, ProviderError, UnreadableFile) as error:
                 outcome = Fetched.DEAD if isinstance(error, DeadLink) else Fetched.NOT_FETCHED
                 return WebPage(url=url, outcome=outcome, why=_reason(error))
 

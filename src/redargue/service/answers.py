@@ -13,11 +13,11 @@ from pydantic import Field
 
 from redargue.assembly import connect
 from redargue.claims import Frozen
-from redargue.errors import Busy
 from redargue.estimate import Estimate, claims_of
 from redargue.estimate import estimate as estimate_cost
 from redargue.service.budgets import DayBudgets
 from redargue.service.context import Caller, Store
+from redargue.service.refusals import Busy
 from redargue.service.requests import CONTEXTS, TEXT_LENGTH, CheckRequest, Context
 from redargue.service.routes import problems
 from redargue.service.schemas import OFFSETS

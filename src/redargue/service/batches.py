@@ -22,7 +22,7 @@ from redargue.cluster.job import worker_job
 from redargue.cluster.queue import Batch, batch_id, count_finished, find_batch, progress, results, retry, submit
 from redargue.cluster.store import SharedDatabase, open_ledger
 from redargue.cluster.worker import Worker, verify_leased
-from redargue.errors import BudgetReached, Busy, Draining, RecordError, RedargueError, UnknownCheck, UsageError
+from redargue.errors import BudgetReached, RecordError, RedargueError, UsageError
 from redargue.events import EVENT, ClaimEnded
 from redargue.files import make_folder, open_to_read
 from redargue.net.services import limiter
@@ -33,6 +33,7 @@ from redargue.runs.record import write_atomically
 from redargue.service.budgets import DayBudgets
 from redargue.service.late_writes import LateWrites
 from redargue.service.pool import Pool
+from redargue.service.refusals import Busy, UnknownCheck
 from redargue.service.requests import CLAIM_LENGTH, CheckRequest, Settings
 from redargue.service.rules import RequestRules, with_workspace
 from redargue.spec import RunSpec
@@ -156,10 +157,10 @@ class BatchStore:
         Raises:
             UsageError: a claim or an option does not fit.
             BudgetReached: the batch's budget is more than is left of the key's today.
-            Busy, Draining: the service cannot take another batch now.
+            Busy: the service cannot take another batch now.
         """
         if self._stopping:
-            raise Draining("the service is stopping", hint="try again in a few seconds")
+            raise Busy("the service is stopping", draining=True, hint="try again in a few seconds")
         if self._queue.qsize() >= WAITING:
             raise Busy(f"{WAITING} batches are waiting", hint="try again later")
         planned = await self._pool.run(lambda: self._plan(request, owner))

@@ -20,7 +20,7 @@ from types import MappingProxyType, TracebackType
 from typing import NamedTuple, Self
 
 from redargue.assembly import connect
-from redargue.errors import Busy, Draining, RecordError, RedargueError, UnknownCheck, UsageError
+from redargue.errors import RecordError, RedargueError, UsageError
 from redargue.events import CallFailed, CallFinished, Event, EvidenceFound, EvidenceMissing
 from redargue.files import make_folder
 from redargue.parts import Parts
@@ -35,6 +35,7 @@ from redargue.service.entries import ENDED, FILE, CheckEntry, State, read_entry,
 from redargue.service.late_writes import LateWrites
 from redargue.service.log import EventLine, LogReader
 from redargue.service.pool import Pool
+from redargue.service.refusals import Busy, UnknownCheck
 from redargue.service.requests import CheckRequest
 from redargue.service.rules import Prepared, RequestRules, with_workspace
 from redargue.spec import RunSpec
@@ -235,15 +236,14 @@ class CheckStore:
         Raises:
             UsageError: the request cannot be carried out, or an earlier one with its idempotency key differs.
             BudgetReached: the owner's budget of this day is spent.
-            Busy: too many checks are waiting.
-            Draining: the service is stopping.
+            Busy: too many checks are waiting, or the service is stopping.
         """
         key, body = _sha256(idempotency) if idempotency else "", _sha256(request.model_dump_json())
         if earlier := self.repeated(request, owner=owner, idempotency=idempotency):
             return earlier
         prepared = prepared or self.rules.prepare(request)
         if self.closing.is_set():
-            raise Draining("the service is stopping", hint="try again in a few seconds")
+            raise Busy("the service is stopping", draining=True, hint="try again in a few seconds")
         if self._budgets:
             self._budgets.require(owner)
         counts = self.counts()

@@ -78,7 +78,7 @@ class ServiceSettings:
 
 
 def listeners_of(settings: ServiceSettings) -> list[Callable[[Event], None]]:
-    """Further listeners of one check's events; raises MissingExtra."""
+    """Further listeners of one check's events; raises UsageError."""
     return [] if settings.telemetry == "off" else [Telemetry(content=settings.telemetry == "content")]
 
 

@@ -14,27 +14,22 @@ from starlette.exceptions import HTTPException
 from redargue.claims import Frozen
 from redargue.errors import (
     BudgetReached,
-    Busy,
     CorpusError,
-    DiskFull,
-    Draining,
     ProviderError,
     RecordError,
     RedargueError,
-    UnknownCheck,
+    StoreUnavailable,
     UsageError,
 )
 from redargue.files import NO_ROOM
+from redargue.service.refusals import Busy, UnknownCheck
 
 MEDIA_TYPE = "application/problem+json"
 STATUS: tuple[tuple[type[RedargueError], int], ...] = (  # the first that fits
     (UnknownCheck, 404),
     (BudgetReached, 402),
-    (Draining, 503),
-    (Busy, 429),
     (UsageError, 422),
     (ProviderError, 502),
-    (DiskFull, 507),
     (CorpusError, 503),
     (RecordError, 409),
 )
@@ -78,8 +73,17 @@ def openai_error(message: str, *, kind: str, code: str | None = None, param: str
     return {"error": {"message": message, "type": kind, "param": param, "code": code}}
 
 
+def status_of(error: RedargueError) -> int:
+    match error:
+        case Busy(draining=draining):
+            return 503 if draining else 429
+        case StoreUnavailable(full=True):
+            return 507
+    return next((status for kind, status in STATUS if isinstance(error, kind)), 500)
+
+
 def problem_of_error(error: RedargueError) -> Problem:
-    status = next((status for kind, status in STATUS if isinstance(error, kind)), 500)
+    status = status_of(error)
     name = type(error).__name__
     title = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower().capitalize()
     detail = _QUOTED.sub("'…'", error.what) if status < 500 else error.what
@@ -107,7 +111,7 @@ def handle_problems(application: FastAPI) -> None:
         headers: dict[str, str] = {}
         if isinstance(error, Busy):
             headers["Retry-After"] = str(error.retry_after)
-        if isinstance(error, Busy) and not isinstance(error, Draining) and request.url.path == "/v1/checks":
+        if isinstance(error, Busy) and not error.draining and request.url.path == "/v1/checks":
             headers |= rate_limit(*application.state.store.places)
         return problem_of_error(error).response(headers)
 

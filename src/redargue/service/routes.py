@@ -12,7 +12,7 @@ from fastapi import APIRouter, Header, Path, Query, Response
 from fastapi.responses import PlainTextResponse, StreamingResponse
 from starlette.exceptions import HTTPException
 
-from redargue.errors import RecordError, UnknownCheck
+from redargue.errors import RecordError
 from redargue.events import passages_of
 from redargue.reports.render import render
 from redargue.runs.record import read_events
@@ -20,6 +20,7 @@ from redargue.service.checks import Check, CheckStore
 from redargue.service.context import Caller, Store
 from redargue.service.log import EventLine
 from redargue.service.problems import MEDIA_TYPE, Problem, problem_of_error, rate_limit
+from redargue.service.refusals import UnknownCheck
 from redargue.service.requests import CheckRequest
 from redargue.service.schemas import CheckAnswer, CheckList, CheckSummary
 

@@ -104,7 +104,7 @@ class RequestRules:
         base = self.spec
         method, profile = request.method or base.method, request.profile or base.profile
         with _field("method"):
-            methods[method]  # raises UnknownName with a suggestion
+            methods[method]  # raises UsageError with a suggestion
         with _field("profile"):
             require_profile(method, profile)
             default = self._default_tools(method, profile)

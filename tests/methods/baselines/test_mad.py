@@ -9,7 +9,7 @@ import pytest
 
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import OPTIONS, Claim
-from redargue.errors import BadReply, CannotPlay
+from redargue.errors import BadReply, UnsupportedTask
 from redargue.events import Answered, RoundEnded
 from redargue.evidence import Passage
 from redargue.llm.prompts import Prompts
@@ -212,7 +212,7 @@ async def test_options_are_debated_like_any_labels() -> None:
 
 def test_as_published_nobody_has_evidence_and_the_embedded_backend_is_refused() -> None:
     assert configure("mad", "paper", {}).tools() == ()
-    with pytest.raises(CannotPlay, match="'embedded' cannot play 'mad'"):
+    with pytest.raises(UnsupportedTask, match="'embedded' cannot play 'mad'"):
         Verifier(method="mad", profile="paper", backend="embedded", store="starter")
 
 

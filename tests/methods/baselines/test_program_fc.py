@@ -12,7 +12,7 @@ import redargue.api  # noqa: F401  (loads every role)
 from redargue.backends.base import require
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import FEVER, FREE_TEXT, TWO, Claim, Meaning
-from redargue.errors import BadReply, CannotPlay, UsageError
+from redargue.errors import BadReply, UnsupportedTask, UsageError
 from redargue.events import Answered, QueryWritten
 from redargue.llm.rendering import Renderer
 from redargue.methods.base import ConfiguredMethod, configure
@@ -378,7 +378,7 @@ def test_a_dry_run_counts_programs_and_lines() -> None:
 def test_the_embedded_backend_reads_evidence_and_knows_nothing_by_heart() -> None:
     backend = EmbeddedBackend()
     require(backend, "program-fc", configure("program-fc", "hardened", {}).tasks())
-    with pytest.raises(CannotPlay, match="RecallFact"):
+    with pytest.raises(UnsupportedTask, match="RecallFact"):
         require(backend, "program-fc", configure("program-fc", "hardened", {"setting": "closed-book"}).tasks())
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from redargue.backends.scripted import ScriptedBackend
-from redargue.errors import BadReply, UnknownName, UsageError
+from redargue.errors import BadReply, UsageError
 from redargue.events import Answered, Scored
 from redargue.methods.base import configure
 from redargue.methods.baselines.best_of_n import BestOfN
@@ -105,7 +105,7 @@ def test_as_many_calls_as_another_method_usually_has() -> None:
     best = configure("best-of-n", "hardened", {"like": "single-reader"})
     assert best.kind is BestOfN
     assert (len(best.agents()) - 1, costs(best).low.call_depth) == (1, 3)
-    with pytest.raises(UnknownName, match="did you mean 'tool-mad'"):
+    with pytest.raises(UsageError, match="did you mean 'tool-mad'"):
         configure("self-consistency", "hardened", {"like": "tool-mda"})
     many, best = (configure(each, "hardened", {"calls": 37}) for each in ("self-consistency", "best-of-n"))
     assert costs(many).likely.model_calls == 37

@@ -7,7 +7,7 @@ from datetime import date
 import pytest
 
 from redargue.claims import FREE_TEXT, Claim
-from redargue.errors import CannotPlay
+from redargue.errors import UnsupportedTask
 from redargue.evidence import Passage
 from redargue.methods.tool_mad import ToolMad
 from redargue.methods.tool_mad.prompts import Agreement, CheckConsensus
@@ -65,7 +65,7 @@ async def test_labels_are_never_handed_to_a_moderator() -> None:
 
 async def test_a_backend_that_cannot_compare_free_text_is_refused_before_anything_is_asked() -> None:
     run = Run(EmbeddedBackend(), {name: ShelfTool(name) for name in ("corpus", "keywords")})
-    with pytest.raises(CannotPlay, match="CheckConsensus"):
+    with pytest.raises(UnsupportedTask, match="CheckConsensus"):
         await ToolMad(ToolMadSettings(), QUESTION, run).verify()
     assert run.events == []
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from redargue.errors import StoreLocked
+from redargue.errors import StoreUnavailable
 from redargue.retrieval.corpus.adding import moment
 from redargue.retrieval.corpus.documents import Document
 from redargue.retrieval.corpus.index import open_corpus
@@ -27,7 +27,7 @@ def test_a_corpus_is_refused_while_documents_are_added_and_used_afterwards(opene
     corpus, refused = opened(), []
 
     def meanwhile(_: object) -> None:
-        with pytest.raises(StoreLocked, match="being added") as why:
+        with pytest.raises(StoreUnavailable, match="being added") as why:
             opened(write=False).require_complete()
         refused.append(why.value.hint)
 
@@ -58,7 +58,7 @@ def test_an_addition_that_was_abandoned_is_not_waited_for(tmp_path: Path) -> Non
         if complete:
             open_store(path).close()
         else:
-            with pytest.raises(StoreLocked, match="not complete"):
+            with pytest.raises(StoreUnavailable, match="not complete"):
                 open_store(path)
 
 
@@ -68,7 +68,7 @@ def test_a_corpus_is_refused_until_the_last_of_two_writers_has_ended(tmp_path: P
     def meanwhile(_: object) -> None:
         with open_corpus(path, write=True) as other:
             other.add([document(1)])
-        with pytest.raises(StoreLocked, match="being added"):
+        with pytest.raises(StoreUnavailable, match="being added"):
             open_store(path)
         refused.append(True)
 
@@ -86,7 +86,7 @@ def test_the_mark_of_a_killed_writer_is_removed_by_the_next(tmp_path: Path) -> N
         no_process = f"adding {socket.gethostname()} {2**31 - 1} 0"
         with closing(sqlite3.connect(path)) as database, database:
             database.execute("INSERT INTO meta VALUES (?, ?)", (no_process, moment()))
-        with pytest.raises(StoreLocked, match="not complete"):
+        with pytest.raises(StoreUnavailable, match="not complete"):
             corpus.require_complete()
         corpus.add([document(1)])
         corpus.require_complete()

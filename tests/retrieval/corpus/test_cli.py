@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from redargue.cli.corpus import app
-from redargue.errors import StoreForeign, UnknownName, UsageError
+from redargue.errors import CorpusError, UsageError
 from redargue.retrieval.corpus.sqlite import SqliteCorpus
 from redargue.sanitize import printable
 
@@ -92,7 +92,7 @@ def test_listing_and_removing(folder: Path) -> None:
     result = run("ls")
     assert [line.split("  ")[-1] for line in result.stdout.splitlines()] == [str(folder / "bridge.txt"), "The Tower"]
     assert result.stderr.startswith("2 documents, revision ")
-    with pytest.raises(UnknownName, match="did you mean"):
+    with pytest.raises(UsageError, match="did you mean"):
         run("rm", folder / "tower.txt")
     assert run("rm", folder / "tower.md").stdout == "1 document removed\n"
     assert "Remove all documents?" in run("rm", "--all", input="n\n").stderr
@@ -113,7 +113,7 @@ def test_the_store_is_named_by_option_or_environment(folder: Path, tmp_path: Pat
     run("add", folder, "--store", tmp_path / "one.db")
     assert "tower.md" in run("ls", env={"REDARGUE_STORE": str(tmp_path / "one.db")}).stdout
     (tmp_path / "notes.txt").write_text("my notes")
-    with pytest.raises(StoreForeign):
+    with pytest.raises(CorpusError):
         run("add", folder, "--store", tmp_path / "notes.txt")
     assert (tmp_path / "notes.txt").read_text() == "my notes"
 

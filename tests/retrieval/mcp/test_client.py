@@ -19,7 +19,7 @@ import pytest
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.shared.message import SessionMessage
 
-from redargue.errors import MissingExtra, ProviderError, ToolFailed, UsageError
+from redargue.errors import ProviderError, ToolFailed, UsageError
 from redargue.evidence import Passage
 from redargue.net.secrets import Secrets
 from redargue.net.transport import LARGEST_ANSWER, Transport
@@ -385,5 +385,5 @@ def test_what_went_wrong_is_told_and_is_no_evidence() -> None:
 
 def test_without_the_sdk_the_error_is_the_install_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("redargue.retrieval.mcp.connection.find_spec", lambda name: None)
-    with pytest.raises(MissingExtra, match=r"pip install 'redargue\[mcp\]'"):
+    with pytest.raises(UsageError, match=r"pip install 'redargue\[mcp\]'"):
         servers([STDIO], sources(), {})

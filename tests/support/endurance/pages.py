@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 
-from redargue.errors import FetchFailed, FetchRefused
+from redargue.errors import ProviderError, UsageError
 from redargue.net.fetch import TIMEOUT, PageFetcher
 from support.endurance import Outcome
 
@@ -73,7 +73,7 @@ async def trial(times: int) -> Outcome:
             some: Sequence[Awaitable[str]] = [_one(fetcher, server, *pair) for pair in zip(kinds, sizes, strict=True)]
             for kind, result in zip(kinds, await asyncio.gather(*some), strict=True):
                 results[result] += 1
-                if result != ("cancelled" if kind == "hang" else "FetchFailed"):
+                if result != ("cancelled" if kind == "hang" else "ProviderError"):
                     failures.append(f"{kind}: {result}")
         seconds = time.monotonic() - began
         await _until(lambda: server.open == 0 and _files() <= files and len(asyncio.all_tasks()) <= tasks)
@@ -94,7 +94,7 @@ async def _one(fetcher: PageFetcher, server: Server, kind: str, size: int) -> st
         page = await asyncio.wait_for(task, 6 * TIMEOUT)
     except asyncio.CancelledError:
         return "cancelled"
-    except (FetchFailed, FetchRefused) as error:
+    except (ProviderError, UsageError) as error:
         return type(error).__name__
     except Exception as error:  # any other is a failure of this fetch
         return repr(error)[:200]

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from redargue.claims import Claim
-from redargue.errors import StoreLocked
+from redargue.errors import StoreUnavailable
 from redargue.evidence import Passage
 from redargue.memory.base import Finding
 from redargue.memory.memory import Memory, open_memory
@@ -35,7 +35,7 @@ class Worker:
             kind = self._chance.choice(("remember", "recall", "add", "search", "remove"))
             try:
                 await getattr(self, kind)(turn)
-            except StoreLocked:
+            except StoreUnavailable:
                 self.busy += 1
             self.done[kind] += 1
 

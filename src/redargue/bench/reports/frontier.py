@@ -10,7 +10,7 @@ from redargue.bench.compare import Comparison, Prediction, Row
 from redargue.bench.reports.tables import SHARE, SYSTEM, key
 from redargue.bench.rescore import Rescored
 from redargue.bench.statistics.bootstrap import Interval, interval
-from redargue.errors import MissingExtra
+from redargue.errors import UsageError
 from redargue.reports.table import DASH, Cell, Column, Table, number
 from redargue.sanitize import counted
 
@@ -97,12 +97,12 @@ def draw_frontier(comparison: Comparison, path: Path) -> None:
     """Writes a PNG with accuracy against calls, tokens, dollars and seconds; costs that are not known are left out.
 
     Raises:
-        MissingExtra: matplotlib is not installed.
+        UsageError: matplotlib is not installed.
     """
     try:
         import matplotlib
     except ModuleNotFoundError:
-        raise MissingExtra(
+        raise UsageError(
             "drawing needs matplotlib, which is not installed", hint="pip install 'redargue[plots]'"
         ) from None
     matplotlib.use("Agg")

@@ -17,7 +17,7 @@ from redargue.bench.system import READS, System
 from redargue.bench.tables.cell import Cell, read_cell
 from redargue.bench.tables.schema import CorpusSource, Paper, PublishedRow, PublishedTable, TableDataset
 from redargue.bench.tables.texts import claims_of_texts
-from redargue.errors import CannotPlay, RecordError, UsageError
+from redargue.errors import RecordError, UnsupportedTask, UsageError
 from redargue.files import make_folder
 from redargue.retrieval.corpus.index import open_corpus
 from redargue.retrieval.corpus.ingest import read_documents
@@ -176,7 +176,7 @@ class Runner:
             try:
                 with self._watch(f"{chosen.title}, {system.spec}", len(bench.examples)) as on_outcome:
                     asyncio.run(bench.run(system, concurrency=choice.concurrency, on_outcome=on_outcome))
-            except CannotPlay:  # without a language model, the row has no figures
+            except UnsupportedTask:  # without a language model, the row has no figures
                 self.refused[name, system.spec] = "needs a language model: --model"
                 continue
             except RecordError as error:

@@ -13,7 +13,7 @@ from typing import Literal, Self
 from pydantic import ValidationError, model_validator
 
 from redargue.claims import Frozen
-from redargue.errors import UnknownName, UsageError, problem_of
+from redargue.errors import UsageError, problem_of
 from redargue.registry import did_you_mean
 from redargue.verdicts import Metric
 
@@ -177,5 +177,5 @@ def parse(text: str, name: str) -> Paper:
 def find_table(name: str) -> tuple[Paper, PublishedTable]:
     known = {table.name: (paper, table) for paper in papers() for table in paper.tables}
     if name not in known:
-        raise UnknownName(f"unknown table {name!r}", hint=did_you_mean(name, list(known)))
+        raise UsageError(f"unknown table {name!r}", hint=did_you_mean(name, list(known)))
     return known[name]

@@ -9,7 +9,7 @@ import typer
 
 from redargue.cli.exit import resumable
 from redargue.cluster.commands.ledger import Where
-from redargue.errors import DiskFull, RecordError, StoreLocked
+from redargue.errors import RecordError, StoreUnavailable
 
 
 def worker(
@@ -22,6 +22,6 @@ def worker(
     try:
         with resumable():
             run_worker(ledger, batch, owner=os.environ.get("REDARGUE_WORKER", ""))
-    except (RecordError, StoreLocked, DiskFull) as error:  # of the ledger: a restart may succeed
+    except (RecordError, StoreUnavailable) as error:  # of the ledger: a restart may succeed
         typer.echo(f"redargue: {error}", err=True)
         raise typer.Exit(5) from None

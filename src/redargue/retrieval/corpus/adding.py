@@ -7,7 +7,7 @@ import socket
 import uuid
 from datetime import UTC, datetime, timedelta
 
-from redargue.errors import StoreLocked
+from redargue.errors import StoreUnavailable
 
 ABANDONED = timedelta(minutes=10)  # without a batch, whoever was adding documents is gone
 
@@ -18,13 +18,13 @@ def moment() -> str:
 
 
 def refuse_while_adding(name: str, since: str) -> None:
-    """Raises StoreLocked if a store has the mark and was not abandoned; ``since`` is empty without a mark."""
+    """Raises StoreUnavailable if a store has the mark and was not abandoned; ``since`` is empty without a mark."""
     if not since:
         return
     began = datetime.fromisoformat(since).replace(tzinfo=UTC)
     if datetime.now(UTC) - began > ABANDONED:
         return
-    raise StoreLocked(
+    raise StoreUnavailable(
         f"documents are being added to {name!r} (since {began:%H:%M} UTC): it is not complete",
         hint="try again when redargue corpus add has ended; if it was interrupted, run it again",
     )

@@ -88,8 +88,8 @@ class Corpus(ABC):
 
         Raises:
             UsageError: the corpus was opened for reading only.
-            StoreLocked: another process was writing for longer than the store waits.
-            DiskFull: the current batch was not stored; earlier batches are intact.
+            StoreUnavailable: another process was writing for longer than the store waits, or the disk is full; the
+                current batch was not stored, earlier batches are intact.
         """
         self.require_writable()
         total = Added()
@@ -100,11 +100,11 @@ class Corpus(ABC):
         return total
 
     def require_complete(self) -> None:  # noqa: B027
-        """Raises StoreLocked while documents are being added, if the store can tell: searches would miss some."""
+        """Raises StoreUnavailable while documents are being added, if the store can tell: searches would miss some."""
 
     @abstractmethod
     def remove(self, names: Iterable[str]) -> int:
-        """Removes documents by id, file or folder, and returns how many; none if a name is unknown (UnknownName)."""
+        """Removes documents by id, file or folder, and returns how many; none if a name is unknown (UsageError)."""
 
     @abstractmethod
     def clear(self) -> int:
@@ -116,7 +116,7 @@ class Corpus(ABC):
 
     @abstractmethod
     def document(self, id_: str) -> Document:
-        """The document with this id; raises UnknownName if there is none."""
+        """The document with this id; raises UsageError if there is none."""
 
     def search(self, query: str, k: int = K) -> tuple[Passage, ...]:
         """Hybrid search: at most ``k`` passages of chunks ranked by meaning and by words, without overlapping text."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from redargue.errors import UnknownName
+from redargue.errors import UsageError
 from redargue.nli.cache import Floats
 from redargue.nli.embedder import DIMENSIONS
 from redargue.registry import did_you_mean
@@ -71,8 +71,8 @@ def is_from(path: str, place: str) -> bool:
     return bool(place and path) and (path == where or path.startswith(where.rstrip(os.sep) + os.sep))
 
 
-def no_such_document(name: str, known: Sequence[str]) -> UnknownName:
+def no_such_document(name: str, known: Sequence[str]) -> UsageError:
     if len(known) > 20:  # too many to list
         known = difflib.get_close_matches(name, known, n=3)
     hint = did_you_mean(name, list(known)) if known else "to list the documents: redargue corpus ls"
-    return UnknownName(f"no document {name!r}", hint=hint)
+    return UsageError(f"no document {name!r}", hint=hint)

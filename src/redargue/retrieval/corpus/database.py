@@ -15,7 +15,7 @@ from pathlib import Path
 from threading import Lock, RLock
 from typing import ClassVar
 
-from redargue.errors import CorpusError, DiskFull, RedargueError, StoreDamaged, StoreForeign, StoreLocked, UsageError
+from redargue.errors import CorpusError, RedargueError, StoreUnavailable, UsageError
 from redargue.files import make_folder, make_private, open_to_read
 from redargue.retrieval.corpus.sqlite_guard import Guard
 
@@ -56,8 +56,8 @@ class Database:
 
     Raises:
         UsageError: there is no file to read, or it was made with another embedder or by a newer redargue.
-        StoreForeign: the file belongs to another program; nothing was changed.
-        StoreDamaged: the file is in redargue's format, but SQLite cannot read it.
+        CorpusError: the file belongs to another program; nothing was changed.
+        CorpusError: the file is in redargue's format, but SQLite cannot read it.
     """
 
     noun: ClassVar[str] = "corpus"
@@ -103,7 +103,7 @@ class Database:
         elif not version:
             raise self._missing()
         if foreign := self._guard.foreign_part(self.tables):
-            raise StoreForeign(
+            raise CorpusError(
                 f"{str(self.path)!r} is a {self.noun} with what redargue did not make: {foreign}; it was not changed",
                 hint=f"use none of it, or make one of its documents anew: {self.create_command} PATH",
             )
@@ -133,7 +133,7 @@ class Database:
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
-        """A write transaction: commits at the end of the block, rolls back if it raises (StoreLocked, DiskFull, …)."""
+        """A write transaction: commits at the end of the block, rolls back if it raises (StoreUnavailable, …)."""
         self.require_writable()
         with self._lock, self._errors(), self._transaction("BEGIN IMMEDIATE"):
             yield self._connection
@@ -178,7 +178,7 @@ class Database:
             what = (
                 f"{str(self.path)!r} is damaged: a row is not as redargue writes it ({type(error).__name__}: {error})"
             )
-            raise StoreDamaged(what[:500], hint=self._restore) from error
+            raise CorpusError(what[:500], hint=self._restore) from error
 
     @property
     def _restore(self) -> str:
@@ -197,10 +197,12 @@ class Database:
         name = repr(str(self.path))
         match getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF:
             case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
-                return StoreLocked(f"{name} is being written to by another process", hint="try again when it is done")
+                return StoreUnavailable(
+                    f"{name} is being written to by another process", hint="try again when it is done"
+                )
             case sqlite3.SQLITE_FULL:
                 hint = "what was stored before is intact; free some space and try again"
-                return DiskFull(f"no space left on the disk of {name}", hint=hint)
+                return StoreUnavailable(f"no space left on the disk of {name}", full=True, hint=hint)
             case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
                 return UsageError(f"{name} cannot be opened: {error}", hint=f"choose another path: {self.option} PATH")
             case sqlite3.SQLITE_IOERR:
@@ -209,9 +211,9 @@ class Database:
                 what = (
                     f"{name} is damaged, or made to keep programs busy: a query took more steps than its size explains"
                 )
-                return StoreDamaged(what, hint=self._restore)
+                return CorpusError(what, hint=self._restore)
             case _:
-                return StoreDamaged(f"{name} is damaged: {error}", hint=self._restore)
+                return CorpusError(f"{name} is damaged: {error}", hint=self._restore)
 
     def _check_header(self) -> None:
         """Rejects a file of another program before SQLite opens it.
@@ -233,7 +235,7 @@ class Database:
             raise UsageError(f"{str(path)!r} cannot be opened: {error.strerror or error}", hint=elsewhere) from error
         ours = header.startswith(_MAGIC) and header[68:72] == self.application.to_bytes(4, "big")
         if header and not ours:
-            raise StoreForeign(f"{str(path)!r} is not a redargue {self.noun}; it was not changed", hint=elsewhere)
+            raise CorpusError(f"{str(path)!r} is not a redargue {self.noun}; it was not changed", hint=elsewhere)
         if not header and not self.writable:
             raise self._missing()
 

@@ -6,7 +6,7 @@ import hashlib
 from importlib.resources import files
 from pathlib import Path
 
-from redargue.errors import DiskFull, UnreadableFile, UsageError
+from redargue.errors import StoreUnavailable, UnreadableFile, UsageError
 from redargue.files import NO_ROOM, make_folder
 from redargue.paths import home
 from redargue.retrieval.corpus.index import Corpus, default_store, open_corpus
@@ -19,7 +19,7 @@ STARTER = "starter"
 def open_store(store: str | Path | None) -> Corpus:
     """Opens the given store; default: the user's corpus, or the starter corpus if the user has none.
 
-    Raises StoreLocked while documents are being added to it, and UsageError if the starter corpus cannot be written.
+    Raises StoreUnavailable while documents are being added, and UsageError if the starter corpus cannot be written.
     """
     if store == STARTER or has_no_corpus(store):
         return open_starter()
@@ -50,7 +50,9 @@ def open_starter() -> Corpus:
         except OSError as error:
             what = f"the starter corpus cannot be written to {str(store.parent)!r}: {error.strerror or error}"
             hint = "make room, or set REDARGUE_HOME to a folder that can be written"
-            raise (DiskFull if error.errno in NO_ROOM else UsageError)(what, hint=hint) from error
+            if error.errno in NO_ROOM:
+                raise StoreUnavailable(what, full=True, hint=hint) from error
+            raise UsageError(what, hint=hint) from error
     return open_corpus(store)
 
 

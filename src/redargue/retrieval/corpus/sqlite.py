@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from redargue.errors import StoreDamaged
+from redargue.errors import CorpusError
 from redargue.evidence import PAGE_BREAK
 from redargue.nli.cache import Floats
 from redargue.nli.embedder import DIMENSIONS
@@ -175,7 +175,7 @@ class SqliteCorpus(Corpus):
             for number, vector in db.execute("SELECT number, vector FROM chunks ORDER BY number"):
                 if len(vector) != size or (rows and number <= rows[-1][0]):  # pages in a circle come again
                     where = repr(str(self._db.path))
-                    raise StoreDamaged(f"{where} is damaged: the vector of chunk {number} is not one of {size} bytes")
+                    raise CorpusError(f"{where} is damaged: the vector of chunk {number} is not one of {size} bytes")
                 rows.append((number, vector))
             matrix = np.frombuffer(b"".join(vector for _, vector in rows), _VECTOR_TYPE).astype(np.float32)
             self._vectors = generation, [number for number, _ in rows], matrix.reshape(-1, DIMENSIONS)

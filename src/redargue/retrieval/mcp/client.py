@@ -150,7 +150,7 @@ def servers(specs: Iterable[str], sources: Sources, environment: Mapping[str, st
     Raises:
         UsageError: a spec or variable is invalid.
         ProviderError: the address is remote and ``offline`` is set.
-        MissingExtra: the SDK is not installed.
+        UsageError: the SDK is not installed.
     """
     result: list[Server] = []
     for spec in specs:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, Protocol
 
-from redargue.errors import MissingExtra, ProviderError, ToolFailed, UsageError
+from redargue.errors import ProviderError, ToolFailed, UsageError
 from redargue.net.secrets import Secrets
 from redargue.retrieval.mcp.streamable_http import START, TIMEOUT, Address
 
@@ -22,7 +22,7 @@ _GONE = ("Connection closed", "SSE stream ended", "Session terminated")  # the S
 
 def require_sdk() -> None:
     if find_spec("mcp") is None or find_spec("mcp_types") is None:
-        raise MissingExtra("MCP needs its SDK", hint="pip install 'redargue[mcp]'")
+        raise UsageError("MCP needs its SDK", hint="pip install 'redargue[mcp]'")
 
 
 class Target(Protocol):

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from redargue.cli.parameters import RunParameters, SearchParameters, option, with_parameters
 from redargue.cli.readers import leaving_with_reader
-from redargue.errors import MissingExtra
+from redargue.errors import UsageError
 
 
 @with_parameters
@@ -29,7 +29,7 @@ def mcp(
         import mcp.server  # noqa: F401
     except ImportError as error:
         hint = "python -m pip install 'redargue[mcp]'"
-        raise MissingExtra(f"the MCP server needs {error.name}, which is not installed", hint=hint) from error
+        raise UsageError(f"the MCP server needs {error.name}, which is not installed", hint=hint) from error
     from redargue.cli.options import live_tool, named_tools, run_config
     from redargue.service.mcp.server import serve_stdio
     from redargue.service.rules import RequestRules

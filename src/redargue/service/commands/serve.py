@@ -8,7 +8,7 @@ import typer
 
 from redargue.cli.output import print_json
 from redargue.cli.parameters import AsJson, RunParameters, SearchParameters, option, with_parameters
-from redargue.errors import MissingExtra, UsageError
+from redargue.errors import UsageError
 from redargue.registry import did_you_mean
 from redargue.sanitize import counted, printable
 
@@ -100,7 +100,7 @@ def _require_packages() -> None:
         import uvicorn  # noqa: F401
     except ImportError as error:
         hint = "python -m pip install 'redargue[serve]'"
-        raise MissingExtra(f"the service needs {error.name}, which is not installed", hint=hint) from error
+        raise UsageError(f"the service needs {error.name}, which is not installed", hint=hint) from error
 
 
 def _export(telemetry: str) -> Literal["off", "on", "content"]:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from redargue.cli.parameters import Offline, option
-from redargue.errors import MissingExtra, UsageError
+from redargue.errors import UsageError
 
 
 def view(
@@ -28,7 +28,7 @@ def view(
         import uvicorn  # noqa: F401
     except ImportError as error:
         hint = "python -m pip install 'redargue[serve]'"
-        raise MissingExtra(f"the page needs {error.name}, which is not installed", hint=hint) from error
+        raise UsageError(f"the page needs {error.name}, which is not installed", hint=hint) from error
     from redargue.reports.folders import kind_of
     from redargue.runs.folders import find_run, runs_folder
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from redargue.errors import UnknownName, UsageError
+from redargue.errors import UsageError
 from redargue.evidence import Passage
 from redargue.net.fetch import PageFetcher
 from redargue.retrieval.corpus.index import Corpus
@@ -43,11 +43,11 @@ class Documents:
         return SearchResults(results=tuple(results))
 
     async def fetch(self, id_: str) -> FetchedDocument:
-        """Raises UnknownName, or for addresses FetchRefused, FetchFailed or UnreadableFile."""
+        """Raises UsageError, and for addresses also ProviderError or UnreadableFile."""
         corpus = await self._opened()
         try:
             document = await asyncio.to_thread(corpus.document, id_)
-        except UnknownName:
+        except UsageError:
             if not link_address(id_):
                 raise
             return await self._page(id_)

@@ -16,7 +16,7 @@ from pydantic import Field, ValidationError
 
 from redargue.adapters.grounding import METHOD, unanswerable
 from redargue.assembly import tools_setting, with_default_tool
-from redargue.errors import RecordError, RedargueError, UnknownCheck, UsageError, problem_of
+from redargue.errors import RecordError, RedargueError, UsageError, problem_of
 from redargue.methods.base import methods
 from redargue.reports.render import render
 from redargue.sanitize import counted
@@ -24,6 +24,7 @@ from redargue.service.checks import Check, CheckStore
 from redargue.service.mcp.answers import CheckAnswer, FetchedDocument, SearchResults, answer_of, not_made
 from redargue.service.mcp.documents import Documents
 from redargue.service.mcp.texts import text_of
+from redargue.service.refusals import UnknownCheck
 from redargue.service.requests import CheckRequest
 from redargue.text.segment import Kind
 
@@ -143,7 +144,7 @@ class VerifierTools:
         rules = self._store().rules
         name = method or rules.spec.method
         if name not in methods:
-            methods[name]  # raises UnknownName with a suggestion
+            methods[name]  # raises UsageError with a suggestion
         if unknown := [source for source in sources if source not in rules.allowed]:
             hint = f"this server allows {', '.join(rules.allowed)}" if rules.allowed else "leave `sources` out"
             raise UsageError(f"{unknown[0]!r} is not a source of this server", where="sources", hint=hint)

@@ -13,16 +13,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response, Streamin
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 
-from redargue.errors import (
-    BudgetReached,
-    Busy,
-    Draining,
-    RecordError,
-    RedargueError,
-    UnknownCheck,
-    UsageError,
-    problem_of,
-)
+from redargue.errors import BudgetReached, RecordError, RedargueError, UsageError, problem_of
 from redargue.methods.base import methods
 from redargue.reports.html.pages import how_done
 from redargue.reports.render import render
@@ -35,6 +26,8 @@ from redargue.service.page.compare import compare
 from redargue.service.page.environment import POLICY, page, script, style
 from redargue.service.page.log import FrameLog, encoded
 from redargue.service.page.runs import Pages, control, is_text, manifest_of
+from redargue.service.problems import status_of
+from redargue.service.refusals import Busy, UnknownCheck
 from redargue.service.requests import CheckRequest
 
 PING = 15.0  # seconds
@@ -163,8 +156,7 @@ async def start(request: Request, store: Store, visitor: Visitor) -> Response:
         problem = f"{'.'.join(map(str, first['loc'])) or 'The form'}: {problem_of(error)}"
         return shown(await _home(store, visitor.owner, given=given, problem=problem), 422)
     except RedargueError as error:
-        status = 503 if isinstance(error, Draining) else 429 if isinstance(error, Busy) else 422
-        status = 402 if isinstance(error, BudgetReached) else status
+        status = status_of(error) if isinstance(error, Busy | BudgetReached) else 422
         return shown(await _home(store, visitor.owner, given=given, problem=str(error)), status)
     return to(f"/runs/{check.id}")
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from threading import RLock
 from typing import Any, ClassVar
 
-from redargue.errors import CorpusError, DiskFull, MissingExtra, UsageError
+from redargue.errors import CorpusError, StoreUnavailable, UsageError
 from redargue.net.secrets import Secrets
 from redargue.retrieval.corpus.milvus.address import INSTALL, TOKEN, Address
 from redargue.retrieval.corpus.milvus.lite import LiteServer
@@ -33,10 +33,10 @@ class Connection:
     """One client that threads share; the stores of this process at one address share a lock for writing.
 
     Raises:
-        MissingExtra: pymilvus or milvus-lite is not installed.
+        UsageError: pymilvus or milvus-lite is not installed.
         UsageError: there is no store to read, or the server rejects the token.
-        StoreForeign: the path is not a Milvus Lite folder; nothing was changed.
-        StoreLocked: another process uses the folder.
+        CorpusError: the path is not a Milvus Lite folder; nothing was changed.
+        StoreUnavailable: another process uses the folder.
         CorpusError: the server does not answer, or is older than 2.5.
     """
 
@@ -166,7 +166,7 @@ class Connection:
         where = f"Milvus at {self.address.uri!r}"
         if re.search(r"no space left|disk.{0,20}(full|exhausted|quota)", message, re.I):
             hint = "what was stored before is intact; free some space and try again"
-            return DiskFull(f"no space left for {where}: {message}", hint=hint)
+            return StoreUnavailable(f"no space left for {where}: {message}", full=True, hint=hint)
         if re.search(r"auth|permission|privilege|token", message, re.I):
             hint = f"set {TOKEN} to its API key, or to name:password"
             return UsageError(f"{where} refuses access: {message}", hint=hint)
@@ -187,7 +187,7 @@ def _pymilvus() -> Any:
     try:
         import pymilvus
     except ImportError as error:
-        raise MissingExtra(f"a Milvus store needs pymilvus: {error}", hint=INSTALL) from None
+        raise UsageError(f"a Milvus store needs pymilvus: {error}", hint=INSTALL) from None
     # It also logs each error that it raises, with a traceback and the data sent.
     logging.getLogger("pymilvus").setLevel(logging.CRITICAL)
     return pymilvus

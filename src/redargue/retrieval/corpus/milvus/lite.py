@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import RLock
 from typing import ClassVar
 
-from redargue.errors import MissingExtra, StoreForeign, StoreLocked, UsageError
+from redargue.errors import CorpusError, StoreUnavailable, UsageError
 from redargue.files import make_folder
 from redargue.retrieval.corpus.milvus.address import INSTALL, nothing_at
 
@@ -39,11 +39,11 @@ class LiteServer:
             from milvus_lite import DataDirLockedError
             from milvus_lite.adapter.grpc.server import start_server_in_thread
         except ImportError as error:
-            raise MissingExtra(f"milvus:{path!r} needs Milvus Lite: {error}", hint=INSTALL) from None
+            raise UsageError(f"milvus:{path!r} needs Milvus Lite: {error}", hint=INSTALL) from None
         try:
             self._server, self._data, port = start_server_in_thread(path, host="127.0.0.1", port=0)
         except DataDirLockedError:
-            raise StoreLocked(
+            raise StoreUnavailable(
                 f"{path!r} is in use by another process; Milvus Lite serves one at a time, for reading too",
                 hint="try again when it is done, or use a server: --store milvus:http://host:19530",
             ) from None
@@ -75,11 +75,11 @@ def _require_own_folder(path: Path, write: bool) -> None:
         entries = set(os.listdir(path))
         if entries and "collections" not in entries:
             what = f"{str(path)!r} is not a Milvus Lite folder; it was not changed"
-            raise StoreForeign(what, hint="choose another path: milvus:PATH")
+            raise CorpusError(what, hint="choose another path: milvus:PATH")
     except FileNotFoundError:
         entries = set()
     except NotADirectoryError:
-        raise StoreForeign(
+        raise CorpusError(
             f"{str(path)!r} is a file, and Milvus Lite 3 needs a folder; it was not changed",
             hint=f"for a SQLite corpus, omit the scheme: --store {path}",
         ) from None

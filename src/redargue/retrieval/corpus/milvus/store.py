@@ -25,7 +25,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from redargue.errors import StoreDamaged, StoreLocked, UsageError
+from redargue.errors import CorpusError, StoreUnavailable, UsageError
 from redargue.nli.cache import Floats
 from redargue.nli.embedder import DIMENSIONS
 from redargue.retrieval.corpus.adding import moment, refuse_while_adding
@@ -110,7 +110,7 @@ class MilvusCorpus(MilvusReader):
         rows = self._link.get(self._texts, [META], ["about"])
         if META not in rows:
             hint = "remove it, and add the documents again"
-            raise StoreDamaged(f"{self._name!r} has lost its description", hint=hint)
+            raise CorpusError(f"{self._name!r} has lost its description", hint=hint)
         return State.model_validate_json(rows[META]["about"])
 
     @property
@@ -165,7 +165,7 @@ class MilvusCorpus(MilvusReader):
                 if state.generation == first.generation:
                     break  # no progress: the writer is gone
                 what = f"{self._name!r} is being written to by another process"
-                raise StoreLocked(what, hint="try again when it is done")
+                raise StoreUnavailable(what, hint="try again when it is done")
             time.sleep(0.2)
             state = self._state()
         return self._settle(state, self._versions(state)) if state.writing else state
