@@ -36,7 +36,7 @@ async def test_after_a_prompt_has_changed_a_replay_names_the_task(
     recorded: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = Template("[instructions]\nThink twice.\n[input]\n{claim}")
-    monkeypatch.setattr(AnswerClaim, "template", lambda profile: other)
+    monkeypatch.setattr(AnswerClaim, "template", classmethod(lambda kind, profile: other))
     with pytest.raises(ReplayMiss, match="the record does not contain AnswerClaim"):
         await replay(recorded)
 

@@ -27,6 +27,7 @@ from redargue.runs.manifest import RunManifest, ToolEntry
 from redargue.runs.prices import Prices
 from redargue.runs.record import Record, read_events
 from redargue.sanitize import counted
+from redargue.spec import RunSpec
 from redargue.verdicts import ErrorInfo, Verdict
 from redargue.verifier import Verifier
 
@@ -130,12 +131,13 @@ class RecordedClaim:
 
         The default backend is the recorded one; ``base_url`` overrides the environment.
         """
+        spec = spec_of(self.manifest)  # first: it refuses settings that name a file
         parts = Parts(
-            backend=backend or _recorded_backend(self.manifest, base_url, offline=offline),
+            backend=backend or _recorded_backend(self.manifest, spec, base_url, offline=offline),
             evidence={name: _RecordedTool(entry, name, self) for name, entry in self.manifest.tools.items()},
             budget=budget,
         )
-        return Verifier(spec_of(self.manifest), parts=parts)
+        return Verifier(spec, parts=parts)
 
 
 def _place(passage: Passage) -> tuple[int, str]:
@@ -159,12 +161,12 @@ class _RecordedTool:
         return tuple(passage for passage in (answer.passages if answer else ()) if passage.sha256 not in self.removed)
 
 
-def _recorded_backend(manifest: RunManifest, base_url: str, *, offline: bool) -> Backend:
+def _recorded_backend(manifest: RunManifest, spec: RunSpec, base_url: str, *, offline: bool) -> Backend:
     """The backend of a run.
 
     An address in a run folder is only compared, never used, so that the user's API key cannot be sent to it.
     """
-    spec, entry = manifest.spec, manifest.backend
+    entry = manifest.backend
     if spec.backend not in ("chat", "embedded"):
         if spec.backend in backends:
             raise UsageError(f"a run with the backend {spec.backend!r} can only be verified again from Python")
