@@ -11,6 +11,7 @@ import json
 from collections import Counter
 
 from benchmarks import pool
+from redargue import words
 from redargue.nli.consistency import check
 from redargue.nli.reader import sentences
 
@@ -18,7 +19,7 @@ GOLD = {"supported": "SUPPORTS", "contradicted": "REFUTES"}
 
 
 def main(arguments: list[str]) -> None:
-    """Prints a line for "supported", one for "contradicted", and one for each kind of mismatch."""
+    """Prints a line for "supported", one for "contradicted", and one for each kind of difference."""
     parser = argparse.ArgumentParser(prog="benchmarks checks", description=__doc__)
     parser.add_argument("--every", type=int, default=5, help="of how many rows one is read")
     parser.add_argument("--wrong", action="store_true")
@@ -32,11 +33,11 @@ def main(arguments: list[str]) -> None:
         if result.verdict not in GOLD:
             continue
         is_right = row["label"] == GOLD[result.verdict]
-        for kind in ("all", *(mismatch.kind for mismatch in result.mismatches)):
+        for kind in ("all", *(difference.kind for difference in result.differences)):
             found[result.verdict, kind] += 1
             right[result.verdict, kind] += is_right
         if options.wrong and not is_right and result.sentence is not None:
-            named = [f"{mismatch.kind}: {mismatch.text}" for mismatch in result.mismatches]
+            named = [f"{each.kind}: {words.difference(each)}" for each in result.differences]
             print(json.dumps([row["label"], row["claim"], texts[result.sentence], *named], ensure_ascii=False))
     gold = Counter(row["label"] for row in rows)
     print(json.dumps({"rows": len(rows)} | gold))

@@ -1,9 +1,10 @@
-"""What a verdict does not rest on, and why a claim or a sentence was not checked."""
+"""What a verdict does not rest on, where evidence and claim differ, and why a claim or a sentence was not checked."""
 
 from __future__ import annotations
 
 from datetime import date
 from enum import StrEnum
+from typing import Any, Literal
 
 from redargue.claims import Frozen, detail
 from redargue.evidence import Injection
@@ -83,3 +84,41 @@ class Unchecked(Frozen):
     def may_state(self) -> bool:
         """Whether the claim or sentence may state something that can be checked."""
         return self.reason not in (UncheckedReason.SUBJECTIVE, UncheckedReason.NOT_A_CLAIM)
+
+
+DifferenceKind = Literal["number", "negation", "opposite", "modality", "quantifier", "roles", "comparison", "time"]
+
+
+class Difference(Frozen):
+    """What the claim says, and what the evidence says instead; one of them is empty where it lacks a negation."""
+
+    kind: DifferenceKind
+    claim: str
+    evidence: str
+
+
+class Leaning(Frozen):
+    """Calibrated probabilities of two sides of which neither was chosen, in [0, 1]."""
+
+    supports: float
+    refutes: float
+
+
+class Noted(Frozen):
+    """What the embedded reader notes beside an answer.
+
+    Attributes:
+        differences: where the evidence contradicts the claim.
+        leaning: of a claim that is left open although one side is more probable than neither.
+    """
+
+    differences: tuple[Difference, ...] = detail(())
+    leaning: Leaning | None = detail(None)
+
+    @property
+    def noted(self) -> dict[str, Any]:
+        """The fields of this class, to copy them."""
+        return {"differences": self.differences, "leaning": self.leaning}
+
+
+NOTHING_NOTED = Noted()

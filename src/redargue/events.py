@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from redargue.caveats import Noted
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Gap, GapKind, Omission, Passage, Quote, Recalled, without_retrieval_times
 from redargue.tasks.decompose import Triplet
@@ -172,7 +173,7 @@ class TurnKept(_AgentEvent):
     label: str | None
 
 
-class Answered(_AgentEvent):
+class Answered(_AgentEvent, Noted):
     """A debater answered."""
 
     kind: Literal["answered"] = "answered"
@@ -281,7 +282,7 @@ class RoundEnded(_Event):
     not_held: int = 0
 
 
-class Judged(_Event):
+class Judged(_Event, Noted):
     """The judge decided."""
 
     kind: Literal["judged"] = "judged"

@@ -18,6 +18,7 @@ from typing import Any
 from redargue import words
 from redargue.errors import UsageError
 from redargue.events import CallFailed, CallFinished, ClaimEnded, ClaimStarted, Event, EvidenceFound, EvidenceMissing
+from redargue.verdicts import Verdict
 
 NAME = "redargue"
 INSTALL = "python -m pip install 'redargue[otel]'"
@@ -192,11 +193,15 @@ class Telemetry:
             if verdict.confidence is not None and not verdict.unchecked:
                 result["gen_ai.evaluation.score.value"] = verdict.confidence
         if self._content:
-            result["gen_ai.evaluation.explanation"] = verdict.reason or (
-                words.unchecked(verdict.unchecked) if verdict.unchecked else ""
-            )
+            result["gen_ai.evaluation.explanation"] = "\n".join(_explanation(verdict))
         ended = claim.at(event.at)
         self._logger.emit(
             event_name="gen_ai.evaluation.result", attributes=result, context=claim.context, timestamp=ended
         )
         claim.span.end(ended)
+
+
+def _explanation(verdict: Verdict) -> tuple[str, ...]:
+    if verdict.unchecked:
+        return (words.unchecked(verdict.unchecked),)
+    return verdict.reason, *words.notes(verdict)

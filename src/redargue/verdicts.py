@@ -11,13 +11,11 @@ from typing import Literal
 from pydantic import Field
 
 from redargue import notebook, words
-from redargue.caveats import Caveat, Unchecked, UncheckedReason
+from redargue.caveats import Caveat, Noted, Unchecked, UncheckedReason
 from redargue.claims import Claim, Frozen, Meaning
 from redargue.errors import RedargueError
 from redargue.evidence import Gap, GapKind, Quote, Side
 from redargue.sanitize import counted, shortened
-
-DIFFERENCE, UNSURE = "Difference – ", "The model was unsure: "  # begin notes in the embedded reader's reason
 
 
 class Usage(Frozen):
@@ -119,7 +117,7 @@ class Unsure(Frozen):
     min_confidence: float
 
 
-class Verdict(Frozen):
+class Verdict(Noted):
     """The outcome for one claim.
 
     Attributes:
@@ -223,20 +221,6 @@ class Verdict(Frozen):
     def empty_searches(self) -> tuple[Gap, ...]:
         """The gaps of searches that did not fail: they found nothing, or some results could not be used."""
         return tuple(gap for gap in self.gaps if gap.kind is not GapKind.FAILED)
-
-    @property
-    def differences(self) -> tuple[str, ...]:
-        """Where the embedded reader found the evidence to differ from the claim: "claim: 1931; evidence: 1932"."""
-        return self._notes(DIFFERENCE)
-
-    @property
-    def leanings(self) -> tuple[str, ...]:
-        """How far the embedded reader leaned to a side that it did not choose: "support 0.53, refutation 0.39"."""
-        return self._notes(UNSURE)
-
-    def _notes(self, beginning: str) -> tuple[str, ...]:
-        lines = self.reason.splitlines() if self.backend == "embedded" else ()
-        return tuple(line.removeprefix(beginning) for line in lines if line.startswith(beginning))
 
     def side(self, side: Side | Literal["for", "against", "context"]) -> tuple[Quote, ...]:
         """The quotations for one side that were found; raises ValueError if there is no such side."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from redargue.caveats import Caveat, CaveatKind, Unchecked, UncheckedReason
+from redargue.caveats import Caveat, CaveatKind, Difference, Leaning, Noted, Unchecked, UncheckedReason
 from redargue.evidence import Gap, GapKind, Omission
 from redargue.sanitize import counted, printable
 
@@ -128,3 +128,19 @@ def unchecked(why: Unchecked) -> str:
     else:
         seem = f"it seems to be in {languages}"
     return f"{reason(why.reason)} ({seem})"
+
+
+def difference(difference: Difference) -> str:
+    """``claim: 1931; evidence: 1932``."""
+    missing = "no negation"
+    return f"claim: {difference.claim or missing}; evidence: {difference.evidence or missing}"
+
+
+def leaning(leaning: Leaning) -> str:
+    return f"The model was unsure: support {leaning.supports:.2f}, refutation {leaning.refutes:.2f}"
+
+
+def notes(noted: Noted) -> tuple[str, ...]:
+    """What the embedded reader notes beside an answer, in lines."""
+    lines = [f"Difference – {difference(each)}" for each in noted.differences]
+    return (*lines, leaning(noted.leaning)) if noted.leaning else tuple(lines)

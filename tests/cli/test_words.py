@@ -9,6 +9,7 @@ from rich.console import Console
 
 from redargue import words
 from redargue.analysis.run_diff import Flip
+from redargue.caveats import Leaning
 from redargue.claims import AVERITEC, FEVER, FREE_TEXT, OPTIONS, YES_NO_MAYBE, Claim, Label, LabelSet, Meaning
 from redargue.cli import show
 from redargue.cli.app import run
@@ -43,15 +44,15 @@ def refuted(text: str = RITZ, **fields: object) -> Verdict:
 
 
 def test_a_refutation_says_where_claim_and_evidence_differ() -> None:
-    reason = '"It opened in 1906."\nDifference – claim: 1926; evidence: 1906\nThe claim is incorrect.'
-    verdict = refuted(reason=reason, backend="embedded")
+    verdict = refuted(differences=[{"kind": "number", "claim": "1926", "evidence": "1906"}])
     assert meaning_text(verdict) == "The evidence refutes the claim (claim: 1926; evidence: 1906)."
-    assert refuted(reason=reason, backend="chat").differences == ()  # a model's own words
+    reason = "Difference – claim: 1926; evidence: 1906"  # a model's own words are its words
+    assert meaning_text(refuted(reason=reason)) == "The evidence refutes the claim."
 
 
 def test_an_open_claim_says_that_the_model_leaned_to_a_side() -> None:
-    reason = "The model was unsure: support 0.53, refutation 0.39\nThe documents do not settle the claim: It is."
-    open_ = Verdict(claim=Claim(text="It is."), label="NOT ENOUGH INFO", reason=reason, backend="embedded")
+    leaning = Leaning(supports=0.531, refutes=0.389)
+    open_ = Verdict(claim=Claim(text="It is."), label="NOT ENOUGH INFO", leaning=leaning)
     said = meaning_text(open_.model_copy(update={"meaning": Meaning.NOT_ENOUGH}))
     assert said.endswith("partly true. The model was unsure: support 0.53, refutation 0.39.")
 

@@ -20,7 +20,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from redargue import words
-from redargue.caveats import Caveat, Unchecked
+from redargue.caveats import Caveat, Noted, Unchecked
 from redargue.errors import RecordError
 from redargue.evidence import Gap, Side
 from redargue.files import make_folder, open_to_read, open_to_write, replacing
@@ -140,7 +140,7 @@ def _cells(row: Mapping[str, Any]) -> list[object]:
             *sides,
             " | ".join(filter(None, sources)),
             " | ".join(words.gap(Gap.model_validate(gap)) for gap in row["gaps"]),
-            row["reason"],
+            "\n".join([row["reason"], *words.notes(_noted(row))]),
         ),
         *(usage[name] for name in ("calls", "searches", "prompt_tokens", "completion_tokens", "usd")),
         f"{error['type']}: {error['what']}" if error else "",
@@ -153,6 +153,10 @@ def _cells(row: Mapping[str, Any]) -> list[object]:
         ),
         *_answer_cells(row),
     ]
+
+
+def _noted(row: Mapping[str, Any]) -> Noted:
+    return Noted.model_validate({name: row[name] for name in Noted.model_fields if name in row})
 
 
 def _answer_cells(row: Mapping[str, Any]) -> tuple[object, ...]:

@@ -21,6 +21,7 @@ from typing import Any, ClassVar, NamedTuple, final, get_origin
 from pydantic import Field, ValidationError
 
 from redargue.backends.base import Stability, require
+from redargue.caveats import NOTHING_NOTED, Noted
 from redargue.claims import Claim, Frozen, Meaning
 from redargue.errors import UsageError, problem_of
 from redargue.events import Answered
@@ -216,7 +217,9 @@ class Method:
         author = next((a.name for a in self.agents.values() if any(outcome is answer for answer in a.answers)), "")
         if not any(isinstance(event, Answered) for event in self.run.events):
             self.answered(author or next(iter(self.agents)), outcome)
-        return self.verdict(outcome.label, reason=outcome.text, confidence=outcome.confidence, decided_by=author)
+        return self.verdict(
+            outcome.label, reason=outcome.text, confidence=outcome.confidence, decided_by=author, noted=outcome
+        )
 
     def agent(self, name: str) -> Agent:
         """The agent of a role; UsageError where ``roles`` lacks it."""
@@ -253,7 +256,8 @@ class Method:
     ) -> tuple[Quote, ...]:
         """Emits an agent's answer as an event, with its quotations (:meth:`cite`)."""
         quotes = self.cite(answer.quotes, label=answer.label, agent=agent, passages=passages)
-        self.run.emit(Answered(agent=agent, round=round_, text=answer.text, label=answer.label, quotes=quotes))
+        said = {"text": answer.text, "label": answer.label, **answer.noted}
+        self.run.emit(Answered(agent=agent, round=round_, quotes=quotes, **said))
         return quotes
 
     def verdict(
@@ -266,6 +270,7 @@ class Method:
         rounds: int = 0,
         round_labels: Sequence[tuple[str | None, ...]] = (),
         scores: Iterable[Score] = (),
+        noted: Noted = NOTHING_NOTED,
     ) -> Verdict:
         """The verdict, with all cited quotations and all gaps of the run, decided by default by the first agent."""
         return Verdict(
@@ -279,6 +284,7 @@ class Method:
             quotes=distinct(self.quotes),
             gaps=gaps(self.run.events),
             scores=tuple(scores),
+            **noted.noted,
         )
 
     def require(self, *tasks: type[AnyTask]) -> None:

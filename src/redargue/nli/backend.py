@@ -10,12 +10,13 @@ import asyncio
 import contextvars
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache, cached_property, singledispatch
 from threading import Lock
 from typing import cast
 
 from redargue.backends.base import Call, Output, Reply, Stability, backends
+from redargue.caveats import Difference, Leaning, Noted
 from redargue.claims import Claim, Frozen, Meaning
 from redargue.errors import UnsupportedTask
 from redargue.evidence import Passage, cited
@@ -54,7 +55,6 @@ from redargue.tasks.score import (
     WriteQuestions,
     WriteStatements,
 )
-from redargue.verdicts import DIFFERENCE, UNSURE
 
 QUOTES = 2  # at most, per answer
 CONTEXT_SENTENCES = 4  # read as one text when a statement is checked
@@ -225,19 +225,21 @@ def answer_from(reading: Reading, claim: Claim) -> Answer:
     opening = {Meaning.SUPPORTED: CORRECT, Meaning.REFUTED: INCORRECT}.get(meaning, OPEN)
     best = reading.best(meaning, QUOTES if opening != OPEN else 1)
     last = (f"**{label}**",) if label else ()
-    text = "\n".join([*map(cite, best), *_notes(reading, meaning), opening + " ".join(claim.text.split()), *last])
+    text = "\n".join([*map(cite, best), opening + " ".join(claim.text.split()), *last])
     confidence = reading.confidence(labels, label)
     quotes = quotes_of(reading.decisive(best, meaning))
-    return Answer(text=text, label=label, quotes=quotes, confidence=confidence)
+    return Answer(text=text, label=label, quotes=quotes, confidence=confidence, **_noted(reading, meaning).noted)
 
 
-def _notes(reading: Reading, meaning: Meaning) -> Iterator[str]:
-    """Where a sentence contradicts the claim; and for an open claim, that the model was unsure."""
+def _noted(reading: Reading, meaning: Meaning) -> Noted:
+    """Where a sentence contradicts the claim; and of an open claim, the probabilities of its sides."""
+    differences: tuple[Difference, ...] = ()
     if meaning is not Meaning.SUPPORTED and reading.contradiction:
-        yield from (DIFFERENCE + mismatch.text for mismatch in reading.contradiction.mismatches)
+        differences = reading.contradiction.differences
     supports, refutes, neither = reading.probabilities()
-    if meaning is Meaning.NOT_ENOUGH and max(supports, refutes) > neither:
-        yield f"{UNSURE}support {supports:.2f}, refutation {refutes:.2f}"
+    leans = meaning is Meaning.NOT_ENOUGH and max(supports, refutes) > neither
+    leaning = Leaning(supports=round(supports, 6), refutes=round(refutes, 6)) if leans else None
+    return Noted(differences=differences, leaning=leaning)
 
 
 def quotes_of(sentences: Sequence[SourcedSentence]) -> tuple[str, ...]:
@@ -272,7 +274,7 @@ def _statements(answer: str) -> list[str]:
     out: list[str] = []
     for line in answer.splitlines():
         line = line.strip()
-        if re.fullmatch(r"\*\*[^*]+\*\*", line) or line.startswith((DIFFERENCE, UNSURE)):
+        if re.fullmatch(r"\*\*[^*]+\*\*", line):
             continue
         for opening, prefix in ((CORRECT, ""), (INCORRECT, NOT), (OPEN, UNSETTLED)):
             if line.startswith(opening):

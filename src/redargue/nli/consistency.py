@@ -10,24 +10,13 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
+from redargue.caveats import Difference, DifferenceKind
 from redargue.nli.alignment import Alignment, Parsed, align, compare_quantities, parsed
-from redargue.nli.edits import Edit, Kind, Token, edit_of, tokens
+from redargue.nli.edits import Edit, Token, edit_of, tokens
 from redargue.nli.lexicon import FUNCTION_WORDS, stem
 from redargue.nli.verbatim import verbatim
 
 Verdict = Literal["supported", "contradicted", "doubtful", "nothing"]
-
-
-class Mismatch(NamedTuple):
-    """What the claim says, and what the sentence says instead."""
-
-    kind: Kind
-    claim: str
-    evidence: str
-
-    @property
-    def text(self) -> str:
-        return f"claim: {self.claim}; evidence: {self.evidence}"
 
 
 class Consistency(NamedTuple):
@@ -35,14 +24,14 @@ class Consistency(NamedTuple):
 
     Attributes:
         verdict: "supported" if a sentence is the claim word for word; "contradicted" if one says all that the claim
-            says but for the mismatches; "doubtful" if a sentence shares most words of the claim and yet differs;
+            says but for the differences; "doubtful" if a sentence shares most words of the claim and yet differs;
             else "nothing".
         sentence: the index of the sentence, or of the second of two.
     """
 
     verdict: Verdict
     sentence: int | None = None
-    mismatches: tuple[Mismatch, ...] = ()
+    differences: tuple[Difference, ...] = ()
 
 
 NOTHING = Consistency("nothing")
@@ -71,9 +60,9 @@ def check(claim: str, sentences: Sequence[str], title: str = "") -> Consistency:
     if any(repeated for _, repeated, _ in judged):
         return NOTHING  # a sentence has all words of the claim and contradicts none
     for wanted in ("contradicted", "doubtful"):
-        for index, (verdict, _, mismatches) in enumerate(judged):
+        for index, (verdict, _, differences) in enumerate(judged):
             if verdict == wanted:
-                return Consistency(verdict, index, mismatches)
+                return Consistency(verdict, index, differences)
     return NOTHING
 
 
@@ -83,8 +72,8 @@ def _withdrawn(sentences: Sequence[str], index: int) -> bool:
     return bool(_RETRACTED.match(after) or (index and _ANNOUNCED.search(sentences[index - 1])))
 
 
-def _judged(alignment: Alignment, known: frozenset[str]) -> tuple[Verdict, bool, tuple[Mismatch, ...]]:
-    """The verdict on one sentence, whether it repeats the claim, and the mismatches.
+def _judged(alignment: Alignment, known: frozenset[str]) -> tuple[Verdict, bool, tuple[Difference, ...]]:
+    """The verdict on one sentence, whether it repeats the claim, and the differences.
 
     Args:
         known: stems of the title, which the claim may have and the sentence lack.
@@ -96,7 +85,7 @@ def _judged(alignment: Alignment, known: frozenset[str]) -> tuple[Verdict, bool,
     if swap := swapped_roles(claim, sentence):
         return "contradicted", False, (swap,)
     edit = edit_of(claim, sentence)
-    if not (differences := mismatches(edit)):
+    if not (differences := differences_of(edit)):
         compared = compare_quantities(claim, sentence)
         return "nothing", not (missing or compared.unequal or compared.missing or compared.compatible), ()
     if len(differences) == 1 and nothing_else_differs(edit, known):
@@ -104,18 +93,22 @@ def _judged(alignment: Alignment, known: frozenset[str]) -> tuple[Verdict, bool,
     return ("nothing" if missing else "doubtful"), False, differences
 
 
-def mismatches(edit: Edit) -> tuple[Mismatch, ...]:
+def differences_of(edit: Edit) -> tuple[Difference, ...]:
     """The opposed tokens, and a negation that only one side has; "not closed" agrees with "open"."""
-    differences = [Mismatch(kind, one.text, other.text) for one, other, kind in edit.pairs if kind != "same"]
+    differences = [_difference(kind, one.text, other.text) for one, other, kind in edit.pairs if kind != "same"]
     ours, theirs = ([token.text for token in part if token.negates] for part in (edit.added, edit.dropped))
     if (len(ours) + len(theirs)) % 2 == 0:
         return tuple(differences)
-    opposed = [mismatch for mismatch in differences if mismatch.kind in ("opposite", "quantifier")]
+    opposed = [each for each in differences if each.kind in ("opposite", "quantifier")]
     if opposed:
-        return tuple(mismatch for mismatch in differences if mismatch not in opposed)
-    if not any(mismatch.kind == "modality" for mismatch in differences):  # "must not" against "may" is one mismatch
-        differences.append(Mismatch("negation", *((ours[0], "no negation") if ours else ("no negation", theirs[0]))))
+        return tuple(each for each in differences if each not in opposed)
+    if not any(each.kind == "modality" for each in differences):  # "must not" against "may" is one difference
+        differences.append(_difference("negation", ours[0] if ours else "", "" if ours else theirs[0]))
     return tuple(differences)
+
+
+def _difference(kind: DifferenceKind, claim: str, evidence: str) -> Difference:
+    return Difference(kind=kind, claim=claim, evidence=evidence)
 
 
 _AUXILIARIES = frozenset("do does did is are was were be been being has have had will".split())
@@ -161,7 +154,7 @@ _MOVABLE = frozenset(  # an adverbial may stand first or last
 )
 
 
-def swapped_roles(claim: Parsed, sentence: Parsed) -> Mismatch | None:
+def swapped_roles(claim: Parsed, sentence: Parsed) -> Difference | None:
     """Two parts that have changed places around the same words: "A beat B" and "B beat A"."""
     ours, theirs = tokens(claim), tokens(sentence)
     keys = [token.key for token in ours]
@@ -173,8 +166,8 @@ def swapped_roles(claim: Parsed, sentence: Parsed) -> Mismatch | None:
     return None
 
 
-def _swap(ours: list[Token], theirs: list[Token]) -> Mismatch | None:
-    """The mismatch of two texts of the same tokens in another order, if two parts have changed places."""
+def _swap(ours: list[Token], theirs: list[Token]) -> Difference | None:
+    """The difference of two texts of the same tokens in another order, if two parts have changed places."""
     words = {token.word for token in ours}
     if words & _LINKS and "than" not in words:
         return None
@@ -189,11 +182,13 @@ def _swap(ours: list[Token], theirs: list[Token]) -> Mismatch | None:
             first, middle, last = one[:left], one[left : size - right], one[size - right :]
             if other == [*last, *middle, *first]:
                 between = {token.word for token in ours[left : size - right]}
-                return None if between <= _SYMMETRIC else Mismatch(_swap_kind(between), _joined(ours), _joined(theirs))
+                return (
+                    None if between <= _SYMMETRIC else _difference(_swap_kind(between), _joined(ours), _joined(theirs))
+                )
     return None
 
 
-def _swap_kind(between: set[str]) -> Kind:
+def _swap_kind(between: set[str]) -> DifferenceKind:
     if "than" in between:
         return "comparison"
     return "time" if between & {"before", "after"} else "roles"

@@ -29,7 +29,8 @@ def next_step(task: StepTask, backend: EmbeddedBackend) -> Step:
         return Step(thought="Nothing that was read speaks for a label.", action=call)
     if answer.label is None:
         return Step(thought=answer.text, action=ToolCall(name="none", reason="nothing is left to ask"))
-    return Step(thought=answer.text, answer=answer.label, quotes=answer.quotes, confidence=answer.confidence)
+    given = {"quotes": answer.quotes, "confidence": answer.confidence, **answer.noted}
+    return Step(thought=answer.text, answer=answer.label, **given)
 
 
 def passages_read(memory: Iterable[Recalled], steps: Iterable[PastStep]) -> tuple[Passage, ...]:

@@ -14,6 +14,7 @@ from functools import cached_property, lru_cache, partial, reduce
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
+from redargue.caveats import Difference
 from redargue.claims import LabelSet, Meaning
 from redargue.evidence import Passage
 from redargue.nli import lexical
@@ -33,7 +34,7 @@ from redargue.nli.aggregation import (
     source_scores,
     strength,
 )
-from redargue.nli.consistency import Mismatch, check
+from redargue.nli.consistency import check
 from redargue.nli.embedder import Embedder
 from redargue.nli.entailment import Entailment, EntailmentModel
 from redargue.nli.same_units import in_units_of
@@ -104,7 +105,7 @@ class Comparison(NamedTuple):
     """A sentence that repeats the claim word for word, or contradicts it in the named points."""
 
     sentence: SourcedSentence
-    mismatches: tuple[Mismatch, ...]
+    differences: tuple[Difference, ...]
 
 
 @dataclass(frozen=True)
@@ -136,13 +137,13 @@ class Reading:
     @cached_property
     def copy(self) -> SourcedSentence | None:
         """The sentence that repeats the claim, unless another passage contradicts it."""
-        copies = [comparison.sentence for comparison in self.comparisons if not comparison.mismatches]
+        copies = [comparison.sentence for comparison in self.comparisons if not comparison.differences]
         return copies[0] if copies and len(copies) == len(self.comparisons) else None
 
     @cached_property
     def contradiction(self) -> Comparison | None:
         """The first sentence that contradicts the claim in a named point, unless another passage repeats it."""
-        contradictions = [comparison for comparison in self.comparisons if comparison.mismatches]
+        contradictions = [comparison for comparison in self.comparisons if comparison.differences]
         return contradictions[0] if contradictions and len(contradictions) == len(self.comparisons) else None
 
     @cached_property
@@ -342,7 +343,7 @@ def _compared(claim: str, texts: Sequence[str], passage: Passage) -> Comparison 
         result = next((each for each in results if each.verdict == "contradicted"), result)
     if result.sentence is None or result.verdict not in ("supported", "contradicted"):
         return None
-    return Comparison(SourcedSentence(texts[result.sentence], passage), result.mismatches)
+    return Comparison(SourcedSentence(texts[result.sentence], passage), result.differences)
 
 
 def _as_asserted(claim: str, text: str, judgement: Entailment) -> Entailment:

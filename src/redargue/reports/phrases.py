@@ -11,7 +11,7 @@ from redargue.caveats import UncheckedReason
 from redargue.evidence import Quote, QuoteStatus, Source
 from redargue.sanitize import WORDS, counted
 from redargue.text.report import CITATION_WORDS, Citation, Outcome
-from redargue.verdicts import UNSURE, Usage, Verdict, rounded_down
+from redargue.verdicts import Usage, Verdict, rounded_down
 
 NO_ANSWER = "no answer"
 NOT_CHECKED = "not checked"
@@ -117,9 +117,9 @@ def meaning_text(verdict: Verdict) -> str:
         instead = verdict.claim.labels.plain(verdict.unsure.label)
         said = _sentence(f"{why_unsure(verdict)}: it would have answered {instead}")
     if verdict.differences and verdict.meaning == "refuted":
-        said = f"{said.removesuffix('.')} ({'; '.join(verdict.differences)})."
-    if verdict.leanings and verdict.meaning == "not_enough" and not verdict.unsure:
-        said = f"{said} {UNSURE}{'; '.join(verdict.leanings)}."
+        said = f"{said.removesuffix('.')} ({'; '.join(map(words.difference, verdict.differences))})."
+    if verdict.leaning and verdict.meaning == "not_enough" and not verdict.unsure:
+        said = f"{said} {words.leaning(verdict.leaning)}."
     if not verdict.caveats:
         return said
     caveat = _sentence(words.caveats(verdict.caveats))

@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
+from redargue.caveats import Noted
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
 from redargue.tasks.base import Profile, Task, lines, list_bounds, max_length
@@ -25,7 +26,7 @@ LabelReading = Literal["last_line", "first_inside", "first_said"]
 Piece = Literal["reasoning", "quotes", "label"]
 
 
-class Answer(Frozen):
+class Answer(Noted):
     """An agent's answer to a claim."""
 
     text: str  # the whole answer, the label on its last line

@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import Field, field_validator, model_validator
 
+from redargue.caveats import NOTHING_NOTED, Noted
 from redargue.claims import Claim, Frozen, LabelSet, Meaning
 from redargue.evidence import Passage, Recalled
 from redargue.tasks.base import Task, exactly_one, list_bounds, max_length
@@ -74,7 +75,7 @@ class ToolCall(Frozen):
         return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
-class Step(Frozen):
+class Step(Noted):
     """An agent's next step: a tool call or an answer.
 
     Attributes:
@@ -203,12 +204,15 @@ class StepTask(Task[Step]):
         return self.validate_answer(step)
 
     def validate_answer(self, answer: Step) -> Step:
-        """Requires one action or one answer that is a label; a model's own confidence is dropped: not calibrated."""
+        """Requires one action or one answer that is a label; a model's own confidence is dropped: not calibrated.
+
+        So are notes, which only the embedded reader makes.
+        """
         if (answer.action is None) == (answer.answer is None):
             raise ValueError("a step is either an action or an answer")
         if answer.answer is None:
-            return answer.model_copy(update={"quotes": (), "confidence": None})
+            return answer.model_copy(update={"quotes": (), "confidence": None, **NOTHING_NOTED.noted})
         label = label_in(self.claim.labels, answer.answer)
         if label is None:
             raise ValueError(f"{answer.answer[:60]!r} is not one of the answers {', '.join(self.answers())}")
-        return answer.model_copy(update={"answer": label, "confidence": None})
+        return answer.model_copy(update={"answer": label, "confidence": None, **NOTHING_NOTED.noted})

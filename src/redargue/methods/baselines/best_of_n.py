@@ -61,6 +61,7 @@ class BestOfN(Sampling, name="best-of-n", settings=BestOfNSettings):
         return self.verdict(
             kept.label,
             reason=kept.text,
+            noted=kept,
             confidence=kept.confidence,
             decided_by="reader",
             rounds=1,

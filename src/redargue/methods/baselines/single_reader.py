@@ -34,4 +34,4 @@ class SingleReader(Method, name="single-reader", settings=SingleReaderSettings):
         task = AnswerClaim(claim=claim, passages=passages, profile=self.settings.profile)
         answer = await reader.perform(task, round_=1)
         self.answered(READER, answer, round_=1, passages=passages)
-        return self.verdict(answer.label, reason=answer.text, confidence=answer.confidence, rounds=1)
+        return self.verdict(answer.label, reason=answer.text, confidence=answer.confidence, rounds=1, noted=answer)

@@ -94,7 +94,8 @@ class Cascade(Method, name="cascade", settings=CascadeSettings):
         if read is None:
             return Held(self.verdict(None, reason="the small reader does not read this claim or its evidence"), None)
         self.answered(READER, read, passages=self.passages)
-        return Held(self.verdict(read.label, reason=read.text, confidence=read.confidence), read.confidence)
+        verdict = self.verdict(read.label, reason=read.text, confidence=read.confidence, noted=read)
+        return Held(verdict, read.confidence)
 
     async def single_answer(self, reader: Agent, read: ReaderAnswer | None) -> Held:
         """An answer from all passages; without a confidence of its own, the small reader's probability of its label."""
@@ -104,7 +105,8 @@ class Cascade(Method, name="cascade", settings=CascadeSettings):
         score = answer.confidence
         if score is None and read is not None and answer.label:
             score = read.probabilities.get(answer.label)
-        return Held(self.verdict(answer.label, reason=answer.text, confidence=answer.confidence), score)
+        verdict = self.verdict(answer.label, reason=answer.text, confidence=answer.confidence, noted=answer)
+        return Held(verdict, score)
 
     def is_certain(self, held: Held, number: int) -> bool:
         threshold = self.threshold(number)

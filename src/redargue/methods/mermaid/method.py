@@ -162,8 +162,9 @@ class Mermaid(Method, name="mermaid", settings=MermaidSettings):
         except BadReply as error:
             self.run.emit(Judged(text=error.raw, label=None))
             return self.conclude(self.settings.max_steps, Step(), decided_by="forced")
-        self.run.emit(Judged(text=answer.text, label=answer.label))
-        step = Step(thought=answer.text, answer=answer.label, quotes=answer.quotes, confidence=answer.confidence)
+        self.run.emit(Judged(text=answer.text, label=answer.label, **answer.noted))
+        given = {"quotes": answer.quotes, "confidence": answer.confidence, **answer.noted}
+        step = Step(thought=answer.text, answer=answer.label, **given)
         return self.conclude(self.settings.max_steps, step, decided_by="forced")
 
     def state(self) -> dict[str, Any]:
@@ -176,7 +177,12 @@ class Mermaid(Method, name="mermaid", settings=MermaidSettings):
         observed = [passage for past in self.steps for passage in past.passages]
         self.cite(step.quotes, label=step.answer, agent=EXECUTOR, passages=[*recalled, *observed])
         return self.verdict(
-            step.answer, reason=step.thought, confidence=step.confidence, decided_by=decided_by, rounds=steps
+            step.answer,
+            reason=step.thought,
+            confidence=step.confidence,
+            decided_by=decided_by,
+            rounds=steps,
+            noted=step,
         )
 
     @classmethod

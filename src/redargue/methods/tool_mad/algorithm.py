@@ -300,7 +300,7 @@ class Algorithm1(Method):
         judgement = self.read_judgement(await self.agents[JUDGE].perform(task))
         passages = [passage for turn in history for passage in self.documents.get((turn.round, turn.agent), ())]
         self.cite(judgement.quotes, label=judgement.label, agent=JUDGE, passages=passages)
-        self.run.emit(Judged(text=judgement.text, label=judgement.label))
+        self.run.emit(Judged(text=judgement.text, label=judgement.label, **judgement.noted))
         return await self.conclude(judgement, decided_by="judge")
 
     def judged_rounds(self) -> list[tuple[Turn, ...]]:
@@ -393,6 +393,7 @@ class Algorithm1(Method):
         return self.verdict(
             answer.label,
             reason=answer.text,
+            noted=answer,
             confidence=answer.confidence,
             decided_by=decided_by,
             rounds=len(self.history),

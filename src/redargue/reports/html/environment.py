@@ -11,6 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from jinja2.ext import Extension
 from markupsafe import Markup
 
+from redargue import words
 from redargue.evidence import Side
 from redargue.reports import phrases
 from redargue.reports.annotated_text import readable
@@ -53,6 +54,7 @@ def environment() -> Environment:
         "label_of": phrases.label_of,
         "letter": letter,
         "meaning_text": phrases.meaning_text,
+        "notes": words.notes,
         "readable": readable,
         "quote_status": phrases.QUOTE_STATUS,
         "sides": SIDES,

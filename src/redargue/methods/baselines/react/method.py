@@ -132,7 +132,12 @@ class React(Method, name="react", settings=ReactSettings):
     def conclude(self, steps: int, step: Step) -> Verdict:
         self.cite(step.quotes, label=step.answer)
         return self.verdict(
-            step.answer, reason=step.thought, confidence=step.confidence, decided_by="executor", rounds=steps
+            step.answer,
+            reason=step.thought,
+            confidence=step.confidence,
+            decided_by="executor",
+            rounds=steps,
+            noted=step,
         )
 
 
