@@ -1,7 +1,7 @@
-"""How large the packages are, and what deleting a method leaves: lines at 100 columns, files, names, loaded modules.
+"""How large the packages are, and what deleting a part leaves: lines at 100 columns, files, names, loaded modules.
 
-With ``--delete`` each method's folder (or file) is removed with its line in a copy, and every other module is imported
-there in a process of its own: a module that fails needed the method.
+With ``--delete`` each method and each optional part is removed with its lines in a copy, and every other module is
+imported there in a process of its own: a module that fails needed the part. Then the command line starts there.
 """
 
 from __future__ import annotations
@@ -38,14 +38,26 @@ for registry in ("methods.base:methods", "backends.base:backends", "cli.extensio
         pkgutil.resolve_name(f"redargue.{registry}").load_builtin()
     except Exception as error:
         failed[registry] = f"{type(error).__name__}: {error}"[:200]
+from redargue.cli.app import run
+if code := run(["--help"]):
+    failed["redargue --help"] = f"exit code {code}"
 print(json.dumps(failed))
 """
 
 
+OPTIONAL = {  # parts that are deleted together, with the command that then says how it is installed
+    "lab": (("bench", "analysis"), "bench"),
+    "methods of the lab": (("methods.baselines", "methods.markov_debate"), ""),
+    "markov-debate": (("methods.markov_debate",), ""),
+    "serve": (("service",), "serve"),
+    "scale": (("cluster", "postgresql", "retrieval.corpus.milvus"), "worker"),
+}
+
+
 def main(arguments: list[str]) -> None:
-    """Prints the figures of each package, and with ``--delete`` a line for each method."""
+    """Prints the figures of the package, and with ``--delete`` a line for each part."""
     parser = argparse.ArgumentParser(prog="benchmarks size", description=__doc__)
-    parser.add_argument("--delete", action="store_true", help="delete each method in a copy and import the rest")
+    parser.add_argument("--delete", action="store_true", help="delete each part in a copy and import the rest")
     parser.add_argument("--at", type=Path, default=ROOT, help="a checkout of another commit")
     given = parser.parse_args(arguments)
     sources = given.at / "src"
@@ -118,36 +130,49 @@ def loaded_modules(sources: Path) -> dict[str, int]:
 
 
 def deletions(sources: Path) -> dict[str, dict[str, str]]:
-    """For each method, the modules that no longer import once it is deleted, with their errors."""
+    """For each method and optional part, the modules that no longer import without it, with their errors."""
     missing = imported(sources).keys()  # for want of an extra
+    parts: dict[str, tuple[str, ...]] = {}
+    for module, names in modules_of_methods(sources).items():
+        parts[" ".join(names)] = (module,)
+    parts |= {name: deleted for name, (deleted, _) in OPTIONAL.items()}
     return {
-        " ".join(names): {name: why for name, why in without(sources, module).items() if name not in missing}
-        for module, names in modules_of_methods(sources).items()
+        name: {module: why for module, why in without(sources, *deleted).items() if module not in missing}
+        for name, deleted in parts.items()
     }
 
 
 def modules_of_methods(sources: Path) -> dict[str, list[str]]:
     """The methods of each module: ``{"methods.tool_mad": ["tool-mad"]}``."""
-    text = (sources / "redargue/methods/builtin.py").read_text(encoding="utf-8")
     by_module = defaultdict(list)
-    for name, module in re.findall(r'^    "([\w-]+)": "redargue\.([\w.]+):\w+",$', text, re.MULTILINE):
-        by_module[module].append(name)
+    for path in (sources / "redargue/methods/builtin.py", *sources.rglob("methods/*/entry_points.toml")):
+        text = path.read_text(encoding="utf-8")
+        for name, module in re.findall(r'^ *"?([\w-]+)"?(?::| =) "redargue\.(methods\.[\w.]+):', text, re.MULTILINE):
+            by_module[module].append(name)
     return dict(by_module)
 
 
-def without(sources: Path, module: str) -> dict[str, str]:
-    """The modules that cannot be imported in a copy without a method's folder, or file, and its lines."""
+def without(sources: Path, *modules: str) -> dict[str, str]:
+    """The modules that cannot be imported in a copy without some folders, or files, and the lines that name them."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "src"
-        shutil.copytree(sources, copy, ignore=shutil.ignore_patterns("__pycache__", "*.onnx"))
-        _link_weights(sources, copy)
-        place = copy / "redargue" / Path(*module.split("."))
-        shutil.rmtree(place) if place.is_dir() else place.with_suffix(".py").unlink()
-        commands = f"bench.commands.{module.rpartition('.')[2]}"  # what the bench does with the method
-        shutil.rmtree(copy / "redargue" / Path(*commands.split(".")), ignore_errors=True)
-        for gone in (module, commands):
-            _remove_lines(copy, gone)
+        copy_without(sources, copy, *modules)
         return imported(copy)
+
+
+def copy_without(sources: Path, copy: Path, *modules: str) -> None:
+    """Copies the package without some modules; with each goes what other parts do with it."""
+    shutil.copytree(sources, copy, ignore=shutil.ignore_patterns("__pycache__", "*.onnx"))
+    _link_weights(sources, copy)
+    for module in modules:
+        name = module.rpartition(".")[2]
+        for gone in (module, f"bench.commands.{name}", f"cluster.{name}"):
+            place = copy / "redargue" / Path(*gone.split("."))
+            if place.is_dir():
+                shutil.rmtree(place)
+            else:
+                place.with_suffix(".py").unlink(missing_ok=True)
+            _remove_lines(copy, gone)
 
 
 def imported(sources: Path) -> dict[str, str]:
@@ -160,7 +185,7 @@ def imported(sources: Path) -> dict[str, str]:
 
 def _remove_lines(sources: Path, module: str) -> None:
     """Removes the lines of registries that name the method's modules."""
-    entry = re.compile(rf'^ *"?[^"\n]+"?(?::| =) "redargue\.{re.escape(module)}[.:].*\n', re.MULTILINE)
+    entry = re.compile(rf'^ *"?[^"\n]+"?(?::| =) "redargue\.{re.escape(module)}[.:"].*\n', re.MULTILINE)
     for path in (*sources.rglob("*.py"), *sources.rglob("entry_points.toml")):
         text = path.read_text(encoding="utf-8")
         if entry.search(text):

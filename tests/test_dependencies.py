@@ -51,4 +51,4 @@ def test_a_plain_installation_does_without(package: str) -> None:
 def test_every_package_of_a_plain_installation_is_pinned() -> None:
     pins = {canonical(line.split("==")[0]) for line in (ROOT / "constraints.txt").read_text().splitlines()}
     assert closure(PROJECT["dependencies"]) <= pins
-    assert closure(PROJECT["optional-dependencies"]["bench"]) <= pins
+    assert closure(PROJECT["optional-dependencies"]["lab"]) <= pins

@@ -48,6 +48,7 @@ LAYERS = [  # a module may import those before it and its own group
     ("inputs", "batch"),
     ("reports",),
     ("bench", "analysis"),
+    ("postgresql",),
     ("cluster",),
     ("adapters",),
     ("service",),
@@ -56,10 +57,35 @@ LAYERS = [  # a module may import those before it and its own group
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 
 
+DISTRIBUTIONS = {  # the core is all the rest, and imports none of them
+    "lab": ("bench", "analysis", "methods.baselines", "methods.markov_debate"),
+    "serve": ("service",),
+    "scale": ("cluster", "postgresql", "retrieval.corpus.milvus"),
+}
+ACROSS = {("cluster.service", "service")}  # batches over HTTP: the service loads them if both are installed
+
+
 def part(path: Path) -> str:
-    """The group of a module; the commands of a method are part of the command line, wherever their folder is."""
+    """The group of a module; what a part does with the command line or the service is in a folder of that name."""
     parts = path.relative_to(PACKAGE).parts
-    return "cli" if "commands" in parts else parts[0].removesuffix(".py")
+    if "commands" in parts:
+        return "cli"
+    return "service" if parts[:2] == ("cluster", "service") else parts[0].removesuffix(".py")
+
+
+def dotted(path: Path) -> str:
+    """The name of a module, without that of the package."""
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(parts).removesuffix(".__init__")
+
+
+def is_inside(module: str, package: str) -> bool:
+    return f"{module}.".startswith(f"{package}.")
+
+
+def distribution(module: str) -> str:
+    found = (name for name, packages in DISTRIBUTIONS.items() if any(is_inside(module, each) for each in packages))
+    return next(found, "core")
 
 
 @cache
@@ -88,6 +114,20 @@ def test_no_module_imports_from_a_layer_above_it() -> None:
             ]
             upward += [f"{path.relative_to(PACKAGE)} imports {name}" for name in above]
     assert upward == []
+
+
+def test_the_core_imports_no_optional_package_and_optional_packages_only_the_core() -> None:
+    known = {f"redargue.{dotted(path)}" for path in modules()} | {"redargue"}
+    across = []
+    for path in modules():
+        module = dotted(path)
+        for name in imported(path, known):
+            wanted = name.removeprefix("redargue").removeprefix(".")
+            other = distribution(wanted)
+            agreed = any(is_inside(module, one) and is_inside(wanted, two) for one, two in ACROSS)
+            if other not in ("core", distribution(module)) and not agreed:
+                across.append(f"{module} imports {wanted}")
+    assert across == []
 
 
 def test_every_module_has_a_layer() -> None:

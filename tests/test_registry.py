@@ -62,8 +62,8 @@ def test_a_name_is_taken_once_but_a_class_may_be_defined_again() -> None:
 
 
 def test_a_package_that_cannot_be_imported_is_named_with_its_error() -> None:
-    registry: Registry[Any] = Registry("method", group="redargue.methods")
-    registry._installed = {"broken": EntryPoint("broken", "no_such_package:Method", "redargue.methods")}
+    registry: Registry[Any] = Registry("method", group="redargue.none")
+    registry._installed = {"broken": EntryPoint("broken", "no_such_package:Method", "redargue.none")}
     assert list(registry) == ["broken"]
     with pytest.raises(UsageError, match="method 'broken' of the package 'no_such_package' cannot be loaded: Module"):
         registry["broken"]

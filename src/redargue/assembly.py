@@ -15,7 +15,6 @@ from redargue.llm.local import TransformersBackend
 from redargue.llm.prompts import Prompts
 from redargue.memory.memory import Memory, open_memory
 from redargue.methods.base import ConfiguredMethod, configure, methods
-from redargue.methods.builtin import METHODS
 from redargue.methods.setting_types import closed_fields
 from redargue.net.offline import require_local
 from redargue.net.services import SERVICES, limiter, services
@@ -143,7 +142,9 @@ def is_printed(source: Path) -> bool:
 
 def _printed(name: str) -> Path:
     """The prompts with the structure, slots and order of those in a method's paper: a folder beside the method."""
-    folders = {name: Path(inspect.getfile(methods[name])).parent / "prompts/printed" for name in (name, *METHODS)}
+    folders = {
+        name: Path(inspect.getfile(methods[name])).parent / "prompts/printed" for name in (name, *methods.builtin)
+    }
     if not folders[name].is_dir():
         known = [PRINTED + name for name, folder in folders.items() if folder.is_dir()]
         raise UsageError(f"{name!r} has no printed prompts", where="--prompts", hint=f"available: {', '.join(known)}")

@@ -31,7 +31,7 @@ from redargue.spec import RunSpec
 from redargue.verdicts import ErrorInfo
 from support.debates import ShelfTool
 
-pytest.importorskip("scipy", reason="needs the extra bench")
+pytest.importorskip("scipy", reason="needs the extra lab")
 
 pytestmark = pytest.mark.anyio
 

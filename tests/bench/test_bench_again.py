@@ -21,7 +21,7 @@ from redargue.cli.app import run
 from redargue.errors import UsageError
 from redargue.runs.record import read_events
 
-pytest.importorskip("scipy", reason="needs the extra bench")
+pytest.importorskip("scipy", reason="needs the extra lab")
 
 SAMPLES = Path(__file__).parent / "datasets" / "samples"
 READER = "single-reader:tools=frozen-words"

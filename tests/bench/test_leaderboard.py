@@ -10,7 +10,7 @@ import pytest
 from benchmarks import leaderboard
 from benchmarks.sets import Set
 
-pytest.importorskip("scipy", reason="needs the extra bench")
+pytest.importorskip("scipy", reason="needs the extra lab")
 
 ORGANS = dict(zip("ABCDE", ("Heart", "Lung", "Liver", "Skin", "Bone"), strict=True))
 QUESTION = {"question": "Which organ pumps blood?", "answer": "Heart", "options": ORGANS, "answer_idx": "A"}

@@ -33,7 +33,7 @@ from redargue.reports.render import render
 from redargue.runs.record import read_events
 from support.debates import CLOCK
 
-pytest.importorskip("scipy", reason="needs the extra bench")
+pytest.importorskip("scipy", reason="needs the extra lab")
 
 FOUND = '{"query":"Cape Ansel","results":[{"title":"Cape Ansel","snippet":"a \\"granite\\" reef"}]}'
 INVALID = "Input validation error: 'title' is a required property"

@@ -12,7 +12,7 @@ from redargue.claims import FEVER, Claim
 from redargue.evidence import Passage
 from redargue.verdicts import Metric, Score, Verdict
 
-pytest.importorskip("scipy", reason="needs the extra bench")
+pytest.importorskip("scipy", reason="needs the extra lab")
 
 OTHERS = tuple(
     Passage(text=f"Harbour number {word} of the north coast has been closed for repairs.", document=word)

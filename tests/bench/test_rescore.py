@@ -16,7 +16,7 @@ from redargue.claims import Meaning
 from redargue.cli.app import run
 from redargue.errors import UsageError
 
-pytest.importorskip("scipy", reason="needs the extra bench")
+pytest.importorskip("scipy", reason="needs the extra lab")
 
 SAMPLE: dict[str, Any] = {"dataset": "table", "taken": 4, "rows": 4, "file": "f", "sha256": "0" * 64, "how": "first"}
 SAMPLE |= {"half": "all", "seed": 0, "options": [], "labels": [], "per_group": False}

@@ -10,7 +10,7 @@ from redargue.bench.datasets.base import Example
 from redargue.claims import Claim
 from redargue.evidence import Passage
 
-pytest.importorskip("scipy", reason="needs the extra bench")
+pytest.importorskip("scipy", reason="needs the extra lab")
 
 ROWS = {f"{name}, {level}, {row.name}": row for name, level in PUBLISHED for row in published(name, level)}
 

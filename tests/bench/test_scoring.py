@@ -12,7 +12,7 @@ from redargue.errors import UsageError
 from redargue.evidence import Quote, QuoteStatus, Source
 from redargue.verdicts import ErrorInfo, Usage, Verdict, apply_threshold
 
-pytest.importorskip("scipy", reason="needs the extra bench")
+pytest.importorskip("scipy", reason="needs the extra lab")
 
 S, R, N = FEVER.names
 

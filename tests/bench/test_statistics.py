@@ -25,7 +25,7 @@ from redargue.bench.statistics.power import critical_count, mcnemar_power, power
 from redargue.bench.statistics.seeds import seed_agreement
 from redargue.errors import UsageError
 
-pytest.importorskip("scipy", reason="needs the extra bench")
+pytest.importorskip("scipy", reason="needs the extra lab")
 
 REFERENCE: dict[str, Any] = json.loads(
     (Path(__file__).parent / "reference" / "statistics.json").read_text(encoding="utf-8")

@@ -15,7 +15,7 @@ from redargue.bench.tables.schema import find_table
 from redargue.bench.tables.texts import claims_of_texts
 from redargue.spec import RunSpec
 
-pytest.importorskip("scipy", reason="needs the extra bench")
+pytest.importorskip("scipy", reason="needs the extra lab")
 
 DOCUMENT = " ".join([f"Page {page} of the town's records lists the {page} wells of a street." for page in range(20)])
 SUMMARY = {

@@ -26,7 +26,7 @@ from redargue.verdicts import Metric, Verdict
 from support.loopback import Loopback
 from support.scripts import agreeing, disagreeing
 
-pytest.importorskip("scipy", reason="needs the extra bench")
+pytest.importorskip("scipy", reason="needs the extra lab")
 
 PAGES = {
     "Orvell Bridge": "The stone bridge at Orvell was opened in May 1889.",

@@ -13,7 +13,7 @@ from redargue.bench.harness import reopen
 from redargue.bench.temporal import EvidenceDates
 from redargue.cli.app import run
 
-pytest.importorskip("scipy", reason="needs the extra bench")
+pytest.importorskip("scipy", reason="needs the extra lab")
 
 DOCUMENTS = [
     {"id": "early", "text": "The bridge at Orvell is a steel arch.", "published": "2019-05-02"},

@@ -15,7 +15,7 @@ from redargue.methods.cascade.fit import Fit
 from redargue.methods.cascade.method import Cascade
 from redargue.verdicts import Verdict
 
-pytest.importorskip("scipy", reason="needs the extra bench")
+pytest.importorskip("scipy", reason="needs the extra lab")
 
 CLAIMS = (
     ("Fred Perry was born in 1909.", "SUPPORTS"),

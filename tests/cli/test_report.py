@@ -10,7 +10,7 @@ import pytest
 from redargue.cli.app import run
 from support.reported import bench_of, run_of
 
-pytest.importorskip("scipy", reason="needs the extra bench")
+pytest.importorskip("scipy", reason="needs the extra lab")
 SIGNED = ["--author", "A newsroom", "--url", "https://example.org/review", "--date", "2026-11-22"]
 
 

@@ -25,7 +25,7 @@ from redargue.verdicts import Verdict
 from support.payloads import ADDRESSES, ALL, DOCUMENTS, FORMULAS, MARKUP, TERMINAL
 from support.reported import SIGNATURE, bench_of, run_of, text_of, written
 
-pytest.importorskip("scipy", reason="needs the extra bench")
+pytest.importorskip("scipy", reason="needs the extra lab")
 
 OURS = set(
     "html head meta title style body main h1 h2 h3 h4 h5 p nav ul ol li a section div table caption thead tbody tr"

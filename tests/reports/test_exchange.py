@@ -236,7 +236,7 @@ def test_whatever_strangers_write_stays_text_in_every_format(tmp_path: Path) -> 
 
 
 def test_a_bench_is_not_written_in_formats_of_one_run(tmp_path: Path) -> None:
-    pytest.importorskip("scipy", reason="needs the extra bench")
+    pytest.importorskip("scipy", reason="needs the extra lab")
     folder = bench_of(tmp_path / "bench", ("a", "b", "c", "d"))
     with pytest.raises(UsageError, match="is a bench, not a run"):
         render(folder, "junit")

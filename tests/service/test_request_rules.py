@@ -15,7 +15,6 @@ from pydantic import Field
 from redargue.assembly import method_of
 from redargue.errors import UsageError
 from redargue.methods.base import Method, MethodSettings, methods
-from redargue.methods.builtin import METHODS
 from redargue.methods.setting_types import SettingsOf, Word, closed_fields
 from redargue.methods.strangers import refuse_closed
 from redargue.runs.folders import runs_folder
@@ -84,7 +83,7 @@ def test_no_method_that_a_request_chooses_uses_another_tool_than_the_operators(
     rules = RequestRules(spec, "tavily", listed)
     operators = {*listed, *method_of(spec).tools()}
     assert set(rules.allowed) == operators
-    for method in METHODS:  # of this package: other tests register their own
+    for method in methods.builtin:  # of this package: other tests register their own
         prepared = rules.prepare(CheckRequest(claim=CLAIM["claim"], method=method))
         assert set(method_of(prepared.spec).tools()) <= operators, method
 
@@ -103,7 +102,7 @@ def test_without_a_list_requests_use_the_operators_corpus_and_its_live_tool() ->
 
 def test_the_proxy_uses_the_operators_tools_whatever_method_a_request_names() -> None:
     settings = ProxySettings(spec=RunSpec(method="single-reader", tools=("wikipedia",)), search=True)
-    for method in METHODS:  # of this package: other tests register their own
+    for method in methods.builtin:  # of this package: other tests register their own
         decided = plan(settings, CheckOptions(method=method))
         for spec in Checkers(settings)._configs(decided):
             if spec:
@@ -115,7 +114,7 @@ def test_the_proxy_uses_the_operators_tools_whatever_method_a_request_names() ->
 
 def test_the_settings_that_may_name_a_file_are_known() -> None:
     """A new setting that is neither a number nor a name from a list is refused, and has to be added here."""
-    closed = {name: tuple(closed_fields(methods[name].settings_class)) for name in METHODS}
+    closed = {name: tuple(closed_fields(methods[name].settings_class)) for name in methods.builtin}
     assert {name: fields for name, fields in closed.items() if fields} == {"cascade": ("fitted",)}
 
 

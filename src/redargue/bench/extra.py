@@ -1,4 +1,4 @@
-"""The libraries of the extra ``bench``: scipy and nltk."""
+"""The libraries of the extra ``lab``: scipy and nltk."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from importlib.util import find_spec
 
 from redargue.errors import UsageError
 
-_INSTALL = "pip install 'redargue[bench]'"
+_INSTALL = "pip install 'redargue[lab]'"
 _LIBRARIES = ("scipy", "nltk")
 
 

@@ -41,7 +41,7 @@ def add(
     as_json: AsJson = False,
 ) -> None:
     """Add documents that are new or have changed."""
-    from redargue.bench.datasets.documents import documents
+    from redargue.retrieval.corpus.dataset_documents import documents
     from redargue.retrieval.corpus.ingest import find_files, read_documents
 
     started = time.monotonic()

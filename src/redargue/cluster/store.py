@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 from redargue.errors import RecordError, RedargueError, StoreUnavailable
-from redargue.net import postgresql
-from redargue.net.postgresql import BUSY, SCHEMES, Server
+from redargue.postgresql import server as postgresql
+from redargue.postgresql.server import BUSY, SCHEMES, Server
 from redargue.retrieval.corpus.database import Database
 
 SCHEMA = 1

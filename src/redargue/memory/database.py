@@ -7,10 +7,10 @@ record below it.
 
 from __future__ import annotations
 
-import sqlite3
-from typing import ClassVar
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, ClassVar, Protocol
 
-from redargue.net import postgresql
 from redargue.retrieval.corpus.database import Database
 
 SCHEMA = 1
@@ -38,7 +38,24 @@ CREATE TABLE codes (
 """
 
 
-Transaction = sqlite3.Connection | postgresql.Transaction
+class Transaction(Protocol):
+    """Executes statements with the placeholder ``?``, as :class:`sqlite3.Connection` does."""
+
+    def execute(self, statement: str, values: Sequence[Any] = (), /) -> Any: ...
+
+    def executemany(self, statement: str, rows: Iterable[Sequence[Any]], /) -> Any: ...
+
+
+class MemoryStore(Protocol):
+    """A database with the tables of the memory, which threads share."""
+
+    def read(self) -> AbstractContextManager[Transaction]: ...
+
+    def write(self) -> AbstractContextManager[Transaction]: ...
+
+    def shrink(self) -> None: ...
+
+    def close(self) -> None: ...
 
 
 class SqliteMemory(Database):

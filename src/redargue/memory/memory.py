@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from threading import Lock
@@ -22,15 +23,14 @@ from redargue.evidence import Omission, Recalled, Timing, cut_ends, timing
 from redargue.memory import records
 from redargue.memory.base import Finding, MemoryRecord, MemorySettings, Recall, RecordFilter, RememberResult, Status
 from redargue.memory.binary_index import BinaryIndex, pack_signs
-from redargue.memory.database import SqliteMemory, Transaction
+from redargue.memory.database import MemoryStore, SqliteMemory, Transaction
 from redargue.memory.entities import normalize_entity
 from redargue.memory.leak_guard import near_duplicates
-from redargue.memory.postgres import PostgresMemory
-from redargue.net.postgresql import SCHEMES
 from redargue.net.secrets import Secrets
 from redargue.nli.cache import Floats
 from redargue.nli.embedder import DIMENSIONS, Embedder, shared
 from redargue.paths import home
+from redargue.registry import Registry
 from redargue.retrieval.corpus.base import Encoder
 from redargue.retrieval.corpus.ranking import fuse
 
@@ -38,6 +38,11 @@ DEPTH = 200  # nearest codes whose vectors are compared exactly
 PAGE = 20  # records read per query until enough of them can be returned
 MAX_CLAIM = 500  # characters of a stored claim: databases limit the size of index entries
 CLAIMS_SHOWN = 3  # claims per recalled record, of those that it was found for
+
+memory_stores: Registry[Callable[..., MemoryStore]] = Registry(
+    "memory store", group="redargue.memory_stores", extra="scale"
+)
+"""Stores by the scheme of their address; an address without a scheme is the path of a SQLite file."""
 
 
 class Memory:
@@ -49,7 +54,7 @@ class Memory:
 
     def __init__(
         self,
-        database: SqliteMemory | PostgresMemory,
+        database: MemoryStore,
         *,
         workspace: str = "default",
         settings: MemorySettings | None = None,
@@ -293,9 +298,9 @@ def open_memory(
     settings = settings or MemorySettings()
     write = settings.mode == "on" if write is None else write
     embedder = (encoder or Embedder).name
-    database: SqliteMemory | PostgresMemory
-    if isinstance(where, str) and where.startswith(SCHEMES):
-        database = PostgresMemory(where, write=write, embedder=embedder)
+    database: MemoryStore
+    if isinstance(where, str) and (address := re.match(r"([a-z]+)://", where)):
+        database = memory_stores[address[1]](where, write=write, embedder=embedder)
     else:
         database = SqliteMemory(Path(where or default_memory()).expanduser(), write=write, embedder=embedder)
     try:

@@ -307,7 +307,7 @@ class Method:
         return correct, incorrect
 
 
-methods: Registry[type[Method]] = Registry("method", builtin=METHODS, group="redargue.methods")
+methods: Registry[type[Method]] = Registry("method", builtin=METHODS, group="redargue.methods", extra="lab")
 
 
 @dataclass(frozen=True)

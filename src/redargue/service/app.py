@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.metadata import version
 from typing import Any
 
@@ -15,12 +15,10 @@ from starlette.middleware.cors import CORSMiddleware
 from redargue.net.services import limiter
 from redargue.net.transport import Transport
 from redargue.parts import Parts
-from redargue.paths import home
-from redargue.service import answers, batch_routes, promptfoo, routes, system
-from redargue.service.batches import BatchStore
+from redargue.service import answers, promptfoo, routes, system
 from redargue.service.budgets import DayBudgets
 from redargue.service.checks import CheckStore
-from redargue.service.context import ServiceSettings, listeners_of
+from redargue.service.context import ServiceSettings, listeners_of, service_parts
 from redargue.service.guard import Guard
 from redargue.service.keys import Keys
 from redargue.service.mcp import mcp_door
@@ -63,10 +61,11 @@ def create_app(settings: ServiceSettings | None = None, parts: Parts | None = No
                 finished=application.state.metrics.ended,
                 listeners=lambda: listeners_of(settings),
             ) as store,
-            BatchStore(settings.rules, shared, home() / "service", budgets, where=settings.ledger) as batches,
+            AsyncExitStack() as stack,
         ):
-            application.state.batches = batches
             application.state.store, application.state.budgets = store, budgets
+            for name in service_parts:
+                await stack.enter_async_context(service_parts[name].opened(application, shared))
             if not (shared.backend or settings.spec.model or settings.spec.backend):
                 application.state.loading = asyncio.create_task(system.load_models())
             async with mcp.open():
@@ -119,7 +118,7 @@ def _include_routers(application: FastAPI, settings: ServiceSettings) -> None:
     for router in (
         routes.router,
         answers.router,
-        batch_routes.router,
+        *(service_parts[name].router for name in service_parts),
         system.router,
         promptfoo.router,
         page_router,

@@ -10,20 +10,26 @@ A router is an ``APIRouter`` in its own module, and one line in ``app.py``: ``ap
 
 ``Caller`` requires a valid key where the service has keys. A handler that waits or streams also waits for
 ``store.closing``; every error is raised as a :class:`~redargue.errors.RedargueError` or an ``HTTPException``.
+
+Another package adds a router through the entry point ``redargue.service_parts``: a module or object like
+:class:`ServicePart`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Protocol
 
-from fastapi import Depends, Request
+from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.security import HTTPBearer
 from starlette.exceptions import HTTPException
 
 from redargue.events import Event
+from redargue.parts import Parts
+from redargue.registry import Registry
 from redargue.service.checks import LOCAL, CheckStore
 from redargue.service.guard import LOOPBACK
 from redargue.service.keys import ApiKey, Keys
@@ -31,6 +37,17 @@ from redargue.service.rules import RequestRules
 from redargue.spec import RunSpec
 from redargue.telemetry import Telemetry
 
+
+class ServicePart(Protocol):
+    """Routes of another package, and what they need while the service is running."""
+
+    @property
+    def router(self) -> APIRouter: ...
+
+    def opened(self, application: FastAPI, parts: Parts) -> AbstractAsyncContextManager[None]: ...
+
+
+service_parts: Registry[ServicePart] = Registry("part of the service", group="redargue.service_parts")
 COOKIE = "redargue_session"
 MAX_BODY = 2_000_000  # bytes
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from redargue.bench.datasets.documents import READERS, documents
 from redargue.errors import UsageError
+from redargue.retrieval.corpus.dataset_documents import documents, readers
 
 
 def test_pubmedqas_abstracts_come_without_the_conclusions_that_answer_their_questions(samples: Path) -> None:
@@ -37,8 +37,8 @@ def test_feverous_pages_hold_the_gold_sentences_of_all_claims_each_once(tmp_path
 
 
 def test_a_data_set_without_documents_and_a_file_that_is_not_there_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="'medqa' has no documents"):
+    with pytest.raises(UsageError, match="unknown data set with documents 'medqa'"):
         documents("medqa", tmp_path)
-    for name in READERS:
+    for name in readers:
         with pytest.raises(UsageError, match="no file"):
             documents(name, tmp_path / "x")

@@ -23,8 +23,8 @@ from redargue.bench.metrics.meteor import (
     words,
 )
 
-pytest.importorskip("scipy", reason="needs the extra bench")
-pytest.importorskip("nltk", reason="needs the extra bench")
+pytest.importorskip("scipy", reason="needs the extra lab")
+pytest.importorskip("nltk", reason="needs the extra lab")
 
 FOLDER = Path(__file__).parents[1] / "reference"
 TEXTS: dict[str, Any] = json.loads((FOLDER / "scorers.json").read_text(encoding="utf-8"))["texts"]

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from redargue.bench.datasets.documents import documents
 from redargue.bench.datasets.loading import load
 from redargue.bench.harness import Bench, Outcome
 from redargue.bench.system import READS, System
@@ -19,6 +18,7 @@ from redargue.bench.tables.schema import CorpusSource, Paper, PublishedRow, Publ
 from redargue.bench.tables.texts import claims_of_texts
 from redargue.errors import RecordError, UnsupportedTask, UsageError
 from redargue.files import make_folder
+from redargue.retrieval.corpus.dataset_documents import documents
 from redargue.retrieval.corpus.index import open_corpus
 from redargue.retrieval.corpus.ingest import read_documents
 from redargue.spec import RunSpec

@@ -174,7 +174,7 @@ class Opener(Protocol):
     def __call__(self, address: str, *, write: bool, embedder: Encoder | None) -> Corpus: ...
 
 
-STORES = {"sqlite": "redargue.retrieval.corpus.sqlite:_open", "milvus": "redargue.retrieval.corpus.milvus.store:_open"}
+STORES = {"sqlite": "redargue.retrieval.corpus.sqlite:_open"}
 
-stores: Registry[Opener] = Registry("corpus store", builtin=STORES)
+stores: Registry[Opener] = Registry("corpus store", builtin=STORES, group="redargue.corpus_stores", extra="scale")
 """Stores by scheme; an address without a scheme is a path to a ``sqlite`` store."""

@@ -1,4 +1,7 @@
-"""Opens a corpus by its address. To add a store, write a module and list it in ``corpus.base.STORES``."""
+"""Opens a corpus by its address.
+
+Another package adds a store by the scheme of its addresses, through the entry point ``redargue.corpus_stores``.
+"""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Request, Response
 from fastapi.responses import StreamingResponse
 
-from redargue.service.batches import BatchAnswer, BatchRequest, BatchStore
+from redargue.cluster.service.batches import BatchAnswer, BatchRequest, BatchStore
 from redargue.service.context import Caller
 from redargue.service.routes import STREAM_HEADERS, problems
 from redargue.verdicts import Verdict

@@ -9,7 +9,7 @@ from typing import Any
 
 from redargue.errors import CorpusError, UsageError
 from redargue.memory.database import META, SCHEMA, TABLES
-from redargue.net.postgresql import Server, Transaction
+from redargue.postgresql.server import Server, Transaction
 
 WRITE_LOCK = 0x52444D45  # advisory lock that serializes writers
 SCHEMA_NAME = "redargue_memory"
