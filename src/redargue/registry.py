@@ -74,7 +74,7 @@ class Registry(Generic[T]):
         return add
 
     def __getitem__(self, name: str) -> T:
-        """Raises UsageError, or UsageError if the package that provides the entry cannot be imported."""
+        """Raises UsageError for an unknown name, and for an entry whose package cannot be imported."""
         if name not in self._loaded:
             if place := self._builtin(name):
                 self._keep(name, resolve_name(place))
