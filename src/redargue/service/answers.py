@@ -12,13 +12,12 @@ from fastapi import APIRouter, Request
 from pydantic import Field
 
 from redargue.assembly import connect
-from redargue.claims import Frozen
 from redargue.estimate import Estimate, claims_of
 from redargue.estimate import estimate as estimate_cost
 from redargue.service.budgets import DayBudgets
 from redargue.service.context import Caller, Store
 from redargue.service.refusals import Busy
-from redargue.service.requests import CONTEXTS, TEXT_LENGTH, CheckRequest, Context
+from redargue.service.requests import CONTEXTS, TEXT_LENGTH, CheckRequest, Context, RunChoices
 from redargue.service.routes import problems
 from redargue.service.schemas import OFFSETS
 from redargue.text.report import Report
@@ -29,7 +28,7 @@ from redargue.verifier import Verifier
 router = APIRouter(prefix="/v1", tags=["answers"])
 
 
-class GroundRequest(Frozen):
+class GroundRequest(RunChoices):
     """An answer and the documents that it was made from.
 
     Attributes:
@@ -40,22 +39,10 @@ class GroundRequest(Frozen):
     contexts: tuple[Context, ...] = Field(min_length=1, max_length=CONTEXTS)
     question: str = Field(default="", max_length=TEXT_LENGTH)
     kind: Kind = "text"
-    method: str = Field(default="", max_length=100)
-    profile: str = Field(default="", max_length=100)
-    labels: str = Field(default="", max_length=1_000)
-    budget: str = Field(default="", max_length=100)
 
     def as_check(self) -> CheckRequest:
-        return CheckRequest(
-            text=self.answer,
-            contexts=self.contexts,
-            question=self.question,
-            kind=self.kind,
-            method=self.method,
-            profile=self.profile,
-            labels=self.labels,
-            budget=self.budget,
-        )
+        values = dict(self)
+        return CheckRequest(text=values.pop("answer"), **values)
 
 
 class GroundAnswer(Report):

@@ -14,7 +14,7 @@ from redargue.parts import Parts
 from redargue.service.budgets import DayBudgets
 from redargue.service.context import Caller, Settings
 from redargue.service.proxy.tally import Tally
-from redargue.service.requests import CONTEXTS, TEXT_LENGTH
+from redargue.service.requests import CONTEXTS, TEXT_LENGTH, RunChoices
 from redargue.service.routes import problems
 from redargue.text.verification import TextOptions
 
@@ -57,7 +57,7 @@ async def promptfoo(
 ) -> PromptfooGrade:
     """Check an output against the documents in its test's variables, within the five seconds that promptfoo waits."""
     documents = contexts_in(request.context.vars, context)[:CONTEXTS]
-    spec = settings.rules.for_method(method)
+    spec = settings.rules.spec_for(RunChoices(method=method))
     budgets: DayBudgets = http.app.state.budgets
     budgets.require(caller.owner)
     shared: Parts = http.app.state.store.parts

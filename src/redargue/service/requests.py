@@ -50,17 +50,12 @@ Settings = Annotated[dict[str, Any], Field(max_length=100), AfterValidator(_stor
 Context = Annotated[str, Field(min_length=1, max_length=CONTEXT_LENGTH)] | ContextDocument
 
 
-class CheckRequest(Frozen):
-    """One claim, or one text whose claims are extracted.
+class RunChoices(Frozen):
+    """What a request may decide about its run; the service's own spec decides what it leaves out, and all else.
 
     Attributes:
-        claim: one claim, verified as it stands.
-        text: a text, verified claim by claim.
-        kind: of the text: ``text``, ``dialogue`` (a reply), ``summary`` or ``qa`` (an answer, verified whole).
-        question: the question that a text answers, or the dialogue before it.
-        contexts: the only evidence; without them, the service searches.
-        method, profile, settings: of the verification; the service's defaults where they are left out. Settings that
-            name a file are refused, and so are search tools that the service does not allow.
+        method, profile, settings: of the verification. Settings that name a file are refused, and so are search tools
+            that the service does not allow.
         labels: name of a label set, such as ``fever`` or ``two``.
         as_of: judge by what was published until then.
         strict_as_of: leave out evidence that is later, or undated.
@@ -68,11 +63,6 @@ class CheckRequest(Frozen):
         seed: of the random choices.
     """
 
-    claim: str | None = Field(default=None, max_length=CLAIM_LENGTH)
-    text: str | None = Field(default=None, max_length=TEXT_LENGTH)
-    kind: Kind = "text"
-    question: str = Field(default="", max_length=TEXT_LENGTH)
-    contexts: tuple[Context, ...] | None = Field(default=None, min_length=1, max_length=CONTEXTS)
     method: str = Field(default="", max_length=100)
     profile: str = Field(default="", max_length=100)
     settings: Settings = Field(default_factory=dict)
@@ -81,6 +71,24 @@ class CheckRequest(Frozen):
     strict_as_of: bool = False
     budget: str = Field(default="", max_length=100)
     seed: int | None = Field(default=None, ge=0, lt=1 << 53)
+
+
+class CheckRequest(RunChoices):
+    """One claim, or one text whose claims are extracted.
+
+    Attributes:
+        claim: one claim, verified as it stands.
+        text: a text, verified claim by claim.
+        kind: of the text: ``text``, ``dialogue`` (a reply), ``summary`` or ``qa`` (an answer, verified whole).
+        question: the question that a text answers, or the dialogue before it.
+        contexts: the only evidence; without them, the service searches.
+    """
+
+    claim: str | None = Field(default=None, max_length=CLAIM_LENGTH)
+    text: str | None = Field(default=None, max_length=TEXT_LENGTH)
+    kind: Kind = "text"
+    question: str = Field(default="", max_length=TEXT_LENGTH)
+    contexts: tuple[Context, ...] | None = Field(default=None, min_length=1, max_length=CONTEXTS)
 
     @model_validator(mode="after")
     def _one_input(self) -> Self:

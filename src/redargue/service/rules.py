@@ -19,7 +19,7 @@ from redargue.methods.base import methods, require_profile
 from redargue.methods.strangers import refuse_closed
 from redargue.retrieval.tools.base import tools as known_tools
 from redargue.runs.budget import Budget
-from redargue.service.requests import CheckRequest
+from redargue.service.requests import CheckRequest, RunChoices
 from redargue.spec import RunSpec
 from redargue.text.segment import Text
 from redargue.text.verification import check_options, text_of
@@ -71,20 +71,7 @@ class RequestRules:
         Raises:
             UsageError: ``where`` is the field of the request that cannot be carried out or is not allowed.
         """
-        spec = self._with_method(request, tools)
-        changes: dict[str, Any] = {}
-        if request.labels:
-            with _field("labels"):
-                changes["labels"] = read_labels(request.labels)
-        if request.seed is not None:
-            changes["seed"] = request.seed
-        if request.as_of:
-            changes["as_of"] = request.as_of
-        if request.strict_as_of:
-            changes["strict_as_of"] = True
-        with _field("budget"):
-            changes["budget"] = Budget.lower(request.budget, spec.budget)
-        spec = spec.updated(**changes)
+        spec = self.spec_for(request, tools=tools)
         if request.claim is not None:
             with _field("claim"):
                 return Prepared(spec=spec, claim=spec.claim(request.claim), text=None)
@@ -96,11 +83,24 @@ class RequestRules:
             raise UsageError(error.what, where=_OPTIONS.get(error.where, "text"), hint=error.hint) from None
         return Prepared(spec=spec, claim=None, text=text)
 
-    def for_method(self, method: str) -> RunSpec:
-        """The configuration where a request decides the method alone."""
-        return self._with_method(CheckRequest(claim="Any claim.", method=method), None)
+    def spec_for(self, choices: RunChoices, *, tools: tuple[str, ...] | None = None) -> RunSpec:
+        """The service's spec with the choices of a request; arguments and errors as of :meth:`prepare`."""
+        spec = self._with_method(choices, tools)
+        changes: dict[str, Any] = {}
+        if choices.labels:
+            with _field("labels"):
+                changes["labels"] = read_labels(choices.labels)
+        if choices.seed is not None:
+            changes["seed"] = choices.seed
+        if choices.as_of:
+            changes["as_of"] = choices.as_of
+        if choices.strict_as_of:
+            changes["strict_as_of"] = True
+        with _field("budget"):
+            changes["budget"] = Budget.lower(choices.budget, spec.budget)
+        return spec.updated(**changes)
 
-    def _with_method(self, request: CheckRequest, kept: tuple[str, ...] | None) -> RunSpec:
+    def _with_method(self, request: RunChoices, kept: tuple[str, ...] | None) -> RunSpec:
         base = self.spec
         method, profile = request.method or base.method, request.profile or base.profile
         with _field("method"):
@@ -162,7 +162,7 @@ def _field(name: str) -> Iterator[None]:
         raise type(error)(error.what, where=where, hint=error.hint) from None
 
 
-def _named_in(request: CheckRequest, tool: str) -> str:
+def _named_in(request: RunChoices, tool: str) -> str:
     """The field of a request because of which a tool would be used."""
 
     def inside(value: Any, where: str) -> str:

@@ -10,10 +10,10 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, closing
-from dataclasses import replace
 from functools import partial
 from typing import Literal
 
+from redargue.assembly import connect
 from redargue.cli.batch_output import BatchOutput
 from redargue.cli.exit import say_interrupted
 from redargue.cli.options import connected
@@ -27,6 +27,7 @@ from redargue.cluster.store import SharedDatabase, open_ledger
 from redargue.cluster.worker import Worker, verify_leased
 from redargue.errors import RecordError, UsageError
 from redargue.net.offline import is_offline, require_local
+from redargue.net.secrets import Secrets
 from redargue.net.transport import Transport
 from redargue.parts import Parts
 from redargue.runs.budget import Budget
@@ -161,7 +162,7 @@ def run_worker(where: str, batch_id: str, owner: str = "", allowed: Mapping[str,
     job = read_job(batch.job)
     spec = job.with_environment({**os.environ, **(allowed or {})})
     try:
-        asyncio.run(_work(where, batch, job, spec, connected(spec), owner))
+        asyncio.run(_work(where, batch, job, spec, owner))
     except asyncio.CancelledError:
         return  # stopped by a signal or the coordinator; its leases are returned
 
@@ -176,9 +177,9 @@ def run_on_node(where: str, batch_id: str, allowed: Mapping[str, str] | None = N
         raise RecordError(f"a worker failed: {error!r}") from error
 
 
-async def _work(where: str, batch: Batch, job: WorkerJob, spec: RunSpec, parts: Parts, owner: str) -> None:
+async def _work(where: str, batch: Batch, job: WorkerJob, spec: RunSpec, owner: str) -> None:
     budget = Budget.parse(spec.budget) if spec.budget else Budget()
-    transport = parts.transport or Transport(offline=spec.offline)
+    secrets = Secrets.from_environment()
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     assert task
     if threading.current_thread() is threading.main_thread() and hasattr(signal, "SIGTERM"):
@@ -186,9 +187,9 @@ async def _work(where: str, batch: Batch, job: WorkerJob, spec: RunSpec, parts: 
     if owner:
         stop = partial(loop.call_soon_threadsafe, task.cancel)
         threading.Thread(target=_when_stdin_ends, args=(stop,), daemon=True).start()
-    async with Worker(where, batch, budget=budget, rates=job.rates, owner=owner, secrets=transport.secrets) as worker:
-        transport.limiter = worker.limiter
-        parts = replace(parts, transport=transport, budget=worker.budget)
+    async with Worker(where, batch, budget=budget, rates=job.rates, owner=owner, secrets=secrets) as worker:
+        transport = Transport(worker.limiter, secrets=secrets, offline=spec.offline)
+        parts = await connect(spec, Parts(transport=transport, budget=worker.budget))
         with Verifier(spec, parts=parts, calls=worker.record) as verifier:
             await verify_leased(worker, verifier, batch, concurrency=job.concurrency)
 

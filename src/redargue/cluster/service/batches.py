@@ -8,7 +8,7 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import closing, suppress
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
@@ -25,6 +25,7 @@ from redargue.cluster.worker import Worker, verify_leased
 from redargue.errors import BudgetReached, RecordError, RedargueError, UsageError
 from redargue.events import EVENT, ClaimEnded
 from redargue.files import make_folder, open_to_read
+from redargue.net.secrets import Secrets
 from redargue.net.services import limiter
 from redargue.net.transport import Transport
 from redargue.parts import Parts
@@ -34,7 +35,7 @@ from redargue.service.budgets import DayBudgets
 from redargue.service.late_writes import LateWrites
 from redargue.service.pool import Pool
 from redargue.service.refusals import Busy, UnknownCheck
-from redargue.service.requests import CLAIM_LENGTH, CheckRequest, Settings
+from redargue.service.requests import CLAIM_LENGTH, RunChoices
 from redargue.service.rules import RequestRules, with_workspace
 from redargue.spec import RunSpec
 from redargue.verdicts import ErrorInfo, Verdict
@@ -47,23 +48,12 @@ PAGE = 200  # claims that are read at a time
 _log = logging.getLogger("redargue.service")
 
 
-class BatchRequest(Frozen):
-    """Claims that are verified with one method; other attributes as in a check."""
+class BatchRequest(RunChoices):
+    """Claims that are verified in one run."""
 
     claims: tuple[Annotated[str, Field(min_length=1, max_length=CLAIM_LENGTH)], ...] = Field(
         min_length=1, max_length=CLAIMS
     )
-    method: str = Field(default="", max_length=100)
-    profile: str = Field(default="", max_length=100)
-    settings: Settings = Field(default_factory=dict)
-    labels: str = Field(default="", max_length=1_000)
-    as_of: date | None = None
-    strict_as_of: bool = False
-    budget: str = Field(default="", max_length=100)
-    seed: int | None = Field(default=None, ge=0, lt=1 << 53)
-
-    def as_check(self) -> CheckRequest:
-        return CheckRequest(**self.model_dump(exclude={"claims"}), claim=self.claims[0])
 
 
 class BatchEntry(Frozen):
@@ -184,7 +174,7 @@ class BatchStore:
         return await asyncio.to_thread(self.get, entry.id, owner=owner)
 
     def _plan(self, request: BatchRequest, owner: str) -> _Planned:
-        spec = self._rules.prepare(request.as_check()).spec
+        spec = self._rules.spec_for(request)
         if spec.mcp:
             raise UsageError("batches use no MCP servers", hint="check single claims, or use redargue batch")
         spec = with_workspace(spec, owner)
@@ -276,12 +266,10 @@ class BatchStore:
     async def _verify(self, entry: BatchEntry) -> None:
         with self._open(entry) as (_, batch):
             pass
-        spec, transport = entry.spec, Transport(offline=entry.spec.offline)
+        spec, secrets = entry.spec, Secrets.from_environment()
         budget = Budget.parse(spec.budget) if spec.budget else Budget()
-        async with Worker(
-            self._where, batch, budget=budget, rates=limiter().rates, secrets=transport.secrets
-        ) as worker:
-            transport.limiter = worker.limiter
+        async with Worker(self._where, batch, budget=budget, rates=limiter().rates, secrets=secrets) as worker:
+            transport = Transport(worker.limiter, secrets=secrets, offline=spec.offline)
             parts = replace(self._parts, transport=transport, budget=worker.budget)
             parts = await connect(spec, parts)
             with Verifier(spec, parts=parts, calls=worker.record) as verifier:

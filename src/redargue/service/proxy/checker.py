@@ -24,6 +24,7 @@ from redargue.parts import Parts
 from redargue.runs.budget import Budget
 from redargue.service.budgets import SharedBudget
 from redargue.service.proxy.settings import FIRST_READER, Plan, ProxySettings
+from redargue.service.requests import RunChoices
 from redargue.service.rules import RequestRules
 from redargue.spec import RunSpec
 from redargue.text.grounder import Grounder, check_sentence, extraction_run
@@ -175,7 +176,7 @@ class Checkers:
         reading = spec.model_copy(update={**own, "backend": "embedded", "budget": None, "min_confidence": None})
         if plan.method == FIRST_READER and not with_model:
             return reading, None
-        debating = RequestRules(spec, tools=spec.tools).for_method(plan.method)
+        debating = RequestRules(spec, tools=spec.tools).spec_for(RunChoices(method=plan.method))
         budget = plan.budget or operator.budget
         if budget and not with_model:  # small models cost neither tokens nor money
             calls = Budget.parse(budget).calls
