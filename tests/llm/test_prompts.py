@@ -167,9 +167,9 @@ def test_a_folder_replaces_the_words_of_the_tasks_it_names(tmp_path: Path) -> No
 def test_every_slot_that_a_task_has_is_filled(name: str) -> None:
     task = examples("hardened")[name]
     values = task.template_vars()
-    words = "\n".join(f"{slot}={{{slot}}}" for slot in task.slots())
+    words = "\n".join(f"{slot}={{{slot}}}" for slot in task.slots() or ())
     filled = Prompts({name: words}).fill(task)
-    assert filled == ("", "\n".join(f"{slot}={task.fill(str(values[slot]))}" for slot in task.slots()))
+    assert filled == ("", "\n".join(f"{slot}={task.fill(str(values[slot]))}" for slot in task.slots() or ()))
 
 
 def test_slots_in_what_strangers_wrote_are_not_filled() -> None:

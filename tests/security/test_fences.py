@@ -105,7 +105,7 @@ def test_every_text_from_outside_is_inside_a_fence(name: str, renderer: Renderer
 @pytest.mark.parametrize("name", TASKS)
 def test_every_text_from_outside_that_fills_a_users_own_prompt_is_inside_a_fence(name: str) -> None:
     task, attacks = attacked(name)
-    words = "\n".join(f"{{{slot}}}" for slot in task.slots())
+    words = "\n".join(f"{{{slot}}}" for slot in task.slots() or ())
     filled = Prompts({name: words}).fill(task)
     assert filled is not None
     assert [attack for attack in attacks if attack in outside(filled[1])] == []

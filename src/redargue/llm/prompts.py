@@ -28,7 +28,7 @@ class Prompts:
 
     def __init__(self, texts: Mapping[str, str], where: str = "") -> None:
         self.texts = dict(sorted(texts.items()))
-        tasks = {task.name(): task for task in every_task() if task.slots()}
+        tasks = {task.name(): task for task in every_task() if task.slots() is not None}
         if not self.texts:
             raise UsageError(f"no prompts in {where!r}", where="--prompts", hint=f"tasks: {', '.join(sorted(tasks))}")
         self._templates: dict[str, Template] = {}
@@ -72,12 +72,12 @@ class Prompts:
 def _template(text: str, task: type[AnyTask], file: str) -> Template:
     if not text.strip():
         raise UsageError("the prompt is empty", where=file, hint="write a prompt, or remove the file")
-    template = Template(text)
+    template, known = Template(text), task.slots() or ()
     for slot in template.slots:
-        if slot not in task.slots():
+        if slot not in known:
             raise UsageError(
                 f"the prompt has a slot {{{slot}}} that its task does not fill",
                 where=file,
-                hint=did_you_mean(slot, list(task.slots())),
+                hint=did_you_mean(slot, list(known)),
             )
     return template

@@ -21,7 +21,6 @@ METRIC_NAMES = {
     Metric.RELEVANCE: "answer relevance",
     Metric.CONSISTENCY: "consistency",
 }
-STYLE_IS_NO_EVIDENCE = "Tone and style are not evidence."
 LabelReading = Literal["last_line", "first_inside", "first_said"]
 Piece = Literal["reasoning", "quotes", "label"]
 
@@ -73,13 +72,8 @@ _REPLIES: dict[tuple[Piece, ...], type[Frozen]] = {
 }
 
 
-def claim_lines(claim: Claim) -> str:
-    """The claim with its options and context, for a prompt."""
-    return f"Claim: {claim_section(claim)}"
-
-
 def claim_section(claim: Claim) -> str:
-    """As :func:`claim_lines`, without the heading."""
+    """The claim with its options and context, for a prompt."""
     options = "\n".join(
         f"{label}) {wrap_untrusted(text, inline=True)}"
         for label, text in zip(claim.labels.names, claim.options, strict=False)
@@ -102,9 +96,7 @@ def documents(passages: tuple[Passage, ...], profile: Profile, *, name: str = ""
 class LabelledTask(Task[Answer]):
     """A task whose answer ends in a label of the claim."""
 
-    template_var_names: ClassVar[tuple[str, ...]] = ()
     answer_fields: ClassVar[tuple[Piece, ...]] = ("reasoning", "quotes", "label")
-    quotes_in_text: ClassVar[bool] = True
     marks: ClassVar[tuple[str, str]] = ("**", "**")  # around the label, in the paper's own form
 
     claim: Claim

@@ -30,11 +30,6 @@ _EXAMPLE = re.compile(r"(?m)^\{.*\}$")  # an example's reply in JSON
 
 Out = TypeVar("Out", bound=Frozen)
 
-Sections = Mapping[str, str | None]
-Layout = tuple[Literal["instructions", "worked_examples", "output_format", "input_text"], ...]
-
-FORMAT_LAST: Layout = ("instructions", "worked_examples", "input_text", "output_format")
-
 Weight = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
@@ -69,10 +64,10 @@ class Task(Frozen, Generic[Out]):
     """A question to a model.
 
     Subclasses add typed inputs as fields. The prompt is a text (:mod:`redargue.tasks.template`): the file
-    ``prompts/PROFILE/NAME.txt`` beside the subclass's module, or the attribute ``prompt``; a profile without a text
-    has that of ``paper``, and a subclass without a text that of its base. :meth:`template_vars` fills its slots. Text
-    from outside, the claim included, goes through :func:`~redargue.tasks.untrusted.wrap_untrusted`; :meth:`rendered`
-    fences it and adds the rule on fences.
+    ``prompts/PROFILE/NAME.txt`` beside the subclass's module, or the attribute ``prompt``. A profile without a text
+    has that of the other one, and a subclass without a text that of its base. :meth:`template_vars` fills its slots.
+    Text from outside, the claim included, goes through :func:`~redargue.tasks.untrusted.wrap_untrusted`;
+    :meth:`rendered` fences it and adds the rule on fences.
 
     Parts of a prompt: ``system`` is the paper's system message. ``instructions`` and ``examples`` are the same for
     every claim with the same labels, and come first in the hardened profile, so that providers' prompt caches hit.
@@ -88,19 +83,8 @@ class Task(Frozen, Generic[Out]):
     charge: ClassVar[Literal["call", "embedding"]] = "call"
     prompt: ClassVar[str] = ""
 
-    # the old mechanism, for tasks that have no text yet
-    sections: ClassVar[Sections] = {}
-    claim_last: ClassVar[bool] = False
-    template_var_names: ClassVar[tuple[str, ...]] = ("input_text",)
-    quotes_in_text: ClassVar[bool] = False
-
     profile: Profile = "hardened"
     sample: int = 0
-
-    @classmethod
-    def __pydantic_init_subclass__(cls, **keywords: Any) -> None:
-        if cls.sections and "template_var_names" not in cls.__dict__:
-            cls.template_var_names = tuple(cls.sections)
 
     @classmethod
     def name(cls) -> str:
@@ -132,65 +116,12 @@ class Task(Frozen, Generic[Out]):
 
     @classmethod
     @cache
-    def slots(cls) -> tuple[str, ...]:
-        """The variables that the texts of all profiles use; none where small models perform the task without a text."""
-        if cls.charge == "embedding":
-            return ()
-        if _is_old(cls):
-            return cls.template_var_names
-        if not any(_own_text(kind, "hardened") for kind in cls.__mro__):
-            return ()
+    def slots(cls) -> tuple[str, ...] | None:
+        """The variables that the texts of all profiles use; None for a task without a prompt."""
+        has_text = any(_own_text(kind, "hardened") for kind in cls.__mro__)
+        if cls.charge == "embedding" or not has_text:  # small models perform the former
+            return None
         return tuple(dict.fromkeys(slot for profile in PROFILES for slot in cls.template(profile).slots))
-
-    @property
-    def system(self) -> str:
-        """The paper's system message; empty where it sends none."""
-        return ""
-
-    @property
-    def instructions(self) -> str:
-        """The question and the paper's rules; the same for every claim with these labels."""
-        return ""
-
-    @property
-    def hardened_rules(self) -> str:
-        """Rules that the ``hardened`` profile adds, besides those on quotations and fences."""
-        return ""
-
-    @property
-    def quote_source(self) -> str:
-        """What the answer must quote in the ``hardened`` profile ("the documents"); empty for nothing."""
-        return ""
-
-    @property
-    def worked_examples(self) -> str:
-        """Examples written for redargue; they follow the instructions."""
-        return ""
-
-    @property
-    def output_format(self) -> str:
-        """How to reply, in the paper's own form."""
-        return ""
-
-    def input_text(self) -> str:
-        """The material; what changes least comes first."""
-        if not self.sections:
-            raise NotImplementedError
-        first, *rest = self.section_texts()
-        return lines(*rest, first) if self.claim_last and self.profile == "paper" else lines(first, *rest)
-
-    def section_texts(self) -> list[str]:
-        """The non-empty sections, with their headings."""
-        values = self.template_vars()
-        return [
-            f"{heading}{values[name]}"
-            for name, heading in self.sections.items()
-            if heading is not None and values[name]
-        ]
-
-    @property
-    def layout(self) -> Layout:
-        return "instructions", "worked_examples", "output_format", "input_text"
 
     def parts(self) -> tuple[Part, ...]:
         """The end of the input, cut where another agent's text begins or ends; empty where attention has no weights."""
@@ -205,7 +136,7 @@ class Task(Frozen, Generic[Out]):
         return Exchange(prompt_text=text.prompt_text, input_text=text.input_text, reply=reply)
 
     def template_vars(self) -> Mapping[str, object]:
-        """The values of the slots; a text from outside is marked. Of a guard only counts whether its value is empty."""
+        """The variables of the texts; text from outside is marked. A guard asks only whether its variable is empty."""
         return {}
 
     def enum_fields(self) -> dict[str, tuple[str, ...]]:
@@ -217,7 +148,7 @@ class Task(Frozen, Generic[Out]):
         return {}
 
     def reply_type(self) -> type[Frozen]:
-        """The type of a reply in JSON or tags, if it differs from the answer; see :meth:`from_reply`."""
+        """The type of a reply in JSON, if it differs from the answer; see :meth:`from_reply`."""
         return self.answer_type()
 
     def requested_type(self) -> type[Frozen]:
@@ -225,7 +156,7 @@ class Task(Frozen, Generic[Out]):
         return self.reply_type()
 
     def from_reply(self, reply: Frozen) -> Out:
-        """The answer that a reply in JSON or tags gives; raises as :meth:`validate_answer`."""
+        """The answer that a reply in JSON gives; raises as :meth:`validate_answer`."""
         return self.validate_answer(cast(Out, reply))
 
     def parse_plain(self, text: str) -> Out | None:
@@ -246,8 +177,6 @@ class Task(Frozen, Generic[Out]):
 
     def rendered(self, **changed: object) -> RenderedTask:
         """The task as a model reads it, with other values of its variables if given."""
-        if _is_old(type(self)):
-            return self._old_rendered(self.rules() if changed.get("calls") else None)  # type: ignore[attr-defined]
         parts = self._filled(**changed)
         if self.profile == "hardened":
             parts = self._with_fence_rule(parts)
@@ -285,28 +214,9 @@ class Task(Frozen, Generic[Out]):
         last = places[-1]
         return [*parts[:last], ("instructions", f"{parts[last][1]}\n{UNTRUSTED}"), *parts[last + 1 :]]
 
-    def _old_rendered(self, instructions: str | None = None) -> RenderedTask:
-        """The task as a model reads it, with other ``instructions`` if given."""
-        system, text = self.system, self.input_text()
-        own = self.instructions if instructions is None else instructions
-        if self.profile == "hardened":
-            fenced = has_marks(system + own + text) or any(FENCE in past.input_text for past in self.chat_history())
-            own = lines(own, self.hardened_rules, self._quote_rule(), UNTRUSTED if fenced else None)
-        parts = {
-            "instructions": self.fill(own),
-            "worked_examples": self.fill(self.worked_examples),
-            "output_format": self.fill(self.output_format),
-            "input_text": self.fill(text),
-        }
-        shown = lines(parts["instructions"], parts["worked_examples"])
-        if self.profile == "hardened":
-            parts["worked_examples"] = _EXAMPLE.sub(self._in_plain, parts["worked_examples"])
-        whole = lines(*(parts[name] for name in self.layout if not self._said_before(name, parts[name])))
-        return RenderedTask(self.fill(system), shown, parts["input_text"], whole)
-
-    def _said_before(self, name: str, text: str) -> bool:
+    def _said_before(self, name: PartName, text: str) -> bool:
         """Whether an earlier question of the chat has the same instructions or examples (hardened)."""
-        if self.profile == "paper" or name not in ("instructions", "examples", "worked_examples"):
+        if self.profile == "paper" or name not in ("instructions", "examples"):
             return False
         return any(text in past.prompt_text for past in self.chat_history())
 
@@ -317,11 +227,6 @@ class Task(Frozen, Generic[Out]):
             return example[0]
         return self.plain_example(reply) or example[0]
 
-    def _quote_rule(self) -> str:
-        source = self.quote_source
-        marks = ", in double quotation marks," if self.quotes_in_text else ""
-        return f"Quote {source} word for word{marks} for every fact you rely on." if source else ""
-
     def prompt_text(self) -> str:
         return self.rendered().prompt_text
 
@@ -331,10 +236,7 @@ class Task(Frozen, Generic[Out]):
 
         Fences and the rule on them do not count, so recordings survive a change in how text is fenced.
         """
-        if _is_old(type(self)):
-            parts = [self.instructions, self.worked_examples, self.output_format, self.input_text()]
-        else:
-            parts = [text for _, text in self._filled()]
+        parts = (text for _, text in self._filled())
         fields = json.dumps(without_retrieval_times(self.model_dump(mode="json")))
         hashed = (type(self).__qualname__, strip_marks(lines(*parts)), fields)
         return hashlib.sha256("".join(f"{part}\0" for part in hashed).encode()).hexdigest()
@@ -352,20 +254,6 @@ def _own_text(kind: type, profile: Profile) -> str:
         if path.is_file():
             return path.read_text("utf-8")
     return ""
-
-
-_OLD = {"instructions", "worked_examples", "output_format", "hardened_rules", "input_text", "section_texts", "layout"}
-_OLD |= {"system", "sections"}
-
-
-@cache
-def _is_old(cls: type[AnyTask]) -> bool:
-    for kind in cls.__mro__:
-        if kind is Task or _own_text(kind, "hardened"):
-            return False
-        if _OLD & vars(kind).keys():
-            return True
-    return False
 
 
 def _joined(parts: list[tuple[PartName, str]], *names: PartName) -> str:

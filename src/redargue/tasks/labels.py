@@ -117,10 +117,3 @@ def label_conditions(labels: LabelSet) -> str:
 
 def label_names(labels: LabelSet) -> str:
     return ", ".join(f"**{name}**" for name in labels.names)
-
-
-def last_line(labels: LabelSet) -> str:
-    """Where the label belongs in a reply that is not an object."""
-    if labels.free_text:
-        return "Explain first; then give your answer alone on the last line."
-    return f"Explain first; end with the label alone on the last line, in bold: {label_names(labels)}."

@@ -43,7 +43,9 @@ async def debate(
         return Argument(text=f"{call.agent}: {type(task).__name__}", quotes=(QUOTE,))
 
     speaking = dict.fromkeys(("ArgueStance", "CriticiseStance", "RebutCritic"), speak)
-    backend = ScriptedBackend(script(**{**speaking, "AnswerClaim": said(claim.labels.names[0]), **lines}))
+    answered = lines.pop("AnswerClaim", said(claim.labels.names[0]))
+    answers = {"AnswerClaim": answered, "JudgeStances": answered}
+    backend = ScriptedBackend(script(**{**speaking, **answers, **lines}))
     run = Run(backend, {"corpus": ShelfTool("corpus")}, clock=CLOCK, seed=seed)
     verdict = await ConfiguredMethod(Cfmad, CfmadSettings(**(settings or {}))).verify(claim, run)
     return verdict, run, [(call.agent, task) for task, call in backend.calls]

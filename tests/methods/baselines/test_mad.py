@@ -223,7 +223,7 @@ def test_a_dry_run_counts_what_is_asked() -> None:
 
 
 def test_a_users_own_words_are_filled_in() -> None:
-    prompts = Prompts({"DebateTurn": "{claim} {labels} {evidence} {opponent} {asked}"})
+    prompts = Prompts({"DebateTurn": "{claim} {label_question} {evidence} {opponent}"})
     system, user = prompts.fill(DebateTurn(claim=CLAIM, opponent="N1")) or ("", "")
     assert "N1" in user
     assert system == ""

@@ -182,7 +182,7 @@ def test_relevance_stands_in_square_brackets(profile: Profile, reply: str, expec
     task = CheckRelevance(claim=SAID, profile=profile)
     if profile == "hardened":  # whose instructions do not define the authors' placeholder
         reply = reply.replace("Foo", "Relevant")
-        assert "[Not Relevant]" in task.output_format
+        assert "[Not Relevant]" in task.prompt_text()
     if expected is None:
         with pytest.raises(ValueError):
             Renderer().read(task, reply, plain=True)

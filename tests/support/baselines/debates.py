@@ -126,6 +126,7 @@ SCRIPT: dict[Any, Any] = {  # for ``ScriptedBackend``: a task type and its answe
     DebateTurn: lambda task, call: said(first(task)),
     ModerateRound: lambda task, call: ruled(first(task)),
     ListCandidates: Candidates(candidates=("one", "the other")),
+    JudgeStances: lambda task, call: said(first(task)),
     SolveWithOthers: lambda task, call: said(first(task)),
     AnswerSurely: lambda task, call: sure(first(task), 0.9),
     ArgueStance: Argument(text="It is as I say.", quotes=()),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from pydantic import Field, field_validator
 
@@ -11,7 +11,7 @@ from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
 from redargue.methods.base import Method
 from redargue.tasks.answer import Answer, claim_section, documents
-from redargue.tasks.base import Sections, Task, lines, max_length, quotes_field
+from redargue.tasks.base import Task, max_length, quotes_field
 from redargue.tasks.query import LONGEST_QUERY
 from redargue.verdicts import Verdict
 
@@ -27,13 +27,7 @@ def plain_texts(texts: tuple[str, ...], most: int) -> tuple[str, ...]:
 class ClaimPrompt:
     """A prompt with the claim alone, and examples if there are any; a plain class without fields, so it goes first."""
 
-    sections: ClassVar[Sections] = {"claim": "Claim: ", "demonstrations": None}
-
-    @property
-    def worked_examples(self: Any) -> str:
-        return f"Examples:\n{self.demonstrations}" if self.demonstrations else ""
-
-    def template_vars(self: Any) -> dict[str, str]:
+    def template_vars(self: Any) -> Mapping[str, object]:
         return {"claim": claim_section(self.claim), "demonstrations": self.demonstrations}
 
 
@@ -59,28 +53,10 @@ class FactualityCheck(Frozen):
 class CheckFactuality(Task[FactualityCheck]):
     """Whether a claim holds a factual error, given evidence that may contradict itself."""
 
-    sections: ClassVar[Sections] = {"text": "TEXT: ", "evidence": "EVIDENCE: "}
-
     claim: Claim
     passages: tuple[Passage, ...] = ()
 
-    instructions: ClassVar[str] = lines(
-        "You get a TEXT. Find out whether anything in it is factually wrong.",
-        "Use the EVIDENCE where it helps. Its pieces may contradict each other: weigh them with care.",
-        "Say why; if there is an error, say what it is, and give the text without it.",
-    )
-    quote_source: ClassVar[str] = "the evidence"
-
-    @property
-    def output_format(self) -> str:
-        quotes = ' "quotes": ["word for word"],' if self.profile == "hardened" else ""
-        return (
-            "Reply with one JSON object and nothing else:"
-            ' {"reasoning": "why", "error": "None, or what is wrong", "correction": "None, or the text put right",'
-            f'{quotes} "factuality": true or false}}'
-        )
-
-    def template_vars(self) -> dict[str, str]:
+    def template_vars(self) -> Mapping[str, object]:
         return {"text": claim_section(self.claim), "evidence": documents(self.passages, self.profile)}
 
 

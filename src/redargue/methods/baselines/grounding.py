@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from typing import Annotated, Any, ClassVar, Literal
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator
 from pydantic.config import JsonDict
@@ -97,38 +97,11 @@ def claim_as_question(claim: Claim) -> str:
     return claim_in_context(claim, f"Question: Is it true that {text}?")
 
 
-class ShowsExamples:
-    """A prompt with examples. It has no fields, so it precedes the task in a list of bases."""
+class AsksQuestions:
+    """A prompt that turns a claim into questions. It has no fields, so it precedes the task in a list of bases."""
 
-    @property
-    def worked_examples(self: Any) -> str:
-        return f"\n{self.demonstrations.strip()}\n" if self.demonstrations else ""
-
-
-class AsksQuestions(ShowsExamples):
-    """A prompt that turns a claim into questions."""
-
-    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "demonstrations")
-
-    def input_text(self: Any) -> str:
-        after = f"\n{REPLY_MARK}" if self.profile == "paper" else ""
-        return f"Claim: {claim_in_context(self.claim)}{after}"
-
-    def template_vars(self: Any) -> dict[str, str]:
-        return {"claim": claim_in_context(self.claim), "demonstrations": self.demonstrations}
-
-
-class JudgesResults(ShowsExamples):
-    """A prompt with questions and their search results."""
-
-    quote_source: ClassVar[str] = "what was found"
-
-    @property
-    def hardened_rules(self) -> str:
-        return (
-            "SUPPORTED: what was found states or directly implies every part of the claim. NOT_SUPPORTED: it"
-            " contradicts the claim, or leaves a part of it open."
-        )
+    def template_vars(self: Any) -> Mapping[str, object]:
+        return {"claim": claim_in_context(self.claim), "demonstrations": self.demonstrations.strip()}
 
 
 class GroundingMethod(Method):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from collections.abc import Mapping
+from typing import Any
 
 from redargue.claims import Frozen
 from redargue.evidence import Passage
 from redargue.tasks.answer import claim_section, documents
-from redargue.tasks.base import Profile, Sections
+from redargue.tasks.base import Profile
 
 NOTHING_KNOWN = "N/A"
 NOTHING_FOUND = "Nothing was found for this query."
@@ -40,7 +41,5 @@ def knowledge(results: tuple[SearchResult, ...], profile: Profile) -> str:
 class ShowsKnowledge:
     """A prompt with a statement and what is known about it; without fields, so it precedes the task."""
 
-    sections: ClassVar[Sections] = {"statement": "STATEMENT: ", "knowledge": "KNOWLEDGE: "}
-
-    def template_vars(self: Any) -> dict[str, str]:
+    def template_vars(self: Any) -> Mapping[str, object]:
         return {"statement": claim_section(self.claim), "knowledge": knowledge(self.results, self.profile)}

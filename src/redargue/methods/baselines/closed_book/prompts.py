@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from pydantic import Field, model_validator
@@ -9,7 +10,7 @@ from pydantic import Field, model_validator
 from redargue.claims import Claim, Frozen, Meaning
 from redargue.methods.baselines.factuality import ClaimPrompt
 from redargue.tasks.answer import LabelledTask, Piece, claim_section
-from redargue.tasks.base import FORMAT_LAST, Exchange, Layout, Sections, Task, lines, max_length
+from redargue.tasks.base import Exchange, Task, max_length
 
 WHEN = {
     Meaning.SUPPORTED: "If the claim is correct",
@@ -26,27 +27,21 @@ DECIDED = (Meaning.SUPPORTED, Meaning.REFUTED, Meaning.OPTION)
 class AnswerClosedBook(LabelledTask):
     """``single-reader``'s question without documents: reasons first, the label last."""
 
-    sections: ClassVar[Sections] = {"claim": "Claim: ", "labels": None}
     answer_fields: ClassVar[tuple[Piece, ...]] = ("reasoning", "label")
+
+    before_label: ClassVar[str] = "first explain why, then output"  # after a label's condition
 
     must_answer: bool = False  # offers only labels that decide the claim (FIRE's last prompt accepts nothing else)
 
-    @property
-    def instructions(self) -> str:
-        return lines("Check the claim from what you know. You have no documents.", self._must())
-
-    def _must(self) -> str | None:
-        return "You must decide, even if you are not sure." if self.must_answer else None
-
-    @property
-    def output_format(self) -> str:
-        if self.claim.labels.free_text:
-            return "Explain first, then give your answer on the last line."
-        last = f"Your final answer ({self._every()}) must be given on the last line only, after your reasoning."
-        return lines(*self._rules("first explain why, then output"), last)
-
-    def template_vars(self) -> dict[str, str]:
-        return {"claim": claim_section(self.claim), "labels": self._every()}
+    def template_vars(self) -> Mapping[str, object]:
+        when = ((WHEN[self.claim.labels.meaning(name)], name) for name in self._names())
+        return {
+            "claim": claim_section(self.claim),
+            "labels": ", ".join(f"**{name}**" for name in self._names()),
+            "label_rules": "\n".join(f"{condition}, {self.before_label} **{name}**." for condition, name in when),
+            "free_text": self.claim.labels.free_text,
+            "must_answer": self.must_answer,
+        }
 
     def choice(self) -> dict[str, str]:
         return {name: WHEN[self.claim.labels.meaning(name)].removeprefix("If ") for name in self._names()}
@@ -64,13 +59,6 @@ class AnswerClosedBook(LabelledTask):
         labels = self.claim.labels.labels
         decided = tuple(label.name for label in labels if label.meaning in DECIDED)
         return decided if self.must_answer and decided else self.claim.labels.names
-
-    def _every(self) -> str:
-        return ", ".join(f"**{name}**" for name in self._names())
-
-    def _rules(self, then: str) -> list[str]:
-        when = ((WHEN[self.claim.labels.meaning(name)], name) for name in self._names())
-        return [f"{condition}, {then} **{name}**." for condition, name in when]
 
 
 class SelfChecked(Frozen):
@@ -99,47 +87,17 @@ class SelfCheck(ClaimPrompt, Task[SelfChecked]):
     claim: Claim
     demonstrations: str = ""
 
-    instructions: ClassVar[str] = lines(
-        "You are given a claim. Find out whether it contains a factual error, from what you know.",
-        "Reason about it step by step before you decide.",
-    )
-    output_format: ClassVar[str] = lines(
-        "Reply with one JSON object of these four keys and with nothing else; begin with {.",
-        '{"reasoning": "is the claim factual? think step by step",'
-        ' "error": "None if the claim is factual, else its error",'
-        ' "corrected_claim": "None if the claim is factual, else the claim put right",'
-        ' "factuality": true if the claim is factual, else false}',
-    )
-
-    @property
-    def worked_examples(self) -> str:
-        return f"Examples:\n{self.demonstrations}\n(end of the examples)" if self.demonstrations else ""
-
-    @property
-    def layout(self) -> Layout:
-        if self.demonstrations:
-            return "instructions", "output_format", "worked_examples", "input_text"
-        return FORMAT_LAST
-
 
 class AnswerZeroShot(AnswerClosedBook):
     """The label alone."""
 
     answer_fields: ClassVar[tuple[Piece, ...]] = ("label",)
 
-    @property
-    def output_format(self) -> str:
-        if self.claim.labels.free_text:
-            return "Reply with your answer and nothing else."
-        return lines(*self._rules("output"), f"Reply with one of {self._every()} and nothing else.")
+    before_label: ClassVar[str] = "output"
 
 
 class AnswerStepByStep(AnswerClosedBook):
     """Reasons step by step, then the label."""
-
-    @property
-    def instructions(self) -> str:
-        return lines("Say whether the claim is correct. Think step by step before you answer.", self._must())
 
 
 class ReasonStepByStep(AnswerStepByStep):
@@ -147,37 +105,11 @@ class ReasonStepByStep(AnswerStepByStep):
 
     answer_fields: ClassVar[tuple[Piece, ...]] = ("reasoning",)
 
-    @property
-    def instructions(self) -> str:
-        if self.profile == "hardened":
-            return super().instructions
-        return lines("Is the claim correct?", None if self.claim.labels.free_text else f"Answers: {self._every()}.")
-
-    @property
-    def layout(self) -> Layout:
-        return FORMAT_LAST if self.profile == "paper" else super().layout
-
-    @property
-    def output_format(self) -> str:
-        if self.profile == "paper":
-            return "Let's think step by step."
-        choice = "" if self.claim.labels.free_text else f" The answer will be one of {self._every()}."
-        return f"Write your reasoning.{choice}"
-
 
 class AnswerFromReasoning(AnswerZeroShot):
     """The answer after the reasoning: the second question, in the same chat."""
 
     reasoning: Exchange
-
-    instructions: ClassVar[str] = ""
-    hardened_rules: ClassVar[str] = "Say whether the claim is correct, as your reasoning has it."
-
-    def input_text(self) -> str:
-        if self.profile == "hardened":
-            return "Therefore, what is the answer?"
-        choice = "" if self.claim.labels.free_text else f" ({self._every()})"
-        return f"Therefore, the answer{choice} is"
 
     def chat_history(self) -> tuple[Exchange, ...]:
         return (self.reasoning,)

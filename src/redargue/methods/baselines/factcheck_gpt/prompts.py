@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from collections.abc import Mapping
+from typing import Literal
 
 from pydantic import Field
 
@@ -10,7 +11,7 @@ from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
 from redargue.methods.baselines.factuality import ClaimPrompt, plain_texts
 from redargue.tasks.answer import claim_section
-from redargue.tasks.base import Sections, Task, list_bounds, max_length
+from redargue.tasks.base import Task, list_bounds, max_length
 from redargue.tasks.query import LONGEST_QUERY
 from redargue.tasks.untrusted import wrap_untrusted
 
@@ -38,19 +39,9 @@ class Stance(Frozen):
 class JudgeWorthiness(Task[Worthiness]):
     """Factcheck-GPT: whether a claim is worth checking."""
 
-    sections: ClassVar[Sections] = {"claim": "Claim: "}
-
     claim: Claim
 
-    instructions: ClassVar[str] = (
-        "Decide whether a statement is worth checking. It is if it states a fact about the world that others could"
-        " check. It is not if it is an opinion, advice, or about its own writer or reader."
-    )
-    output_format: ClassVar[str] = (
-        'Reply in JSON and with nothing else: {"checkworthy": "Yes"} or {"checkworthy": "No"}'
-    )
-
-    def template_vars(self) -> dict[str, str]:
+    def template_vars(self) -> Mapping[str, object]:
         return {"claim": claim_section(self.claim)}
 
 
@@ -61,14 +52,6 @@ class AskQuestions(ClaimPrompt, Task[Questions]):
     most: int = 5  # questions of the reply that are used
     demonstrations: str = ""
 
-    instructions: ClassVar[str] = (
-        "Somebody made a claim, and you look things up to check it. Write the questions whose answers you would look"
-        " up: one for each thing that the claim says, each understandable without the claim."
-    )
-    output_format: ClassVar[str] = (
-        'Reply in JSON and with nothing else: {"questions": ["a question", "another question"]}'
-    )
-
     def validate_answer(self, answer: Questions) -> Questions:
         return Questions(questions=plain_texts(answer.questions, self.most))
 
@@ -76,18 +59,9 @@ class AskQuestions(ClaimPrompt, Task[Questions]):
 class StateStance(Task[Stance]):
     """Factcheck-GPT: the stance of one piece of evidence; asked if the verdict on all evidence is unreadable."""
 
-    sections: ClassVar[Sections] = {"claim": "Claim: ", "evidence": "EVIDENCE: "}
-
     claim: Claim
     passage: Passage
 
-    instructions: ClassVar[str] = (
-        "Does the EVIDENCE support the claim, does it refute it, or is it irrelevant to whether it is true?"
-    )
-    output_format: ClassVar[str] = (
-        'Reply in JSON and with nothing else: {"stance": "support"}, or "refute", or "irrelevant"'
-    )
-
-    def template_vars(self) -> dict[str, str]:
+    def template_vars(self) -> Mapping[str, object]:
         evidence = self.passage.text if self.profile == "paper" else self.passage.shown_text
         return {"claim": claim_section(self.claim), "evidence": wrap_untrusted(evidence)}

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
 
 from pydantic import Field, field_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from redargue.claims import Claim, Frozen
 from redargue.methods.baselines import grounding
-from redargue.tasks.base import Task, lines, max_length, quotes_field
+from redargue.tasks.base import Task, max_length, quotes_field
 from redargue.tasks.untrusted import wrap_untrusted
 
 MOST_PREDICATES = 12
@@ -61,16 +60,6 @@ class WritePredicates(grounding.AsksQuestions, Task[Predicates]):
     claim: Claim
     demonstrations: str = ""
 
-    instructions: ClassVar[str] = lines(
-        "You take a claim apart in first-order logic:",
-        "1) define all predicates of the claim, and say of each what has to be verified;",
-        "2) turn the predicates into follow-up questions. Each is put to a search engine alone.",
-    )
-    output_format: ClassVar[str] = lines(
-        "Reply in this form: Predicates: and under it one line each: Name(argument, argument) ::: Verify that ...",
-        "then an empty line, and the questions, one line each: Followup Question: your question",
-    )
-
     def plain_example(self, reply: Predicates) -> str:
         predicates = [predicate.line for predicate in reply.predicates]
         return "\n".join(["Predicates:", *predicates, "", grounding.question_lines(reply.questions)])
@@ -119,51 +108,24 @@ class Prediction(Frozen):
 _TRUTH = re.compile(r"(?m)^[ \t]*([^()\n]+\([^\n]*?\)) is (True|False)\b(?: because)?[ \t]*([^\n]*)$")
 
 
-class VerifyPredicates(grounding.JudgesResults, Task[Prediction]):
+class VerifyPredicates(Task[Prediction]):
     """Whether the predicates hold, their conjunction, the label, an explanation (Section 3.3)."""
-
-    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "predicates", "context", "demonstrations")
 
     claim: Claim
     predicates: tuple[Predicate, ...]
     asked: tuple[grounding.Grounded, ...]
     demonstrations: str = ""
 
-    instructions: ClassVar[str] = lines(
-        "Given a question and a context of predicates and follow-up questions with what was found for them, say of"
-        " each predicate whether it is True or False and why; the claim is SUPPORTED if all of them are True.",
-        "Explain your prediction so that a person understands it.",
-    )
-
-    @property
-    def hardened_rules(self) -> str:
-        return "A predicate is True if what was found states or directly implies it, else it is False."
-
-    output_format: ClassVar[str] = lines(
-        "Reply in this form: Prediction: and under it one line a predicate: Name(...) is True or False because ...",
-        "then their conjunction: Name(...) && Name(...) is True or False.",
-        "then: The claim is [SUPPORTED] or [NOT_SUPPORTED].",
-        "then an empty line, and Explanation: with your explanation under it.",
-    )
-
-    def input_text(self) -> str:
-        after = grounding.REPLY_MARK if self.profile == "paper" else None
-        opening = f"{grounding.claim_as_question(self.claim)}\n\nContext:\n{self._predicates()}\n"
-        return lines(opening, grounding.context(self.asked, self.profile), after)
-
-    def template_vars(self) -> dict[str, str]:
+    def template_vars(self) -> Mapping[str, object]:
         return {
-            "claim": grounding.claim_in_context(self.claim),
-            "predicates": self._predicates(),
+            "claim_question": grounding.claim_as_question(self.claim),
+            "predicates": wrap_untrusted("\n".join(predicate.line for predicate in self.predicates)),
             "context": grounding.context(self.asked, self.profile),
-            "demonstrations": self.demonstrations,
+            "demonstrations": self.demonstrations.strip(),
         }
 
     def fixed_items(self) -> dict[str, tuple[str, Sequence[str]]]:
         return {"truths": ("predicate", [predicate.predicate for predicate in self.predicates])}
-
-    def _predicates(self) -> str:
-        return wrap_untrusted("\n".join(predicate.line for predicate in self.predicates))
 
     def plain_example(self, reply: Prediction) -> str:
         truths = [f"{truth.predicate} is {truth.holds} because {truth.reason}" for truth in reply.truths]

@@ -7,6 +7,7 @@ evidence; the tasks ``…OnEvidence`` show the same passages to all.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field, field_validator, model_validator
@@ -14,26 +15,8 @@ from pydantic import Field, field_validator, model_validator
 from redargue.claims import Claim, Frozen
 from redargue.methods.baselines import evidence_prompts
 from redargue.tasks.answer import LabelledTask, Piece
-from redargue.tasks.base import FORMAT_LAST, Exchange, Layout, Sections, Task, lines, list_bounds, max_length
+from redargue.tasks.base import Exchange, Task, list_bounds, max_length
 from redargue.tasks.untrusted import wrap_untrusted
-
-DEBATER = (
-    "You are a debater. You need not agree with the other side: what both of you look for is the correct answer to the"
-    " topic of the debate."
-)
-
-
-MODERATOR = (
-    "You are the moderator of a debate between two debaters, who give their answers to a topic and discuss them. At the"
-    " end of each round you evaluate the answers and decide which one is correct."
-)
-
-
-DISAGREE = "You disagree with that answer. Give your own answer, and your reasons."
-
-
-AGREE = "Do you agree with that view? Give your reasons, and your answer."
-
 
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 
@@ -42,54 +25,23 @@ class _Debated(Frozen):
     claim: Claim
     before: tuple[Exchange, ...] = ()
 
-    @property
-    def topic_in_system(self: Any) -> bool:
-        """As in the paper; hardened, untrusted text stays out of system messages."""
-        return bool(self.profile == "paper")
-
 
 class DebateTurn(evidence_prompts.DebatePrompt, LabelledTask, _Debated):
     """What a side says: its first answer, the negative side's objection, or whether it agrees by now."""
 
-    sections: ClassVar[Sections] = dict.fromkeys(("claim", "labels", "evidence", "opponent", "asked"))
     answer_fields: ClassVar[tuple[Piece, ...]] = ("reasoning", "label")
 
     opponent: str = ""
-
-    output_format: ClassVar[str] = ""
 
     @property
     def lenient(self) -> bool:
         return True
 
-    @property
-    def system(self) -> str:
-        return lines(DEBATER, evidence_prompts.topic(self) if self.topic_in_system else None)
-
     def chat_history(self) -> tuple[Exchange, ...]:
         return self.before
 
-    def input_text(self) -> str:
-        opens = not self.before and not (self.topic_in_system and self.opponent)
-        return lines(
-            evidence_prompts.topic(self) if opens else None,
-            self._opponent(),
-            self._asked(),
-        )
-
-    def _opponent(self) -> str | None:
-        if not self.opponent:
-            return None
-        heading = "" if self.profile == "paper" else "The other side's answer: "
-        return heading + wrap_untrusted(self.opponent)
-
-    def _asked(self) -> str:
-        if not self.opponent:
-            return ""
-        return AGREE if self.before else DISAGREE
-
-    def template_vars(self) -> dict[str, str]:
-        return evidence_prompts.topic_vars(self) | {"opponent": wrap_untrusted(self.opponent), "asked": self._asked()}
+    def template_vars(self) -> Mapping[str, object]:
+        return {**self.topic_vars(), "before": bool(self.before), "opponent": wrap_untrusted(self.opponent)}
 
 
 class DebateTurnOnEvidence(evidence_prompts.OnEvidence, DebateTurn):
@@ -138,35 +90,22 @@ class Ruling(_PaperKeys):
 class _Moderator(evidence_prompts.DebatePrompt):
     """The moderator, who is the judge in the end. A plain class without fields, so it goes first."""
 
-    quote_source: ClassVar[str] = ""  # a ruling has no quotations
-
-    @property
-    def system(self: Any) -> str:
-        return lines(MODERATOR, evidence_prompts.topic(self) if self.topic_in_system else None)
-
     def chat_history(self: Any) -> tuple[Exchange, ...]:
         before: tuple[Exchange, ...] = self.before
         return before
 
-    def template_vars(self) -> dict[str, str]:
-        return evidence_prompts.topic_vars(self)
+    def template_vars(self: Any) -> Mapping[str, object]:
+        return {**self.topic_vars(), "before": bool(self.before)}
 
 
 class _BothSides(_Moderator):
-    def sides(self: Any) -> str:
-        return lines(
-            f"Affirmative side: {wrap_untrusted(self.affirmative)}", f"Negative side: {wrap_untrusted(self.negative)}"
-        )
-
-    def template_vars(self: Any) -> dict[str, str]:
+    def template_vars(self: Any) -> Mapping[str, object]:
         sides = {side: wrap_untrusted(getattr(self, side)) for side in ("affirmative", "negative")}
-        return evidence_prompts.topic_vars(self) | sides
+        return {**super().template_vars(), **sides}
 
 
 class _Deciding(_Moderator):
     """A question whose answer may be a label."""
-
-    layout: ClassVar[Layout] = FORMAT_LAST
 
     def enum_fields(self: Any) -> dict[str, tuple[str, ...]]:
         labels = self.claim.labels
@@ -180,29 +119,12 @@ class _Deciding(_Moderator):
 class ModerateRound(_Deciding, _BothSides, Task[Ruling], _Debated):
     """The moderator's ruling at the end of a round."""
 
-    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "evidence", "round", "affirmative", "negative")
-
     number: int = Field(ge=1, le=10)
     affirmative: str
     negative: str
 
-    output_format: ClassVar[str] = (
-        'Reply in JSON: {"Whether there is a preference": "Yes or No", "Supported Side": "Affirmative or Negative",'
-        ' "Reason": "", "debate_answer": ""}'
-    )
-
-    def input_text(self) -> str:
-        return lines(
-            None if self.topic_in_system or self.before else evidence_prompts.topic(self),
-            f"The {ORDINALS[self.number - 1]} round of the debate has ended.",
-            self.sides(),
-            "Evaluate both answers, and say whether one of them is clearly better. If so, say which side you"
-            " support and why, and give the answer that you think is correct: the debate then ends. If not, leave the"
-            " answer empty: the debate goes on.",
-        )
-
-    def template_vars(self) -> dict[str, str]:
-        return super().template_vars() | {"round": ORDINALS[self.number - 1]}
+    def template_vars(self) -> Mapping[str, object]:
+        return {**super().template_vars(), "round": ORDINALS[self.number - 1]}
 
 
 class ModerateRoundOnEvidence(evidence_prompts.OnEvidence, ModerateRound):
@@ -218,17 +140,8 @@ class Candidates(Frozen):
 class ListCandidates(_BothSides, Task[Candidates], _Debated):
     """The judge's first step: which answers there are."""
 
-    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "evidence", "affirmative", "negative")
-
     affirmative: str
     negative: str
-
-    def input_text(self) -> str:
-        return lines(
-            None if self.topic_in_system else evidence_prompts.topic(self),
-            self.sides(),
-            "Which answers are in question now? Name them without reasons.",
-        )
 
     def parse_plain(self, text: str) -> Candidates | None:
         candidates = tuple(line.strip() for line in text.splitlines() if line.strip())
@@ -241,20 +154,6 @@ class ListCandidatesOnEvidence(evidence_prompts.OnEvidence, ListCandidates):
 
 class DecideDebate(_Deciding, Task[Decision], _Debated):
     """The judge's second step, in the same chat: one of the candidates."""
-
-    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "evidence")
-
-    output_format: ClassVar[str] = 'Reply in JSON: {"Reason": "", "debate_answer": ""}'
-
-    def input_text(self) -> str:
-        if self.topic_in_system:
-            question = evidence_prompts.topic(self)
-        elif self.defines_labels and self.claim.labels.labels:
-            question = ""
-        else:
-            question = evidence_prompts.label_question(self.claim.labels)
-        asked = f"Therefore: {question}" if question else "Therefore, which of them is right?"
-        return lines(asked, "Sum up your reasons, and give the answer that you think is correct.")
 
 
 class DecideDebateOnEvidence(evidence_prompts.OnEvidence, DecideDebate):

@@ -7,10 +7,9 @@ agent wrote it.
 from __future__ import annotations
 
 import re
-from typing import ClassVar
+from collections.abc import Mapping
 
-from redargue.tasks.answer import STYLE_IS_NO_EVIDENCE, claim_lines, documents
-from redargue.tasks.base import lines
+from redargue.tasks.answer import claim_section, documents
 from redargue.tasks.labels import answer_conditions
 from redargue.tasks.step import ActionTool, Step, StepTask, ToolCall
 from redargue.tasks.untrusted import wrap_untrusted
@@ -35,59 +34,24 @@ _CALL = re.compile(r"(\w+)\[(.*)\]", re.DOTALL)
 class ThinkAndAct(StepTask):
     """A thought and an action; a reply with a thought alone is accepted, and :class:`ChooseAction` follows."""
 
-    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "demonstrations", "history", "step")
-
     tools: tuple[ActionTool, ...] = (SEARCH, LOOKUP)
     demonstrations: str = ""  # example claims with their steps
-
-    @property
-    def hardened_rules(self) -> str:
-        names = {name: name for name in self.claim.labels.names}
-        when = "; ".join(f"{name}: {when}" for name, when in answer_conditions(self.claim.labels, names).items())
-        return lines(
-            f"{when}. The documents are those that were observed." if when else None,
-            "The examples show whole courses; give the next step alone." if self.demonstrations else None,
-            STYLE_IS_NO_EVIDENCE,
-        )
-
-    output_format: ClassVar[str] = lines(
-        "Write the next thought and the next action, in this form, and nothing after them:",
-        "Thought N: what you think",
-        "Action N: search[what to look for], or lookup[a word], or finish[the label]",
-    )
-
-    @property
-    def instructions(self) -> str:
-        return self.rules()
-
-    def rules(self) -> str:
-        labels = ", ".join(self.claim.labels.names)
-        return lines(
-            "Find out by observation which of these labels a claim deserves: " + labels + "."
-            if labels
-            else "Find out by observation whether a claim holds.",
-            "You think, act and observe in turns. A thought says what is known and what is missing. An action is one"
-            " of: search, which looks something up and shows the beginning of what was found; lookup, which shows the"
-            " next sentence with a word in what the last search found; finish, which gives the label.",
-        )
-
-    @property
-    def worked_examples(self) -> str:
-        return f"Examples:\n{self.demonstrations}\n" if self.demonstrations else ""
 
     def answers(self) -> tuple[str, ...]:
         """The labels by their own names, as in the rules and the demonstrations."""
         return self.claim.labels.names
 
-    def input_text(self) -> str:
-        return lines(claim_lines(self.claim), self._history(), f"Thought {self.step}:")
-
-    def template_vars(self) -> dict[str, str]:
+    def template_vars(self) -> Mapping[str, object]:
+        names = {name: name for name in self.claim.labels.names}
+        when = answer_conditions(self.claim.labels, names)
         return {
-            "claim": claim_lines(self.claim).removeprefix("Claim: "),
+            **super().template_vars(),
+            "claim": claim_section(self.claim),
+            "labels": ", ".join(names),
+            "conditions": "; ".join(f"{name}: {condition}" for name, condition in when.items()),
             "demonstrations": self.demonstrations,
             "history": self._history(),
-            "step": str(self.step),
+            "step": self.step,
         }
 
     def parse_plain(self, text: str) -> Step | None:
@@ -137,19 +101,9 @@ class ThinkAndAct(StepTask):
 class ChooseAction(ThinkAndAct):
     """The action for a thought that came without one."""
 
-    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "demonstrations", "history", "step", "thought")
-
     thought: str
 
-    output_format: ClassVar[str] = lines(
-        "The next thought is there. Write the action that follows it, on one line, and nothing else:",
-        "Action N: search[what to look for], or lookup[a word], or finish[the label]",
-    )
-
-    def input_text(self) -> str:
-        return f"{super().input_text()} {self.thought}\nAction {self.step}:"
-
-    def template_vars(self) -> dict[str, str]:
+    def template_vars(self) -> Mapping[str, object]:
         return {**super().template_vars(), "thought": self.thought}
 
     def parse_plain(self, text: str) -> Step | None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from collections.abc import Mapping
+from typing import Any
 
 from pydantic import Field, field_validator
 
 from redargue.claims import Claim, Frozen
 from redargue.methods.baselines import evidence_prompts
-from redargue.tasks.base import FORMAT_LAST, Layout, Task, lines, max_length, quotes_field
+from redargue.tasks.base import Task, lines, max_length, quotes_field
 from redargue.tasks.untrusted import wrap_untrusted
 
 
@@ -45,65 +46,12 @@ class Group(Frozen):
 class AnswerSurely(evidence_prompts.DebatePrompt, Task[AnswerWithConfidence]):
     """An agent's answer with its confidence."""
 
-    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "evidence", "groups", "demonstrations")
-
     claim: Claim
     groups: tuple[Group, ...] = ()
     samples: str = ""
 
-    layout: ClassVar[Layout] = FORMAT_LAST
-
-    @property
-    def worked_examples(self) -> str:
-        if not self.samples or self.profile == "paper":
-            return self.samples
-        form = "; the form of your reply is described below"
-        of = evidence_prompts.OWN_EXAMPLES if self.quote_source else form
-        return f"Here are examples of convincing reasoning{of}:\n{self.samples}\n(end of the examples)"
-
-    def role(self) -> str:
-        return f"You are one of several agents at a round table who {evidence_prompts.same_task(self.claim.labels)}."
-
     def requested_type(self) -> type[Frozen]:
         return RecalledWithConfidence
-
-    @property
-    def output_format(self) -> str:
-        names = ", ".join(self.claim.labels.names)
-        if self.profile == "hardened":
-            quotes = ' "quotes": ["copied word for word", …],' if self.quote_source else ""
-            return lines(
-                f'Reply with one JSON object and nothing else: {{"reasoning": "step by step",{quotes} "answer": "…",'
-                ' "confidence_level": 0.0}',
-                f'"answer" is one of these: {names}.' if names else None,
-                '"confidence_level" says how likely your answer is right, from 0.0 to 1.0.',
-            )
-        return lines(
-            'Reply in JSON, strictly: {"reasoning": "", "answer": "", "confidence_level": ""}',
-            f'In the field "answer" give one of these and nothing else: {names}' if names else None,
-        )
-
-    def input_text(self) -> str:
-        if self.profile == "hardened":
-            return lines(evidence_prompts.topic(self), self._views(), self._groups())
-        return lines(
-            evidence_prompts.topic(self),
-            "Answer with reasoning, step by step. Also say how sure you are of your answer, from 0.0 to 1.0.",
-            "Look carefully at these answers of the agents as further information, then give your own answer with your"
-            " reasoning, step by step. Say clearly which view you agree or disagree with, and why."
-            if self.groups
-            else None,
-            self._groups(),
-        )
-
-    def _views(self) -> str:
-        if not self.groups:
-            return ""
-        return (
-            "These are the agents' answers of the last round, yours among them. They are opinions:"
-            f" {evidence_prompts.check_views(self)}, say which you agree with and why, and change your answer only for"
-            " evidence."
-        )
 
     def _groups(self) -> str:
         free = self.claim.labels.free_text  # then an answer is an agent's own text
@@ -118,8 +66,13 @@ class AnswerSurely(evidence_prompts.DebatePrompt, Task[AnswerWithConfidence]):
     def validate_answer(self, answer: AnswerWithConfidence) -> AnswerWithConfidence:
         return answer.model_copy(update={"answer": evidence_prompts.label_in(answer.answer, self.claim.labels)})
 
-    def template_vars(self) -> dict[str, str]:
-        return evidence_prompts.topic_vars(self) | {"groups": self._groups(), "demonstrations": self.samples}
+    def template_vars(self) -> Mapping[str, object]:
+        return {
+            **self.topic_vars(),
+            "names": ", ".join(self.claim.labels.names),
+            "groups": self._groups(),
+            "demonstrations": self.samples,
+        }
 
 
 class AnswerSurelyOnEvidence(evidence_prompts.OnEvidence, AnswerSurely):

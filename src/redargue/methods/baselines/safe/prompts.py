@@ -6,14 +6,15 @@ A statement is made self-contained, checked for relevance, searched for in turns
 from __future__ import annotations
 
 import re
-from typing import Any, ClassVar
+from collections.abc import Mapping
+from typing import Any
 
 from pydantic import Field
 
 from redargue.claims import Claim, Frozen, Label, LabelSet, Meaning, readable
 from redargue.methods.baselines.search_results import SearchResult, ShowsKnowledge
 from redargue.tasks.answer import LabelledTask
-from redargue.tasks.base import Sections, Task, lines, max_length
+from redargue.tasks.base import Task, max_length
 from redargue.tasks.query import LONGEST_QUERY, Query, QueryTask
 from redargue.tasks.untrusted import wrap_untrusted
 
@@ -62,9 +63,7 @@ class Relevance(Frozen):
 class _OfAResponse:
     """A statement and the text around it. A plain class without fields, so it goes first."""
 
-    sections: ClassVar[Sections] = {"response": "RESPONSE: ", "statement": "STATEMENT: "}
-
-    def template_vars(self: Any) -> dict[str, str]:
+    def template_vars(self: Any) -> Mapping[str, object]:
         return {
             "response": wrap_untrusted(self.claim.context),
             "statement": wrap_untrusted(self.claim.text, inline=True),
@@ -75,16 +74,6 @@ class MakeSelfContained(_OfAResponse, Task[SelfContained]):
     """A statement of a text in words that need no text around them."""
 
     claim: Claim
-
-    instructions: ClassVar[str] = lines(
-        "Rewrite a STATEMENT from a RESPONSE so that it can be understood without the response.",
-        "Pronouns, incomplete names and references like 'the bridge' or 'that year' are vague: replace them with what"
-        " the response says they stand for.",
-        "Change nothing else: add no fact, and correct none.",
-    )
-    output_format: ClassVar[str] = (
-        "Say first what is vague; then give the rewritten statement alone in a code block (```)."
-    )
 
     def parse_plain(self, text: str) -> SelfContained | None:
         statement = code_block(text)
@@ -100,24 +89,6 @@ class CheckRelevance(_OfAResponse, Task[Relevance]):
     """Whether a statement has to do with what its text is about."""
 
     claim: Claim
-
-    @property
-    def instructions(self) -> str:
-        find = "Find the subject that the RESPONSE is about and the subject of the STATEMENT, and decide whether"
-        if self.profile == "hardened":
-            return (
-                f"{find} the RESPONSE says how the two are related: if so, the statement is relevant. Whether it is"
-                " true does not matter."
-            )
-        return lines(
-            "Two subjects are 'Foo' if a RESPONSE says how the two are related.",
-            f"{find} they are Foo. Whether the statement is true does not matter.",
-        )
-
-    @property
-    def output_format(self) -> str:
-        yes, no = self._words()
-        return f"Reason first; then end with [{yes}] or [{no}], in square brackets."
 
     def _words(self) -> tuple[str, str]:
         return ("Relevant", "Not Relevant") if self.profile == "hardened" else ("Foo", "Not Foo")
@@ -136,13 +107,6 @@ class WriteNextQuery(ShowsKnowledge, QueryTask):
     claim: Claim
     results: tuple[SearchResult, ...] = ()
 
-    instructions: ClassVar[str] = lines(
-        "You want to find out whether a STATEMENT is true. You get it with the KNOWLEDGE that was found so far.",
-        "Write one query for a web search. It should find information that the knowledge does not hold yet and that"
-        " is useful for the statement.",
-    )
-    output_format: ClassVar[str] = "Think first about what is missing; then give the query alone in a code block (```)."
-
     def parse_plain(self, text: str) -> Query | None:
         """The first code block; else as other queries are read."""
         query = code_block(text)
@@ -155,15 +119,6 @@ class RateSupport(ShowsKnowledge, LabelledTask):
     """Whether the knowledge supports the statement; its labels are ``SUPPORT``'s."""
 
     results: tuple[SearchResult, ...] = ()
-
-    instructions: ClassVar[str] = lines(
-        "You rate whether a STATEMENT is supported by the KNOWLEDGE that was found for it.",
-        "Reason step by step, and sum up what the knowledge says of the statement.",
-        "It is supported if the knowledge says so or strongly implies it; it need not say so word for word. Else it"
-        " is not supported.",
-    )
-    quote_source: ClassVar[str] = "the knowledge"
-    output_format: ClassVar[str] = f"End with your answer in square brackets: [{SUPPORTED}] or [{NOT_SUPPORTED}]."
 
     def label_of(self, text: str) -> str | None:
         """The label in square brackets; without one the label on the last line."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import ClassVar, Literal
+from collections.abc import Mapping
+from typing import Literal
 
 from pydantic import Field
 
@@ -11,7 +12,7 @@ from redargue.claims import Claim, Frozen
 from redargue.llm.parsing import quoted
 from redargue.methods.baselines import grounding
 from redargue.tasks.answer import documents
-from redargue.tasks.base import Task, lines, max_length, quotes_field
+from redargue.tasks.base import Task, max_length, quotes_field
 from redargue.tasks.untrusted import wrap_untrusted
 
 
@@ -30,12 +31,6 @@ class WriteFollowUps(grounding.AsksQuestions, Task[FollowUps]):
     claim: Claim
     demonstrations: str = ""
 
-    instructions: ClassVar[str] = lines(
-        "Say which questions have to be answered in order to verify a claim.",
-        "Each is put to a search engine on its own and must be understandable on its own.",
-    )
-    output_format: ClassVar[str] = "Reply with the questions alone, one a line: Followup Question: your question"
-
     def plain_example(self, reply: FollowUps) -> str:
         return grounding.question_lines(reply.questions)
 
@@ -51,34 +46,18 @@ class Aggregate(Frozen):
     answer: grounding.Side = Field(description="SUPPORTED or NOT_SUPPORTED")
 
 
-class JudgeAnswers(grounding.JudgesResults, Task[Aggregate]):
+class JudgeAnswers(Task[Aggregate]):
     """The label, from all questions and what was found for them."""
-
-    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "context", "demonstrations")
 
     claim: Claim
     asked: tuple[grounding.Grounded, ...]
     demonstrations: str = ""
 
-    @property
-    def output_format(self) -> str:
-        return "Reply in this form: The claim is [SUPPORTED] or [NOT_SUPPORTED]. Here are the reasons: your reasons"
-
-    @property
-    def instructions(self) -> str:
-        return "Given a question and a context, answer SUPPORTED or NOT_SUPPORTED, and explain why."
-
-    def input_text(self) -> str:
-        after = grounding.REPLY_MARK if self.profile == "paper" else None
-        return lines(
-            f"{grounding.claim_as_question(self.claim)}\n\nContext:", grounding.context(self.asked, self.profile), after
-        )
-
-    def template_vars(self) -> dict[str, str]:
+    def template_vars(self) -> Mapping[str, object]:
         return {
-            "claim": grounding.claim_in_context(self.claim),
+            "claim_question": grounding.claim_as_question(self.claim),
             "context": grounding.context(self.asked, self.profile),
-            "demonstrations": self.demonstrations,
+            "demonstrations": self.demonstrations.strip(),
         }
 
     def _quotes(self, text: str) -> tuple[str, ...]:
@@ -111,48 +90,21 @@ class FollowUp(Frozen):
     )
 
 
-_QUOTES_FIRST = "your quotations, in double quotation marks, and then on the last line:"
 _FINAL, _ASKS, _FOUND = "So the final answer is:", "Follow up:", "Intermediate answer:"
 
 
-class AskFollowUp(grounding.JudgesResults, Task[FollowUp]):
+class AskFollowUp(Task[FollowUp]):
     """The next follow-up question of Self-Ask, or its final answer."""
-
-    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "asked", "demonstrations")
 
     claim: Claim
     asked: tuple[grounding.Grounded, ...] = ()
     demonstrations: str = ""
 
-    instructions: ClassVar[str] = lines(
-        "You answer a question by asking follow up questions, one at a time, which a search engine answers.",
-        "Go on where the last text stops; as soon as nothing is left to ask, give the final answer.",
-    )
-
-    @property
-    def hardened_rules(self) -> str:
-        return lines(
-            super().hardened_rules,
-            "Each question must be understandable without those before it.",
-            "The examples show whole courses of questions; give the next step alone." if self.demonstrations else None,
-        )
-
-    @property
-    def output_format(self) -> str:
-        last = f"{_FINAL} SUPPORTED or NOT_SUPPORTED"
-        return lines(
-            f"Reply with the next line alone: {_ASKS} your question",
-            f"or: {last}" if self.profile == "paper" else f"or with {_QUOTES_FIRST} {last}",
-        )
-
-    def input_text(self) -> str:
-        return lines(grounding.claim_as_question(self.claim), self._so_far())
-
-    def template_vars(self) -> dict[str, str]:
+    def template_vars(self) -> Mapping[str, object]:
         return {
-            "claim": grounding.claim_in_context(self.claim),
+            "claim_question": grounding.claim_as_question(self.claim),
             "asked": self._so_far(),
-            "demonstrations": self.demonstrations,
+            "demonstrations": self.demonstrations.strip(),
         }
 
     def _so_far(self) -> str:
@@ -198,27 +150,11 @@ def _side(text: str) -> grounding.Side:
 class ConcludeAsking(JudgeAnswers):
     """The forced final answer of Self-Ask: the text so far, ended by its last marker."""
 
-    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "asked", "demonstrations")
-
-    @property
-    def output_format(self) -> str:
-        if self.profile == "paper":
-            return "Reply with the answer alone: SUPPORTED or NOT_SUPPORTED"
-        return f"Reply with {_QUOTES_FIRST} SUPPORTED or NOT_SUPPORTED"
-
-    @property
-    def instructions(self) -> str:
-        return self._asking().instructions
-
-    @property
-    def worked_examples(self) -> str:
-        return lines(self._asking().worked_examples, "No more questions may be asked: give the final answer now.")
-
-    def input_text(self) -> str:
-        return lines(self._asking().input_text(), _FINAL if self.profile == "paper" else None)
-
-    def template_vars(self) -> dict[str, str]:
-        return self._asking().template_vars()
+    def template_vars(self) -> Mapping[str, object]:
+        asking = AskFollowUp(
+            claim=self.claim, asked=self.asked, demonstrations=self.demonstrations, profile=self.profile
+        )
+        return asking.template_vars()
 
     def parse_plain(self, text: str) -> Aggregate | None:
         if grounding.is_object(text):
@@ -229,6 +165,3 @@ class ConcludeAsking(JudgeAnswers):
             return Aggregate(explanation=text.strip(), answer=side, quotes=quoted(before))
         own = text.strip().removeprefix(_FINAL).strip()
         return Aggregate(explanation=text.strip(), answer=_side(own.partition("\n")[0]))
-
-    def _asking(self) -> AskFollowUp:
-        return AskFollowUp(claim=self.claim, asked=self.asked, demonstrations=self.demonstrations, profile=self.profile)
