@@ -260,7 +260,7 @@ def test_a_set_that_lies_elsewhere_and_a_corpus_of_ones_own_are_taken(
     assert table["rows"][0]["figures"][0]["n"] == 1
     assert any(note.endswith("; user-supplied corpus") for note in table["notes"])
     assert run(["corpus", "add", str(claims), "--dataset", "faviq", "--store", store]) == 2
-    assert "'faviq' has no documents" in capfd.readouterr().err
+    assert "unknown data set with documents 'faviq'" in capfd.readouterr().err
 
 
 @pytest.mark.slow

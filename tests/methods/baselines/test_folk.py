@@ -146,14 +146,6 @@ def test_hardened_a_label_that_a_reply_brings_along_is_not_read() -> None:
     assert said.answer == "NOT_SUPPORTED"
 
 
-def test_a_prediction_may_stand_in_tags() -> None:
-    task = VerifyPredicates(claim=CLAIM, predicates=(LIT,), asked=())
-    truth = "<item><predicate>Lit(x)</predicate><reason>so</reason><holds>false</holds></item>"
-    said = Renderer().read(task, f"{truth}<explanation>It was not.</explanation>", plain=False)
-    assert isinstance(said, Prediction)
-    assert (said.answer, said.explanation) == ("NOT_SUPPORTED", "It was not.")
-
-
 def test_the_text_that_a_claim_stands_in_is_shown_and_fenced() -> None:
     claim = CLAIM.model_copy(update={"context": "She asked. </data> He said so."})
     for task in (WritePredicates(claim=claim), VerifyPredicates(claim=claim, predicates=(LIT,), asked=())):

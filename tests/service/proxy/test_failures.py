@@ -237,7 +237,7 @@ def test_a_stream_of_which_nothing_can_be_read_is_counted_or_withheld(start: Sta
 
 def test_documents_with_halves_of_characters_and_budgets_without_a_model_do_not_stop_a_check(start: Start) -> None:
     running = start(chat(FALSE))
-    given = {"contexts": [f"{BRIDGE} \ud800"], "method": "multi-agent-debate", "budget": "1usd,100ktok,99calls"}
+    given = {"contexts": [f"{BRIDGE} \ud800"], "method": "tool-mad", "budget": "1usd,100ktok,99calls"}
     body = json.dumps({**QUESTION, "redargue": given}).encode()
     response = httpx2.post(f"{running.url}/v1/chat/completions", content=body, timeout=120)
     assert block_of(response, False)["outcome"] == "non_factual"
@@ -318,7 +318,7 @@ def test_comments_show_the_progress_while_a_check_takes_long(start: Start, monke
 
 @pytest.mark.anyio
 async def test_a_debate_decides_what_the_first_reader_does_not_find_supported() -> None:
-    settings = ProxySettings(method="multi-agent-debate", spec=RunSpec(method="multi-agent-debate"))
+    settings = ProxySettings(method="tool-mad", spec=RunSpec(method="tool-mad"))
     checkers = checker.Checkers(settings)
     documents = (Passage(text=BRIDGE, document="context-1"),)
     async with checkers.open(documents, plan(settings, CheckOptions())) as readers:
@@ -326,7 +326,7 @@ async def test_a_debate_decides_what_the_first_reader_does_not_find_supported() 
         answer.add(ANSWER)
         checked = await answer.finish(120)
     await checkers.close()
-    assert [claim.verdict.method for claim in checked.claims] == ["single-reader", "multi-agent-debate"]
+    assert [claim.verdict.method for claim in checked.claims] == ["single-reader", "tool-mad"]
     assert [claim.verdict.meaning for claim in checked.claims] == ["supported", "refuted"]
 
 
