@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from redargue.analysis.commands.why import searched
 from redargue.analysis.counterfactual import Counterfactual, RecordedClaim, find_counterfactual
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import Claim
@@ -65,7 +66,8 @@ async def test_one_passage_that_carries_the_verdict_is_found_first(tmp_path: Pat
 async def test_two_passages_that_say_the_same_are_found_together(tmp_path: Path) -> None:
     found = await asked(tmp_path / "run", reads(QUOTE))
     assert {each.passage.title for each in found.taken} == {"lamp", "log"}
-    assert (found.how, found.told) == ("smallest", "smallest: every smaller set was tried, and none flips the verdict")
+    assert found.how == "smallest"
+    assert searched(found) == "smallest: every smaller set was tried, and none flips the verdict"
     assert (found.after, found.without_all) == ("REFUTES", "NOT ENOUGH INFO")  # nothing is left to quote
 
 
@@ -73,14 +75,14 @@ async def test_two_passages_that_say_the_same_are_found_together(tmp_path: Path)
 async def test_a_verdict_without_regard_to_evidence_has_no_set(tmp_path: Path) -> None:
     found = await asked(tmp_path / "run", script(JudgeDebate=answer("SUPPORTS")), profile="paper")
     assert (found.taken, found.how, found.after) == ((), "none", None)
-    assert "nor does removing all evidence" in found.told
+    assert "nor does removing all evidence" in searched(found)
 
 
 @pytest.mark.anyio
 async def test_the_bound_ends_the_search_and_is_said(tmp_path: Path) -> None:
     found = await asked(tmp_path / "run", reads(QUOTE), most=3)
     assert (found.how, found.verifications, found.error) == ("none", 3, None)
-    assert "ended after 3 verifications" in found.told
+    assert "ended after 3 verifications" in searched(found)
 
 
 @pytest.mark.anyio

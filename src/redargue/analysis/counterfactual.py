@@ -6,7 +6,7 @@ Method, settings and backend are those of the run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
@@ -26,19 +26,11 @@ from redargue.runs.budget import Budget
 from redargue.runs.manifest import RunManifest, ToolEntry
 from redargue.runs.prices import Prices
 from redargue.runs.record import Record, read_events
-from redargue.sanitize import counted
 from redargue.spec import RunSpec
 from redargue.verdicts import ErrorInfo, Verdict
 from redargue.verifier import Verifier
 
 OnVerified = Callable[[int, int, Verdict], None]  # number of the verification, number of removed passages, verdict
-
-HOW_TEXT: Mapping[How, str] = {
-    "smallest": "smallest: every smaller set was tried, and none flips the verdict",
-    "minimal": "minimal: no passage can be restored; found greedily, so a smaller set may exist",
-    "some": "flips the verdict, but may not be minimal: the search ended early",
-    "none": "no set that was tried flips the verdict",
-}
 
 
 class RemovedPassage(Frozen):
@@ -55,12 +47,14 @@ class Counterfactual(Frozen):
         item: number of the claim in its run, from 1.
         before: label with all evidence.
         after: label without the set; None if no set was found.
-        told: describes ``how``.
         evidence: number of distinct passages in the debate.
-        without_all: label without any evidence; None if that was not tried.
+        removed_all: whether the claim was verified without any evidence.
+        without_all: label without any evidence; None also if there was no answer.
         unrecorded: number of searches without the set that returned nothing because their query was not recorded.
         verifications: including the first one, with all evidence.
         usd: None if no price is known.
+        failed: number of verifications that failed, which count as unchanged.
+        ended: the search ended early.
         error: ended the search early.
     """
 
@@ -72,13 +66,15 @@ class Counterfactual(Frozen):
     after: str | None = None
     taken: tuple[RemovedPassage, ...] = ()
     how: How
-    told: str
     evidence: int
+    removed_all: bool = False
     without_all: str | None = None
     unrecorded: int = 0
     verifications: int
     calls: int = 0
     usd: float | None = None
+    failed: int = 0
+    ended: bool = False
     error: ErrorInfo | None = None
 
 
@@ -216,30 +212,17 @@ async def find_counterfactual(
             if name in best
         ),
         how=search.how,
-        told=_describe(search.how, trials, everything),
         evidence=len(recorded.evidence),
+        removed_all=everything in trials.verdicts,
         without_all=trials.label_without(everything) if everything else None,
         unrecorded=trials.unrecorded.get(best, 0),
         verifications=trials.count,
         calls=trials.calls,
         usd=round(trials.usd, 9) if verifier.priced else None,
+        failed=trials.failed,
+        ended=trials.ended,
         error=trials.error,
     )
-
-
-def _describe(how: How, trials: _Trials, everything: frozenset[str]) -> str:
-    if not everything:
-        return "the debate had no evidence: nothing can be removed"
-    text = HOW_TEXT[how]
-    if how == "none" and trials.label_without(everything) is not None:
-        text += ", nor does removing all evidence"
-    elif how == "none" and everything in trials.verdicts:
-        text += "; without any evidence there is no answer"
-    if how == "none" and trials.ended:
-        text += f"; the search ended after {counted(trials.count, 'verification')}"
-    if trials.failed:
-        text += f"; failed verifications, which count as unchanged: {trials.failed}"
-    return text
 
 
 class _Trials:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from redargue.cluster.queue import CHUNK, DONE, DROPPED, FAILED, LEASED, Batch, count_states, read_object
+from redargue.cluster.queue import CHUNK, DONE, FAILED, LEASED, Batch, count_states, read_object
 from redargue.cluster.store import SharedDatabase
 from redargue.errors import UsageError
 
@@ -31,7 +31,7 @@ def summarize_batches(database: SharedDatabase) -> tuple[BatchSummary, ...]:
     """All batches, newest first. Counts every claim in one transaction per batch, which blocks the workers."""
     with database.transaction() as db:
         rows = db.execute(
-            f"SELECT number, id, about, total FROM batches WHERE substr(id, 1, 1) <> '{DROPPED}' ORDER BY number DESC"
+            "SELECT number, id, about, total FROM batches WHERE id IS NOT NULL ORDER BY number DESC"
         ).fetchall()
     return tuple(_summary(database, *row) for row in rows)
 
@@ -57,17 +57,15 @@ def drop_batch(database: SharedDatabase, batch: Batch) -> int:
     workers are working on it.
     """
     with database.transaction() as db:
-        # Renamed before the workers are counted: this waits for a worker that is joining.
-        db.execute("UPDATE batches SET id = ? WHERE number = ?", (f"{DROPPED}{batch.number}", batch.number))
+        # Before the workers are counted: this waits for a worker that is joining.
+        db.execute("UPDATE batches SET id = NULL WHERE number = ?", (batch.number,))
         (alive,) = db.execute(_COUNT_ALIVE, (batch.number, db.now())).fetchone()
         if alive:
             raise UsageError(
                 f"{alive} {'worker is' if alive == 1 else 'workers are'} working on batch {batch.id[:12]!r}",
                 hint="stop them first; a killed worker counts as alive for 15 s",
             )
-        rows = db.execute(
-            f"SELECT number, total FROM batches WHERE substr(id, 1, 1) = '{DROPPED}' ORDER BY number"
-        ).fetchall()
+        rows = db.execute("SELECT number, total FROM batches WHERE id IS NULL ORDER BY number").fetchall()
     for number, total in rows:
         for start in range(0, total, CHUNK):
             with database.transaction() as db:

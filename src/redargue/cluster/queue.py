@@ -22,7 +22,6 @@ WAITING, LEASED, DONE, FAILED = range(4)
 SUSPECT = 3  # attempts after which a claim is leased alone, after all others: it may be what killed its workers
 CHUNK = 5_000  # claims per transaction
 LARGEST_EVENTS = 500_000_000  # bytes of a claim's events, decompressed
-DROPPED = "-"  # first character of the id of a batch whose removal has started; it cannot be found any more
 
 
 class Batch(NamedTuple):
@@ -94,7 +93,7 @@ def find_batch(database: SharedDatabase, id_: str = "") -> Batch:
     """The batch with this id or unique prefix, or the newest; raises UsageError if none or several match."""
     query = (
         "SELECT number, id, about, job, total FROM batches"
-        f" WHERE substr(id, 1, ?) = ? AND substr(id, 1, 1) <> '{DROPPED}' ORDER BY number DESC LIMIT 2"
+        " WHERE substr(id, 1, ?) = ? ORDER BY number DESC LIMIT 2"  # one that is being removed has no id
     )
     with database.transaction() as db:
         rows = db.execute(query, (len(id_), id_)).fetchall()
@@ -118,7 +117,7 @@ def read_object(text: str, what: str) -> dict[str, Any]:
 def require_batch(db: Transaction, batch: int, *, lock: str = "") -> None:
     """Raises RecordError if a batch was dropped; with a lock, it cannot be dropped until the transaction ends."""
     row = db.execute(f"SELECT id FROM batches WHERE number = ?{lock}", (batch,)).fetchone()
-    if row is None or row[0].startswith(DROPPED):
+    if row is None or row[0] is None:
         raise RecordError(f"batch {batch} of this ledger was dropped", hint="redargue ledger ls lists the others")
 
 

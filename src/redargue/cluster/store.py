@@ -27,7 +27,7 @@ IDLE = 10  # seconds after which a server ends an idle transaction: the worker's
 TABLES = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE batches (
-    number {number}, id TEXT NOT NULL UNIQUE, about TEXT NOT NULL, job TEXT NOT NULL, total BIGINT NOT NULL,
+    number {number}, id TEXT UNIQUE, about TEXT NOT NULL, job TEXT NOT NULL, total BIGINT NOT NULL,
     filled BIGINT NOT NULL DEFAULT 0
 );
 CREATE TABLE jobs (

@@ -18,7 +18,15 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from redargue.analysis.counterfactual import Counterfactual, OnVerified, RecordedClaim, RemovedPassage
+    from redargue.analysis.minimal_set import How
     from redargue.verifier import Verifier
+
+HOW_TEXT: dict[How, str] = {
+    "smallest": "smallest: every smaller set was tried, and none flips the verdict",
+    "minimal": "minimal: no passage can be restored; found greedily, so a smaller set may exist",
+    "some": "flips the verdict, but may not be minimal: the search ended early",
+    "none": "no set that was tried flips the verdict",
+}
 
 
 def why(
@@ -96,7 +104,7 @@ def _show(console: Console, result: Counterfactual) -> None:
         console.print(Text(f"{_label(result, result.after)} without {passages}:", style="bold yellow"))
         for number, removed in enumerate(result.taken, 1):
             _passage(console, number, removed)
-    console.print(Text(result.told))
+    console.print(Text(searched(result)))
     if result.without_all is not None and len(result.taken) != result.evidence:
         console.print(Text(f"Without any evidence: {_label(result, result.without_all)}"))
     if result.unrecorded:
@@ -105,6 +113,23 @@ def _show(console: Console, result: Counterfactual) -> None:
     console.print(Text(f"verifications: {result.verifications}; calls: {result.calls:,}{usd}", style="dim"))
     if result.error:
         console.print(Text(f"the search ended early: {printable(result.error.what)}", style="bold red"))
+
+
+def searched(result: Counterfactual) -> str:
+    """How the set was found, or that none was."""
+    if not result.evidence:
+        return "the debate had no evidence: nothing can be removed"
+    text = HOW_TEXT[result.how]
+    if result.how == "none":
+        if result.without_all is not None:
+            text += ", nor does removing all evidence"
+        elif result.removed_all:
+            text += "; without any evidence there is no answer"
+        if result.ended:
+            text += f"; the search ended after {counted(result.verifications, 'verification')}"
+    if result.failed:
+        text += f"; failed verifications, which count as unchanged: {result.failed}"
+    return text
 
 
 def _label(result: Counterfactual, label: str | None) -> str:
