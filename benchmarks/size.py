@@ -118,15 +118,17 @@ def _defined(node: ast.stmt) -> list[str]:
 
 
 def loaded_modules(sources: Path) -> dict[str, int]:
-    """How many modules of the project one check loads, and of them those of the bench, the service and the cluster."""
+    """How many modules of the project one check loads, and of them those of each optional part."""
     with tempfile.TemporaryDirectory() as home:
         environment = os.environ | {"PYTHONPATH": str(sources), "REDARGUE_HOME": home}
         command = [sys.executable, "-c", LOADED.format([*CHECK, "-q"])]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     names = {name for name in done.stderr.split() if name.startswith("redargue")}
-    parts = {"bench": "redargue.bench", "service": "redargue.service", "cluster": "redargue.cluster"}
-    inside = {f"loaded_of_{part}": sum(name.startswith(prefix) for name in names) for part, prefix in parts.items()}
-    return {"loaded": len(names)} | inside
+    counts = {"loaded": len(names)}
+    for part, (modules, _) in OPTIONAL.items():
+        inside = tuple(f"redargue.{module}." for module in modules)
+        counts[f"loaded_of_{part}"] = sum(f"{name}.".startswith(inside) for name in names)
+    return counts
 
 
 def deletions(sources: Path) -> dict[str, dict[str, str]]:

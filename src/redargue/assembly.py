@@ -7,27 +7,27 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from redargue.backends.base import Backend, backends
 from redargue.errors import UsageError
-from redargue.llm.chat import ChatBackend
-from redargue.llm.local import TransformersBackend
-from redargue.llm.prompts import Prompts
-from redargue.memory.memory import Memory, open_memory
 from redargue.methods.base import ConfiguredMethod, configure, methods
 from redargue.methods.setting_types import closed_fields
 from redargue.net.offline import require_local
 from redargue.net.services import SERVICES, limiter, services
 from redargue.net.transport import Service, Transport
 from redargue.nli.aggregation import MIN_CONFIDENCE
-from redargue.nli.backend import EmbeddedBackend
-from redargue.nli.reader_store import load_reader
 from redargue.parts import Parts
 from redargue.registry import did_you_mean
 from redargue.retrieval.corpus.index import Corpus
 from redargue.retrieval.tools.base import Sources
 from redargue.runs.prices import Prices
 from redargue.spec import RunSpec
+
+if TYPE_CHECKING:
+    from redargue.llm.prompts import Prompts
+    from redargue.memory.memory import Memory
+    from redargue.nli.user_reader import UserReader
 
 PRINTED = "printed:"  # before a method's name: the prompts of its paper instead of a folder
 
@@ -91,10 +91,9 @@ def make_backend(
                 f"the backend {name!r} takes no model and no prompts",
                 hint="drop --backend, or drop --model and --prompts",
             )
-        reader = load_reader(spec.reader) if spec.reader else None
         if name == "embedded":  # a lower threshold than its own loosens the reader, a higher one is for its verdicts
             least = MIN_CONFIDENCE if spec.min_confidence is None else min(spec.min_confidence, MIN_CONFIDENCE)
-            return EmbeddedBackend(reader=reader, least=least)
+            return backends[name](reader=_reader(spec.reader), least=least)
         return backends[name]()
     if not spec.model:
         raise UsageError(f"the {name} backend needs a model", hint="name one: --model, or REDARGUE_MODEL")
@@ -102,7 +101,7 @@ def make_backend(
     if name == "transformers":
         if spec.models:
             raise UsageError("the transformers backend has one model for every role", hint="drop ROLE=NAME")
-        return TransformersBackend(spec.model, prompts=prompts)
+        return backends[name](spec.model, prompts=prompts)
     known = {*method.agents(), *(task.name() for task in method.tasks())}
     for role in spec.models:
         if role not in known:
@@ -112,7 +111,7 @@ def make_backend(
             f"no key for {service.display_url}",
             hint="set OPENAI_API_KEY, or REDARGUE_BASE_URL to an endpoint that needs none",
         )
-    return ChatBackend(
+    return backends[name](
         transport,
         service,
         spec.model,
@@ -126,10 +125,20 @@ def make_backend(
     )
 
 
+def _reader(name: str) -> UserReader | None:
+    if not name:
+        return None
+    from redargue.nli.reader_store import load_reader
+
+    return load_reader(name)
+
+
 def read_prompts(source: Path | Mapping[str, str] | None) -> Prompts | None:
     """Prompts from a folder, from texts by name, or (``printed:METHOD``) the shipped ones of a method's paper."""
     if not source:
         return None
+    from redargue.llm.prompts import Prompts
+
     methods.load_builtin()  # their tasks are known by name once they are imported
     if not isinstance(source, Path):
         return Prompts(source)
@@ -156,6 +165,8 @@ def memory_of(spec: RunSpec, method: ConfiguredMethod) -> Memory | None:
     if settings is not None:
         if spec.offline:
             require_local(spec.memory, what="memory")
+        from redargue.memory.memory import open_memory
+
         return open_memory(spec.memory, workspace=spec.workspace, settings=settings)
     if spec.memory or spec.workspace != "default":
         raise UsageError(

@@ -8,23 +8,19 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from redargue.assembly import make_backend, memory_of, method_of
-from redargue.backends.base import Backend, require
+from redargue.backends.base import AsksModel, Backend, RendersPrompts, require
 from redargue.backends.replay import ReplayBackend
 from redargue.caveats import Unchecked, UncheckedReason
 from redargue.claims import Claim
 from redargue.errors import RecordError, RedargueError, UsageError
 from redargue.events import ClaimEnded, ClaimStarted, Event
-from redargue.llm.chat import ChatBackend
-from redargue.llm.prompted import PromptedBackend
 from redargue.memory.base import EvidenceMemory
-from redargue.memory.memory import Memory
 from redargue.methods.base import ConfiguredMethod
 from redargue.methods.recalled import read_again
 from redargue.methods.verdict_parts import deciding, limited, not_checked, without_unread
-from redargue.net.fetch import PageFetcher
 from redargue.net.offline import require_local
 from redargue.net.services import limiter, services
 from redargue.net.transport import Transport
@@ -33,7 +29,6 @@ from redargue.parts import Parts, RunOptions, read_options
 from redargue.retrieval.corpus.index import Corpus
 from redargue.retrieval.corpus.shipped import open_store
 from redargue.retrieval.tools.base import PerClaim, Sources, Tool, for_claim, tools
-from redargue.retrieval.web_pages import PageAction
 from redargue.run import Run
 from redargue.runs.budget import Budget, Cost
 from redargue.runs.clock import SystemClock
@@ -43,6 +38,10 @@ from redargue.runs.record import CallRecord, Record
 from redargue.spec import RunSpec
 from redargue.tasks.score import InferClaim
 from redargue.verdicts import ErrorInfo, Usage, Verdict, apply_threshold
+
+if TYPE_CHECKING:
+    from redargue.memory.memory import Memory
+    from redargue.retrieval.web_pages import PageAction
 
 Listener = Callable[[Event], None]
 
@@ -83,7 +82,7 @@ class Verifier:
             )
         self.method: ConfiguredMethod = method_of(self.spec, parts.backend)
         self.prices = parts.prices or Prices.read(self.spec.prices)
-        transport = parts.transport or (parts.backend.transport if isinstance(parts.backend, ChatBackend) else None)
+        transport = parts.transport or (parts.backend.transport if isinstance(parts.backend, AsksModel) else None)
         self.transport = transport or Transport(limiter(), offline=self.spec.offline)
         self.services = services(self.spec.base_url, assume_keys=not sends)
         self.backend: Backend = parts.backend or make_backend(
@@ -138,7 +137,7 @@ class Verifier:
     def _priced(self) -> bool:
         if isinstance(self.backend, ReplayBackend):
             return self.backend.priced
-        if not isinstance(self.backend, ChatBackend):
+        if not isinstance(self.backend, AsksModel):
             paid = any(
                 self.prices.searches.get(name) and self._is_online(name) for name in (*self.tools, *self.actions)
             )
@@ -165,11 +164,11 @@ class Verifier:
     def manifest(self, claims: Sequence[Claim] = (), text: Mapping[str, Any] | None = None) -> RunManifest:
         """The description of this run in its folder; a run with another manifest is another run."""
         backend = self.backend
-        prompts = backend.prompts if isinstance(backend, PromptedBackend) else None
+        prompts = backend.prompts if isinstance(backend, RendersPrompts) else None
         resolved = {
             "settings": self.method.settings.model_dump(mode="json"),
             "backend": backend.name,
-            **(backend.options() if isinstance(backend, PromptedBackend) else {}),
+            **(backend.options() if isinstance(backend, RendersPrompts) else {}),
         }
         return RunManifest(
             redargue=version("redargue"),
@@ -178,7 +177,7 @@ class Verifier:
                 identity=backend.identity,
                 stability=backend.stability,
                 threshold=getattr(backend, "min_confidence", 0.0),
-                address=backend.service.display_url if isinstance(backend, ChatBackend) else "",
+                address=backend.service.display_url if isinstance(backend, AsksModel) else "",
             ),
             priced=self.priced,
             prompts=dict(prompts.texts) if prompts else {},
@@ -263,8 +262,12 @@ class Verifier:
     def _page_action(self, run: Run) -> PageAction | None:
         """Reads addresses of recalled evidence, in a run that goes online anyway."""
         online = any(getattr(tool, "online", True) for tool in (*run.tools.values(), *run.actions.values()))
-        allowed = online and not self.spec.offline
-        return PageAction(PageFetcher.from_environment()) if allowed else None
+        if not online or self.spec.offline:
+            return None
+        from redargue.net.fetch import PageFetcher
+        from redargue.retrieval.web_pages import PageAction
+
+        return PageAction(PageFetcher.from_environment())
 
     def _unread(self, claim: Claim) -> Verdict | None:
         """The verdict on a claim in a language that the models do not read."""

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import typer
+from benchmarks.size import loaded_modules
 from typer.core import TyperGroup
 
 import redargue
@@ -89,3 +90,10 @@ def test_a_group_that_is_a_command_has_its_table_in_the_settings_file(
     Path("mine.toml").write_text(f"[serve]\n{line}\n")
     assert run(["--config", "mine.toml", "serve"]) == 2
     assert said in capfd.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_check_loads_few_modules_and_none_of_an_optional_part() -> None:
+    counts = loaded_modules(Path(__file__).parents[2] / "src")
+    assert counts.pop("loaded") <= 150
+    assert set(counts.values()) == {0}

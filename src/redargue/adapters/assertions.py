@@ -12,8 +12,8 @@ from redargue.adapters.session import current
 from redargue.adapters.wording import because, is_supported, label_of
 from redargue.errors import RedargueError, UsageError
 from redargue.text.report import Report
-from redargue.text.segment import Kind
-from redargue.text.verification import documents_of, text_of
+from redargue.text.segment import Kind, text_of
+from redargue.text.verification import documents_of
 from redargue.verdicts import Verdict
 
 

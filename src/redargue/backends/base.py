@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from redargue.claims import Frozen
 from redargue.errors import UnsupportedTask
+from redargue.net.transport import Service, Transport
 from redargue.registry import Registry
 from redargue.runs.budget import Account
 from redargue.tasks.base import AnyTask, Out, Task
@@ -82,6 +83,32 @@ class Stability(NamedTuple):
 
 PAPER_STABILITY = Stability(0.7, 0.8)
 """Tool-MAD, journal, §III-C: chosen for GPT-4o-mini and text-embedding-ada-002."""
+
+
+@runtime_checkable
+class AsksModel(Protocol):
+    """What a backend has that asks language models of a service."""
+
+    transport: Transport
+    service: Service
+    model: str
+    embedding_model: str
+
+
+class PromptTexts(Protocol):
+    """Prompts that replace shipped ones, by name."""
+
+    @property
+    def texts(self) -> Mapping[str, str]: ...
+
+
+@runtime_checkable
+class RendersPrompts(Protocol):
+    """What a backend has that renders tasks as prompts; ``options`` are its fields of the spec."""
+
+    prompts: PromptTexts | None
+
+    def options(self) -> dict[str, Any]: ...
 
 
 class Backend(Protocol):

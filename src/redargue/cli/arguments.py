@@ -22,14 +22,11 @@ from redargue.evidence import Passage
 from redargue.inputs.claims import ClaimRow, RefusedRow
 from redargue.inputs.claims import read_rows as read_table
 from redargue.inputs.rows import unpacked_suffix
-from redargue.net.fetch import PageFetcher
 from redargue.registry import did_you_mean
 from redargue.retrieval.corpus.ingest import find_files, read_documents
-from redargue.retrieval.web_pages import read_page
 from redargue.sanitize import counted, printable
 from redargue.spec import RunSpec
-from redargue.text.segment import KINDS, Kind, Text, sentences_of
-from redargue.text.verification import text_of
+from redargue.text.segment import KINDS, Kind, Text, sentences_of, text_of
 
 CLAIM, CLAIMS = "claim", "claims"
 TABLES = (".csv", ".tsv", ".json", ".jsonl")
@@ -113,6 +110,9 @@ def is_web_address(argument: str) -> bool:
 
 def fetched(url: str, *, offline: bool) -> Passage:
     """The page at an address; raises UsageError, ProviderError or UnreadableFile."""
+    from redargue.net.fetch import PageFetcher
+    from redargue.retrieval.web_pages import read_page
+
     return asyncio.run(read_page(url.strip(), PageFetcher.from_environment(offline=offline)))
 
 

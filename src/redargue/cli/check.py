@@ -73,7 +73,6 @@ def check(
     """
     from redargue.cli.arguments import read_input
     from redargue.cli.options import run_config, run_folder
-    from redargue.cli.text import verify_text
 
     spec = run_config(options, replace(search, offline=search.offline or cited), run)
     spec = spec.updated(offline=search.offline)
@@ -86,6 +85,8 @@ def check(
         typer.echo(note, err=True)
     folder = run_folder(run, no_record=no_record)
     if text:
+        from redargue.cli.text import verify_text
+
         verify_text(text, spec, folder, output, cited=cited, concurrency=options.concurrency, json=json)
     _verify(rows, spec, folder, output, concurrency=options.concurrency or CONCURRENCY, json=json)
 
@@ -99,12 +100,10 @@ def _verify(
     concurrency: int,
     json: bool,
 ) -> None:
-    from redargue.batch.verdict_files import refused_line, to_json_line
     from redargue.cli import show
     from redargue.cli.live import Viewer
     from redargue.cli.options import with_contexts
     from redargue.inputs.claims import ClaimRow, RefusedRow
-    from redargue.reports.result import CheckResult
     from redargue.verifier import Verifier
 
     gate, lines = read_gate(output), JsonLines(ordered=output.ordered)
@@ -112,12 +111,17 @@ def _verify(
     refused = [row for row in rows if isinstance(row, RefusedRow)]
     claims = [row.claim for row in accepted]
 
-    def print_line(number: int, line: str) -> None:
-        if output.jsonl:
-            lines.add(number - 1, line)
+    def print_line(row: ClaimRow | RefusedRow, verdict: Verdict | None = None) -> None:
+        from redargue.batch.verdict_files import refused_line, to_json_line
+
+        if isinstance(row, RefusedRow):
+            lines.add(row.number - 1, refused_line(row))
+        elif verdict:
+            lines.add(row.number - 1, to_json_line(row.number, row.id, verdict))
 
     for row in refused:
-        print_line(row.number, refused_line(row))
+        if output.jsonl:
+            print_line(row)
         typer.echo(printable(f"refused: {row.error}"), err=True)
     spec, parts = with_contexts(spec, accepted)
     with (
@@ -127,11 +131,14 @@ def _verify(
     ):
 
         def done(item: int, verdict: Verdict) -> None:
-            print_line(accepted[item].number, to_json_line(accepted[item].number, accepted[item].id, verdict))
+            if output.jsonl:
+                print_line(accepted[item], verdict)
 
         work = verifier.verify_all(claims, concurrency=concurrency, listeners=[viewer.see], done=done)
         verdicts = asyncio.run(work)
     if json:
+        from redargue.reports.result import CheckResult
+
         print_json(CheckResult(verdicts=tuple(verdicts)))
     elif not output.jsonl:
         show.verdicts(verdicts, folder)

@@ -81,9 +81,6 @@ def with_contexts(spec: RunSpec, rows: Sequence[ClaimRow]) -> tuple[RunSpec, Par
     Raises:
         UsageError: some rows have contexts and others none.
     """
-    from redargue.inputs.claims import documents_of
-    from redargue.text.verification import with_documents
-
     without = [row for row in rows if row.contexts is None]
     if len(without) == len(rows):
         return spec, connected(spec)
@@ -91,6 +88,9 @@ def with_contexts(spec: RunSpec, rows: Sequence[ClaimRow]) -> tuple[RunSpec, Par
         row = without[0]
         hint = "give every row its contexts, or none"
         raise UsageError(f"row {row.number} has no contexts, and others have them", where="contexts", hint=hint)
+    from redargue.inputs.claims import documents_of
+    from redargue.text.verification import with_documents
+
     return with_documents(spec, [documents_of(row) for row in rows])
 
 

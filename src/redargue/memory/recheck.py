@@ -9,14 +9,16 @@ import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
 from difflib import SequenceMatcher
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from redargue.errors import ToolFailed
 from redargue.evidence import Passage
 from redargue.memory.base import MemoryRecord, Status
-from redargue.memory.memory import Memory
 from redargue.retrieval.tools.base import Search, Tool
 from redargue.sanitize import counted
+
+if TYPE_CHECKING:
+    from redargue.memory.memory import Memory
 
 MIN_PASSAGES = 10  # passages per search: more than any method requests, so a lower rank alone does not mark a record
 

@@ -13,7 +13,7 @@ import re
 from collections.abc import Sequence
 from functools import cache, cached_property, singledispatch
 from threading import Lock
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from redargue.backends.base import Call, Output, Reply, Stability, backends
 from redargue.caveats import Difference, Leaning, Noted
@@ -28,7 +28,6 @@ from redargue.nli.entailment import CrossEncoder, EntailmentModel
 from redargue.nli.reader import Reader, Reading, SourcedSentence, sentences
 from redargue.nli.session import WEIGHTS as BUNDLED
 from redargue.nli.session import tally
-from redargue.nli.user_reader import UserReader
 from redargue.tasks.answer import Answer, AnswerClaim, LabelledTask
 from redargue.tasks.base import AnyTask, Out, Task
 from redargue.tasks.extract import (
@@ -55,6 +54,9 @@ from redargue.tasks.score import (
     WriteQuestions,
     WriteStatements,
 )
+
+if TYPE_CHECKING:
+    from redargue.nli.user_reader import UserReader
 
 QUOTES = 2  # at most, per answer
 CONTEXT_SENTENCES = 4  # read as one text when a statement is checked

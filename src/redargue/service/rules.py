@@ -21,8 +21,8 @@ from redargue.retrieval.tools.base import tools as known_tools
 from redargue.runs.budget import Budget
 from redargue.service.requests import CheckRequest, RunChoices
 from redargue.spec import RunSpec
-from redargue.text.segment import Text
-from redargue.text.verification import check_options, text_of
+from redargue.text.segment import Text, text_of
+from redargue.text.verification import check_options
 
 # What a check's options are called in a request.
 _OPTIONS = {"--strict-as-of": "as_of", "--labels": "labels", "--context": "contexts"}

@@ -30,8 +30,8 @@ from redargue.text.citation_record import UNREAD, Citations, read_citations, rec
 from redargue.text.extract import Extraction
 from redargue.text.links import as_markdown, cited_by, read_links
 from redargue.text.report import CITATION_WORDS, CheckedClaim, Report
-from redargue.text.segment import Text, UncheckedSentence
-from redargue.text.verification import CONCURRENCY, Prepared, TextOptions, prepare, text_of
+from redargue.text.segment import Text, UncheckedSentence, text_of
+from redargue.text.verification import CONCURRENCY, Prepared, TextOptions, prepare
 from redargue.verdicts import Verdict
 
 ABOUT_PAGE = "the page that the text cites for the claim"

@@ -18,7 +18,7 @@ from redargue.spec import RunSpec
 from redargue.tasks.extract import ExtractClaims, MarkOpinions
 from redargue.text.extract import EXTRACTOR, extract, extract_claims
 from redargue.text.report import CheckedClaim, Report, report
-from redargue.text.segment import Kind, Sentence, Text, UncheckedSentence
+from redargue.text.segment import Kind, Sentence, Text, UncheckedSentence, text_of
 from redargue.text.verification import (
     CONCURRENCY,
     check_options,
@@ -27,7 +27,6 @@ from redargue.text.verification import (
     documents_of,
     ground,
     shared_evidence,
-    text_of,
 )
 from redargue.verdicts import Verdict
 from redargue.verifier import Listener, Verifier

@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Literal, Self
 
-from pydantic import field_validator, model_validator
+from pydantic import ValidationError, field_validator, model_validator
 
 from redargue.caveats import Unchecked
 from redargue.claims import Claim, Frozen, readable
+from redargue.errors import UsageError, problem_of
+from redargue.evidence import PAGE_BREAK
 from redargue.nli.markup import is_silent
 from redargue.retrieval.corpus.chunk import sentence_spans
 
@@ -143,3 +145,15 @@ def _cell_cuts(whole: str, begin: int, end: int) -> Iterator[int]:
     for cell in _CELL.finditer(whole, begin, end):
         if len(cell["words"].split()) >= _CELLS_WORDS:
             yield from cell.span()
+
+
+def text_of(text: str | Text, *, kind: Kind = "text", context: str = "") -> Text:
+    """Validates a text; raises UsageError if it cannot be checked."""
+    if isinstance(text, Text):
+        return text
+    if not isinstance(text, str):
+        raise UsageError(f"the text is neither a string nor a Text: {text!r:.60}")
+    try:
+        return Text(text=text.replace(PAGE_BREAK, "\n"), kind=kind, context=context)  # of a PDF
+    except ValidationError as error:
+        raise UsageError(f"this text cannot be checked: {problem_of(error)}") from error

@@ -19,7 +19,7 @@ from redargue.backends.base import require
 from redargue.claims import Claim, Meaning
 from redargue.errors import RecordError, UsageError, problem_of
 from redargue.events import CallFailed, CallFinished, Event
-from redargue.evidence import PAGE_BREAK, Passage
+from redargue.evidence import Passage
 from redargue.methods.base import methods
 from redargue.nli.backend import EmbeddedBackend
 from redargue.parts import Parts, RunOptions, read_options
@@ -30,7 +30,7 @@ from redargue.spec import RunSpec
 from redargue.text.extract import EXTRACTOR, Extraction, extract, extraction_tasks, recorded
 from redargue.text.nearest_sentences import nearest_sentences
 from redargue.text.report import CheckedClaim, Report, report
-from redargue.text.segment import Kind, LocatedClaim, Text
+from redargue.text.segment import Kind, LocatedClaim, Text, text_of
 from redargue.verdicts import Usage, Verdict
 from redargue.verifier import Listener, Verifier, cost_of, goes_online
 
@@ -68,18 +68,6 @@ class Prepared(NamedTuple):
 
     def report(self, verdicts: Sequence[Verdict]) -> Report:
         return report(self.text, self.extraction, verdicts, self.spent)
-
-
-def text_of(text: str | Text, *, kind: Kind = "text", context: str = "") -> Text:
-    """Validates a text; raises UsageError if it cannot be checked."""
-    if isinstance(text, Text):
-        return text
-    if not isinstance(text, str):
-        raise UsageError(f"the text is neither a string nor a Text: {text!r:.60}")
-    try:
-        return Text(text=text.replace(PAGE_BREAK, "\n"), kind=kind, context=context)  # of a PDF
-    except ValidationError as error:
-        raise UsageError(f"this text cannot be checked: {problem_of(error)}") from error
 
 
 async def prepare(
