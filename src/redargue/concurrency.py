@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 
 from redargue.errors import RedargueError
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
-async def gather_or_cancel(coroutines: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+async def gather_or_cancel(coroutines: Iterable[Coroutine[Any, Any, _T]]) -> list[_T]:
     """The results in order; if one fails, the others are cancelled and have ended before its error is raised."""
     coroutines = list(coroutines)
     if len(coroutines) == 1:

@@ -17,7 +17,7 @@ from redargue.paths import config_home
 from redargue.registry import did_you_mean
 
 CONFIG = "redargue.toml"
-LARGEST = 1_000_000  # bytes
+_LARGEST = 1_000_000  # bytes
 # These start, contact, read and write nothing, and do not loosen what the user asked for.
 HARMLESS = frozenset(
     "method rounds top_k labels as_of strict_as_of seed concurrency budget max_tokens response_format stream logprobs "
@@ -94,9 +94,9 @@ def read_tables(path: Path) -> dict[str, Any]:
 
 def _content(path: Path) -> str:
     with open_to_read(path) as file:
-        content = file.read(LARGEST + 1)
-    if len(content) > LARGEST:
-        raise ValueError(f"it is larger than {LARGEST:,} bytes")
+        content = file.read(_LARGEST + 1)
+    if len(content) > _LARGEST:
+        raise ValueError(f"it is larger than {_LARGEST:,} bytes")
     return content.decode()
 
 

@@ -36,7 +36,7 @@ TOKENS = {
     "CompareTexts": ((62, 72, 98), (0, 0, 0)),
     "JudgeDebate": ((1_779, 2_028, 2_503), (80, 180, 350)),
 }
-OTHER = ((300, 700, 1_500), (40, 130, 300))
+_OTHER = ((300, 700, 1_500), (40, 130, 300))
 _SENTENCE = "It stands above the old harbour."
 
 
@@ -161,7 +161,7 @@ def _with_extraction(total: Sum, text: Text, verifier: Verifier, chat: ChatBacke
     tasks = extraction_tasks(text)
     blocks = math.ceil(len(sentences_of(text.text)) / BLOCK) * len(tasks)
     written = math.ceil(len(text.text) / 4)
-    prompt, reply = (blocks * OTHER[0][1] + len(tasks) * written, len(tasks) * written) if chat else (0, 0)
+    prompt, reply = (blocks * _OTHER[0][1] + len(tasks) * written, len(tasks) * written) if chat else (0, 0)
     models = [verifier.spec.models.get(task.name(), chat.model) for task in tasks] if chat else []
     prices = [price for model in models if (price := verifier.prices.model(model))]
     usd = total.usd
@@ -201,7 +201,7 @@ def _sum(
             calls, embeddings = (calls, embeddings + requests) if embedding else (calls + requests, embeddings)
             if chat is None or not model:
                 continue
-            prompts, replies = TOKENS.get(asked.task, OTHER)
+            prompts, replies = TOKENS.get(asked.task, _OTHER)
             tokens = requests * (prompts[quantile] + max(0, round(extra)))
             reply_tokens = 0 if embedding else times * count * asked.samples * replies[quantile]
             prompt, completion = prompt + tokens, completion + reply_tokens

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 REACH = 600  # characters on either side that are read
-LONGEST = 240  # characters of a sentence
+_LONGEST = 240  # characters of a sentence
 _PLAIN = str.maketrans(
     {**dict.fromkeys("‘’‚‛´`", "'"), **dict.fromkeys("“”„«»‹›", '"'), **dict.fromkeys("‐‑‒–—―−", "-"), "*": "", "_": ""}
 )
@@ -157,7 +157,7 @@ def _plain(text: str) -> str:
 def _sentences(text: str) -> list[str]:
     """Sentences and headings; lines that a sentence runs across are joined."""
     joined = re.sub(r"(?<=[\w,;]) *\n(?=[a-z])", " ", text)
-    return [part[-LONGEST:] for part in _SENTENCE.split(joined) if re.search(r"\w", part)]
+    return [part[-_LONGEST:] for part in _SENTENCE.split(joined) if re.search(r"\w", part)]
 
 
 def _leads_to_falsehood(lead: str, before: str) -> bool:

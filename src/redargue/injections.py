@@ -19,7 +19,7 @@ from itertools import chain
 from redargue.evidence import Injection
 from redargue.sanitize import INVISIBLE
 
-LONGEST = 200_000  # characters of a text that are read
+_LONGEST = 200_000  # characters of a text that are read
 SCRIPTS = {"ru": re.compile("[\u0400-\u04ff]"), "zh": re.compile("[\u4e00-\u9fff]")}  # of languages not in Latin script
 _NAME = re.compile("@([A-Z_]+)@")
 
@@ -62,7 +62,7 @@ _ENCODED = re.compile(r"[A-Za-z0-9+/]{24,}={0,2}")
 @lru_cache(maxsize=1024)
 def injection_in(text: str) -> Injection | None:
     """The first injection in a text; None if nothing was found."""
-    text = text[:LONGEST]
+    text = text[:_LONGEST]
     for reading in _readings(text):
         for language, kinds in _PATTERNS.items():
             if language in SCRIPTS and not SCRIPTS[language].search(reading):

@@ -7,7 +7,7 @@ from html import escape
 
 from redargue.sanitize import link_address, printable
 
-COLOURS = {"supported": "#1a7f37", "refuted": "#cf222e", "not_enough": "#9a6700", "conflicting": "#8250df"}
+_COLOURS = {"supported": "#1a7f37", "refuted": "#cf222e", "not_enough": "#9a6700", "conflicting": "#8250df"}
 
 
 def text(words: str, *, bold: bool = False, colour: str = "") -> str:
@@ -20,7 +20,7 @@ def text(words: str, *, bold: bool = False, colour: str = "") -> str:
 
 def label(words: str, meaning: str) -> str:
     """A label in the colour of its meaning, which its words state as well."""
-    return text(words, bold=True, colour=COLOURS.get(meaning, ""))
+    return text(words, bold=True, colour=_COLOURS.get(meaning, ""))
 
 
 def link(words: str, url: str) -> str:

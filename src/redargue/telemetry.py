@@ -21,10 +21,10 @@ from redargue.events import CallFailed, CallFinished, ClaimEnded, ClaimStarted, 
 from redargue.verdicts import Verdict
 
 NAME = "redargue"
-INSTALL = "python -m pip install 'redargue[otel]'"
+_INSTALL = "python -m pip install 'redargue[otel]'"
 NANOSECONDS = 1_000_000_000
 LAST_SECONDS = 0.4  # a service that is asked to stop ends within a second
-UNCHECKED = "unchecked"
+_UNCHECKED = "unchecked"
 
 
 @dataclass
@@ -57,7 +57,7 @@ def export() -> None:
         from opentelemetry.sdk.trace import TracerProvider
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
     except ImportError as error:
-        raise UsageError(f"telemetry needs {error.name}, which is not installed", hint=INSTALL) from error
+        raise UsageError(f"telemetry needs {error.name}, which is not installed", hint=_INSTALL) from error
     resource = Resource.create({"service.name": os.environ.get("OTEL_SERVICE_NAME", NAME)})
     spans = TracerProvider(resource=resource, shutdown_on_exit=False)
     logs = LoggerProvider(resource=resource, shutdown_on_exit=False)
@@ -97,7 +97,7 @@ class Telemetry:
         try:
             from opentelemetry import _logs, trace
         except ImportError as error:
-            raise UsageError("OpenTelemetry is not installed", hint=INSTALL) from error
+            raise UsageError("OpenTelemetry is not installed", hint=_INSTALL) from error
         self._trace = trace
         self._tracer = trace.get_tracer(NAME, tracer_provider=tracer_provider)
         self._logger = _logs.get_logger(NAME, logger_provider=logger_provider)
@@ -189,7 +189,7 @@ class Telemetry:
         if verdict.error:
             result["error.type"] = verdict.error.type
         else:
-            result["gen_ai.evaluation.score.label"] = UNCHECKED if verdict.unchecked else str(verdict.label)
+            result["gen_ai.evaluation.score.label"] = _UNCHECKED if verdict.unchecked else str(verdict.label)
             if verdict.confidence is not None and not verdict.unchecked:
                 result["gen_ai.evaluation.score.value"] = verdict.confidence
         if self._content:

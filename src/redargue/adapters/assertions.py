@@ -17,7 +17,7 @@ from redargue.text.verification import documents_of
 from redargue.verdicts import Verdict
 
 
-class Limits(NamedTuple):
+class _Limits(NamedTuple):
     """What an answer has to reach; the marker ``factual`` may set them."""
 
     min_supported: float = 1.0
@@ -80,9 +80,9 @@ def grounded(
         RedargueError: a check could not be made, which pytest shows as an error.
     """
     __tracebackhide__ = True
-    passed_here = zip(Limits._fields, (min_supported, max_refuted, repeats, pass_k), strict=True)
+    passed_here = zip(_Limits._fields, (min_supported, max_refuted, repeats, pass_k), strict=True)
     here = {name: value for name, value in passed_here if value is not None}
-    limits = Limits(**{name: value for name, value in current.options.items() if name in Limits._fields} | here)
+    limits = _Limits(**{name: value for name, value in current.options.items() if name in _Limits._fields} | here)
     with_marker = _with_marker(options)
     with _errors_noted():
         if not 1 <= limits.pass_k <= limits.repeats:
@@ -125,7 +125,7 @@ def supported(claim: str, **options: Unpack[CheckOptions]) -> Verdict:
 
 def _with_marker(options: CheckOptions) -> CheckOptions:
     current.checks += 1
-    marker = {name: value for name, value in current.options.items() if name not in Limits._fields}
+    marker = {name: value for name, value in current.options.items() if name not in _Limits._fields}
     merged: CheckOptions = {**marker, **options}  # type: ignore[typeddict-item]
     return merged
 
@@ -160,7 +160,7 @@ def _errors_noted() -> Iterator[None]:
         raise
 
 
-def _failure(grounding: Grounding, limits: Limits, passed: int) -> str:
+def _failure(grounding: Grounding, limits: _Limits, passed: int) -> str:
     first, *rest = grounding.explanation.split("\n")
     if not grounding.reason:
         refuted = f", at most {limits.max_refuted} refuted" if grounding.refuted and limits.max_refuted else ""

@@ -23,7 +23,7 @@ from redargue.text.verification import TextOptions, documents_of, ground
 
 METHOD = "single-reader"  # one reading of the closest passages: an answer or a test run waits for it
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 Contexts = str | Passage | Sequence[str | Passage]
 
 
@@ -99,9 +99,9 @@ async def check_answer(
         async with asyncio.timeout(timeout_s):
             return await checked_answer(answer, contexts, **options)
     except TimeoutError:
-        return unchecked(Reason.LATE, f"the check took longer than {timeout_s:g} s")
+        return _unchecked(Reason.LATE, f"the check took longer than {timeout_s:g} s")
     except RedargueError as error:
-        return unchecked(Reason.FAILED, f"{type(error).__name__}: {error.what}")
+        return _unchecked(Reason.FAILED, f"{type(error).__name__}: {error.what}")
 
 
 def check_answer_sync(
@@ -111,7 +111,7 @@ def check_answer_sync(
     return completed(check_answer(answer, contexts, timeout_s=timeout_s, **options))
 
 
-def completed(work: Coroutine[Any, Any, T]) -> T:
+def completed(work: Coroutine[Any, Any, _T]) -> _T:
     """Runs to the end; in a thread of its own where this one has an event loop already."""
     if asyncio._get_running_loop() is None:
         return asyncio.run(work)
@@ -131,7 +131,7 @@ async def checked_answer(answer: str, contexts: Contexts, **options: Unpack[Text
 def unanswerable(answer: str, contexts: Contexts) -> Grounding | None:
     """The outcome of an answer that cannot be checked at all; None for others."""
     if not any(document.text.strip() for document in documents_of(contexts)):
-        return unchecked(Reason.NO_CONTEXT, "there is no context to check the answer against")
+        return _unchecked(Reason.NO_CONTEXT, "there is no context to check the answer against")
     return None if re.search(r"\w", answer) else nothing_to_check("the answer has no words")
 
 
@@ -141,7 +141,7 @@ def choose_method(options: CheckOptions) -> None:
         options["method"] = METHOD
 
 
-def unchecked(reason: Reason, why: str, report: Report | None = None) -> Grounding:
+def _unchecked(reason: Reason, why: str, report: Report | None = None) -> Grounding:
     return Grounding(outcome=Outcome.UNCHECKED, reason=reason, explanation=f"unchecked: {why}", report=report)
 
 
@@ -161,7 +161,7 @@ def assessed(report: Report) -> Grounding:
         english = bool(reasons) and all(why.reason is UncheckedReason.LANGUAGE for why in reasons)
         failed = any(verdict.error for verdict in verdicts)
         reason = Reason.FAILED if failed else Reason.LANGUAGE if english else Reason.NOT_READ
-        return unchecked(reason, "\n".join(["no claim was checked", *problems(report)]), report)
+        return _unchecked(reason, "\n".join(["no claim was checked", *problems(report)]), report)
     supported, total = sum(map(is_supported, verdicts)), len(verdicts) + len(unread)
     refuted = sum(verdict.meaning is Meaning.REFUTED and not verdict.why_unchecked for verdict in verdicts)
     return Grounding(

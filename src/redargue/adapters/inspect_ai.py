@@ -13,7 +13,7 @@ from redargue.adapters.grounding import METHOD, Grounding, check_answer
 from redargue.adapters.promptfoo import contexts_in
 from redargue.adapters.wording import problems, revision_request
 
-METADATA = "redargue"  # of a sample: what the solver found
+_METADATA = "redargue"  # of a sample: what the solver found
 
 
 @scorer(metrics=[mean(), stderr()])
@@ -61,7 +61,7 @@ def verify_claims(
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         for revision in range(revisions + 1):
             grounding = await _checked(state, contexts, method, timeout_s)
-            state.metadata[METADATA] = {**_metadata(grounding), "revisions": revision}
+            state.metadata[_METADATA] = {**_metadata(grounding), "revisions": revision}
             report = grounding.report if not grounding.reason else None
             if not report or not problems(report) or revision == revisions:
                 break

@@ -13,7 +13,7 @@ from redargue.adapters.wording import revision_request
 from redargue.text.contexts import delimited_parts, readable
 from redargue.text.verification import TextOptions, documents_of
 
-METADATA = "redargue"  # of a message: its outcome
+_METADATA = "redargue"  # of a message: its outcome
 _PROMPT = "redargue_prompt"  # of a message, until it is checked: the documents in the agent's system prompt
 
 ExitBehavior = Literal["continue", "error", "revise"]
@@ -70,7 +70,7 @@ class GroundingMiddleware(AgentMiddleware[Any, Any, Any]):
         if (answer := final_answer(state["messages"])) is None:
             return None
         documents = self._documents(state)
-        grounding = check_answer_sync(text_of(answer), documents, timeout_s=self._timeout_s, **self._options)
+        grounding = check_answer_sync(_text_of(answer), documents, timeout_s=self._timeout_s, **self._options)
         return self._update(state["messages"], answer, grounding)
 
     @hook_config(can_jump_to=["model"])
@@ -78,7 +78,7 @@ class GroundingMiddleware(AgentMiddleware[Any, Any, Any]):
         if (answer := final_answer(state["messages"])) is None:
             return None
         documents = self._documents(state)
-        grounding = await check_answer(text_of(answer), documents, timeout_s=self._timeout_s, **self._options)
+        grounding = await check_answer(_text_of(answer), documents, timeout_s=self._timeout_s, **self._options)
         return self._update(state["messages"], answer, grounding)
 
     def _documents(self, state: AgentState[Any]) -> Contexts:
@@ -86,9 +86,9 @@ class GroundingMiddleware(AgentMiddleware[Any, Any, Any]):
         found: list[str] = []
         for message in state["messages"]:
             if isinstance(message, ToolMessage):
-                found.append(readable(text_of(message)))
+                found.append(readable(_text_of(message)))
             elif isinstance(message, SystemMessage):
-                found += delimited_parts(text_of(message))
+                found += delimited_parts(_text_of(message))
         found += state["messages"][-1].response_metadata.get(_PROMPT, ())
         return [*documents_of(given), *dict.fromkeys(filter(str.strip, found))]
 
@@ -104,11 +104,11 @@ class GroundingMiddleware(AgentMiddleware[Any, Any, Any]):
             "report": grounding.report.model_dump(mode="json") if grounding.report else None,
         }
         metadata = {name: value for name, value in answer.response_metadata.items() if name != _PROMPT}
-        checked = answer.model_copy(update={"response_metadata": {**metadata, METADATA: known}})
+        checked = answer.model_copy(update={"response_metadata": {**metadata, _METADATA: known}})
         revised = self._exit == "revise" and failed and not unchecked and _revisions(messages) < self._most
         if not revised or not grounding.report:
             return {"messages": [checked]}
-        again = HumanMessage(revision_request(grounding.report), name=METADATA)
+        again = HumanMessage(revision_request(grounding.report), name=_METADATA)
         return {"messages": [checked, again], "jump_to": "model"}
 
 
@@ -116,7 +116,7 @@ def _remembering_prompt(request: ModelRequest[Any], response: ModelResponse[Any]
     """Keeps the documents of the system prompt, which no state of the agent has, with the answer to it."""
     prompt = request.system_message
     answer = final_answer(response.result)
-    if answer and prompt and (parts := delimited_parts(text_of(prompt))):
+    if answer and prompt and (parts := delimited_parts(_text_of(prompt))):
         answer.response_metadata = {**answer.response_metadata, _PROMPT: parts}
     return response
 
@@ -124,10 +124,10 @@ def _remembering_prompt(request: ModelRequest[Any], response: ModelResponse[Any]
 def final_answer(messages: Sequence[AnyMessage]) -> AIMessage | None:
     """The last message if it answers the user, and calls no tool."""
     last = messages[-1] if messages else None
-    return last if isinstance(last, AIMessage) and not last.tool_calls and text_of(last).strip() else None
+    return last if isinstance(last, AIMessage) and not last.tool_calls and _text_of(last).strip() else None
 
 
-def text_of(message: AnyMessage) -> str:
+def _text_of(message: AnyMessage) -> str:
     return str(message.text)
 
 
@@ -136,7 +136,7 @@ def _revisions(messages: Sequence[AnyMessage]) -> int:
     count = 0
     for message in reversed(messages):
         if isinstance(message, HumanMessage):
-            if message.name != METADATA:
+            if message.name != _METADATA:
                 break
             count += 1
     return count

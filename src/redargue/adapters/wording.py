@@ -11,8 +11,8 @@ from redargue.text.report import CheckedClaim, Report
 from redargue.verdicts import Verdict
 
 STATED = 200  # characters of a claim
-QUOTED = 120  # characters of a quotation
-UNCHECKED = "UNCHECKED"
+_QUOTED = 120  # characters of a quotation
+_UNCHECKED = "UNCHECKED"
 
 
 def problems(report: Report) -> list[str]:
@@ -22,7 +22,7 @@ def problems(report: Report) -> list[str]:
         if sentence.why.may_state:
             stated = shortened(report.text[sentence.start : sentence.end], STATED)
             why = shortened(words.unchecked(sentence.why), STATED)
-            line = f"{UNCHECKED} [{sentence.start}:{sentence.end}] {stated} ← {why}"
+            line = f"{_UNCHECKED} [{sentence.start}:{sentence.end}] {stated} ← {why}"
             lines.append((sentence.start, line))
     return [line for _, line in sorted(lines, key=lambda found: found[0])]
 
@@ -49,7 +49,7 @@ def claim_line(claim: CheckedClaim) -> str:
 
 
 def label_of(verdict: Verdict) -> str:
-    return UNCHECKED if verdict.why_unchecked else str(verdict.label)
+    return _UNCHECKED if verdict.why_unchecked else str(verdict.label)
 
 
 def because(verdict: Verdict) -> str:
@@ -64,4 +64,4 @@ def because(verdict: Verdict) -> str:
     quote = quotes[0]
     place = shortened(quote.source.document or quote.source.title or quote.source.url, STATED) if quote.source else ""
     offset = f":{quote.offset}" if quote.offset >= 0 else ""
-    return f' ← "{shortened(quote.text, QUOTED)}" {place}{offset}'.rstrip()
+    return f' ← "{shortened(quote.text, _QUOTED)}" {place}{offset}'.rstrip()

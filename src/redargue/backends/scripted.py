@@ -12,8 +12,8 @@ from redargue.claims import Frozen
 from redargue.errors import UsageError
 from redargue.tasks.base import AnyTask, Out, Task
 
-Line = Any  # an answer, an exception to raise, or a function (task, call) -> answer; may be async
-Part = type[AnyTask] | tuple[type[AnyTask], str]
+_Line = Any  # an answer, an exception to raise, or a function (task, call) -> answer; may be async
+_Part = type[AnyTask] | tuple[type[AnyTask], str]
 
 
 @backends.register("scripted")
@@ -31,11 +31,11 @@ class ScriptedBackend:
     identity = "scripted"
     stability = PAPER_STABILITY
 
-    def __init__(self, script: Mapping[Any, Line | Sequence[Line]] | None = None) -> None:
+    def __init__(self, script: Mapping[Any, _Line | Sequence[_Line]] | None = None) -> None:
         self._script = {
             part: list(lines) if isinstance(lines, list | tuple) else lines for part, lines in (script or {}).items()
         }
-        self._used: set[Part] = set()
+        self._used: set[_Part] = set()
         self.calls: list[tuple[AnyTask, Call]] = []
 
     def can(self, task: type[AnyTask]) -> bool:
@@ -64,7 +64,7 @@ class ScriptedBackend:
             outputs.append(Output(cast(Out, line), text=_text(line)))
         return Reply(tuple(outputs))
 
-    def _next(self, task: AnyTask, call: Call) -> Line:
+    def _next(self, task: AnyTask, call: Call) -> _Line:
         for base in type(task).__mro__:
             for part in ((base, call.agent), base):
                 if part not in self._script:

@@ -15,7 +15,7 @@ from redargue.registry import did_you_mean
 Locate = Callable[[Quote], tuple[GoldEvidence, ...]]
 Sentences = Mapping[str, Mapping[str, str]]  # by document: each sentence's identifier and text, in order
 
-READERS: dict[str, Callable[[Path, frozenset[str]], Sentences]] = {
+_READERS: dict[str, Callable[[Path, frozenset[str]], Sentences]] = {
     "fever": fever.wiki_sentences,
     "scifact": scifact.abstract_sentences,
 }
@@ -35,10 +35,10 @@ def by_document(quote: Quote) -> tuple[GoldEvidence, ...]:
 
 def by_sentence(dataset: str, path: Path, quotes: Iterable[Quote]) -> Locate:
     """Locates these quotations in the sentences of a data set's corpus file."""
-    if dataset not in READERS:
-        hint = did_you_mean(dataset, list(READERS))
+    if dataset not in _READERS:
+        hint = did_you_mean(dataset, list(_READERS))
         raise UsageError(f"{dataset!r} has no corpus of sentences", where="--pages", hint=hint)
-    known = READERS[dataset](path, frozenset(quote.source.document for quote in quotes if quote.source))
+    known = _READERS[dataset](path, frozenset(quote.source.document for quote in quotes if quote.source))
 
     def locate(quote: Quote) -> tuple[GoldEvidence, ...]:
         document = quote.source.document if quote.source else ""

@@ -44,7 +44,7 @@ class ScoredRows:
 
 official_metrics: Registry[Callable[[ScoredRows], tuple[MetricValue, ...]]] = Registry("metric")
 
-ONLY_DOCUMENTS = (
+_ONLY_DOCUMENTS = (
     "the quotations name documents, not the parts that gold evidence names; --pages finds those of fever and scifact"
 )
 OTHER_NAMES = (
@@ -69,7 +69,7 @@ def _evidence(rows: ScoredRows) -> tuple[list[Groups], Sequence[Sequence[Element
         return groups, rows.predicted_evidence, ""
     by_document: list[Groups] = [[[(name, "") for name, _ in group] for group in claim] for claim in groups]
     predicted_evidence = [list(dict.fromkeys((name, "") for name, _ in places)) for places in rows.predicted_evidence]
-    return by_document, predicted_evidence, ONLY_DOCUMENTS if parts else ONLY_PAGES
+    return by_document, predicted_evidence, _ONLY_DOCUMENTS if parts else ONLY_PAGES
 
 
 def with_interval(figure: MetricValue, bounds: Interval) -> MetricValue:

@@ -14,7 +14,7 @@ from redargue.bench.statistics.bootstrap import Interval, interval, macro_f1_int
 from redargue.claims import Frozen
 from redargue.errors import UsageError
 
-THRESHOLDS = (0.0, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.925, 0.95, 0.96, 0.97, 0.98, 0.99)
+_THRESHOLDS = (0.0, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.925, 0.95, 0.96, 0.97, 0.98, 0.99)
 
 
 class Paired(Frozen):
@@ -104,4 +104,4 @@ def rescored(pairs: Sequence[Paired], threshold: float | None, *, draws: int = 2
 
 def frontier(pairs: Sequence[Paired], *, draws: int = 2000) -> tuple[Rescored, ...]:
     """The second alone, then the cascade from strict to loose thresholds."""
-    return tuple(rescored(pairs, threshold, draws=draws) for threshold in (None, *reversed(THRESHOLDS)))
+    return tuple(rescored(pairs, threshold, draws=draws) for threshold in (None, *reversed(_THRESHOLDS)))

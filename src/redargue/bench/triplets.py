@@ -13,7 +13,7 @@ from redargue.errors import UsageError
 from redargue.events import ClaimStarted, Decomposed
 from redargue.runs.record import read_events
 
-Judgement = Literal["", "right", "wrong"]
+_Judgement = Literal["", "right", "wrong"]
 
 
 class AuditedTriplet(Frozen):
@@ -21,7 +21,7 @@ class AuditedTriplet(Frozen):
 
     claim: str
     triplet: str
-    judgement: Judgement = ""
+    judgement: _Judgement = ""
 
 
 def draw(run: Path, file: Path, count: int, seed: int) -> Counter[str]:

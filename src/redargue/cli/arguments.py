@@ -29,11 +29,11 @@ from redargue.spec import RunSpec
 from redargue.text.segment import KINDS, Kind, Text, sentences_of, text_of
 
 CLAIM, CLAIMS = "claim", "claims"
-TABLES = (".csv", ".tsv", ".json", ".jsonl")
+_TABLES = (".csv", ".tsv", ".json", ".jsonl")
 DOCUMENTS = (".md", ".html", ".htm", ".pdf", ".docx")
 HTML = (".html", ".htm")
 NOT_READ = (".doc", ".odt", ".rtf", ".rst", ".tex", ".epub", ".ppt", ".pptx", ".xls", ".xlsx", ".xml", ".yaml", ".yml")
-NAMED_BY_SUFFIX = (".txt", *TABLES, *DOCUMENTS, *NOT_READ)
+NAMED_BY_SUFFIX = (".txt", *_TABLES, *DOCUMENTS, *NOT_READ)
 
 _URL = re.compile(r"(?:[a-z][a-z0-9+.-]*://|www\.)\S+", re.IGNORECASE)
 _PATH = re.compile(r"/\S*|(?:\.{1,2}|~)/.*")
@@ -77,7 +77,7 @@ def read_input(
         return Input(read_text(argument, kind, question, links=links), [])
     is_file = argument == "-" or (os.path.exists(argument) if kind == CLAIM else bool(named_path(argument)))
     suffix = unpacked_suffix(Path(argument)) if is_file else ""
-    if kind != CLAIM and suffix in TABLES:
+    if kind != CLAIM and suffix in _TABLES:
         return _claims(read_table(Path(argument), {}, labels=spec.labels, as_of=spec.as_of), question, spec)
     if kind == CLAIMS and suffix in DOCUMENTS:
         hint = "without --as claims, check extracts them"

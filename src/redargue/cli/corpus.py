@@ -26,7 +26,7 @@ if TYPE_CHECKING:  # numpy and pydantic would slow down --help
 
 app = typer.Typer(help="Index files and folders, and search them without a network.", no_args_is_help=True)
 
-Store = Annotated[str, option("STORE", "Path or URI (milvus:PATH.db, milvus:http://…); default: your own corpus.")]
+_Store = Annotated[str, option("STORE", "Path or URI (milvus:PATH.db, milvus:http://…); default: your own corpus.")]
 
 
 @app.command()
@@ -34,7 +34,7 @@ def add(
     paths: Annotated[
         list[Path], typer.Argument(help="Files and folders: txt, md, html, pdf, docx, csv, tsv, json, jsonl; also .gz.")
     ],
-    store: Store = "",
+    store: _Store = "",
     dataset: Annotated[
         str, typer.Option(help="Read the paths as documents of a data set: feverous, pubmedqa or scifact.")
     ] = "",
@@ -76,7 +76,7 @@ def add(
 
 
 @app.command("ls")
-def list_documents(store: Store = "", as_json: AsJson = False) -> None:
+def list_documents(store: _Store = "", as_json: AsJson = False) -> None:
     """List documents: date added, length in characters, id, title."""
     with _open(store) as corpus:
         entries, revision = corpus.documents(), corpus.revision
@@ -95,7 +95,7 @@ def remove(
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Remove all documents.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
-    store: Store = "",
+    store: _Store = "",
     as_json: AsJson = False,
 ) -> None:
     """Remove documents."""
@@ -129,7 +129,7 @@ def search(
         Literal["fused", "keywords"],
         typer.Option(help="fused: passages by meaning and keywords; keywords: whole documents."),
     ] = "fused",
-    store: Store = "",
+    store: _Store = "",
     as_json: AsJson = False,
 ) -> None:
     """Search the documents."""

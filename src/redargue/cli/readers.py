@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
-GRACE = 2.0  # seconds for a server to end by itself, because its client has closed its input too
+_GRACE = 2.0  # seconds for a server to end by itself, because its client has closed its input too
 READER_LEFT = 141  # what a shell reports of a tool that SIGPIPE ended
 
 
@@ -56,7 +56,7 @@ def leaving_with_reader() -> Iterator[None]:
 
 def _exit_without_reader(output: int) -> None:
     if _reader_left(output, wait=True):
-        time.sleep(GRACE)
+        time.sleep(_GRACE)
         os._exit(READER_LEFT)
 
 

@@ -28,8 +28,8 @@ from redargue.sanitize import counted, printable
 from redargue.text.report import Report
 from redargue.verdicts import Verdict
 
-STYLES = {"supported": "bold green", "refuted": "bold red", "not_enough": "bold yellow", "conflicting": "bold magenta"}
-TITLES = ((Side.FOR, "For"), (Side.AGAINST, "Against"), (Side.CONTEXT, "Related, for neither side"))
+_STYLES = {"supported": "bold green", "refuted": "bold red", "not_enough": "bold yellow", "conflicting": "bold magenta"}
+_TITLES = ((Side.FOR, "For"), (Side.AGAINST, "Against"), (Side.CONTEXT, "Related, for neither side"))
 
 
 def verdicts(verdicts: list[Verdict], folder: Path | None) -> None:
@@ -106,7 +106,7 @@ def _recorded(console: Console, folder: Path | None) -> None:
 
 def _verdict(console: Console, verdict: Verdict) -> None:
     _outcome(console, verdict)
-    for side, title in TITLES:
+    for side, title in _TITLES:
         _section(console, title, map(_quote, verdict.side(side)))
     lost = (Text(printable(quote.text)[:300], style="strike dim") for quote in verdict.quotes if not quote.found)
     _section(console, "Quoted, but not found in any document (not counted)", lost)
@@ -122,7 +122,7 @@ def _outcome(console: Console, verdict: Verdict) -> None:
         if verdict.error.hint:
             _print(console, Text(printable(f"→ {verdict.error.hint}")))
         return
-    style = "bold" if verdict.unchecked else STYLES.get(str(verdict.meaning), "bold")
+    style = "bold" if verdict.unchecked else _STYLES.get(str(verdict.meaning), "bold")
     how = "" if verdict.unchecked else ", ".join(filter(None, (how_decided(verdict), confidence_text(verdict))))
     _print(
         console,

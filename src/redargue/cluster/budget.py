@@ -15,7 +15,7 @@ from redargue.cluster.transaction_batcher import TransactionBatcher
 from redargue.errors import BudgetReached
 from redargue.runs.budget import Budget, Cost
 
-POLL = 0.1  # seconds between attempts while requests in flight hold the rest of the budget
+_POLL = 0.1  # seconds between attempts while requests in flight hold the rest of the budget
 
 
 class Reserve(NamedTuple):
@@ -93,7 +93,7 @@ class SharedBudget(Budget):
                 raise answer
             if answer:
                 return
-            await asyncio.sleep(POLL)
+            await asyncio.sleep(_POLL)
 
     def settle(self, bound: Cost, actual: Cost) -> None:
         if not self._batcher.failure:  # the reservations of an expired worker count as spent already

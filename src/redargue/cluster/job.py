@@ -19,7 +19,7 @@ from redargue.verifier import Verifier
 
 ADDRESSES = ("base_url", "store", "memory", "mcp")  # with a key, they are read from each machine's environment
 REACHING = (*ADDRESSES, "prompts", "prices")  # a worker uses them only if its own environment has the same value
-STARTER = "starter"  # the bundled corpus
+_STARTER = "starter"  # the bundled corpus
 WITHHELD = frozenset(f"REDARGUE_{name.upper()}" for name in ADDRESSES)
 MOST_CONCURRENT = 10_000
 
@@ -46,7 +46,7 @@ class WorkerJob(Frozen):
         texts = {
             name: " ".join(value) if isinstance(value, tuple) else str(value or "") for name, value in values.items()
         }
-        return {f"REDARGUE_{name.upper()}": text for name, text in texts.items() if text and text != STARTER}
+        return {f"REDARGUE_{name.upper()}": text for name, text in texts.items() if text and text != _STARTER}
 
     def with_environment(self, environment: Mapping[str, str]) -> RunSpec:
         """The configuration, if this worker's environment allows what it starts, contacts, reads and writes.

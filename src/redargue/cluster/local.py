@@ -14,7 +14,7 @@ from redargue.cluster.restart_policy import RestartPolicy
 from redargue.cluster.store import SharedDatabase
 from redargue.errors import UsageError
 
-SHUTDOWN_TIMEOUT = 20.0  # seconds for a worker to return its leases
+_SHUTDOWN_TIMEOUT = 20.0  # seconds for a worker to return its leases
 
 
 class LocalWorkers:
@@ -75,7 +75,7 @@ class LocalWorkers:
             assert process.stdin
             process.stdin.close()
             try:
-                process.wait(SHUTDOWN_TIMEOUT)
+                process.wait(_SHUTDOWN_TIMEOUT)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()

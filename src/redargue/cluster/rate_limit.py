@@ -16,7 +16,7 @@ from redargue.cluster.store import Transaction
 from redargue.cluster.transaction_batcher import TransactionBatcher
 from redargue.net.rate_limit import Gcra, Limiter, Rate, ServiceLimiter
 
-POLL = 0.05  # seconds between attempts to acquire a place in flight
+_POLL = 0.05  # seconds between attempts to acquire a place in flight
 PER_WORKER = frozenset({"model"})  # services whose in-flight limit applies per worker: an endpoint can be scaled
 
 
@@ -156,7 +156,7 @@ class SharedServiceLimiter(ServiceLimiter):
             return
         try:
             while not await self._batcher.ask(self._table, Acquire(self._service), undo=Release(self._service)):  # noqa: ASYNC110
-                await asyncio.sleep(POLL * (0.5 + random.random()))  # another machine may release the next place
+                await asyncio.sleep(_POLL * (0.5 + random.random()))  # another machine may release the next place
         except BaseException:
             super()._release()
             raise

@@ -18,13 +18,13 @@ from redargue.postgresql import server as postgresql
 from redargue.postgresql.server import BUSY, SCHEMES, Server
 from redargue.retrieval.corpus.database import Database
 
-SCHEMA = 1
-APPLICATION = 0x52444C47  # "RDLG", at byte 68 of the file
+_SCHEMA = 1
+_APPLICATION = 0x52444C47  # "RDLG", at byte 68 of the file
 SCHEMA_NAME = "redargue_ledger"  # on a server
 CREATE_HINT = "a batch creates it: redargue batch … --engine local"
 IDLE = 10  # seconds after which a server ends an idle transaction: the worker's machine may be lost
 
-TABLES = """
+_TABLES = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE batches (
     number {number}, id TEXT UNIQUE, about TEXT NOT NULL, job TEXT NOT NULL, total BIGINT NOT NULL,
@@ -92,9 +92,9 @@ class SqliteLedger(Database):
     noun: ClassVar[str] = "ledger"
     option: ClassVar[str] = "--ledger"
     create_command: ClassVar[str] = "redargue batch … --engine local --ledger"
-    application: ClassVar[int] = APPLICATION
-    schema: ClassVar[int] = SCHEMA
-    tables: ClassVar[str] = TABLES.strip().format(
+    application: ClassVar[int] = _APPLICATION
+    schema: ClassVar[int] = _SCHEMA
+    tables: ClassVar[str] = _TABLES.strip().format(
         number="INTEGER PRIMARY KEY AUTOINCREMENT", real="REAL", bytes="BLOB", rowless="WITHOUT ROWID"
     )
     initial_meta: ClassVar[tuple[tuple[str, str], ...]] = ()
@@ -144,10 +144,10 @@ class PostgresLedger:
         self._clock = clock
         server = Server(url, schema=SCHEMA_NAME, what="ledger", option="--ledger", failure=RecordError)
         self._connection, _ = server.open(
-            TABLES,
-            {"schema": str(SCHEMA)},
+            _TABLES,
+            {"schema": str(_SCHEMA)},
             make=make,
-            lock=APPLICATION,
+            lock=_APPLICATION,
             hint=CREATE_HINT,
             options=f"-c idle_in_transaction_session_timeout={IDLE}s -c tcp_keepalives_idle={IDLE}"
             f" -c tcp_keepalives_interval={IDLE} -c tcp_keepalives_count=2",

@@ -28,7 +28,7 @@ from redargue.runs.manifest import read_manifest
 from redargue.verdicts import Verdict
 from redargue.verifier import Verifier
 
-IDLE = 1.0  # seconds until a worker without claims asks for some again
+_IDLE = 1.0  # seconds until a worker without claims asks for some again
 
 Verify = Callable[[Job], Awaitable[Verdict]]
 
@@ -81,7 +81,7 @@ class Worker:
         Raises RecordError if the ledger failed or this worker has expired.
         """
         tasks: set[asyncio.Task[None]] = set()
-        idle, min_free = min(IDLE, self.heartbeat.interval), max(1, concurrency // 4)
+        idle, min_free = min(_IDLE, self.heartbeat.interval), max(1, concurrency // 4)
         try:
             while True:
                 free, leased = concurrency - len(tasks), Leased(())

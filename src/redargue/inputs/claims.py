@@ -18,7 +18,7 @@ from redargue.inputs.mapping import check_roles, split_mapping
 from redargue.inputs.rows import Row, rows, table_rows, unpacked_suffix
 from redargue.text.segment import Text
 
-ROLES = ("claim", "id", "context", "options", "labels", "as_of", "contexts", "question", "answer")
+_ROLES = ("claim", "id", "context", "options", "labels", "as_of", "contexts", "question", "answer")
 
 
 class ClaimRow(NamedTuple):
@@ -53,7 +53,7 @@ class RefusedRow(NamedTuple):
 
 def read_mapping(texts: Sequence[str]) -> dict[str, str]:
     """Columns by role, from ``claim=statement,context=dialogue``; the column of the claim defaults to ``claim``."""
-    return check_roles({"claim": "claim", **(split_mapping(",".join(texts)) if texts else {})}, ROLES)
+    return check_roles({"claim": "claim", **(split_mapping(",".join(texts)) if texts else {})}, _ROLES)
 
 
 def read_rows(
@@ -76,7 +76,7 @@ def read_rows(
         raise UsageError(what, hint="check a .txt file or a text with redargue check")
     column = mapping.get("claim", "claim")
     for number, row in enumerate(table_rows(path) if suffix in (".csv", ".tsv") else rows(path), 1):
-        fields = {role: mapping.get(role, role) for role in ROLES if role in mapping or role in row.fields}
+        fields = {role: mapping.get(role, role) for role in _ROLES if role in mapping or role in row.fields}
         if column not in row.fields and fields.get("answer") not in row.fields:
             hint = f"name the column of the claims: redargue batch {path} -o DIR --map claim=COLUMN"
             raise row.error(f"no field {column}; its fields: {', '.join(list(row.fields)[:12]) or 'none'}", hint=hint)

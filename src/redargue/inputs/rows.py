@@ -28,7 +28,7 @@ from redargue.claims import Claim, LabelSet
 from redargue.encodings import UTF_16, not_windows, warn_of
 from redargue.errors import UsageError
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 LARGEST_LINE = 512 * 10**6  # bytes
 LARGEST_WHOLE = 2 * 10**9  # characters of a JSON list or object, which is read as a whole
@@ -156,7 +156,7 @@ class Row:
             raise self.error(f"no field {self.inside}{field}; its fields: {known}", hint=hint)
         return self.fields[field]
 
-    def _typed(self, field: str, kind: type[T], expected: str, *, accept: Callable[[T], bool] = lambda _: True) -> T:
+    def _typed(self, field: str, kind: type[_T], expected: str, *, accept: Callable[[_T], bool] = lambda _: True) -> _T:
         value = self._required(field)
         if not isinstance(value, kind) or not accept(value):
             raise self.field_error(field, expected)

@@ -22,7 +22,7 @@ from redargue.runs.prices import Prices
 from redargue.tasks.base import AnyTask
 from redargue.tasks.score import CompareTexts, Similarities
 
-FORMATS = ("auto", "schema", "json", "plain", "tools")
+_FORMATS = ("auto", "schema", "json", "plain", "tools")
 
 
 @backends.register("chat")
@@ -55,8 +55,8 @@ class ChatBackend(PromptedBackend):
         stream: bool = False,
         logprobs: bool = False,
     ) -> None:
-        if form not in FORMATS:
-            raise UsageError(f"unknown response format {form!r}", hint=did_you_mean(form, list(FORMATS)))
+        if form not in _FORMATS:
+            raise UsageError(f"unknown response format {form!r}", hint=did_you_mean(form, list(_FORMATS)))
         self.service, self.model, self.embedding_model, self.form = service, model, embedding_model, form
         plain = None if form in ("auto", "tools") else form == "plain"
         super().__init__(prompts, Renderer(prompts, plain=plain, calls=form == "tools"))

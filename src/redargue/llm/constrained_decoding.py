@@ -20,8 +20,8 @@ from redargue.tasks.extract import ExtractClaims
 from redargue.tasks.query import LONGEST_QUERY, QueryTask
 from redargue.tasks.step import StepTask
 
-MOST_ITEMS = 20  # of an unbounded list
-STEPS = 10  # of a number between bounds
+_MOST_ITEMS = 20  # of an unbounded list
+_STEPS = 10  # of a number between bounds
 TEXT = {"type": "string", "maxLength": 1_000}
 
 
@@ -129,7 +129,7 @@ class _Form:
         if first is None or "enum" in item:
             raise self._refused(field)
         self.draft.add("[")
-        for index in range(field.get("maxItems", MOST_ITEMS)):
+        for index in range(field.get("maxItems", _MOST_ITEMS)):
             options = [(", " if index else "") + first, "]" + after]
             if self.draft.choose(options[: 1 if index < field.get("minItems", 0) else 2]):
                 return
@@ -157,7 +157,7 @@ def _closed(field: dict[str, Any]) -> list[Any]:
         return []
     if field["type"] == "integer":
         return list(range(int(low), int(high) + 1))
-    return [round(low + (high - low) * step / STEPS, 6) for step in range(STEPS + 1)]
+    return [round(low + (high - low) * step / _STEPS, 6) for step in range(_STEPS + 1)]
 
 
 def _query_end(text: str) -> int:

@@ -24,7 +24,7 @@ from redargue.llm.rendering import Prompt, Renderer, WeightedSpan
 from redargue.llm.response import Choice
 from redargue.tasks.base import AnyTask
 
-LONGEST = 1_000  # characters of free text, as in the schemas
+_LONGEST = 1_000  # characters of free text, as in the schemas
 
 
 @backends.register("transformers")
@@ -47,7 +47,7 @@ class TransformersBackend(PromptedBackend):
         model: str | Path = "",
         *,
         prompts: Prompts | None = None,
-        longest: int = LONGEST,
+        longest: int = _LONGEST,
         logprobs: bool = False,
         device: str = "",
     ) -> None:

@@ -16,7 +16,7 @@ from redargue.net.transport import Service, Transport
 from redargue.runs.budget import Account
 
 QUESTION = "Is water wet? Reply with one JSON object and nothing else: its only field is answer, which is yes or no."
-SCHEMA: dict[str, Any] = {
+_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {"answer": {"type": "string", "enum": ["yes", "no"]}},
     "required": ["answer"],
@@ -85,13 +85,13 @@ def _answers(text: str) -> bool:
 
 
 async def _in_json(endpoint: Endpoint, account: Account, form: Form) -> tuple[bool, str]:
-    choice = await _ask(endpoint, account, QUESTION, schema=("Wetness", SCHEMA), form=form)
+    choice = await _ask(endpoint, account, QUESTION, schema=("Wetness", _SCHEMA), form=form)
     valid = _answers(choice.text)
     return valid, "followed" if valid else f"accepted, but not followed: {choice.problem or repr(choice.text[:60])}"
 
 
 async def _call(endpoint: Endpoint, account: Account) -> tuple[bool, str]:
-    functions = [{"name": "answer", "description": "Gives your answer.", "parameters": SCHEMA}]
+    functions = [{"name": "answer", "description": "Gives your answer.", "parameters": _SCHEMA}]
     choice = await _ask(endpoint, account, "Is water wet? Call the function.", functions=functions)
     if not any(_answers(call.arguments) for call in choice.calls):
         return False, f"accepted, but no call made: {choice.problem or repr(choice.verbatim[:60])}"

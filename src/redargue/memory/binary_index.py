@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from redargue.nli.cache import Floats
 
-BLOCK = 32_768  # codes compared per step: the intermediate sums stay in the processor's cache
+_BLOCK = 32_768  # codes compared per step: the intermediate sums stay in the processor's cache
 WORD_BITS = 64
 OVERSAMPLING = 10  # candidates selected by Hamming distance per code that is returned
 
@@ -71,8 +71,8 @@ class BinaryIndex:
         if depth >= self.count:
             return np.arange(self.count)
         distances = np.empty(self.count, np.uint16)
-        for start in range(0, self.count, BLOCK):
-            stop = min(self.count, start + BLOCK)
+        for start in range(0, self.count, _BLOCK):
+            stop = min(self.count, start + _BLOCK)
             block_distances = np.zeros(stop - start, np.uint16)
             for row, query_word in zip(self._codes, query_code, strict=True):
                 block_distances += np.bitwise_count(row[start:stop] ^ query_word)

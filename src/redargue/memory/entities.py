@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 
-MAX_LENGTH = 200  # characters of a key: databases limit the size of index entries, and names are shorter
+_MAX_LENGTH = 200  # characters of a key: databases limit the size of index entries, and names are shorter
 
 _ARTICLES = ("the ", "an ", "a ")
 _PUNCTUATION = frozenset(".,;:!?…'\"`´¡¿·*_-–—")
@@ -21,7 +21,7 @@ def normalize_entity(entity: str) -> str:
     A name of punctuation alone ("!!!") is kept; of articles alone, the last one is kept ("The The" gives "the").
     """
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", entity).casefold())
-    whole = name = " ".join(folded.split())[:MAX_LENGTH].rstrip()
+    whole = name = " ".join(folded.split())[:_MAX_LENGTH].rstrip()
     while (stripped := _strip_once(name)) != name:
         if not stripped:
             return name if any(char.isalnum() for char in name) else whole

@@ -34,10 +34,10 @@ from redargue.registry import Registry
 from redargue.retrieval.corpus.base import Encoder
 from redargue.retrieval.corpus.ranking import fuse
 
-DEPTH = 200  # nearest codes whose vectors are compared exactly
-PAGE = 20  # records read per query until enough of them can be returned
-MAX_CLAIM = 500  # characters of a stored claim: databases limit the size of index entries
-CLAIMS_SHOWN = 3  # claims per recalled record, of those that it was found for
+_DEPTH = 200  # nearest codes whose vectors are compared exactly
+_PAGE = 20  # records read per query until enough of them can be returned
+_MAX_CLAIM = 500  # characters of a stored claim: databases limit the size of index entries
+_CLAIMS_SHOWN = 3  # claims per recalled record, of those that it was found for
 
 memory_stores: Registry[Callable[..., MemoryStore]] = Registry(
     "memory store", group="redargue.memory_stores", extra="scale"
@@ -116,7 +116,7 @@ class Memory:
             self._index, self._purges = BinaryIndex(DIMENSIONS), purges
         while rows := records.codes_after(db, self.workspace, self._index.last):
             self._index.extend(rows)
-        exact = records.cosine_similarities(db, self._index.nearest(vector, DEPTH), vector)
+        exact = records.cosine_similarities(db, self._index.nearest(vector, _DEPTH), vector)
         similar = ((number, score) for number, score in exact.items() if score >= self.settings.similarity)
         return dict(sorted(similar, key=lambda item: (-item[1], -item[0])))
 
@@ -128,11 +128,11 @@ class Memory:
         texts: set[str] = set()
         held_back, left_out = 0, Counter[Omission]()
         statuses = ("ok", "empty") if self.settings.keep_misses else ("ok",)
-        for start in range(0, len(ranking), PAGE):
-            page = records.fetch(db, ranking[start : start + PAGE])
+        for start in range(0, len(ranking), _PAGE):
+            page = records.fetch(db, ranking[start : start + _PAGE])
             others = {other for record in page.values() for other, _ in record.claims} if self.settings.guard else ()
-            duplicates = near_duplicates(claim.text[:MAX_CLAIM], others) if others else frozenset()
-            for record in (page[number] for number in ranking[start : start + PAGE] if number in page):
+            duplicates = near_duplicates(claim.text[:_MAX_CLAIM], others) if others else frozenset()
+            for record in (page[number] for number in ranking[start : start + _PAGE] if number in page):
                 if len(selected) == self.settings.limit:
                     return selected, held_back, left_out
                 text = record.passage.text or record.passage.query
@@ -169,7 +169,7 @@ class Memory:
             number=record.number,
             status="empty" if record.status == "empty" else "ok",
             arguments=record.arguments,
-            claims=tuple(claim for claim, _ in record.claims[:CLAIMS_SHOWN]),
+            claims=tuple(claim for claim, _ in record.claims[:_CLAIMS_SHOWN]),
             entities=entities,
             similarity=similarity,
         )
@@ -190,7 +190,7 @@ class Memory:
         if not accepted:
             return RememberResult(dropped=dropped)
         new = [records.NewRecord.of(self._cleaned(finding)) for finding in accepted]
-        added = await asyncio.to_thread(self._remember, new, keys, self._clean(claim)[:MAX_CLAIM], run, now)
+        added = await asyncio.to_thread(self._remember, new, keys, self._clean(claim)[:_MAX_CLAIM], run, now)
         return RememberResult(added=added, merged=len(new) - added, dropped=dropped)
 
     def _split(self, findings: Sequence[Finding]) -> tuple[list[Finding], dict[Omission, int]]:

@@ -33,8 +33,8 @@ from redargue.tasks.score import (
     Similarities,
 )
 
-LONGEST = 60  # characters of a made-up text
-MOST_ITEMS = 20  # of a list without a bound
+_LONGEST = 60  # characters of a made-up text
+_MOST_ITEMS = 20  # of a list without a bound
 _QUOTATIONS = 4  # of a reply
 
 
@@ -238,7 +238,7 @@ class _Reply:
             return self._items(name, field)
         if kind == "object":
             return self._object(field, place) if "properties" in field else {}
-        return self._text(name, field, place)[: field.get("maxLength", LONGEST)]
+        return self._text(name, field, place)[: field.get("maxLength", _LONGEST)]
 
     def _resolved(self, field: Mapping[str, Any]) -> Mapping[str, Any]:
         if "anyOf" in field:
@@ -256,7 +256,7 @@ class _Reply:
         if name in self._fixed:
             key, values = self._fixed[name]
             return [self._object(item, place) | {key: value} for place, value in enumerate(values)]
-        most = max(field.get("minItems", 0), min(self._course.items, field.get("maxItems", MOST_ITEMS)))
+        most = max(field.get("minItems", 0), min(self._course.items, field.get("maxItems", _MOST_ITEMS)))
         return [self._value(name, item, place) for place in range(most)]
 
     def _option(self, name: str, options: Sequence[Any], place: int) -> Any:

@@ -18,7 +18,7 @@ from redargue.retrieval.tools.base import Action
 from redargue.run import Run
 
 READER = "memory"
-MOST = 3  # passages that are read again for a claim
+_MOST = 3  # passages that are read again for a claim
 
 
 def recalled(events: Iterable[Event]) -> dict[str, Passage]:
@@ -40,7 +40,7 @@ async def read_again(quotes: Sequence[Quote], claim: Claim, run: Run, page: Acti
     What cannot be asked for again is left as it is.
     """
     remembered = recalled(run.events)
-    for sha in list(dict.fromkeys(quote.passage for quote in quotes if quote.passage in remembered))[:MOST]:
+    for sha in list(dict.fromkeys(quote.passage for quote in quotes if quote.passage in remembered))[:_MOST]:
         with suppress(BudgetReached, ReplayMiss):
             await _ask_again(remembered[sha], claim, run, page)
 

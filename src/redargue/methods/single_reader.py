@@ -12,7 +12,7 @@ from redargue.methods.base import FROM_SETTINGS, Method, SearchSettings
 from redargue.tasks.answer import AnswerClaim
 from redargue.verdicts import Verdict
 
-READER = "reader"
+_READER = "reader"
 
 
 class SingleReaderSettings(SearchSettings):
@@ -24,7 +24,7 @@ class SingleReader(Method, name="single-reader", settings=SingleReaderSettings):
 
     paper = "none: what a debate has to beat"
     graph = "searches of all tools concurrently -> answer"
-    roles = {READER: FROM_SETTINGS}
+    roles = {_READER: FROM_SETTINGS}
     asks = (AnswerClaim,)
 
     settings: SingleReaderSettings
@@ -33,5 +33,5 @@ class SingleReader(Method, name="single-reader", settings=SingleReaderSettings):
         passages = await reader.search(claim.text, self.settings.top_k, round_=1)
         task = AnswerClaim(claim=claim, passages=passages, profile=self.settings.profile)
         answer = await reader.perform(task, round_=1)
-        self.answered(READER, answer, round_=1, passages=passages)
+        self.answered(_READER, answer, round_=1, passages=passages)
         return self.verdict(answer.label, reason=answer.text, confidence=answer.confidence, rounds=1, noted=answer)

@@ -31,11 +31,11 @@ from redargue.sanitize import counted
 FILE = "deferred.json"
 MODEL, PATH = "model", "/chat/completions"
 QUIET = 2.0  # seconds without a further request, after which those that wait are sent
-POLL = 30.0  # seconds between looks at a batch
-MOST = 50_000  # requests a batch
-MOST_BYTES = 150_000_000  # of a batch's file
-LARGEST = 1_000_000_000  # bytes of a result file
-ENDED = ("completed", "failed", "expired", "cancelled")
+_POLL = 30.0  # seconds between looks at a batch
+_MOST = 50_000  # requests a batch
+_MOST_BYTES = 150_000_000  # of a batch's file
+_LARGEST = 1_000_000_000  # bytes of a result file
+_ENDED = ("completed", "failed", "expired", "cancelled")
 OK = 200
 TRIES = 20  # of a look at a batch that fails in a row
 
@@ -78,12 +78,12 @@ class BatchTransport(Transport):
         *,
         limiter: Limiter | None = None,
         offline: bool = False,
-        poll: float = POLL,
+        poll: float = _POLL,
         quiet: float = QUIET,
         report: Callable[[str], None] = lambda words: None,
     ) -> None:
         rates = (limiter or Limiter()).rates
-        super().__init__(Limiter({**rates, MODEL: Rate(in_flight=MOST)}), offline=offline)
+        super().__init__(Limiter({**rates, MODEL: Rate(in_flight=_MOST)}), offline=offline)
         self._path, self._poll, self._quiet, self._report = folder / FILE, poll, quiet, report
         self._sent = _read(self._path)
         self._waiting: dict[str, asyncio.Future[Answer]] = {}
@@ -203,7 +203,7 @@ class BatchTransport(Transport):
             state = await self._looked(batch, lambda: provider.look(batch.id))
             if state is None:
                 return
-            if state.get("status") in ENDED:
+            if state.get("status") in _ENDED:
                 break
             counts = state.get("request_counts")
             completed = counts.get("completed", 0) if isinstance(counts, dict) else 0
@@ -318,7 +318,7 @@ class _Provider:
             request = client.build_request(method, url, headers=dict(self._headers), **content)
             response = await client.send(request, stream=True)
             try:
-                text = (await read_bounded(response, LARGEST)).decode("utf-8", errors="replace")
+                text = (await read_bounded(response, _LARGEST)).decode("utf-8", errors="replace")
             finally:
                 await response.aclose()
         return Answer(response.status_code, self._transport.secrets.hide(text), dict(response.headers))
@@ -330,10 +330,10 @@ def _line(key: str, body: Any) -> bytes:
 
 
 def _parts(lines: Mapping[str, bytes]) -> Iterator[dict[str, bytes]]:
-    """The lines in files of at most :data:`MOST` requests and :data:`MOST_BYTES`."""
+    """The lines in files of at most :data:`_MOST` requests and :data:`_MOST_BYTES`."""
     part, size = dict[str, bytes](), 0
     for key, line in lines.items():
-        if part and (len(part) == MOST or size + len(line) > MOST_BYTES):
+        if part and (len(part) == _MOST or size + len(line) > _MOST_BYTES):
             yield part
             part, size = {}, 0
         part[key], size = line, size + len(line)

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 else:
     from uvicorn.protocols.http.auto import AutoHTTPProtocol as HttpProtocol
 
-FILES = 16_384  # files that a server may open, where the system allows as many
+_FILES = 16_384  # files that a server may open, where the system allows as many
 UNKNOWN = 512  # files, on a system that does not report its limit
 BACKLOG = 128  # connections that the system holds until they are accepted
-GRACE = 2  # seconds for requests to end after a stop
+_GRACE = 2  # seconds for requests to end after a stop
 HEAD = 65_536  # bytes of a request before its body
 REFUSED_BODY = 4_000_000  # bytes that are read of a body after its request has been answered
 TIMED_OUT = b"408 Request Timeout", b"the rest of the request did not arrive in time"
@@ -194,7 +194,7 @@ class PatientServer(uvicorn.Server):
             application,
             http=Connection,
             backlog=BACKLOG,
-            timeout_graceful_shutdown=GRACE,
+            timeout_graceful_shutdown=_GRACE,
             access_log=False,
             log_level="warning",
             server_header=False,
@@ -247,9 +247,9 @@ def raise_file_limit() -> int:
     if sys.platform == "win32":
         return UNKNOWN
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    most = FILES if hard == resource.RLIM_INFINITY else min(hard, FILES)
+    most = _FILES if hard == resource.RLIM_INFINITY else min(hard, _FILES)
     if soft == resource.RLIM_INFINITY or soft >= most:
-        return FILES if soft == resource.RLIM_INFINITY else soft
+        return _FILES if soft == resource.RLIM_INFINITY else soft
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
     except (ValueError, OSError):  # a system with a limit of its own, below that

@@ -11,7 +11,7 @@ from redargue.errors import ProviderError
 from redargue.net.secrets import display_url
 
 VARIABLE = "REDARGUE_OFFLINE"
-LOCAL = ("localhost", "localhost.")
+_LOCAL = ("localhost", "localhost.")
 
 
 def is_offline(environment: Mapping[str, str] | None = None) -> bool:
@@ -57,7 +57,7 @@ def _without_port(host: str) -> str:
 
 
 def _is_local(host: str) -> bool:
-    if host.startswith(("/", "@")) or host.lower() in LOCAL:  # a socket
+    if host.startswith(("/", "@")) or host.lower() in _LOCAL:  # a socket
         return True
     try:
         return ip_address(host.strip("[]")).is_loopback

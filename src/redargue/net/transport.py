@@ -26,11 +26,11 @@ from redargue.net.rate_limit import Limiter
 from redargue.net.secrets import Secrets, display_url
 from redargue.runs.budget import Account
 
-BUSY = frozenset({429, 503, 529})
+_BUSY = frozenset({429, 503, 529})
 FAILING = frozenset({408, 409, 425, 500, 502, 504})
 BUSY_TRIES, FAILING_TRIES, LATE_TRIES = 12, 3, 2
 NO_RETRY_AFTER_TRIES = 6  # of a busy service without a Retry-After header
-LONGEST_WAIT = 120.0  # seconds; a service that requests more is not retried
+_LONGEST_WAIT = 120.0  # seconds; a service that requests more is not retried
 LARGEST_ANSWER = 20_000_000  # bytes
 
 Read = Callable[[httpx2.Response], Awaitable[str]]
@@ -248,10 +248,10 @@ class _Retries:
 
     def after_answer(self, answer: Answer) -> float | None:
         """None if the answer is final."""
-        kind = "busy" if answer.status in BUSY else "failing" if answer.status in FAILING else ""
+        kind = "busy" if answer.status in _BUSY else "failing" if answer.status in FAILING else ""
         requested = retry_after(answer.headers)
         most = FAILING_TRIES if kind == "failing" else NO_RETRY_AFTER_TRIES if requested is None else BUSY_TRIES
-        if not kind or self._tries[kind] + 1 >= most or (requested or 0) > LONGEST_WAIT:
+        if not kind or self._tries[kind] + 1 >= most or (requested or 0) > _LONGEST_WAIT:
             return None
         self._tries[kind] += 1
         usual = self._backoff(kind)

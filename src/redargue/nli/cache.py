@@ -23,7 +23,7 @@ from redargue.retrieval.corpus.sqlite_guard import Guard
 
 Floats = npt.NDArray[np.float32]
 Text = str | tuple[str, str]
-TABLES = "CREATE TABLE outputs (key BLOB PRIMARY KEY, output BLOB, tokens INTEGER) WITHOUT ROWID"
+_TABLES = "CREATE TABLE outputs (key BLOB PRIMARY KEY, output BLOB, tokens INTEGER) WITHOUT ROWID"
 KEYS_PER_QUERY = 500  # SQLite limits the number of parameters
 
 
@@ -39,8 +39,8 @@ class OutputCache:
             self._guard = Guard(self._file, path)
             self._file.execute("PRAGMA journal_mode = WAL")
             self._file.execute("PRAGMA synchronous = NORMAL")  # a lost entry is computed again
-            self._file.execute(TABLES.replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS"))
-            foreign = self._guard.foreign_part(TABLES)
+            self._file.execute(_TABLES.replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS"))
+            foreign = self._guard.foreign_part(_TABLES)
         except (OSError, sqlite3.Error) as error:
             raise UsageError(f"{str(path)!r} cannot be a cache: {error}", where="REDARGUE_CACHE") from error
         if foreign:

@@ -103,7 +103,7 @@ _ADDRESS = re.compile(r"(?:https?://|www\.)\S+|\S+@\S+\.\w+")
 _QUESTION = re.compile(r"\?\s*$")
 
 
-class Reading(NamedTuple):
+class _Reading(NamedTuple):
     """What a sentence states: a claim, or perhaps something, as a fragment of one; or nothing that can be checked."""
 
     claim: str | None = None
@@ -120,7 +120,7 @@ def statements(sentences: Sequence[str], embedder: Embedder | None = None) -> li
     return [reading.claim for reading in readings(sentences, embedder)]
 
 
-def readings(sentences: Sequence[str], embedder: Embedder | None = None) -> list[Reading]:
+def readings(sentences: Sequence[str], embedder: Embedder | None = None) -> list[_Reading]:
     """What each sentence states; of several sentences in one string, those that can be checked are the claim."""
     found = [list(candidates(sentence)) for sentence in sentences]
     every = list(dict.fromkeys(part.text for of_one in found for part in of_one))
@@ -128,24 +128,24 @@ def readings(sentences: Sequence[str], embedder: Embedder | None = None) -> list
     return [_reading(of_one, odds) for of_one in found]
 
 
-def _reading(found: Sequence[Candidate], odds: Mapping[str, float]) -> Reading:
+def _reading(found: Sequence[_Candidate], odds: Mapping[str, float]) -> _Reading:
     claims = [
         part.text
         for part in found
         if (odds[part.text] > THRESHOLD or _REPORTED.match(part.text)) and not (part.label and not part.finite)
     ]
     fragment = any(_is_fragment(part, odds[part.text]) for part in found)
-    return Reading(" ".join(claims) or None, fragment and not claims)
+    return _Reading(" ".join(claims) or None, fragment and not claims)
 
 
-def _is_fragment(part: Candidate, odds: float) -> bool:
+def _is_fragment(part: _Candidate, odds: float) -> bool:
     if part.finite:
         return False
     figure = gives_a_figure(_ADDRESS.sub("", part.text))
     return odds > CERTAIN or (figure and (odds > THRESHOLD or not is_order(part.text)))
 
 
-class Candidate(NamedTuple):
+class _Candidate(NamedTuple):
     """A sentence that may state something; of a ``label``, as a heading, only one with a verb can be a claim."""
 
     text: str
@@ -153,7 +153,7 @@ class Candidate(NamedTuple):
     finite: bool
 
 
-def candidates(text: str) -> Iterator[Candidate]:
+def candidates(text: str) -> Iterator[_Candidate]:
     """The sentences of a text without lead-ins, except those that certainly state nothing."""
     for part in parts(_MARK.sub("", _EMOJI.sub("", text).replace("’", "'"))):
         for start, end in sentence_spans(part.text):
@@ -162,7 +162,7 @@ def candidates(text: str) -> Iterator[Candidate]:
             if plain is not None and not (leads_in and announces(plain)):
                 finite = has_finite_verb(plain)
                 ended = finite and (part.label or leads_in) and not re.search(r"[.!?…]\W*$", plain)
-                yield Candidate(plain + "." if ended else plain, part.label or leads_in, finite)
+                yield _Candidate(plain + "." if ended else plain, part.label or leads_in, finite)
 
 
 def _plain(text: str) -> str | None:

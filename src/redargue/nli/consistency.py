@@ -16,10 +16,10 @@ from redargue.nli.edits import Edit, Token, edit_of, tokens
 from redargue.nli.lexicon import FUNCTION_WORDS, stem
 from redargue.nli.verbatim import verbatim
 
-Verdict = Literal["supported", "contradicted", "doubtful", "nothing"]
+_Verdict = Literal["supported", "contradicted", "doubtful", "nothing"]
 
 
-class Consistency(NamedTuple):
+class _Consistency(NamedTuple):
     """What a comparison word by word suggests.
 
     Attributes:
@@ -29,12 +29,12 @@ class Consistency(NamedTuple):
         sentence: the index of the sentence, or of the second of two.
     """
 
-    verdict: Verdict
+    verdict: _Verdict
     sentence: int | None = None
     differences: tuple[Difference, ...] = ()
 
 
-NOTHING = Consistency("nothing")
+_NOTHING = _Consistency("nothing")
 LONGEST = 1500  # characters that are compared: the time grows with the square of the length
 _RETRACTED = re.compile(
     r"\W*(?:this|that|it|the (?:claim|statement|rumour|report))(?: is| was|'s) (?:false|not true|untrue"
@@ -46,24 +46,24 @@ _ANNOUNCED = re.compile(
 )
 
 
-def check(claim: str, sentences: Sequence[str], title: str = "") -> Consistency:
+def check(claim: str, sentences: Sequence[str], title: str = "") -> _Consistency:
     """Looks for a sentence, or two in a row, that repeats the claim or contradicts it in one named point."""
     if claim.rstrip().endswith("?") or len(claim) > LONGEST:
-        return NOTHING
+        return _NOTHING
     sentences = [sentence if len(sentence) <= LONGEST else "" for sentence in sentences]
     two_in_a_row = [(i, f"{one} {two}") for i, (one, two) in enumerate(pairwise(sentences), 1)]
     for index, text in [*enumerate(sentences), *two_in_a_row]:
         if verbatim(claim, text) and not (_withdrawn(sentences, index) or _withdrawn(sentences, max(0, index - 1))):
-            return Consistency("supported", index)
+            return _Consistency("supported", index)
     known = parsed(title).vocabulary
     judged = [_judged(align(parsed(claim), parsed(text)), known) for text in sentences]
     if any(repeated for _, repeated, _ in judged):
-        return NOTHING  # a sentence has all words of the claim and contradicts none
+        return _NOTHING  # a sentence has all words of the claim and contradicts none
     for wanted in ("contradicted", "doubtful"):
         for index, (verdict, _, differences) in enumerate(judged):
             if verdict == wanted:
-                return Consistency(verdict, index, differences)
-    return NOTHING
+                return _Consistency(verdict, index, differences)
+    return _NOTHING
 
 
 def _withdrawn(sentences: Sequence[str], index: int) -> bool:
@@ -72,7 +72,7 @@ def _withdrawn(sentences: Sequence[str], index: int) -> bool:
     return bool(_RETRACTED.match(after) or (index and _ANNOUNCED.search(sentences[index - 1])))
 
 
-def _judged(alignment: Alignment, known: frozenset[str]) -> tuple[Verdict, bool, tuple[Difference, ...]]:
+def _judged(alignment: Alignment, known: frozenset[str]) -> tuple[_Verdict, bool, tuple[Difference, ...]]:
     """The verdict on one sentence, whether it repeats the claim, and the differences.
 
     Args:

@@ -10,7 +10,7 @@ from redargue.nli.alignment import Parsed, are_opposites, same_things
 from redargue.nli.lexicon import NEGATORS, stem
 from redargue.nli.quantities import Quantity, relation
 
-Kind = Literal["number", "negation", "opposite", "modality", "quantifier", "roles", "comparison", "time"]
+_Kind = Literal["number", "negation", "opposite", "modality", "quantifier", "roles", "comparison", "time"]
 Kin = Literal["same", "number", "opposite", "quantifier", "modality"]
 
 _DROPPED = frozenset("the a an its his her their this that these those also then however he she it they there".split())

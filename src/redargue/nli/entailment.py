@@ -24,7 +24,7 @@ class Entailment(NamedTuple):
 
 
 LABELS = len(Entailment._fields)
-KEPT = 4_000  # pairs whose outputs are kept in memory
+_KEPT = 4_000  # pairs whose outputs are kept in memory
 
 
 class EntailmentModel(Protocol):
@@ -45,7 +45,7 @@ class CrossEncoder:
     """Reads (claim, evidence) pairs; ``threads``: pairs read concurrently, 0 for one per core."""
 
     def __init__(self, *, threads: int = 0) -> None:
-        self._session = Session("entailment.onnx", longest=160, kept=KEPT, threads=threads)
+        self._session = Session("entailment.onnx", longest=160, kept=_KEPT, threads=threads)
 
     @cached_property
     def sha256(self) -> str:

@@ -31,7 +31,7 @@ LEAST_ROWS, LEAST_PER_LABEL = 60, 10
 FOLDS = 5
 PENALTY = 1.0  # on squared weights, except the intercepts
 TEMPERATURES = (0.1, 10.0)
-NEVER = 20.0  # difference of scores that leaves a probability of e^-20
+_NEVER = 20.0  # difference of scores that leaves a probability of e^-20
 _NUMBERS: dict[str, Side] = {"1": "supports", "0": "neither"}  # as in LLM-AggreFact
 
 Floats64 = npt.NDArray[np.float64]
@@ -195,7 +195,7 @@ def _weights(fitted: Floats64, classes: Sequence[str]) -> Weights:
     rows = {side: np.zeros(fitted.shape[1]) for side in Entailment._fields}
     rows |= dict(zip(classes, fitted, strict=False))
     for side in rows.keys() - set(classes):
-        rows[side][0] = -NEVER
+        rows[side][0] = -_NEVER
     supports, refutes = (rows[side] - rows["neither"] for side in ("supports", "refutes"))
     return Weights(*(tuple(round(float(value), 4) for value in row) for row in (supports, refutes)))
 

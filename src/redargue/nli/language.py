@@ -16,7 +16,7 @@ from typing import Any
 from redargue.evidence import Passage
 from redargue.words import LANGUAGES, UNDETERMINED
 
-LONGEST = 2000  # characters that are looked at
+_LONGEST = 2000  # characters that are looked at
 FEWEST_LETTERS = 8
 # Chosen with the claims of ``python -m benchmarks languages``: a text in Latin script is not English if English is less
 # probable than the first and another language at least as probable as the second.
@@ -46,7 +46,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 def language_of(text: str) -> str:
     """The text's language (ISO 639-1), ``und`` where it is unsure which; empty for English."""
-    return _language_of(text[:LONGEST])
+    return _language_of(text[:_LONGEST])
 
 
 @lru_cache(maxsize=4096)

@@ -6,7 +6,7 @@ import re
 from functools import cache, lru_cache
 from pathlib import Path
 
-WORDS = Path(__file__).with_name("words")
+_WORDS = Path(__file__).with_name("words")
 WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*|\d+(?:[.,:]\d+)*")
 
 FUNCTION_WORDS = frozenset(
@@ -28,7 +28,7 @@ NEGATORS = frozenset("not never no none nobody nothing neither nor without canno
 
 @cache
 def _pairs(name: str) -> tuple[tuple[str, str], ...]:
-    lines = (WORDS / name).read_text(encoding="utf-8").splitlines()
+    lines = (_WORDS / name).read_text(encoding="utf-8").splitlines()
     return tuple((one, two) for one, two in (line.split() for line in lines))
 
 

@@ -50,14 +50,14 @@ _ONE_TAG = re.compile(r"</?[A-Za-z][\w-]*(?:\s[^<>]*)?/?>")
 _EDGES = " \t\n*_"
 
 
-class Part(NamedTuple):
+class _Part(NamedTuple):
     """Words of a piece; ``label``: they are where mere labels are, as in a heading, a cell or an alt text."""
 
     text: str
     label: bool
 
 
-def parts(piece: str) -> Iterator[Part]:
+def parts(piece: str) -> Iterator[_Part]:
     """The running text first, then what marks and tags hold."""
     held: list[str] = []
 
@@ -83,17 +83,17 @@ def parts(piece: str) -> Iterator[Part]:
     text = _REFERENCE.sub(lambda match: hold(match["title"]), text)
     text = _LINKED.sub(r"\1", _TARGET.sub(target, _IMAGE.sub(image, text)))
     yield from _running(html.unescape(_TAG.sub(tag, text)), label)
-    yield from (Part(_plain(each.strip("\"'() ")), True) for each in held)
+    yield from (_Part(_plain(each.strip("\"'() ")), True) for each in held)
 
 
-def _running(text: str, label: bool) -> Iterator[Part]:
+def _running(text: str, label: bool) -> Iterator[_Part]:
     text = _TASK.sub("", _MARKER.sub("", text, count=1), count=1)
     if text.lstrip().startswith("|"):
-        yield from (Part(_plain(cell), True) for cell in _CELL.split(text) if re.search(r"\w", cell))
+        yield from (_Part(_plain(cell), True) for cell in _CELL.split(text) if re.search(r"\w", cell))
     elif label or _HEADING.match(text) or _BOLD.fullmatch(text):
-        yield Part(_plain(_HEADING_END.sub("", _HEADING.sub("", text, count=1)).strip(_EDGES)), True)
+        yield _Part(_plain(_HEADING_END.sub("", _HEADING.sub("", text, count=1)).strip(_EDGES)), True)
     else:
-        yield Part(_plain(text), False)
+        yield _Part(_plain(text), False)
 
 
 def _plain(text: str) -> str:

@@ -12,8 +12,8 @@ from redargue.tasks.answer import Answer
 from redargue.tasks.query import OtherAnswer
 from redargue.tasks.step import ActionTool, PastStep, Step, StepTask, ToolCall
 
-SURE = 0.6  # probability of a label at which the agent answers
-LONGEST_QUERY = 300  # characters
+_SURE = 0.6  # probability of a label at which the agent answers
+_LONGEST_QUERY = 300  # characters
 
 
 def next_step(task: StepTask, backend: EmbeddedBackend) -> Step:
@@ -21,7 +21,7 @@ def next_step(task: StepTask, backend: EmbeddedBackend) -> Step:
     passages = passages_read(task.memory, task.steps)
     answer = compose_answer(task.claim, passages, backend)
     decided = answer.label is not None and task.claim.labels.meaning(answer.label) is not Meaning.NOT_ENOUGH
-    sure = decided and (answer.confidence is None or answer.confidence >= SURE)
+    sure = decided and (answer.confidence is None or answer.confidence >= _SURE)
     call = None if sure and passages else next(_new_calls(task, passages, answer), None)
     if call is not None and task.step < task.last:
         return Step(thought="What was read does not settle the claim yet.", action=call)
@@ -55,15 +55,15 @@ def _new_calls(task: StepTask, passages: tuple[Passage, ...], answer: Answer) ->
 
 def _queries(task: StepTask, answer: Answer) -> Iterator[tuple[str, str]]:
     claim = task.claim.text
-    yield "the claim itself", claim[:LONGEST_QUERY]
+    yield "the claim itself", claim[:_LONGEST_QUERY]
     found = " ".join(quoted((OtherAnswer(agent="", text=answer.text),)))
     covered = {word.lower() for word in words(found)}
     uncovered = [word for word in words(claim) if word.lower() not in covered]
     new_names = [name for name in names_in(found) if name.lower() not in claim.lower()]
     if new_names and uncovered:
-        yield f"{new_names[0]} may lead on", " ".join([*new_names[:2], *uncovered])[:LONGEST_QUERY]
+        yield f"{new_names[0]} may lead on", " ".join([*new_names[:2], *uncovered])[:_LONGEST_QUERY]
     for entity in task.background.entities if task.background else ():
-        yield "a part of the claim", entity[:LONGEST_QUERY]
+        yield "a part of the claim", entity[:_LONGEST_QUERY]
 
 
 def _text_parameter(tool: ActionTool) -> str:

@@ -420,7 +420,7 @@ def _located(value: Quantity, text: str, start: int, end: int) -> Quantity:
     return value._replace(text=text[start:end].strip(), start=start, end=end)
 
 
-Found = tuple[int, int, list[Quantity]]
+_Found = tuple[int, int, list[Quantity]]
 NO_NOUNS: frozenset[str] = frozenset()
 
 
@@ -435,7 +435,7 @@ def _month_number(name: str) -> int:
     return 1 + next(i for i, month in enumerate(_MONTHS) if month.startswith(name.rstrip(".").lower()[:3]))
 
 
-def _dates(text: str) -> Iterator[Found]:
+def _dates(text: str) -> Iterator[_Found]:
     for match in _DATE.finditer(text):
         values: list[Quantity] = []
         if iso := match["iso"]:
@@ -472,7 +472,7 @@ def _may_is_a_month(text: str, match: re.Match[str]) -> bool:
     )
 
 
-def _clocks(text: str) -> Iterator[Found]:
+def _clocks(text: str) -> Iterator[_Found]:
     for match in _CLOCK.finditer(text):
         if name := match["name"]:
             minutes = 0 if name.lower() == "midnight" else 720
@@ -483,7 +483,7 @@ def _clocks(text: str) -> Iterator[Found]:
         yield match.start(), match.end(), [_value("clock", minutes)]
 
 
-def _rates(text: str) -> Iterator[Found]:
+def _rates(text: str) -> Iterator[_Found]:
     for match in _RATE.finditer(text):
         if adverb := (match["adverb"] or "").lower():
             seconds = {"quarterly": _YEAR / 4, "biennial": 2 * _YEAR, "biennially": 2 * _YEAR}.get(adverb)
@@ -497,12 +497,12 @@ def _rates(text: str) -> Iterator[Found]:
         yield match.start(), match.end(), [_value("interval", seconds, unit=match.group())]
 
 
-def _weekdays(text: str) -> Iterator[Found]:
+def _weekdays(text: str) -> Iterator[_Found]:
     for match in re.finditer(rf"\b(?P<day>{'|'.join(name.title() for name in _WEEKDAYS)})s?\b", text):
         yield match.start(), match.end(), [_value("weekday", _WEEKDAYS.index(match["day"].lower()))]
 
 
-def _shares(text: str) -> Iterator[Found]:
+def _shares(text: str) -> Iterator[_Found]:
     for match in _SHARE.finditer(text):
         if match["name"]:
             share = _SHARES[match["name"].lower()]
@@ -523,7 +523,7 @@ def _number(text: str, scale: str | None = None, *, half: bool = False) -> float
     return value * _SCALES.get((scale or "").strip(" -").lower(), 1.0)
 
 
-def _measures(text: str) -> Iterator[Found]:
+def _measures(text: str) -> Iterator[_Found]:
     if not re.search(r"[\d½¼¾⅓⅔]", text):
         return
     for match in _MEASURE.finditer(text):
@@ -619,13 +619,13 @@ def _nouns(text: str, at: int) -> frozenset[str]:
 _COUNTABLE = frozenset("more other such new of its the their".split())
 
 
-def _multiples(text: str) -> Iterator[Found]:
+def _multiples(text: str) -> Iterator[_Found]:
     for match in _MULTIPLE.finditer(text):
         name = match["name"].lower()
         factor = 0.5 if name.startswith("hal") else 3.0 if name.startswith(("thr", "tri")) else 2.0
         yield match.start(), match.end(), [_value("multiple", factor, unit="times")]
 
 
-def _ordinals(text: str) -> Iterator[Found]:
+def _ordinals(text: str) -> Iterator[_Found]:
     for match in _ORDINAL.finditer(text):
         yield match.start(), match.end(), [_value("ordinal", int(match["number"]), nouns=_nouns(text, match.end()))]

@@ -45,11 +45,11 @@ SENTENCES = 4  # read per passage
 IN_SHORT = 4  # of them, read as one text
 SHOWN = 0.5  # strength above which a text shows a side: without one there is nothing to quote
 RELEVANT = 0.5  # probability that a sentence decides the claim either way
-DECIDED = (Meaning.SUPPORTED, Meaning.REFUTED)
+_DECIDED = (Meaning.SUPPORTED, Meaning.REFUTED)
 COPIED = Entailment(0.98, 0.01, 0.01)  # of 3,000 copied sentences and their contexts, none was refuted
-UNREAD = Entailment(0.0, 0.0, 1.0)
+_UNREAD = Entailment(0.0, 0.0, 1.0)
 PASSAGE = 10_000  # characters; thousands of whole documents are not kept in memory
-Kind = Literal["sentence", "passage", "joined"]
+_Kind = Literal["sentence", "passage", "joined"]
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class SourcedSentence:
     passage: Passage
 
 
-class Candidate(NamedTuple):
+class _Candidate(NamedTuple):
     """A text to read.
 
     Attributes:
@@ -69,7 +69,7 @@ class Candidate(NamedTuple):
         before: the sentence before, where the text begins with it.
     """
 
-    kind: Kind
+    kind: _Kind
     cited: tuple[SourcedSentence, ...]
     text: str
     before: SourcedSentence | None = None
@@ -77,18 +77,18 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True)
 class ScoredSpan:
-    """A text near the claim, with what the model says about it; :data:`UNREAD` if it is too far to count.
+    """A text near the claim, with what the model says about it; :data:`_UNREAD` if it is too far to count.
 
     Attributes:
         nearness: cosine of the text to the claim, in [-1, 1].
         relevance: the probability that the text decides the claim at all, in [0, 1].
-        before: as in :class:`Candidate`.
+        before: as in :class:`_Candidate`.
     """
 
     cited: tuple[SourcedSentence, ...]
     nearness: float
     judgement: Entailment
-    kind: Kind = "sentence"
+    kind: _Kind = "sentence"
     relevance: float = 0.0
     before: SourcedSentence | None = None
 
@@ -98,10 +98,10 @@ class ScoredSpan:
 
     @property
     def scores(self) -> SourceScore:
-        return SourceScore(*map(self.strength, DECIDED))
+        return SourceScore(*map(self.strength, _DECIDED))
 
 
-class Comparison(NamedTuple):
+class _Comparison(NamedTuple):
     """A sentence that repeats the claim word for word, or contradicts it in the named points."""
 
     sentence: SourcedSentence
@@ -123,7 +123,7 @@ class Reading:
     compare_words: Callable[[], SourceScore]
     publishers_once: bool = True
     weights: Weights = WEIGHTS
-    comparisons: tuple[Comparison, ...] = ()
+    comparisons: tuple[_Comparison, ...] = ()
     least: float = MIN_CONFIDENCE
 
     @cached_property
@@ -141,7 +141,7 @@ class Reading:
         return copies[0] if copies and len(copies) == len(self.comparisons) else None
 
     @cached_property
-    def contradiction(self) -> Comparison | None:
+    def contradiction(self) -> _Comparison | None:
         """The first sentence that contradicts the claim in a named point, unless another passage repeats it."""
         contradictions = [comparison for comparison in self.comparisons if comparison.differences]
         return contradictions[0] if contradictions and len(contradictions) == len(self.comparisons) else None
@@ -156,7 +156,7 @@ class Reading:
         """The score of two passages' sentences read as one text; no signal if there was only one passage."""
         return reduce(max_score, (span.scores for span in self.spans if span.kind == "joined"), NO_SIGNAL)
 
-    def _source_scores(self, kind: Kind) -> tuple[SourceScore, ...]:
+    def _source_scores(self, kind: _Kind) -> tuple[SourceScore, ...]:
         scores = [(span.cited[0].passage, span.scores) for span in self.spans if span.kind == kind]
         if self.publishers_once:
             return source_scores(scores)
@@ -200,10 +200,10 @@ class Reading:
         spans = [span for span in self.spans if span.kind != "passage"]  # only sentences are quoted
         checked = self.contradiction.sentence if meaning is Meaning.REFUTED and self.contradiction else None
         says: Callable[[ScoredSpan], float] = (
-            (lambda span: span.strength(meaning)) if meaning in DECIDED else (lambda span: span.nearness)
+            (lambda span: span.strength(meaning)) if meaning in _DECIDED else (lambda span: span.nearness)
         )
         alone = {span.cited[0].quote: says(span) for span in spans if span.kind == "sentence" and not span.before}
-        if meaning in DECIDED:
+        if meaning in _DECIDED:
             order = sorted(spans, key=lambda span: -span.strength(meaning))
             strong = [span for span in order if span.strength(meaning) > SHOWN]
             # joined sentences are quoted only if none is strong alone: one of the two may say nothing about the claim
@@ -226,7 +226,7 @@ class Reading:
         A source counts with its strongest sentence, so for a decided meaning that is the first of each source. For an
         open claim it is what a search should have returned; nothing else is worth reading, nor a table's cell.
         """
-        if meaning in DECIDED:
+        if meaning in _DECIDED:
             return tuple(sentences[index] for index in first_of_sources([each.passage for each in sentences]))
         relevant = {cited.quote for span in self.spans if span.relevance >= RELEVANT for cited in span.cited}
         return tuple(each for each in sentences if each.quote in relevant and len(each.quote.split()) > 2)
@@ -246,16 +246,16 @@ class Reading:
         likelier = Meaning.SUPPORTED if supports >= refutes else Meaning.REFUTED
         if undecided and not self.comparisons and self.strongest(likelier) <= min(SHOWN, self.least):
             return undecided
-        if not (undecided or self.comparisons) and max(map(self.strongest, DECIDED)) < MIN_SIGNAL:
+        if not (undecided or self.comparisons) and max(map(self.strongest, _DECIDED)) < MIN_SIGNAL:
             return None
         return labels.named(likelier)
 
     def confidence(self, labels: LabelSet, label: str | None) -> float | None:
         """The label's probability among the set's labels; None if the set has labels that were not calibrated."""
         offered = {label.meaning for label in labels.labels}
-        if label is None or offered - {*DECIDED, Meaning.NOT_ENOUGH}:
+        if label is None or offered - {*_DECIDED, Meaning.NOT_ENOUGH}:
             return None
-        by_meaning = dict(zip((*DECIDED, Meaning.NOT_ENOUGH), self.probabilities(), strict=True))
+        by_meaning = dict(zip((*_DECIDED, Meaning.NOT_ENOUGH), self.probabilities(), strict=True))
         return round(by_meaning[labels.meaning(label)] / sum(by_meaning[meaning] for meaning in offered), 6)
 
 
@@ -275,7 +275,7 @@ class Reader:
         self._weights, self._least = weights, least
 
     def read(self, claim: str, passages: Sequence[Passage]) -> Reading:
-        candidates: list[Candidate] = []
+        candidates: list[_Candidate] = []
         compared, comparisons = [], []
         for passage in {passage.sha256: passage for passage in passages}.values():
             texts, nearest = self._nearest(claim, passage)
@@ -290,7 +290,7 @@ class Reader:
         found = tuple(comparisons)
         return Reading(read_spans, compare_words, self._publishers_once, self._weights, found, self._least)
 
-    def _spans(self, claim: str, candidates: Sequence[Candidate]) -> tuple[ScoredSpan, ...]:
+    def _spans(self, claim: str, candidates: Sequence[_Candidate]) -> tuple[ScoredSpan, ...]:
         """Scores of the candidates, and of the nearest sentences of two passages as one text."""
         if not candidates:
             return ()
@@ -313,7 +313,7 @@ class Reader:
             ScoredSpan(
                 candidate.cited,
                 nearness[i],
-                judgements.get(i, UNREAD),
+                judgements.get(i, _UNREAD),
                 candidate.kind,
                 relevances.get(i, 0.0),
                 candidate.before,
@@ -335,7 +335,7 @@ class Reader:
         return texts, order[:SENTENCES]
 
 
-def _compared(claim: str, texts: Sequence[str], passage: Passage) -> Comparison | None:
+def _compared(claim: str, texts: Sequence[str], passage: Passage) -> _Comparison | None:
     """The sentence that repeats the claim or contradicts it; of a claim of several sentences, also one of them."""
     result = check(claim, texts, passage.title)
     if result.sentence is None and len(parts := sentences(claim)) > 1:
@@ -343,7 +343,7 @@ def _compared(claim: str, texts: Sequence[str], passage: Passage) -> Comparison 
         result = next((each for each in results if each.verdict == "contradicted"), result)
     if result.sentence is None or result.verdict not in ("supported", "contradicted"):
         return None
-    return Comparison(SourcedSentence(texts[result.sentence], passage), result.differences)
+    return _Comparison(SourcedSentence(texts[result.sentence], passage), result.differences)
 
 
 def _as_asserted(claim: str, text: str, judgement: Entailment) -> Entailment:
@@ -371,25 +371,29 @@ def encoded_texts(passage: Passage) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*texts, *(title + text for text in texts), *windows]))
 
 
-def _candidates(passage: Passage, texts: Sequence[str], nearest: Sequence[int]) -> list[Candidate]:
+def _candidates(passage: Passage, texts: Sequence[str], nearest: Sequence[int]) -> list[_Candidate]:
     title = f"{passage.title}. " if passage.title else ""
     cited = [(SourcedSentence(text, passage),) for text in texts]
     in_order = sorted(nearest)
     short = " ".join(texts[i] for i in sorted(nearest[:IN_SHORT]))
     return [
-        *(Candidate("sentence", cited[i], title + texts[i]) for i in in_order),
-        *(Candidate("sentence", cited[i], f"{title}{texts[i - 1]} {texts[i]}", cited[i - 1][0]) for i in in_order if i),
-        Candidate("passage", cited[nearest[0]], title + short),
+        *(_Candidate("sentence", cited[i], title + texts[i]) for i in in_order),
+        *(
+            _Candidate("sentence", cited[i], f"{title}{texts[i - 1]} {texts[i]}", cited[i - 1][0])
+            for i in in_order
+            if i
+        ),
+        _Candidate("passage", cited[nearest[0]], title + short),
     ]
 
 
-def _joined(candidates: Sequence[Candidate], nearness: Sequence[float]) -> Candidate | None:
+def _joined(candidates: Sequence[_Candidate], nearness: Sequence[float]) -> _Candidate | None:
     """The nearest sentences of two passages as one text; None if there is only one."""
     order = sorted(range(len(candidates)), key=lambda i: -nearness[i])
     first, *others = [candidates[i] for i in order if candidates[i].kind == "sentence"]
     for second in others:
         if second.cited[0].passage.sha256 != first.cited[0].passage.sha256:
-            return Candidate("joined", (*first.cited, *second.cited), f"{first.text} {second.text}")
+            return _Candidate("joined", (*first.cited, *second.cited), f"{first.text} {second.text}")
     return None
 
 

@@ -17,9 +17,9 @@ from redargue.nli.onnx_file import HINT, OnnxFile
 from redargue.nli.reader_spec import ReaderSpec
 from redargue.nli.session import TextModel, onnx_inputs, read_tokenizer, threads_setting
 
-KEPT = 10_000  # rows of logits in memory
+_KEPT = 10_000  # rows of logits in memory
 _PREFIX = "t5."  # of the names of HHEM's weights
-LOCAL = {"local_files_only": True, "trust_remote_code": False}  # nothing is downloaded, no code is executed
+_LOCAL = {"local_files_only": True, "trust_remote_code": False}  # nothing is downloaded, no code is executed
 
 
 def open_model(spec: ReaderSpec, *, threads: int = 0) -> TextModel:
@@ -42,7 +42,7 @@ class OnnxModel(TextModel):
             )
         tokenizer = read_tokenizer(spec.folder, spec.longest)
         threads = threads or threads_setting() or os.cpu_count() or 1
-        super().__init__(spec.name, tokenizer, sha256=lambda: spec.sha256, kept=KEPT, threads=threads)
+        super().__init__(spec.name, tokenizer, sha256=lambda: spec.sha256, kept=_KEPT, threads=threads)
         self._start = spec.decoder_start
         self._answers = answer_tokens(tokenizer, spec) if spec.decoder_start is not None else []
         single = (spec.folder / "model.onnx").is_file()
@@ -68,13 +68,13 @@ class TorchModel(TextModel):
         loaded = _load_hhem(spec, transformers) if spec.foundation else _load(spec, transformers)
         self._device = "cuda" if self._torch.cuda.is_available() else "cpu"
         self._model = loaded.eval().to(self._device)
-        fast = transformers.AutoTokenizer.from_pretrained(str(spec.foundation or spec.folder), **LOCAL)
+        fast = transformers.AutoTokenizer.from_pretrained(str(spec.foundation or spec.folder), **_LOCAL)
         if not getattr(fast, "is_fast", False):
             raise UsageError(f"{str(spec.folder)!r} has no fast tokenizer", hint="save its tokenizer.json")
         tokenizer = fast.backend_tokenizer
         tokenizer.enable_truncation(spec.longest)
         tokenizer.no_padding()
-        super().__init__(spec.name, tokenizer, sha256=lambda: spec.sha256, kept=KEPT, threads=1)  # torch has its own
+        super().__init__(spec.name, tokenizer, sha256=lambda: spec.sha256, kept=_KEPT, threads=1)  # torch has its own
         self._segments = "token_type_ids" in fast.model_input_names
         self._start = spec.decoder_start
         self._answers = answer_tokens(tokenizer, spec) if spec.decoder_start is not None else []
@@ -109,14 +109,14 @@ def _row(output: Any, answers: list[int]) -> Floats:
 def _load(spec: ReaderSpec, transformers: Any) -> Any:
     generates = spec.decoder_start is not None
     loader = transformers.AutoModelForSeq2SeqLM if generates else transformers.AutoModelForSequenceClassification
-    return loader.from_pretrained(str(spec.folder), dtype="float32", use_safetensors=True, **LOCAL)
+    return loader.from_pretrained(str(spec.folder), dtype="float32", use_safetensors=True, **_LOCAL)
 
 
 def _load_hhem(spec: ReaderSpec, transformers: Any) -> Any:
     """HHEM-2.1-Open without its own code: the encoder of flan-t5-base with a classifier of tokens."""
     from safetensors.torch import load_file
 
-    spec = transformers.AutoConfig.from_pretrained(str(spec.foundation), num_labels=2, **LOCAL)
+    spec = transformers.AutoConfig.from_pretrained(str(spec.foundation), num_labels=2, **_LOCAL)
     weights = load_file(str(spec.folder / "model.safetensors"))
     model = transformers.T5ForTokenClassification(spec)
     unprefixed = {name.removeprefix(_PREFIX): weight for name, weight in weights.items()}

@@ -26,7 +26,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _ASCII_PIECES = re.compile(r"[a-z0-9]+|[^\sa-z0-9]")
 
 
-class Tokens(NamedTuple):
+class _Tokens(NamedTuple):
     """One tokenised text or pair of texts."""
 
     ids: list[int]
@@ -66,18 +66,18 @@ class WordPiece:
             return None
         return cls(model["vocab"], special, longest=longest)
 
-    def encode_batch(self, texts: Sequence[str | tuple[str, str]]) -> list[Tokens]:
+    def encode_batch(self, texts: Sequence[str | tuple[str, str]]) -> list[_Tokens]:
         """Each text or pair; of a pair that is too long, the longer text is truncated."""
         return [self.encode(*([text] if isinstance(text, str) else text)) for text in texts]
 
-    def encode(self, first: str, second: str | None = None) -> Tokens:
+    def encode(self, first: str, second: str | None = None) -> _Tokens:
         one = self._ids(first)
         if second is None:
             ids = [self._start, *one[: self._longest - 2], self._end]
-            return Tokens(ids, [1] * len(ids), [0] * len(ids))
+            return _Tokens(ids, [1] * len(ids), [0] * len(ids))
         one, other = self._fit(one, self._ids(second))
         ids = [self._start, *one, self._end, *other, self._end]
-        return Tokens(ids, [1] * len(ids), [0] * (len(one) + 2) + [1] * (len(other) + 1))
+        return _Tokens(ids, [1] * len(ids), [0] * (len(one) + 2) + [1] * (len(other) + 1))
 
     def _fit(self, one: list[int], other: list[int]) -> tuple[list[int], list[int]]:
         room = self._longest - 3

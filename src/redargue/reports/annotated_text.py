@@ -76,7 +76,7 @@ def readable(text: str) -> str:
     return "".join(part for part, _ in shown_parts(text, ()))
 
 
-class Sentence(NamedTuple):
+class _Sentence(NamedTuple):
     """A span with its claims (item and label) and their least favourable outcome, empty before one finishes.
 
     ``why`` is the reason for which a sentence without a claim was not checked.
@@ -87,7 +87,7 @@ class Sentence(NamedTuple):
     why: str = ""
 
 
-def sentences(run: SingleRun, extraction: Extraction) -> list[tuple[int, int, Sentence]]:
+def sentences(run: SingleRun, extraction: Extraction) -> list[tuple[int, int, _Sentence]]:
     items_at: dict[tuple[int, int], list[int]] = {}
     for item, claim in enumerate(extraction.claims):
         items_at.setdefault((claim.start, claim.end), []).append(item)
@@ -95,10 +95,10 @@ def sentences(run: SingleRun, extraction: Extraction) -> list[tuple[int, int, Se
     for (start, end), items in items_at.items():
         verdicts = [run.verdicts.get(item) for item in items]
         claims = tuple((item, label_of(verdict)) for item, verdict in zip(items, verdicts, strict=True))
-        spans.append((start, end, Sentence(claims, _worst(verdicts))))
+        spans.append((start, end, _Sentence(claims, _worst(verdicts))))
     unread = (sentence for sentence in extraction.unchecked if (sentence.start, sentence.end) not in items_at)
     spans += [
-        (sentence.start, sentence.end, Sentence((), "unchecked", words.unchecked(sentence.why))) for sentence in unread
+        (sentence.start, sentence.end, _Sentence((), "unchecked", words.unchecked(sentence.why))) for sentence in unread
     ]
     return spans
 

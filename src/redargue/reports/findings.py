@@ -23,7 +23,7 @@ RULES: dict[Rule, str] = {
     "unchecked": "The claim was not checked.",
     "supported": "The evidence supports the claim.",
 }
-QUOTED = 300  # characters of a quotation in a message
+_QUOTED = 300  # characters of a quotation in a message
 
 
 class Finding(NamedTuple):
@@ -63,14 +63,14 @@ class Finding(NamedTuple):
         if self.citation:
             parts.append(f"Cites {self.citation.url}: {citation_text(self.citation)}.")
         for side in (Side.AGAINST, Side.FOR):
-            parts += [f"{side.capitalize()}: {quotation(quote)}" for quote in self.verdict.side(side)]
+            parts += [f"{side.capitalize()}: {_quotation(quote)}" for quote in self.verdict.side(side)]
         return printable("\n".join(parts))
 
 
-def quotation(quote: Quote) -> str:
+def _quotation(quote: Quote) -> str:
     """A quotation in one line, with its source."""
     text = " ".join(quote.text.split())
-    shown = text if len(text) <= QUOTED else text[:QUOTED] + "…"
+    shown = text if len(text) <= _QUOTED else text[:_QUOTED] + "…"
     place = ", ".join(place_of(quote)) or (quote.source.url if quote.source else "")
     return f"“{shown}”" + (f" — {place}" if place else "")
 

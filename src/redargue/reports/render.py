@@ -22,7 +22,7 @@ from redargue.reports.table import Table
 from redargue.runs.manifest import RunManifest
 
 OF_RUNS = ("sarif", "junit", "annotation")
-FORMATS = ("html", "md", "json", "claimreview", "adjudication", *OF_RUNS)
+_FORMATS = ("html", "md", "json", "claimreview", "adjudication", *OF_RUNS)
 SCHEMA_VERSION = 1
 
 
@@ -31,8 +31,8 @@ def render(folder: Path, format_: str = "html", **options: Any) -> str:
 
     ``options`` are those of :class:`Wanted`.
     """
-    if format_ not in FORMATS:
-        raise UsageError(f"no format {format_!r}", where="--format", hint=did_you_mean(format_, list(FORMATS)))
+    if format_ not in _FORMATS:
+        raise UsageError(f"no format {format_!r}", where="--format", hint=did_you_mean(format_, list(_FORMATS)))
     wanted = Wanted(format_, **options)
     if format_ == "claimreview" and wanted.signature is None:
         wanted = wanted._replace(signature=read_signature("", "", ""))

@@ -8,11 +8,11 @@ from redargue.reports.load import SingleRun
 from redargue.reports.phrases import label_of
 from redargue.reports.table import Cell, Column, Link, Table, number
 
-CLAIM_SHOWN = 400  # characters of a claim in a table
+_CLAIM_SHOWN = 400  # characters of a claim in a table
 
 
 def shortened(claim: str) -> str:
-    return claim if len(claim) <= CLAIM_SHOWN else f"{claim[:CLAIM_SHOWN]} …"
+    return claim if len(claim) <= _CLAIM_SHOWN else f"{claim[:_CLAIM_SHOWN]} …"
 
 
 def run_table(run: SingleRun, shown: Collection[int]) -> Table:

@@ -14,7 +14,7 @@ from urllib.parse import quote as percent_encoded
 from redargue.reports.findings import RULES, Finding, Rule, findings, text_of_file
 from redargue.reports.load import SingleRun
 
-SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 LEVELS: dict[Rule, str] = {"refuted": "error", "unsupported": "warning", "unchecked": "note"}
 
 
@@ -26,7 +26,7 @@ def sarif(run: SingleRun, file: Path | None = None) -> str:
         artifact["contents"] = {"text": text}
     results = [_result(finding, text) for finding in findings(run, file) if finding.rule in LEVELS]
     log = {
-        "$schema": SCHEMA,
+        "$schema": _SCHEMA,
         "version": "2.1.0",
         "runs": [
             {

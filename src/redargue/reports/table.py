@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, Protocol, TypeAlias
 DASH = "–"
 
 
-class Estimate(Protocol):
+class _Estimate(Protocol):
     """A number with the ends of its interval, each None if it is not known; ``undefined`` says why there is none."""
 
     @property
@@ -27,7 +27,7 @@ class Link(NamedTuple):
     anchor: str
 
 
-Cell: TypeAlias = str | int | float | Estimate | Link | None
+Cell: TypeAlias = str | int | float | _Estimate | Link | None
 
 
 class Column(NamedTuple):

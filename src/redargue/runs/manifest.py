@@ -13,8 +13,8 @@ from redargue.errors import RecordError, UsageError, problem_of
 from redargue.files import open_to_read
 from redargue.spec import RECORDED, RunSpec
 
-FORMAT = 3
-LARGEST = 1_000_000_000  # bytes of a description, which has the texts of all claims
+_FORMAT = 3
+_LARGEST = 1_000_000_000  # bytes of a description, which has the texts of all claims
 
 
 class ToolEntry(Frozen):
@@ -106,9 +106,9 @@ class RunManifest(Frozen):
 def read_description(folder: Path) -> Any:
     """The JSON value in a run folder's ``run.json``, which anyone may have written; raises OSError and ValueError."""
     with open_to_read(folder / "run.json") as file:
-        content = file.read(LARGEST + 1)
-    if len(content) > LARGEST:
-        raise ValueError(f"it has more than {LARGEST:,} bytes")
+        content = file.read(_LARGEST + 1)
+    if len(content) > _LARGEST:
+        raise ValueError(f"it has more than {_LARGEST:,} bytes")
     try:
         return json.loads(content)
     except RecursionError as error:
@@ -132,10 +132,10 @@ def read_manifest(values: object, where: str) -> RunManifest:
     if not isinstance(values, dict):
         raise RecordError(f"{where!r} is not a run's description", hint="restore it, or run again")
     version = values.get("format")
-    if version != FORMAT:
+    if version != _FORMAT:
         found = "no format number" if version is None else f"the format {str(version)[:20]!r}"
         raise RecordError(
-            f"{where!r} has {found}, and this release reads {FORMAT}",
+            f"{where!r} has {found}, and this release reads {_FORMAT}",
             hint="use the release that recorded the run",
         )
     try:

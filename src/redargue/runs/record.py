@@ -45,7 +45,7 @@ except ImportError:  # Windows has no flock; two processes on one run folder go 
 
 Paid = CallFinished | EvidenceFound | EvidenceMissing | EvidenceRecalled | EvidenceRemembered
 Mode = Literal["record", "replay"]
-BLOCK = 1 << 16  # bytes
+_BLOCK = 1 << 16  # bytes
 
 
 def new_run_folder() -> Path:
@@ -267,7 +267,7 @@ class Record:
             end = size = os.fstat(file).st_size
             last = b""
             while end and b"\n" not in last:
-                start = max(0, end - BLOCK)
+                start = max(0, end - _BLOCK)
                 os.lseek(file, start, os.SEEK_SET)
                 last = os.read(file, end - start)
                 end = start + last.rfind(b"\n") + 1

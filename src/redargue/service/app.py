@@ -81,7 +81,7 @@ def create_app(settings: ServiceSettings | None = None, parts: Parts | None = No
         lifespan=lifespan,
         redirect_slashes=False,
     )
-    application.openapi = lambda: openapi(application)  # type: ignore[method-assign]
+    application.openapi = lambda: _openapi(application)  # type: ignore[method-assign]
     application.state.settings, application.state.keys = settings, keys
     handle_problems(application)
     _include_routers(application, settings)
@@ -127,7 +127,7 @@ def _include_routers(application: FastAPI, settings: ServiceSettings) -> None:
         application.include_router(router)
 
 
-def openapi(application: FastAPI) -> dict[str, Any]:
+def _openapi(application: FastAPI) -> dict[str, Any]:
     """The OpenAPI document, in which every error is problem+json and nothing else."""
     if application.openapi_schema is None:
         document = get_openapi(

@@ -81,7 +81,7 @@ class Check(NamedTuple):
         return self.state in ENDED
 
 
-class Page(NamedTuple):
+class _Page(NamedTuple):
     """A part of a list; ``cursor`` continues it and is empty at its end."""
 
     checks: tuple[Check, ...]
@@ -351,7 +351,7 @@ class CheckStore:
         except FileNotFoundError:  # it is being erased
             raise _unknown(id_) from None
 
-    def list(self, *, owner: str = LOCAL, cursor: str = "", limit: int = 20) -> Page:
+    def list(self, *, owner: str = LOCAL, cursor: str = "", limit: int = 20) -> _Page:
         """An owner's checks, newest first; those that commands recorded belong to the user of this machine."""
         folders = [path for path in self.folder.iterdir() if not path.is_symlink() and path.is_dir()]
         keys = sorted(((f"{_began(path):%Y%m%d%H%M%S}-{path.name}", path.name) for path in folders), reverse=True)
@@ -362,9 +362,9 @@ class CheckStore:
             with suppress(UnknownCheck, RecordError, OSError):
                 check = self.get(name, owner=owner)
                 if len(found) == limit:
-                    return Page(tuple(found), f"{_began(found[-1].folder):%Y%m%d%H%M%S}-{found[-1].id}")
+                    return _Page(tuple(found), f"{_began(found[-1].folder):%Y%m%d%H%M%S}-{found[-1].id}")
                 found.append(check)
-        return Page(tuple(found), "")
+        return _Page(tuple(found), "")
 
     def run(self, id_: str, *, owner: str = LOCAL) -> SingleRun:
         """The recorded run of a check; raises UnknownCheck, or RecordError while it has no verdict."""

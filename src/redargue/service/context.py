@@ -104,7 +104,7 @@ def store_of(request: Request) -> CheckStore:
     return store
 
 
-def settings_of(request: Request) -> ServiceSettings:
+def _settings_of(request: Request) -> ServiceSettings:
     settings: ServiceSettings = request.app.state.settings
     return settings
 
@@ -127,5 +127,5 @@ def caller_of(request: Request, documented: Annotated[object, Depends(_documente
 
 
 Store = Annotated[CheckStore, Depends(store_of)]
-Settings = Annotated[ServiceSettings, Depends(settings_of)]
+Settings = Annotated[ServiceSettings, Depends(_settings_of)]
 Caller = Annotated[CallerInfo, Depends(caller_of)]

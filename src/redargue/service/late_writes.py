@@ -9,7 +9,7 @@ from pathlib import Path
 
 from redargue.runs.record import write_atomically
 
-AGAIN = 2.0  # seconds between tries
+_AGAIN = 2.0  # seconds between tries
 _log = logging.getLogger("redargue.service")
 
 
@@ -48,7 +48,7 @@ class LateWrites:
 
     async def _write_later(self) -> None:
         while self._waiting:
-            await asyncio.sleep(AGAIN)
+            await asyncio.sleep(_AGAIN)
             self._write_all()
 
     def _write_all(self) -> None:

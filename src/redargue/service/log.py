@@ -11,7 +11,7 @@ from redargue.errors import RecordError
 from redargue.events import EVENT, Event, head_of
 from redargue.files import open_to_read
 
-BLOCK = 1 << 18  # bytes that one turn reads, where a line is not longer
+_BLOCK = 1 << 18  # bytes that one turn reads, where a line is not longer
 
 
 class EventLine(NamedTuple):
@@ -50,7 +50,7 @@ class LogReader:
         try:
             with open_to_read(self._path) as file:
                 file.seek(self._offset)
-                block = file.read(BLOCK)
+                block = file.read(_BLOCK)
                 if b"\n" not in block:
                     block += file.readline()
         except FileNotFoundError:

@@ -10,7 +10,7 @@ from redargue.service.checks import CheckStore
 from redargue.service.entries import CheckEntry
 
 SECONDS = (0.1, 0.3, 1, 3, 10, 30, 100, 300, 1_000)
-OTHER = "other"
+_OTHER = "other"
 
 
 class Metrics:
@@ -36,7 +36,7 @@ class Metrics:
 
     def ended(self, entry: CheckEntry) -> None:
         method = entry.request.method or self._default
-        method = method if method in methods else OTHER
+        method = method if method in methods else _OTHER
         self._checks.labels(method, entry.state).inc()
         if entry.state == "done":
             self._outcomes.labels(_outcome(entry.outcome)).inc()
@@ -47,7 +47,7 @@ class Metrics:
         if entry.usage:
             self._dollars.inc(entry.usage.usd or 0.0)
             for role, calls in entry.usage.by_agent.items():
-                self._calls.labels(role if role.isascii() and len(role) <= 40 else OTHER).inc(calls)
+                self._calls.labels(role if role.isascii() and len(role) <= 40 else _OTHER).inc(calls)
 
     def add(self, collector: Collector) -> None:
         """Adds what another part of the service counts."""
@@ -66,4 +66,4 @@ KNOWN = frozenset(
 
 
 def _outcome(outcome: str) -> str:
-    return outcome if outcome in KNOWN else OTHER
+    return outcome if outcome in KNOWN else _OTHER

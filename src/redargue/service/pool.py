@@ -10,7 +10,7 @@ from typing import TypeVar
 from redargue.service.refusals import Busy
 
 THREADS = 2  # they compute in Python: more would only take turns with the event loop
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
 class Pool:
@@ -20,7 +20,7 @@ class Pool:
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="request")
         self._waiting, self._free = waiting, waiting + threads
 
-    async def run(self, function: Callable[[], T]) -> T:
+    async def run(self, function: Callable[[], _T]) -> _T:
         if not self._free:
             raise Busy(f"{self._waiting} requests are waiting", hint="try again later")
         self._free -= 1

@@ -16,7 +16,7 @@ CLAIM_LENGTH = 10_000  # characters
 TEXT_LENGTH = 100_000  # characters
 CONTEXTS = 50
 CONTEXT_LENGTH = 1_000_000  # characters
-DEPTH = 20  # levels of lists and objects in settings
+_DEPTH = 20  # levels of lists and objects in settings
 
 
 class ContextDocument(Frozen):
@@ -28,8 +28,8 @@ class ContextDocument(Frozen):
 
 
 def _storable(settings: dict[str, Any]) -> dict[str, Any]:
-    if _depth(settings) > DEPTH:
-        raise ValueError(f"the settings are nested deeper than {DEPTH} levels")
+    if _depth(settings) > _DEPTH:
+        raise ValueError(f"the settings are nested deeper than {_DEPTH} levels")
     try:
         json.dumps(settings, ensure_ascii=False).encode()
     except ValueError:
@@ -38,9 +38,9 @@ def _storable(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def _depth(value: Any) -> int:
-    """How deep lists and objects are nested, counted up to one more than :data:`DEPTH`."""
+    """How deep lists and objects are nested, counted up to one more than :data:`_DEPTH`."""
     level, depth = [value], 0
-    while level and depth <= DEPTH:
+    while level and depth <= _DEPTH:
         inner = [each.values() if isinstance(each, dict) else each for each in level if isinstance(each, dict | list)]
         level, depth = [part for parts in inner for part in parts], depth + bool(inner)
     return depth

@@ -24,8 +24,8 @@ from redargue.service.refusals import UnknownCheck
 from redargue.service.requests import CheckRequest
 from redargue.service.schemas import CheckAnswer, CheckList, CheckSummary
 
-PING = 15.0  # seconds without an event after which a stream shows that it lives
-LONGEST_WAIT = 60  # seconds
+_PING = 15.0  # seconds without an event after which a stream shows that it lives
+_LONGEST_WAIT = 60  # seconds
 PASSAGES_IN = 100  # of the caller's newest checks
 STREAM_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 MEDIA = {"html": "text/html", "md": "text/markdown", "json": "application/json"}
@@ -60,7 +60,7 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 
 router = APIRouter(prefix="/v1", tags=["checks"])
-Id = Annotated[str, Path(alias="id", max_length=100, description="The id of a check.")]
+_Id = Annotated[str, Path(alias="id", max_length=100, description="The id of a check.")]
 Format = Annotated[Literal["html", "md", "json"], Path(alias="format")]
 IdempotencyKey = Annotated[
     str,
@@ -121,13 +121,13 @@ async def list_checks(
 
 
 @router.get("/checks/{id}", responses=problems(404, 409))
-async def read_check(id_: Id, store: Store, caller: Caller) -> CheckAnswer:
+async def read_check(id_: _Id, store: Store, caller: Caller) -> CheckAnswer:
     """A check's state, and its result once it has ended."""
     return await _answer(store, store.get(id_, owner=caller.owner), caller.owner)
 
 
 @router.delete("/checks/{id}", status_code=204, responses=problems(409))
-async def erase_check(id_: Id, store: Store, caller: Caller) -> Response:
+async def erase_check(id_: _Id, store: Store, caller: Caller) -> Response:
     """Stop a check and erase everything stored about it; a check that does not exist is erased already."""
     with suppress(UnknownCheck):
         await store.erase(id_, owner=caller.owner)
@@ -135,7 +135,7 @@ async def erase_check(id_: Id, store: Store, caller: Caller) -> Response:
 
 
 @router.post("/checks/{id}/cancel", responses=problems(404, 409))
-async def cancel_check(id_: Id, store: Store, caller: Caller) -> CheckAnswer:
+async def cancel_check(id_: _Id, store: Store, caller: Caller) -> CheckAnswer:
     """Stop a check; what it found until then stays."""
     return await _answer(store, await store.cancel(id_, owner=caller.owner), caller.owner)
 
@@ -156,7 +156,7 @@ async def cancel_check(id_: Id, store: Store, caller: Caller) -> CheckAnswer:
     },
 )
 async def follow_check(
-    id_: Id,
+    id_: _Id,
     store: Store,
     caller: Caller,
     accept: Annotated[str, Header(max_length=1000)] = "",
@@ -187,7 +187,7 @@ async def _server_sent(
 ) -> AsyncIterator[bytes]:
     yield b"retry: 1000\n\n"
     try:
-        async for lines in store.blocks(id_, owner=owner, after=after, silence=PING):
+        async for lines in store.blocks(id_, owner=owner, after=after, silence=_PING):
             frames = [_frame(line) for line in lines if kinds is None or line.kind in kinds]
             yield b"".join(frames) or b": ping\n\n"
     except RecordError as error:  # connecting again would not help
@@ -223,7 +223,7 @@ def _frame(line: EventLine) -> bytes:
         **problems(404, 409),
     },
 )
-async def report_check(id_: Id, format_: Format, store: Store, caller: Caller) -> Response:
+async def report_check(id_: _Id, format_: Format, store: Store, caller: Caller) -> Response:
     """The report of a check with at least one verdict."""
     folder = store.get(id_, owner=caller.owner).folder
     if not (folder / "run.json").is_file():
@@ -273,6 +273,6 @@ async def _answer(store: CheckStore, check: Check, owner: str) -> CheckAnswer:
 
 
 def wait_of(prefer: str) -> int:
-    """The seconds of a Prefer header, at most :data:`LONGEST_WAIT`; 0 without one."""
+    """The seconds of a Prefer header, at most :data:`_LONGEST_WAIT`; 0 without one."""
     match = re.search(r"(?:^|[,;\s])wait\s*=\s*\"?([0-9]{1,9})", prefer.lower())
-    return min(LONGEST_WAIT, int(match.group(1))) if match else 0
+    return min(_LONGEST_WAIT, int(match.group(1))) if match else 0

@@ -26,7 +26,7 @@ from redargue.text.verification import check_options
 
 # What a check's options are called in a request.
 _OPTIONS = {"--strict-as-of": "as_of", "--labels": "labels", "--context": "contexts"}
-LOCAL = ("corpus", "keywords")  # they search the operator's corpus, and cost nothing
+_LOCAL = ("corpus", "keywords")  # they search the operator's corpus, and cost nothing
 
 
 class Prepared(Frozen):
@@ -59,7 +59,7 @@ class RequestRules:
     @cached_property
     def allowed(self) -> tuple[str, ...]:
         """The search tools that a request may use."""
-        given = (*LOCAL, self.live) if self.tools is None else self.tools
+        given = (*_LOCAL, self.live) if self.tools is None else self.tools
         return tuple(dict.fromkeys((*method_of(self.spec).tools(), *given)))
 
     def prepare(self, request: CheckRequest, *, tools: tuple[str, ...] | None = None) -> Prepared:
@@ -140,7 +140,7 @@ class RequestRules:
     def _instead_of(self, tool: str) -> str:
         """A default tool, or what the operator allows in place of a local one."""
         wanted = self.live if tool == "keywords" else tool
-        replaceable = tool in LOCAL and wanted not in self.allowed and self.tools
+        replaceable = tool in _LOCAL and wanted not in self.allowed and self.tools
         return self.tools[-1] if replaceable and self.tools else wanted
 
 

@@ -17,7 +17,7 @@ from redargue.tasks.base import Task, json_schema, max_length
 from redargue.tasks.untrusted import wrap_untrusted
 
 BLOCK = 20  # most sentences of a task, so that no reply is cut off
-LONGEST = 400  # characters of a claim
+_LONGEST = 400  # characters of a claim
 
 
 class SentenceMark(Frozen):
@@ -39,7 +39,7 @@ class ExtractedClaim(Frozen):
     """A claim that can be understood without the text, and the number of the sentence that makes it, from 1."""
 
     sentence: int = Field(description="the number of the sentence that makes the claim")
-    claim: str = Field(description="the claim, understandable without the text", json_schema_extra=max_length(LONGEST))
+    claim: str = Field(description="the claim, understandable without the text", json_schema_extra=max_length(_LONGEST))
 
 
 class ExtractedClaims(Frozen):
@@ -50,7 +50,7 @@ class ExtractedClaims(Frozen):
     )
 
 
-def numbered(sentences: tuple[str, ...]) -> str:
+def _numbered(sentences: tuple[str, ...]) -> str:
     rows = (f"[{number}] {' '.join(text.split())}" for number, text in enumerate(sentences, 1))
     return wrap_untrusted("\n".join(rows))
 
@@ -67,7 +67,7 @@ class MarkOpinions(Task[SentenceMarks]):
     def template_vars(self) -> Mapping[str, object]:
         return {
             "context": wrap_untrusted(self.context),
-            "sentences": numbered(self.sentences),
+            "sentences": _numbered(self.sentences),
             "schema": json_schema(SentenceMarks),
         }
 
@@ -89,7 +89,7 @@ class ExtractClaims(Task[ExtractedClaims]):
         return {
             "context": wrap_untrusted(self.context),
             "before": wrap_untrusted(" ".join(self.before)),
-            "sentences": numbered(self.sentences),
+            "sentences": _numbered(self.sentences),
             "schema": json_schema(ExtractedClaims),
         }
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from redargue.claims import Label, LabelSet, Meaning
 from redargue.tasks.base import lines
 
-QUESTIONS = ("yes-no-maybe", "options", "free-text")  # label sets of questions; others are of claims
-HALLUCINATED = "hallucinated"
+_QUESTIONS = ("yes-no-maybe", "options", "free-text")  # label sets of questions; others are of claims
+_HALLUCINATED = "hallucinated"
 
 _BY_MEANING = {
     Meaning.SUPPORTED: "the documents state or directly imply every part of the claim",
@@ -41,7 +41,7 @@ _BY_SET: dict[str, dict[Meaning, str]] = {
         Meaning.NOT_ENOUGH: "the documents leave the answer open; say why",
     },
     "hover": {Meaning.REFUTED: "the documents contradict a part of the claim, or leave it open"},
-    HALLUCINATED: {
+    _HALLUCINATED: {
         Meaning.REFUTED: "the text contains something that the documents contradict or that is made up",
         Meaning.SUPPORTED: "the documents bear out everything that the text says",
     },
@@ -57,9 +57,9 @@ _MEANINGS_ALONE = (
 
 def subject(labels: LabelSet) -> str:
     """What is answered with these labels: a claim, a question or a text that may be hallucinated."""
-    if labels.name in QUESTIONS:
+    if labels.name in _QUESTIONS:
         return "question"
-    return "text" if labels.name == HALLUCINATED else "claim"
+    return "text" if labels.name == _HALLUCINATED else "claim"
 
 
 def subject_vars(labels: LabelSet) -> dict[str, object]:
@@ -98,7 +98,7 @@ def _definition(labels: LabelSet, label: Label, has_documents: bool) -> str:
     if label.description not in _MEANINGS_ALONE and labels.name not in _BY_SET:
         return label.description
     if not has_documents:
-        return (_ANSWER_FROM_MEMORY if labels.name in QUESTIONS else _FROM_MEMORY)[label.meaning]
+        return (_ANSWER_FROM_MEMORY if labels.name in _QUESTIONS else _FROM_MEMORY)[label.meaning]
     return _BY_SET.get(labels.name, {}).get(label.meaning) or _BY_MEANING[label.meaning]
 
 

@@ -21,10 +21,10 @@ from redargue.tasks.extract import BLOCK, ExtractClaims, MarkOpinions
 from redargue.text.segment import LocatedClaim, Sentence, Text, UncheckedSentence, sentences_of
 
 EXTRACTOR = "extractor"
-CONTEXT_SENTENCES = 8  # preceding sentences shown with a block
+_CONTEXT_SENTENCES = 8  # preceding sentences shown with a block
 NOTHING_STATED = Unchecked(reason=UncheckedReason.NOT_A_CLAIM)
 PASSED_OVER = (UncheckedReason.LEFT_OUT, UncheckedReason.FRAGMENT)
-BEFORE = 2  # preceding sentences that are read with a claim's own
+_BEFORE = 2  # preceding sentences that are read with a claim's own
 
 
 class Extraction(Frozen):
@@ -185,7 +185,7 @@ async def _claims(
     sentences: Sequence[Sentence], block: range, text: Text, run: Run, profile: Profile
 ) -> list[LocatedClaim]:
     block_sentences = sentences[block.start : block.stop]
-    before = sentences[max(0, block.start - CONTEXT_SENTENCES) : block.start]
+    before = sentences[max(0, block.start - _CONTEXT_SENTENCES) : block.start]
     answer = await Agent(EXTRACTOR, run).perform(
         ExtractClaims(sentences=_texts(block_sentences), before=_texts(before), context=text.context, profile=profile)
     )
@@ -230,7 +230,7 @@ def contradicted(made: Sequence[Made]) -> set[Made]:
     ``python -m benchmarks extraction``.
     """
     english = [claim for claim in made if not language_of(claim.sentence)]
-    shown = [" ".join([*claim.before[-BEFORE:], claim.sentence]) for claim in english]
+    shown = [" ".join([*claim.before[-_BEFORE:], claim.sentence]) for claim in english]
     texts = ([claim.sentence for claim in english], shown)
     model = EmbeddedBackend().entailment
     readings = [model.read([(claim.text, text) for claim, text in zip(english, part, strict=True)]) for part in texts]

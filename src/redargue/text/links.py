@@ -36,7 +36,7 @@ _HTML = re.compile(  # begins with a tag, and closes one
 )
 
 
-class Link(NamedTuple):
+class _Link(NamedTuple):
     """An address, and where in the plain text it is cited; ``within``: it is the address of words of the text."""
 
     url: str
@@ -48,7 +48,7 @@ class LinkedText(NamedTuple):
     """A text without addresses, and its links in order."""
 
     plain: str
-    links: tuple[Link, ...]
+    links: tuple[_Link, ...]
 
 
 def as_markdown(text: str) -> str:
@@ -64,11 +64,11 @@ def read_links(text: str) -> LinkedText:
     """
     body, definitions = _defined(text)
     pieces: list[str] = []
-    links: list[Link] = []
+    links: list[_Link] = []
     at = 0
     for part in _parts(body, definitions):
         words, urls = (part, []) if isinstance(part, str) else part
-        links += [Link(url, at, bool(words)) for url in urls]
+        links += [_Link(url, at, bool(words)) for url in urls]
         pieces.append(words)
         at += len(words)
     return _tidied("".join(pieces), links)
@@ -121,7 +121,7 @@ def _trimmed(url: str) -> str:
     return url
 
 
-def _tidied(plain: str, links: list[Link]) -> LinkedText:
+def _tidied(plain: str, links: list[_Link]) -> LinkedText:
     """Without the brackets and spaces that removed addresses leave."""
     removed = [match.span() for match in _EMPTY.finditer(plain)] if links else []
     starts = [start for start, _ in removed]

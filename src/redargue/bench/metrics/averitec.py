@@ -17,7 +17,7 @@ from redargue.bench.metrics.base import OfficialScores, mean, same_length
 from redargue.bench.metrics.classification import correct_items
 from redargue.bench.metrics.meteor import Meteor, installed_meteor
 
-THRESHOLDS = (0.1, 0.2, 0.25, 0.3, 0.4, 0.5)
+_THRESHOLDS = (0.1, 0.2, 0.25, 0.3, 0.4, 0.5)
 OFFICIAL = 0.25
 PAIRS = 10
 
@@ -69,7 +69,7 @@ def averitec(
         if (score := hungarian(texts, truths, meteor=meteor)) is not None
     ]
     empty = "no claim has gold question-answer pairs"
-    above = {threshold: [hit and score > threshold for hit, score in scored] for threshold in THRESHOLDS}
+    above = {threshold: [hit and score > threshold for hit, score in scored] for threshold in _THRESHOLDS}
     return OfficialScores(
         figures=(
             mean(f"averitec-score{suffix}", above[OFFICIAL], empty=empty),

@@ -13,7 +13,7 @@ from redargue.claims import Frozen
 from redargue.errors import UsageError
 
 BINS = 10
-NOTHING = "no answer has a confidence"
+_NOTHING = "no answer has a confidence"
 
 
 class Bin(Frozen):
@@ -73,14 +73,14 @@ def calibration_error(confidence: Sequence[float], right: Sequence[bool], *, bin
     """Expected calibration error (Guo et al. 2017): the mean gap of confidence and accuracy, weighted by bin size."""
     filled = reliability(confidence, right, bins=bins)
     gaps = (bin_.n * abs((bin_.confidence or 0.0) - (bin_.accuracy or 0.0)) for bin_ in filled)
-    return ratio("calibration-error", math.fsum(gaps), len(confidence), empty=NOTHING)
+    return ratio("calibration-error", math.fsum(gaps), len(confidence), empty=_NOTHING)
 
 
 def brier(confidence: Sequence[float], right: Sequence[bool]) -> MetricValue:
     """Brier score: the mean squared distance between confidence and correctness."""
     _checked(confidence, right)
     pairs = zip(confidence, right, strict=True)
-    return mean("brier", ((value - hit) ** 2 for value, hit in pairs), empty=NOTHING)
+    return mean("brier", ((value - hit) ** 2 for value, hit in pairs), empty=_NOTHING)
 
 
 def _ties(confidence: Sequence[float], right: Sequence[bool]) -> list[tuple[float, int, int]]:
@@ -109,4 +109,4 @@ def aurc(confidence: Sequence[float], right: Sequence[bool]) -> MetricValue:
     for _, n, errors in _ties(confidence, right):
         risks += [(wrong + errors * more / n) / (kept + more) for more in range(1, n + 1)]
         kept, wrong = kept + n, wrong + errors
-    return ratio("aurc", math.fsum(risks), kept, empty=NOTHING)
+    return ratio("aurc", math.fsum(risks), kept, empty=_NOTHING)

@@ -15,7 +15,7 @@ from redargue.bench.metrics.classification import Binary
 from redargue.claims import Frozen
 from redargue.errors import UsageError
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
 class Factuality(Frozen):
@@ -34,10 +34,10 @@ class Factuality(Frozen):
     coverage: MetricValue
 
 
-def by_response(responses: Sequence[str], values: Sequence[T]) -> dict[str, list[T]]:
+def by_response(responses: Sequence[str], values: Sequence[_T]) -> dict[str, list[_T]]:
     """The values of each response's claims, responses in order of their first claim."""
     same_length(responses=responses, values=values)
-    groups: dict[str, list[T]] = {}
+    groups: dict[str, list[_T]] = {}
     for response, value in zip(responses, values, strict=True):
         groups.setdefault(response, []).append(value)
     return groups

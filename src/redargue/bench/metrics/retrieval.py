@@ -13,7 +13,7 @@ from redargue.bench.metrics.base import MetricValue, mean, same_length
 Rankings = Sequence[Sequence[str]]
 """Document names of each query, best first."""
 
-EMPTY = "no query has a relevant document"
+_EMPTY = "no query has a relevant document"
 
 
 def _queries(rankings: Rankings, relevant: Sequence[Set[str]]) -> Iterable[tuple[list[str], Set[str]]]:
@@ -24,13 +24,13 @@ def _queries(rankings: Rankings, relevant: Sequence[Set[str]]) -> Iterable[tuple
 def hit_rate(rankings: Rankings, relevant: Sequence[Set[str]], *, k: int) -> MetricValue:
     """The share of queries with a relevant document among the first ``k``."""
     hits = (not gold.isdisjoint(ranked[:k]) for ranked, gold in _queries(rankings, relevant))
-    return mean(f"hit@{k}", hits, empty=EMPTY)
+    return mean(f"hit@{k}", hits, empty=_EMPTY)
 
 
 def recall(rankings: Rankings, relevant: Sequence[Set[str]], *, k: int) -> MetricValue:
     """The share of a query's relevant documents among the first ``k``."""
     shares = (len(gold & set(ranked[:k])) / len(gold) for ranked, gold in _queries(rankings, relevant))
-    return mean(f"recall@{k}", shares, empty=EMPTY)
+    return mean(f"recall@{k}", shares, empty=_EMPTY)
 
 
 def reciprocal_rank(rankings: Rankings, relevant: Sequence[Set[str]], *, k: int | None = None) -> MetricValue:
@@ -39,7 +39,7 @@ def reciprocal_rank(rankings: Rankings, relevant: Sequence[Set[str]], *, k: int 
         next((1 / rank for rank, document in enumerate(ranked[:k], start=1) if document in gold), 0.0)
         for ranked, gold in _queries(rankings, relevant)
     )
-    return mean("mrr" if k is None else f"mrr@{k}", ranks, empty=EMPTY)
+    return mean("mrr" if k is None else f"mrr@{k}", ranks, empty=_EMPTY)
 
 
 def dcg(documents: Sequence[str], grades: Mapping[str, float], *, k: int) -> float:
@@ -60,4 +60,4 @@ def ndcg(rankings: Rankings, grades: Sequence[Mapping[str, float]], *, k: int) -
         dcg(ranked, of_query, k=k) / dcg(sorted(of_query, key=of_query.__getitem__, reverse=True), of_query, k=k)
         for (ranked, _), of_query in by_query
     )
-    return mean(f"ndcg@{k}", shares, empty=EMPTY)
+    return mean(f"ndcg@{k}", shares, empty=_EMPTY)

@@ -15,7 +15,7 @@ from redargue.bench.metrics.base import MetricValue, ratio, same_length
 from redargue.claims import Frozen
 from redargue.errors import UsageError
 
-SENTENCES = 3
+_SENTENCES = 3
 
 
 class GoldAbstract(Frozen):
@@ -53,7 +53,7 @@ def scifact(
             covered = len(set().union(*whole))
             right["selection"] += covered
             if abstract.label == truth.label:
-                first = set(abstract.sentences[:SENTENCES])
+                first = set(abstract.sentences[:_SENTENCES])
                 right["label"] += 1
                 right["rationale"] += any(first.issuperset(rationale) for rationale in truth.rationales)
                 right["both"] += covered

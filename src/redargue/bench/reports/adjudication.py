@@ -23,11 +23,11 @@ from redargue.reports.table import Cell, Column, Table, number
 from redargue.sanitize import counted, csv_cell
 from redargue.verdicts import Verdict
 
-VERDICTS = ("true", "false", "uncertain")
+_VERDICTS = ("true", "false", "uncertain")
 NO_REASON = "no reason given"
 WHYS = ("wrong label", "temporal", "claim quality", "vagueness")
 FIELDS = ("item", "id", "method", "claim", "gold", "predicted", "evidence", "verdict", "why")
-MEANINGS = {"true": Meaning.SUPPORTED, "false": Meaning.REFUTED, "uncertain": Meaning.NOT_ENOUGH}
+_MEANINGS = {"true": Meaning.SUPPORTED, "false": Meaning.REFUTED, "uncertain": Meaning.NOT_ENOUGH}
 
 
 def queue(bench: BenchRun, method: str = "", *, as_csv: bool = False) -> str:
@@ -148,10 +148,12 @@ def _checked(row: Mapping[str, Any], bench: BenchRun, where: str) -> Adjudicated
     method = next((spec for spec in specs if neutral(spec) == method or spec == method), "")
     if not method:
         raise UsageError(f"no system {row.get('method')!r}", where=where, hint=f"systems: {', '.join(specs)}")
-    verdict = _one_of(row.get("verdict"), VERDICTS, "verdict", where)
+    verdict = _one_of(row.get("verdict"), _VERDICTS, "verdict", where)
     why = _one_of(row.get("why"), WHYS, "why", where)
     if why and not verdict:
-        raise UsageError(f"why is {why!r}, but the verdict is empty", where=where, hint=f"one of {', '.join(VERDICTS)}")
+        raise UsageError(
+            f"why is {why!r}, but the verdict is empty", where=where, hint=f"one of {', '.join(_VERDICTS)}"
+        )
     return Adjudicated(item, method, verdict, why)
 
 
@@ -170,13 +172,13 @@ def adjudication_tables(bench: BenchRun, rows: Sequence[Adjudicated]) -> tuple[T
     done = [row for row in rows if row.verdict]
     spec = rows[0].method if rows else bench.comparison.rows[0].spec
     counts = Counter((row.why or NO_REASON, row.verdict) for row in done)
-    reasons = [why for why in (*WHYS, NO_REASON) if any(counts[why, verdict] for verdict in VERDICTS)]
-    per_verdict = {why: [counts[why, verdict] for verdict in VERDICTS] for why in reasons}
-    per_verdict["All"] = [sum(row.verdict == verdict for row in done) for verdict in VERDICTS]
+    reasons = [why for why in (*WHYS, NO_REASON) if any(counts[why, verdict] for verdict in _VERDICTS)]
+    per_verdict = {why: [counts[why, verdict] for verdict in _VERDICTS] for why in reasons}
+    per_verdict["All"] = [sum(row.verdict == verdict for row in done) for verdict in _VERDICTS]
     lines: tuple[tuple[Cell, ...], ...] = tuple((why, *numbers, sum(numbers)) for why, numbers in per_verdict.items())
     filled = f"{len(done)} of {counted(len(rows), 'row')} filled in."
     note = f"{filled} The person decides whether the claim is true, not who is right."
-    columns = (Column("Why"), *map(number, (*VERDICTS, "All")))
+    columns = (Column("Why"), *map(number, (*_VERDICTS, "All")))
     by_reason = Table(f"Disagreements of {spec} with gold, adjudicated", columns, lines, (note,))
     return (by_reason, _accuracies(bench, done, spec))
 
@@ -187,7 +189,7 @@ def _accuracies(bench: BenchRun, done: Sequence[Adjudicated], spec: str) -> Tabl
     gold = {ask.item: ask.gold for ask in comparison.claims if ask.gold is not None}
     adjudicated, unmapped = dict(gold), 0
     for row in done:
-        label = labels.named(MEANINGS[row.verdict]) if labels else None
+        label = labels.named(_MEANINGS[row.verdict]) if labels else None
         if label is None:
             unmapped += adjudicated.pop(row.item, None) is not None
         else:

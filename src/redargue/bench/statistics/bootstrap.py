@@ -17,9 +17,9 @@ from redargue.bench.metrics.base import require_known_labels, same_length
 from redargue.claims import Frozen
 from redargue.errors import UsageError
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Statistic = Callable[[Ints], Floats]  # item indices (samples, n) -> the score of each sample (samples,)
+_Ints = npt.NDArray[np.int64]
+_Floats = npt.NDArray[np.float64]
+Statistic = Callable[[_Ints], _Floats]  # item indices (samples, n) -> the score of each sample (samples,)
 
 DRAWS = 2000
 LEVEL = 0.95
@@ -58,7 +58,7 @@ class Resampling(TypedDict, total=False):
 
 def _bootstrap(
     statistic: Statistic | None, n: int, *, draws: int = DRAWS, level: float = LEVEL, seed: int = 0
-) -> tuple[Interval, Floats]:
+) -> tuple[Interval, _Floats]:
     """The interval and the samples; without a statistic, or items, the interval is undefined."""
     if draws < 1 or not 0 < level < 1:
         raise UsageError(f"{draws} draws at level {level}", hint="at least one draw, and a level between 0 and 1")
@@ -91,7 +91,7 @@ def _difference(statistic: Statistic | None, n: int, **resampling: Unpack[Resamp
     return Difference(**bounds.model_dump(), p_value=p_value)
 
 
-def _mean_of(scores: Sequence[float] | Floats) -> Statistic:
+def _mean_of(scores: Sequence[float] | _Floats) -> Statistic:
     values = np.asarray(scores, dtype=np.float64)
     return lambda items: np.asarray(values[items].mean(axis=1), dtype=np.float64)
 
@@ -101,7 +101,7 @@ def interval(scores: Sequence[float], **resampling: Unpack[Resampling]) -> Inter
     return _bootstrap(_mean_of(scores), len(scores), **resampling)[0]
 
 
-def interval_of(statistic: Callable[[Ints], float], n: int, **resampling: Unpack[Resampling]) -> Interval:
+def interval_of(statistic: Callable[[_Ints], float], n: int, **resampling: Unpack[Resampling]) -> Interval:
     """Any statistic of the items with given indices, defined for every sample, and its interval."""
     return _bootstrap(lambda samples: np.array([statistic(items) for items in samples]), n, **resampling)[0]
 
@@ -112,20 +112,20 @@ def paired_difference(first: Sequence[float], second: Sequence[float], **resampl
     return _difference(_mean_of(np.subtract(first, second, dtype=np.float64)), n, **resampling)
 
 
-def _label_indices(answers: Sequence[str | None], labels: Sequence[str], column: str) -> Ints:
+def _label_indices(answers: Sequence[str | None], labels: Sequence[str], column: str) -> _Ints:
     require_known_labels([answer for answer in answers if answer is not None], among=labels, column=column)
     index = {label: at for at, label in enumerate(labels)}
     return np.array([len(labels) if answer is None else index[answer] for answer in answers], dtype=np.int64)
 
 
-def _macro_f1(gold: Ints, predicted: Ints, k: int, averaged: list[int]) -> Floats:
+def _macro_f1(gold: _Ints, predicted: _Ints, k: int, averaged: list[int]) -> _Floats:
     """Macro-F1 of each sample over the ``averaged`` of ``k`` classes; an empty class counts 0.
 
     Label indices have the shape (samples, n); that of a non-answer is ``k``.
     """
     offsets = np.arange(len(gold))[:, None] * (k + 1)
 
-    def class_counts(indices: Ints) -> Floats:
+    def class_counts(indices: _Ints) -> _Floats:
         counts = np.bincount((offsets + indices).ravel(), minlength=len(gold) * (k + 1))
         return counts.reshape(len(gold), k + 1)[:, :k].astype(np.float64)
 
@@ -145,7 +145,7 @@ def _macro_f1_statistic(
     truth = _label_indices(gold, labels, "gold")
     columns = [_label_indices(column, labels, name) for name, column in predictions.items()]
 
-    def statistic(items: Ints) -> Floats:
+    def statistic(items: _Ints) -> _Floats:
         first, *second = (_macro_f1(truth[items], column[items], len(labels), averaged) for column in columns)
         return first - second[0] if second else first
 

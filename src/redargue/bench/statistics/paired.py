@@ -11,7 +11,7 @@ from redargue.bench.metrics.base import same_length
 from redargue.claims import Frozen
 from redargue.errors import UsageError
 
-Kind = Literal["gained", "lost", "changed"]
+_Kind = Literal["gained", "lost", "changed"]
 
 
 class Flip(Frozen):
@@ -26,7 +26,7 @@ class Flip(Frozen):
     gold: str | None
     first: str | None
     second: str | None
-    kind: Kind
+    kind: _Kind
 
 
 class McNemar(Frozen):
@@ -81,7 +81,7 @@ def flips(gold: Sequence[str | None], first: Sequence[str | None], second: Seque
     changed = []
     for item, (truth, a, b) in enumerate(zip(gold, first, second, strict=True)):
         if a != b:
-            kind: Kind = "changed" if truth not in (a, b) or truth is None else "gained" if b == truth else "lost"
+            kind: _Kind = "changed" if truth not in (a, b) or truth is None else "gained" if b == truth else "lost"
             changed.append(Flip(item=item, gold=truth, first=a, second=b, kind=kind))
     return tuple(changed)
 

@@ -12,7 +12,7 @@ from redargue.bench.statistics.paired import McNemar
 from redargue.claims import Frozen
 from redargue.errors import UsageError
 
-Ints = npt.NDArray[np.int64]
+_Ints = npt.NDArray[np.int64]
 
 ALPHA = 0.05
 POWER = 0.8
@@ -43,7 +43,7 @@ def critical_count(discordant: int, alpha: float = ALPHA) -> int:
     return int(_critical_counts(np.array([discordant]), alpha)[0])
 
 
-def _critical_counts(discordant: Ints, alpha: float) -> Ints:
+def _critical_counts(discordant: _Ints, alpha: float) -> _Ints:
     with bench_extra():
         from scipy import stats
     counts = stats.binom.ppf(alpha / 2, discordant, 0.5)

@@ -15,7 +15,7 @@ from redargue.bench.tables.cell import Cell
 from redargue.claims import LabelSet, Meaning
 
 TRUE, FALSE = "true", "false"
-SIDES = {Meaning.SUPPORTED: TRUE, Meaning.REFUTED: FALSE}
+_SIDES = {Meaning.SUPPORTED: TRUE, Meaning.REFUTED: FALSE}
 
 
 def _labels(cell: Cell) -> list[tuple[str, str, str | None]]:
@@ -27,7 +27,7 @@ def _labels(cell: Cell) -> list[tuple[str, str, str | None]]:
 
 
 def _side(labels: LabelSet, label: str | None) -> str | None:
-    return SIDES.get(labels.meaning(label)) if label else None
+    return _SIDES.get(labels.meaning(label)) if label else None
 
 
 def _columns(cell: Cell) -> tuple[list[str], list[str | None]]:

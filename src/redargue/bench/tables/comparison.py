@@ -18,7 +18,7 @@ from redargue.tasks.query import WriteQuery
 from redargue.tasks.step import StepTask
 from redargue.verdicts import ErrorInfo
 
-TITLES = {
+_TITLES = {
     "true-f1": "F1 of true",
     "false-f1": "F1 of false",
     "macro-f1": "macro-F1",
@@ -29,7 +29,7 @@ TITLES = {
     "response-precision": "precision of responses",
     "response-f1": "F1 of responses",
 }
-EMPTY = "–"
+_EMPTY = "–"
 OF_TEXTS: dict[str, str] = {  # a text is factual if all its claims are
     "two-way": "response-accuracy",
     "recall": "response-recall",
@@ -74,7 +74,7 @@ def compare_table(table: PublishedTable, runner: Runner) -> ComparedTable:
     table = table.model_copy(update={"average": table.average and names == table.sets})
     titles = [runner.paper.sets[name].title for name in names]
     if table.measures:
-        names_of_measures = [TITLES.get(name, name) for name in table.measures]
+        names_of_measures = [_TITLES.get(name, name) for name in table.measures]
         titles = [f"{title}, {name}" if len(titles) > 1 else name for title in titles for name in names_of_measures]
     columns = (*table.columns, *titles, *("Average",) * table.average)
     printed = [*table.columns, *(name for name in table.sets for _ in table.measures or ("",))]
@@ -83,7 +83,7 @@ def compare_table(table: PublishedTable, runner: Runner) -> ComparedTable:
     rows = []
     for published in table.rows:
         row = _properties_row(published, runner) if table.columns else _row(table, published, names, runner)
-        paper = tuple(published.paper[place] or EMPTY for place in places) if published.paper else ()
+        paper = tuple(published.paper[place] or _EMPTY for place in places) if published.paper else ()
         rows.append(row.model_copy(update={"paper": paper}))
     used = {(name, spec) for row in rows for name, spec in zip(names, row.specs, strict=False) if spec}
     notes = table.notes if table.columns else (*_notes(table, names, runner), *_undefined(rows, columns), *table.notes)
@@ -176,7 +176,7 @@ def _refused(table: PublishedTable, published: PublishedRow, names: tuple[str, .
 
 def _cell(published: PublishedRow, figure: MetricValue | None, *, shares: bool = False) -> str:
     if figure is None or figure.value is None:
-        return EMPTY
+        return _EMPTY
     if figure.name == "searches":
         return f"{figure.value:.0f}"
     if shares:

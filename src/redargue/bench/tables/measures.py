@@ -91,8 +91,8 @@ def _ahead(cell: Cell, row: PublishedRow) -> list[tuple[int, AgentAnswer]]:
 NO_CONTEST = "the judge never decided between debaters with different answers and scores"
 
 
-Hits = Callable[[Cell, PublishedRow], list[bool]]
-_SHARES: dict[str, tuple[Hits, str]] = {  # and why a share without items is undefined
+_Hits = Callable[[Cell, PublishedRow], list[bool]]
+_SHARES: dict[str, tuple[_Hits, str]] = {  # and why a share without items is undefined
     "accuracy": (lambda cell, row: cell.hits, NO_ITEMS),
     "settled": (lambda cell, row: [settled for settled, _ in _settled(cell, row)], "no claim has an answer"),
     "settled-right": (lambda cell, row: [hit for settled, hit in _settled(cell, row) if settled], "none is settled"),

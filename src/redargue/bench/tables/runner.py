@@ -23,7 +23,7 @@ from redargue.retrieval.corpus.index import open_corpus
 from redargue.retrieval.corpus.ingest import read_documents
 from redargue.spec import RunSpec
 
-CLAIMS = "claims.jsonl"
+_CLAIMS = "claims.jsonl"
 SEARCHED = ("corpus", "keywords")  # tools that need a corpus
 
 Watch = Callable[[str, int], AbstractContextManager[Callable[[int, Outcome], None]]]
@@ -167,7 +167,7 @@ class Runner:
         spec = choice.spec.updated(store=self._store(name, systems))
         examples, sample = loaded.examples, loaded.sample.model_dump(mode="json")
         if chosen.claims_of and not whole:
-            examples = claims_of_texts(examples, chosen.claims_of, spec, folder / CLAIMS, self._tell)
+            examples = claims_of_texts(examples, chosen.claims_of, spec, folder / _CLAIMS, self._tell)
             sample["claims_of"] = chosen.claims_of
         bench = Bench(folder, examples, systems, sample=sample, spec=spec)
         for system in systems:

@@ -23,7 +23,7 @@ PAPERS = ("tool_mad.toml", "mermaid.toml", "dual_position.toml")
 AgentMeasure = Literal["mean", "quantile", "above", "settled", "settled-right", "judge-follows", "higher-is-right"]
 ClassMeasure = Literal["true-f1", "false-f1", "macro-f1", "two-way", "recall", "precision", "f1", "searches"]
 ResponseMeasure = Literal["response-accuracy", "response-recall", "response-precision", "response-f1"]
-Measure = Literal["accuracy", "gain", AgentMeasure, ClassMeasure, ResponseMeasure]
+_Measure = Literal["accuracy", "gain", AgentMeasure, ClassMeasure, ResponseMeasure]
 
 
 class CorpusSource(Frozen):
@@ -91,7 +91,7 @@ class PublishedRow(Frozen):
     name: str
     paper: tuple[str, ...] = ()
     method: str = ""
-    measure: Measure = "accuracy"
+    measure: _Measure = "accuracy"
     against: str = ""
     metric: Metric = Metric.FAITHFULNESS
     answers: Literal["all", "right", "wrong", "last"] = "all"
@@ -120,7 +120,7 @@ class PublishedTable(Frozen):
     title: str
     sets: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
-    measures: tuple[Measure, ...] = ()
+    measures: tuple[_Measure, ...] = ()
     shares: bool = False
     average: bool = False
     method: str = ""

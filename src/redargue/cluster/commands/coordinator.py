@@ -36,8 +36,8 @@ from redargue.spec import RunSpec
 from redargue.verifier import Verifier
 
 CONCURRENCY, WORKERS = 16, 2
-POLL = 0.5  # seconds between progress updates
-SHUTDOWN_TIMEOUT = 10.0  # seconds for the workers to exit when no claims are left
+_POLL = 0.5  # seconds between progress updates
+_SHUTDOWN_TIMEOUT = 10.0  # seconds for the workers to exit when no claims are left
 
 
 def verify_on_workers(
@@ -122,11 +122,11 @@ def _supervise(
             workers = stack.enter_context(LocalWorkers(count or WORKERS, command, environment, ledger))
         unfinished = True
         while workers.supervise(totals.count) and unfinished:
-            time.sleep(POLL)
+            time.sleep(_POLL)
             unfinished = update()
-        deadline = time.monotonic() + SHUTDOWN_TIMEOUT  # workers exit by themselves, unless their machine is lost
+        deadline = time.monotonic() + _SHUTDOWN_TIMEOUT  # workers exit by themselves, unless their machine is lost
         while workers.supervise(totals.count) and time.monotonic() < deadline:
-            time.sleep(POLL / 10)
+            time.sleep(_POLL / 10)
         if update():
             raise RecordError("all workers have exited, but claims are left", hint="the same command resumes the batch")
 

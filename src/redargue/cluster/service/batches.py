@@ -41,10 +41,10 @@ from redargue.spec import RunSpec
 from redargue.verdicts import ErrorInfo, Verdict
 from redargue.verifier import Verifier
 
-CLAIMS = 10_000
-CONCURRENCY = 4  # claims of a batch
+_CLAIMS = 10_000
+_CONCURRENCY = 4  # claims of a batch
 WAITING = 100  # batches
-PAGE = 200  # claims that are read at a time
+_PAGE = 200  # claims that are read at a time
 _log = logging.getLogger("redargue.service")
 
 
@@ -52,7 +52,7 @@ class BatchRequest(RunChoices):
     """Claims that are verified in one run."""
 
     claims: tuple[Annotated[str, Field(min_length=1, max_length=CLAIM_LENGTH)], ...] = Field(
-        min_length=1, max_length=CLAIMS
+        min_length=1, max_length=_CLAIMS
     )
 
 
@@ -181,7 +181,7 @@ class BatchStore:
         claims = [_claim(spec, number, text) for number, text in enumerate(request.claims, 1)]
         with Verifier(spec, parts=replace(self._parts, transport=None)) as verifier:
             about = verifier.manifest().model_dump(mode="json", exclude={"claims"}) | {"run": "service"}
-            job, _ = worker_job(verifier, CONCURRENCY)
+            job, _ = worker_job(verifier, _CONCURRENCY)
         # A batch is its owner's: whoever sends the same one must neither learn of it nor get what it cost.
         return _Planned(batch_id(claims, about, owner), spec, claims, about, job.model_dump(mode="json"))
 
@@ -233,7 +233,7 @@ class BatchStore:
 
     def _page(self, entry: BatchEntry, start: int) -> list[tuple[int, Verdict]]:
         with self._open(entry) as (ledger, batch):
-            rows = islice(results(ledger, batch.number, start=start, page=PAGE), PAGE)
+            rows = islice(results(ledger, batch.number, start=start, page=_PAGE), _PAGE)
             events = [(place, EVENT.validate_json(lines[-1])) for place, lines in rows]
         return [(place, event.verdict) for place, event in events if isinstance(event, ClaimEnded)]
 
@@ -273,7 +273,7 @@ class BatchStore:
             parts = replace(self._parts, transport=transport, budget=worker.budget)
             parts = await connect(spec, parts)
             with Verifier(spec, parts=parts, calls=worker.record) as verifier:
-                await verify_leased(worker, verifier, batch, concurrency=CONCURRENCY)
+                await verify_leased(worker, verifier, batch, concurrency=_CONCURRENCY)
 
 
 class _Planned(NamedTuple):

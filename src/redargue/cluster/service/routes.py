@@ -16,7 +16,7 @@ from redargue.service.routes import STREAM_HEADERS, problems
 from redargue.verdicts import Verdict
 
 router = APIRouter(prefix="/v1/batches", tags=["batches"])
-Id = Annotated[str, Path(alias="id", pattern="^[0-9a-f]{64}$", description="The id of a batch.")]
+_Id = Annotated[str, Path(alias="id", pattern="^[0-9a-f]{64}$", description="The id of a batch.")]
 
 
 @router.post("", status_code=202, responses=problems(402, 409, 429, 503))
@@ -28,7 +28,7 @@ async def start_batch(body: BatchRequest, request: Request, caller: Caller, resp
 
 
 @router.get("/{id}", responses=problems(404, 409, 503))
-async def read_batch(id_: Id, request: Request, caller: Caller) -> BatchAnswer:
+async def read_batch(id_: _Id, request: Request, caller: Caller) -> BatchAnswer:
     """How many claims of a batch are finished."""
     return await asyncio.to_thread(_batches(request).get, id_, owner=caller.owner)
 
@@ -44,7 +44,7 @@ async def read_batch(id_: Id, request: Request, caller: Caller) -> BatchAnswer:
         **problems(404, 409, 503),
     },
 )
-async def read_results(id_: Id, request: Request, caller: Caller) -> StreamingResponse:
+async def read_results(id_: _Id, request: Request, caller: Caller) -> StreamingResponse:
     """The verdicts of a batch so far, as JSON Lines."""
     batches = _batches(request)
     await asyncio.to_thread(batches.get, id_, owner=caller.owner)  # an error has to come before the first line

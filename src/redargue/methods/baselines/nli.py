@@ -20,7 +20,7 @@ from redargue.nli.backend import EmbeddedBackend, perform
 from redargue.tasks.score import InferClaim, Inferences, Inferred
 from redargue.verdicts import Verdict
 
-READER = "reader"
+_READER = "reader"
 
 
 class NliSettings(SearchSettings):
@@ -48,7 +48,7 @@ class Nli(Method, name="nli", settings=NliSettings):
         " arXiv 2212.10057"
     )
     graph = "searches -> inference"
-    roles = {READER: FROM_SETTINGS}
+    roles = {_READER: FROM_SETTINGS}
     asks = (InferClaim,)
 
     settings: NliSettings
@@ -64,7 +64,7 @@ class Nli(Method, name="nli", settings=NliSettings):
             label, text = self.label(inferred), _in_words(inferred)
             if self.settings.profile == "hardened":
                 quotes = self.cite(self.deciding(passages, inferences, label), label=label, passages=passages)
-        self.run.emit(Answered(agent=READER, round=1, text=text, label=label, quotes=quotes))
+        self.run.emit(Answered(agent=_READER, round=1, text=text, label=label, quotes=quotes))
         return self.verdict(label, reason=text, rounds=1)
 
     async def infer(self, passages: tuple[Passage, ...], reader: Agent) -> tuple[Inferred, ...]:

@@ -16,7 +16,7 @@ from redargue.methods.dry_run import usual_calls
 from redargue.methods.setting_types import Word
 from redargue.tasks.answer import Answer, AnswerClaim
 
-SEARCHER = "searcher"
+_SEARCHER = "searcher"
 
 
 class SamplingSettings(SearchSettings):
@@ -53,7 +53,7 @@ class Sampling(Method):
 
     async def sample(self) -> tuple[Answer, ...]:
         """One answer per reader; an unreadable one has no label."""
-        passages = await self.agents[SEARCHER].search(self.claim.text, self.settings.top_k, round_=1)
+        passages = await self.agents[_SEARCHER].search(self.claim.text, self.settings.top_k, round_=1)
         readers = [self.agents[name] for name in self.readers_for(self.settings)]
         self.readers, self.passages = readers, passages
 
@@ -81,7 +81,7 @@ class Sampling(Method):
 
     @classmethod
     def roles_for(cls, settings: SamplingSettings) -> Roles:
-        return {SEARCHER: settings.tools, **dict.fromkeys(cls.readers_for(settings))}
+        return {_SEARCHER: settings.tools, **dict.fromkeys(cls.readers_for(settings))}
 
 
 def majority(labels: Sequence[str | None]) -> str | None:

@@ -17,7 +17,7 @@ from redargue.methods.setting_types import Facts, LocalFile, SettingsOf, Word
 Stage = Literal["reader", "single-reader", "debate"]
 READER, SINGLE_READER, DEBATE = "reader", "single-reader", "debate"
 STAGES: tuple[Stage, ...] = ("reader", "single-reader", "debate")
-Debate = Literal["tool-mad", "mermaid", "dual-position"]
+_Debate = Literal["tool-mad", "mermaid", "dual-position"]
 _ROUNDS: dict[str, str] = {"tool-mad": "rounds", "mermaid": "max_steps", "dual-position": "max_rounds"}
 NEVER = "never"
 USUAL_RISK = 0.05
@@ -66,7 +66,7 @@ class CascadeSettings(SearchSettings):
     tools: tuple[Word, ...] = Field(default=("corpus", "keywords"), min_length=1, max_length=8)
     more: int = Field(default=3, ge=1, le=50)
     stages: tuple[Stage, ...] = Field(default=STAGES, min_length=1, max_length=3)
-    debate: Debate = "tool-mad"
+    debate: _Debate = "tool-mad"
     debate_settings: Annotated[dict[str, Any], SettingsOf("debate")] = Field(default_factory=dict)
     rounds: int | None = Field(default=None, ge=1, le=20)
     target_risk: float = Field(default=USUAL_RISK, gt=0, lt=1)

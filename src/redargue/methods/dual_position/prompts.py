@@ -18,7 +18,7 @@ from redargue.tasks.untrusted import split_marked, wrap_untrusted
 Position = Literal["affirmative", "negative"]
 STANCES: dict[Position, str] = {"affirmative": "The claim is factual.", "negative": "The claim is not factual."}
 OPPONENTS: dict[Position, Position] = {"affirmative": "negative", "negative": "affirmative"}
-MEANINGS: dict[Position, str] = {
+_MEANINGS: dict[Position, str] = {
     "affirmative": "that the claim is factual: every part of it is true",
     "negative": "that the claim is not factual: at least one part of it is false",
 }
@@ -96,8 +96,8 @@ class _OfATeam(Frozen):
             "view": STANCES[self.position],
             "opposing": STANCES[opponent],
             "team": (
-                f"Your team, the {self.position} one, holds {MEANINGS[self.position]}."
-                f" The {opponent} team holds {MEANINGS[opponent]}."
+                f"Your team, the {self.position} one, holds {_MEANINGS[self.position]}."
+                f" The {opponent} team holds {_MEANINGS[opponent]}."
             ),
         }
 

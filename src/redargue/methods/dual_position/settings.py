@@ -15,7 +15,7 @@ from redargue.methods.setting_types import Word
 
 QUERIES = 2 * len(STANCES)  # both teams have two
 ROLES = ("gatherer", "analyst", "rebutter", "summariser")
-Transition = Literal["none", "true-skeptic", "true-trust", "always-skeptic", "always-trust"]
+_Transition = Literal["none", "true-skeptic", "true-trust", "always-skeptic", "always-trust"]
 PROFILES: dict[str, dict[str, Any]] = {
     "paper": {"profile": "paper"},
     "hardened": {"tied": "not-enough", "transition": "none", "analysed_sentences": 2, "stop": "settled"},
@@ -66,7 +66,7 @@ class DualPositionSettings(MethodSettings):
     max_rounds: int = Field(default=4, ge=1, le=20)
     consensus: float = Field(default=0.6, ge=0, le=1)
     stop: Literal["consensus", "settled"] = "consensus"
-    transition: Transition = "true-skeptic"
+    transition: _Transition = "true-skeptic"
     tied: Literal["not-factual", "not-enough"] = "not-factual"
 
     @model_validator(mode="after")
@@ -84,7 +84,7 @@ class DualPositionSettings(MethodSettings):
     def opener(self, winner: Vote) -> Position | None:
         """Who opens the round after a vote; None: both teams speak concurrently."""
         factual = winner == "affirmative"
-        openers: dict[Transition, Position | None] = {
+        openers: dict[_Transition, Position | None] = {
             "none": None,
             "always-skeptic": "negative",
             "always-trust": "affirmative",

@@ -30,7 +30,7 @@ from redargue.nli.reader import Reading
 from redargue.tasks.argue import Argument
 from redargue.tasks.query import OtherAnswer
 
-MEANINGS: dict[Position, Meaning] = {"affirmative": Meaning.SUPPORTED, "negative": Meaning.REFUTED}
+_MEANINGS: dict[Position, Meaning] = {"affirmative": Meaning.SUPPORTED, "negative": Meaning.REFUTED}
 SOURCES = 3  # independent ones that make a case complete
 _LOUD = re.compile(
     r"\b(?:shocking|unbelievable|outrageous|scandal\w*|disgusting|horrifying|explosive|bombshell|miracle|secret)\b|!{2,}",
@@ -59,7 +59,7 @@ def _analyse(task: AnalyseText, backend: EmbeddedBackend) -> Analysis:
 @perform.register
 def _rebut(task: Rebut, backend: EmbeddedBackend) -> Argument:
     reading = backend.reader.read(task.claim.text, task.passages)
-    return write_argument(task.claim.text, MEANINGS[task.position], reading)
+    return write_argument(task.claim.text, _MEANINGS[task.position], reading)
 
 
 @perform.register
@@ -68,19 +68,19 @@ def _summarise(task: SummariseTeam, backend: EmbeddedBackend) -> TeamStatement:
     answers = (OtherAnswer(agent=member.agent, text=member.text) for member in order)
     quotations = dict.fromkeys(text for answer in answers for text in quoted((answer,)))
     passages = tuple(Passage(text=text) for text in quotations)
-    argument = write_argument(task.claim.text, MEANINGS[task.position], backend.reader.read(task.claim.text, passages))
+    argument = write_argument(task.claim.text, _MEANINGS[task.position], backend.reader.read(task.claim.text, passages))
     return TeamStatement(text=argument.text, quotes=argument.quotes, concedes=not argument.quotes)
 
 
 @perform.register
 def _judge(task: JudgeTeams, backend: EmbeddedBackend) -> Judgement:
     claim = task.claim.text
-    evidence = {position: task.passages or _evidence(task.speeches, position) for position in MEANINGS}
+    evidence = {position: task.passages or _evidence(task.speeches, position) for position in _MEANINGS}
     both = backend.reader.read(claim, (*evidence["affirmative"], *evidence["negative"]))
     own = {position: backend.reader.read(claim, passages) for position, passages in evidence.items()}
     scores: dict[str, float] = {}
-    for position, meaning in MEANINGS.items():
-        against = MEANINGS["negative" if position == "affirmative" else "affirmative"]
+    for position, meaning in _MEANINGS.items():
+        against = _MEANINGS["negative" if position == "affirmative" else "affirmative"]
         scores[f"{position}_evidence"] = own[position].strongest(meaning)
         scores[f"{position}_logic"] = 1 - own[position].strongest(against) if evidence[position] else 0.0
         scores[f"{position}_neutrality"] = 1.0
@@ -88,7 +88,7 @@ def _judge(task: JudgeTeams, backend: EmbeddedBackend) -> Judgement:
         scores[f"{position}_persuasiveness"] = min(1.0, sources / SOURCES) * scores[f"{position}_evidence"]
     rounded = {name: round(min(1.0, max(0.0, value)), 6) for name, value in scores.items()}
     vote, sure = _vote(task.referee, both, rounded)
-    meaning = Meaning.NOT_ENOUGH if vote == "tie" else MEANINGS[vote]
+    meaning = Meaning.NOT_ENOUGH if vote == "tie" else _MEANINGS[vote]
     reason = "\n".join(map(cite, both.best(meaning, QUOTES)))
     return Judgement(reason=reason, vote=vote, confidence=round(sure, 6), **rounded)
 
@@ -101,7 +101,7 @@ def _evidence(speeches: Sequence[Speech], position: Position) -> tuple[Passage, 
 def _vote(referee: str, both: Reading, scores: dict[str, float]) -> tuple[Vote, float]:
     if referee in ("logical", "rhetorical"):
         name = "logic" if referee == "logical" else "persuasiveness"
-        sides = {side: scores[f"{side}_evidence"] * scores[f"{side}_{name}"] for side in MEANINGS}
+        sides = {side: scores[f"{side}_evidence"] * scores[f"{side}_{name}"] for side in _MEANINGS}
         difference = sides["affirmative"] - sides["negative"]
         if abs(difference) <= 0.05:
             return "tie", 0.5

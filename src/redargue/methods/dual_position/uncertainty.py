@@ -23,7 +23,7 @@ SAMPLES = 3
 SPREAD = 1.0  # DebUnc samples at temperature 1
 SUREST = 1e-5  # confidence is 1/u: no uncertainty counts as less
 
-Measure = Literal["entropy", "token-sar", "agreement"]
+_Measure = Literal["entropy", "token-sar", "agreement"]
 
 
 @dataclass(frozen=True)
@@ -36,14 +36,14 @@ class Uncertain(Generic[Out]):
 
     output: Output[Out]
     value: float
-    measure: Measure
+    measure: _Measure
 
 
 async def uncertain(
     agent: Agent,
     task: Task[Out],
     *,
-    measure: Measure = "entropy",
+    measure: _Measure = "entropy",
     question: str = "",
     samples: int = SAMPLES,
     round_: int = 0,
@@ -60,7 +60,7 @@ async def uncertain(
         raise ValueError(f"{samples} samples cannot agree: ask for 2 or more")
     if measure == "agreement":
         outputs = await agent.ask(task, n=samples, round_=round_, temperature=SPREAD)
-        return Uncertain(outputs[0], await disagreement(agent, outputs, round_=round_), "agreement")
+        return Uncertain(outputs[0], await _disagreement(agent, outputs, round_=round_), "agreement")
     (output,) = await agent.ask(task, round_=round_)
     if measure == "entropy" and output.entropy is not None:
         return Uncertain(output, output.entropy, measure)
@@ -71,10 +71,10 @@ async def uncertain(
             return Uncertain(output, value, measure)
     again = task.model_copy(update={"sample": task.sample + 1})
     outputs = (output, *await agent.ask(again, n=samples - 1, round_=round_, temperature=SPREAD))
-    return Uncertain(output, await disagreement(agent, outputs, round_=round_), "agreement")
+    return Uncertain(output, await _disagreement(agent, outputs, round_=round_), "agreement")
 
 
-async def disagreement(agent: Agent, outputs: Sequence[Output[Out]], *, round_: int = 0) -> float:
+async def _disagreement(agent: Agent, outputs: Sequence[Output[Out]], *, round_: int = 0) -> float:
     """1 minus the mean agreement of all pairs of samples, in [0, 1].
 
     Two answers with labels agree where the labels are the same (no label agrees with nothing); other texts agree by

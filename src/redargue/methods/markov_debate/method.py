@@ -19,7 +19,7 @@ from redargue.methods.markov_debate.prompts import GiveOpinion, HeardOpinion, Op
 from redargue.methods.markov_debate.settings import PROFILES, QUERIES, MarkovDebateSettings
 from redargue.verdicts import Verdict
 
-SEARCHER = "searcher"
+_SEARCHER = "searcher"
 
 
 class MarkovDebate(Method, name="markov-debate", settings=MarkovDebateSettings):
@@ -87,4 +87,4 @@ class MarkovDebate(Method, name="markov-debate", settings=MarkovDebateSettings):
 
     @classmethod
     def roles_for(cls, settings: MarkovDebateSettings) -> Roles:
-        return {SEARCHER: settings.tools, "judge": None, "trust": None, "skeptic": None, "leader": None}
+        return {_SEARCHER: settings.tools, "judge": None, "trust": None, "skeptic": None, "leader": None}

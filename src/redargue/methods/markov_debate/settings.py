@@ -11,7 +11,7 @@ from redargue.methods.markov_debate.prompts import Part
 from redargue.methods.setting_types import Word
 
 QUERIES = 2
-Transition = Literal["true-skeptic", "true-trust", "always-skeptic", "always-trust"]
+_Transition = Literal["true-skeptic", "true-trust", "always-skeptic", "always-trust"]
 STATES: dict[str, tuple[Part, Part, Part]] = {
     "trust": ("trust", "skeptic", "leader"),
     "skeptic": ("skeptic", "trust", "leader"),
@@ -34,7 +34,7 @@ class MarkovDebateSettings(MethodSettings):
 
     tools: tuple[Word, ...] = Field(default=("corpus", "keywords"), min_length=1, max_length=8)
     snippets: int = Field(default=10, ge=1, le=100)
-    transition: Transition = "true-skeptic"
+    transition: _Transition = "true-skeptic"
     min_rounds: int = Field(default=2, ge=0, le=20)
     max_rounds: int = Field(default=4, ge=0, le=20)
     unproven: Literal["believed", "not-enough"] = "believed"

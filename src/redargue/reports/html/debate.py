@@ -18,11 +18,11 @@ from redargue.reports.load import Trace
 from redargue.reports.phrases import NO_ANSWER
 from redargue.verdicts import Verdict
 
-LONGEST = 2000  # characters of a passage or an answer that are shown
+_LONGEST = 2000  # characters of a passage or an answer that are shown
 JUDGE = "judge"
 
 
-def shorten(text: str, length: int = LONGEST) -> tuple[str, int]:
+def shorten(text: str, length: int = _LONGEST) -> tuple[str, int]:
     return text[:length], max(0, len(text) - length)
 
 
@@ -61,11 +61,11 @@ class Passages:
         """A passage in pieces, quoted ones marked, cut after the last quotation; and how many characters are cut."""
         text = self.by_sha[sha].text
         spans = self._spans.get(sha, [])
-        shown, cut = shorten(text, max([LONGEST, *(end for _, end, _ in spans)]))
+        shown, cut = shorten(text, max([_LONGEST, *(end for _, end, _ in spans)]))
         return [part for part in shown_parts(shown, spans) if part[0]], cut
 
 
-class Answer(NamedTuple):
+class _Answer(NamedTuple):
     """An answer split at its quotations, the number of characters cut off, and quotations that do not appear in it."""
 
     parts: tuple[tuple[str, Quote | None], ...]
@@ -73,7 +73,7 @@ class Answer(NamedTuple):
     elsewhere: tuple[Quote, ...]
 
 
-def answer(text: str, quotes: Sequence[Quote]) -> Answer:
+def answer(text: str, quotes: Sequence[Quote]) -> _Answer:
     shown, cut = shorten(text)
     places = ((shown.find(quote.text), quote) for quote in quotes if quote.text)
     spans: list[tuple[int, int, Quote]] = []
@@ -81,10 +81,10 @@ def answer(text: str, quotes: Sequence[Quote]) -> Answer:
         if start >= (spans[-1][1] if spans else 0):
             spans.append((start, start + len(quote.text), quote))
     placed = [quote for _, _, quote in spans]
-    return Answer(tuple(shown_parts(shown, spans)), cut, tuple(quote for quote in quotes if quote not in placed))
+    return _Answer(tuple(shown_parts(shown, spans)), cut, tuple(quote for quote in quotes if quote not in placed))
 
 
-class Turn(NamedTuple):
+class _Turn(NamedTuple):
     """What one agent did in a round."""
 
     agent: str
@@ -99,13 +99,13 @@ class Round(NamedTuple):
 
     number: int
     title: str
-    teams: tuple[tuple[Turn, ...], ...]
-    others: tuple[Turn, ...]
+    teams: tuple[tuple[_Turn, ...], ...]
+    others: tuple[_Turn, ...]
     end: events.RoundEnded | events.RoundVoted | None
     chained: bool = False
 
     @property
-    def turns(self) -> tuple[Turn, ...]:
+    def turns(self) -> tuple[_Turn, ...]:
         return (*(turn for team in self.teams for turn in team), *self.others)
 
 
@@ -153,7 +153,7 @@ def debate(trace: Trace, passages: Passages, line: Line) -> Debate:
     for number, agents in sorted(rounds.items()):
         titled = number and (len(rounds) > 1 or number in ends or verdict is None)
         names = agents if layout.chained else sorted(agents)
-        turns = {name: Turn(name, _lines(agents[name], passages, last_shown, line)) for name in names}
+        turns = {name: _Turn(name, _lines(agents[name], passages, last_shown, line)) for name in names}
         title = f"{unit} {number}" if titled else ""
         arranged.append(Round(number, title, *_by_team(turns, layout), ends.get(number), layout.chained))
     stages = tuple(event for event in trace if isinstance(event, events.StageEnded))
@@ -161,7 +161,7 @@ def debate(trace: Trace, passages: Passages, line: Line) -> Debate:
     return Debate(stages, tuple(arranged), judged, verdict, silent)
 
 
-def turn_id(prefix: str, turn: Turn) -> str:
+def turn_id(prefix: str, turn: _Turn) -> str:
     """The id of a turn's element: its agent's name may hold any character. Empty without a prefix."""
     return f"{prefix}-{hashlib.sha256(turn.agent.encode(errors='replace')).hexdigest()[:12]}" if prefix else ""
 
@@ -173,7 +173,7 @@ def layout_of(trace: Trace) -> Layout:
     return method.layout() if method else Layout({})
 
 
-def _by_team(turns: Mapping[str, Turn], layout: Layout) -> tuple[tuple[tuple[Turn, ...], ...], tuple[Turn, ...]]:
+def _by_team(turns: Mapping[str, _Turn], layout: Layout) -> tuple[tuple[tuple[_Turn, ...], ...], tuple[_Turn, ...]]:
     """The turns of each column of several agents, and those of the other agents."""
     teams = [[name for name in names if name in turns] for names in layout.columns.values() if len(names) > 1]
     members = {name for names in teams for name in names}

@@ -19,8 +19,8 @@ from redargue.reports.html.debate import answer, shorten, turn_id
 from redargue.reports.table import Cell, Column, letter
 from redargue.sanitize import counted, link_address, printable
 
-COLOURS = 6  # of systems, in report.css
-SIDES = {Side.FOR: "for", Side.AGAINST: "against", Side.CONTEXT: "neither"}
+_COLOURS = 6  # of systems, in report.css
+_SIDES = {Side.FOR: "for", Side.AGAINST: "against", Side.CONTEXT: "neither"}
 
 
 class Indentation(Extension):
@@ -57,7 +57,7 @@ def environment() -> Environment:
         "notes": words.notes,
         "readable": readable,
         "quote_status": phrases.QUOTE_STATUS,
-        "sides": SIDES,
+        "sides": _SIDES,
         "summary": phrases.summary,
         "turn_id": turn_id,
         "without_gaps": phrases.without_gaps,
@@ -79,7 +79,7 @@ def macro(template: str, name: str, templates: Environment | None = None) -> Cal
 def colour(key: str) -> str:
     """The class that gives a system its colour, from its letter or number."""
     at = ord(key) - ord("A") if key.isalpha() else int(key) - 1
-    return f"k{at % COLOURS}"
+    return f"k{at % _COLOURS}"
 
 
 def cell_class(column: Column, cell: Cell = None) -> str:

@@ -15,7 +15,7 @@ from redargue.errors import UsageError
 SIZE = 700  # characters: about 150 tokens of English, so that a chunk with its title fits the embedder's 256
 OVERLAP = 120  # characters: about a sentence, so that a pronoun keeps its antecedent
 
-Span = tuple[int, int]
+_Span = tuple[int, int]
 
 
 class Chunk(Frozen):
@@ -52,7 +52,7 @@ def chunks(text: str, *, size: int = SIZE, overlap: int = OVERLAP) -> tuple[Chun
     return tuple(result)
 
 
-def sentence_spans(text: str) -> Iterator[Span]:
+def sentence_spans(text: str) -> Iterator[_Span]:
     """Spans of the sentences. Only their starts come from syntok, so that no text between sentences is lost."""
     starts = sorted({0, *sentence_starts(text)})
     for start, end in pairwise([*starts, len(text)]):
@@ -66,7 +66,7 @@ def sentence_starts(text: str) -> tuple[int, ...]:
     return tuple(tokens[0].offset for paragraph in segmenter.analyze(text) for tokens in paragraph)
 
 
-def _strip(text: str, start: int, end: int) -> Span | None:
+def _strip(text: str, start: int, end: int) -> _Span | None:
     part = text[start:end].strip()
     start += len(text[start:end]) - len(text[start:end].lstrip())
     return (start, start + len(part)) if part else None
@@ -75,8 +75,8 @@ def _strip(text: str, start: int, end: int) -> Span | None:
 _SPACE = re.compile(r"\s")
 
 
-def _parts(text: str, sentence: Span, size: int) -> Iterator[Span]:
-    rest: Span | None = sentence
+def _parts(text: str, sentence: _Span, size: int) -> Iterator[_Span]:
+    rest: _Span | None = sentence
     while rest and rest[1] - rest[0] > size:
         start, end = rest
         spaces = [match.start() for match in _SPACE.finditer(text, start, start + size + 1)]
@@ -88,7 +88,7 @@ def _parts(text: str, sentence: Span, size: int) -> Iterator[Span]:
         yield rest
 
 
-def _step_back(pieces: list[Span], first: int, after: int, size: int, overlap: int) -> int:
+def _step_back(pieces: list[_Span], first: int, after: int, size: int, overlap: int) -> int:
     """First piece of the next chunk, which must include piece ``after`` and begin after piece ``first``."""
     begin = after
     while (

@@ -19,7 +19,7 @@ from redargue.errors import CorpusError, RedargueError, StoreUnavailable, UsageE
 from redargue.files import make_folder, make_private, open_to_read
 from redargue.retrieval.corpus.sqlite_guard import Guard
 
-APPLICATION = 0x52444152  # "RDAR", at byte 68 of the file
+_APPLICATION = 0x52444152  # "RDAR", at byte 68 of the file
 SCHEMA = 1
 
 _MAGIC = b"SQLite format 3\0"
@@ -63,7 +63,7 @@ class Database:
     noun: ClassVar[str] = "corpus"
     option: ClassVar[str] = "--store"
     create_command: ClassVar[str] = "redargue corpus add FILES --store"
-    application: ClassVar[int] = APPLICATION
+    application: ClassVar[int] = _APPLICATION
     schema: ClassVar[int] = SCHEMA
     tables: ClassVar[str] = _TABLES
     initial_meta: ClassVar[tuple[tuple[str, str], ...]] = (("content", "0"), ("generation", "0"))

@@ -13,7 +13,7 @@ from redargue.retrieval.corpus.index import Corpus, default_store, open_corpus
 from redargue.retrieval.corpus.ingest import read_documents
 
 ARTICLES = Path(str(files("redargue.retrieval.corpus") / "starter"))
-STARTER = "starter"
+_STARTER = "starter"
 
 
 def open_store(store: str | Path | None) -> Corpus:
@@ -21,7 +21,7 @@ def open_store(store: str | Path | None) -> Corpus:
 
     Raises StoreUnavailable while documents are being added, and UsageError if the starter corpus cannot be written.
     """
-    if store == STARTER or has_no_corpus(store):
+    if store == _STARTER or has_no_corpus(store):
         return open_starter()
     corpus = open_corpus(store or default_store())
     try:

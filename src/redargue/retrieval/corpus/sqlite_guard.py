@@ -14,7 +14,7 @@ from contextlib import closing
 from functools import cache
 from pathlib import Path
 
-STEPS = (
+_STEPS = (
     10_000_000  # of SQLite's virtual machine, in any transaction: a second; one that adds 200 documents takes 130,000
 )
 STEPS_PER_BYTE = 2  # more, by the size of the file: a search reads all of it in 0.002
@@ -36,7 +36,7 @@ _SHADOW = re.compile(  # a table in which FTS5 keeps its index; the wording diff
 )
 _SHADOWS = ("data", "idx", "docsize", "config")
 
-Row = tuple[str, str, str]  # kind, name and statement of a part of the schema
+_Row = tuple[str, str, str]  # kind, name and statement of a part of the schema
 
 
 class Guard:
@@ -55,7 +55,7 @@ class Guard:
 
     def allow(self) -> None:
         """Allows a transaction its steps: many times what it needs in a file of this size."""
-        self._left = STEPS + STEPS_PER_BYTE * _size(self._path)
+        self._left = _STEPS + STEPS_PER_BYTE * _size(self._path)
 
     def _step(self) -> bool:
         self._left -= CHECK_EVERY
@@ -73,21 +73,21 @@ class Guard:
         return f"no {missing[0]!r}" if missing else ""
 
 
-def _is_shadow(kind: str, name: str, statement: str, expected: frozenset[Row]) -> bool:
+def _is_shadow(kind: str, name: str, statement: str, expected: frozenset[_Row]) -> bool:
     table, _, part = name.rpartition("_")
     known = any(each == table and sql.startswith("create virtual table") for _, each, sql in expected)
     return kind == "table" and known and part in _SHADOWS and _SHADOW.fullmatch(statement) is not None
 
 
 @cache
-def _schema_of(tables: str) -> frozenset[Row]:
+def _schema_of(tables: str) -> frozenset[_Row]:
     with closing(sqlite3.connect(":memory:")) as db:
         for statement in tables.split(";\n"):
             db.execute(statement)
         return _schema(db)
 
 
-def _schema(db: sqlite3.Connection) -> frozenset[Row]:
+def _schema(db: sqlite3.Connection) -> frozenset[_Row]:
     rows = db.execute("SELECT type, name, sql FROM sqlite_master")
     return frozenset((str(kind), str(name), _plain(sql)) for kind, name, sql in rows)
 

@@ -37,7 +37,7 @@ KINDS: Mapping[str, Callable[[Sources], tuple[ServedTool, ...]]] = {
     "scholar": lambda sources: (ScholarServer.make(sources).search_google_scholar,),
     "papers": lambda sources: (ArxivServer.make(sources).search_arxiv, PubmedServer.make(sources).search_pubmed),
 }
-PATH = "/mcp"
+_PATH = "/mcp"
 
 
 def build(kind: str, sources: Sources) -> MCPServer:
@@ -93,8 +93,8 @@ def serve_http(server: MCPServer, where: str, token: str, ready: Callable[[str],
         except OSError as error:
             raise UsageError(f"cannot listen on {where!r}: {error.strerror}", where="--http") from error
         address = f"http://{host}:{listener.getsockname()[1]}"
-        app = _Guard(server.streamable_http_app(streamable_http_path=PATH, host=host), address, token)
-        ready(address + PATH)
+        app = _Guard(server.streamable_http_app(streamable_http_path=_PATH, host=host), address, token)
+        ready(address + _PATH)
         PatientServer(app).run([listener])
 
 

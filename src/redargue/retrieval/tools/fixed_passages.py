@@ -22,7 +22,7 @@ from redargue.retrieval.corpus.ranking import fuse, nearest
 from redargue.retrieval.corpus.words import ranked_by_words
 from redargue.retrieval.tools.base import Search
 
-DEPTH = 50  # chunks of the ranking by words that the ranking by meaning reads
+_DEPTH = 50  # chunks of the ranking by words that the ranking by meaning reads
 
 
 class FixedPassages:
@@ -91,12 +91,12 @@ class FixedPassagesTool:
     def _ranked(self, query: str, k: int) -> tuple[Passage, ...]:
         pieces = self._pieces
         texts = [(piece.passage.title, piece.chunk.text) for piece in pieces]
-        by_words = [index for index, _ in ranked_by_words(texts, query, DEPTH)]
+        by_words = [index for index, _ in ranked_by_words(texts, query, _DEPTH)]
         ranking = [(index, 1 / rank) for rank, index in enumerate(by_words, 1)]
         if self._encoder and pieces:
-            read = list(dict.fromkeys([*by_words, *range(len(pieces))]))[:DEPTH]
+            read = list(dict.fromkeys([*by_words, *range(len(pieces))]))[:_DEPTH]
             vectors = self._encoder.encode([query, *(f"{texts[index][0]}. {texts[index][1]}" for index in read)])
-            by_meaning = [read[row] for row in nearest(np.asarray(vectors[1:]), vectors[0], DEPTH)]
+            by_meaning = [read[row] for row in nearest(np.asarray(vectors[1:]), vectors[0], _DEPTH)]
             ranking = fuse((by_meaning, 1.0), (by_words, 1.0))
         hits = (_hit(pieces[index], score) for index, score in ranking)
         merged = merged_passages(hits, query, k) if k > 0 else ()

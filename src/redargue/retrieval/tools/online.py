@@ -95,7 +95,7 @@ class OnlineTool(ABC):
         )
 
     def prepare(self, query: str) -> str:
-        return shorten(query, self.max_query)
+        return _shorten(query, self.max_query)
 
     @abstractmethod
     async def find(self, query: str, k: int, search: Search) -> Iterable[Passage]:
@@ -127,7 +127,7 @@ class OnlineTool(ABC):
             raise ToolFailed(self._secrets.hide(error.what), where=error.where, hint=error.hint) from error
         text = self._secrets.hide(answer.text)
         if answer.status != 200:
-            raise self.refused(answer.status, error_message(text))
+            raise self.refused(answer.status, _error_message(text))
         return text
 
     def refused(self, status: int, message: str) -> ToolFailed:
@@ -184,7 +184,7 @@ def parse_xml(text: str) -> Any:
         return None
 
 
-def error_message(text: str) -> str:
+def _error_message(text: str) -> str:
     """A service's error message, at most 200 characters; empty if it sent a page or nothing."""
     body = parse_json(text)
     if body is None:
@@ -234,7 +234,7 @@ def clean(value: Any) -> str:
     return " ".join(storable(_ENTITY.sub(lambda entity: html.unescape(entity[0]), text)).split())
 
 
-def shorten(query: str, limit: int) -> str:
+def _shorten(query: str, limit: int) -> str:
     """The query on one line, cut to ``limit`` characters, between words if possible."""
     query = " ".join(storable(query).split())
     if len(query) <= limit:

@@ -12,7 +12,7 @@ from redargue.retrieval.corpus.ranking import RRF_K
 from redargue.retrieval.tools.base import tools
 from redargue.retrieval.tools.corpus import CorpusTool
 
-DEPTH = 10  # passages of each ranking that the cross-encoder reads
+_DEPTH = 10  # passages of each ranking that the cross-encoder reads
 ABSENT = 99  # rank of a document that a ranking does not contain
 CHUNKS, DOCUMENTS, RELEVANCE = 1.0, 0.5, 0.003  # weights of the two rankings and of the cross-encoder's relevance
 
@@ -41,7 +41,7 @@ class RerankedTool(CorpusTool):
         return f"{self._corpus.revision} {self._entailment.sha256[:12]}"
 
     def _search(self, query: str, k: int) -> tuple[Passage, ...]:
-        depth = max(DEPTH, k)
+        depth = max(_DEPTH, k)
         rankings = (self._corpus.search(query, depth), CHUNKS), (self._corpus.search_keywords(query, depth), DOCUMENTS)
         best: dict[str, Passage] = {}
         for passages, _ in rankings:

@@ -21,7 +21,7 @@ from redargue.retrieval.corpus.words import word_scores
 from redargue.retrieval.tools.base import Search, tools
 from redargue.retrieval.tools.online import OnlineTool, clean, dicts, storable, web_address
 
-EXCERPT = 2 * SIZE  # characters of an excerpt, as in the corpus
+_EXCERPT = 2 * SIZE  # characters of an excerpt, as in the corpus
 BLOCK, REGION = 5_000, 100_000  # characters: of a longer page, only the best region is split into sentences
 GONE = frozenset({"missingtitle", "nosuchpageid", "nosuchrevid", "permissiondenied"})
 
@@ -148,7 +148,7 @@ def _excerpt(text: str, query: str) -> Span:
     if not pieces:
         return 0, 0
     scores = word_scores([piece.text for piece in pieces], query)
-    start, end = best_excerpt([(piece.start, piece.end) for piece in pieces], scores, EXCERPT)
+    start, end = best_excerpt([(piece.start, piece.end) for piece in pieces], scores, _EXCERPT)
     return first + start, first + end
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from redargue.service.context import ServiceSettings
 
 TELEMETRY = ("off", "on", "content")
-Telemetry = Annotated[
+_Telemetry = Annotated[
     str,
     option(
         "TELEMETRY",
@@ -53,7 +53,7 @@ def serve(
     ledger: Annotated[
         str, option("LEDGER", "Ledger of batches, for workers on other machines: postgresql://… or a local file.")
     ] = "",
-    telemetry: Telemetry = "off",
+    telemetry: _Telemetry = "off",
     options: RunParameters,
     search: SearchParameters,
 ) -> None:

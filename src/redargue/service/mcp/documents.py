@@ -13,8 +13,8 @@ from redargue.retrieval.web_pages import read_page
 from redargue.sanitize import link_address
 from redargue.service.mcp.answers import FetchedDocument, SearchResult, SearchResults
 
-RESULTS = 10
-LONGEST = 200_000  # characters of a document
+_RESULTS = 10
+_LONGEST = 200_000  # characters of a document
 
 
 class Documents:
@@ -32,7 +32,7 @@ class Documents:
 
     async def search(self, query: str) -> SearchResults:
         corpus = await self._opened()
-        passages = await asyncio.to_thread(corpus.search, query, RESULTS)
+        passages = await asyncio.to_thread(corpus.search, query, _RESULTS)
         best: dict[str, Passage] = {}  # of each document
         for passage in passages:
             best.setdefault(passage.document, passage)
@@ -79,7 +79,7 @@ def address(url: str) -> str:
 
 
 def _bounded(id_: str, title: str, text: str, url: str, metadata: dict[str, str]) -> FetchedDocument:
-    if len(text) > LONGEST:
-        metadata = {**metadata, "truncated": f"the first {LONGEST:,} of {len(text):,} characters"}
+    if len(text) > _LONGEST:
+        metadata = {**metadata, "truncated": f"the first {_LONGEST:,} of {len(text):,} characters"}
     known = {name: value for name, value in metadata.items() if value}
-    return FetchedDocument(id=id_, title=title or id_, text=text[:LONGEST], url=url, metadata=known)
+    return FetchedDocument(id=id_, title=title or id_, text=text[:_LONGEST], url=url, metadata=known)

@@ -19,7 +19,7 @@ from redargue.service.mcp.documents import Documents
 from redargue.service.mcp.server import build
 from redargue.service.mcp.tools import VerifierTools
 
-PATH = "/mcp"
+_PATH = "/mcp"
 OWNER = "redargue.owner"  # in the scope of a request
 
 
@@ -39,10 +39,10 @@ class McpDoor:
                 owner=_owner,
             )
         )
-        server.streamable_http_app(streamable_http_path=PATH, transport_security=_transport_security(settings))
+        server.streamable_http_app(streamable_http_path=_PATH, transport_security=_transport_security(settings))
         self._sessions = server.session_manager
         # No GET: its stream is for messages of the server's own, of which there are none, and would outlast a stop.
-        application.router.routes.append(Route(PATH, endpoint=self, methods=["POST", "DELETE"]))
+        application.router.routes.append(Route(_PATH, endpoint=self, methods=["POST", "DELETE"]))
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:

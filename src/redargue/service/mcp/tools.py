@@ -32,7 +32,7 @@ WAIT_S = 45.0  # several hosts end a tool call after 60 s
 LONGEST_WAIT_S = 240.0
 SCHEME = "redargue"  # of resources: redargue://checks/ID/report.md
 
-Answered = Annotated[CallToolResult, CheckAnswer]
+_Answered = Annotated[CallToolResult, CheckAnswer]
 Wait = Annotated[
     float,
     Field(
@@ -41,9 +41,9 @@ Wait = Annotated[
         description="Seconds to wait for the result; after that, the answer is an id for get_check.",
     ),
 ]
-Id = Annotated[str, Field(max_length=200, description="The id of a check.")]
-Method = Annotated[str, Field(max_length=100, description="Verification method; empty for the server's default.")]
-Contexts = Annotated[list[str], Field(description="The texts of whole documents: the only evidence.")]
+_Id = Annotated[str, Field(max_length=200, description="The id of a check.")]
+_Method = Annotated[str, Field(max_length=100, description="Verification method; empty for the server's default.")]
+_Contexts = Annotated[list[str], Field(description="The texts of whole documents: the only evidence.")]
 
 
 class VerifierTools:
@@ -68,13 +68,13 @@ class VerifierTools:
         self,
         claim: Annotated[str, Field(description="One claim that is understood without context, in English.")],
         context: Context[Any, Any],
-        method: Method = "",
+        method: _Method = "",
         as_of: Annotated[date | None, Field(description="Judge by what was published until this date.")] = None,
         sources: Annotated[
             list[str] | None, Field(description="Names of search tools; null for the server's choice.")
         ] = None,
         wait_s: Wait = WAIT_S,
-    ) -> Answered:
+    ) -> _Answered:
         """Verify one factual claim against evidence that is searched for.
 
         Returns the verdict with verified quotations for and against, or an id for get_check if it takes longer.
@@ -95,7 +95,7 @@ class VerifierTools:
             list[str] | None, Field(description="Whole documents as the only evidence; null to search.")
         ] = None,
         wait_s: Wait = WAIT_S,
-    ) -> Answered:
+    ) -> _Answered:
         """Verify every factual claim of a text, with the offsets of its sentences.
 
         Returns the report, or an id for get_check if it takes longer.
@@ -105,16 +105,16 @@ class VerifierTools:
     async def ground(
         self,
         answer: Annotated[str, Field(description="The answer to check.")],
-        contexts: Contexts,
+        contexts: _Contexts,
         context: Context[Any, Any],
-    ) -> Answered:
+    ) -> _Answered:
         """Check whether given documents support an answer, claim by claim; nothing is searched for.
 
         Returns the report on the answer's claims, with the outcome "factual" only if every claim is supported.
         """
         return await self._text(answer, "text", contexts, METHOD, WAIT_S, context)
 
-    async def get_check(self, id: Id, context: Context[Any, Any], wait_s: Wait = WAIT_S) -> Answered:  # noqa: A002
+    async def get_check(self, id: _Id, context: Context[Any, Any], wait_s: Wait = WAIT_S) -> _Answered:  # noqa: A002
         """Get the result of a check that verify_claim, check_text or ground began, waiting for it if it is running."""
         return await self._awaited(id, wait_s, context)
 

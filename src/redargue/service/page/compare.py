@@ -9,10 +9,10 @@ from redargue.reports.load import SingleRun
 from redargue.reports.phrases import cost, label_of
 from redargue.verdicts import Verdict, total_usage
 
-CLAIMS_SHOWN = 500
+_CLAIMS_SHOWN = 500
 
 
-class System(NamedTuple):
+class _System(NamedTuple):
     """A run in the comparison."""
 
     run: str
@@ -23,7 +23,7 @@ class System(NamedTuple):
     calls_per_claim: float
 
 
-class Answer(NamedTuple):
+class _Answer(NamedTuple):
     """What a run says of a claim; ``item`` is the claim's index in the run, None where it does not hold the claim."""
 
     run: str
@@ -35,7 +35,7 @@ class ComparedClaim(NamedTuple):
     """A claim with every run's answer; it flips if two of the ``finished`` runs give different labels."""
 
     claim: str
-    answers: tuple[Answer, ...]
+    answers: tuple[_Answer, ...]
     finished: int
     flips: bool
 
@@ -46,17 +46,17 @@ class ComparedClaim(NamedTuple):
         return "different" if self.flips else "the same"
 
 
-class Comparison(NamedTuple):
+class _Comparison(NamedTuple):
     """``shared``: number of claims that every run has finished; ``flips``: those of them with different labels."""
 
-    systems: tuple[System, ...]
+    systems: tuple[_System, ...]
     claims: tuple[ComparedClaim, ...]
     shared: int
     flips: int
     left_out: int
 
 
-def compare(runs: Sequence[SingleRun]) -> Comparison:
+def compare(runs: Sequence[SingleRun]) -> _Comparison:
     """Compares runs by the text of their claims."""
     by_text = [_by_text(run) for run in runs]
     texts = list(dict.fromkeys(text for known in by_text for text in known))
@@ -64,12 +64,12 @@ def compare(runs: Sequence[SingleRun]) -> Comparison:
     shared = [text for text in texts if all(text in known and known[text][1] for known in by_text)]
     flipping = {claim.claim for claim in claims if claim.flips}
     claims.sort(key=lambda claim: not claim.flips)
-    return Comparison(
+    return _Comparison(
         tuple(map(_system, runs)),
-        tuple(claims[:CLAIMS_SHOWN]),
+        tuple(claims[:_CLAIMS_SHOWN]),
         len(shared),
         sum(text in flipping for text in shared),
-        max(0, len(claims) - CLAIMS_SHOWN),
+        max(0, len(claims) - _CLAIMS_SHOWN),
     )
 
 
@@ -86,20 +86,20 @@ def _claim(
     answers, outcomes = [], []
     for run, known in zip(runs, by_text, strict=True):
         if text not in known:
-            answers.append(Answer(run.folder.name, None, "not in this check"))
+            answers.append(_Answer(run.folder.name, None, "not in this check"))
             continue
         item, verdict = known[text]
-        answers.append(Answer(run.folder.name, item, label_of(verdict)))
+        answers.append(_Answer(run.folder.name, item, label_of(verdict)))
         if verdict:
             outcomes.append(label_of(verdict))
     return ComparedClaim(text, tuple(answers), len(outcomes), len(set(outcomes)) > 1)
 
 
-def _system(run: SingleRun) -> System:
+def _system(run: SingleRun) -> _System:
     usage = total_usage(run.usages)
     manifest = run.manifest
     calls = usage.calls / max(1, len(run.verdicts))
-    return System(
+    return _System(
         run.folder.name,
         f"{manifest.spec.method} ({manifest.spec.profile})",
         manifest.spec.backend,

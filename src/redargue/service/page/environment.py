@@ -26,13 +26,13 @@ POLICY = "; ".join(
         "frame-ancestors 'none'",
     )
 )
-STYLES = ("reports/html/report.css", "service/page/static/page.css")
+_STYLES = ("reports/html/report.css", "service/page/static/page.css")
 SCRIPT = "service/page/static/page.js"
 
 
 OUTCOMES = {"not_enough": "not enough evidence", "unchecked": "not checked", "non_factual": "not factual"}
 LAYOUT = {"layout": "page.html", "frames": "", "path": "", "signed_in": False}
-CLAIM_SHOWN = 400  # characters of a claim in a list
+_CLAIM_SHOWN = 400  # characters of a claim in a list
 
 
 def outcome_words(outcome: str) -> str:
@@ -48,7 +48,7 @@ def outcomes_words(check: Check) -> str:
 
 
 def claim_start(claim: str) -> str:
-    return shortened(claim, CLAIM_SHOWN)
+    return shortened(claim, _CLAIM_SHOWN)
 
 
 @lru_cache(maxsize=1)
@@ -77,7 +77,7 @@ def macro(template: str, name: str) -> Callable[..., Markup]:
 
 @lru_cache(maxsize=1)
 def style() -> str:
-    return "\n".join(files("redargue").joinpath(name).read_text(encoding="utf-8") for name in STYLES)
+    return "\n".join(files("redargue").joinpath(name).read_text(encoding="utf-8") for name in _STYLES)
 
 
 @lru_cache(maxsize=1)

@@ -34,7 +34,7 @@ class Frame(NamedTuple):
     html: Markup
 
 
-class Part(NamedTuple):
+class _Part(NamedTuple):
     """An element of a claim's page, at the end of the element ``place``.
 
     Attributes:
@@ -152,7 +152,7 @@ class ClaimFrames:
             self._passages = Passages(self._item, [trace])
         self._debate = debate(trace, self._passages, self._line)
 
-    def _arranged(self) -> Iterator[Part]:
+    def _arranged(self) -> Iterator[_Part]:
         """The parts that a reader sees while the claim is argued; the judge is shown with the verdict."""
         prefix = self._id
         for round_ in self._debate.rounds:
@@ -161,18 +161,18 @@ class ClaimFrames:
                 turn_id(id_, turn): macro("debate.html", "turn")(turn, turn_id(id_, turn)) for turn in round_.turns
             }
             html = macro("live.html", "live_round")(id_, place, round_)
-            yield Part(id_, place, html, turns, (round_.title, round_.end))
+            yield _Part(id_, place, html, turns, (round_.title, round_.end))
             if round_.end:
                 id_, place = f"{prefix}-l{round_.number}", f"{prefix}-log"
-                yield Part(id_, place, macro("live.html", "log_line")(id_, place, round_))
+                yield _Part(id_, place, macro("live.html", "log_line")(id_, place, round_))
         for sha in self._passages.by_sha:
             id_, place = f"{prefix}-s{self._passages.number(sha)}", f"{prefix}-sources"
-            yield Part(id_, place, macro("live.html", "live_source")(id_, place, self._passages, sha))
+            yield _Part(id_, place, macro("live.html", "live_source")(id_, place, self._passages, sha))
         for number, gap in enumerate(unsuccessful_searches(self._trace), start=1):
             id_, place = f"{prefix}-f{number}", f"{prefix}-failed"
-            yield Part(id_, place, macro("live.html", "failed_search")(id_, place, gap, words.failure(gap)))
+            yield _Part(id_, place, macro("live.html", "failed_search")(id_, place, gap, words.failure(gap)))
         id_, place = f"{prefix}-cost", f"{prefix}-spent"
-        yield Part(id_, place, macro("live.html", "cost")(id_, place, meters(self._usage.usage(), self._budget)))
+        yield _Part(id_, place, macro("live.html", "cost")(id_, place, meters(self._usage.usage(), self._budget)))
 
     @property
     def _id(self) -> str:
@@ -189,7 +189,7 @@ class ClaimFrames:
         return macro("live.html", "arguing")(self._item, self._manifest.claims[self._item], self._parts)
 
 
-def changes(before: Iterable[Part], now: Iterable[Part]) -> Iterator[Frame]:
+def changes(before: Iterable[_Part], now: Iterable[_Part]) -> Iterator[Frame]:
     """The frames that turn one page into the other; of a round in which nobody is new, only the turns that differ."""
     known = {part.id: part for part in before}
     for part in now:

@@ -13,7 +13,7 @@ from redargue.sanitize import printable
 from redargue.service.log import EventLine
 from redargue.service.page.frames import Frame, Frames
 
-KEPT = 32  # pages whose frames are kept
+_KEPT = 32  # pages whose frames are kept
 
 
 class FrameLog:
@@ -61,7 +61,7 @@ class PageKey(NamedTuple):
 class FrameLogs:
     """The frame logs of the pages that were read last."""
 
-    def __init__(self, kept: int = KEPT) -> None:
+    def __init__(self, kept: int = _KEPT) -> None:
         self._kept, self._logs = kept, OrderedDict[PageKey, FrameLog]()
         self._lock = Lock()
 

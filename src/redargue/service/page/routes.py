@@ -30,7 +30,7 @@ from redargue.service.problems import status_of
 from redargue.service.refusals import Busy, UnknownCheck
 from redargue.service.requests import CheckRequest
 
-PING = 15.0  # seconds
+_PING = 15.0  # seconds
 LOOK = 0.25  # seconds between looks at a check that has not begun, which another process may run
 RUNS_COMPARED = 6
 LISTED = 50
@@ -293,7 +293,7 @@ async def _frames(
     yield encoded(pages.ended(check)) + "event: end\ndata:\n\n"
 
 
-async def with_pings(lines: AsyncIterator[EventLine], seconds: float = PING) -> AsyncIterator[EventLine | None]:
+async def with_pings(lines: AsyncIterator[EventLine], seconds: float = _PING) -> AsyncIterator[EventLine | None]:
     """The lines, and None whenever none has come for some time."""
     pending: asyncio.Future[EventLine] | None = None
     try:

@@ -18,7 +18,7 @@ from redargue.service.proxy.settings import Plan
 from redargue.text.report import CheckedClaim, Outcome, outcome
 from redargue.verdicts import Usage, Verdict, total_usage
 
-QUOTES = 3  # of one side of a claim, at most
+_QUOTES = 3  # of one side of a claim, at most
 FOOTNOTES = "Checked by redargue:"
 Reason = Literal[
     "",
@@ -205,7 +205,7 @@ def reason_of(verdict: Verdict) -> Reason:
 
 
 def _quotes(verdict: Verdict) -> tuple[ClaimQuote, ...]:
-    found = [quote for side in (Side.FOR, Side.AGAINST) for quote in verdict.side(side)[:QUOTES]]
+    found = [quote for side in (Side.FOR, Side.AGAINST) for quote in verdict.side(side)[:_QUOTES]]
     return tuple(map(_quote, found))
 
 

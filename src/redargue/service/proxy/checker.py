@@ -39,7 +39,7 @@ KEPT = 8  # sets of documents that stay encoded
 KEPT_CHARACTERS = 4_000_000
 
 
-class Reader(Protocol):
+class _Reader(Protocol):
     """Checks sentences and claims against some evidence."""
 
     async def check_sentence(self, sentences: Sequence[Sentence]) -> tuple[CheckedClaim, ...]: ...
@@ -50,7 +50,7 @@ class Reader(Protocol):
 
 
 class Searcher:
-    """A :class:`Reader` that searches for its evidence."""
+    """A :class:`_Reader` that searches for its evidence."""
 
     def __init__(self, spec: RunSpec, budget: Budget | None = None) -> None:
         self._verifier = Verifier(spec, actions={}, parts=Parts(budget=budget))
@@ -70,8 +70,8 @@ class Searcher:
 class Readers:
     """Those of one answer; ``debate`` is None where the first reader decides alone."""
 
-    first: Reader
-    debate: Reader | None = None
+    first: _Reader
+    debate: _Reader | None = None
 
     def close(self) -> None:
         self.first.close()
@@ -329,7 +329,7 @@ class AnswerCheck:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _debated(claim: CheckedClaim, debate: Reader) -> CheckedClaim:
+async def _debated(claim: CheckedClaim, debate: _Reader) -> CheckedClaim:
     verdict = claim.verdict
     doubtful = verdict.meaning is not Meaning.SUPPORTED or verdict.unsure or verdict.error
     if verdict.unchecked or not doubtful:

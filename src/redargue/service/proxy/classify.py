@@ -39,7 +39,7 @@ class ClassifyRequest(BaseModel):
         )
 
 
-class Span(BaseModel):
+class UnsupportedSpan(BaseModel):
     """Unsupported text; offsets count code points. ``score`` is 1 where the reader gives no confidence."""
 
     start: int
@@ -52,18 +52,18 @@ class Span(BaseModel):
 class ClassifyResponse(BaseModel):
     """``truncated_at`` is where the first sentence begins that could not be checked, so that this is not clean."""
 
-    spans: list[Span]
+    spans: list[UnsupportedSpan]
     truncated_at: int | None = None
 
 
 def spans(checked: Checked, block: CheckBlock) -> ClassifyResponse:
     """The router rejects a response with a span beyond ``truncated_at``, so that there are none."""
     truncated = first_unchecked(checked, block)
-    found: dict[tuple[int, int], Span] = {}
+    found: dict[tuple[int, int], UnsupportedSpan] = {}
     for claim in block.bad:
         if truncated is not None and claim.end > truncated:
             continue
-        span = Span(
+        span = UnsupportedSpan(
             start=claim.start,
             end=claim.end,
             label="contradiction" if claim.meaning is Meaning.REFUTED else "unsupported_addition",

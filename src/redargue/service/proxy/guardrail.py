@@ -24,7 +24,7 @@ from redargue.service.proxy.tally import Tally
 from redargue.service.proxy.whole import check_whole
 
 DOOR = "/beta/litellm_basic_guardrail_api"
-Call = tuple[str, str]  # its caller and its id
+_Call = tuple[str, str]  # its caller and its id
 KEPT_SECONDS, KEPT_CALLS, KEPT_CHARACTERS = 300.0, 1000, 20_000_000
 
 
@@ -55,10 +55,10 @@ class Calls:
     """
 
     def __init__(self) -> None:
-        self._calls: OrderedDict[Call, tuple[float, tuple[Passage, ...], int]] = OrderedDict()
+        self._calls: OrderedDict[_Call, tuple[float, tuple[Passage, ...], int]] = OrderedDict()
         self._size = 0
 
-    def keep(self, call: Call, documents: tuple[Passage, ...], now: float | None = None) -> None:
+    def keep(self, call: _Call, documents: tuple[Passage, ...], now: float | None = None) -> None:
         now = time.monotonic() if now is None else now
         self._forget(call)
         size = sum(len(document.text) for document in documents)
@@ -71,13 +71,13 @@ class Calls:
         ):
             self._forget(next(iter(self._calls)))
 
-    def documents(self, call: Call, now: float | None = None) -> tuple[Passage, ...] | None:
+    def documents(self, call: _Call, now: float | None = None) -> tuple[Passage, ...] | None:
         """None for a call that is not known, or no longer."""
         kept = self._calls.get(call)
         now = time.monotonic() if now is None else now
         return kept[1] if kept and kept[0] >= now - KEPT_SECONDS else None
 
-    def _forget(self, call: Call) -> None:
+    def _forget(self, call: _Call) -> None:
         if kept := self._calls.pop(call, None):
             self._size -= kept[2]
 

@@ -51,7 +51,7 @@ class Shape:
         return {**self.fields, **more} if more else self.fields
 
 
-class Found(NamedTuple):
+class _Found(NamedTuple):
     """A field ``holder[name]`` with text that was not read: a call, text beside the answer, or unknown (None)."""
 
     holder: dict[str, Any]
@@ -60,7 +60,7 @@ class Found(NamedTuple):
     kind: Kind | None
 
 
-def found_in(value: dict[str, Any], shape: Shape, echoed: Collection[str] = (), place: str = "") -> Iterator[Found]:
+def found_in(value: dict[str, Any], shape: Shape, echoed: Collection[str] = (), place: str = "") -> Iterator[_Found]:
     """The fields of an object whose text was not read.
 
     Args:
@@ -77,18 +77,18 @@ def found_in(value: dict[str, Any], shape: Shape, echoed: Collection[str] = (), 
             yield from _inside(value, name, known, echoed, at)
         elif known in (Kind.CALL, Kind.BESIDE):
             if _has_text(inner):
-                yield Found(value, name, at, known)
+                yield _Found(value, name, at, known)
         elif not _accounted(inner, known, echoed) or not _is_name(name):
-            yield Found(value, name, at, None)
+            yield _Found(value, name, at, None)
 
 
-def _inside(holder: dict[str, Any], name: str, shape: Shape, echoed: Collection[str], at: str) -> Iterator[Found]:
+def _inside(holder: dict[str, Any], name: str, shape: Shape, echoed: Collection[str], at: str) -> Iterator[_Found]:
     inner = holder[name]
     if inner is None or (shape.bare and isinstance(inner, str)):
         return
     if not isinstance(inner, list if shape.many else dict):
         if shape.bare or _has_text(inner):
-            yield Found(holder, name, at, None)
+            yield _Found(holder, name, at, None)
         return
     unread = False
     for part in inner if isinstance(inner, list) else [inner]:
@@ -97,7 +97,7 @@ def _inside(holder: dict[str, Any], name: str, shape: Shape, echoed: Collection[
         elif not (shape.bare and isinstance(part, str)):
             unread |= shape.bare or _has_text(part)
     if unread:
-        yield Found(holder, name, at, None)
+        yield _Found(holder, name, at, None)
 
 
 def _accounted(value: object, kind: Kind | None, echoed: Collection[str]) -> bool:
@@ -136,7 +136,7 @@ def strings(value: object) -> Iterator[str]:
             yield from strings(inner)
 
 
-def remove(found: Iterable[Found]) -> bool:
+def remove(found: Iterable[_Found]) -> bool:
     """Takes fields out of their objects, lists as empty ones, which clients need; whether there were any."""
     fields = list(found)
     for each in fields:

@@ -14,14 +14,14 @@ _LETTERS = "".join(rf"(?:{letter}|\\u00{ord(letter):02x})" for letter in OURS)
 _OUR_NAME = re.compile(rf'"{_LETTERS}"(?=\s*:)'.encode(), re.IGNORECASE)
 
 
-class Reading(NamedTuple):
+class _Reading(NamedTuple):
     """An object without the fields that only this service writes; ``cleaned`` where there were any."""
 
     value: dict[str, Any]
     cleaned: bool
 
 
-def read_object(text: str) -> Reading:
+def read_object(text: str) -> _Reading:
     """Reads one object.
 
     Raises ValueError for what clients read differently or not at all: a name that an object has twice, NaN and numbers
@@ -46,7 +46,7 @@ def read_object(text: str) -> Reading:
     if not isinstance(value, dict):
         raise ValueError("not an object")
     _require_flat(value)
-    return Reading(value, cleaned)
+    return _Reading(value, cleaned)
 
 
 def without_ours(raw: bytes) -> bytes:

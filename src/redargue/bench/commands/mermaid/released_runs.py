@@ -38,7 +38,7 @@ from redargue.spec import RunSpec
 from redargue.tasks.decompose import Decomposition
 from redargue.tasks.step import Step, ToolCall
 
-STEPS = 5  # default of the released program
+_STEPS = 5  # default of the released program
 
 _CALL = re.compile(r"Used (\S+) with input: (.*)", re.DOTALL)
 _UNKNOWN_TOOL = re.compile(r"Tool '([^']*)' not found\b", re.DOTALL)
@@ -276,4 +276,4 @@ def _spec(runs: Sequence[RecordedRun]) -> str:
     if not any(run.recording.decomposition for run in runs):
         spec += ",decomposer=false"
     longest = max(len(run.recording.steps) for run in runs)
-    return spec + (f",max_steps={longest}" if longest > STEPS else "")
+    return spec + (f",max_steps={longest}" if longest > _STEPS else "")

@@ -21,7 +21,7 @@ from redargue.tasks.argue import Argument
 from redargue.tasks.base import Task
 from redargue.verdicts import Verdict
 
-SIDES = ("positive", "negative")
+_SIDES = ("positive", "negative")
 FIRST, JUDGE = "first-reader", "judge"
 
 
@@ -64,7 +64,7 @@ class Cfmad(EvidencePool, name="cfmad", settings=CfmadSettings):
         stances = await self.preset_stances()
         if not stances:
             return self.verdict(None, reason="No option was given as the first answer.", decided_by=JUDGE)
-        threads = await gather_or_cancel(self.argue(side, stance) for side, stance in zip(SIDES, stances, strict=True))
+        threads = await gather_or_cancel(self.argue(side, stance) for side, stance in zip(_SIDES, stances, strict=True))
         return await self.judge(threads)
 
     def require_stances(self) -> None:
@@ -128,5 +128,5 @@ class Cfmad(EvidencePool, name="cfmad", settings=CfmadSettings):
 
     @classmethod
     def roles_for(cls, settings: CfmadSettings) -> Roles:
-        threads = [name for side in SIDES for name in (side, f"{side}-critic")]
+        threads = [name for side in _SIDES for name in (side, f"{side}-critic")]
         return {SEARCHER: settings.tools} | dict.fromkeys([FIRST, *threads, JUDGE])

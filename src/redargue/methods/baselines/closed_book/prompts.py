@@ -21,7 +21,7 @@ WHEN = {
 }
 
 
-DECIDED = (Meaning.SUPPORTED, Meaning.REFUTED, Meaning.OPTION)
+_DECIDED = (Meaning.SUPPORTED, Meaning.REFUTED, Meaning.OPTION)
 
 
 class AnswerClosedBook(LabelledTask):
@@ -57,7 +57,7 @@ class AnswerClosedBook(LabelledTask):
 
     def _names(self) -> tuple[str, ...]:
         labels = self.claim.labels.labels
-        decided = tuple(label.name for label in labels if label.meaning in DECIDED)
+        decided = tuple(label.name for label in labels if label.meaning in _DECIDED)
         return decided if self.must_answer and decided else self.claim.labels.names
 
 

@@ -23,7 +23,7 @@ from redargue.tasks.answer import Answer
 from redargue.tasks.query import LONGEST_QUERY
 from redargue.verdicts import Verdict
 
-SEARCHER = "searcher"
+_SEARCHER = "searcher"
 
 
 class FacToolSettings(SearchSettings):
@@ -42,7 +42,7 @@ class FacTool(FactualityMethod, name="factool", settings=FacToolSettings):
     profiles = {"paper": {}, "authors": {"profile": "paper", "unparsed": "true"}, "hardened": {}}
     paper = "Chern et al., FacTool: Factuality Detection in Generative AI, 2023, arXiv 2307.13528"
     graph = "WriteScepticalQueries -> search | search -> CheckFactuality"
-    roles = {SEARCHER: FROM_SETTINGS, VERIFIER: None}
+    roles = {_SEARCHER: FROM_SETTINGS, VERIFIER: None}
     asks = (WriteScepticalQueries, CheckFactuality)
     few_shot = True
 
@@ -52,7 +52,7 @@ class FacTool(FactualityMethod, name="factool", settings=FacToolSettings):
         self.two_sides()
         queries = await self.write_queries(searcher)
         for query in queries:
-            self.run.emit(QueryWritten(agent=SEARCHER, round=1, query=query))
+            self.run.emit(QueryWritten(agent=_SEARCHER, round=1, query=query))
         results = await gather_or_cancel(searcher.search(query, self.settings.top_k, round_=1) for query in queries)
         passages = tuple({passage.sha256: passage for result in results for passage in result}.values())
         task = CheckFactuality(claim=claim, passages=passages, profile=self.settings.profile)

@@ -8,7 +8,7 @@ from redargue.methods.baselines.search_results import found_in
 from redargue.methods.baselines.small_models import QUOTES, new_queries, sided
 from redargue.nli.backend import EmbeddedBackend, perform, quotes_of
 
-SURE = 0.6  # the probability of a side at which nothing more is searched for
+_SURE = 0.6  # the probability of a side at which nothing more is searched for
 
 
 @perform.register
@@ -18,7 +18,7 @@ def _search_or_answer(task: SearchOrAnswer, backend: EmbeddedBackend) -> Move:
     supports, refutes, _ = reading.probabilities()
     best = reading.best(Meaning.SUPPORTED if supports >= refutes else Meaning.REFUTED, QUOTES)
     query = next(new_queries(task.claim.text, best, {result.query for result in task.results}), None)
-    if passages and (query is None or max(supports, refutes) >= SURE):
+    if passages and (query is None or max(supports, refutes) >= _SURE):
         factual, best, text = sided(task.claim.text, passages, backend)
         return Move(reasoning=text, quotes=quotes_of(best), final_answer="True" if factual else "False")
     return Move(reasoning="What was read does not settle the claim yet.", search_query=query or task.claim.text[:300])

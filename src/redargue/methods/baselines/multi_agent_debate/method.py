@@ -39,7 +39,7 @@ class MultiAgentDebateSettings(SearchSettings):
     temperature: float = Field(default=1.0, ge=0, le=2)
 
 
-class Turn(NamedTuple):
+class _Turn(NamedTuple):
     """An agent's answer, and its chat including that answer."""
 
     answer: Answer
@@ -62,7 +62,7 @@ class MultiAgentDebate(EvidencePool, name="multi-agent-debate", settings=MultiAg
     settings: MultiAgentDebateSettings
 
     async def check(self, claim: Claim) -> Verdict:
-        self.turns: dict[str, Turn] = {}  # each agent's last one that could be read
+        self.turns: dict[str, _Turn] = {}  # each agent's last one that could be read
         self.labels: list[tuple[str | None, ...]] = []
         await self.fill_pool(self.settings.top_k)
         for round_ in range(1, self.settings.rounds + 1):
@@ -79,7 +79,7 @@ class MultiAgentDebate(EvidencePool, name="multi-agent-debate", settings=MultiAg
 
     async def hold_round(self, round_: int) -> tuple[str | None, ...]:
         """The labels of a round; BadReply where no agent's reply can be read."""
-        turns: dict[str, Turn | BadReply] = {}
+        turns: dict[str, _Turn | BadReply] = {}
         if self.settings.simultaneous or round_ == 1:
             replies = await gather_or_cancel(self.take_turn(agent, round_) for agent in self.debaters)
             turns = dict(zip(self.debaters, replies, strict=True))
@@ -91,15 +91,15 @@ class MultiAgentDebate(EvidencePool, name="multi-agent-debate", settings=MultiAg
         failures = [turn for turn in turns.values() if isinstance(turn, BadReply)]
         if len(failures) == len(turns):
             raise failures[0]
-        labels = tuple(turn.answer.label if isinstance(turn, Turn) else None for turn in turns.values())
+        labels = tuple(turn.answer.label if isinstance(turn, _Turn) else None for turn in turns.values())
         votes = ", ".join(f"{agent}: {label or 'no label'}" for agent, label in zip(self.debaters, labels, strict=True))
         self.end_round(round_, labels, accepted=round_ == self.settings.rounds, why=votes)
         return labels
 
-    def keep(self, turns: Mapping[str, Turn | BadReply]) -> None:
-        self.turns |= {agent: turn for agent, turn in turns.items() if isinstance(turn, Turn)}
+    def keep(self, turns: Mapping[str, _Turn | BadReply]) -> None:
+        self.turns |= {agent: turn for agent, turn in turns.items() if isinstance(turn, _Turn)}
 
-    async def take_turn(self, agent: str, round_: int) -> Turn | BadReply:
+    async def take_turn(self, agent: str, round_: int) -> _Turn | BadReply:
         """An agent's answer; an unreadable one has no vote and is shown to nobody."""
         chat = self.turns[agent].chat if agent in self.turns else ()
         others = tuple(
@@ -120,7 +120,7 @@ class MultiAgentDebate(EvidencePool, name="multi-agent-debate", settings=MultiAg
         except BadReply as error:
             return error
         self.answered(agent, output.answer, round_=round_, passages=self.passages)
-        return Turn(output.answer, (*chat, task.exchange(output.text)))
+        return _Turn(output.answer, (*chat, task.exchange(output.text)))
 
     @classmethod
     def asks_for(cls, settings: MultiAgentDebateSettings) -> tuple[type[AnyTask], ...]:

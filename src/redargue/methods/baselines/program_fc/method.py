@@ -30,7 +30,7 @@ from redargue.tasks.query import LONGEST_QUERY
 from redargue.verdicts import Verdict
 
 PROGRAMMER, QUESTIONER, VERIFIER = "programmer", "questioner", "verifier"
-MEANINGS = {"true": Meaning.SUPPORTED, "false": Meaning.REFUTED, "impossible to say": Meaning.NOT_ENOUGH}
+_MEANINGS = {"true": Meaning.SUPPORTED, "false": Meaning.REFUTED, "impossible to say": Meaning.NOT_ENOUGH}
 
 
 class ProgramFCSettings(SearchSettings):
@@ -52,7 +52,7 @@ class ProgramFCSettings(SearchSettings):
     unreadable: Literal["no-vote", "random"] = "no-vote"
 
 
-class Outcome(NamedTuple):
+class _Outcome(NamedTuple):
     """A program's vote, if any, and the program with its values, or why there are none."""
 
     vote: Meaning | None
@@ -117,11 +117,11 @@ class ProgramFC(Method, name="program-fc", settings=ProgramFCSettings):
             round_labels=[(self.label(outcome.vote),) for outcome in outcomes] if len(outcomes) > 1 else (),
         )
 
-    async def run_program(self, number: int) -> Outcome:
+    async def run_program(self, number: int) -> _Outcome:
         try:
             program = await self.write_program(number)
         except BadReply as error:
-            return Outcome(self.vote_unread(number, "program"), f"program {number}: {error.what}")
+            return _Outcome(self.vote_unread(number, "program"), f"program {number}: {error.what}")
         self.run.emit(Spoke(agent=PROGRAMMER, round=number, text=program.text))
         return await self.execute(program, number)
 
@@ -135,7 +135,7 @@ class ProgramFC(Method, name="program-fc", settings=ProgramFCSettings):
         temperature = self.settings.temperature if self.settings.programs > 1 else 0.0
         return await self.agents[PROGRAMMER].perform(task, round_=number, temperature=temperature)
 
-    async def execute(self, program: Program, number: int) -> Outcome:
+    async def execute(self, program: Program, number: int) -> _Outcome:
         """Level by level, independent lines concurrently (Section 3.3)."""
         values: dict[str, str] = {}
         facts: list[Meaning] = []
@@ -144,7 +144,7 @@ class ProgramFC(Method, name="program-fc", settings=ProgramFCSettings):
             lines = [(program.names[place], program.steps[place]) for place in level]
             for result in await gather_or_cancel(self.execute_line(number, name, step, values) for name, step in lines):
                 if result.problem:
-                    return Outcome(self.vote_unread(number, "line"), result.problem)
+                    return _Outcome(self.vote_unread(number, "line"), result.problem)
                 values[result.name] = result.value
                 if result.function == "Question":
                     quotes += self.report_answer(number, result)
@@ -152,7 +152,7 @@ class ProgramFC(Method, name="program-fc", settings=ProgramFCSettings):
                     facts.append(self.meaning(result.value))
                     quotes += self.report_fact(number, result)
         assigned = (f"{name} is {values[name] or 'unknown'}" for name in program.names)
-        return Outcome(conjunction(facts), "\n".join([program.text, *assigned]), tuple(quotes))
+        return _Outcome(conjunction(facts), "\n".join([program.text, *assigned]), tuple(quotes))
 
     async def execute_line(self, number: int, name: str, step: ProgramStep, values: Mapping[str, str]) -> LineResult:
         """Executes one line; one that needs a missing answer is not asked."""
@@ -206,7 +206,7 @@ class ProgramFC(Method, name="program-fc", settings=ProgramFCSettings):
 
     def meaning(self, verdict: str) -> Meaning:
         """The meaning of a fact's verdict for the claim (PFC-6)."""
-        meaning = MEANINGS[verdict]
+        meaning = _MEANINGS[verdict]
         if meaning is not Meaning.NOT_ENOUGH:
             return meaning
         stays_open = self.settings.unsettled == "not-enough" and self.claim.labels.named(meaning)

@@ -85,7 +85,7 @@ class React(Method, name="react", settings=ReactSettings):
     async def act(self, agent: Agent, number: int, step: Step) -> PastStep:
         """An action and its observation; an unknown action is invalid and costs the step."""
         assert step.action is not None
-        action = step.action.model_copy(update={"input": text_of(step.action.input)})
+        action = step.action.model_copy(update={"input": _text_of(step.action.input)})
         taken: dict[str, Any] = {"thought": step.thought, "tool": action.name, "reason": action.reason}
         if action.name == SEARCH.name:
             self.report(number, arguments={"query": action.input}, **taken)
@@ -141,7 +141,7 @@ class React(Method, name="react", settings=ReactSettings):
         )
 
 
-def text_of(argument: str) -> str:
+def _text_of(argument: str) -> str:
     """An action's text, also from a JSON object with a single text in it."""
     try:
         values = list(json.loads(argument).values())

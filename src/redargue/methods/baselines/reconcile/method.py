@@ -30,7 +30,7 @@ from redargue.tasks.answer import Answer
 from redargue.tasks.base import AnyTask
 from redargue.verdicts import Verdict
 
-SAMPLES = 3
+_SAMPLES = 3
 
 
 class ReconcileSettings(SearchSettings):
@@ -126,8 +126,8 @@ class Reconcile(EvidencePool, name="reconcile", settings=ReconcileSettings):
     def convincing_samples(self, agent: str) -> str:
         if not self.settings.samples:
             return ""
-        own = self.debaters.index(agent) % SAMPLES
-        others = (place for place in range(min(SAMPLES, len(self.debaters))) if place != own)
+        own = self.debaters.index(agent) % _SAMPLES
+        others = (place for place in range(min(_SAMPLES, len(self.debaters))) if place != own)
         texts = (with_labels(read_examples(__package__, f"sample-{place + 1}"), self.claim.labels) for place in others)
         return "\n\n".join(text for text in texts if text)
 

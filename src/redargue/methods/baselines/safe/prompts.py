@@ -42,7 +42,7 @@ def code_block(text: str) -> str | None:
     return " ".join(block.group(1).split()) if block else None
 
 
-def bracketed(text: str, *words: str) -> list[str]:
+def _bracketed(text: str, *words: str) -> list[str]:
     contents = {re.sub(r"[^\w\s]", "", match).strip() for match in _BRACKETS.findall(text)}
     return [word for word in words if word in contents]
 
@@ -95,7 +95,7 @@ class CheckRelevance(_OfAResponse, Task[Relevance]):
 
     def parse_plain(self, text: str) -> Relevance | None:
         yes, no = self._words()
-        answers = bracketed(text, yes, no)
+        answers = _bracketed(text, yes, no)
         if len(answers) > 1:
             raise ValueError(f"the reply contains both [{yes}] and [{no}]")
         return Relevance(reasoning=text.strip(), relevant=answers == [yes]) if answers else None
@@ -122,7 +122,7 @@ class RateSupport(ShowsKnowledge, LabelledTask):
 
     def label_of(self, text: str) -> str | None:
         """The label in square brackets; without one the label on the last line."""
-        rated = bracketed(text, SUPPORTED, NOT_SUPPORTED)
+        rated = _bracketed(text, SUPPORTED, NOT_SUPPORTED)
         if rated:
             return rated[0] if len(rated) == 1 else None
         return self.chosen(text.strip().rpartition("\n")[2])

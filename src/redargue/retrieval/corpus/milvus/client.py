@@ -23,7 +23,7 @@ TIMEOUT = 60.0  # seconds for one request, including retries
 LOAD_TIMEOUT = 300.0  # seconds to load collections into memory: a server that was killed replays its log first
 KEY_BATCH = 1_000  # keys per request
 UPSERT_BATCH = 500  # rows per request: at most 40 MB, and a server accepts 64
-PAGE = 4_000  # rows per page of a listing; Milvus returns at most 16,384
+_PAGE = 4_000  # rows per page of a listing; Milvus returns at most 16,384
 MIN_VERSION = (2, 5)  # the first server with BM25; older ones accept a BM25 function and ignore it
 
 Row = dict[str, Any]
@@ -107,7 +107,7 @@ class Connection:
     def rows(self, name: str, fields: Sequence[str]) -> Iterator[Row]:
         with self._errors():
             pages = self._client.query_iterator(
-                name, batch_size=PAGE, output_fields=["key", *fields], consistency_level="Strong", timeout=TIMEOUT
+                name, batch_size=_PAGE, output_fields=["key", *fields], consistency_level="Strong", timeout=TIMEOUT
             )
             try:
                 while page := pages.next():
