@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from redargue.api import verify_sync as verify_sync
     from redargue.api import watch as watch
     from redargue.backends.scripted import ScriptedBackend as ScriptedBackend
+    from redargue.caveats import Caveat as Caveat
+    from redargue.caveats import Unchecked as Unchecked
     from redargue.claims import Claim as Claim
     from redargue.claims import Label as Label
     from redargue.claims import LabelSet as LabelSet
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from redargue.errors import UnreadableFile as UnreadableFile
     from redargue.errors import UnsupportedTask as UnsupportedTask
     from redargue.errors import UsageError as UsageError
+    from redargue.evidence import Gap as Gap
     from redargue.evidence import Passage as Passage
     from redargue.evidence import Quote as Quote
     from redargue.evidence import QuoteStatus as QuoteStatus
@@ -58,6 +61,7 @@ _HOMES = {
     "redargue.adapters.assertions": ("grounded", "supported"),
     "redargue.api": ("verify", "verify_sync", "watch"),
     "redargue.backends.scripted": ("ScriptedBackend",),
+    "redargue.caveats": ("Caveat", "Unchecked"),
     "redargue.claims": ("Claim", "Label", "LabelSet", "Meaning"),
     "redargue.spec": ("RunSpec",),
     "redargue.errors": (
@@ -74,7 +78,7 @@ _HOMES = {
         "UnsupportedTask",
         "UsageError",
     ),
-    "redargue.evidence": ("Passage", "Quote", "QuoteStatus", "Side"),
+    "redargue.evidence": ("Gap", "Passage", "Quote", "QuoteStatus", "Side"),
     "redargue.playback": ("replay",),
     "redargue.runs.budget": ("Budget",),
     "redargue.text.citations": ("verify_citations",),

@@ -1,17 +1,10 @@
-"""Makes untrusted text safe to display, and words the meaning of a verdict."""
+"""Makes untrusted text safe to display."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from urllib.parse import urlsplit
-
-WORDS = {
-    "supported": "The evidence supports the claim.",
-    "refuted": "The evidence refutes the claim.",
-    "not_enough": "The evidence does not settle the claim. This does not mean that it is partly true.",
-    "conflicting": "The evidence is in conflict.",
-}
 
 
 def printable(text: str, *, lines: bool = True) -> str:

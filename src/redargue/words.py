@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from redargue.caveats import Caveat, CaveatKind, Difference, Leaning, Noted, Unchecked, UncheckedReason
+from redargue.claims import Meaning
 from redargue.evidence import Gap, GapKind, Omission
 from redargue.sanitize import counted, printable
 
@@ -20,6 +21,12 @@ LANGUAGES = dict(  # by ISO 639-1
         " th=Thai tr=Turkish uk=Ukrainian ur=Urdu vi=Vietnamese zh=Chinese"
     ).split()
 )
+_MEANINGS = {
+    Meaning.SUPPORTED: "The evidence supports the claim.",
+    Meaning.REFUTED: "The evidence refutes the claim.",
+    Meaning.NOT_ENOUGH: "The evidence does not settle the claim. This does not mean that it is partly true.",
+    Meaning.CONFLICTING: "The evidence is in conflict.",
+}
 _OMISSIONS = {
     Omission.LANGUAGE: "in another language",
     Omission.INJECTION: "speaks to models",
@@ -49,6 +56,11 @@ _REASONS = {
 }
 
 
+def meaning(of: Meaning | None) -> str:
+    """What a verdict with that meaning says, as a sentence; empty for a label that says something else."""
+    return _MEANINGS.get(of, "") if of else ""
+
+
 def language(code: str) -> str:
     return LANGUAGES.get(code, "another language")
 
@@ -58,15 +70,15 @@ def omissions(counts: Mapping[Omission, int]) -> str:
     return ", ".join(f"{count} {_OMISSIONS.get(why, why)}" for why, count in counts.items())
 
 
-def gap(gap: Gap) -> str:
+def gap(of: Gap) -> str:
     """A search without all or any of its results, in one line."""
-    match gap.kind:
+    match of.kind:
         case GapKind.FAILED:
-            return f"{gap.tool} failed for {gap.query!r}: {gap.why}"
+            return f"{of.tool} failed for {of.query!r}: {of.why}"
         case GapKind.EMPTY:
-            return f"{gap.tool} found nothing for {gap.query!r}{_but(gap)}"
+            return f"{of.tool} found nothing for {of.query!r}{_but(of)}"
         case GapKind.PARTIAL:
-            return f"{gap.tool}, {gap.query!r}: {_unused(gap)}"
+            return f"{of.tool}, {of.query!r}: {_unused(of)}"
 
 
 def failure(gap: Gap) -> str:
@@ -89,29 +101,29 @@ def _unused(gap: Gap) -> str:
     return "; ".join(parts)
 
 
-def caveats(caveats: Iterable[Caveat]) -> str:
+def caveats(of: Iterable[Caveat]) -> str:
     """All caveats in one line; empty for none."""
-    return "; ".join(dict.fromkeys(map(caveat, caveats)))
+    return "; ".join(dict.fromkeys(map(caveat, of)))
 
 
-def caveat(caveat: Caveat) -> str:
-    source = printable(caveat.source, lines=False)
-    match caveat.kind:
+def caveat(of: Caveat) -> str:
+    source = printable(of.source, lines=False)
+    match of.kind:
         case CaveatKind.INJECTION:
-            return f"{source[:80] or 'a passage'} {str(caveat.injection).replace('_', ' ')}"
+            return f"{source[:80] or 'a passage'} {str(of.injection).replace('_', ' ')}"
         case CaveatKind.SINGLE_SOURCE:
-            only = f"only {source[:80] or 'a passage'} is quoted" if caveat.sources else "no two sources are quoted"
-            return f"single source: {only} with what shows the label, of {counted(caveat.publishers, 'publisher')}"
+            only = f"only {source[:80] or 'a passage'} is quoted" if of.sources else "no two sources are quoted"
+            return f"single source: {only} with what shows the label, of {counted(of.publishers, 'publisher')}"
         case CaveatKind.NOT_READ_AGAIN:
-            day = f"{caveat.day:%Y-%m-%d}" if caveat.day else ""
-            origin = ", ".join(filter(None, (printable(caveat.tool, lines=False), day, source)))
+            day = f"{of.day:%Y-%m-%d}" if of.day else ""
+            origin = ", ".join(filter(None, (printable(of.tool, lines=False), day, source)))
             return f"rests on recalled evidence that was not read again ({origin[:200]})"
-    does_not_count = f": the answer {caveat.answer} does not count" if caveat.answer else ""
-    return f"{_CAVEATS[caveat.kind]}{does_not_count}"
+    does_not_count = f": the answer {of.answer} does not count" if of.answer else ""
+    return f"{_CAVEATS[of.kind]}{does_not_count}"
 
 
-def reason(reason: UncheckedReason) -> str:
-    return _REASONS[reason]
+def reason(of: UncheckedReason) -> str:
+    return _REASONS[of]
 
 
 def unchecked(why: Unchecked) -> str:
@@ -130,14 +142,14 @@ def unchecked(why: Unchecked) -> str:
     return f"{reason(why.reason)} ({seem})"
 
 
-def difference(difference: Difference) -> str:
+def difference(of: Difference) -> str:
     """``claim: 1931; evidence: 1932``."""
     missing = "no negation"
-    return f"claim: {difference.claim or missing}; evidence: {difference.evidence or missing}"
+    return f"claim: {of.claim or missing}; evidence: {of.evidence or missing}"
 
 
-def leaning(leaning: Leaning) -> str:
-    return f"The model was unsure: support {leaning.supports:.2f}, refutation {leaning.refutes:.2f}"
+def leaning(of: Leaning) -> str:
+    return f"The model was unsure: support {of.supports:.2f}, refutation {of.refutes:.2f}"
 
 
 def notes(noted: Noted) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from redargue import words
 from redargue.analysis.run_diff import Flip
-from redargue.caveats import Leaning
+from redargue.caveats import Caveat, CaveatKind, Leaning, Unchecked, UncheckedReason
 from redargue.claims import AVERITEC, FEVER, FREE_TEXT, OPTIONS, YES_NO_MAYBE, Claim, Label, LabelSet, Meaning
 from redargue.cli import show
 from redargue.cli.app import run
@@ -18,7 +18,7 @@ from redargue.cli.exit import resumable
 from redargue.cli.live import DebateView, outcome_line
 from redargue.cli.progress import WINDOW, Progress, Rate, duration
 from redargue.events import Answered, Judged, Stepped
-from redargue.evidence import Gap, GapKind, Omission, Quote, QuoteStatus, Side, Source
+from redargue.evidence import Gap, GapKind, Injection, Omission, Quote, QuoteStatus, Side, Source
 from redargue.reports.phrases import gap_sections, label_counts, meaning_text
 from redargue.text.report import CheckedClaim, Outcome, Report
 from redargue.verdicts import Verdict
@@ -242,3 +242,21 @@ def test_ctrl_c_is_answered_on_a_line_of_its_own(
 
 def test_claims_are_numbered_from_1() -> None:
     assert "from 1" in (Flip.__doc__ or "")
+
+
+def test_every_reason_caveat_and_omission_has_words() -> None:
+    for reason in UncheckedReason:
+        assert words.unchecked(Unchecked(reason=reason))
+    for kind in CaveatKind:
+        assert words.caveat(Caveat(kind=kind, injection=Injection.ORDERS_AN_ANSWER))
+    for omission in Omission:
+        assert words.omissions({omission: 2}).startswith("2 ")
+    assert words.caveat(Caveat(kind=CaveatKind.INJECTION, source="S\x1b", injection=Injection.WRITES_A_REPLY)) == (
+        "S writes a reply"
+    )
+
+
+def test_json_leaves_out_the_details_that_a_fact_does_not_have() -> None:
+    assert Unchecked(reason=UncheckedReason.TABLE).model_dump(mode="json") == {"reason": "table"}
+    caveat = Caveat(kind=CaveatKind.SINGLE_SOURCE, source="One", sources=1, publishers=3)
+    assert Caveat.model_validate_json(caveat.model_dump_json()) == caveat

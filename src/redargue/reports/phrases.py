@@ -9,7 +9,7 @@ from pathlib import Path
 from redargue import words
 from redargue.caveats import UncheckedReason
 from redargue.evidence import Quote, QuoteStatus, Source
-from redargue.sanitize import WORDS, counted
+from redargue.sanitize import counted
 from redargue.text.report import CITATION_WORDS, Citation, Outcome
 from redargue.verdicts import Usage, Verdict, rounded_down
 
@@ -112,7 +112,7 @@ def meaning_text(verdict: Verdict) -> str:
     """A sentence on what the verdict means and what it does not rest on; empty where there is nothing to say."""
     if verdict.unchecked:
         return _sentence(words.unchecked(verdict.unchecked))
-    said = WORDS.get(str(verdict.meaning), "")
+    said = words.meaning(verdict.meaning)
     if verdict.unsure:
         instead = verdict.claim.labels.plain(verdict.unsure.label)
         said = _sentence(f"{why_unsure(verdict)}: it would have answered {instead}")

@@ -9,7 +9,7 @@ from redargue import words
 from redargue.adapters.wording import problems
 from redargue.evidence import Quote, Side
 from redargue.injections import injection_in
-from redargue.sanitize import WORDS, counted, link_address, shortened
+from redargue.sanitize import counted, link_address, shortened
 from redargue.service.mcp.answers import UNCHECKED, CheckAnswer
 from redargue.text.report import Report, unchecked_reasons
 from redargue.verdicts import Verdict, rounded_down
@@ -54,7 +54,7 @@ def _verdict(verdict: Verdict) -> Iterator[str]:
     label = verdict.plain_label
     sure = "" if verdict.confidence is None else f", confidence {rounded_down(verdict.confidence):.2f}"
     yield f"{label[:1].upper()}{label[1:]}{sure}: {shortened(verdict.claim.text, STATED)}"
-    yield WORDS.get(str(verdict.meaning), "")
+    yield words.meaning(verdict.meaning)
     if verdict.caveats:
         yield f"Caveat: {shortened(words.caveats(verdict.caveats), STATED)}"
     if any(verdict.side(side) for side, _ in _SIDES):
