@@ -33,14 +33,16 @@ class _Piece(NamedTuple):
     guards: tuple[tuple[str, bool], ...]
     texts: tuple[str, ...]
 
-    def applies(self, values: Mapping[str, object]) -> bool:
-        return all(bool(values[name]) is wanted for name, wanted in self.guards)
-
-    def fill(self, values: Mapping[str, object]) -> str:
+    def fill(self, values: Mapping[str, object]) -> str | None:
+        """The words; None where a guard drops them."""
+        for name, wanted in self.guards:
+            if bool(values[name]) is not wanted:
+                return None
         if len(self.texts) == 1:
             return self.texts[0]
         filled = list(self.texts)
-        filled[1::2] = [str(values[name]) for name in self.texts[1::2]]
+        for place in range(1, len(filled), 2):
+            filled[place] = str(values[filled[place]])
         return "".join(filled)
 
 
@@ -52,7 +54,7 @@ class Template:
     """
 
     def __init__(self, text: str) -> None:
-        self._parts = tuple((name, tuple(map(_line, rows))) for name, rows in _parts(text.removesuffix("\n")))
+        self._parts = [(name, [tuple(map(_piece, row)) for row in rows]) for name, rows in _parts(text)]
         pieces = [piece for _, rows in self._parts for row in rows for piece in row]
         used = [name for piece in pieces for name in (*dict(piece.guards), *piece.texts[1::2])]
         self.slots = tuple(dict.fromkeys(used))
@@ -69,13 +71,13 @@ class Template:
 
 def _filled(row: tuple[_Piece, ...], values: Mapping[str, object]) -> str | None:
     """A line of the prompt; None where it is left out."""
-    if not row[0].applies(values):
+    first, *joined = row
+    text = first.fill(values)
+    if text is None:
         return None
-    if len(row) == 1:
-        text = row[0].fill(values)
-    else:
-        text = "".join(piece.fill(values) for piece in row if piece.applies(values))
-    blank = len(row) == 1 and row[0].texts == ("",)
+    for piece in joined:
+        text += piece.fill(values) or ""
+    blank = not joined and first.texts == ("",)
     return text if text or blank else None
 
 
@@ -84,7 +86,7 @@ def _parts(text: str) -> Iterator[tuple[PartName, list[list[str]]]]:
     name: PartName = "input"
     rows: list[list[str]] = []
     joined = False
-    for line in text.split("\n"):
+    for line in text.removesuffix("\n").split("\n"):
         if mark := _MARK.fullmatch(line.rstrip()):
             if rows:
                 yield name, rows
@@ -98,10 +100,6 @@ def _parts(text: str) -> Iterator[tuple[PartName, list[list[str]]]]:
         joined = piece != line
     if rows:
         yield name, rows
-
-
-def _line(pieces: list[str]) -> tuple[_Piece, ...]:
-    return tuple(map(_piece, pieces))
 
 
 def _piece(text: str) -> _Piece:
