@@ -26,10 +26,10 @@ from redargue.claims import TWO, Claim
 from redargue.evidence import Passage
 from redargue.llm.rendering import Renderer
 from redargue.methods.base import methods
-from redargue.methods.baselines.fire.prompts import GiveFinalAnswer, SearchOrAnswer
+from redargue.methods.baselines.fire.tasks import GiveFinalAnswer, SearchOrAnswer
 from redargue.methods.baselines.search_results import SearchResult
-from redargue.methods.markov_debate.prompts import GiveOpinion
-from redargue.methods.mermaid.prompts import DecomposeClaim, ForceAnswer, NextStep
+from redargue.methods.markov_debate.tasks import GiveOpinion
+from redargue.methods.mermaid.tasks import DecomposeClaim, ForceAnswer, NextStep
 from redargue.retrieval.tools.search_action import SearchAction
 from redargue.tasks.answer import Answer, AnswerClaim
 from redargue.tasks.base import AnyTask

@@ -17,7 +17,7 @@ from redargue.llm.fence_secret import _secret as secrets_by_path
 from redargue.llm.fence_secret import fence_secret
 from redargue.llm.response import read_response
 from redargue.llm.tool_calls import functions, words
-from redargue.methods.mermaid.prompts import NextStep
+from redargue.methods.mermaid.tasks import NextStep
 from redargue.net.transport import Service, Transport
 from redargue.tasks.answer import AnswerClaim
 from redargue.tasks.step import ActionTool, PastStep, ToolCall

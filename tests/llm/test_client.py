@@ -21,7 +21,7 @@ from redargue.llm.capabilities import Capabilities, Form
 from redargue.llm.client import Endpoint
 from redargue.llm.rendering import schema_of
 from redargue.llm.response import read_response, read_stream
-from redargue.methods.mermaid.prompts import NextStep
+from redargue.methods.mermaid.tasks import NextStep
 from redargue.net import transport as module
 from redargue.net.secrets import Secrets
 from redargue.net.transport import Service, Transport

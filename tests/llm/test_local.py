@@ -24,9 +24,9 @@ from redargue.llm.fence_secret import FILE, LENGTH, fence_secret
 from redargue.llm.local import TransformersBackend
 from redargue.llm.prompts import Prompts
 from redargue.llm.rendering import Renderer, WeightedSpan
-from redargue.methods.dual_position.prompts import AgentText, agent_text_parts
-from redargue.methods.mermaid.prompts import NextStep
-from redargue.methods.tool_mad.prompts import Keywords
+from redargue.methods.dual_position.tasks import AgentText, agent_text_parts
+from redargue.methods.mermaid.tasks import NextStep
+from redargue.methods.tool_mad.tasks import Keywords
 from redargue.paths import home
 from redargue.runs.budget import Account, Budget
 from redargue.tasks.answer import AnswerClaim

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -23,11 +24,11 @@ from redargue.errors import BadReply, RecordError, UsageError
 from redargue.llm.chat import ChatBackend
 from redargue.llm.prompts import Prompts
 from redargue.llm.rendering import Renderer
-from redargue.methods.mermaid.prompts import NextStep
+from redargue.methods.mermaid.tasks import NextStep
 from redargue.net.secrets import Secrets
 from redargue.net.transport import Service, Transport
 from redargue.runs.record import read_events
-from redargue.tasks.base import Task
+from redargue.tasks.base import Task, every_task
 from redargue.tasks.template import Template
 from redargue.tasks.untrusted import UNTRUSTED
 from redargue.verifier import Verifier
@@ -402,3 +403,19 @@ async def test_a_run_with_printed_prompts_replays_without_their_files(
     monkeypatch.setattr("redargue.assembly._printed", lambda name: tmp_path / "nowhere")
     assert verdict.error is None
     assert await replay(tmp_path / "run") == [verdict]
+
+
+# documentation
+
+
+def test_the_documented_slots_are_those_of_the_tasks() -> None:
+    read_prompts({"AnswerClaim": "x"})  # loads the tasks of all methods
+    tasks = {task.name(): task for task in every_task()}
+    table = (Path(__file__).parents[2] / "docs/endpoints.md").read_text(encoding="utf-8")
+    rows = re.findall(
+        r"(?m)^\| (`\w+`.*?) \| (.*`) \|$", table.partition("## Your own prompts")[2].partition("\n## ")[0]
+    )
+    assert len(rows) > 8
+    for names, slots in rows:
+        for name in re.findall(r"`([A-Z]\w+)`", names):
+            assert {*re.findall(r"`(\w+)`", slots)} <= {*(tasks[name].slots() or ())}, name

@@ -11,7 +11,7 @@ import pytest
 from redargue.claims import AVERITEC, FREE_TEXT, TWO, YES_NO_MAYBE, Claim
 from redargue.evidence import Passage
 from redargue.llm.rendering import Prompt, Renderer, schema_of
-from redargue.methods.tool_mad.prompts import CheckConsensus
+from redargue.methods.tool_mad.tasks import CheckConsensus
 from redargue.tasks.answer import Answer, AnswerClaim
 from redargue.tasks.base import AnyTask, Exchange, Profile
 from redargue.tasks.judge import JudgeDebate

@@ -21,7 +21,7 @@ from redargue.llm.client import most_tokens
 from redargue.llm.prompts import Prompts
 from redargue.llm.response import read_response
 from redargue.llm.tool_calls import ANSWER, functions, names_of, words
-from redargue.methods.mermaid.prompts import NextStep
+from redargue.methods.mermaid.tasks import NextStep
 from redargue.net.secrets import Secrets
 from redargue.net.transport import Service, Transport
 from redargue.retrieval.tools.base import Search

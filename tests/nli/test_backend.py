@@ -18,7 +18,7 @@ from redargue.backends.base import Call, Sampling
 from redargue.claims import AVERITEC, FEVER, FREE_TEXT, OPTIONS, TWO, Claim, Meaning
 from redargue.errors import UnsupportedTask
 from redargue.evidence import Passage
-from redargue.methods.tool_mad.prompts import SummariseAbstract, WriteKeywords
+from redargue.methods.tool_mad.tasks import SummariseAbstract, WriteKeywords
 from redargue.nli import backend as backend_module
 from redargue.nli import embedder
 from redargue.nli.aggregation import FAR, NO_SIGNAL, SourceScore, max_score
@@ -422,9 +422,9 @@ def test_content_words() -> None:
 @pytest.mark.parametrize(
     "task",
     [
-        "redargue.methods.mermaid.prompts:NextStep",
-        "redargue.methods.tool_mad.prompts:WriteKeywords",
-        "redargue.methods.baselines.react.prompts:ChooseAction",
+        "redargue.methods.mermaid.tasks:NextStep",
+        "redargue.methods.tool_mad.tasks:WriteKeywords",
+        "redargue.methods.baselines.react.tasks:ChooseAction",
     ],
 )
 def test_the_tasks_of_a_method_can_be_performed_as_soon_as_their_classes_are_imported(task: str) -> None:

@@ -11,7 +11,8 @@ from redargue.claims import Claim
 from redargue.errors import ToolFailed
 from redargue.evidence import Passage
 from redargue.methods.base import ConfiguredMethod
-from redargue.methods.dual_position.prompts import (
+from redargue.methods.dual_position.referees import DIMENSIONS, Judgement, JudgeTeams
+from redargue.methods.dual_position.tasks import (
     AnalyseText,
     Analysis,
     Rebut,
@@ -20,12 +21,11 @@ from redargue.methods.dual_position.prompts import (
     TeamStatement,
     WriteTeamQueries,
 )
-from redargue.methods.dual_position.referees import DIMENSIONS, Judgement, JudgeTeams
-from redargue.methods.markov_debate.prompts import GiveOpinion, Opinion
-from redargue.methods.mermaid.prompts import DecomposeClaim, ForceAnswer, NextStep
+from redargue.methods.markov_debate.tasks import GiveOpinion, Opinion
+from redargue.methods.mermaid.tasks import DecomposeClaim, ForceAnswer, NextStep
 from redargue.methods.tool_mad import ToolMad
-from redargue.methods.tool_mad.prompts import Keywords, SummariseAbstract, Summary, WriteKeywords
 from redargue.methods.tool_mad.settings import ToolMadSettings
+from redargue.methods.tool_mad.tasks import Keywords, SummariseAbstract, Summary, WriteKeywords
 from redargue.retrieval.tools.base import Search, Tool
 from redargue.run import Run
 from redargue.tasks.answer import Answer, AnswerClaim

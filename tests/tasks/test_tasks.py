@@ -19,7 +19,8 @@ from redargue.claims import Claim
 from redargue.evidence import Passage, Recalled
 from redargue.llm.rendering import Renderer
 from redargue.methods.base import methods
-from redargue.methods.dual_position.prompts import (
+from redargue.methods.dual_position.referees import EMPHASES, JudgeTeams
+from redargue.methods.dual_position.tasks import (
     AgentText,
     AnalyseText,
     Rebut,
@@ -28,10 +29,9 @@ from redargue.methods.dual_position.prompts import (
     TeamStatement,
     WriteTeamQueries,
 )
-from redargue.methods.dual_position.referees import EMPHASES, JudgeTeams
-from redargue.methods.markov_debate.prompts import GiveOpinion, HeardOpinion, Opinion
-from redargue.methods.mermaid.prompts import DecomposeClaim, ForceAnswer, NextStep
-from redargue.methods.tool_mad.prompts import MOST_KEYWORDS, CheckConsensus, Keywords, SummariseAbstract, WriteKeywords
+from redargue.methods.markov_debate.tasks import GiveOpinion, HeardOpinion, Opinion
+from redargue.methods.mermaid.tasks import DecomposeClaim, ForceAnswer, NextStep
+from redargue.methods.tool_mad.tasks import MOST_KEYWORDS, CheckConsensus, Keywords, SummariseAbstract, WriteKeywords
 from redargue.tasks.answer import Answer, AnswerClaim
 from redargue.tasks.base import Profile, Task, lines
 from redargue.tasks.decompose import Decomposition, Triplet

@@ -15,7 +15,7 @@ from redargue.evidence import Side
 from redargue.llm.rendering import Renderer
 from redargue.methods.base import ConfiguredMethod, configure
 from redargue.methods.baselines.cfmad.method import Cfmad, CfmadSettings
-from redargue.methods.baselines.cfmad.prompts import (
+from redargue.methods.baselines.cfmad.tasks import (
     AnswerOption,
     ArgueStance,
     CriticiseStance,

@@ -13,7 +13,8 @@ from redargue.evidence import Passage
 from redargue.methods.base import ConfiguredMethod, configure
 from redargue.methods.baselines.factcheck_gpt import FactcheckGpt
 from redargue.methods.baselines.factcheck_gpt.method import UNWORTHY, FactcheckGptSettings
-from redargue.methods.baselines.factcheck_gpt.prompts import (
+from redargue.methods.baselines.factcheck_gpt.snippets import Snippet, best, round_robin, snippets
+from redargue.methods.baselines.factcheck_gpt.tasks import (
     AskQuestions,
     JudgeWorthiness,
     Questions,
@@ -21,7 +22,6 @@ from redargue.methods.baselines.factcheck_gpt.prompts import (
     StateStance,
     Worthiness,
 )
-from redargue.methods.baselines.factcheck_gpt.snippets import Snippet, best, round_robin, snippets
 from redargue.methods.baselines.factuality import CheckFactuality, FactualityCheck
 from redargue.methods.dry_run import costs
 from redargue.run import Run

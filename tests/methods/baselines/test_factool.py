@@ -16,7 +16,7 @@ from redargue.methods.base import ConfiguredMethod, configure
 from redargue.methods.baselines.factool import FacTool
 from redargue.methods.baselines.factool.method import FacToolSettings
 from redargue.methods.baselines.factuality import CheckFactuality, FactualityCheck
-from redargue.methods.baselines.sceptical_queries.prompts import Queries, WriteScepticalQueries
+from redargue.methods.baselines.sceptical_queries.tasks import Queries, WriteScepticalQueries
 from redargue.methods.dry_run import costs
 from redargue.run import Run
 from redargue.verdicts import Verdict

@@ -15,7 +15,7 @@ from redargue.llm.rendering import Renderer
 from redargue.methods.base import ConfiguredMethod
 from redargue.methods.baselines.fire import Fire
 from redargue.methods.baselines.fire.method import FireSettings
-from redargue.methods.baselines.fire.prompts import FinalAnswer, GiveFinalAnswer, Move, SearchOrAnswer
+from redargue.methods.baselines.fire.tasks import FinalAnswer, GiveFinalAnswer, Move, SearchOrAnswer
 from redargue.methods.baselines.search_results import NOTHING_FOUND, SearchResult, knowledge
 from redargue.methods.dry_run import costs
 from redargue.run import Run

@@ -16,7 +16,7 @@ from redargue.llm.rendering import Renderer
 from redargue.methods.base import ConfiguredMethod, configure
 from redargue.methods.baselines.folk import Folk
 from redargue.methods.baselines.folk.method import FolkSettings
-from redargue.methods.baselines.folk.prompts import (
+from redargue.methods.baselines.folk.tasks import (
     Predicate,
     Predicates,
     PredicateTruth,

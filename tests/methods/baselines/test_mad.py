@@ -16,7 +16,7 @@ from redargue.llm.prompts import Prompts
 from redargue.llm.rendering import Renderer, schema_of
 from redargue.methods.base import ConfiguredMethod, configure
 from redargue.methods.baselines.mad.method import Mad, MadSettings
-from redargue.methods.baselines.mad.prompts import (
+from redargue.methods.baselines.mad.tasks import (
     DebateTurn,
     DecideDebate,
     Decision,

@@ -15,7 +15,7 @@ from redargue.evidence import Passage
 from redargue.llm.rendering import Renderer
 from redargue.methods.base import ConfiguredMethod, configure
 from redargue.methods.baselines.madke.method import Madke, MadkeSettings
-from redargue.methods.baselines.madke.prompts import (
+from redargue.methods.baselines.madke.tasks import (
     AnswerWithKnowledge,
     Consistency,
     JudgeConsistency,

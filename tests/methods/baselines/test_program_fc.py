@@ -19,7 +19,7 @@ from redargue.methods.base import ConfiguredMethod, configure
 from redargue.methods.baselines.program_fc import ProgramFC
 from redargue.methods.baselines.program_fc.method import ProgramFCSettings, majority
 from redargue.methods.baselines.program_fc.program import MOST_STEPS, Program, ProgramStep, parse_program
-from redargue.methods.baselines.program_fc.prompts import (
+from redargue.methods.baselines.program_fc.tasks import (
     AnswerQuestion,
     RecallAnswer,
     RecallFact,

@@ -13,7 +13,7 @@ from redargue.events import Answered, RoundEnded
 from redargue.llm.rendering import Renderer
 from redargue.methods.base import ConfiguredMethod, configure
 from redargue.methods.baselines.reconcile.method import Reconcile, ReconcileSettings
-from redargue.methods.baselines.reconcile.prompts import AnswerSurely, AnswerWithConfidence
+from redargue.methods.baselines.reconcile.tasks import AnswerSurely, AnswerWithConfidence
 from redargue.methods.baselines.reconcile.voting import rescaled, weighted_vote
 from redargue.methods.dry_run import costs
 from redargue.run import Run

@@ -13,7 +13,7 @@ from redargue.llm.rendering import Renderer
 from redargue.methods.base import ConfiguredMethod
 from redargue.methods.baselines.safe import Safe
 from redargue.methods.baselines.safe.method import IRRELEVANT, SafeSettings
-from redargue.methods.baselines.safe.prompts import (
+from redargue.methods.baselines.safe.tasks import (
     SUPPORT,
     CheckRelevance,
     MakeSelfContained,

@@ -14,7 +14,7 @@ from redargue.llm.chat import ChatBackend
 from redargue.llm.rendering import Renderer, schema_of
 from redargue.methods.base import configure
 from redargue.methods.baselines.closed_book import NoSearch
-from redargue.methods.baselines.closed_book.prompts import (
+from redargue.methods.baselines.closed_book.tasks import (
     AnswerClosedBook,
     AnswerFromReasoning,
     AnswerStepByStep,

@@ -15,15 +15,15 @@ from redargue.evidence import Passage, Side
 from redargue.methods.base import ConfiguredMethod, configure
 from redargue.methods.dry_run import costs
 from redargue.methods.dual_position import DualPosition
-from redargue.methods.dual_position.prompts import (
+from redargue.methods.dual_position.referees import DIMENSIONS, Judgement, JudgeTeams
+from redargue.methods.dual_position.settings import DualPositionSettings
+from redargue.methods.dual_position.tasks import (
     Rebut,
     Speech,
     SummariseTeam,
     TeamStatement,
     evidence_of,
 )
-from redargue.methods.dual_position.referees import DIMENSIONS, Judgement, JudgeTeams
-from redargue.methods.dual_position.settings import DualPositionSettings
 from redargue.methods.gathering import distinct_documents, merged
 from redargue.nli.backend import quoted
 from redargue.reports.phrases import how_decided

@@ -16,14 +16,14 @@ from redargue.backends.scripted import ScriptedBackend
 from redargue.llm.attention import rescaled
 from redargue.llm.response import read_response
 from redargue.methods.agent import Agent
-from redargue.methods.dual_position.prompts import AgentText, SummariseTeam, agent_text_parts
+from redargue.methods.dual_position.tasks import AgentText, SummariseTeam, agent_text_parts
 from redargue.methods.dual_position.uncertainty import (
     attention_weights,
     confidence_levels,
     token_sar,
     uncertain,
 )
-from redargue.methods.tool_mad.prompts import Keywords, WriteKeywords
+from redargue.methods.tool_mad.tasks import Keywords, WriteKeywords
 from redargue.run import Run
 from redargue.runs.record import Record
 from redargue.tasks.answer import Answer, AnswerClaim

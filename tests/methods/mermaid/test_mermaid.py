@@ -16,8 +16,8 @@ from redargue.evidence import Passage, QuoteStatus
 from redargue.memory.memory import open_memory
 from redargue.methods.base import ConfiguredMethod
 from redargue.methods.mermaid import Mermaid
-from redargue.methods.mermaid.prompts import NextStep
 from redargue.methods.mermaid.settings import PROFILES, MermaidSettings
+from redargue.methods.mermaid.tasks import NextStep
 from redargue.retrieval.tools.base import Search
 from redargue.run import Run
 from redargue.tasks.step import Step

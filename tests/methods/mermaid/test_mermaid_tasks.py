@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from redargue.claims import AVERITEC, FEVER, OPTIONS, TWO, YES_NO_MAYBE, Claim, LabelSet
 from redargue.evidence import Passage, Recalled
 from redargue.llm.rendering import Renderer, schema_of
-from redargue.methods.mermaid.prompts import DecomposeClaim, ForceAnswer, NextStep
+from redargue.methods.mermaid.tasks import DecomposeClaim, ForceAnswer, NextStep
 from redargue.tasks.answer import Answer
 from redargue.tasks.decompose import Decomposition, Triplet
 from redargue.tasks.step import ActionTool, PastStep, Step, ToolCall, label_in, label_words

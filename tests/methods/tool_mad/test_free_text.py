@@ -10,8 +10,8 @@ from redargue.claims import FREE_TEXT, Claim
 from redargue.errors import UnsupportedTask
 from redargue.evidence import Passage
 from redargue.methods.tool_mad import ToolMad
-from redargue.methods.tool_mad.prompts import Agreement, CheckConsensus
 from redargue.methods.tool_mad.settings import ToolMadSettings
+from redargue.methods.tool_mad.tasks import Agreement, CheckConsensus
 from redargue.nli.backend import EmbeddedBackend
 from redargue.run import Run
 from redargue.tasks.answer import Answer, AnswerClaim

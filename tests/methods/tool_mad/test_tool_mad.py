@@ -15,8 +15,8 @@ from redargue.errors import BadReply
 from redargue.evidence import Passage, QuoteStatus, Side
 from redargue.methods.faithfulness import reasoning_of
 from redargue.methods.tool_mad import ToolMad
-from redargue.methods.tool_mad.prompts import SummariseAbstract, Summary
 from redargue.methods.tool_mad.settings import ToolMadSettings, debater_names
+from redargue.methods.tool_mad.tasks import SummariseAbstract, Summary
 from redargue.parts import Parts
 from redargue.quotes import find_quote
 from redargue.run import Run

@@ -7,7 +7,7 @@ from typing import Any
 
 from redargue.claims import Claim
 from redargue.evidence import Passage
-from redargue.methods.baselines.cfmad.prompts import (
+from redargue.methods.baselines.cfmad.tasks import (
     AnswerOption,
     ArgueStance,
     CriticiseStance,
@@ -15,7 +15,7 @@ from redargue.methods.baselines.cfmad.prompts import (
     RebutCritic,
     Thread,
 )
-from redargue.methods.baselines.mad.prompts import (
+from redargue.methods.baselines.mad.tasks import (
     Candidates,
     DebateTurn,
     DebateTurnOnEvidence,
@@ -28,7 +28,7 @@ from redargue.methods.baselines.mad.prompts import (
     ModerateRoundOnEvidence,
     Ruling,
 )
-from redargue.methods.baselines.madke.prompts import (
+from redargue.methods.baselines.madke.tasks import (
     AnswerWithKnowledge,
     Consistency,
     JudgeConsistency,
@@ -37,8 +37,8 @@ from redargue.methods.baselines.madke.prompts import (
     Selection,
     SummariseAnswers,
 )
-from redargue.methods.baselines.multi_agent_debate.prompts import SolveWithOthers, SolveWithOthersOnEvidence
-from redargue.methods.baselines.reconcile.prompts import (
+from redargue.methods.baselines.multi_agent_debate.tasks import SolveWithOthers, SolveWithOthersOnEvidence
+from redargue.methods.baselines.reconcile.tasks import (
     AnswerSurely,
     AnswerSurelyOnEvidence,
     AnswerWithConfidence,

@@ -7,7 +7,7 @@ from typing import Any
 from redargue.claims import Claim
 from redargue.evidence import Passage
 from redargue.methods.baselines.folk.method import predicate_examples, prediction_examples
-from redargue.methods.baselines.folk.prompts import (
+from redargue.methods.baselines.folk.tasks import (
     Predicate,
     Predicates,
     PredicateTruth,
@@ -18,7 +18,7 @@ from redargue.methods.baselines.folk.prompts import (
 from redargue.methods.baselines.grounding import Grounded
 from redargue.methods.baselines.program_fc.method import program_examples
 from redargue.methods.baselines.program_fc.program import Program, ProgramStep
-from redargue.methods.baselines.program_fc.prompts import (
+from redargue.methods.baselines.program_fc.tasks import (
     AnswerQuestion,
     RecallAnswer,
     RecallFact,
@@ -28,7 +28,7 @@ from redargue.methods.baselines.program_fc.prompts import (
     WriteProgram,
 )
 from redargue.methods.baselines.self_ask.method import aggregate_examples, question_examples
-from redargue.methods.baselines.self_ask.prompts import (
+from redargue.methods.baselines.self_ask.tasks import (
     Aggregate,
     AskFollowUp,
     ConcludeAsking,

@@ -6,7 +6,7 @@ from typing import Any
 
 from redargue.claims import Claim
 from redargue.evidence import Passage
-from redargue.methods.baselines.factcheck_gpt.prompts import (
+from redargue.methods.baselines.factcheck_gpt.tasks import (
     AskQuestions,
     JudgeWorthiness,
     Questions,
@@ -15,9 +15,9 @@ from redargue.methods.baselines.factcheck_gpt.prompts import (
     Worthiness,
 )
 from redargue.methods.baselines.factuality import CheckFactuality, FactualityCheck
-from redargue.methods.baselines.fire.prompts import FinalAnswer, GiveFinalAnswer, Move, SearchOrAnswer
-from redargue.methods.baselines.react.prompts import ChooseAction, ThinkAndAct
-from redargue.methods.baselines.safe.prompts import (
+from redargue.methods.baselines.fire.tasks import FinalAnswer, GiveFinalAnswer, Move, SearchOrAnswer
+from redargue.methods.baselines.react.tasks import ChooseAction, ThinkAndAct
+from redargue.methods.baselines.safe.tasks import (
     SUPPORT,
     SUPPORTED,
     CheckRelevance,
@@ -27,7 +27,7 @@ from redargue.methods.baselines.safe.prompts import (
     SelfContained,
     WriteNextQuery,
 )
-from redargue.methods.baselines.sceptical_queries.prompts import Queries, WriteScepticalQueries
+from redargue.methods.baselines.sceptical_queries.tasks import Queries, WriteScepticalQueries
 from redargue.methods.baselines.search_results import SearchResult
 from redargue.tasks.answer import Answer
 from redargue.tasks.base import Profile, Task

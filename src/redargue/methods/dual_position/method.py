@@ -17,7 +17,17 @@ from redargue.evidence import Passage, cited
 from redargue.methods.agent import Agent
 from redargue.methods.base import Layout, Method, Roles
 from redargue.methods.dual_position.outcome import Outcome, outcome
-from redargue.methods.dual_position.prompts import (
+from redargue.methods.dual_position.referees import EMPHASES, Judgement, JudgeTeams, Vote
+from redargue.methods.dual_position.settings import (
+    PROFILES,
+    QUERIES,
+    ROLES,
+    DualPositionSettings,
+    member_name,
+    members,
+    referee_name,
+)
+from redargue.methods.dual_position.tasks import (
     OPPONENTS,
     STANCES,
     AgentText,
@@ -28,16 +38,6 @@ from redargue.methods.dual_position.prompts import (
     SummariseTeam,
     TeamStatement,
     WriteTeamQueries,
-)
-from redargue.methods.dual_position.referees import EMPHASES, Judgement, JudgeTeams, Vote
-from redargue.methods.dual_position.settings import (
-    PROFILES,
-    QUERIES,
-    ROLES,
-    DualPositionSettings,
-    member_name,
-    members,
-    referee_name,
 )
 from redargue.methods.dual_position.uncertainty import attention_weights, confidence_levels, uncertain
 from redargue.methods.gathering import gather_documents

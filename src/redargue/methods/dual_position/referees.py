@@ -12,7 +12,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
-from redargue.methods.dual_position.prompts import STANCES, Position, Speech, evidence_of
+from redargue.methods.dual_position.tasks import STANCES, Position, Speech, evidence_of
 from redargue.tasks.answer import claim_section, documents
 from redargue.tasks.base import Task, max_length
 from redargue.tasks.untrusted import wrap_untrusted

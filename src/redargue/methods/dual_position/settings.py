@@ -8,8 +8,8 @@ from pydantic import Field, model_validator
 
 from redargue.methods.base import MethodSettings
 from redargue.methods.dual_position.outcome import Rule
-from redargue.methods.dual_position.prompts import OPPONENTS, STANCES, Position
 from redargue.methods.dual_position.referees import EMPHASES, Vote
+from redargue.methods.dual_position.tasks import OPPONENTS, STANCES, Position
 from redargue.methods.dual_position.uncertainty import SAMPLES
 from redargue.methods.setting_types import Word
 

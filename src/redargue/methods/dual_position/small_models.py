@@ -11,7 +11,8 @@ from collections.abc import Sequence
 
 from redargue.claims import Meaning
 from redargue.evidence import Passage
-from redargue.methods.dual_position.prompts import (
+from redargue.methods.dual_position.referees import Judgement, JudgeTeams, Vote
+from redargue.methods.dual_position.tasks import (
     AnalyseText,
     Analysis,
     Position,
@@ -22,7 +23,6 @@ from redargue.methods.dual_position.prompts import (
     TeamStatement,
     WriteTeamQueries,
 )
-from redargue.methods.dual_position.referees import Judgement, JudgeTeams, Vote
 from redargue.nli.aggregation import NO_SIGNAL, source_scores
 from redargue.nli.argument import QUOTES, write_argument
 from redargue.nli.backend import EmbeddedBackend, cite, perform, quoted, words

@@ -15,8 +15,8 @@ from redargue.methods.base import Layout, Method, Roles
 from redargue.methods.baselines.sceptical_queries import WriteScepticalQueries
 from redargue.methods.few_shot import read_examples
 from redargue.methods.gathering import gather_documents
-from redargue.methods.markov_debate.prompts import GiveOpinion, HeardOpinion, Opinion, Part
 from redargue.methods.markov_debate.settings import PROFILES, QUERIES, MarkovDebateSettings
+from redargue.methods.markov_debate.tasks import GiveOpinion, HeardOpinion, Opinion, Part
 from redargue.verdicts import Verdict
 
 _SEARCHER = "searcher"

@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 from pydantic import Field, model_validator
 
 from redargue.methods.base import MethodSettings
-from redargue.methods.markov_debate.prompts import Part
+from redargue.methods.markov_debate.tasks import Part
 from redargue.methods.setting_types import Word
 
 QUERIES = 2

@@ -16,8 +16,8 @@ from redargue.evidence import Passage, Recalled
 from redargue.memory.base import Finding
 from redargue.memory.lookup import LOOKUP, MemoryLookup
 from redargue.methods.base import Method, Roles
-from redargue.methods.mermaid.prompts import DecomposeClaim, ForceAnswer, NextStep
 from redargue.methods.mermaid.settings import DECOMPOSER, EXECUTOR, PROFILES, MermaidSettings
+from redargue.methods.mermaid.tasks import DecomposeClaim, ForceAnswer, NextStep
 from redargue.retrieval.tools.base import Observation
 from redargue.retrieval.tools.search_action import SearchAction
 from redargue.tasks.base import AnyTask

@@ -9,7 +9,7 @@ from typing import ClassVar, cast
 from redargue.backends.base import PAPER_STABILITY, Call, Output, Reply, backends
 from redargue.claims import Frozen, LabelSet
 from redargue.errors import BadReply, ProviderError
-from redargue.methods.mermaid.prompts import DecomposeClaim, ForceAnswer, NextStep
+from redargue.methods.mermaid.tasks import DecomposeClaim, ForceAnswer, NextStep
 from redargue.tasks.answer import Answer
 from redargue.tasks.base import AnyTask, Out, Task
 from redargue.tasks.decompose import Decomposition

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redargue.methods.mermaid.prompts import DecomposeClaim, ForceAnswer, NextStep
+from redargue.methods.mermaid.tasks import DecomposeClaim, ForceAnswer, NextStep
 from redargue.nli.backend import EmbeddedBackend, compose_answer, perform
 from redargue.nli.next_step import next_step, passages_read
 from redargue.nli.open_ie import decompose

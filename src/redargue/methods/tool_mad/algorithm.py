@@ -16,9 +16,9 @@ from redargue.evidence import Passage, Side
 from redargue.methods.agent import Agent
 from redargue.methods.base import Layout, Method, Roles
 from redargue.methods.faithfulness import faithfulness, reasoning_of, without_quotations
-from redargue.methods.tool_mad.prompts import CheckConsensus, SummariseAbstract, WriteKeywords
 from redargue.methods.tool_mad.scores import consistency, relevance
 from redargue.methods.tool_mad.settings import JUDGE, MODERATOR, NO_TOOL, PROFILES, ToolMadSettings, debater_names
+from redargue.methods.tool_mad.tasks import CheckConsensus, SummariseAbstract, WriteKeywords
 from redargue.methods.verdict_parts import side_of
 from redargue.quotes import find_quote
 from redargue.tasks.answer import Answer, AnswerClaim

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redargue.methods.tool_mad.prompts import Keywords, SummariseAbstract, Summary, WriteKeywords
+from redargue.methods.tool_mad.tasks import Keywords, SummariseAbstract, Summary, WriteKeywords
 from redargue.nli.backend import EmbeddedBackend, perform, words
 from redargue.nli.reader import sentences
 

@@ -15,7 +15,7 @@ from redargue.concurrency import gather_or_cancel
 from redargue.errors import UsageError
 from redargue.events import Judged, Spoke
 from redargue.methods.base import Roles, SearchSettings
-from redargue.methods.baselines.cfmad import prompts
+from redargue.methods.baselines.cfmad import tasks
 from redargue.methods.baselines.evidence_pool import SEARCHER, EvidencePool
 from redargue.tasks.argue import Argument
 from redargue.tasks.base import Task
@@ -49,11 +49,11 @@ class Cfmad(EvidencePool, name="cfmad", settings=CfmadSettings):
     )
     graph = "search -> (stance -> critic -> rebuttal | stance -> critic -> rebuttal) -> judge"
     asks = (
-        prompts.AnswerOption,
-        prompts.ArgueStance,
-        prompts.CriticiseStance,
-        prompts.RebutCritic,
-        prompts.JudgeStances,
+        tasks.AnswerOption,
+        tasks.ArgueStance,
+        tasks.CriticiseStance,
+        tasks.RebutCritic,
+        tasks.JudgeStances,
     )
 
     settings: CfmadSettings
@@ -83,7 +83,7 @@ class Cfmad(EvidencePool, name="cfmad", settings=CfmadSettings):
         supported, refuted = labels.named(Meaning.SUPPORTED), labels.named(Meaning.REFUTED)
         if supported and refuted:
             return supported, refuted
-        task = prompts.AnswerOption(claim=self.claim, passages=self.passages, profile=self.settings.profile)
+        task = tasks.AnswerOption(claim=self.claim, passages=self.passages, profile=self.settings.profile)
         answer = await self.agents[FIRST].perform(task, temperature=self.settings.temperature)
         self.answered(FIRST, answer, passages=self.passages)
         options = labels.names[: len(self.claim.options)]
@@ -92,23 +92,23 @@ class Cfmad(EvidencePool, name="cfmad", settings=CfmadSettings):
         others = [name for name in options if name != answer.label]
         return answer.label, self.rng("cfmad", self.claim.text).choice(others)
 
-    async def argue(self, side: str, stance: str) -> prompts.Thread:
+    async def argue(self, side: str, stance: str) -> tasks.Thread:
         fields: dict[str, Any] = {
             "claim": self.claim,
             "stance": stance,
             "passages": self.passages,
             "profile": self.settings.profile,
         }
-        opening = prompts.ArgueStance(**fields)
+        opening = tasks.ArgueStance(**fields)
         argument = (await self.speak(side, opening, 1, stance)).text
         refuting = self.claim.labels.meaning(stance) is Meaning.REFUTED
         heard = opening.prompt_text() if refuting and self.settings.prompt_for_reply else argument
         asked = self.claim.labels.named(Meaning.SUPPORTED) if refuting and self.settings.asks_why_true else stance
-        critic = prompts.CriticiseStance(**fields, argument=heard)
+        critic = tasks.CriticiseStance(**fields, argument=heard)
         criticism = (await self.speak(f"{side}-critic", critic, 2, None)).text
-        task = prompts.RebutCritic(**fields, argument=heard, criticism=criticism, asked=asked or stance)
+        task = tasks.RebutCritic(**fields, argument=heard, criticism=criticism, asked=asked or stance)
         rebuttal = (await self.speak(side, task, 3, stance)).text
-        return prompts.Thread(stance=stance, argument=argument, criticism=criticism, rebuttal=rebuttal)
+        return tasks.Thread(stance=stance, argument=argument, criticism=criticism, rebuttal=rebuttal)
 
     async def speak(self, agent: str, task: Task[Argument], round_: int, stance: str | None) -> Argument:
         """Returns what a member says; its quotations are on the side of its stance, the critics' on neither side."""
@@ -117,8 +117,8 @@ class Cfmad(EvidencePool, name="cfmad", settings=CfmadSettings):
         self.run.emit(Spoke(agent=agent, round=round_, text=argument.text))
         return argument
 
-    async def judge(self, threads: list[prompts.Thread]) -> Verdict:
-        task = prompts.JudgeStances(
+    async def judge(self, threads: list[tasks.Thread]) -> Verdict:
+        task = tasks.JudgeStances(
             claim=self.claim, passages=self.passages, threads=tuple(threads), profile=self.settings.profile
         )
         answer = await self.agents[JUDGE].perform(task, temperature=self.settings.temperature)

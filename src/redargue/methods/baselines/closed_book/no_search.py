@@ -9,7 +9,7 @@ would abstain: gold labels that decide nothing are out of reach unless ``must_an
 
 from __future__ import annotations
 
-from redargue.methods.baselines.closed_book.prompts import AnswerClosedBook
+from redargue.methods.baselines.closed_book.tasks import AnswerClosedBook
 from redargue.methods.baselines.from_memory import ClosedBook, ClosedBookSettings
 
 

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from redargue.methods.agent import Agent
 from redargue.methods.base import MethodSettings
-from redargue.methods.baselines.closed_book.prompts import SelfCheck
+from redargue.methods.baselines.closed_book.tasks import SelfCheck
 from redargue.methods.baselines.from_memory import ClosedBook
 from redargue.methods.few_shot import read_examples
 from redargue.tasks.answer import Answer

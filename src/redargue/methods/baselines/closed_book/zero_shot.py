@@ -6,7 +6,7 @@ published tables show it as a model's own row.
 
 from __future__ import annotations
 
-from redargue.methods.baselines.closed_book.prompts import AnswerZeroShot
+from redargue.methods.baselines.closed_book.tasks import AnswerZeroShot
 from redargue.methods.baselines.from_memory import ClosedBook, ClosedBookSettings
 
 

@@ -7,7 +7,7 @@ twice: for the reasoning, then for the answer with the reasoning before it.
 from __future__ import annotations
 
 from redargue.methods.agent import Agent
-from redargue.methods.baselines.closed_book.prompts import AnswerFromReasoning, AnswerStepByStep, ReasonStepByStep
+from redargue.methods.baselines.closed_book.tasks import AnswerFromReasoning, AnswerStepByStep, ReasonStepByStep
 from redargue.methods.baselines.from_memory import ClosedBook, ClosedBookSettings
 from redargue.tasks.answer import Answer
 from redargue.tasks.base import AnyTask

@@ -18,8 +18,8 @@ from redargue.events import QueryWritten
 from redargue.evidence import Passage
 from redargue.methods.agent import Agent
 from redargue.methods.base import FROM_SETTINGS, SearchSettings
-from redargue.methods.baselines.factcheck_gpt.prompts import AskQuestions, JudgeWorthiness, StateStance
 from redargue.methods.baselines.factcheck_gpt.snippets import Snippet, best, round_robin, snippets
+from redargue.methods.baselines.factcheck_gpt.tasks import AskQuestions, JudgeWorthiness, StateStance
 from redargue.methods.baselines.factuality import VERIFIER, CheckFactuality, FactualityMethod
 from redargue.methods.few_shot import read_examples
 from redargue.tasks.answer import Answer

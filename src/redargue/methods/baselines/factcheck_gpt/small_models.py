@@ -4,29 +4,29 @@ from __future__ import annotations
 
 from typing import Literal
 
-from redargue.methods.baselines.factcheck_gpt import prompts
+from redargue.methods.baselines.factcheck_gpt import tasks
 from redargue.methods.baselines.small_models import new_queries
 from redargue.nli import claim_filter
 from redargue.nli.backend import EmbeddedBackend, perform
 
 
 @perform.register
-def _judge_worthiness(task: prompts.JudgeWorthiness, backend: EmbeddedBackend) -> prompts.Worthiness:
+def _judge_worthiness(task: tasks.JudgeWorthiness, backend: EmbeddedBackend) -> tasks.Worthiness:
     """A question, which some label sets answer, is worth checking; of other sentences the claim filter decides."""
     text = task.claim.text.strip()
     worthy = text.endswith("?") or claim_filter.statement(text, backend.embedder) is not None
-    return prompts.Worthiness(checkworthy="Yes" if worthy else "No")
+    return tasks.Worthiness(checkworthy="Yes" if worthy else "No")
 
 
 @perform.register
-def _ask_questions(task: prompts.AskQuestions, backend: EmbeddedBackend) -> prompts.Questions:
+def _ask_questions(task: tasks.AskQuestions, backend: EmbeddedBackend) -> tasks.Questions:
     """The claim itself in the first round, its content words and its parts in the next."""
     every = tuple(new_queries(task.claim.text, (), ()))
-    return prompts.Questions(questions=(every[1:] if task.sample and every[1:] else every[:1])[: task.most])
+    return tasks.Questions(questions=(every[1:] if task.sample and every[1:] else every[:1])[: task.most])
 
 
 @perform.register
-def _state_stance(task: prompts.StateStance, backend: EmbeddedBackend) -> prompts.Stance:
+def _state_stance(task: tasks.StateStance, backend: EmbeddedBackend) -> tasks.Stance:
     supports, refutes, neither = backend.reader.read(task.claim.text, (task.passage,)).probabilities()
     side: Literal["support", "refute"] = "support" if supports >= refutes else "refute"
-    return prompts.Stance(stance=side if max(supports, refutes) > neither else "irrelevant")
+    return tasks.Stance(stance=side if max(supports, refutes) > neither else "irrelevant")

@@ -17,7 +17,7 @@ from redargue.errors import BadReply
 from redargue.events import QueryWritten
 from redargue.methods.agent import Agent
 from redargue.methods.base import FROM_SETTINGS, Method, SearchSettings
-from redargue.methods.baselines.fire.prompts import FinalAnswer, GiveFinalAnswer, Move, SearchOrAnswer
+from redargue.methods.baselines.fire.tasks import FinalAnswer, GiveFinalAnswer, Move, SearchOrAnswer
 from redargue.methods.baselines.search_results import SearchResult, found_in
 from redargue.tasks.answer import Answer
 from redargue.tasks.score import CompareTexts

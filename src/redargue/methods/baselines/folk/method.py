@@ -14,7 +14,7 @@ from redargue.errors import BadReply
 from redargue.events import Spoke
 from redargue.methods.agent import Agent
 from redargue.methods.base import FROM_SETTINGS, SearchSettings
-from redargue.methods.baselines.folk import prompts
+from redargue.methods.baselines.folk import tasks
 from redargue.methods.baselines.grounding import Grounded, GroundingMethod, examples_in
 from redargue.tasks.answer import Answer
 from redargue.tasks.base import Profile
@@ -43,7 +43,7 @@ class Folk(GroundingMethod, name="folk", settings=FolkSettings):
     )
     graph = "predicates and questions -> all searches concurrently -> truths and label"
     roles = {DECOMPOSER: FROM_SETTINGS, REASONER: None}
-    asks = (prompts.WritePredicates, prompts.VerifyPredicates)
+    asks = (tasks.WritePredicates, tasks.VerifyPredicates)
     few_shot = True
 
     settings: FolkSettings
@@ -61,21 +61,19 @@ class Folk(GroundingMethod, name="folk", settings=FolkSettings):
         answer = Answer(text=text, label=self.label(prediction.answer), quotes=prediction.quotes)
         return self.conclude(reasoner, answer, asked, round_=1)
 
-    async def decompose(self, decomposer: Agent) -> prompts.Predicates:
+    async def decompose(self, decomposer: Agent) -> tasks.Predicates:
         """The claim's predicates and follow-up questions (Section 3.1)."""
         profile = self.settings.profile
-        task = prompts.WritePredicates(claim=self.claim, demonstrations=predicate_examples(profile), profile=profile)
+        task = tasks.WritePredicates(claim=self.claim, demonstrations=predicate_examples(profile), profile=profile)
         parts = await decomposer.perform(task, round_=1, temperature=self.settings.temperature)
         lines = [*(predicate.line for predicate in parts.predicates), *parts.questions]
         self.run.emit(Spoke(agent=DECOMPOSER, round=1, text="\n".join(lines)))
         return parts
 
-    async def reason(
-        self, reasoner: Agent, parts: prompts.Predicates, asked: tuple[Grounded, ...]
-    ) -> prompts.Prediction:
+    async def reason(self, reasoner: Agent, parts: tasks.Predicates, asked: tuple[Grounded, ...]) -> tasks.Prediction:
         """The truth of each predicate, and the label (Section 3.3)."""
         profile = self.settings.profile
-        task = prompts.VerifyPredicates(
+        task = tasks.VerifyPredicates(
             claim=self.claim,
             predicates=parts.predicates,
             asked=asked,
@@ -86,12 +84,12 @@ class Folk(GroundingMethod, name="folk", settings=FolkSettings):
 
 
 def predicate_examples(profile: Profile) -> str:
-    return examples_in(profile, __package__, "predicates", prompts.parse_predicates)
+    return examples_in(profile, __package__, "predicates", tasks.parse_predicates)
 
 
 def prediction_examples(profile: Profile) -> str:
 
-    def read(text: str) -> prompts.Prediction:
-        return prompts.parse_prediction(text).model_copy(update={"written": None})
+    def read(text: str) -> tasks.Prediction:
+        return tasks.parse_prediction(text).model_copy(update={"written": None})
 
     return examples_in(profile, __package__, "prediction", read)

@@ -11,7 +11,7 @@ from pydantic import Field
 from redargue.methods.agent import Agent
 from redargue.methods.base import Roles, SearchSettings
 from redargue.methods.baselines.from_memory import ClosedBook
-from redargue.methods.baselines.halueval_few_shot.prompts import DetectHallucination, Kind, Reading
+from redargue.methods.baselines.halueval_few_shot.tasks import DetectHallucination, Kind, Reading
 from redargue.methods.few_shot import read_examples
 from redargue.tasks.answer import Answer
 

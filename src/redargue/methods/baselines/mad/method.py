@@ -15,7 +15,7 @@ from redargue.claims import Claim
 from redargue.events import Judged, Spoke
 from redargue.methods.base import SearchSettings
 from redargue.methods.baselines.evidence_pool import EvidencePool
-from redargue.methods.baselines.mad import prompts
+from redargue.methods.baselines.mad import tasks
 from redargue.methods.setting_types import Word
 from redargue.tasks.answer import Answer
 from redargue.tasks.base import AnyTask, Exchange
@@ -73,8 +73,8 @@ class Mad(EvidencePool, name="mad", settings=MadSettings):
         self.labels[-1] += (answer.label,)
         return answer.text
 
-    async def moderate(self, round_: int, answers: Mapping[str, str]) -> prompts.Ruling:
-        ruling: prompts.Ruling = await self.ask(MODERATOR, self.ruling, round_, number=round_, **answers)
+    async def moderate(self, round_: int, answers: Mapping[str, str]) -> tasks.Ruling:
+        ruling: tasks.Ruling = await self.ask(MODERATOR, self.ruling, round_, number=round_, **answers)
         self.run.emit(Spoke(agent=MODERATOR, round=round_, text=ruling.reason))
         why = f"the moderator answers {ruling.debate_answer}" if ruling.debate_answer else "the moderator continues"
         self.end_round(round_, self.labels[-1], accepted=bool(ruling.debate_answer), why=why)
@@ -83,7 +83,7 @@ class Mad(EvidencePool, name="mad", settings=MadSettings):
     async def judge(self, answers: Mapping[str, str]) -> Verdict:
         """The judge lists candidates, then chooses one of them, in one chat."""
         await self.ask(JUDGE, self.listing, **answers)
-        decision: prompts.Decision = await self.ask(JUDGE, self.deciding)
+        decision: tasks.Decision = await self.ask(JUDGE, self.deciding)
         label = decision.debate_answer or None  # MAD-4
         self.run.emit(Judged(text=decision.reason, label=label))
         return self.conclude(JUDGE, label, decision.reason)
@@ -110,9 +110,9 @@ class Mad(EvidencePool, name="mad", settings=MadSettings):
     def asks_for(cls, settings: MadSettings) -> tuple[type[AnyTask], ...]:
         if settings.tools:
             return (
-                prompts.DebateTurnOnEvidence,
-                prompts.ModerateRoundOnEvidence,
-                prompts.ListCandidatesOnEvidence,
-                prompts.DecideDebateOnEvidence,
+                tasks.DebateTurnOnEvidence,
+                tasks.ModerateRoundOnEvidence,
+                tasks.ListCandidatesOnEvidence,
+                tasks.DecideDebateOnEvidence,
             )
-        return (prompts.DebateTurn, prompts.ModerateRound, prompts.ListCandidates, prompts.DecideDebate)
+        return (tasks.DebateTurn, tasks.ModerateRound, tasks.ListCandidates, tasks.DecideDebate)

@@ -17,7 +17,7 @@ from redargue.events import Judged, Spoke
 from redargue.evidence import Passage
 from redargue.methods.base import MethodSettings, Roles
 from redargue.methods.baselines.evidence_pool import SEARCHER, EvidencePool
-from redargue.methods.baselines.madke import prompts
+from redargue.methods.baselines.madke import tasks
 from redargue.methods.few_shot import read_examples, with_labels
 from redargue.methods.setting_types import Word
 from redargue.tasks.answer import Answer
@@ -67,7 +67,7 @@ class Madke(EvidencePool, name="madke", settings=MadkeSettings):
         self.labels: list[tuple[str | None, ...]] = []
         self.examples = with_labels(read_examples(__package__), claim.labels)
         await self.fill_pool(*self.settings.pieces)
-        self.passages = self.passages[: prompts.LARGEST_POOL]
+        self.passages = self.passages[: tasks.LARGEST_POOL]
         for round_ in range(1, self.settings.max_rounds + 1):
             await self.hold_round(round_)
             if await self.is_consistent(round_):
@@ -91,7 +91,7 @@ class Madke(EvidencePool, name="madke", settings=MadkeSettings):
         if not self.settings.selecting or not self.passages:
             return self.passages
         own = self.last[agent].text if agent in self.last else ""
-        task = prompts.SelectEvidence(claim=self.claim, pool=self.passages, own=own, profile=self.settings.profile)
+        task = tasks.SelectEvidence(claim=self.claim, pool=self.passages, own=own, profile=self.settings.profile)
         try:
             selection = await self.agents[agent].perform(task, round_=round_, temperature=self.settings.temperature)
         except BadReply:
@@ -100,7 +100,7 @@ class Madke(EvidencePool, name="madke", settings=MadkeSettings):
 
     async def take_turn(self, agent: str, round_: int, passages: tuple[Passage, ...]) -> Answer:
         own = self.last[agent].text if agent in self.last else ""
-        task = prompts.AnswerWithKnowledge(
+        task = tasks.AnswerWithKnowledge(
             claim=self.claim,
             passages=passages,
             others=self.latest_answers(but=agent) if own else (),
@@ -121,7 +121,7 @@ class Madke(EvidencePool, name="madke", settings=MadkeSettings):
 
     async def is_consistent(self, round_: int) -> bool:
         """Asks the judge whether the answers agree; an unreadable reply means no (``MADKE-3``)."""
-        task = prompts.JudgeConsistency(claim=self.claim, answers=self.latest_answers(), profile=self.settings.profile)
+        task = tasks.JudgeConsistency(claim=self.claim, answers=self.latest_answers(), profile=self.settings.profile)
         try:
             ruling = await self.agents[JUDGE].perform(task, round_=round_, temperature=self.settings.temperature)
             consistent, reason = ruling.consistent == "yes", ruling.reason
@@ -134,7 +134,7 @@ class Madke(EvidencePool, name="madke", settings=MadkeSettings):
 
     async def summarise(self) -> Verdict:
         """The summariser's answer; an unreadable one gives no label (``MADKE-5``)."""
-        task = prompts.SummariseAnswers(
+        task = tasks.SummariseAnswers(
             claim=self.claim,
             answers=self.latest_answers(),
             swapped=self.settings.swapped,
@@ -160,5 +160,5 @@ class Madke(EvidencePool, name="madke", settings=MadkeSettings):
 
     @classmethod
     def asks_for(cls, settings: MadkeSettings) -> tuple[type[AnyTask], ...]:
-        choosing: tuple[type[AnyTask], ...] = (prompts.SelectEvidence,) if settings.selecting else ()
-        return (*choosing, prompts.AnswerWithKnowledge, prompts.JudgeConsistency, prompts.SummariseAnswers)
+        choosing: tuple[type[AnyTask], ...] = (tasks.SelectEvidence,) if settings.selecting else ()
+        return (*choosing, tasks.AnswerWithKnowledge, tasks.JudgeConsistency, tasks.SummariseAnswers)

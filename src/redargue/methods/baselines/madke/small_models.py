@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-from redargue.methods.baselines.madke import prompts
+from redargue.methods.baselines.madke import tasks
 from redargue.nli.backend import EmbeddedBackend, perform
 from redargue.tasks.answer import Answer
 from redargue.tasks.base import lines
 
 
 @perform.register
-def _select(task: prompts.SelectEvidence, backend: EmbeddedBackend) -> prompts.Selection:
+def _select(task: tasks.SelectEvidence, backend: EmbeddedBackend) -> tasks.Selection:
     relevant = backend.entailment.relevance(
         [(task.claim.text, lines(passage.title, passage.text)) for passage in task.pool]
     )
     order = sorted(range(len(task.pool)), key=lambda place: -round(float(relevant[place]), 6))
-    return prompts.Selection(pieces=tuple(prompts.Piece(number=place + 1) for place in order[: prompts.MOST_PIECES]))
+    return tasks.Selection(pieces=tuple(tasks.Piece(number=place + 1) for place in order[: tasks.MOST_PIECES]))
 
 
 @perform.register
-def _judge_consistency(task: prompts.JudgeConsistency, backend: EmbeddedBackend) -> prompts.Consistency:
+def _judge_consistency(task: tasks.JudgeConsistency, backend: EmbeddedBackend) -> tasks.Consistency:
     labels = [task.claim.labels.parse(answer.text) for answer in task.answers]
     same = None not in labels and len(set(labels)) == 1
-    return prompts.Consistency(
+    return tasks.Consistency(
         reason=", ".join(label or "no label" for label in labels), consistent="yes" if same else "no"
     )
 
 
 @perform.register
-def _sum_up(task: prompts.SummariseAnswers, backend: EmbeddedBackend) -> Answer:
+def _sum_up(task: tasks.SummariseAnswers, backend: EmbeddedBackend) -> Answer:
     """The answer whose label most agents give; on ties the first."""
     labels = [task.claim.labels.parse(answer.text) for answer in task.answers]
     votes = [label for label in labels if label is not None]

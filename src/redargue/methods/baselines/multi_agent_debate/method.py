@@ -16,7 +16,7 @@ from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
 from redargue.methods.base import SearchSettings
 from redargue.methods.baselines.evidence_pool import EvidencePool
-from redargue.methods.baselines.multi_agent_debate.prompts import SolveWithOthers, SolveWithOthersOnEvidence
+from redargue.methods.baselines.multi_agent_debate.tasks import SolveWithOthers, SolveWithOthersOnEvidence
 from redargue.methods.baselines.sampling import majority
 from redargue.methods.setting_types import Word
 from redargue.tasks.answer import Answer

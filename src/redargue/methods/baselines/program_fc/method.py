@@ -19,7 +19,7 @@ from redargue.events import Answered, QueryWritten, Spoke
 from redargue.evidence import Passage, Quote
 from redargue.methods.agent import Agent
 from redargue.methods.base import Method, Roles, SearchSettings
-from redargue.methods.baselines.program_fc import prompts
+from redargue.methods.baselines.program_fc import tasks
 from redargue.methods.baselines.program_fc.program import Function, Program, ProgramStep, parse_program
 from redargue.methods.few_shot import read_examples, with_json_replies
 from redargue.methods.setting_types import Word
@@ -126,7 +126,7 @@ class ProgramFC(Method, name="program-fc", settings=ProgramFCSettings):
         return await self.execute(program, number)
 
     async def write_program(self, number: int) -> Program:
-        task = prompts.WriteProgram(
+        task = tasks.WriteProgram(
             claim=self.claim,
             demonstrations=program_examples(self.settings.profile),
             profile=self.settings.profile,
@@ -165,7 +165,7 @@ class ProgramFC(Method, name="program-fc", settings=ProgramFCSettings):
         passages = await self.evidence(agent, text, number)
         try:
             answer = await agent.perform(self.task(step.function, text, passages), round_=number)
-            value = answer.text if isinstance(answer, prompts.Span) else answer.verdict
+            value = answer.text if isinstance(answer, tasks.Span) else answer.verdict
             quotes = () if self.settings.setting == "closed-book" else answer.quotes
             return result._replace(value=value, quotes=quotes, passages=passages)
         except BadReply as error:
@@ -234,8 +234,8 @@ class ProgramFC(Method, name="program-fc", settings=ProgramFCSettings):
     @classmethod
     def asks_for(cls, settings: ProgramFCSettings) -> tuple[type[AnyTask], ...]:
         if settings.setting == "closed-book":
-            return (prompts.WriteProgram, prompts.RecallAnswer, prompts.RecallFact)
-        return (prompts.WriteProgram, prompts.AnswerQuestion, prompts.VerifyFact)
+            return (tasks.WriteProgram, tasks.RecallAnswer, tasks.RecallFact)
+        return (tasks.WriteProgram, tasks.AnswerQuestion, tasks.VerifyFact)
 
 
 def majority(votes: Sequence[Meaning | None]) -> Meaning | None:

@@ -17,7 +17,7 @@ from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
 from redargue.methods.base import SearchSettings
 from redargue.methods.baselines.evidence_pool import EvidencePool
-from redargue.methods.baselines.reconcile.prompts import (
+from redargue.methods.baselines.reconcile.tasks import (
     AnswerSurely,
     AnswerSurelyOnEvidence,
     AnswerWithConfidence,

@@ -16,7 +16,7 @@ from redargue.errors import BadReply, UsageError
 from redargue.events import QueryWritten
 from redargue.methods.agent import Agent
 from redargue.methods.base import FROM_SETTINGS, Method, SearchSettings
-from redargue.methods.baselines.safe import prompts
+from redargue.methods.baselines.safe import tasks
 from redargue.methods.baselines.search_results import SearchResult, found_in
 from redargue.tasks.answer import Answer
 from redargue.tasks.base import AnyTask, Out, Task
@@ -55,7 +55,7 @@ class Safe(Method, name="safe", settings=SafeSettings):
         statement = await self.self_contained()
         if not await self.is_relevant(statement):
             return self.conclude(Answer(text=IRRELEVANT, label=None))
-        statement = statement.model_copy(update={"labels": prompts.SUPPORT})
+        statement = statement.model_copy(update={"labels": tasks.SUPPORT})
         for step in range(1, self.settings.max_steps + 1):
             try:
                 query = await self.next_query(statement, step)
@@ -82,7 +82,7 @@ class Safe(Method, name="safe", settings=SafeSettings):
         if not (self.settings.revise and self.claim.context):
             return self.claim
         try:
-            revised = await self.ask(prompts.MakeSelfContained(claim=self.claim, profile=self.settings.profile))
+            revised = await self.ask(tasks.MakeSelfContained(claim=self.claim, profile=self.settings.profile))
         except BadReply:
             return self.claim
         return self.claim.model_copy(update={"text": revised.statement, "context": ""})
@@ -93,24 +93,24 @@ class Safe(Method, name="safe", settings=SafeSettings):
             return True
         in_context = statement.model_copy(update={"context": self.claim.context})
         try:
-            return (await self.ask(prompts.CheckRelevance(claim=in_context, profile=self.settings.profile))).relevant
+            return (await self.ask(tasks.CheckRelevance(claim=in_context, profile=self.settings.profile))).relevant
         except BadReply:
             return True
 
     async def next_query(self, statement: Claim, step: int) -> str:
-        task = prompts.WriteNextQuery(claim=statement, results=tuple(self.results), profile=self.settings.profile)
+        task = tasks.WriteNextQuery(claim=statement, results=tuple(self.results), profile=self.settings.profile)
         query = (await self.ask(task, round_=step)).text
         self.run.emit(QueryWritten(agent=RATER, round=step, query=query))
         return query
 
     async def rate(self, statement: Claim) -> Answer:
-        task = prompts.RateSupport(claim=statement, results=tuple(self.results), profile=self.settings.profile)
+        task = tasks.RateSupport(claim=statement, results=tuple(self.results), profile=self.settings.profile)
         try:
             rating = await self.ask(task, round_=len(self.results) + 1)
         except BadReply as error:
             return Answer(text=error.raw, label=None)
         supported, not_supported = self.labels
-        return rating.model_copy(update={"label": supported if rating.label == prompts.SUPPORTED else not_supported})
+        return rating.model_copy(update={"label": supported if rating.label == tasks.SUPPORTED else not_supported})
 
     async def ask(self, task: Task[Out], *, round_: int = 0) -> Out:
         return await self.rater.perform(task, round_=round_, temperature=self.settings.temperature)
@@ -122,10 +122,10 @@ class Safe(Method, name="safe", settings=SafeSettings):
 
     @classmethod
     def asks_for(cls, settings: SafeSettings) -> tuple[type[AnyTask], ...]:
-        return (*_before_searching(settings), prompts.WriteNextQuery, prompts.RateSupport)
+        return (*_before_searching(settings), tasks.WriteNextQuery, tasks.RateSupport)
 
 
 def _before_searching(settings: SafeSettings) -> tuple[type[AnyTask], ...]:
-    revise: tuple[type[AnyTask], ...] = (prompts.MakeSelfContained,) if settings.revise else ()
-    relevance: tuple[type[AnyTask], ...] = (prompts.CheckRelevance,) if settings.relevance else ()
+    revise: tuple[type[AnyTask], ...] = (tasks.MakeSelfContained,) if settings.revise else ()
+    relevance: tuple[type[AnyTask], ...] = (tasks.CheckRelevance,) if settings.relevance else ()
     return (*revise, *relevance)

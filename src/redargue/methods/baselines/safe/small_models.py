@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from redargue.claims import Meaning
-from redargue.methods.baselines.safe import prompts
+from redargue.methods.baselines.safe import tasks
 from redargue.methods.baselines.search_results import found_in
 from redargue.methods.baselines.small_models import QUOTES, new_queries, not_empty
 from redargue.nli import claim_filter
@@ -14,22 +14,22 @@ from redargue.tasks.query import Query
 
 
 @perform.register
-def _make_self_contained(task: prompts.MakeSelfContained, backend: EmbeddedBackend) -> prompts.SelfContained:
+def _make_self_contained(task: tasks.MakeSelfContained, backend: EmbeddedBackend) -> tasks.SelfContained:
     """Replaces a leading pronoun where the text around it leaves no doubt."""
     (statement,) = claim_filter.claims((task.claim.text,), sentences(task.claim.context), embedder=backend.embedder)
-    return prompts.SelfContained(statement=statement or task.claim.text)
+    return tasks.SelfContained(statement=statement or task.claim.text)
 
 
 @perform.register
-def _check_relevance(task: prompts.CheckRelevance, backend: EmbeddedBackend) -> prompts.Relevance:
+def _check_relevance(task: tasks.CheckRelevance, backend: EmbeddedBackend) -> tasks.Relevance:
     """A statement is relevant where it shares a content word with the text."""
     around = {word.lower() for word in words(task.claim.context.replace(task.claim.text, ""))}
     shared = [word for word in words(task.claim.text) if word.lower() in around]
-    return prompts.Relevance(reasoning=f"shared: {', '.join(shared) or 'no word'}", relevant=bool(shared))
+    return tasks.Relevance(reasoning=f"shared: {', '.join(shared) or 'no word'}", relevant=bool(shared))
 
 
 @perform.register
-def _write_next_query(task: prompts.WriteNextQuery, backend: EmbeddedBackend) -> Query:
+def _write_next_query(task: tasks.WriteNextQuery, backend: EmbeddedBackend) -> Query:
     passages = found_in(task.results)
     best = backend.reader.read(task.claim.text, passages).best(Meaning.SUPPORTED, QUOTES)
     asked = {result.query for result in task.results}
@@ -37,15 +37,15 @@ def _write_next_query(task: prompts.WriteNextQuery, backend: EmbeddedBackend) ->
 
 
 @perform.register
-def _rate_support(task: prompts.RateSupport, backend: EmbeddedBackend) -> Answer:
+def _rate_support(task: tasks.RateSupport, backend: EmbeddedBackend) -> Answer:
     """Supported where that is more probable than the other two together; BadReply where there is no evidence."""
     passages = not_empty(found_in(task.results))
     reading = backend.reader.read(task.claim.text, passages)
     supports, refutes, neither = reading.probabilities()
     if supports > refutes + neither:
-        label, meaning, opening = prompts.SUPPORTED, Meaning.SUPPORTED, CORRECT
+        label, meaning, opening = tasks.SUPPORTED, Meaning.SUPPORTED, CORRECT
     else:
-        label = prompts.NOT_SUPPORTED
+        label = tasks.NOT_SUPPORTED
         meaning, opening = (Meaning.REFUTED, INCORRECT) if refutes >= neither else (Meaning.NOT_ENOUGH, OPEN)
     best = reading.best(meaning, QUOTES if opening != OPEN else 1)
     text = "\n".join([*map(cite, best), opening + " ".join(task.claim.text.split()), f"[{label}]"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redargue.methods.baselines.sceptical_queries.prompts import Queries, WriteScepticalQueries
+from redargue.methods.baselines.sceptical_queries.tasks import Queries, WriteScepticalQueries
 from redargue.methods.baselines.small_models import new_queries
 from redargue.nli.backend import EmbeddedBackend, perform
 

@@ -18,7 +18,7 @@ from redargue.events import Spoke
 from redargue.methods.agent import Agent
 from redargue.methods.base import FROM_SETTINGS, SearchSettings
 from redargue.methods.baselines import grounding
-from redargue.methods.baselines.self_ask import prompts
+from redargue.methods.baselines.self_ask import tasks
 from redargue.methods.few_shot import read_examples
 from redargue.tasks.answer import Answer
 from redargue.tasks.base import AnyTask, Profile
@@ -72,7 +72,7 @@ class SelfAsk(grounding.GroundingMethod, name="self-ask", settings=SelfAskSettin
         answer = Answer(text=aggregate.explanation, label=self.label(aggregate.answer), quotes=aggregate.quotes)
         return self.conclude(asker, answer, self.asked, round_=self.round)
 
-    async def ask_and_answer(self, asker: Agent) -> prompts.Aggregate:
+    async def ask_and_answer(self, asker: Agent) -> tasks.Aggregate:
         temperature = self.settings.temperature
         prompt: dict[str, Any] = {
             "claim": self.claim,
@@ -80,24 +80,24 @@ class SelfAsk(grounding.GroundingMethod, name="self-ask", settings=SelfAskSettin
             "profile": self.settings.profile,
         }
         while len(self.asked) < self.settings.most_questions:
-            task = prompts.AskFollowUp(asked=self.asked, **prompt)
+            task = tasks.AskFollowUp(asked=self.asked, **prompt)
             reply = await asker.perform(task, round_=self.round, temperature=temperature)
             if not reply.needed and reply.answer:
-                return prompts.Aggregate(explanation=reply.explanation, quotes=reply.quotes, answer=reply.answer)
+                return tasks.Aggregate(explanation=reply.explanation, quotes=reply.quotes, answer=reply.answer)
             self.run.emit(Spoke(agent=ASKER, round=self.round, text=reply.question))
             self.asked += (await self.ground(asker, reply.question, round_=self.round),)
             self.round += 1
-        last = prompts.ConcludeAsking(asked=self.asked, **prompt)
+        last = tasks.ConcludeAsking(asked=self.asked, **prompt)
         return await asker.perform(last, round_=self.round, temperature=temperature)
 
-    async def ask_concurrently(self, asker: Agent) -> prompts.Aggregate:
+    async def ask_concurrently(self, asker: Agent) -> tasks.Aggregate:
         """FOLK's version: all questions, all searches concurrently, one aggregation."""
         profile, temperature = self.settings.profile, self.settings.temperature
-        first = prompts.WriteFollowUps(claim=self.claim, demonstrations=question_examples(profile), profile=profile)
+        first = tasks.WriteFollowUps(claim=self.claim, demonstrations=question_examples(profile), profile=profile)
         questions = (await asker.perform(first, round_=1, temperature=temperature)).questions
         self.run.emit(Spoke(agent=ASKER, round=1, text="\n".join(questions)))
         self.asked = tuple(await gather_or_cancel(self.ground(asker, question, round_=1) for question in questions))
-        task = prompts.JudgeAnswers(
+        task = tasks.JudgeAnswers(
             claim=self.claim, asked=self.asked, demonstrations=aggregate_examples(profile), profile=profile
         )
         return await asker.perform(task, round_=1, temperature=temperature)
@@ -105,18 +105,18 @@ class SelfAsk(grounding.GroundingMethod, name="self-ask", settings=SelfAskSettin
     @classmethod
     def asks_for(cls, settings: SelfAskSettings) -> tuple[type[AnyTask], ...]:
         if settings.variant == "decomposed":
-            return (prompts.WriteFollowUps, prompts.JudgeAnswers)
-        return (prompts.AskFollowUp, prompts.ConcludeAsking)
+            return (tasks.WriteFollowUps, tasks.JudgeAnswers)
+        return (tasks.AskFollowUp, tasks.ConcludeAsking)
 
 
 def question_examples(profile: Profile) -> str:
     return grounding.examples_in(
-        profile, __package__, "questions", lambda text: prompts.FollowUps(questions=grounding.questions_in(text))
+        profile, __package__, "questions", lambda text: tasks.FollowUps(questions=grounding.questions_in(text))
     )
 
 
 def aggregate_examples(profile: Profile) -> str:
-    def read(text: str) -> prompts.Aggregate:
-        return prompts.Aggregate(explanation=text.partition("reasons: ")[2], answer=grounding.bracketed_label(text))
+    def read(text: str) -> tasks.Aggregate:
+        return tasks.Aggregate(explanation=text.partition("reasons: ")[2], answer=grounding.bracketed_label(text))
 
     return grounding.examples_in(profile, __package__, "aggregate", read)
