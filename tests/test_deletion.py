@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -54,6 +55,12 @@ def test_a_run_without_any_optional_part_verifies_a_claim(tmp_path: Path) -> Non
     command = [sys.executable, "-m", "redargue", *check]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+    config = tmp_path / "mine.toml"
+    config.write_text("[serve]\nport = 80\n[check]\nmethod = 'single-reader'\n")
+    configured = [*command[:3], "--config", str(config), *check, "--json"]
+    done = subprocess.run(configured, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["verdicts"][0]["method"] == "single-reader"
     refused = subprocess.run(
         [*command, "--method", "safe"], env=environment, capture_output=True, text=True, check=False
     )

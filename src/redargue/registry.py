@@ -107,8 +107,11 @@ class Registry(Generic[T]):
         return optional_entries().get(self.group, {}) if self.group else {}
 
     def _hint(self, name: str) -> str:
-        more = f"; others: {install(self.extra)}" if self.extra and not self._optional() else ""
-        return did_you_mean(name, list(self)) + more
+        known = list(self)
+        hints = [did_you_mean(name, known)] if known else []
+        if self.extra and not self._optional():
+            hints.append(f"{'others' if known else 'to install it'}: {install(self.extra)}")
+        return "; ".join(hints)
 
     def _keep(self, name: str, entry: T) -> None:
         if self._loaded.setdefault(name, entry) is not entry:

@@ -53,3 +53,17 @@ def test_every_page_is_in_a_table_of_contents() -> None:
             listed |= {path for name in names for path in index.parent.glob(f"{name}.md")}
     written = {path for path in pages() if path.is_relative_to(DOCS)} - {DOCS / "index.md"}
     assert written - listed == set()
+
+
+def test_the_page_on_extensions_lists_every_group_of_entry_points() -> None:
+    sources = (path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py"))
+    groups = {group for source in sources for group in re.findall(r'group="(redargue\.\w+)"', source)}
+    listed = set(re.findall(r"^\| `(redargue\.\w+)` \|", (DOCS / "extending.md").read_text(encoding="utf-8"), re.M))
+    assert groups == listed
+
+
+def test_the_page_on_extensions_names_modules_that_exist() -> None:
+    page = (DOCS / "extending.md").read_text(encoding="utf-8")
+    places = re.findall(r"`([a-z_]+/[\w/]*(?:\.py)?)`", page)
+    assert places
+    assert [place for place in places if not (ROOT / "src" / "redargue" / place).exists()] == []
