@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tomllib
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
@@ -14,12 +15,14 @@ import pytest
 
 from redargue.backends.base import backends
 from redargue.bench.datasets.base import datasets
+from redargue.cli.extensions import EXTRAS
 from redargue.errors import UsageError
 from redargue.methods import methods
-from redargue.registry import Registry
+from redargue.registry import Registry, optional_entries
 from redargue.retrieval.tools.base import tools
 
 OUTSIDE = Path(__file__).parent / "support" / "outside"
+PROJECT = Path(__file__).parents[1] / "pyproject.toml"
 
 
 @pytest.mark.parametrize("registry", [methods, tools, datasets, backends], ids=lambda registry: registry.kind)
@@ -125,6 +128,14 @@ def test_commands_of_an_installed_package_are_listed_run_and_configured(installe
     config.write_text("[bench.days]\nyears = 3\n")
     refused = redargue(installed, "--config", str(config), "bench", "days")
     assert (refused.returncode, "unknown option 'years'" in refused.stderr) == (2, True)
+
+
+def test_every_command_of_an_optional_part_is_known_to_the_core_with_the_extra_that_installs_it() -> None:
+    provided = {name for name in optional_entries()["redargue.commands"] if not name.startswith("bench ")}
+    assert {name for names in EXTRAS.values() for name in names} == provided
+    assert (
+        EXTRAS.keys() <= tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]["optional-dependencies"].keys()
+    )
 
 
 def test_a_missing_package_is_an_unknown_name(tmp_path: Path) -> None:

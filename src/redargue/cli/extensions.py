@@ -37,7 +37,7 @@ COMMANDS = {
     "doctor": "redargue.cli.doctor:doctor",
 }
 EXTRAS = {  # commands of optional packages, by the extra that installs the package
-    "lab": ("bench", "diff", "why"),
+    "lab": ("bench", "diff", "list datasets", "why"),
     "scale": ("ledger", "worker"),
     "serve": ("mcp", "serve", "view"),
 }
@@ -71,8 +71,8 @@ class ExtensibleGroup(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Raises UsageError for a command whose package is not installed."""
-        if not self.words and (extra := extra_of(args[0])):
-            raise UsageError(f"the command {args[0]!r} is not installed", hint=install(extra))
+        if extra := extra_of(name := self.words + args[0]):
+            raise UsageError(f"the command {name!r} is not installed", hint=install(extra))
         return super().resolve_command(ctx, args)
 
     def _added(self) -> list[str]:

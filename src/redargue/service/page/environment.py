@@ -26,8 +26,7 @@ POLICY = "; ".join(
         "frame-ancestors 'none'",
     )
 )
-_STYLES = ("reports/html/report.css", "service/page/static/page.css")
-SCRIPT = "service/page/static/page.js"
+_STYLES = (("redargue.reports", "html/report.css"), ("redargue.service.page", "static/page.css"))
 
 
 OUTCOMES = {"not_enough": "not enough evidence", "unchecked": "not checked", "non_factual": "not factual"}
@@ -77,9 +76,9 @@ def macro(template: str, name: str) -> Callable[..., Markup]:
 
 @lru_cache(maxsize=1)
 def style() -> str:
-    return "\n".join(files("redargue").joinpath(name).read_text(encoding="utf-8") for name in _STYLES)
+    return "\n".join(files(package).joinpath(name).read_text(encoding="utf-8") for package, name in _STYLES)
 
 
 @lru_cache(maxsize=1)
 def script() -> str:
-    return files("redargue").joinpath(SCRIPT).read_text(encoding="utf-8")
+    return files("redargue.service.page").joinpath("static/page.js").read_text(encoding="utf-8")
