@@ -13,11 +13,10 @@ from redargue.claims import Frozen
 from redargue.reports.result import CheckResult
 from redargue.service.checks import Check
 from redargue.service.entries import State
-from redargue.text.report import Report
+from redargue.text.report import Outcome, Report
 from redargue.verdicts import ErrorInfo, Verdict
 
 POLL_AFTER_S = 5.0
-UNCHECKED = "unchecked"
 
 
 class CheckAnswer(Frozen):
@@ -101,8 +100,8 @@ def _claim_outcome(verdict: Verdict) -> dict[str, object]:
     english = why.reason is UncheckedReason.LANGUAGE
     reason = Reason.FAILED if verdict.error else Reason.LANGUAGE if english else Reason.NOT_READ
     said = f"{verdict.error.type}: {verdict.error.what}" if verdict.error else words.unchecked(why)
-    return {"outcome": UNCHECKED, "reason": reason, "explanation": said}
+    return {"outcome": Outcome.UNCHECKED.value, "reason": reason, "explanation": said}
 
 
 def _unchecked(answer: CheckAnswer, reason: Reason, said: str) -> CheckAnswer:
-    return answer.model_copy(update={"outcome": UNCHECKED, "reason": reason, "explanation": said})
+    return answer.model_copy(update={"outcome": Outcome.UNCHECKED.value, "reason": reason, "explanation": said})

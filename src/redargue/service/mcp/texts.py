@@ -10,8 +10,8 @@ from redargue.adapters.wording import problems
 from redargue.evidence import Quote, Side
 from redargue.injections import injection_in
 from redargue.sanitize import counted, link_address, shortened
-from redargue.service.mcp.answers import UNCHECKED, CheckAnswer
-from redargue.text.report import Report, unchecked_reasons
+from redargue.service.mcp.answers import CheckAnswer
+from redargue.text.report import Outcome, Report, unchecked_reasons
 from redargue.verdicts import Verdict, rounded_down
 
 _LONGEST = 1_500  # characters of a text; hosts give it to a model
@@ -39,7 +39,7 @@ def _lines(answer: CheckAnswer) -> Iterator[str]:
     if answer.poll_after_s is not None:
         yield f"Not finished: the check is {answer.state}, and there is no verdict yet."
         yield f"Call get_check with this id in {answer.poll_after_s:g} seconds."
-    elif answer.outcome == UNCHECKED:
+    elif answer.outcome == Outcome.UNCHECKED:
         yield f"Not checked ({answer.reason}): {shortened(answer.explanation, 2 * STATED)}"
         yield "This says nothing about whether it is true."
     elif isinstance(answer.result, Report):
