@@ -112,8 +112,8 @@ class Noted(Frozen):
         leaning: of a claim that is left open although one side is more probable than neither.
     """
 
-    differences: tuple[Difference, ...] = detail(())
-    leaning: Leaning | None = detail(None)
+    differences: tuple[Difference, ...] = ()
+    leaning: Leaning | None = None
 
     @property
     def noted(self) -> dict[str, Any]:

@@ -156,7 +156,7 @@ def _cells(row: Mapping[str, Any]) -> list[object]:
 
 
 def _noted(row: Mapping[str, Any]) -> Noted:
-    return Noted.model_validate({name: row[name] for name in Noted.model_fields if name in row})
+    return Noted.model_validate({name: row[name] for name in Noted.model_fields})
 
 
 def _answer_cells(row: Mapping[str, Any]) -> tuple[object, ...]:
