@@ -73,7 +73,7 @@ def test_a_table_becomes_verdicts_in_its_order_and_the_same_command_goes_on(
     assert run(command) == 3
     said, err = capfd.readouterr()
     assert "resuming: 2 of 3 claims finished" in err
-    assert said.startswith("3 claims: 1 UnsupportedTask, ")
+    assert said.startswith("3 claims: 1 Not enough evidence, 1 Refuted, 1 UnsupportedTask\n")
     assert (before[0], before[1]) == ((out / "verdicts.csv").read_bytes(), (out / "verdicts.jsonl").read_bytes())
     file.write_text(TABLE.replace("1926", "1927"))
     assert run([*command, "-q"]) == 2
