@@ -7,7 +7,7 @@ import json
 
 from benchmarks import pool
 from benchmarks.statistics import accuracy, interval, macro_f1
-from redargue.nli.entailment import CrossEncoder
+from redargue.nli.encoders import CrossEncoder
 
 LABELS = ("SUPPORTS", "REFUTES", "NEI")
 SETS = (

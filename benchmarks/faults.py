@@ -18,9 +18,9 @@ from typing import Any
 
 from benchmarks.load import claims
 from benchmarks.speed import served, verifier
-from redargue.retrieval.tools.tavily import TavilyTool
+from redargue.retrieval.tools.web import TavilyTool
 from redargue.runs.budget import Budget
-from redargue.runs.prices import Price, Prices
+from redargue.runs.usage import Price, Prices
 from redargue.verdicts import Verdict
 from support.loopback import LoopbackProcess
 

@@ -22,8 +22,8 @@ from redargue.bench.datasets.loading import load
 from redargue.bench.metrics.classification import NonAnswers, scores_by_rule
 from redargue.claims import Meaning
 from redargue.events import ClaimEnded, Event, EvidenceFound, EvidenceMissing, EvidenceRecalled
-from redargue.memory.entities import normalize_entity
-from redargue.nli.open_ie import decompose
+from redargue.memory.base import normalize_entity
+from redargue.nli.grammar import decompose
 from redargue.runs.record import read_events
 from redargue.verdicts import Verdict
 

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import onnxruntime
 
-from redargue.nli.embedder import Embedder
-from redargue.nli.entailment import CrossEncoder
+from redargue.nli.encoders import CrossEncoder, Embedder
 from redargue.nli.session import WEIGHTS
 
 SENTENCE = (

@@ -44,7 +44,7 @@ from redargue.bench.datasets.loading import load
 from redargue.claims import Meaning
 from redargue.evidence import Passage
 from redargue.nli.backend import EmbeddedBackend
-from redargue.nli.embedder import Embedder
+from redargue.nli.encoders import Embedder
 from redargue.retrieval.corpus.index import open_corpus
 from redargue.retrieval.tools.base import PerClaim, Search, Tool
 from redargue.retrieval.tools.fixed_passages import FixedPassages

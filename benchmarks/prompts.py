@@ -30,7 +30,7 @@ from redargue.methods.baselines.fire.tasks import GiveFinalAnswer, SearchOrAnswe
 from redargue.methods.baselines.search_results import SearchResult
 from redargue.methods.markov_debate.tasks import GiveOpinion
 from redargue.methods.mermaid.tasks import DecomposeClaim, ForceAnswer, NextStep
-from redargue.retrieval.tools.search_action import SearchAction
+from redargue.retrieval.tools.base import SearchAction
 from redargue.tasks.answer import Answer, AnswerClaim
 from redargue.tasks.base import AnyTask
 from redargue.tasks.judge import JudgeDebate, Turn

@@ -29,13 +29,12 @@ from redargue.bench.metrics.retrieval import hit_rate
 from redargue.claims import Meaning
 from redargue.evidence import Passage
 from redargue.nli.backend import EmbeddedBackend
-from redargue.nli.embedder import Embedder
+from redargue.nli.encoders import Embedder
 from redargue.nli.reader import Reading
 from redargue.retrieval.corpus.index import open_corpus
 from redargue.retrieval.tools.base import Search
-from redargue.retrieval.tools.corpus import CorpusTool
+from redargue.retrieval.tools.corpus import CorpusTool, RerankedTool
 from redargue.retrieval.tools.fixed_passages import FixedPassages
-from redargue.retrieval.tools.reranked import RerankedTool
 
 FROZEN = ("snapshot-factool-qa", "snapshot-bingcheck", "snapshot-factcheck-bench")
 K = 3

@@ -29,8 +29,8 @@ from redargue.claims import Claim
 from redargue.evidence import Passage
 from redargue.memory.base import Finding, MemorySettings
 from redargue.memory.memory import Memory, open_memory
-from redargue.nli.embedder import Embedder
-from redargue.nli.open_ie import decompose
+from redargue.nli.encoders import Embedder
+from redargue.nli.grammar import decompose
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 SHOWN = 2_000  # characters of an item

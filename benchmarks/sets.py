@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from benchmarks import pool
 from redargue.bench.datasets.base import Example
 from redargue.bench.datasets.loading import load
-from redargue.retrieval.corpus.dataset_documents import documents
+from redargue.retrieval.corpus.documents import documents
 from redargue.retrieval.corpus.index import open_corpus
 
 

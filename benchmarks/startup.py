@@ -115,7 +115,7 @@ def read_text(text: Path, sources: dict[str, Path], place: Path) -> dict[str, An
 def text_of(words: int) -> str:
     """Sentences of the starter corpus, a third as they are, a third shortened, a third with other numbers."""
     from redargue.nli.reader import sentences
-    from redargue.retrieval.corpus.shipped import ARTICLES
+    from redargue.retrieval.corpus.index import ARTICLES
 
     paragraphs: list[str] = []
     count = 0

@@ -28,7 +28,7 @@ from redargue.bench.datasets.loading import load
 from redargue.claims import Claim
 from redargue.llm.rendering import Renderer
 from redargue.nli.backend import EmbeddedBackend
-from redargue.nli.embedder import shared
+from redargue.nli.encoders import shared
 from redargue.retrieval.tools.fixed_passages import FixedPassages
 from redargue.tasks.base import Out, Task
 from redargue.tasks.score import CompareTexts

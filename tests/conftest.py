@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, settings
 from redargue.backends.base import backends
 from redargue.bench.datasets.base import datasets
 from redargue.methods import methods
-from redargue.retrieval.corpus.shipped import open_starter
+from redargue.retrieval.corpus.index import open_starter
 from redargue.retrieval.tools.base import tools
 from support import postgres
 

@@ -23,7 +23,7 @@ from redargue.cli.parameters import OutputParameters
 from redargue.errors import RecordError, UsageError
 from redargue.events import ClaimEnded
 from redargue.evidence import Passage
-from redargue.nli.entailment import Entailment
+from redargue.nli.encoders import Entailment
 from redargue.nli.reader import Reading, ScoredSpan, SourcedSentence
 from redargue.reports.phrases import (
     confidence_text,

@@ -17,7 +17,7 @@ from redargue.llm.chat import ChatBackend
 from redargue.methods import Agent, Method
 from redargue.methods.dry_run import costs
 from redargue.net.transport import Service, Transport
-from redargue.runs.prices import Price, Prices
+from redargue.runs.usage import Price, Prices
 from redargue.tasks.answer import AnswerClaim
 from redargue.verdicts import Verdict
 from redargue.verifier import Verifier

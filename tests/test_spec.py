@@ -17,7 +17,7 @@ from redargue.config_file import Known, read_defaults
 from redargue.errors import RecordError, UsageError
 from redargue.parts import OBJECTS, Parts, RunOptions, read_options
 from redargue.runs.manifest import read_manifest
-from redargue.runs.prices import Prices
+from redargue.runs.usage import Prices
 from redargue.spec import RECORDED, RunSpec
 from redargue.verifier import Verifier
 

@@ -14,7 +14,7 @@ from contrast_mix import contrast_rows, held_out
 from data import LABELS, data_folder
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from redargue.nli.embedder import shared
+from redargue.nli.encoders import shared
 from redargue.nli.lexical import lexical_features
 from redargue.nli.reader import SENTENCES, sentences
 
@@ -35,7 +35,7 @@ def table(rows: list[dict[str, str]]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def save(model: HistGradientBoostingClassifier, path: Path) -> None:
-    """Writes all trees as the arrays that ``nli/trees.py`` reads."""
+    """Writes all trees as the arrays that ``nli/lexical.py`` reads."""
     fields: dict[str, list[np.ndarray]] = {name: [] for name in ("feature", "threshold", "left", "right", "value")}
     roots, at, depth = [], 0, 0
     for trees in model._predictors:

@@ -19,7 +19,7 @@ from sklearn.linear_model import LogisticRegression
 
 from redargue.nli.check_worthiness import WEIGHTS_FILE, features
 from redargue.nli.claim_filter import candidates
-from redargue.nli.embedder import shared
+from redargue.nli.encoders import shared
 from redargue.nli.session import WEIGHTS, file_sha256
 
 SEED = 5

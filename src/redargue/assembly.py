@@ -13,15 +13,14 @@ from redargue.backends.base import Backend, backends
 from redargue.errors import UsageError
 from redargue.methods.base import ConfiguredMethod, configure, methods
 from redargue.methods.setting_types import closed_fields
-from redargue.net.offline import require_local
-from redargue.net.services import SERVICES, limiter, services
+from redargue.net.services import SERVICES, limiter, require_local, services
 from redargue.net.transport import Service, Transport
 from redargue.nli.aggregation import MIN_CONFIDENCE
 from redargue.parts import Parts
 from redargue.registry import did_you_mean
 from redargue.retrieval.corpus.index import Corpus
 from redargue.retrieval.tools.base import Sources
-from redargue.runs.prices import Prices
+from redargue.runs.usage import Prices
 from redargue.spec import RunSpec
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from redargue.errors import RedargueError, UsageError
 from redargue.llm.chat import ChatBackend
 from redargue.methods.dry_run import CLAIM, Asked, Costs, DryRun, costs, dry_run
 from redargue.methods.made_up_agents import AGREES
-from redargue.retrieval.corpus.chunk import sentence_spans
+from redargue.retrieval.corpus.documents import sentence_spans
 from redargue.sanitize import counted
 from redargue.tasks.extract import BLOCK
 from redargue.text.extract import extraction_tasks

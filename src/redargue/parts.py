@@ -15,7 +15,7 @@ from redargue.registry import did_you_mean
 from redargue.retrieval.tools.base import Action, PerClaim, Tool
 from redargue.runs.budget import Budget
 from redargue.runs.clock import Clock
-from redargue.runs.prices import Prices
+from redargue.runs.usage import Prices
 from redargue.spec import RunSpec, SpecOptions
 
 

@@ -21,20 +21,18 @@ from redargue.memory.base import EvidenceMemory
 from redargue.methods.base import ConfiguredMethod
 from redargue.methods.recalled import read_again
 from redargue.methods.verdict_parts import deciding, limited, not_checked, without_unread
-from redargue.net.offline import require_local
-from redargue.net.services import limiter, services
+from redargue.net.services import limiter, require_local, services
 from redargue.net.transport import Transport
 from redargue.nli.language import language_of
 from redargue.parts import Parts, RunOptions, read_options
-from redargue.retrieval.corpus.index import Corpus
-from redargue.retrieval.corpus.shipped import open_store
+from redargue.retrieval.corpus.index import Corpus, open_store
 from redargue.retrieval.tools.base import PerClaim, Sources, Tool, for_claim, tools
 from redargue.run import Run
 from redargue.runs.budget import Budget, Cost
 from redargue.runs.clock import SystemClock
 from redargue.runs.manifest import ActionEntry, BackendEntry, RunManifest, ToolEntry
-from redargue.runs.prices import Prices
 from redargue.runs.record import CallRecord, Record
+from redargue.runs.usage import Prices
 from redargue.spec import RunSpec
 from redargue.tasks.score import InferClaim
 from redargue.verdicts import ErrorInfo, Usage, Verdict, apply_threshold

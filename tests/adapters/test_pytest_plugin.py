@@ -162,7 +162,7 @@ def test_a_recording_replays_without_models_and_a_changed_check_is_missed(
     folders = sorted(path.name.rpartition("-")[0] for path in (pytester.path / "recorded").iterdir())
     assert folders == ["fred-perry-was-a", "hello-there", "the-bridge-at-orvell"]
     monkeypatch.setattr("redargue.nli.backend.EmbeddedBackend.perform", None)  # nothing may be computed
-    monkeypatch.setattr("redargue.nli.embedder.Embedder.encode", None)
+    monkeypatch.setattr("redargue.nli.encoders.Embedder.encode", None)
     result = run(pytester, SUITE, "--redargue-replay", "recorded")
     result.assert_outcomes(passed=3)
     result.stdout.fnmatch_lines(["redargue: checks are replayed from *recorded"])

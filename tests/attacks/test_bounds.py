@@ -29,7 +29,7 @@ from redargue.quotes import find_quote
 from redargue.retrieval.corpus import markup
 from redargue.retrieval.corpus.markup import read_html, read_pdf
 from redargue.retrieval.mcp import client
-from redargue.retrieval.mcp.streamable_http import _bound
+from redargue.retrieval.mcp.transports import _bound
 from redargue.retrieval.tools.base import Search
 from redargue.retrieval.tools.online import OnlineTool
 from redargue.runs.budget import Account

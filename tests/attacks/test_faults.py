@@ -15,7 +15,7 @@ from redargue.cluster.heartbeat import LEASE, Heartbeat
 from redargue.cluster.queue import Finish, Lease, Leased, Queue, compress, progress, results, submit
 from redargue.cluster.store import open_ledger
 from redargue.errors import ProviderError, RecordError, UsageError
-from redargue.net.offline import require_local
+from redargue.net.services import require_local
 from redargue.net.transport import Answer, Service, _Retries
 
 WAITS: tuple[str, ...] = (
@@ -211,7 +211,7 @@ def test_a_home_that_cannot_be_written_is_a_typed_error(
 def test_the_starter_corpus_in_a_home_that_cannot_be_written_is_a_typed_error(
     home: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from redargue.retrieval.corpus.shipped import open_starter
+    from redargue.retrieval.corpus.index import open_starter
 
     Path("file").write_text("")
     monkeypatch.setenv("REDARGUE_HOME", home)

@@ -11,8 +11,7 @@ import httpx2
 import pytest
 
 from redargue.errors import ProviderError, UsageError
-from redargue.net.fetch import LARGEST_PAGE, Page, PageFetcher
-from redargue.net.public_address import is_public
+from redargue.net.fetch import LARGEST_PAGE, Page, PageFetcher, is_public
 from support.loopback import Loopback
 
 PUBLIC = "93.184.215.14"

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from redargue.errors import UsageError
-from redargue.nli.arrays import LARGEST, read_arrays
+from redargue.nli.model_files import LARGEST_ARRAYS, read_arrays
 
 MEMORY = 16 * 2**20  # bytes
 
@@ -57,7 +57,7 @@ HOSTILE = {
     "void": npy("{'descr': '|V4', 'fortran_order': False, 'shape': (1,), }", b"1234"),
     "a type of no size": npy("{'descr': '<U0', 'fortran_order': False, 'shape': (1000000000000,), }"),
     "no array": b"not an array at all",
-    "a bomb": bytes(LARGEST + 1),
+    "a bomb": bytes(LARGEST_ARRAYS + 1),
     "empty": b"",
 }
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from redargue.errors import UsageError
-from redargue.nli import onnx_file
-from redargue.nli.onnx_file import LARGEST, OnnxFile
+from redargue.nli import model_files
+from redargue.nli.model_files import LARGEST, OnnxFile
 from redargue.nli.reader_spec import ReaderChoices
 from redargue.nli.reader_store import add_reader
 from redargue.nli.session import WEIGHTS
@@ -194,7 +194,7 @@ def test_a_model_of_another_kind_is_an_error_that_says_so(name: str, folder: Pat
 
 
 def test_a_model_that_computes_without_end_is_stopped(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(onnx_file, "LONGEST", 1.0)
+    monkeypatch.setattr(model_files, "LONGEST", 1.0)
     helper, kind = onnx.helper, onnx.TensorProto
     body = helper.make_graph(
         [helper.make_node("Identity", ["go"], ["on"]), helper.make_node("Add", ["x", "x"], ["y"])],

@@ -19,7 +19,7 @@ from redargue.cluster.batches import summarize_batches
 from redargue.cluster.store import open_ledger
 from redargue.errors import CorpusError, RedargueError, UsageError
 from redargue.memory.memory import open_memory
-from redargue.nli.cache import OutputCache
+from redargue.nli.session import OutputCache
 from redargue.retrieval.corpus.database import Database
 from redargue.retrieval.corpus.documents import Document
 from redargue.retrieval.corpus.index import open_corpus

@@ -9,7 +9,7 @@ import pytest
 
 from cluster.test_batch import TEXTS, same
 from redargue.cli.app import run
-from redargue.retrieval.corpus.shipped import ARTICLES
+from redargue.retrieval.corpus.index import ARTICLES
 from retrieval.corpus.conftest import MISSING
 from retrieval.corpus.test_milvus_server import running
 

@@ -29,7 +29,7 @@ DEADLINE = 240.0
 
 
 def test_without_ray_the_install_line_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    from redargue.cluster.ray import ray_workers
+    from redargue.cluster.engines import ray_workers
 
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(UsageError, match=r"pip install 'redargue\[ray\]'"), ray_workers(print, "", ""):
@@ -92,7 +92,7 @@ def unreachable(where: str, batch: str) -> None:
 @pytest.mark.filterwarnings("ignore")  # ray's own
 @pytest.mark.extra
 def test_nodes_that_do_not_reach_the_ledger_are_given_up_and_say_why(cluster: Any) -> None:
-    from redargue.cluster.ray import ray_workers
+    from redargue.cluster.engines import ray_workers
 
     def tended() -> None:
         deadline = time.monotonic() + DEADLINE

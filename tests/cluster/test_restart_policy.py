@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from redargue.cluster.restart_policy import MAX_DEATHS, RestartPolicy
+from redargue.cluster.engines import MAX_DEATHS, RestartPolicy
 from redargue.errors import RecordError
 
 

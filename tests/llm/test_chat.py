@@ -20,7 +20,7 @@ from redargue.net.secrets import Secrets
 from redargue.net.transport import Service, Transport
 from redargue.nli.backend import EmbeddedBackend
 from redargue.runs.budget import Account, Budget
-from redargue.runs.prices import Price, Prices
+from redargue.runs.usage import Price, Prices
 from redargue.tasks.answer import Answer, AnswerClaim
 from redargue.tasks.query import WriteQuery
 from redargue.tasks.score import CompareTexts, RateTexts, WriteQuestion

@@ -27,7 +27,7 @@ from redargue.net.secrets import Secrets
 from redargue.net.transport import Service, Transport
 from redargue.paths import home
 from redargue.runs.budget import Account, Budget, Cost
-from redargue.runs.prices import Price, Prices
+from redargue.runs.usage import Price, Prices
 from redargue.tasks.step import ActionTool
 from support.limits import run_out
 from support.loopback import Behaviour, Loopback, Raw, Request

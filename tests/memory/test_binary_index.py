@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from redargue.memory.binary_index import BinaryIndex, pack_signs
-from redargue.nli.cache import Floats
+from redargue.nli.session import Floats
 
 
 def clustered(count: int, dimensions: int, seed: int) -> Floats:

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redargue.memory.entities import normalize_entity
-from redargue.memory.leak_guard import near_duplicates
+from redargue.memory.base import near_duplicates, normalize_entity
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from memory.conftest import CLAIM, NOW, Opened, found, texts
 from redargue.claims import Claim
 from redargue.errors import UsageError
 from redargue.memory.base import Finding, RecordFilter, RememberResult
-from redargue.memory.database import SqliteMemory
 from redargue.memory.memory import Memory, open_memory
+from redargue.memory.records import SqliteMemory
 from redargue.net.secrets import Secrets
 from retrieval.corpus.words import WordEncoder
 

@@ -20,11 +20,10 @@ from redargue.errors import UnsupportedTask
 from redargue.evidence import Passage
 from redargue.methods.tool_mad.tasks import SummariseAbstract, WriteKeywords
 from redargue.nli import backend as backend_module
-from redargue.nli import embedder
+from redargue.nli import encoders
 from redargue.nli.aggregation import FAR, NO_SIGNAL, SourceScore, max_score
 from redargue.nli.backend import EmbeddedBackend, quoted, words
-from redargue.nli.embedder import shared
-from redargue.nli.entailment import CrossEncoder, Entailment
+from redargue.nli.encoders import CrossEncoder, Entailment, shared
 from redargue.nli.reader import Reading, ScoredSpan, SourcedSentence, sentences
 from redargue.tasks.answer import AnswerClaim
 from redargue.tasks.base import Out, Task
@@ -270,11 +269,11 @@ def test_a_process_loads_each_model_once_whoever_asks_first(monkeypatch: Any) ->
         begun.wait()
         return shared(7), EmbeddedBackend(threads=7).entailment
 
-    for module, name in ((embedder, "Embedder"), (backend_module, "CrossEncoder")):
+    for module, name in ((encoders, "Embedder"), (backend_module, "CrossEncoder")):
         monkeypatch.setattr(module, name, load)
     with ThreadPoolExecutor(2) as threads:
         one, other = threads.map(ask, range(2))
-    for cached in (embedder._shared, backend_module._entailment):
+    for cached in (encoders._shared, backend_module._entailment):
         cached.cache_clear()
     assert one == other
     assert loaded == ["model", "model"]

@@ -8,10 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from redargue.nli.asserting_questions import asserted
 from redargue.nli.check_worthiness import CUES, WEIGHTS_FILE
-from redargue.nli.claim_filter import claims, statement, statements
-from redargue.nli.embedder import DIMENSIONS
+from redargue.nli.claim_filter import asserted, claims, statement, statements
+from redargue.nli.encoders import DIMENSIONS
 from redargue.nli.session import WEIGHTS
 
 LINES = Path(__file__).with_name("claim_lines.txt")

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redargue import words
-from redargue.nli.comparison_features import FEATURE_NAMES, features
 from redargue.nli.consistency import check
+from redargue.nli.lexical import FEATURE_NAMES, features
 
 WORDS = st.sampled_from(
     "the river museum opened closed not three 1931 5 km rose fell only before after Anna beat Ben".split()

@@ -11,10 +11,9 @@ from redargue import words
 from redargue.claims import FEVER, Claim, Meaning
 from redargue.evidence import Passage
 from redargue.nli.backend import EmbeddedBackend, compose_answer
-from redargue.nli.consistency import check
+from redargue.nli.consistency import check, only_framed
 from redargue.nli.reader import sentences
-from redargue.nli.verbatim import only_framed
-from redargue.retrieval.corpus.shipped import ARTICLES
+from redargue.retrieval.corpus.index import ARTICLES
 
 
 def answer(claim: str, *texts: str) -> tuple[Meaning, tuple[str, ...]]:

@@ -20,15 +20,23 @@ from redargue.net.transport import Transport
 from redargue.nli import reader_store
 from redargue.nli.aggregation import WEIGHTS as DEFAULT_WEIGHTS
 from redargue.nli.backend import EmbeddedBackend
-from redargue.nli.cache import Floats, Text
-from redargue.nli.embedder import shared
+from redargue.nli.encoders import shared
 from redargue.nli.fitting import LabelledPair, _folds, fit, read_pairs, softmax_regression
-from redargue.nli.input_forms import model_input, without_marks
 from redargue.nli.reader import Reader
-from redargue.nli.reader_spec import Form, ReaderChoices, ReaderSpec, Side, files_sha256, read_spec, sides
-from redargue.nli.session import WEIGHTS, TextModel, read_tokenizer
+from redargue.nli.reader_spec import (
+    Form,
+    ReaderChoices,
+    ReaderSpec,
+    Side,
+    files_sha256,
+    model_input,
+    read_spec,
+    sides,
+    without_marks,
+)
+from redargue.nli.session import WEIGHTS, Floats, Text, TextModel, read_tokenizer
 from redargue.nli.user_reader import UserReader
-from redargue.runs.prices import Prices
+from redargue.runs.usage import Prices
 from redargue.spec import RunSpec
 
 Answer = Callable[[Text], Sequence[float]]

@@ -14,8 +14,7 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
 from redargue.errors import UsageError  # noqa: E402
-from redargue.nli.input_forms import HHEM  # noqa: E402
-from redargue.nli.reader_spec import ReaderChoices  # noqa: E402
+from redargue.nli.reader_spec import HHEM, ReaderChoices  # noqa: E402
 from redargue.nli.reader_store import add_reader  # noqa: E402
 from redargue.nli.user_reader import UserReader  # noqa: E402
 from support import tiny_models  # noqa: E402

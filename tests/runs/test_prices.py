@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from redargue.errors import UsageError
 from redargue.paths import home
 from redargue.runs.budget import Account, Budget, Cost
-from redargue.runs.prices import Price, Prices
+from redargue.runs.usage import Price, Prices
 
 OWN = """
 [models]

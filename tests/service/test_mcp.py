@@ -21,7 +21,7 @@ from redargue.backends.base import Call, Reply  # noqa: E402
 from redargue.caveats import Caveat, CaveatKind  # noqa: E402
 from redargue.evidence import Gap, GapKind, Passage, QuoteStatus, Side  # noqa: E402
 from redargue.parts import Parts  # noqa: E402
-from redargue.retrieval.corpus.shipped import open_store  # noqa: E402
+from redargue.retrieval.corpus.index import open_store  # noqa: E402
 from redargue.service.checks import LOCAL, CheckStore  # noqa: E402
 from redargue.service.mcp.documents import Documents  # noqa: E402
 from redargue.service.mcp.server import build  # noqa: E402

@@ -13,10 +13,9 @@ import redargue
 from redargue.errors import UsageError
 from redargue.evidence import without_retrieval_times
 from redargue.nli import reader
-from redargue.nli.cache import Floats
-from redargue.nli.embedder import shared
-from redargue.nli.session import Session
-from redargue.retrieval.corpus import chunk
+from redargue.nli.encoders import shared
+from redargue.nli.session import Floats, Session
+from redargue.retrieval.corpus import documents
 
 DOCUMENTS: list[str | redargue.Passage] = [
     "The bridge at Orvell was opened in 1889. It is 3.5 km long. Its architect was Amélie Vidal.",
@@ -109,7 +108,7 @@ def test_a_document_is_split_into_sentences_once(monkeypatch: pytest.MonkeyPatch
         split.append(text)
         return segmenter.analyze(text)
 
-    monkeypatch.setattr(chunk, "segmenter", SimpleNamespace(analyze=analyze))
+    monkeypatch.setattr(documents, "segmenter", SimpleNamespace(analyze=analyze))
     monkeypatch.setattr(reader, "segmenter", SimpleNamespace(analyze=analyze), raising=False)
     document = "This document is new to every cache. " + "Bees are insects. They have six legs. " * 60
     with redargue.Grounder([document], method="single-reader"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from redargue.evidence import Passage
 from redargue.nli.backend import EmbeddedBackend
-from redargue.text.nearest_sentences import nearest_sentences
+from redargue.text.verification import nearest_sentences
 
 TOWN = (
     "Orvell lies on the Sund. The bridge at Orvell was opened in 1889. It is 250 metres long. Bread is baked there. "

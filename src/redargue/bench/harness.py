@@ -29,7 +29,7 @@ from redargue.evidence import Passage
 from redargue.files import make_folder, open_to_read, replacing
 from redargue.memory.memory import Memory, open_memory
 from redargue.methods.base import configure, methods
-from redargue.nli.embedder import shared
+from redargue.nli.encoders import shared
 from redargue.parts import Parts
 from redargue.retrieval.tools.base import PerClaim, Tool
 from redargue.retrieval.tools.cached_tool import CachedTool

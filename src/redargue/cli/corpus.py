@@ -41,7 +41,7 @@ def add(
     as_json: AsJson = False,
 ) -> None:
     """Add documents that are new or have changed."""
-    from redargue.retrieval.corpus.dataset_documents import documents
+    from redargue.retrieval.corpus.documents import documents
     from redargue.retrieval.corpus.ingest import find_files, read_documents
 
     started = time.monotonic()
@@ -155,7 +155,7 @@ def _passage_text(passage: Passage) -> str:
 
 @contextmanager
 def _open(store: str, *, write: bool = False, create: bool = True) -> Iterator[Corpus]:
-    from redargue.net.offline import is_offline, require_local
+    from redargue.net.services import is_offline, require_local
     from redargue.retrieval.corpus.index import default_store, open_corpus
 
     location = store or default_store()

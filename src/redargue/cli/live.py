@@ -20,7 +20,7 @@ from redargue.cli.event_text import MARKS, describe, label_text, memory_text, st
 from redargue.cli.parameters import OutputParameters
 from redargue.cli.progress import Rate, duration, progress_bar
 from redargue.reports.phrases import label_of
-from redargue.retrieval.corpus.shipped import ARTICLES, has_no_corpus
+from redargue.retrieval.corpus.index import ARTICLES, has_no_corpus
 from redargue.sanitize import counted, printable
 from redargue.verdicts import Metric, Score, Verdict
 from redargue.verifier import Verifier

@@ -37,7 +37,7 @@ class MemoryParameters:
 
     def open(self, *, write: bool = False) -> Memory:
         from redargue.memory.memory import open_memory
-        from redargue.net.offline import is_offline, require_local
+        from redargue.net.services import is_offline, require_local
 
         if is_offline():
             require_local(self.memory, what="memory")
@@ -185,10 +185,9 @@ async def _recheck(opened: Memory, records: Sequence[MemoryRecord], store: str, 
     from redargue.memory.recheck import recheck
     from redargue.net.services import limiter, services
     from redargue.net.transport import Transport
-    from redargue.retrieval.corpus.index import Corpus
-    from redargue.retrieval.corpus.shipped import open_store
+    from redargue.retrieval.corpus.index import Corpus, open_store
     from redargue.retrieval.tools.base import Sources
-    from redargue.runs.prices import Prices
+    from redargue.runs.usage import Prices
 
     corpora: list[Corpus] = []
 

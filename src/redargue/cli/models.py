@@ -105,7 +105,7 @@ def fit(
     Prints log loss and accuracy of the default weights, and of the fitted ones by cross-validation. The fit is stored
     only if its log loss is lower.
     """
-    from redargue.nli.embedder import shared
+    from redargue.nli.encoders import shared
     from redargue.nli.fitting import TEMPERATURES, read_pairs
     from redargue.nli.fitting import fit as fit_reader
     from redargue.nli.reader_store import read_added, write_fit

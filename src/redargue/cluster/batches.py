@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from redargue.cluster.queue import CHUNK, DONE, FAILED, LEASED, Batch, count_states, read_object
+from pydantic import ValidationError
+
+from redargue.claims import Claim
+from redargue.cluster.queue import CHUNK, DONE, FAILED, LEASED, Batch, count_states, find_batch, read_object, results
 from redargue.cluster.store import SharedDatabase
-from redargue.errors import UsageError
+from redargue.errors import RecordError, UsageError
+from redargue.events import EVENT, ClaimEnded
+from redargue.files import make_folder, open_to_read, open_to_write, replacing
+from redargue.runs.record import write_atomically, writing
+from redargue.verdicts import Verdict
 
 _COUNT_ALIVE = "SELECT count(*) FROM workers WHERE batch = ? AND gone = 0 AND until >= ?"
 
@@ -76,3 +88,95 @@ def drop_batch(database: SharedDatabase, batch: Batch) -> int:
             db.execute("DELETE FROM workers WHERE batch = ?", (number,))
             db.execute("DELETE FROM batches WHERE number = ?", (number,))
     return batch.total
+
+
+# Writes a batch folder from a shared ledger: the files of a single-process batch, in the order
+# of the claims.
+
+
+@contextmanager
+def lock_folder(folder: Path) -> Iterator[None]:
+    """Creates a folder if necessary and locks it; raises RecordError if another command has locked it."""
+    try:
+        make_folder(folder)
+    except OSError as error:
+        what = f"{str(folder)!r} cannot be a batch folder: {error.strerror}"
+        raise UsageError(what, hint="choose another folder: -o DIR") from error
+    with writing(folder):
+        yield
+
+
+def check_not_dropped(folder: Path, batch_id: str, ledger: SharedDatabase) -> None:
+    """Raises RecordError if a folder contains results of a batch that is not in the ledger."""
+    if not any(read_mark(folder, batch_id).get("log", ())):
+        return
+    try:
+        find_batch(ledger, batch_id)
+    except UsageError:
+        raise RecordError(
+            f"{str(folder)!r} contains results of a batch that is not in this ledger: it was dropped, or is in another",
+            hint="pass the ledger that has the batch, or choose another folder to verify all claims again",
+        ) from None
+
+
+def read_mark(folder: Path, batch_id: str) -> Mapping[str, Any]:
+    """Reads ``ledger.json``; empty if the folder has none.
+
+    Raises RecordError if the folder belongs to another batch or run, or its log has changed since the last export.
+    """
+    path = folder / "ledger.json"
+    mark: Mapping[str, Any] = {}
+    if path.exists():
+        try:
+            with open_to_read(path) as file:
+                mark = json.loads(file.read())
+        except (OSError, ValueError, RecursionError) as error:
+            raise RecordError(f"{str(path)!r} cannot be read: {error}") from error
+        if not isinstance(mark, dict) or not isinstance(mark.get("log", []), list):
+            raise RecordError(f"{str(path)!r} was not written by a batch", hint="choose another folder: -o DIR")
+    if mark and mark.get("batch") != batch_id:
+        raise RecordError(
+            f"{str(folder)!r} holds another batch: {str(mark.get('batch'))[:16]}, not {batch_id[:16]}",
+            hint="repeat the command with the same claims and options, or choose another folder",
+        )
+    log = folder / "events.jsonl"
+    if log.exists() and log.stat().st_size not in mark.get("log", ()):
+        raise RecordError(
+            f"{str(folder)!r} holds the run of a single process",
+            hint="resume without --engine, or choose another folder",
+        )
+    return mark
+
+
+def prepare_folder(folder: Path, batch: Batch, claims: Sequence[Claim]) -> None:
+    if not read_mark(folder, batch.id):
+        head = json.dumps({"run": folder.name, **batch.about}, indent=1, ensure_ascii=False).removesuffix("\n}")
+        with replacing(folder / "run.json") as file:  # one claim at a time: there may be a million
+            file.write(f'{head},\n "claims": ['.encode())
+            for place, claim in enumerate(claims):
+                file.write((("," if place else "") + "\n  " + claim.model_dump_json()).encode())
+            file.write(b"\n ]\n}\n")
+        write_atomically(folder / "ledger.json", json.dumps({"batch": batch.id, "log": []}))
+
+
+def write_log(folder: Path, batch: Batch, ledger: SharedDatabase) -> Iterator[tuple[int, Verdict]]:
+    """Rewrites the log with all finished claims; yields the index and verdict of each."""
+    log, new = folder / "events.jsonl", folder / "events.new"
+    size_before = log.stat().st_size if log.exists() else 0
+    new.unlink(missing_ok=True)
+    with open_to_write(new) as file:
+        for place, lines in results(ledger, batch.number):
+            file.write("".join(f"{line}\n" for line in lines).encode())
+            try:
+                event = EVENT.validate_json(lines[-1])
+            except ValidationError:
+                event = None
+            if not isinstance(event, ClaimEnded):
+                raise RecordError(f"the result of claim {place + 1} in this ledger is damaged", hint="drop the batch")
+            yield place, event.verdict
+        file.flush()
+        os.fsync(file.fileno())
+        size = file.tell()
+    # Both sizes: the command may be killed between the two replacements.
+    write_atomically(folder / "ledger.json", json.dumps({"batch": batch.id, "log": [size_before, size]}))
+    os.replace(new, log)

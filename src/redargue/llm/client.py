@@ -30,7 +30,7 @@ from redargue.llm.response import Choice, error_message, read_response, read_str
 from redargue.net.transport import Answer, Service, Transport
 from redargue.paths import home
 from redargue.runs.budget import Account
-from redargue.runs.prices import Prices
+from redargue.runs.usage import Prices
 from redargue.tasks.base import EXACTLY_ONE
 
 MESSAGE_OVERHEAD = 16  # upper bound on the tokens that a chat template adds to a message

@@ -16,7 +16,7 @@ import httpx2
 
 from redargue.backends.base import Token
 from redargue.net import transport
-from redargue.net.decompress import pieces
+from redargue.net.fetch import pieces
 from redargue.tasks.untrusted import strip_marks
 
 LONGEST_NAME = 1_000  # characters of a function's name

@@ -1,7 +1,12 @@
-"""Data models, settings and interface of the evidence memory."""
+"""Normalizes entity names, so that spellings of one name share a key in the memory.
+
+The paper only says that it matches "string-based keywords" (MERMAID, limitations). Normalization removes differences
+that do not change the entity: case, character width, spaces, punctuation around the name, a leading article.
+"""
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime
 from typing import Any, Literal, Protocol
@@ -10,6 +15,63 @@ from pydantic import Field
 
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Omission, Passage, Recalled
+from redargue.retrieval.corpus.ranking import content_words, terms
+
+_MAX_LENGTH = 200  # characters of a key: databases limit the size of index entries, and names are shorter
+
+_ARTICLES = ("the ", "an ", "a ")
+_PUNCTUATION = frozenset(".,;:!?…'\"`´¡¿·*_-–—")
+_BRACKET_CATEGORIES = frozenset(("Ps", "Pe", "Pi", "Pf", "Pd"))
+
+
+def normalize_entity(entity: str) -> str:
+    """Returns the key of an entity, empty for a blank name.
+
+    A name of punctuation alone ("!!!") is kept; of articles alone, the last one is kept ("The The" gives "the").
+    """
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", entity).casefold())
+    whole = name = " ".join(folded.split())[:_MAX_LENGTH].rstrip()
+    while (stripped := _strip_once(name)) != name:
+        if not stripped:
+            return name if any(char.isalnum() for char in name) else whole
+        name = stripped
+    return name
+
+
+def _strip_once(name: str) -> str:
+    """Strips the punctuation around a name; if there is none, strips one leading article."""
+    start, stop = 0, len(name)
+    while start < stop and _is_strippable(name[start]):
+        start += 1
+    while stop > start and _is_strippable(name[stop - 1]):
+        stop -= 1
+    if stop - start < len(name):
+        return name[start:stop]
+    return next((name.removeprefix(article) for article in _ARTICLES if name.startswith(article)), name)
+
+
+def _is_strippable(char: str) -> bool:
+    return char.isspace() or char in _PUNCTUATION or unicodedata.category(char) in _BRACKET_CATEGORIES
+
+
+# Leak guard: finds near-duplicate claims, whose evidence a benchmark must not carry from one
+# claim to another.
+
+MIN_OVERLAP = 0.75  # Jaccard similarity of the two claims' word stems
+
+
+def near_duplicates(claim: str, others: Iterable[str]) -> frozenset[str]:
+    """Returns the claims among ``others`` that make nearly the same statement as ``claim``."""
+    others = list(dict.fromkeys(others))
+    stems, *others_stems = map(frozenset, terms([" ".join(content_words(text)) for text in (claim, *others)]))
+    return frozenset(
+        other
+        for other, other_stems in zip(others, others_stems, strict=True)
+        if other == claim or len(stems & other_stems) >= MIN_OVERLAP * max(1, len(stems | other_stems))
+    )
+
+
+# Data models, settings and interface of the evidence memory.
 
 Status = Literal["ok", "empty", "error", "changed", "gone"]
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from redargue.nli.cache import Floats
+from redargue.nli.session import Floats
 
 _BLOCK = 32_768  # codes compared per step: the intermediate sums stay in the processor's cache
 WORD_BITS = 64

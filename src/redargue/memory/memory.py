@@ -21,14 +21,22 @@ from redargue.claims import Claim
 from redargue.errors import UsageError
 from redargue.evidence import Omission, Recalled, Timing, cut_ends, timing
 from redargue.memory import records
-from redargue.memory.base import Finding, MemoryRecord, MemorySettings, Recall, RecordFilter, RememberResult, Status
+from redargue.memory.base import (
+    Finding,
+    MemoryRecord,
+    MemorySettings,
+    Recall,
+    RecordFilter,
+    RememberResult,
+    Status,
+    near_duplicates,
+    normalize_entity,
+)
 from redargue.memory.binary_index import BinaryIndex, pack_signs
-from redargue.memory.database import MemoryStore, SqliteMemory, Transaction
-from redargue.memory.entities import normalize_entity
-from redargue.memory.leak_guard import near_duplicates
+from redargue.memory.records import MemoryStore, SqliteMemory, Transaction
 from redargue.net.secrets import Secrets
-from redargue.nli.cache import Floats
-from redargue.nli.embedder import DIMENSIONS, Embedder, shared
+from redargue.nli.encoders import DIMENSIONS, Embedder, shared
+from redargue.nli.session import Floats
 from redargue.paths import home
 from redargue.registry import Registry
 from redargue.retrieval.corpus.base import Encoder

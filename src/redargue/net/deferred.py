@@ -23,7 +23,7 @@ from pydantic import Field, ValidationError
 from redargue.claims import Frozen
 from redargue.errors import ProviderError, RecordError
 from redargue.files import open_to_read, replacing
-from redargue.net.decompress import read_bounded
+from redargue.net.fetch import read_bounded
 from redargue.net.rate_limit import Limiter, Rate
 from redargue.net.transport import Answer, Read, Service, Transport
 from redargue.sanitize import counted

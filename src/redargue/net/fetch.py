@@ -1,9 +1,7 @@
-"""Fetches web pages: the only place that opens an address which a user, a text or a page names.
+"""Whether an IP address belongs to a host of the public internet.
 
-An address is http or https without user name, on port 80 or 443. Its host is resolved once, every resolved address has
-to be public, and the connection is made to a resolved address, so that a name which resolves differently a moment later
-(DNS rebinding) reaches nothing. Each redirect is checked in the same way. Proxies are not used, because they resolve
-names themselves.
+Networks: the special-purpose registries of IANA (RFC 6890 and its updates), which Python's ``is_global`` follows
+differently from release to release, and the addresses at which clouds answer with a machine's credentials.
 """
 
 from __future__ import annotations
@@ -12,17 +10,106 @@ import asyncio
 import os
 import re
 import socket
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+import zlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 
 import httpx2
 
 from redargue.errors import ProviderError, UsageError
-from redargue.net.decompress import ACCEPTED, read_bounded
-from redargue.net.public_address import is_public
 from redargue.net.secrets import display_url
 from redargue.sanitize import printable
+
+_NOT_PUBLIC = tuple(
+    map(
+        ip_network,
+        (
+            "0.0.0.0/8",
+            "10.0.0.0/8",
+            "100.64.0.0/10",  # carrier-grade NAT
+            "127.0.0.0/8",
+            "168.63.129.16/32",  # a public address at which Azure answers its own machines
+            "169.254.0.0/16",  # link-local, with the metadata services of most clouds
+            "172.16.0.0/12",
+            "192.0.0.0/24",
+            "192.0.2.0/24",
+            "192.31.196.0/24",
+            "192.52.193.0/24",
+            "192.88.99.0/24",  # relays of 6to4
+            "192.168.0.0/16",
+            "192.175.48.0/24",
+            "198.18.0.0/15",
+            "198.51.100.0/24",
+            "203.0.113.0/24",
+            "224.0.0.0/3",  # multicast, reserved, broadcast
+        ),
+    )
+)
+_PUBLIC_V6 = IPv6Network("2000::/3")
+# Inside it: protocols, documentation, and tunnels, which deliver to an IPv4 address inside the address.
+_NOT_PUBLIC_V6 = tuple(map(IPv6Network, ("2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20")))
+_ISATAP = frozenset({0x00005EFE, 0x02005EFE})  # third quarter of an address that contains an IPv4 address
+
+
+def is_public(address: str) -> bool:
+    """Whether a packet to this address leaves for the public internet; False for anything that is not an address."""
+    try:
+        parsed = ip_address(address)
+    except ValueError:
+        return False
+    return _is_public_v4(parsed) if isinstance(parsed, IPv4Address) else _is_public_v6(parsed)
+
+
+def _is_public_v4(address: IPv4Address) -> bool:
+    return not any(address in network for network in _NOT_PUBLIC)
+
+
+def _is_public_v6(address: IPv6Address) -> bool:
+    special = any(address in network for network in _NOT_PUBLIC_V6)
+    return address in _PUBLIC_V6 and not special and int(address) >> 32 & 0xFFFFFFFF not in _ISATAP
+
+
+# Decompresses an HTTP body piece by piece, up to a limit: half a megabyte can hold a gigabyte.
+
+ACCEPTED = "gzip, deflate"  # the value of Accept-Encoding; httpx2 would unpack others as a whole
+_GZIP, _ZLIB = 47, 15  # window bits of zlib
+
+
+async def read_bounded(response: httpx2.Response, limit: int) -> bytes:
+    """The body of a streamed response; raises httpx2.ReadError like :func:`pieces`."""
+    return b"".join([piece async for piece in pieces(response, limit)])
+
+
+async def pieces(response: httpx2.Response, limit: int) -> AsyncIterator[bytes]:
+    """The body of a streamed response as it arrives.
+
+    Raises httpx2.ReadError if it is larger than ``limit`` bytes, damaged, or compressed in a way not asked for.
+    """
+    too_large = f"the answer is larger than {limit:,} bytes"
+    if response.is_stream_consumed:  # a transport that answers from memory
+        if len(response.content) > limit:
+            raise httpx2.ReadError(too_large)
+        yield response.content
+        return
+    encoding = response.headers.get("content-encoding", "").strip().lower()
+    if encoding not in ("", "identity", "gzip", "x-gzip", "deflate"):
+        raise httpx2.ReadError(f"the answer is compressed as {encoding[:40]!r}, which was not asked for")
+    unpack = None if encoding in ("", "identity") else zlib.decompressobj(_GZIP if "gzip" in encoding else _ZLIB)
+    size = 0
+    async for raw in response.aiter_raw():
+        try:
+            piece = unpack.decompress(raw, limit + 1 - size) if unpack else raw
+        except zlib.error as error:
+            raise httpx2.ReadError(f"the answer is damaged: {error}") from None
+        size += len(piece)
+        if size > limit:
+            raise httpx2.ReadError(too_large)
+        yield piece
+
+
+# Fetches web pages: the only place that opens an address which a user, a text or a page names.
 
 REDIRECTS = 3
 LARGEST_PAGE = 2_000_000  # bytes, decompressed

@@ -21,7 +21,7 @@ from typing import Any
 import httpx2
 
 from redargue.errors import ProviderError, UsageError
-from redargue.net.decompress import ACCEPTED, read_bounded
+from redargue.net.fetch import ACCEPTED, read_bounded
 from redargue.net.rate_limit import Limiter
 from redargue.net.secrets import Secrets, display_url
 from redargue.runs.budget import Account

@@ -23,8 +23,7 @@ from redargue.evidence import Passage, cited
 from redargue.nli import claim_filter
 from redargue.nli.aggregation import MIN_CONFIDENCE, WEIGHTS
 from redargue.nli.consistency import check
-from redargue.nli.embedder import Embedder, shared
-from redargue.nli.entailment import CrossEncoder, EntailmentModel
+from redargue.nli.encoders import CrossEncoder, Embedder, EntailmentModel, shared
 from redargue.nli.reader import Reader, Reading, SourcedSentence, sentences
 from redargue.nli.session import WEIGHTS as BUNDLED
 from redargue.nli.session import tally

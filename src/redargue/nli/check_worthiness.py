@@ -13,10 +13,9 @@ from zlib import crc32
 
 import numpy as np
 
-from redargue.nli.arrays import read_arrays
-from redargue.nli.cache import Floats
-from redargue.nli.embedder import DIMENSIONS, Embedder
-from redargue.nli.session import WEIGHTS
+from redargue.nli.encoders import DIMENSIONS, Embedder
+from redargue.nli.model_files import read_arrays
+from redargue.nli.session import WEIGHTS, Floats
 
 WEIGHTS_FILE = WEIGHTS / "check_worthiness.npz"
 CUES = 4096  # hashed

@@ -11,14 +11,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from redargue.nli.asserting_questions import asserted
-from redargue.nli.check_worthiness import scores
-from redargue.nli.embedder import Embedder, shared
-from redargue.nli.finite_verbs import has_finite_verb
-from redargue.nli.fragments import announces, gives_a_figure, is_order
+from redargue.nli.check_worthiness import ORDERS, scores
+from redargue.nli.encoders import Embedder, shared
+from redargue.nli.grammar import has_finite_verb, resolved, subject_of
 from redargue.nli.markup import parts
-from redargue.nli.pronouns import resolved, subject_of
-from redargue.retrieval.corpus.chunk import sentence_spans
+from redargue.retrieval.corpus.documents import sentence_spans
 
 FEWEST = 2  # words of a statement: "Crime increased."
 THRESHOLD = -0.2  # log-odds above which a sentence is a claim
@@ -198,3 +195,109 @@ def claims(
             subject = ""
         results.append(claim)
     return results[len(before) :]
+
+
+# Restates questions that assert something: "Did you know that octopuses have three hearts?".
+
+_ASKED = r"(?!(?:who|what|why|how|if|whether|where|when|which|whose|any|anyone|about|of|me|him|us)\b)"
+_WRAPPED = re.compile(  # what is asserted follows
+    r"(?:(?:and|but|so),? )?(?:"
+    r"(?:did|do) you (?:ever )?(?:know|realise|realize|notice|hear|remember|see) that"
+    r"|did you know,?|have you (?:heard|noticed|seen|read) that|(?:are|were) you aware that"
+    r"|(?:can|could|would) you (?:believe|imagine)(?: that)?"
+    r"|who (?:knew|(?:would have|would've|could have) (?:thought|guessed|known|believed))(?: that)?"
+    r"|(?:isn't|ain't|wasn't) it (?:just |so |really |a bit |kind of )?(?!true\b)\w+(?: \w+)? that|isn't it true that"
+    r"|(?:why|how) (?:is|was) it (?:even )?(?:possible )?that|how come"
+    rf") {_ASKED}(?=\S)",
+    re.IGNORECASE,
+)
+_TAG = re.compile(
+    r",? (?:right|correct|yes|no|don't you think"
+    r"|(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would)(?:n't)? (?:it|he|she|they|there|we|this|that)"
+    r"(?: not)?)\s*\?$",
+    re.IGNORECASE,
+)
+_LEADING = re.compile(  # "Isn't Canberra the capital of Australia?"
+    r"(isn't|aren't|wasn't|weren't|hasn't|haven't|hadn't|doesn't|don't|didn't|can't|couldn't|won't|wouldn't)\s+"
+    r"(it|there|he|she|they|this|that|these|those"
+    r"|(?:the|an?|this|that|these|those|my|our|your|his|her|their|its)\s"
+    r"(?:(?:first|last|second|new|old|whole|same|next|main|other|only|\w+est)\s)?[\w-]+(?:\sof\s(?:the\s)?[\w-]+)?"
+    r"|(?-i:[A-Z])[\w'.-]*(?:\s(?-i:[A-Z0-9])[\w'.-]*)*|(?!you\b|we\b|i\b)[a-z-]+s)\s+(\S.*)\?$",
+    re.IGNORECASE,
+)
+_IRREGULAR = {"can't": "can", "won't": "will"}
+
+
+def asserted(text: str) -> str | None:
+    """The statement that a question makes; a text that is not a question, unchanged; None for other questions."""
+    question = text.rstrip("\"'”)* ")
+    if not question.endswith("?"):
+        return text
+    question = question.rstrip("?! ") + "?"
+    if wrapped := _WRAPPED.match(question):
+        return _sentence(question[wrapped.end() : -1])
+    if leading := _LEADING.match(question):
+        negated = leading[1].lower()
+        verb = _IRREGULAR.get(negated, negated.removesuffix("n't"))
+        return _sentence(f"{leading[2]} {verb} {leading[3]}")
+    if (tag := _TAG.search(question)) and len(question[: tag.start()].split()) > 1:
+        return _sentence(question[: tag.start()])
+    return None
+
+
+def _sentence(words: str) -> str:
+    return words[0].upper() + words[1:] + "."
+
+
+# Tells lead-ins and bare labels, which state nothing, from words that may state something
+# without a sentence.
+
+_LIST_NOUNS = (  # what a list that follows is called
+    r"(?:advantages?|answers?|approaches|areas?|aspects?|basics|benefits?|breakdown|categories|causes|challenges"
+    r"|characteristics|comparison|concepts?|considerations?|criteria|definitions?|details?|differences?|disadvantages?"
+    r"|elements?|examples?|explanations?|facts?|factors?|features?|figures?|forms?|functions?|goals?|groups?|guidelines?"
+    r"|highlights?|hours|ideas?|impacts?|implications?|information|ingredients|instructions?|issues?|items?|kinds?|lessons?"
+    r"|limitations?|list|methods?|names?|notes?|numbers?|objectives|options?|outline|overview|parts?|phases?|places?|points?"
+    r"|principles|problems?|pros and cons|purposes?|questions?|reasons?|recommendations?|resources|results?|roles?"
+    r"|rules?|sections?|sources?|stages?|steps?|strategies|suggestions?|summary|symptoms|table|takeaways|techniques|terms"
+    r"|themes|things?|tips?|tools?|topics?|trends|types?|uses|ways?)"
+)
+_ANNOUNCES = re.compile(  # a lead-in, without its colon
+    r"(?:\A(?:.*, )?(?:we|you can (?:use|try|do|follow|see|also|write|run|say)|let's|let me|i)\b.*"
+    r"|\b(?:formula|expression|equation|code|function|syntax|command|script|query|format|template|simply|us|it|like|as)"
+    r"|\b(?:as follows|follow|following|below|like this|like so|such as|namely|these|this|that|those|here|including"
+    r"|includes?|included|is|are|was|were|be|by|of|to|for|with|from|in|on|at|and|or|say|says|said|states?|stated|explains?"
+    r"|has|have|had|do|does|did|can|will|about|using|makes?|offers?|means|needs?|requires?|provides?)"
+    r"|\b(?:the following|several|some|many|various|a few|multiple|a number of|different|key|main|common|important"
+    rf"|these|two|three|four|five|six|seven|eight|nine|ten|both|more|other)\s(?:[\w-]+\s){{0,3}}{_LIST_NOUNS}"
+    r"(?:\s(?:to|for|of|about|that|you|why|in|on)\b.*)?"
+    r"|\b(?:several|some|many|various|a few|multiple|the following|these|different)\s[\w\s-]{1,60})\Z",
+    re.IGNORECASE,
+)
+_ORDER = re.compile(r"\w+ (?:an?|the|this|these|your|it|them|all|each|some|to|in|on|with|up|out)\b", re.IGNORECASE)
+_CODE = re.compile(  # or algebra
+    r"(?:^|\W)[A-Za-z]\s*=|\d[a-z]\b|[{};\\]|\w\(\w*\)|(?:^|\s)--?\w|\w=\w|\w_\w|[/$]\w+/|\w\.(?:png|jpe?g|gif|svg|webp|pdf)\b"
+)
+_COUNTED = re.compile(  # figures that number or announce
+    rf"\b(?:{_LIST_NOUNS}|chapter|fig\.|day|week|level|appendix|version|page|unit|round|top|no\.|document|case|lesson)"
+    r"\s*#?\d+(?:[.–-]\d+)*"
+    r"|\A(?-i:[A-Z])\w+ \d{1,2}(?=\s*(?:[:.–—-]|\Z))"  # Design 1:
+    rf"|\b\d{{1,3}} (?:[\w-]+ ){{0,3}}{_LIST_NOUNS}\b",
+    re.IGNORECASE,
+)
+
+
+def announces(text: str) -> bool:
+    """Whether the words before a colon only announce what follows: "The opening hours are", "There are two ways"."""
+    return (_ORDER.match(text) is not None and is_order(text)) or _ANNOUNCES.search(text.rstrip(" .:")) is not None
+
+
+def gives_a_figure(text: str) -> bool:
+    """Whether words give a figure that neither numbers nor announces: not "Step 3", "5 reasons" or code."""
+    return not _CODE.search(text) and re.search(r"\d", _COUNTED.sub("", text)) is not None
+
+
+def is_order(text: str) -> bool:
+    """Whether the words begin as an instruction does: "Bake it for 20 minutes", but also "Return period"."""
+    first = re.match(r"\W*(\w+)", text)
+    return first is not None and first[1].lower() in ORDERS

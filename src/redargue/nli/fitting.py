@@ -20,8 +20,7 @@ import numpy.typing as npt
 from redargue.errors import UsageError
 from redargue.evidence import Passage
 from redargue.nli.aggregation import WEIGHTS, Weights
-from redargue.nli.embedder import Embedder
-from redargue.nli.entailment import Entailment
+from redargue.nli.encoders import Embedder, Entailment
 from redargue.nli.reader import Reader
 from redargue.nli.reader_spec import Side, side_named
 from redargue.nli.reader_store import Fit

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from redargue.nli.finite_verbs import has_finite_verb
+from redargue.nli.grammar import has_finite_verb
 
 _FENCE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[\w+#.-]*[ \t]*$", re.MULTILINE)
 _UNDERLINE = re.compile(r"^[ \t]*(?:=+|-{2,}|[*_]{3,})[ \t]*$", re.MULTILINE)

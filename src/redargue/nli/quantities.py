@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 
 from text_to_num import find_numbers
 
-from redargue.nli.lexicon import FUNCTION_WORDS, stem
+from redargue.nli.grammar import FUNCTION_WORDS, stem
 
 Relation = Literal["equal", "compatible", "unequal"]
 TOLERANCE = 1e-6

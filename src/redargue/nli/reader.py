@@ -34,12 +34,10 @@ from redargue.nli.aggregation import (
     source_scores,
     strength,
 )
-from redargue.nli.consistency import check
-from redargue.nli.embedder import Embedder
-from redargue.nli.entailment import Entailment, EntailmentModel
+from redargue.nli.consistency import check, only_framed
+from redargue.nli.encoders import Embedder, Entailment, EntailmentModel
 from redargue.nli.same_units import in_units_of
-from redargue.nli.verbatim import only_framed
-from redargue.retrieval.corpus.chunk import sentence_starts
+from redargue.retrieval.corpus.documents import sentence_starts
 
 SENTENCES = 4  # read per passage
 IN_SHORT = 4  # of them, read as one text

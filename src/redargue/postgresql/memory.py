@@ -8,7 +8,7 @@ from threading import RLock
 from typing import Any
 
 from redargue.errors import CorpusError, UsageError
-from redargue.memory.database import META, SCHEMA, TABLES
+from redargue.memory.records import META, SCHEMA, TABLES
 from redargue.postgresql.server import Server, Transaction
 
 WRITE_LOCK = 0x52444D45  # advisory lock that serializes writers

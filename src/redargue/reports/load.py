@@ -12,7 +12,7 @@ from redargue.errors import RecordError, UsageError
 from redargue.events import CallFailed, CallFinished, ClaimEnded, Event
 from redargue.runs.manifest import RunManifest, load_manifest
 from redargue.runs.record import read_events
-from redargue.text.citation_record import FILE, read_citations
+from redargue.text.citations import FILE, read_citations
 from redargue.text.extract import Extraction, recorded
 from redargue.text.report import Citation
 from redargue.text.segment import Text

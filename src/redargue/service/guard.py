@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from redargue.net.framing import UNCLEAR, unclear
+from redargue.net.listening import UNCLEAR, unclear
 from redargue.service.problems import OPENAI_PATHS, openai_error, plain
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")

@@ -1,8 +1,4 @@
-"""Checks what a text says against the pages that it cites there: each claim against each of its links alone.
-
-The pages are read once and kept in the run folder (:mod:`redargue.text.citation_record`), so that a resumed run fetches
-none again; what a page said is also in the record of the run, as the evidence of the claim.
-"""
+"""The pages that a text cites, as a run folder keeps them (``citations.json``)."""
 
 from __future__ import annotations
 
@@ -15,24 +11,82 @@ from typing import NamedTuple, Unpack, cast
 
 from redargue.assembly import method_of
 from redargue.caveats import Unchecked, UncheckedReason
-from redargue.claims import Claim
-from redargue.errors import ToolFailed, UsageError
+from redargue.claims import Claim, Frozen, Meaning
+from redargue.errors import RecordError, ToolFailed, UsageError
 from redargue.evidence import Passage
+from redargue.files import make_folder, open_to_read, replacing
 from redargue.net.fetch import PageFetcher
 from redargue.nli.backend import EmbeddedBackend
 from redargue.parts import Parts, RunOptions, read_options
 from redargue.retrieval.corpus.base import Encoder
 from redargue.retrieval.tools.base import Search
 from redargue.retrieval.tools.fixed_passages import FixedPassages, FixedPassagesTool
-from redargue.retrieval.web_pages import WebPage, read_pages
+from redargue.retrieval.web_pages import Fetched, WebPage, read_pages
 from redargue.spec import RunSpec
-from redargue.text.citation_record import UNREAD, Citations, read_citations, record_citations
 from redargue.text.extract import Extraction
 from redargue.text.links import as_markdown, cited_by, read_links
-from redargue.text.report import CITATION_WORDS, CheckedClaim, Report
+from redargue.text.report import CITATION_WORDS, CheckedClaim, Citation, CitationOutcome, Report
 from redargue.text.segment import Text, UncheckedSentence, text_of
 from redargue.text.verification import CONCURRENCY, Prepared, TextOptions, prepare
 from redargue.verdicts import Verdict
+
+FILE = "citations.json"
+UNREAD = {Fetched.DEAD: CitationOutcome.DEAD_LINK, Fetched.NOT_FETCHED: CitationOutcome.NOT_FETCHED}
+_OUTCOMES = {Meaning.SUPPORTED: CitationOutcome.SUPPORTS, Meaning.REFUTED: CitationOutcome.CONTRADICTS}
+
+
+class Citations(Frozen):
+    """The links of a text: of each claim its address, in order, and the pages."""
+
+    links: tuple[str, ...]
+    pages: tuple[WebPage, ...]
+
+    def page(self, item: int) -> WebPage:
+        return next(page for page in self.pages if page.url == self.links[item])
+
+    def citation(self, item: int, verdict: Verdict) -> Citation:
+        """What the cited page is to a claim with this verdict."""
+        page = self.page(item)
+        if page.passage is None:
+            return Citation(url=page.url, outcome=UNREAD[page.outcome], why=page.why)
+        outcome = _OUTCOMES.get(verdict.meaning or Meaning.NOT_ENOUGH, CitationOutcome.DOES_NOT_SUPPORT)
+        unchecked = verdict.why_unchecked
+        if unchecked:
+            outcome = CitationOutcome.NOT_CHECKED
+        return Citation(url=page.url, page=page.passage.url, outcome=outcome, unchecked=unchecked)
+
+    def added_to(self, report: Report) -> Report:
+        claims = (
+            claim.model_copy(update={"citation": self.citation(item, claim.verdict)})
+            for item, claim in enumerate(report.claims)
+        )
+        return report.model_copy(update={"claims": tuple(claims)})
+
+
+def read_citations(folder: Path, claims: int) -> Citations:
+    """The citations of a run of so many claims; raises RecordError if they are missing or damaged."""
+    try:
+        with open_to_read(folder / FILE) as file:
+            citations = Citations.model_validate_json(file.read())
+    except (OSError, ValueError):
+        citations = Citations(links=(), pages=())
+    if len(citations.links) != claims or not {page.url for page in citations.pages}.issuperset(citations.links):
+        what = f"{str(folder)!r} contains the run of a text, but not the pages that it cites"
+        raise RecordError(what, hint="choose another folder")
+    return citations
+
+
+def record_citations(folder: Path, citations: Citations) -> None:
+    try:
+        make_folder(folder)
+        with replacing(folder / FILE) as file:
+            file.write(citations.model_dump_json().encode())
+    except OSError as error:
+        raise RecordError(f"{str(folder / FILE)!r} cannot be written: {error.strerror}") from error
+
+
+# Checks what a text says against the pages that it cites there: each claim against each of its
+# links alone.
 
 ABOUT_PAGE = "the page that the text cites for the claim"
 

@@ -14,7 +14,7 @@ from redargue.claims import Claim, Frozen, readable
 from redargue.errors import UsageError, problem_of
 from redargue.evidence import PAGE_BREAK
 from redargue.nli.markup import is_silent
-from redargue.retrieval.corpus.chunk import sentence_spans
+from redargue.retrieval.corpus.documents import sentence_spans
 
 MAX_LENGTH = 200_000  # characters, about 2,000 sentences
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, Unpack
 
+import numpy as np
 from pydantic import ValidationError
 
 from redargue.assembly import connect, method_of
@@ -23,14 +24,14 @@ from redargue.evidence import Passage
 from redargue.methods.base import methods
 from redargue.nli.backend import EmbeddedBackend
 from redargue.parts import Parts, RunOptions, read_options
+from redargue.retrieval.corpus.base import Encoder
 from redargue.retrieval.tools.fixed_passages import FixedPassages, FixedPassagesTool
 from redargue.run import Run
 from redargue.runs.manifest import read_description
 from redargue.spec import RunSpec
 from redargue.text.extract import EXTRACTOR, Extraction, extract, extraction_tasks, recorded
-from redargue.text.nearest_sentences import nearest_sentences
 from redargue.text.report import CheckedClaim, Report, report
-from redargue.text.segment import Kind, LocatedClaim, Text, text_of
+from redargue.text.segment import Kind, LocatedClaim, Sentence, Text, sentences_of, text_of
 from redargue.verdicts import Usage, Verdict
 from redargue.verifier import Listener, Verifier, cost_of, goes_online
 
@@ -321,3 +322,39 @@ def documents_of(contexts: str | Passage | Sequence[str | Passage]) -> list[Pass
             Passage(text=document, document=f"context-{number}") if isinstance(document, str) else document
         )
     return documents
+
+
+# Selects the document sentences most similar to each claim of a summary, as evidence (DPD; Sun
+# et al. 2024).
+
+NEAREST = 10  # sentences per claim
+
+
+def nearest_sentences(
+    claims: Sequence[str], documents: Sequence[Passage], encoder: Encoder, *, most: int = NEAREST
+) -> list[tuple[Passage, ...]]:
+    """Returns for each claim the most similar sentences in document order; adjacent sentences form one passage.
+
+    The papers do not name their sentence encoder (``D14``).
+    """
+    sentences = [(document, sentence) for document in documents for sentence in sentences_of(document.text)]
+    if not sentences or not claims:
+        return [() for _ in claims]
+    vectors = encoder.encode([sentence.text for _, sentence in sentences])
+    similarities = np.round(encoder.encode(claims) @ vectors.T, 6)
+    nearest = np.sort(np.argsort(-similarities, axis=1, kind="stable")[:, :most], axis=1)  # ties: the first sentence
+    return [_passages(sentences, row.tolist()) for row in nearest]
+
+
+def _passages(sentences: Sequence[tuple[Passage, Sentence]], indices: Sequence[int]) -> tuple[Passage, ...]:
+    spans: list[tuple[Passage, int, int]] = []
+    for previous, index in zip((-2, *indices), indices, strict=False):
+        document, sentence = sentences[index]
+        if spans and index == previous + 1 and document is spans[-1][0]:
+            spans[-1] = (document, spans[-1][1], sentence.end)
+        else:
+            spans.append((document, sentence.start, sentence.end))
+    return tuple(
+        document.model_copy(update={"text": document.text[start:end], "start": start, "rank": rank})
+        for rank, (document, start, end) in enumerate(spans, 1)
+    )

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from redargue.errors import UsageError
-from redargue.retrieval.corpus.dataset_documents import documents, readers
+from redargue.retrieval.corpus.documents import documents, readers
 
 
 def test_pubmedqas_abstracts_come_without_the_conclusions_that_answer_their_questions(samples: Path) -> None:

@@ -13,7 +13,7 @@ from redargue.methods.baselines.grounding import Grounded
 from redargue.methods.baselines.program_fc.tasks import AnswerQuestion, VerifyFact, WriteProgram
 from redargue.methods.baselines.self_ask.tasks import AskFollowUp, JudgeAnswers
 from redargue.nli.backend import EmbeddedBackend
-from redargue.nli.open_ie import statements
+from redargue.nli.grammar import statements
 
 pytestmark = pytest.mark.anyio
 BEES = Passage(title="Bees", text="Bees are winged insects. They live in colonies and make honey.")

@@ -12,10 +12,9 @@ from pathlib import Path
 import pytest
 
 from redargue.errors import StoreUnavailable
-from redargue.retrieval.corpus.adding import moment
 from redargue.retrieval.corpus.documents import Document
-from redargue.retrieval.corpus.index import open_corpus
-from redargue.retrieval.corpus.shipped import open_store
+from redargue.retrieval.corpus.index import open_corpus, open_store
+from redargue.retrieval.corpus.ingest import moment
 from retrieval.corpus.words import Opener
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redargue.errors import UsageError
-from redargue.retrieval.corpus.chunk import chunks
+from redargue.retrieval.corpus.documents import chunks
 
 PROSE = st.lists(
     st.sampled_from(

@@ -15,14 +15,11 @@ import pytest
 
 from redargue.errors import CorpusError, StoreUnavailable, UsageError
 from redargue.retrieval.corpus.base import Added
-from redargue.retrieval.corpus.batches import BATCH
-from redargue.retrieval.corpus.documents import Document
+from redargue.retrieval.corpus.documents import BATCH, Document
 from redargue.retrieval.corpus.index import open_corpus
 from redargue.retrieval.corpus.milvus import client as milvus_client
 from redargue.retrieval.corpus.milvus import store as milvus
-from redargue.retrieval.corpus.milvus.address import Address
-from redargue.retrieval.corpus.milvus.client import Connection
-from redargue.retrieval.corpus.milvus.lite import LiteServer
+from redargue.retrieval.corpus.milvus.client import Address, Connection, LiteServer
 from redargue.retrieval.corpus.milvus.rows import state_row
 from redargue.retrieval.corpus.milvus.store import MilvusCorpus
 from retrieval.corpus.conftest import MISSING

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from redargue.retrieval.corpus.batches import BATCH
-from redargue.retrieval.corpus.documents import Document
+from redargue.retrieval.corpus.documents import BATCH, Document
 from retrieval.corpus.words import Opener
 
 COUNT = 5 * BATCH

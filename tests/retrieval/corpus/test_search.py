@@ -99,7 +99,7 @@ def test_results_do_not_depend_on_the_process_or_the_batches(
     documents = [essay(f"e{n}", 5 + n % 9) for n in range(60)]
     one = opened()
     one.add(documents)
-    monkeypatch.setattr("redargue.retrieval.corpus.batches.BATCH", 7)
+    monkeypatch.setattr("redargue.retrieval.corpus.documents.BATCH", 7)
     other = opened(tmp_path / "other.db")
     other.add(documents)
     for query in ("owl", "the bee and the elk", "essay e7", "sentence"):

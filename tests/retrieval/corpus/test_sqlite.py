@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from redargue.errors import CorpusError, StoreUnavailable, UsageError
-from redargue.retrieval.corpus import batches, database
+from redargue.retrieval.corpus import database, documents
 from redargue.retrieval.corpus.documents import Document
 from redargue.retrieval.corpus.index import default_store, open_corpus
 from redargue.retrieval.corpus.sqlite import SqliteCorpus
@@ -72,7 +72,7 @@ def database_of(corpus: SqliteCorpus) -> sqlite3.Connection:
 
 
 def test_a_full_disk_loses_the_batch_in_hand_only(opened: SqliteOpener, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batches, "BATCH", 10)
+    monkeypatch.setattr(documents, "BATCH", 10)
     corpus = opened()
     corpus.add(many(20))
     before, held = corpus.revision, corpus.documents()

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from redargue.errors import UsageError
-from redargue.retrieval.corpus import batches
+from redargue.retrieval.corpus import documents
 from redargue.retrieval.corpus.base import Added
 from redargue.retrieval.corpus.documents import Document
 from retrieval.corpus.documents import BRIDGE, TOWER, many
@@ -178,7 +178,7 @@ def test_any_history_leaves_what_a_fresh_store_would_hold(opened: Opener, steps:
 
 
 def test_a_batch_is_stored_whole_or_not_at_all(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batches, "BATCH", 10)
+    monkeypatch.setattr(documents, "BATCH", 10)
 
     def interrupted() -> Iterator[Document]:
         yield from many(25)

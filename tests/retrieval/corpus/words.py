@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from redargue.nli.cache import Floats
-from redargue.nli.embedder import DIMENSIONS
+from redargue.nli.encoders import DIMENSIONS
+from redargue.nli.session import Floats
 from redargue.retrieval.corpus.base import Corpus
 
 Opener = Callable[..., Corpus]

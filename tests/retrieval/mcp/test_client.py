@@ -23,7 +23,7 @@ from redargue.errors import ProviderError, ToolFailed, UsageError
 from redargue.evidence import Passage
 from redargue.net.secrets import Secrets
 from redargue.net.transport import LARGEST_ANSWER, Transport
-from redargue.retrieval.mcp import connection, process
+from redargue.retrieval.mcp import connection, transports
 from redargue.retrieval.mcp.client import McpTool, list_tools, servers
 from redargue.retrieval.mcp.connection import Server
 from redargue.retrieval.tools.base import Observation, Search, Sources
@@ -222,7 +222,7 @@ async def test_a_server_gets_no_key_but_those_that_are_passed_on(monkeypatch: py
 async def test_a_server_that_does_not_end_is_killed_with_its_descendants(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(process, "GRACE", 0.1)
+    monkeypatch.setattr(transports, "GRACE", 0.1)
     lock, script = tmp_path / "lock", tmp_path / "server.py"
     script.write_text(STUBBORN)
     async with opened(f"{sys.executable} {script} {lock} {OLD}") as (_, tools):

@@ -9,7 +9,7 @@ import pytest
 
 from redargue.errors import RecordError, ToolFailed, UsageError
 from redargue.evidence import Passage
-from redargue.nli.embedder import Embedder
+from redargue.nli.encoders import Embedder
 from redargue.retrieval.tools.base import PerClaim, Search
 from redargue.retrieval.tools.cached_tool import CachedTool
 from redargue.retrieval.tools.fixed_passages import FixedPassages

@@ -14,8 +14,8 @@ from redargue.errors import ToolFailed, UsageError
 from redargue.evidence import Passage
 from redargue.net.transport import Service, Transport
 from redargue.retrieval.tools.base import Search, Sources, tools
-from redargue.retrieval.tools.google import GoogleTool
 from redargue.retrieval.tools.online import clean
+from redargue.retrieval.tools.web import GoogleTool
 from redargue.runs.budget import Account
 from support.loopback import Behaviour, Loopback
 

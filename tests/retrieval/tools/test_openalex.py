@@ -15,7 +15,7 @@ from redargue.errors import BudgetReached, ToolFailed, UsageError
 from redargue.evidence import Passage
 from redargue.net.transport import Service, Transport
 from redargue.retrieval.tools.base import Search, Sources, tools
-from redargue.retrieval.tools.openalex import OpenAlexTool, abstract
+from redargue.retrieval.tools.literature import OpenAlexTool, abstract
 from redargue.runs.budget import Account, Budget
 from support.loopback import DOCUMENTS, Behaviour, Doc, Loopback
 from support.loopback_papers import inverted

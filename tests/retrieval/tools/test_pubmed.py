@@ -16,7 +16,7 @@ from redargue.errors import BudgetReached, ToolFailed, UsageError
 from redargue.evidence import Passage
 from redargue.net.transport import Service, Transport
 from redargue.retrieval.tools.base import Search, Sources, tools
-from redargue.retrieval.tools.pubmed import PubmedTool
+from redargue.retrieval.tools.literature import PubmedTool
 from redargue.runs.budget import Account, Budget
 from support.loopback import DOCUMENTS, Behaviour, Doc, Loopback
 from support.loopback_papers import article, article_set

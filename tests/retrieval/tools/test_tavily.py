@@ -14,7 +14,7 @@ from redargue.errors import BudgetReached, ToolFailed, UsageError
 from redargue.evidence import Passage
 from redargue.net.transport import Service, Transport
 from redargue.retrieval.tools.base import Search, Sources, tools
-from redargue.retrieval.tools.tavily import TavilyTool
+from redargue.retrieval.tools.web import TavilyTool
 from redargue.runs.budget import Account, Budget
 from support.loopback import Behaviour, Loopback
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from redargue.bench.extra import bench_extra
 from redargue.claims import Frozen
-from redargue.retrieval.corpus.chunk import sentence_spans
+from redargue.retrieval.corpus.documents import sentence_spans
 
 NO_WORDNET = SimpleNamespace(synsets=lambda word: ())
 """Replaces nltk's WordNet reader; finds no synonyms."""

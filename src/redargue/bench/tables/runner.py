@@ -18,7 +18,7 @@ from redargue.bench.tables.schema import CorpusSource, Paper, PublishedRow, Publ
 from redargue.bench.tables.texts import claims_of_texts
 from redargue.errors import RecordError, UnsupportedTask, UsageError
 from redargue.files import make_folder
-from redargue.retrieval.corpus.dataset_documents import documents
+from redargue.retrieval.corpus.documents import documents
 from redargue.retrieval.corpus.index import open_corpus
 from redargue.retrieval.corpus.ingest import read_documents
 from redargue.spec import RunSpec

@@ -17,15 +17,15 @@ from redargue.claims import Claim
 from redargue.errors import BadReply
 from redargue.evidence import Passage
 from redargue.files import make_folder, open_to_write, replacing
-from redargue.nli.embedder import shared
+from redargue.nli.encoders import shared
 from redargue.parts import Parts
 from redargue.retrieval.tools.fixed_passages import FixedPassages
 from redargue.run import Run
 from redargue.sanitize import counted
 from redargue.spec import RunSpec
 from redargue.text.extract import extract
-from redargue.text.nearest_sentences import nearest_sentences
 from redargue.text.segment import Kind, Text
+from redargue.text.verification import nearest_sentences
 from redargue.verifier import Verifier
 
 

@@ -18,16 +18,15 @@ from redargue.cli.batch_output import BatchOutput
 from redargue.cli.exit import say_interrupted
 from redargue.cli.options import connected
 from redargue.cli.progress import Progress
-from redargue.cluster.export import check_not_dropped, lock_folder, prepare_folder, read_mark, write_log
+from redargue.cluster.batches import check_not_dropped, lock_folder, prepare_folder, read_mark, write_log
+from redargue.cluster.engines import LocalWorkers, RayWorkers, ray_workers
 from redargue.cluster.job import WorkerJob, read_job, worker_job
-from redargue.cluster.local import LocalWorkers
 from redargue.cluster.queue import Batch, Counts, batch_id, count_finished, find_batch, progress, retry, submit
-from redargue.cluster.ray import RayWorkers, ray_workers
 from redargue.cluster.store import SharedDatabase, open_ledger
 from redargue.cluster.worker import Worker, verify_leased
 from redargue.errors import RecordError, UsageError
-from redargue.net.offline import is_offline, require_local
 from redargue.net.secrets import Secrets
+from redargue.net.services import is_offline, require_local
 from redargue.net.transport import Transport
 from redargue.parts import Parts
 from redargue.runs.budget import Budget

@@ -24,7 +24,7 @@ def list_batches(ledger: Where, as_json: AsJson = False) -> None:
     """List batches, newest first: id, method, progress, cost."""
     from redargue.cluster.batches import summarize_batches
     from redargue.cluster.store import open_ledger
-    from redargue.net.offline import is_offline, require_local
+    from redargue.net.services import is_offline, require_local
 
     if is_offline():
         require_local(ledger, what="ledger")
@@ -52,7 +52,7 @@ def drop(
     from redargue.cluster.batches import drop_batch
     from redargue.cluster.queue import count_finished, find_batch
     from redargue.cluster.store import open_ledger
-    from redargue.net.offline import is_offline, require_local
+    from redargue.net.services import is_offline, require_local
 
     if not batch:  # find_batch would return the newest
         raise UsageError("'' is not a batch id", hint="redargue ledger ls lists them")

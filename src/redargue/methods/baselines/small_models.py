@@ -25,7 +25,7 @@ from redargue.nli.backend import (
     quotes_of,
     words,
 )
-from redargue.nli.open_ie import decompose, statements
+from redargue.nli.grammar import decompose, statements
 from redargue.nli.reader import Reading, SourcedSentence
 
 QUOTES = 2  # at most in an answer

@@ -41,7 +41,7 @@ from redargue.methods.dual_position.tasks import (
 )
 from redargue.methods.dual_position.uncertainty import attention_weights, confidence_levels, uncertain
 from redargue.methods.gathering import gather_documents
-from redargue.retrieval.corpus.chunk import sentence_spans
+from redargue.retrieval.corpus.documents import sentence_spans
 from redargue.tasks.argue import Argument
 from redargue.tasks.base import AnyTask, Out, Task, lines
 from redargue.tasks.score import CompareTexts

@@ -18,8 +18,7 @@ from redargue.memory.lookup import LOOKUP, MemoryLookup
 from redargue.methods.base import Method, Roles
 from redargue.methods.mermaid.settings import DECOMPOSER, EXECUTOR, PROFILES, MermaidSettings
 from redargue.methods.mermaid.tasks import DecomposeClaim, ForceAnswer, NextStep
-from redargue.retrieval.tools.base import Observation
-from redargue.retrieval.tools.search_action import SearchAction
+from redargue.retrieval.tools.base import Observation, SearchAction
 from redargue.tasks.base import AnyTask
 from redargue.tasks.decompose import Decomposition
 from redargue.tasks.step import ActionTool, PastStep, Step, ToolCall

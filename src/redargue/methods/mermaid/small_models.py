@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from redargue.methods.mermaid.tasks import DecomposeClaim, ForceAnswer, NextStep
 from redargue.nli.backend import EmbeddedBackend, compose_answer, perform
+from redargue.nli.grammar import decompose
 from redargue.nli.next_step import next_step, passages_read
-from redargue.nli.open_ie import decompose
 from redargue.tasks.answer import Answer
 from redargue.tasks.decompose import Decomposition
 from redargue.tasks.step import Step

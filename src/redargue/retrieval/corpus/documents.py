@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import json
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
 
+import numpy as np
 from pydantic import Field, field_validator
+from syntok import segmenter
 
 from redargue.claims import Frozen
+from redargue.errors import UsageError
+from redargue.nli.encoders import DIMENSIONS
+from redargue.nli.session import Floats
+from redargue.registry import Registry, did_you_mean
 
 
 class Document(Frozen):
@@ -52,3 +66,170 @@ class Document(Frozen):
         """Hash of title, text, url, publisher and date: equal for documents with equal content."""
         content = json.dumps([self.title, self.text, self.url, self.publisher, self.published])
         return hashlib.sha256(content.encode()).hexdigest()
+
+
+# The documents shipped with data sets, in the form that a corpus indexes.
+
+readers: Registry[Callable[[Path], Iterator[Document]]] = Registry(
+    "data set with documents", group="redargue.documents", extra="lab"
+)
+
+
+def documents(dataset: str, path: Path) -> Iterator[Document]:
+    read = readers[dataset]
+    if not path.is_file():
+        raise UsageError(f"no file {str(path)!r}")
+    return read(path)
+
+
+# Splits a document into the chunks that are embedded and searched, and keeps their offsets.
+
+SIZE = 700  # characters: about 150 tokens of English, so that a chunk with its title fits the embedder's 256
+OVERLAP = 120  # characters: about a sentence, so that a pronoun keeps its antecedent
+
+_Span = tuple[int, int]
+
+
+class Chunk(Frozen):
+    """A chunk of a document: ``text == document.text[start:end]``."""
+
+    start: int
+    end: int
+    text: str
+
+
+def chunks(text: str, *, size: int = SIZE, overlap: int = OVERLAP) -> tuple[Chunk, ...]:
+    """Splits a text into chunks of at most ``size`` characters that together cover it except for white space.
+
+    A chunk ends at the end of a sentence. A sentence longer than ``size`` is split at white space, a longer word at any
+    character. A chunk begins with the last sentences of the previous chunk, as many as fit in ``overlap`` characters.
+
+    Raises:
+        UsageError: a length is out of range; 0 <= ``overlap`` < ``size``.
+    """
+    if not 0 <= overlap < size:
+        raise UsageError(f"chunks of {size} characters cannot overlap by {overlap}", hint="use 0 <= overlap < size")
+    pieces = [part for sentence in sentence_spans(text) for part in _parts(text, sentence, size)]
+    result: list[Chunk] = []
+    first = 0
+    while first < len(pieces):
+        after = first + 1
+        while after < len(pieces) and pieces[after][1] - pieces[first][0] <= size:
+            after += 1
+        start, end = pieces[first][0], pieces[after - 1][1]
+        result.append(Chunk(start=start, end=end, text=text[start:end]))
+        if after == len(pieces):
+            break
+        first = _step_back(pieces, first, after, size, overlap)
+    return tuple(result)
+
+
+def sentence_spans(text: str) -> Iterator[_Span]:
+    """Spans of the sentences. Only their starts come from syntok, so that no text between sentences is lost."""
+    starts = sorted({0, *sentence_starts(text)})
+    for start, end in pairwise([*starts, len(text)]):
+        if span := _strip(text, start, end):
+            yield span
+
+
+@lru_cache(maxsize=16)
+def sentence_starts(text: str) -> tuple[int, ...]:
+    """Where sentences begin. A document is split for its chunks and for its sentences at about the same time."""
+    return tuple(tokens[0].offset for paragraph in segmenter.analyze(text) for tokens in paragraph)
+
+
+def _strip(text: str, start: int, end: int) -> _Span | None:
+    part = text[start:end].strip()
+    start += len(text[start:end]) - len(text[start:end].lstrip())
+    return (start, start + len(part)) if part else None
+
+
+_SPACE = re.compile(r"\s")
+
+
+def _parts(text: str, sentence: _Span, size: int) -> Iterator[_Span]:
+    rest: _Span | None = sentence
+    while rest and rest[1] - rest[0] > size:
+        start, end = rest
+        spaces = [match.start() for match in _SPACE.finditer(text, start, start + size + 1)]
+        cut = spaces[-1] if spaces else start + size
+        if part := _strip(text, start, cut):
+            yield part
+        rest = _strip(text, cut, end)
+    if rest:
+        yield rest
+
+
+def _step_back(pieces: list[_Span], first: int, after: int, size: int, overlap: int) -> int:
+    """First piece of the next chunk, which must include piece ``after`` and begin after piece ``first``."""
+    begin = after
+    while (
+        begin - 1 > first
+        and pieces[after - 1][1] - pieces[begin - 1][0] <= overlap
+        and pieces[after][1] - pieces[begin - 1][0] <= size
+    ):
+        begin -= 1
+    return begin
+
+
+# Prepares documents for a store: batches, chunks, vectors and the checksum of the content.
+
+BATCH = 200  # documents per batch: an interruption loses at most one batch
+BATCH_CHARS = 1_000_000  # a batch also ends when its texts reach this length
+
+
+class Prepared(NamedTuple):
+    """A document's chunks and their vectors, of shape (chunks, 384)."""
+
+    pieces: tuple[Chunk, ...]
+    vectors: Floats
+
+
+def batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
+    batch: list[Document] = []
+    for document in documents:
+        batch.append(document)
+        if len(batch) >= BATCH or sum(len(document.text) for document in batch) >= BATCH_CHARS:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def prepare(documents: Sequence[Document], encode: Callable[[Sequence[str]], Floats]) -> list[Prepared]:
+    """Splits documents into chunks, and embeds each chunk with the document's title prepended."""
+    chunks_by_document = [chunks(document.text) for document in documents]
+    texts = [
+        f"{document.title}. {chunk.text}" if document.title else chunk.text
+        for document, pieces in zip(documents, chunks_by_document, strict=True)
+        for chunk in pieces
+    ]
+    vectors = encode(texts) if texts else np.zeros((0, DIMENSIONS), np.float32)
+    if not documents:
+        return []
+    ends = np.cumsum([len(pieces) for pieces in chunks_by_document], dtype=int)
+    return list(map(Prepared, chunks_by_document, np.split(vectors, ends[:-1])))
+
+
+def digest(document: str, sha256: str) -> str:
+    return hashlib.sha256(f"{document}\0{sha256}".encode()).hexdigest()
+
+
+def updated_checksum(content: str, digest: str, sign: int) -> str:
+    """Adds (``sign`` 1) or removes (-1) a document in a store's checksum, which does not depend on their order.
+
+    The checksum is hexadecimal, "0" for an empty store; ``digest`` is the document's :func:`digest`.
+    """
+    return f"{(int(content, 16) + sign * int(digest, 16)) % 2**256:x}"
+
+
+def is_from(path: str, place: str) -> bool:
+    where = os.path.abspath(place)
+    return bool(place and path) and (path == where or path.startswith(where.rstrip(os.sep) + os.sep))
+
+
+def no_such_document(name: str, known: Sequence[str]) -> UsageError:
+    if len(known) > 20:  # too many to list
+        known = difflib.get_close_matches(name, known, n=3)
+    hint = did_you_mean(name, list(known)) if known else "to list the documents: redargue corpus ls"
+    return UsageError(f"no document {name!r}", hint=hint)

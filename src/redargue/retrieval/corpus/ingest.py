@@ -1,19 +1,4 @@
-"""Reads documents from files. Files and lines that cannot be read are reported and skipped.
-
-=================  =========================================================================================
-``.txt``           the text
-``.md``            the text; the first ``# heading`` is the title
-``.html .htm``     the main text without navigation; title, date, address and publisher from the page's metadata
-``.pdf``           the text layer
-``.docx``          the paragraphs; deleted text is left out
-``.csv .tsv``      the rows as sentences, each cell with the name of its column
-``.jsonl``         one document per line: ``text``, and optionally ``id title url publisher published``; or SciFact's
-                   format: ``doc_id``, ``title``, ``abstract`` (list of sentences)
-``.json``          one such document, or a list of them
-=================  =========================================================================================
-
-Each format may be compressed (``.gz``). JSON is UTF-8; other text too, or UTF-16 or Windows-1252 with a warning.
-"""
+"""The mark of a corpus to which documents are being added: its searches would miss some."""
 
 from __future__ import annotations
 
@@ -22,8 +7,11 @@ import gzip
 import json
 import os
 import re
+import socket
+import uuid
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime, timedelta
 from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any
@@ -31,9 +19,51 @@ from typing import Any
 from pydantic import ValidationError
 
 from redargue.encodings import NotText, encoding_of, warn_of
-from redargue.errors import UnreadableFile, UsageError, problem_of
+from redargue.errors import StoreUnavailable, UnreadableFile, UsageError, problem_of
 from redargue.retrieval.corpus.documents import Document
 from redargue.retrieval.corpus.markup import read_docx, read_html, read_pdf
+
+ABANDONED = timedelta(minutes=10)  # without a batch, whoever was adding documents is gone
+
+
+def moment() -> str:
+    """The time now, as the mark holds it: ISO 8601 in UTC, in seconds."""
+    return f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S}"
+
+
+def refuse_while_adding(name: str, since: str) -> None:
+    """Raises StoreUnavailable if a store has the mark and was not abandoned; ``since`` is empty without a mark."""
+    if not since:
+        return
+    began = datetime.fromisoformat(since).replace(tzinfo=UTC)
+    if datetime.now(UTC) - began > ABANDONED:
+        return
+    raise StoreUnavailable(
+        f"documents are being added to {name!r} (since {began:%H:%M} UTC): it is not complete",
+        hint="try again when redargue corpus add has ended; if it was interrupted, run it again",
+    )
+
+
+def new_mark() -> str:
+    """The name of one addition's mark, where several processes may add documents at the same time."""
+    return f"adding {socket.gethostname()} {os.getpid()} {uuid.uuid4().hex}"
+
+
+def was_killed(mark: str) -> bool:
+    """Whether the process that made a mark on this machine no longer runs."""
+    _, host, process, *_ = [*mark.split(" "), "", ""]
+    if host != socket.gethostname() or not process.isdigit() or os.name != "posix":
+        return False
+    try:
+        os.kill(int(process), 0)
+    except ProcessLookupError:
+        return True
+    except (OSError, OverflowError):  # of another user
+        return False
+    return False
+
+
+# Reads documents from files. Files and lines that cannot be read are reported and skipped.
 
 LARGEST_DOCUMENT = 256 * 10**6  # bytes, uncompressed: a document is read into memory as a whole
 LARGEST_DECOMPRESSED = 2 * 10**9  # bytes that a .jsonl.gz may decompress to

@@ -28,8 +28,7 @@ def read_html(page: str) -> dict[str, str]:
     """The main text of a page and its metadata; raises UnreadableFile if the page has no text."""
     from html_text import parse_html
 
-    from redargue.retrieval.corpus.page_metadata import page_metadata
-    from redargue.retrieval.corpus.page_text import main_text
+    from redargue.retrieval.corpus.html_pages import main_text, page_metadata
 
     try:
         tree = parse_html(_LONG_TAG.sub(_without_attributes, page))

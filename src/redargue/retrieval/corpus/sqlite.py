@@ -16,9 +16,8 @@ import numpy as np
 
 from redargue.errors import CorpusError
 from redargue.evidence import PAGE_BREAK
-from redargue.nli.cache import Floats
-from redargue.nli.embedder import DIMENSIONS
-from redargue.retrieval.corpus.adding import moment, new_mark, refuse_while_adding, was_killed
+from redargue.nli.encoders import DIMENSIONS
+from redargue.nli.session import Floats
 from redargue.retrieval.corpus.base import (
     AGAIN,
     DEPTH,
@@ -33,12 +32,10 @@ from redargue.retrieval.corpus.base import (
     Hits,
     stores,
 )
-from redargue.retrieval.corpus.batches import digest, no_such_document, prepare, updated_checksum
-from redargue.retrieval.corpus.chunk import Chunk
 from redargue.retrieval.corpus.database import SCHEMA, Database
-from redargue.retrieval.corpus.documents import Document
-from redargue.retrieval.corpus.ranking import Span, best_excerpt, fts5_query, fuse, nearest, spread
-from redargue.retrieval.corpus.words import bm25_search
+from redargue.retrieval.corpus.documents import Chunk, Document, digest, no_such_document, prepare, updated_checksum
+from redargue.retrieval.corpus.ingest import moment, new_mark, refuse_while_adding, was_killed
+from redargue.retrieval.corpus.ranking import Span, best_excerpt, bm25_search, fts5_query, fuse, nearest, spread
 
 _VECTOR_TYPE = np.dtype("<f2")  # half the size of float32, with the same results
 

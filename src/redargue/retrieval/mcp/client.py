@@ -21,9 +21,8 @@ from urllib.parse import urlsplit
 from redargue.errors import ProviderError, ToolFailed, UsageError
 from redargue.evidence import Passage
 from redargue.retrieval.mcp.connection import InProcess, Server, Target
-from redargue.retrieval.mcp.process import Command
 from redargue.retrieval.mcp.serving import KINDS, build
-from redargue.retrieval.mcp.streamable_http import LOOPBACK, TIMEOUT, Address
+from redargue.retrieval.mcp.transports import LOOPBACK, TIMEOUT, Address, Command
 from redargue.retrieval.tools.base import Search, Sources
 from redargue.retrieval.tools.online import clean, page_passage, parse_json, storable, web_address
 

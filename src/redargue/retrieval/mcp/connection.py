@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from redargue.errors import ProviderError, ToolFailed, UsageError
 from redargue.net.secrets import Secrets
-from redargue.retrieval.mcp.streamable_http import START, TIMEOUT, Address
+from redargue.retrieval.mcp.transports import START, TIMEOUT, Address
 
 _GONE = ("Connection closed", "SSE stream ended", "Session terminated")  # the SDK's messages for a lost connection
 

@@ -17,12 +17,11 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from redargue.errors import RedargueError, UsageError
-from redargue.net.framing import UNCLEAR, unclear
+from redargue.net.listening import UNCLEAR, unclear
 from redargue.registry import did_you_mean
 from redargue.retrieval.mcp.connection import require_sdk
-from redargue.retrieval.mcp.google import GoogleServer, ScholarServer
-from redargue.retrieval.mcp.papers import ArxivServer, PubmedServer
-from redargue.retrieval.mcp.streamable_http import LOOPBACK
+from redargue.retrieval.mcp.searches import ArxivServer, GoogleServer, PubmedServer, ScholarServer
+from redargue.retrieval.mcp.transports import LOOPBACK
 from redargue.retrieval.mcp.wikipedia import WikipediaServer
 from redargue.retrieval.tools.base import Sources
 

@@ -9,6 +9,7 @@ from datetime import date
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from redargue.claims import Frozen
+from redargue.errors import ToolFailed
 from redargue.evidence import Passage
 from redargue.net.transport import Service, Transport
 from redargue.registry import Registry
@@ -154,13 +155,42 @@ class ToolKind(Protocol):
 TOOLS = {
     "corpus": "redargue.retrieval.tools.corpus:CorpusTool",
     "keywords": "redargue.retrieval.tools.corpus:KeywordsTool",
-    "reranked": "redargue.retrieval.tools.reranked:RerankedTool",
+    "reranked": "redargue.retrieval.tools.corpus:RerankedTool",
     "wikipedia": "redargue.retrieval.tools.wikipedia:WikipediaTool",
-    "tavily": "redargue.retrieval.tools.tavily:TavilyTool",
-    "google": "redargue.retrieval.tools.google:GoogleTool",
-    "pubmed": "redargue.retrieval.tools.pubmed:PubmedTool",
-    "openalex": "redargue.retrieval.tools.openalex:OpenAlexTool",
-    "arxiv": "redargue.retrieval.tools.arxiv:ArxivTool",
+    "tavily": "redargue.retrieval.tools.web:TavilyTool",
+    "google": "redargue.retrieval.tools.web:GoogleTool",
+    "pubmed": "redargue.retrieval.tools.literature:PubmedTool",
+    "openalex": "redargue.retrieval.tools.literature:OpenAlexTool",
+    "arxiv": "redargue.retrieval.tools.literature:ArxivTool",
 }
 
 tools: Registry[type[ToolKind]] = Registry("tool", builtin=TOOLS, group="redargue.tools")
+
+
+# A search tool as an action that an agent calls by name.
+
+
+class SearchAction:
+    """Takes ``{"query": …}`` and returns at most ``k`` passages; see :class:`redargue.retrieval.tools.base.Action`."""
+
+    parameters: ClassVar[Mapping[str, Any]] = {
+        "type": "object",
+        "properties": {"query": {"type": "string", "description": "what to look for"}},
+        "required": ["query"],
+        "additionalProperties": False,
+    }
+
+    def __init__(self, tool: Tool, k: int) -> None:
+        self._tool, self._k = tool, k
+        self.name, self.about = tool.name, tool.about
+        self.online: bool = getattr(tool, "online", True)
+
+    @property
+    def revision(self) -> str:
+        return f"{self._tool.revision} k={self._k}"
+
+    async def call(self, arguments: Mapping[str, Any], *, search: Search) -> tuple[Passage, ...]:
+        query = arguments.get("query")
+        if not isinstance(query, str) or not query.strip() or len(arguments) > 1:
+            raise ToolFailed(f"{self.name} cannot be called with {dict(arguments)!r:.200}", hint='give {"query": "…"}')
+        return await self._tool.search(query, self._k, search=search)

@@ -15,11 +15,9 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from redargue.evidence import Passage, cut_ends
-from redargue.retrieval.corpus.base import Encoder
-from redargue.retrieval.corpus.chunk import Chunk, chunks
-from redargue.retrieval.corpus.hits import WHOLE, Hit, merged_passages, page_in
-from redargue.retrieval.corpus.ranking import fuse, nearest
-from redargue.retrieval.corpus.words import ranked_by_words
+from redargue.retrieval.corpus.base import WHOLE, Encoder, Hit, merged_passages, page_in
+from redargue.retrieval.corpus.documents import Chunk, chunks
+from redargue.retrieval.corpus.ranking import fuse, nearest, ranked_by_words
 from redargue.retrieval.tools.base import Search
 
 _DEPTH = 50  # chunks of the ranking by words that the ranking by meaning reads

@@ -15,9 +15,8 @@ from redargue.concurrency import gather_or_cancel
 from redargue.errors import ToolFailed, UsageError
 from redargue.evidence import Passage
 from redargue.net.transport import Service, Transport
-from redargue.retrieval.corpus.chunk import SIZE, chunks
-from redargue.retrieval.corpus.ranking import Span, best_excerpt
-from redargue.retrieval.corpus.words import word_scores
+from redargue.retrieval.corpus.documents import SIZE, chunks
+from redargue.retrieval.corpus.ranking import Span, best_excerpt, word_scores
 from redargue.retrieval.tools.base import Search, tools
 from redargue.retrieval.tools.online import OnlineTool, clean, dicts, storable, web_address
 

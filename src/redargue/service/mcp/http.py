@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from redargue.retrieval.corpus.shipped import open_store
+from redargue.retrieval.corpus.index import open_store
 from redargue.service.context import ServiceSettings, caller_of
 from redargue.service.mcp.documents import Documents
 from redargue.service.mcp.server import build

@@ -13,7 +13,7 @@ from redargue.net.fetch import PageFetcher
 from redargue.net.services import limiter
 from redargue.net.transport import Transport
 from redargue.parts import Parts
-from redargue.retrieval.corpus.shipped import open_store
+from redargue.retrieval.corpus.index import open_store
 from redargue.retrieval.mcp.serving import with_readable_errors
 from redargue.service.checks import LOCAL, CheckStore
 from redargue.service.mcp.documents import Documents

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import httpx2
 
-from redargue.net.decompress import pieces
+from redargue.net.fetch import pieces
 from redargue.net.secrets import Secrets
 from redargue.net.transport import LARGEST_ANSWER, Transport
 from redargue.sanitize import shortened

@@ -8,7 +8,7 @@ from itertools import chain, zip_longest
 from typing import NamedTuple
 
 from redargue.evidence import Passage
-from redargue.retrieval.corpus.chunk import sentence_spans
+from redargue.retrieval.corpus.documents import sentence_spans
 
 
 class Snippet(NamedTuple):

@@ -8,7 +8,7 @@ from redargue.claims import Meaning
 from redargue.methods.baselines.folk import tasks
 from redargue.methods.baselines.small_models import clauses_of, is_it_true, likeliest, passages_of, quotes_for
 from redargue.nli.backend import EmbeddedBackend, perform
-from redargue.nli.open_ie import decompose
+from redargue.nli.grammar import decompose
 
 VERIFY = "Verify that "
 

@@ -20,7 +20,7 @@ from redargue.methods.agent import Agent
 from redargue.methods.base import FROM_SETTINGS, Method, SearchSettings
 from redargue.methods.baselines.react.tasks import LOOKUP, SEARCH, ChooseAction, ThinkAndAct
 from redargue.methods.few_shot import read_examples, with_labels
-from redargue.retrieval.corpus.chunk import sentence_spans
+from redargue.retrieval.corpus.documents import sentence_spans
 from redargue.tasks.step import PastStep, Step
 from redargue.verdicts import Verdict
 

@@ -1,7 +1,4 @@
-"""A connection to Milvus: collections, requests with time limits, and translation of errors.
-
-A server's token is read from ``REDARGUE_MILVUS_TOKEN`` and sent to that server only.
-"""
+"""The address of a Milvus store: a folder for Milvus Lite, or a server's URI."""
 
 from __future__ import annotations
 
@@ -10,13 +7,139 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from threading import RLock
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
+from urllib.parse import parse_qsl, urlsplit
 
 from redargue.errors import CorpusError, StoreUnavailable, UsageError
-from redargue.net.secrets import Secrets
-from redargue.retrieval.corpus.milvus.address import INSTALL, TOKEN, Address
-from redargue.retrieval.corpus.milvus.lite import LiteServer
+from redargue.files import make_folder
+from redargue.net.secrets import Secrets, display_url
+
+TOKEN = "REDARGUE_MILVUS_TOKEN"
+INSTALL = "pip install 'redargue[milvus]'"
+
+_OPTIONS = {"collection": re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,200}"), "index": re.compile("flat|hnsw|autoindex", re.I)}
+
+
+class Address(NamedTuple):
+    """The folder of Milvus Lite, or a server's URI, with the store's options."""
+
+    uri: str
+    lite: bool
+    collection: str
+    index_type: str
+
+    @classmethod
+    def parse(cls, text: str) -> Address:
+        """Parses ``PATH`` or ``http(s)://host:port[/database][?collection=NAME&index=flat]``; else UsageError."""
+        if not re.match(r"(https?|tcp)://", text):
+            if not text:
+                raise UsageError("milvus: needs a folder or a URI", hint="--store milvus:PATH.db")
+            return cls(os.path.abspath(Path(text).expanduser()), True, "redargue", "FLAT")
+        try:
+            parts, _ = urlsplit(text), urlsplit(text).port
+        except ValueError as error:
+            raise UsageError(f"not the address of a Milvus server: {error}", hint="http://host:19530") from None
+        if "@" in parts.netloc:
+            raise UsageError(
+                f"the address of the Milvus server at {display_url(text)!r} contains a name or password",
+                hint=f"put it into the environment: {TOKEN}=name:password",
+            )
+        options = dict(parse_qsl(parts.query))
+        for name, value in options.items():
+            if name not in _OPTIONS or not _OPTIONS[name].fullmatch(value):
+                raise UsageError(
+                    f"{name}={value!r} is not an option of a Milvus store",
+                    hint="?collection=NAME (letters, digits, _) or ?index=flat, hnsw or autoindex",
+                )
+        index_type = options.get("index", "FLAT").upper()
+        return cls(display_url(text), False, options.get("collection", "redargue"), index_type)
+
+
+def nothing_at(address: str) -> UsageError:
+    return UsageError(f"no corpus at {address!r}", hint=f"create one: redargue corpus add FILES --store {address}")
+
+
+# Runs Milvus Lite in this process; it listens on a loopback port without a password while a
+# store is open.
+
+
+class LiteServer:
+    """Milvus Lite on one folder, shared by the stores of this process."""
+
+    _lock: ClassVar[RLock] = RLock()
+    _open: ClassVar[dict[str, LiteServer]] = {}
+
+    @classmethod
+    def at(cls, path: str, write: bool) -> LiteServer:
+        with cls._lock:
+            if path not in cls._open:
+                cls._open[path] = cls(path, write)
+            cls._open[path]._users += 1
+            return cls._open[path]
+
+    def __init__(self, path: str, write: bool) -> None:
+        self._path, self._users = path, 0
+        _require_own_folder(Path(path), write)
+        if write:
+            _make_private(Path(path))
+        try:
+            from milvus_lite import DataDirLockedError
+            from milvus_lite.adapter.grpc.server import start_server_in_thread
+        except ImportError as error:
+            raise UsageError(f"milvus:{path!r} needs Milvus Lite: {error}", hint=INSTALL) from None
+        try:
+            self._server, self._data, port = start_server_in_thread(path, host="127.0.0.1", port=0)
+        except DataDirLockedError:
+            raise StoreUnavailable(
+                f"{path!r} is in use by another process; Milvus Lite serves one at a time, for reading too",
+                hint="try again when it is done, or use a server: --store milvus:http://host:19530",
+            ) from None
+        except OSError as error:
+            what = f"{path!r} cannot be opened: {error.strerror or error}"
+            raise UsageError(what, hint="choose another path: --store milvus:PATH") from error
+        self.uri = f"http://127.0.0.1:{port}"
+
+    def release(self) -> None:
+        with self._lock:
+            self._users -= 1
+            if not self._users:
+                del self._open[self._path]
+                self._server.stop(grace=2).wait()
+                self._data.close()
+
+
+def _make_private(path: Path) -> None:
+    try:
+        make_folder(path)
+    except OSError as error:
+        what = f"{str(path)!r} cannot be created: {error.strerror}"
+        raise UsageError(what, hint="choose another path: --store milvus:PATH") from error
+
+
+def _require_own_folder(path: Path, write: bool) -> None:
+    """Rejects a file, or a folder with other contents, before Milvus Lite writes to it."""
+    try:
+        entries = set(os.listdir(path))
+        if entries and "collections" not in entries:
+            what = f"{str(path)!r} is not a Milvus Lite folder; it was not changed"
+            raise CorpusError(what, hint="choose another path: milvus:PATH")
+    except FileNotFoundError:
+        entries = set()
+    except NotADirectoryError:
+        raise CorpusError(
+            f"{str(path)!r} is a file, and Milvus Lite 3 needs a folder; it was not changed",
+            hint=f"for a SQLite corpus, omit the scheme: --store {path}",
+        ) from None
+    except OSError as error:
+        what = f"{str(path)!r} cannot be opened: {error.strerror}"
+        raise UsageError(what, hint="choose another path: milvus:PATH") from error
+    if not entries and not write:
+        raise nothing_at(f"milvus:{path}")
+
+
+# A connection to Milvus: collections, requests with time limits, and translation of errors.
 
 CONNECT_TIMEOUT = 10.0  # seconds for the first answer of a server
 TIMEOUT = 60.0  # seconds for one request, including retries

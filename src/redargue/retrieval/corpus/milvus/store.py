@@ -26,17 +26,24 @@ from uuid import uuid4
 import numpy as np
 
 from redargue.errors import CorpusError, StoreUnavailable, UsageError
-from redargue.nli.cache import Floats
-from redargue.nli.embedder import DIMENSIONS
-from redargue.retrieval.corpus.adding import moment, refuse_while_adding
+from redargue.nli.encoders import DIMENSIONS
+from redargue.nli.session import Floats
 from redargue.retrieval.corpus.base import Added, Encoder, Entry, stores
-from redargue.retrieval.corpus.batches import BATCH, Prepared, is_from, no_such_document, prepare, updated_checksum
-from redargue.retrieval.corpus.documents import Document
-from redargue.retrieval.corpus.milvus.address import Address, nothing_at
-from redargue.retrieval.corpus.milvus.client import Connection, Row
+from redargue.retrieval.corpus.documents import (
+    BATCH,
+    Document,
+    Prepared,
+    is_from,
+    no_such_document,
+    prepare,
+    updated_checksum,
+)
+from redargue.retrieval.corpus.ingest import moment, refuse_while_adding
+from redargue.retrieval.corpus.milvus.client import Address, Connection, Row, nothing_at
 from redargue.retrieval.corpus.milvus.rows import (
     About,
     Change,
+    MilvusReader,
     State,
     Version,
     chunk_keys,
@@ -46,7 +53,6 @@ from redargue.retrieval.corpus.milvus.rows import (
     text_key,
     text_rows,
 )
-from redargue.retrieval.corpus.milvus.search import MilvusReader
 
 FORMAT = 1
 BUSY = 10.0  # seconds without progress after which another process' unfinished batch counts as abandoned

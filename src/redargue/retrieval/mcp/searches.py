@@ -1,15 +1,68 @@
-"""``search_arxiv`` and ``search_pubmed``, with the parameters and result format of paper-search-mcp."""
+"""Search tools of MERMAID's servers: Google, Google Scholar, arXiv and PubMed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field
 
-from redargue.retrieval.tools.arxiv import ArxivTool
-from redargue.retrieval.tools.base import Search
-from redargue.retrieval.tools.pubmed import PubmedTool, element_text
+from redargue.errors import UsageError
+from redargue.retrieval.tools.base import Search, Sources
+from redargue.retrieval.tools.literature import ArxivTool, PubmedTool, element_text
+from redargue.retrieval.tools.online import clean, dicts, web_address
+from redargue.retrieval.tools.web import GoogleTool
+
+# ``search_google``, and ``search_google_scholar`` by Serper.
+
+
+class GoogleServer(GoogleTool):
+    """Google's web search."""
+
+    async def search_google(self, query: Query, num_results: Count = 10) -> list[dict[str, Any]]:
+        """Search the web with Google. Returns title, link and a short snippet of each page."""
+        passages = await self.search(query, num_results, search=Search.unpaid())
+        return [{"title": passage.title, "link": passage.url, "snippet": passage.text} for passage in passages]
+
+
+class ScholarServer(GoogleTool):
+    """Google Scholar by Serper."""
+
+    @classmethod
+    def make(cls, sources: Sources) -> Self:
+        service = sources.services.get("serper")
+        if service is None or not service.key:
+            raise UsageError("Google Scholar is searched by Serper, which has no key", hint="export SERPER_API_KEY=…")
+        return cls(service, sources.transport)
+
+    async def search_google_scholar(self, query: Query, max_results: Count = 10) -> list[dict[str, Any]]:
+        """Search academic papers on Google Scholar. The abstract is the excerpt that Scholar shows."""
+        if not (query := self.prepare(query)):
+            return []
+        answer = await self.ask_serper("/scholar", {"q": query, "num": max_results}, Search.unpaid())
+        return [_paper(result) for result in dicts(answer.get("organic"))[:max_results]]
+
+
+def _paper(result: Mapping[str, Any]) -> dict[str, Any]:
+    """A result of Scholar, whose line of authors, journal and host has the form "authors - journal - host"."""
+    line, year, cited = clean(result.get("publicationInfo")), result.get("year"), result.get("citedBy")
+    url = web_address(result.get("link"))
+    return paper(
+        paper_id=clean(result.get("id")) or url,
+        title=clean(result.get("title")),
+        authors=[name.strip() for name in line.partition(" - ")[0].split(",")],
+        abstract=clean(result.get("snippet")),
+        published_date=str(year) if isinstance(year, int) else "",
+        pdf_url=web_address(result.get("pdfUrl")),
+        url=url,
+        source="google_scholar",
+        citations=cited if isinstance(cited, int) else 0,
+        extra={"publication_info": line},
+    )
+
+
+# ``search_arxiv`` and ``search_pubmed``, with the parameters and result format of paper-search-
+# mcp.
 
 Query = Annotated[str, Field(min_length=1, description="What to look for.")]
 Count = Annotated[int, Field(ge=1, le=100)]

@@ -1,0 +1,271 @@
+"""Words and their grammar: stems and opposites, subjects and verbs, pronouns."""
+
+from __future__ import annotations
+
+import re
+from functools import cache, lru_cache
+from pathlib import Path
+
+from redargue.tasks.decompose import Decomposition, Triplet
+
+# Words: their stems, their opposites, and those that carry no content of their own.
+
+_WORDS = Path(__file__).with_name("words")
+WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*|\d+(?:[.,:]\d+)*")
+
+FUNCTION_WORDS = frozenset(
+    (
+        "a an the and or but nor so as at by for from in into of off on onto out over per than that this these those to"
+        " up via with within without about above after against along among around before behind below beneath beside"
+        " besides between beyond down during except near through throughout toward towards under until upon while when"
+        " where whether which who whom whose what why how if because since though although unless i me my we us our you"
+        " your he him his she her hers it its itself himself herself themselves they them their theirs one ones there"
+        " here then thus also too very just only even still already yet not no never none nor neither either both all"
+        " any each every some most many much more less few fewer several other another such same own be is am are was"
+        " were been being have has had having do does did done doing will would shall should can could may might must"
+        " cannot ought need let let's isn't aren't wasn't weren't don't doesn't didn't hasn't haven't hadn't won't"
+        " wouldn't can't couldn't shouldn't mustn't it's that's there's etc e.g i.e"
+    ).split()
+)
+NEGATORS = frozenset("not never no none nobody nothing neither nor without cannot hardly nowhere".split())
+
+
+@cache
+def _pairs(name: str) -> tuple[tuple[str, str], ...]:
+    lines = (_WORDS / name).read_text(encoding="utf-8").splitlines()
+    return tuple((one, two) for one, two in (line.split() for line in lines))
+
+
+@cache
+def _irregular() -> dict[str, str]:
+    return dict(_pairs("irregular.txt"))
+
+
+@lru_cache(maxsize=32768)
+def stem(word: str) -> str:
+    """The word without inflection, in lower case: "rose", "rising" and "rises" are "ris", as "rise" is."""
+    word = re.sub(r"['’]s?$", "", word.casefold())
+    word = _irregular().get(word, word)
+    if len(word) > 4 and word.endswith("ies"):
+        word = word[:-3] + "y"
+    elif re.search(r"(?:s|x|z|ch|sh)es$", word):
+        word = word[:-2]
+    elif (len(word) > 3 and re.search(r"[^sui]s$", word)) or re.search(r"(?:gr|cr|fr|nt)eed$", word):
+        word = word[:-1]
+    elif re.search(r"[aeiouy].*?[^e]ed$", word) or re.search(r"[aeiouy].*ing$", word):
+        word = re.sub(r"(?:ed|ing)$", "", word)
+        word = re.sub(r"([bdfgklmnprtvz])\1$", r"\1", word) if len(word) > 3 else word
+    if len(word) > 3 and word.endswith("e"):
+        word = word[:-1]
+    return re.sub(r"ll$", "l", re.sub(r"(?<=[^aeiou])y$", "i", word))
+
+
+@cache
+def _opposites() -> dict[str, frozenset[str]]:
+    opposites_of: dict[str, set[str]] = {}
+    for one, two in (*_pairs("antonyms.txt"), *_pairs("opposites.txt")):
+        for first, second in ((stem(one), stem(two)), (stem(two), stem(one))):
+            if first != second:
+                opposites_of.setdefault(first, set()).add(second)
+    return {word: frozenset(words) for word, words in opposites_of.items()}
+
+
+def opposites(stemmed: str) -> frozenset[str]:
+    """The stems of a stem's opposites, from WordNet and from a list of everyday ones that WordNet lacks."""
+    return _opposites().get(stemmed, frozenset())
+
+
+# Open information extraction with regular expressions: subject, verb, and one object per
+# preposition.
+
+_MODAL = "can|could|will|would|may|might|shall|should|must|do|does|did"
+_AUXILIARY = "am|is|are|was|were|be|been|being|has|have|had"
+# Verb forms that neither end in -ed nor follow an auxiliary, except those that are also common nouns.
+_VERBS = (
+    "won|wins|wrote|writes|written|made|makes|became|becomes|began|begins|led|leads|took|takes|gave|gives|went|goes|"
+    "came|comes|held|holds|said|says|sold|sells|built|spent|left|met|ran|runs|saw|sees|sang|sings|grew|grows|knew|"
+    "knows|lost|loses|kept|keeps|lies|lay|lived|lives|died|dies|born|stars|plays|contains|includes|involves|causes|"
+    "reduces|increases|prevents|inhibits|induces|regulates|promotes|results|consists|belongs|remains|serves|"
+    "works|allows|requires|provides|produces|uses|helps|affects|shows|means|refers|appears|occurs|exists|"
+    "borders|flows|wears|speaks|owns|costs|weighs|measures|originated|stood|stands|taught|teaches|fell|falls|rose|rises"
+)
+_BETWEEN = r"(?:\s+(?:not|never|also|only|been|being|be|have|\w+ly))*"
+_VERB = re.compile(
+    rf"\b(?:(?:{_MODAL})(?:n't)?{_BETWEEN}\s+[a-z]+\b"
+    rf"|(?:{_AUXILIARY})(?:n't)?\b{_BETWEEN}(?:\s+(?:\w+(?:ed|en|wn)|{_VERBS})\b)?|(?:{_VERBS})\b|[a-z]{{2,}}ed\b)"
+)
+_CLAUSE = re.compile(r";\s+|,?\s+(?:but|whereas|while|who|which)\s+|\s+that\s+|,\s+and\s+(?=\w+\s)")
+_ASIDE = re.compile(r"\s*\(([^()]+)\)")
+_BEFORE_VERB = re.compile(r"(?:\s+(?:\w+ly|also|already|both|all|that))+$")
+_PREPOSITION = re.compile(
+    r"\s+\b(in|on|at|by|from|to|with|for|during|since|between|into|as|about|over|under|after|before)\b\s+"
+)
+_PRONOUN = re.compile(r"he|she|it|they|this|that|these|those|which|who", re.IGNORECASE)
+_EDGE = " \t\n.,;:!?\"'()[]“”‘’"
+
+
+def decompose(text: str) -> Decomposition:
+    """Triplets of a sentence's clauses; a clause without a subject takes the previous one."""
+    triplets: list[Triplet] = []
+    subject = ""
+    plain = " ".join(text.split())
+    for clause in filter(str.strip, _CLAUSE.split(_ASIDE.sub("", plain) or plain)):
+        verb = _VERB.search(clause)
+        before = _BEFORE_VERB.sub("", clause[: verb.start()].strip(_EDGE)) if verb else ""
+        subject = before or subject
+        if verb is None or not subject:
+            triplets.append(_triplet(subject or clause, "concerns" if subject else "is", clause if subject else ""))
+            continue
+        triplets += _parts(subject, verb.group(), clause[verb.end() :])
+    triplets += [_triplet(triplets[0].subject, "is", aside) for aside in _ASIDE.findall(plain) if triplets]
+    names = tuple(dict.fromkeys(triplet.subject for triplet in triplets if triplet.subject))
+    return Decomposition(triplets=tuple(dict.fromkeys(triplets)), topics=names[:2])
+
+
+def statements(text: str) -> tuple[str, ...]:
+    """A sentence's clauses, each with a subject and a verb; the sentence itself if one of them would lack either.
+
+    A clause whose subject is missing or a pronoun takes the subject of the clause before: "X won Y, but it lost Z"
+    gives "X won Y" and "X lost Z".
+    """
+    plain = " ".join(text.split())
+    clauses: list[str] = []
+    subject = ""
+    for clause in filter(str.strip, _CLAUSE.split(plain)):
+        verb = _VERB.search(clause)
+        if verb is None or not clause[verb.end() :].strip(_EDGE):
+            return (plain,)
+        own = clause[: verb.start()].strip(_EDGE)
+        if own and not _PRONOUN.fullmatch(own):
+            subject = own
+        if not subject:
+            return (plain,)
+        clauses.append(f"{subject} {clause[verb.start() :].strip(_EDGE)}.")
+    return tuple(dict.fromkeys(clauses)) if len(clauses) > 1 else (plain,)
+
+
+def _parts(subject: str, verb: str, rest: str) -> list[Triplet]:
+    pieces = _PREPOSITION.split(f" {rest.strip()} ")
+    triplets = [_triplet(subject, verb, pieces[0])] if pieces[0].strip(_EDGE) else []
+    for preposition, piece in zip(pieces[1::2], pieces[2::2], strict=True):
+        if piece.strip(_EDGE):
+            triplets.append(_triplet(subject, f"{verb} {preposition}", piece))
+    return triplets or [_triplet(subject, verb, "")]
+
+
+def _triplet(subject: str, relation: str, rest: str) -> Triplet:
+    return Triplet(subject=subject.strip(_EDGE), relation=" ".join(relation.split()), object=rest.strip(_EDGE))
+
+
+# Tells whether words contain a finite verb: what a statement has, and a heading, a label or a
+# caption mostly lacks.
+
+_WORD = re.compile(r"[A-Za-z]+(?:['’][A-Za-z]+)?|\d[\d.,:]*|[^\s\w]")
+_CERTAIN = frozenset(
+    (
+        "is are was were am has had does did can could will would may might shall should must cannot isn't aren't"
+        " wasn't weren't hasn't haven't hadn't doesn't don't didn't can't couldn't won't wouldn't shouldn't mustn't"
+        " it's that's there's he's she's who's they're we're you're i'm i've we've you've they've it'll he'll she'll"
+        " they'll we'll you'll i'll became began broke brought came chose did drew drove fell flew forgot fought froze"
+        " gave got grew heard held kept knew laid lay led left lent lost made meant met paid ran rang rose said sang"
+        " sank sat saw sent shook shot slept sold sought spent spoke sprang stole stood struck swam swore taught told"
+        " thought took understood went woke won wore wrote"
+    ).split()
+)
+_EVERYDAY = frozenset(  # verbs, without what is as common as a noun
+    (
+        "have do begin become believe belong bring cause close come consist contain cover cross cut date eat employ"
+        " end enter exist fail feed find fly follow get give go grow happen hold include increase kill know last lead"
+        " leave lie live look lose make mean measure meet move need occur open own pay prevent produce provide"
+        " publish reach receive reduce refer release remain require return rise run say see sell send serve set sing"
+        " sink sit sleep speak spend stand start stay sting stop support take teach tell think turn understand use"
+        " want wear weigh win work write cost ship offer accept allow arrive depart orbit"
+    ).split()
+)
+_NO_SUBJECT = frozenset(  # after these a word is no finite verb
+    (
+        "a an the this that these those to of in on at by for from with without into onto over under about as per and"
+        " or nor but no my your our his her their its some any each every all both how what where when why which who"
+        " be been being is are was were am not newly recently most least more less very please let's"
+    ).split()
+)
+_PRONOUNS = frozenset("i you he she it we they who which that there this these those".split())
+_ALWAYS_NOUNS = frozenset("species series news means analysis basis status bus gas plus less across always".split())
+
+
+def has_finite_verb(text: str) -> bool:
+    words = [word.replace("’", "'") for word in _WORD.findall(text)]
+    lower = [word.lower() for word in words]
+    return any(_is_finite(words, lower, at) for at in range(len(words)))
+
+
+def _is_finite(words: list[str], lower: list[str], at: int) -> bool:
+    word, before = lower[at], lower[at - 1] if at else ""
+    if word in _CERTAIN:
+        # "must-see", "the can": a determiner makes it a noun
+        return before not in ("a", "an", "the") or word in ("is", "was", "has")
+    if not before or (before in _NO_SUBJECT and before not in _PRONOUNS) or not before[0].isalnum():
+        return False
+    after = lower[at + 1] if at + 1 < len(lower) else ""
+    if word.endswith("ed") and len(word) > 4 and not word.endswith("eed"):
+        return words[at].islower() and (after != "" or before in _PRONOUNS or len(words) < 4)
+    if word in _EVERYDAY:
+        return before in _PRONOUNS or before.endswith("s") or before == "people" or words[at - 1][0].isupper()
+    return _is_third_person(word, words[at]) and not before.endswith("s")
+
+
+def _is_third_person(word: str, written: str) -> bool:
+    if not written.islower() or word in _ALWAYS_NOUNS or not re.search(r"[^sui]s\Z", word):
+        return False
+    stems = {word[:-1], word[:-2], word[:-3] + "y"}
+    return bool(stems & _EVERYDAY)
+
+
+# Replaces a pronoun at the beginning of a claim by the subject of the claim before, where only
+# that can be meant.
+
+_OPENING_PRONOUN = re.compile(r"(He|She|It|They|His|Her|Its|Their)\b(?!')\s+(?=(\w+))")
+_EXPLETIVE = re.compile(r"It (?:is|was|has been|seems|appears|rained|snowed)\b.*?\b(?:that|to|when|who|likely)\b")
+_NAME = r"[A-Z][\w’'.&-]*(?:\s+(?:(?:of|the|de|la|von|van|der|du)\s+)*[A-Z0-9][\w’'.&-]*)*"
+_SUBJECT = re.compile(
+    rf"(?:((?:The\s+)?{_NAME})(?:\s*\([^)]*\)|,[^,]{{1,80}},)?\s+(?=([a-z]+ed|is|was|has|had|are|were|have|can|will|did)\b)"
+    r"|([A-Z][\w-]*(?:\s+[\w'-]+){0,4}?)\s+(is|was|has|had|are|were|have|can|will|did)\b)"
+)
+_OTHER = re.compile(rf"(?:(\w+)\s+)?(?:\b(the|an?|its|his|her|their)\s+)?\b({_NAME})")
+_PLACED = frozenset("in at on from near of since until during by to between after before around".split())
+_NEVER_A_SUBJECT = frozenset(
+    (
+        "A An And As At But By For From He Her His If In It Its My No Not Of On Or She So Some Many Most Several There"
+        " These They This Those To Under Until Upon We What When Where Which While Who With You Your Although Because"
+        " After Before During Since Despite Both Each Other Another All Then Today That"
+    ).split()
+)
+_PLURAL, _SINGULAR = frozenset("are were have".split()), frozenset("is was has does".split())
+
+
+def subject_of(statement: str) -> str:
+    """The subject and verb of a statement, separated by NUL; empty if the subject is unclear or not the only name."""
+    begins = _SUBJECT.match(statement)
+    if begins is None or statement.split()[0] in _NEVER_A_SUBJECT:
+        return ""
+    at = 1 if begins[1] else 3
+    parts = set(begins[at].split())
+    for before, article, name in _OTHER.findall(statement[begins.end(at) :]):
+        described = article in ("a", "an") and " " not in name  # a French physicist
+        if not described and before.lower() not in _PLACED and not set(name.split()) <= parts:
+            return ""
+    return f"{begins[at]}\0{begins[at + 1]}"
+
+
+def resolved(claim: str, subject: str) -> str:
+    """The claim with its first pronoun replaced by the previous subject, if that agrees in number."""
+    name, _, verb = subject.partition("\0")
+    pronoun = _OPENING_PRONOUN.match(claim)
+    if not name or pronoun is None or _EXPLETIVE.match(claim):
+        return claim
+    plural = pronoun[1] in ("They", "Their")
+    if verb in (_SINGULAR if plural else _PLURAL):
+        return claim
+    possessive = pronoun[1] in ("His", "Her", "Its", "Their")
+    ending = ("'" if name.endswith("s") and plural else "'s") if possessive else ""
+    return f"{name}{ending} {claim[pronoun.end() :]}"
