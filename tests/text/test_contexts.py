@@ -33,6 +33,6 @@ HOSTILE = {
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_the_time_grows_with_the_length_of_a_prompt_and_not_with_its_square(text: str) -> None:
-    began = time.process_time()
+    began = time.thread_time()
     delimited_parts(text)
-    assert time.process_time() - began < 1
+    assert time.thread_time() - began < 1
