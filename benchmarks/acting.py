@@ -21,9 +21,9 @@ from typing import Any
 from benchmarks import pool
 from redargue.bench.datasets.base import Example
 from redargue.bench.datasets.loading import load
-from redargue.bench.harness import Bench, Outcome
+from redargue.bench.harness import Bench, ClaimOutcome
 from redargue.bench.metrics.classification import NonAnswers, correct_items, scores_by_rule
-from redargue.bench.statistics.bootstrap import Difference, macro_f1_difference, paired_difference
+from redargue.bench.statistics.bootstrap import PairedDifference, macro_f1_difference, paired_difference
 from redargue.bench.statistics.paired import mcnemar
 from redargue.bench.system import System
 from redargue.events import EvidenceFound, EvidenceMissing, EvidenceRecalled
@@ -71,7 +71,7 @@ def main(half: str, limit: int | None) -> None:
             print(json.dumps(line | _compared(loaded.examples, done[first], done[second])), flush=True)
 
 
-def _run(bench: Bench, system: System) -> list[Outcome]:
+def _run(bench: Bench, system: System) -> list[ClaimOutcome]:
     with ExitStack() as held:
         bench.parts = Parts()
         settings = configure(system.method, system.profile, system.settings).settings
@@ -139,5 +139,5 @@ def _compared(
     }
 
 
-def _shown(difference: Difference) -> dict[str, float | None]:
+def _shown(difference: PairedDifference) -> dict[str, float | None]:
     return {name: value and round(value, 4) for name, value in difference.model_dump(include=set(SHOWN)).items()}

@@ -32,7 +32,7 @@ from redargue.bench.rescore import frontier as rescored_frontier
 from redargue.bench.statistics.bootstrap import paired_difference
 from redargue.bench.statistics.paired import mcnemar
 from redargue.bench.system import System
-from redargue.methods.cascade.fit import Fit, Row, early_stops, lost, stop_of
+from redargue.methods.cascade.fit import Fit, FitRow, early_stops, lost, stop_of
 from redargue.spec import RunSpec
 
 BUILD = pool.BUILD / "cascade"
@@ -70,7 +70,7 @@ class Said(NamedTuple):
     """One claim of one set: each stage, and what other systems made of it (whether right, calls, seconds)."""
 
     name: str
-    stages: Row
+    stages: FitRow
     others: dict[str, tuple[bool, int, float]]
 
 
@@ -211,7 +211,7 @@ def _splits(fit: Fit) -> None:
         print(json.dumps(line), flush=True)
 
 
-def _halves(fit: Fit) -> Iterator[tuple[Fit, Sequence[Row]]]:
+def _halves(fit: Fit) -> Iterator[tuple[Fit, Sequence[FitRow]]]:
     """Random halves of the claims: one to fit on, and the rest."""
     for seed in range(SPLITS):
         rows = list(fit.rows)

@@ -12,7 +12,7 @@ from collections import Counter
 
 from benchmarks import pool
 from redargue import words
-from redargue.nli.consistency import check
+from redargue.nli.consistency import check_consistency
 from redargue.nli.reader import sentences
 
 GOLD = {"supported": "SUPPORTS", "contradicted": "REFUTES"}
@@ -29,7 +29,7 @@ def main(arguments: list[str]) -> None:
     right: Counter[tuple[str, str]] = Counter()
     for row in rows:
         texts = sentences(row["evidence"])
-        result = check(row["claim"], texts, row["title"])
+        result = check_consistency(row["claim"], texts, row["title"])
         if result.verdict not in GOLD:
             continue
         is_right = row["label"] == GOLD[result.verdict]

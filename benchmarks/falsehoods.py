@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from redargue.claims import Claim
 from redargue.evidence import Passage
-from redargue.nli.backend import words
+from redargue.nli.backend import distinct_words
 from redargue.nli.reader import sentences
 
 COPIES = 5  # of a claim, at most
@@ -118,7 +118,7 @@ def _full(text: str) -> list[str]:
 
 def _share(of: str, sentence: str) -> float:
     """Of a text's content words, the share that stands in a sentence."""
-    wanted, held = ({word.lower() for word in words(text)} for text in (of, sentence))
+    wanted, held = ({word.lower() for word in distinct_words(text)} for text in (of, sentence))
     return len(wanted & held) / max(1, len(wanted))
 
 
@@ -144,7 +144,7 @@ def _agreeing(claim: str, sentence: str) -> list[tuple[str, str]]:
         if len(mine) == len(own) == 1:
             made.append(("number", _put(sentence, own[0], mine[0])))
     names, others = (
-        [match for match in _named(one) if not set(words(match.group())) & set(words(other))]
+        [match for match in _named(one) if not set(distinct_words(match.group())) & set(distinct_words(other))]
         for one, other in ((claim, sentence), (sentence, claim))
     )
     before = _before(claim, names[0]) if len(names) == 1 else ()
@@ -227,8 +227,8 @@ def _name_swap(claim: str, sentence: str, names: Names, rng: random.Random) -> t
         name, before = match.group(), _before(sentence, match)
         if not _holds(claim, name) or claim.startswith(name) or not before or name.isupper():
             continue
-        known = set(words(f"{claim} {sentence}"))
-        others = [other for other in names.get(before, ()) if not set(words(other)) & known]
+        known = set(distinct_words(f"{claim} {sentence}"))
+        others = [other for other in names.get(before, ()) if not set(distinct_words(other)) & known]
         if others := [other for other in others if len(other.split()) == len(name.split())]:
             return name, rng.choice(others)
     return None

@@ -29,7 +29,7 @@ from benchmarks.methods import ours
 from benchmarks.sets import QUESTIONS, SETS, corpus_of, taken
 from redargue.bench.compare import score_outcomes
 from redargue.bench.datasets.base import Example
-from redargue.bench.harness import Bench, Outcome
+from redargue.bench.harness import Bench, ClaimOutcome
 from redargue.bench.statistics.paired import McNemar, holm, mcnemar
 from redargue.bench.system import DEBATED, READS, System
 from redargue.bench.tables.runner import folder_of
@@ -178,7 +178,7 @@ def _as_costly(wanted: System, cells: Mapping[str, Any]) -> System | None:
     return System.parse(wanted.spec.replace(f"like={system}", f"calls={calls}"))
 
 
-def _played(bench: Bench, contender: System) -> list[Outcome] | None:
+def _played(bench: Bench, contender: System) -> list[ClaimOutcome] | None:
     """What came of the claims; None where the backend cannot play it, or what it is to read is not whole."""
     try:
         return asyncio.run(bench.run(contender))
@@ -191,7 +191,7 @@ def _played(bench: Bench, contender: System) -> list[Outcome] | None:
     return None
 
 
-def _measured(examples: Sequence[Example], outcomes: Sequence[Outcome], dataset: str) -> dict[str, Any]:
+def _measured(examples: Sequence[Example], outcomes: Sequence[ClaimOutcome], dataset: str) -> dict[str, Any]:
     """A cell, and how many claims ended in an error."""
     scores = score_outcomes(examples, outcomes, dataset, draws=1000)
     usage = [outcome.verdict.usage for outcome in outcomes]

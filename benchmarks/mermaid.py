@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import acting, pool, recalling
-from redargue.bench.commands.mermaid.released_runs import RecordedRun, failure_of, import_runs, read_runs
+from redargue.bench.commands.mermaid.released_runs import ReleasedRun, failure_of, import_runs, read_runs
 from redargue.bench.datasets.loading import load
 from redargue.bench.metrics.classification import NonAnswers, scores_by_rule
 from redargue.claims import Meaning
@@ -132,7 +132,7 @@ def _keys(half: str) -> dict[str, Any]:
     }
 
 
-def _compared(claim: str, run: RecordedRun) -> dict[str, int]:
+def _compared(claim: str, run: ReleasedRun) -> dict[str, int]:
     assert run.recording.decomposition
     theirs, ours = (
         {key for entity in entities if (key := normalize_entity(entity))}

@@ -11,7 +11,7 @@ import numpy as np
 import onnxruntime
 
 from redargue.nli.encoders import CrossEncoder, Embedder
-from redargue.nli.session import WEIGHTS
+from redargue.nli.session import WEIGHTS_FOLDER
 
 SENTENCE = (
     "The coastal railway between Port Veria and Old Brannick was rebuilt in 1904 after a storm had taken its bridges."
@@ -32,7 +32,9 @@ def main(arguments: list[str]) -> None:
     }
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = os.cpu_count() or 1
-    session = onnxruntime.InferenceSession(str(WEIGHTS / "embedder.onnx"), options, providers=["CPUExecutionProvider"])
+    session = onnxruntime.InferenceSession(
+        str(WEIGHTS_FOLDER / "embedder.onnx"), options, providers=["CPUExecutionProvider"]
+    )
     tokenizer = embedder._session.tokenizer  # the same tokens, in another way of running them
 
     def batched(part: list[str]) -> Any:

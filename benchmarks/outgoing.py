@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 
 from benchmarks.mermaid import files
-from redargue.bench.commands.mermaid.released_runs import RecordedRun, read_runs, texts
+from redargue.bench.commands.mermaid.released_runs import ReleasedRun, read_runs, texts
 from redargue.bench.datasets.mermaid_runs import with_runs
 from redargue.claims import Claim
 from redargue.evidence import Passage
@@ -37,7 +37,7 @@ def main(arguments: list[str]) -> None:
     print(json.dumps({"total": total, "share": round(total["refused"] / total["after an observation"], 4)}), flush=True)
 
 
-def _calls(claim: Claim, run: RecordedRun) -> Iterator[tuple[str, str, bool]]:
+def _calls(claim: Claim, run: ReleasedRun) -> Iterator[tuple[str, str, bool]]:
     """Each call's text, why it would be refused, and whether anything was observed before."""
     passages = [Passage(text="\n".join(texts(evidence))) for _, evidence in run.memory]
     sent: list[str] = []

@@ -27,7 +27,7 @@ from redargue.evidence import Passage
 from redargue.llm.rendering import Renderer
 from redargue.methods.base import methods
 from redargue.methods.baselines.fire.tasks import GiveFinalAnswer, SearchOrAnswer
-from redargue.methods.baselines.search_results import SearchResult
+from redargue.methods.baselines.search_results import QueryResult
 from redargue.methods.markov_debate.tasks import GiveOpinion
 from redargue.methods.mermaid.tasks import DecomposeClaim, ForceAnswer, NextStep
 from redargue.retrieval.tools.base import SearchAction
@@ -96,8 +96,8 @@ def _searched(case: Case) -> tuple[PastStep, ...]:
     return (PastStep(thought="I search for it.", action=call, passages=(case.passage,)),)
 
 
-def _results(case: Case) -> tuple[SearchResult, ...]:
-    return (SearchResult(query=case.claim, passages=(case.passage,)),)
+def _results(case: Case) -> tuple[QueryResult, ...]:
+    return (QueryResult(query=case.claim, passages=(case.passage,)),)
 
 
 def _verdict(answer: Any) -> str | None:

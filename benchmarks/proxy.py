@@ -28,7 +28,7 @@ from fastapi import FastAPI
 
 from redargue.service.keys import Keys
 from redargue.service.proxy.checker import warm
-from redargue.service.proxy.routes import make_proxy, router
+from redargue.service.proxy.routes import make_proxy, proxy_router
 from redargue.service.proxy.settings import LONGEST_TIMEOUT, ProxySettings
 
 ANSWERS = Path(__file__).parent / "chatbot_answers.jsonl"
@@ -103,7 +103,7 @@ async def _run(count: int, *, same: bool) -> dict[str, object]:
         application = FastAPI()
         application.state.keys = Keys()
         settings = ProxySettings(upstream=f"{url}/v1", timeout_s=LONGEST_TIMEOUT)
-        application.include_router(router(make_proxy(settings, key="")))
+        application.include_router(proxy_router(make_proxy(settings, key="")))
         async with _served(application, "on") as through, httpx2.AsyncClient(timeout=120) as client:
             await _one(client, through, upstream, "Bees fly.", "Bees are insects. They fly.")
             direct = [(await _one(client, url, upstream, answer, ""))[0] for answer, _ in cases]

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks import pool
-from redargue.bench.commands.mermaid.released_runs import ObservedCall, RecordedRun, failure_of, read_runs, texts
+from redargue.bench.commands.mermaid.released_runs import ObservedCall, ReleasedRun, failure_of, read_runs, texts
 from redargue.bench.datasets.base import Example
 from redargue.bench.datasets.loading import load
 from redargue.claims import Claim
@@ -98,7 +98,7 @@ def sets(files: Sequence[Path]) -> Iterator[tuple[str, list[Asked]]]:
         yield f"frozen {path.name.partition('.')[0]}", [_frozen(example) for example in examples]
 
 
-def _traced(example: Example, run: RecordedRun) -> Asked:
+def _traced(example: Example, run: ReleasedRun) -> Asked:
     entities = run.recording.decomposition.entities if run.recording.decomposition else ()
     made = (call for call in run.calls if failure_of(call.text or "") != "unknown tool")
     recalled = (Passage(text=_plain(text), query=query) for query, text in run.memory)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from redargue.bench.metrics.base import MetricValue
 from redargue.bench.metrics.classification import Binary
 from redargue.bench.metrics.responses import by_response, factuality, response_call
-from redargue.bench.statistics.bootstrap import Difference, interval, macro_f1_difference, paired_difference
+from redargue.bench.statistics.bootstrap import PairedDifference, interval, macro_f1_difference, paired_difference
 from redargue.bench.statistics.paired import holm, mcnemar
 from redargue.bench.statistics.power import power_analysis
 from redargue.bench.tables.schema import find_table
@@ -159,7 +159,7 @@ def _share(figure: MetricValue) -> str:
     return "-" if figure.value is None else f"{figure.value:.3f}"
 
 
-def _difference(difference: Difference) -> str:
+def _difference(difference: PairedDifference) -> str:
     if difference.value is None:
         return "-"
     return f"{difference.value:+.3f} ({difference.low:+.3f} to {difference.high:+.3f})"

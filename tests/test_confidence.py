@@ -206,7 +206,7 @@ def test_a_texts_report_counts_the_claims_about_which_the_model_was_unsure(capfd
     verdicts = [UNSURE, verdict("SUPPORTS", 0.9)]
     assert outcome(verdicts) is Outcome.UNDECIDED
     claims = tuple(CheckedClaim(start=0, end=8, stated="A claim.", verdict=each) for each in verdicts)
-    show.report(Report(text="A claim.", kind="text", outcome=outcome(verdicts), claims=claims), Path("r"))
+    show.print_report(Report(text="A claim.", kind="text", outcome=outcome(verdicts), claims=claims), Path("r"))
     assert "not all are supported. The model was unsure about 1 claim." in " ".join(capfd.readouterr().out.split())
     refuted = outcome_text(Outcome.NON_FACTUAL, [verdict("REFUTES", 0.9), UNSURE, UNSURE])
     assert refuted == "Not factual: 1 of 3 claims is refuted. The model was unsure about 2 claims."

@@ -17,10 +17,10 @@ from pathlib import Path
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from redargue.nli.check_worthiness import WEIGHTS_FILE, features
+from redargue.nli.check_worthiness import WEIGHTS_FILE, sentence_features
 from redargue.nli.claim_filter import candidates
 from redargue.nli.encoders import shared
-from redargue.nli.session import WEIGHTS, file_sha256
+from redargue.nli.session import WEIGHTS_FOLDER, file_sha256
 
 SEED = 5
 STRENGTH = 0.1  # inverse of the L2 penalty
@@ -62,12 +62,12 @@ def _rows(path: Path) -> list[dict[str, str]]:
 def main() -> None:
     own, others = written(), plain(Path(os.environ["REDARGUE_DATA"]))
     rows = own + others
-    matrix = features([text for text, _ in rows], shared())
+    matrix = sentence_features([text for text, _ in rows], shared())
     labels = np.array([is_claim for _, is_claim in rows])
     weights = np.array([1.0] * len(own) + [PLAIN_WEIGHT] * len(others))
     model = LogisticRegression(C=STRENGTH, max_iter=1000, class_weight="balanced").fit(matrix, labels, weights)
     fitted = np.concatenate([model.intercept_, model.coef_[0]]).astype(np.float16)
-    np.savez_compressed(WEIGHTS_FILE, weights=fitted, embedder=file_sha256(WEIGHTS / "embedder.onnx"))
+    np.savez_compressed(WEIGHTS_FILE, weights=fitted, embedder=file_sha256(WEIGHTS_FOLDER / "embedder.onnx"))
     digest = hashlib.sha256("\n".join(text for text, _ in rows).encode()).hexdigest()
     right = (model.predict(matrix) == labels)[: len(own)].mean()
     print(json.dumps({"rows": len(rows), "written": len(own), "sha256": digest, "right of written": round(right, 3)}))

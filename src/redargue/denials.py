@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-REACH = 80  # characters on either side that are read
+DENIAL_REACH = 80  # characters on either side that are read
 
 _NOT = (
     r"not|never|no|nor|neither|cannot|without|hardly|scarcely|barely|rarely|seldom|nobody|none|nothing|\w+n't"
@@ -78,4 +78,4 @@ _AFTER = re.compile(
 
 def denied(before: str, after: str) -> bool:
     """Whether a quotation is denied by the text right before or right after it."""
-    return bool(_BEFORE.search(before[-REACH:]) or _AFTER.match(after[:REACH]))
+    return bool(_BEFORE.search(before[-DENIAL_REACH:]) or _AFTER.match(after[:DENIAL_REACH]))

@@ -150,7 +150,7 @@ class _Kind(NamedTuple):
         )
 
 
-def claims_of(text: Text, labels: LabelSet) -> tuple[Claim, ...]:
+def claims_in(text: Text, labels: LabelSet) -> tuple[Claim, ...]:
     """One claim a sentence, or the question with its answer: what extraction finds is known only afterwards."""
     texts = (text.whole,) if text.kind == "qa" else tuple(sentence.text for sentence in sentences_of(text.text))
     return tuple(Claim(text=sentence[:MAX_CLAIM], labels=labels) for sentence in texts)

@@ -23,7 +23,7 @@ def label(words: str, meaning: str) -> str:
     return text(words, bold=True, colour=_COLOURS.get(meaning, ""))
 
 
-def link(words: str, url: str) -> str:
+def html_link(words: str, url: str) -> str:
     """A link if the address is safe to link, otherwise the words alone."""
     address = link_address(url)
     if not address:
@@ -31,7 +31,7 @@ def link(words: str, url: str) -> str:
     return f'<a href="{escape(address)}" rel="noopener noreferrer nofollow">{text(words)}</a>'
 
 
-def block(*paragraphs: str) -> str:
+def html_block(*paragraphs: str) -> str:
     return f'<div dir="auto">{"".join(f"<p>{paragraph}</p>" for paragraph in paragraphs if paragraph)}</div>'
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
-from redargue.denials import REACH, denied
+from redargue.denials import DENIAL_REACH, denied
 from redargue.evidence import Passage, Quote, QuoteStatus, Side
 from redargue.framing import REACH as FRAME
 from redargue.framing import framed
@@ -166,7 +166,7 @@ def _find(quote: str, text: str) -> tuple[int, int] | None:
                 while last < len(text) and unicodedata.combining(text[last]):
                     last += 1
                 cut = _cuts_word(variant, origins[at]) or _cuts_word(variant, last)
-                if not cut and not denied(hay[max(0, at - REACH) : at], hay[stop : stop + REACH]):
+                if not cut and not denied(hay[max(0, at - DENIAL_REACH) : at], hay[stop : stop + DENIAL_REACH]):
                     if not _framed(text, origins[at], last):
                         return origins[at], last
                     called_false += 1

@@ -39,7 +39,7 @@ from redargue.retrieval.tools.base import Action, Observation, Search, Tool
 from redargue.runs.budget import Account, Budget, Cost
 from redargue.runs.clock import Clock, SystemClock
 from redargue.runs.record import CallRecord, Paid
-from redargue.runs.usage import UsageCounter, cost_of
+from redargue.runs.usage import UsageCounter, cost_of_usage
 from redargue.tasks.base import Out, Task
 from redargue.verdicts import ErrorInfo, Usage
 
@@ -163,7 +163,7 @@ class Run:
 
     def _count_recorded(self, event: CallFinished | CallFailed) -> None:
         self._usage.call(event)
-        self.budget.recall(cost_of(event))
+        self.budget.recall(cost_of_usage(event))
 
     async def search(
         self, tool: str, query: str, k: int, *, agent: str, round_: int = 0, claim: Claim | None = None

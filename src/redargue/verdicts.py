@@ -188,7 +188,7 @@ class Verdict(Noted):
         sure = "" if self.shown_confidence is None else f" {self.shown_confidence:.2f}"
         heading = notebook.label(self.plain_label, str(self.meaning)) + notebook.text(sure)
         sides = ((Side.FOR, "For"), (Side.AGAINST, "Against"), (Side.CONTEXT, "Related, for neither side"))
-        return notebook.block(
+        return notebook.html_block(
             f"{notebook.text(self.claim.text, bold=True)}<br>{heading}",
             notebook.text(self._missing),
             *(notebook.listed(title, map(_quotation, self.side(side))) for side, title in sides),
@@ -237,7 +237,7 @@ def _quotation(quote: Quote) -> str:
     if source is None:
         return f"“{notebook.text(quote.text)}”"
     name = source.title or source.document or source.url or "a passage"
-    return f"“{notebook.text(quote.text)}” — {notebook.link(name, source.url)}"
+    return f"“{notebook.text(quote.text)}” — {notebook.html_link(name, source.url)}"
 
 
 def rounded_down(confidence: float) -> float:

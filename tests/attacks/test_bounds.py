@@ -254,7 +254,7 @@ def test_wrong_arguments_are_still_refused() -> None:
 
 @pytest.mark.parametrize("name", ["claims.jsonl.gz", "claims.csv.gz", "claims.json.gz"])
 def test_a_packed_data_set_is_read_up_to_a_total(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(data_files, "LARGEST_DECOMPRESSED", 1_000_000)
+    monkeypatch.setattr(data_files, "LARGEST_DECOMPRESSED_ROWS", 1_000_000)
     row = json.dumps({"claim": "a" * 1_000}) if "json" in name else "a" * 1_000
     text = f"[{row}" if name == "claims.json.gz" else f"claim\n{row}" if "csv" in name else row
     Path(name).write_bytes(gzip.compress("\n".join([text, *[row] * 2_000]).encode()))

@@ -16,7 +16,7 @@ from redargue.cluster.queue import Finish, Lease, Leased, Queue, compress, progr
 from redargue.cluster.store import open_ledger
 from redargue.errors import ProviderError, RecordError, UsageError
 from redargue.net.services import require_local
-from redargue.net.transport import Answer, Service, _Retries
+from redargue.net.transport import HttpAnswer, Service, _Retries
 
 WAITS: tuple[str, ...] = (
     "0",
@@ -42,7 +42,7 @@ def test_a_busy_service_is_never_asked_again_sooner_than_usual(header: str, valu
             return 0.0
 
     retries = _Retries(Service(name="model", url="http://127.0.0.1"), Least(), 1.0)  # type: ignore[arg-type]
-    waits = [retries.after_answer(Answer(429, "", {header: value})) for _ in range(5)]
+    waits = [retries.after_answer(HttpAnswer(429, "", {header: value})) for _ in range(5)]
     assert waits == pytest.approx([0.25, 0.5, 1, 2, 4])
 
 

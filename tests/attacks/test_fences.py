@@ -16,7 +16,7 @@ from redargue.llm.chat import ChatBackend
 from redargue.llm.fence_secret import _secret as secrets_by_path
 from redargue.llm.fence_secret import fence_secret
 from redargue.llm.response import read_response
-from redargue.llm.tool_calls import functions, words
+from redargue.llm.tool_calls import functions, system_words
 from redargue.methods.mermaid.tasks import NextStep
 from redargue.net.transport import Service, Transport
 from redargue.tasks.answer import AnswerClaim
@@ -259,7 +259,7 @@ def test_the_descriptions_of_a_foreign_tool_are_bounded_fenced_and_not_in_the_sy
 
 def test_the_descriptions_of_a_foreign_tool_are_bounded_as_a_function() -> None:
     task = NextStep(claim=Claim(text="Bees are plants."), tools=(HOSTILE_TOOL,))
-    assert ORDER not in words(task)
+    assert ORDER not in system_words(task)
     function = functions(task)[0]
     assert len(json.dumps(function)) < 4_000
     assert "<|im_end|>" not in json.dumps(function)

@@ -25,7 +25,7 @@ from redargue.tasks.extract import (
     SentenceMarks,
 )
 from redargue.text.extract import Extraction, extract
-from redargue.text.report import Outcome, report
+from redargue.text.report import Outcome, build_report
 from redargue.text.segment import Text
 from redargue.verdicts import Usage
 
@@ -135,7 +135,7 @@ async def test_a_sentence_that_states_something_and_has_no_claim_is_counted_as_u
     left = [text[each.start : each.end] for each in found.unchecked if each.why.reason is UncheckedReason.LEFT_OUT]
     assert "Vaccines cause autism in children." in left
     assert "What a day!" not in left
-    said = report(Text(text=text), Extraction(claims=(), unchecked=found.unchecked), [], Usage())
+    said = build_report(Text(text=text), Extraction(claims=(), unchecked=found.unchecked), [], Usage())
     assert said.outcome is Outcome.UNCHECKED
     assert said.not_checked[UncheckedReason.LEFT_OUT] == len(left)
 

@@ -9,7 +9,7 @@ import pytest
 
 from redargue.assembly import sources
 from redargue.errors import UsageError
-from redargue.retrieval.mcp.serving import _Guard, build, serve_http
+from redargue.retrieval.mcp.serving import _Guard, build_tool_server, serve_http
 
 ADDRESS, TOKEN = "http://127.0.0.1:8080", "token-of-this-server"
 
@@ -95,4 +95,4 @@ ELSEWHERE = ("0.0.0.0:80", ":80", "[::]:80", "10.0.0.1:80", "127.1:80")
 @pytest.mark.parametrize("place", DIGITS + ELSEWHERE)
 def test_no_other_address_and_no_other_digits_are_served(place: str) -> None:
     with pytest.raises(UsageError, match="not an address on this machine"):
-        serve_http(build("papers", sources(offline=True)), place, TOKEN, print)
+        serve_http(build_tool_server("papers", sources(offline=True)), place, TOKEN, print)

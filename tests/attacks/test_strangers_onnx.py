@@ -16,7 +16,7 @@ from redargue.nli import model_files
 from redargue.nli.model_files import LARGEST, OnnxFile
 from redargue.nli.reader_spec import ReaderChoices
 from redargue.nli.reader_store import add_reader
-from redargue.nli.session import WEIGHTS
+from redargue.nli.session import WEIGHTS_FOLDER
 from redargue.nli.user_reader import UserReader
 
 onnx = pytest.importorskip("onnx", reason="needs onnx, with which the tests write models")
@@ -37,7 +37,7 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "secret").write_bytes(SECRET)
     made = tmp_path / "model"
     made.mkdir()
-    shutil.copy(WEIGHTS / "tokenizer.json", made)
+    shutil.copy(WEIGHTS_FOLDER / "tokenizer.json", made)
     (made / "config.json").write_text('{"id2label": {"0": "entailment", "1": "neutral", "2": "contradiction"}}')
     return made
 

@@ -15,7 +15,7 @@ from redargue.bench.compare import Comparison, compare, read_results
 from redargue.bench.datasets.base import GoldEvidence
 from redargue.bench.datasets.loading import load
 from redargue.bench.harness import Bench, reopen
-from redargue.bench.reports.tables import results
+from redargue.bench.reports.tables import results_table
 from redargue.bench.reports.terminal import print_comparison
 from redargue.bench.system import System
 from redargue.cli.app import run
@@ -71,7 +71,7 @@ def printed(comparison: Comparison) -> str:
 
 def rows_of(comparison: Comparison, title: str) -> list[dict[str, str]]:
     """The rows of a table by column."""
-    (table,) = (table for table in results(comparison) if table.title == title)
+    (table,) = (table for table in results_table(comparison) if table.title == title)
     titles = [column.title for column in table.columns]
     return [dict(zip(titles, row, strict=True)) for row in table.text_rows]
 

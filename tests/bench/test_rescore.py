@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from redargue.bench.compare import Comparison, Prediction, Row, SampledClaim, write_results
+from redargue.bench.compare import ComparedSystem, Comparison, Prediction, SampledClaim, write_results
 from redargue.bench.reports.frontier import draw_frontier, frontier_table, points
 from redargue.bench.rescore import frontier, paired, rescored, row_of
 from redargue.bench.scoring import score
@@ -32,7 +32,9 @@ def said(label: str, confidence: float | None, calls: int, **facts: Any) -> Pred
 def results(*systems: tuple[str, list[Prediction]]) -> Comparison:
     claims = tuple(SampledClaim(id=str(at), claim=f"c{at}", gold=gold, item=at) for at, gold in enumerate(GOLD))
     empty = score([], [])
-    rows = tuple(Row(spec=spec, slug=spec, scores=empty, errors=0, said=tuple(each)) for spec, each in systems)
+    rows = tuple(
+        ComparedSystem(spec=spec, slug=spec, scores=empty, errors=0, said=tuple(each)) for spec, each in systems
+    )
     return Comparison(sample=SAMPLE, claims=claims, rows=rows)
 
 

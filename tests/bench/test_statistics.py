@@ -20,7 +20,7 @@ from redargue.bench.statistics.bootstrap import (
     macro_f1_interval,
     paired_difference,
 )
-from redargue.bench.statistics.paired import Flip, binomial_p, flips, holm, mcnemar
+from redargue.bench.statistics.paired import PairedFlip, binomial_p, flips, holm, mcnemar
 from redargue.bench.statistics.power import critical_count, mcnemar_power, power_analysis, smallest_difference
 from redargue.bench.statistics.seeds import seed_agreement
 from redargue.errors import UsageError
@@ -135,10 +135,10 @@ def test_mcnemar_is_symmetric_and_a_probability(first: int, second: int) -> None
 def test_flips_are_listed_with_what_they_change() -> None:
     found = flips(["a", "a", "a", "a", None], ["a", "b", "b", "a", "a"], ["b", "a", "c", "a", None])
     assert found == (
-        Flip(item=0, gold="a", first="a", second="b", kind="lost"),
-        Flip(item=1, gold="a", first="b", second="a", kind="gained"),
-        Flip(item=2, gold="a", first="b", second="c", kind="changed"),
-        Flip(item=4, gold=None, first="a", second=None, kind="changed"),
+        PairedFlip(item=0, gold="a", first="a", second="b", kind="lost"),
+        PairedFlip(item=1, gold="a", first="b", second="a", kind="gained"),
+        PairedFlip(item=2, gold="a", first="b", second="c", kind="changed"),
+        PairedFlip(item=4, gold=None, first="a", second=None, kind="changed"),
     )
 
 

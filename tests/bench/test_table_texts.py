@@ -10,7 +10,7 @@ import pytest
 
 from redargue.bench.datasets.loading import load
 from redargue.bench.tables.comparison import compare_table
-from redargue.bench.tables.runner import Choice, Runner
+from redargue.bench.tables.runner import Runner, TableChoice
 from redargue.bench.tables.schema import find_table
 from redargue.bench.tables.texts import claims_of_texts
 from redargue.spec import RunSpec
@@ -73,7 +73,7 @@ def test_a_text_is_factual_if_all_its_claims_are_and_halueval_reads_texts_whole(
     paper, table = find_table("dual-position-table-3")
     rows = tuple(row for row in table.rows if row.name in ("HaluEval (few-shot)", "One reader (ours)"))
     chosen = table.model_copy(update={"rows": rows})
-    choice = Choice(
+    choice = TableChoice(
         out=tmp_path / "runs", data=data, half="all", sets=("halueval-summarization",), spec=RunSpec(offline=True)
     )
     runner = Runner(paper, choice, lambda name, total: nullcontext(lambda item, outcome: None), print)

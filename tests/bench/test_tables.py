@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from redargue.bench.datasets.base import Example
-from redargue.bench.tables.cell import AgentAnswer, Cell
+from redargue.bench.tables.cell import AgentAnswer, PublishedCell
 from redargue.bench.tables.comparison import compare_table
 from redargue.bench.tables.measures import measure_cell
-from redargue.bench.tables.runner import Choice, Runner
+from redargue.bench.tables.runner import Runner, TableChoice
 from redargue.bench.tables.schema import PublishedRow, find_table, papers, parse
 from redargue.claims import Claim
 from redargue.cli.app import run
@@ -90,7 +90,7 @@ def test_every_average_that_is_printed_is_the_mean_of_its_row() -> None:
 
 def test_every_system_of_every_table_can_be_meant_and_names_known_tools() -> None:
     for paper in papers():
-        runner = Runner(paper, Choice(out=Path("unused")), lambda name, total: pytest.fail(name), pytest.fail)
+        runner = Runner(paper, TableChoice(out=Path("unused")), lambda name, total: pytest.fail(name), pytest.fail)
         for table in paper.tables:
             for row in table.rows:
                 for template in (row.method or table.method, row.against):
@@ -292,7 +292,7 @@ def test_with_a_model_the_papers_own_setting_runs_live_search_included(
     assert (tmp_path / "runs" / "gpt-4o-mini").is_dir()
 
 
-def cell(*debates: tuple[str, str | None, str, list[tuple[str, str | None, float]]]) -> Cell:
+def cell(*debates: tuple[str, str | None, str, list[tuple[str, str | None, float]]]) -> PublishedCell:
     """Debates of two rounds: gold, verdict, who decided, and each debater's name, last label and score."""
     examples, verdicts, answers = [], [], []
     for item, (gold, label, decided, told) in enumerate(debates):
@@ -303,7 +303,7 @@ def cell(*debates: tuple[str, str | None, str, list[tuple[str, str | None, float
             for agent, said, score in told:
                 scores = dict.fromkeys((Metric.CONSISTENCY, Metric.FAITHFULNESS, Metric.RELEVANCE), score)
                 answers.append(AgentAnswer(item, agent, round_, said, said == gold, scores))
-    return Cell(tuple(examples), tuple(verdicts), tuple(answers), Path("unused"))
+    return PublishedCell(tuple(examples), tuple(verdicts), tuple(answers), Path("unused"))
 
 
 S, R = "SUPPORTS", "REFUTES"
@@ -447,7 +447,7 @@ def test_what_is_refused_on_one_data_set_keeps_its_figures_on_the_others(tmp_pat
         ]
         (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     paper = parse(PAPER, "p.toml")
-    choice = Choice(out=tmp_path / "runs", data=tmp_path, half="all", spec=RunSpec(offline=True, budget="25calls"))
+    choice = TableChoice(out=tmp_path / "runs", data=tmp_path, half="all", spec=RunSpec(offline=True, budget="25calls"))
     runner = Runner(paper, choice, lambda name, total: nullcontext(lambda item, outcome: None), lambda what: None)
     runner.run(paper.tables[0])
     table = compare_table(paper.tables[0], runner)

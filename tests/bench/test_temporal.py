@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from redargue.bench.compare import Row, read_results
+from redargue.bench.compare import ComparedSystem, read_results
 from redargue.bench.harness import reopen
 from redargue.bench.temporal import EvidenceDates
 from redargue.cli.app import run
@@ -37,7 +37,7 @@ def command(tmp_path: Path) -> list[str]:
     return ["bench", "run", *given, "--offline", "-q", "--method", "single-reader:tools=corpus,top_k=3"]
 
 
-def row(folder: Path) -> Row:
+def row(folder: Path) -> ComparedSystem:
     (only,) = read_results(folder).rows
     return only
 

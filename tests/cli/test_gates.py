@@ -15,7 +15,7 @@ from redargue.cli.exit import Gate, exit_code
 from redargue.errors import BadReply, ProviderError, ToolFailed
 from redargue.retrieval.tools.corpus import CorpusTool
 from redargue.text.extract import Extraction
-from redargue.text.report import Outcome, outcome, report
+from redargue.text.report import Outcome, build_report, outcome
 from redargue.text.segment import LocatedClaim, Text, UncheckedSentence
 from redargue.verdicts import ErrorInfo, Usage, Verdict
 
@@ -163,5 +163,5 @@ def test_a_report_counts_the_sentences_that_were_not_checked_by_reason() -> None
     )
     opinion = UncheckedSentence(start=26, end=37, why=Unchecked(reason=UncheckedReason.SUBJECTIVE))
     extraction = Extraction(claims=claims, unchecked=(opinion,))
-    said = report(text, extraction, [FOREIGN, SUPPORTED, UNREADABLE], Usage())
+    said = build_report(text, extraction, [FOREIGN, SUPPORTED, UNREADABLE], Usage())
     assert said.not_checked == {"subjective": 1, "language": 1, "error": 1}

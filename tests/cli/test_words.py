@@ -16,7 +16,7 @@ from redargue.cli.app import run
 from redargue.cli.event_text import describe
 from redargue.cli.exit import resumable
 from redargue.cli.live import DebateView, outcome_line
-from redargue.cli.progress import WINDOW, Progress, Rate, duration
+from redargue.cli.progress import WINDOW, Progress, ProgressRate, duration
 from redargue.events import Answered, Judged, Stepped
 from redargue.evidence import Gap, GapKind, Injection, Omission, Quote, QuoteStatus, Side, Source
 from redargue.reports.phrases import gap_sections, label_counts, meaning_text
@@ -132,7 +132,7 @@ def test_a_sentence_of_a_text_is_printed_once_and_its_claim_only_if_it_differs(
         CheckedClaim(start=0, end=15, stated="Ritz opened it.", verdict=refuted("Ritz opened the Ritz.")),
         CheckedClaim(start=16, end=26, stated="It is old.", verdict=refuted("It is old.")),
     )
-    show.report(Report(text=text, kind="text", outcome=Outcome.NON_FACTUAL, claims=claims), None)
+    show.print_report(Report(text=text, kind="text", outcome=Outcome.NON_FACTUAL, claims=claims), None)
     out = capsys.readouterr().out
     assert "1. Ritz opened it. (0–15)\nclaim: Ritz opened the Ritz.\n" in out
     assert "2. It is old. (16–26)\nRefuted" in out
@@ -193,7 +193,7 @@ def test_the_debate_of_one_claim_is_left_on_the_screen_without_its_claim() -> No
 
 
 def test_the_time_left_follows_the_last_claims() -> None:
-    rate = Rate(0.0)
+    rate = ProgressRate(0.0)
     assert rate.seconds_left(5.0, 10) is None
     rate.finished(100.0)  # the first claim loads the models
     assert rate.seconds_left(100.0, 10) == 1000

@@ -31,7 +31,7 @@ from redargue.cluster.queue import (
     submit,
 )
 from redargue.cluster.record import PaidCall, PaidCallTable
-from redargue.cluster.store import SCHEMA_NAME, SharedDatabase, open_ledger
+from redargue.cluster.store import LEDGER_SCHEMA, SharedDatabase, open_ledger
 from redargue.errors import CorpusError, RecordError, UsageError
 from redargue.events import EVENT, CallFinished, ClaimEnded
 from redargue.verdicts import Verdict
@@ -454,8 +454,8 @@ def test_a_schema_of_another_program_is_not_used_as_a_ledger(postgres_server: Se
 
     url = postgres_server.create("ledger_foreign")
     with psycopg.connect(url, autocommit=True) as other:
-        other.execute(f"CREATE SCHEMA {SCHEMA_NAME}".encode())
-        other.execute(f"CREATE TABLE {SCHEMA_NAME}.jobs (name TEXT)".encode())
+        other.execute(f"CREATE SCHEMA {LEDGER_SCHEMA}".encode())
+        other.execute(f"CREATE TABLE {LEDGER_SCHEMA}.jobs (name TEXT)".encode())
     with pytest.raises(CorpusError, match="is not a redargue ledger"):
         open_ledger(url)
 

@@ -13,7 +13,7 @@ import pytest
 
 from cluster.conftest import Clock, Opened
 from redargue.claims import Claim
-from redargue.cluster.budget import BudgetTable, Commit, Reserve, SharedBudget
+from redargue.cluster.budget import BudgetTable, Commit, LedgerBudget, Reserve
 from redargue.cluster.heartbeat import LEASE, Heartbeat, expire_worker
 from redargue.cluster.queue import Batch, Job, Lease, Queue, submit
 from redargue.cluster.rate_limit import Acquire, Pause, RateTable, Release, ReserveSlot, SharedLimiter
@@ -221,7 +221,7 @@ async def test_hundred_random_races_overshoot_nothing_and_leave_nothing_held(whe
     limits, chance = Budget(60, tokens=5000), random.Random(7)
     sent = 0
 
-    async def one(budget: SharedBudget) -> None:
+    async def one(budget: LedgerBudget) -> None:
         nonlocal sent
         bound = Cost(1, chance.randrange(50, 200))
         try:
@@ -236,7 +236,7 @@ async def test_hundred_random_races_overshoot_nothing_and_leave_nothing_held(whe
         heartbeat = Heartbeat(batch.number)
         table = BudgetTable(heartbeat.owner, batch.number, limits)
         async with batcher_of(where, table, begin=heartbeat) as batcher:
-            budget = SharedBudget(limits, batcher, table)
+            budget = LedgerBudget(limits, batcher, table)
             work = [asyncio.create_task(one(budget)) for _ in range(40)]
             for each in chance.sample(work, 5):
                 each.cancel()
@@ -256,7 +256,7 @@ async def test_without_a_limit_nothing_is_asked_and_what_is_spent_is_counted(whe
     heartbeat = Heartbeat(batch.number)
     table = BudgetTable(heartbeat.owner, batch.number, Budget())
     async with batcher_of(where, table, begin=heartbeat) as batcher:
-        budget = SharedBudget(Budget(), batcher, table)
+        budget = LedgerBudget(Budget(), batcher, table)
         await budget.reserve(Cost(1, 10**9))
         budget.settle(Cost(1, 10**9), Cost(1, 30))
         budget.recall(Cost(100))

@@ -20,7 +20,7 @@ from redargue.evidence import Passage
 from redargue.files import make_folder
 from redargue.llm import hf_model
 from redargue.llm import local as backend_module
-from redargue.llm.fence_secret import FILE, LENGTH, fence_secret
+from redargue.llm.fence_secret import LENGTH, SECRET_FILE, fence_secret
 from redargue.llm.local import TransformersBackend
 from redargue.llm.prompts import Prompts
 from redargue.llm.rendering import Renderer, WeightedSpan
@@ -75,7 +75,7 @@ def merge(*weights: float, profile: Profile = "hardened") -> _Merge:
 def known_fences() -> None:
     """What random weights reply depends on the words of the fences."""
     make_folder(home())
-    (home() / FILE).write_bytes(bytes(LENGTH))
+    (home() / SECRET_FILE).write_bytes(bytes(LENGTH))
 
 
 @pytest.fixture(scope="module")

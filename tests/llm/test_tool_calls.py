@@ -20,7 +20,7 @@ from redargue.llm.chat import ChatBackend
 from redargue.llm.client import most_tokens
 from redargue.llm.prompts import Prompts
 from redargue.llm.response import read_response
-from redargue.llm.tool_calls import ANSWER, functions, names_of, words
+from redargue.llm.tool_calls import ANSWER, functions, names_of, system_words
 from redargue.methods.mermaid.tasks import NextStep
 from redargue.net.secrets import Secrets
 from redargue.net.transport import Service, Transport
@@ -179,7 +179,7 @@ async def test_a_long_description_is_cut_and_goes_into_the_system_message_only_i
         (body,) = bodies(server)
         assert body["tools"][0]["function"]["description"].endswith("…")
         assert (f"search: {long.about}" in body["messages"][0]["content"]) == (profile == "paper")
-    assert "search:" not in words(TASK)
+    assert "search:" not in system_words(TASK)
 
 
 def test_functions_count_against_a_budget() -> None:

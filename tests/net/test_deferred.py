@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from redargue.cli.app import run
-from redargue.net.deferred import FILE, BatchTransport, Sent, SentBatch, _answers
+from redargue.net.deferred import DEFERRED_FILE, BatchTransport, Sent, SentBatch, _answers
 from redargue.parts import Parts
 from redargue.spec import RunSpec
 from redargue.verdicts import Verdict
@@ -56,7 +56,7 @@ async def test_a_run_that_was_interrupted_waits_for_the_batch_that_was_sent(
 ) -> None:
     provider.opened.clear()
     running = asyncio.create_task(verified(tmp_path / "run"))
-    while not (tmp_path / "run" / FILE).is_file() or not provider.batches:  # noqa: ASYNC110
+    while not (tmp_path / "run" / DEFERRED_FILE).is_file() or not provider.batches:  # noqa: ASYNC110
         await asyncio.sleep(0.01)
     await asyncio.sleep(0.1)
     running.cancel()
@@ -69,11 +69,11 @@ async def test_a_run_that_was_interrupted_waits_for_the_batch_that_was_sent(
 
 async def test_a_process_that_ended_before_it_knew_its_batch_finds_it(provider: BatchProvider, tmp_path: Path) -> None:
     await verified(tmp_path / "first")
-    sent = Sent.model_validate_json((tmp_path / "first" / FILE).read_bytes())
+    sent = Sent.model_validate_json((tmp_path / "first" / DEFERRED_FILE).read_bytes())
     (batch,) = sent.batches
     unknown = SentBatch(input_file=batch.input_file, keys=batch.keys)
     (tmp_path / "second").mkdir()
-    (tmp_path / "second" / FILE).write_text(Sent(batches=(unknown,)).model_dump_json())
+    (tmp_path / "second" / DEFERRED_FILE).write_text(Sent(batches=(unknown,)).model_dump_json())
     assert [verdict.label for verdict in await verified(tmp_path / "second")] == ["SUPPORTS"] * 3
     assert len(provider.batches) == 1
 
@@ -152,7 +152,7 @@ async def test_a_refused_file_and_a_failed_batch_are_errors_and_not_labels(
     assert verdict.label is None
     assert verdict.error
     assert "4711" not in verdict.error.what + verdict.error.hint
-    assert "4711" not in (tmp_path / "failed" / FILE).read_text()
+    assert "4711" not in (tmp_path / "failed" / DEFERRED_FILE).read_text()
 
 
 def test_the_command_holds_a_debate_in_batches_and_says_so(

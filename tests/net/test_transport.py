@@ -17,7 +17,7 @@ from redargue.errors import BudgetReached, ProviderError, UsageError
 from redargue.net import transport as module
 from redargue.net.rate_limit import Limiter, Rate
 from redargue.net.secrets import Secrets
-from redargue.net.transport import Answer, Service, Transport, retry_after
+from redargue.net.transport import HttpAnswer, Service, Transport, retry_after
 from redargue.runs.budget import Account, Budget, Cost
 from support.limits import run_out
 from support.loopback import Behaviour, Loopback, Raw
@@ -50,7 +50,7 @@ def transport(**options: Any) -> Transport:
 
 async def send(
     server: Loopback | str, through: Transport, account: Account | None = None, *, seconds: float = 60, **options: Any
-) -> Answer:
+) -> HttpAnswer:
     url = server if isinstance(server, str) else f"{server.url}/v1"
     async with through:
         return await through.send(

@@ -22,7 +22,7 @@ from redargue.methods.tool_mad.tasks import SummariseAbstract, WriteKeywords
 from redargue.nli import backend as backend_module
 from redargue.nli import encoders
 from redargue.nli.aggregation import FAR, NO_SIGNAL, SourceScore, max_score
-from redargue.nli.backend import EmbeddedBackend, quoted, words
+from redargue.nli.backend import EmbeddedBackend, distinct_words, quotations_of
 from redargue.nli.encoders import CrossEncoder, Entailment, shared
 from redargue.nli.reader import Reading, ScoredSpan, SourcedSentence, sentences
 from redargue.tasks.answer import AnswerClaim
@@ -399,7 +399,7 @@ def test_sentences_are_verbatim_spans_and_headings_are_none() -> None:
 
 def test_quotations() -> None:
     said = OtherAnswer(agent="a", text='"He said "no" then." (T)\nThe claim is correct: x\n"Bare."\n**SUPPORTS**')
-    assert quoted((said,)) == ('He said "no" then.', "Bare.")
+    assert quotations_of((said,)) == ('He said "no" then.', "Bare.")
 
 
 async def test_a_title_or_a_sentence_cannot_break_out_of_its_line() -> None:
@@ -411,11 +411,11 @@ async def test_a_title_or_a_sentence_cannot_break_out_of_its_line() -> None:
     assert answer.label == FEVER.parse(answer.text) == "SUPPORTS"
     lines = answer.text.splitlines()
     assert len(lines) == len(answer.quotes) + 2
-    assert QUOTE in quoted((OtherAnswer(agent="a", text=answer.text),))
+    assert QUOTE in quotations_of((OtherAnswer(agent="a", text=answer.text),))
 
 
 def test_content_words() -> None:
-    assert words("The mayor of the old town and the mayor") == ["mayor", "old", "town"]
+    assert distinct_words("The mayor of the old town and the mayor") == ["mayor", "old", "town"]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from redargue.nli.check_worthiness import CUES, WEIGHTS_FILE
 from redargue.nli.claim_filter import asserted, claims, statement, statements
 from redargue.nli.encoders import DIMENSIONS
-from redargue.nli.session import WEIGHTS
+from redargue.nli.session import WEIGHTS_FOLDER
 
 LINES = Path(__file__).with_name("claim_lines.txt")
 
@@ -113,7 +113,7 @@ def test_nine_of_ten_lines_are_told_rightly_both_ways() -> None:
 
 
 def test_the_linear_model_was_fitted_to_the_bundled_embedder() -> None:
-    manifest = json.loads((WEIGHTS / "manifest.json").read_text(encoding="utf-8"))
+    manifest = json.loads((WEIGHTS_FOLDER / "manifest.json").read_text(encoding="utf-8"))
     with np.load(WEIGHTS_FILE, allow_pickle=False) as file:
         assert str(file["embedder"]) == manifest["sha256"]["embedder.onnx"]
         assert file["weights"].shape == (1 + DIMENSIONS + CUES,)

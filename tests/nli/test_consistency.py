@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redargue import words
-from redargue.nli.consistency import check
+from redargue.nli.consistency import check_consistency
 from redargue.nli.lexical import FEATURE_NAMES, features
 
 WORDS = st.sampled_from(
@@ -34,7 +34,7 @@ def feature(name: str, claim: str, sentence: str) -> float:
     ],
 )
 def test_a_repeated_sentence_is_supported(claim: str, sentence: str) -> None:
-    assert check(claim, ["It is old.", sentence])[:2] == ("supported", 1)
+    assert check_consistency(claim, ["It is old.", sentence])[:2] == ("supported", 1)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_a_repeated_sentence_is_supported(claim: str, sentence: str) -> None:
     ],
 )
 def test_words_in_another_frame_do_not_support(sentences: list[str]) -> None:
-    assert check("The bridge is safe.", sentences).verdict != "supported"
+    assert check_consistency("The bridge is safe.", sentences).verdict != "supported"
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_words_in_another_frame_do_not_support(sentences: list[str]) -> None:
     ],
 )
 def test_one_difference_is_named(claim: str, sentence: str, kind: str, text: str | None) -> None:
-    found = check(claim, ["It was a quiet year.", sentence])
+    found = check_consistency(claim, ["It was a quiet year.", sentence])
     assert (found.verdict, found.sentence) == ("contradicted", 1)
     (difference,) = found.differences
     assert difference.kind == kind
@@ -126,16 +126,18 @@ def test_one_difference_is_named(claim: str, sentence: str, kind: str, text: str
     ],
 )
 def test_what_agrees_or_is_about_something_else_is_not_contradicted(claim: str, sentence: str) -> None:
-    assert check(claim, [sentence]).verdict != "contradicted"
+    assert check_consistency(claim, [sentence]).verdict != "contradicted"
 
 
 def test_a_sentence_that_says_the_same_outweighs_one_that_differs() -> None:
     sentences = ["The tower was 31 m tall in 1900.", "After 1950 the tower was 45 metres tall."]
-    assert check("The tower was 45 m tall.", sentences).verdict == "nothing"
+    assert check_consistency("The tower was 45 m tall.", sentences).verdict == "nothing"
 
 
 def test_the_title_names_what_the_sentence_calls_it() -> None:
-    found = check("The Merriden lighthouse has 124 steps.", ["It has 142 steps."], "The Merriden lighthouse")
+    found = check_consistency(
+        "The Merriden lighthouse has 124 steps.", ["It has 142 steps."], "The Merriden lighthouse"
+    )
     assert found.verdict == "contradicted"
 
 
@@ -156,7 +158,7 @@ def test_features_separate_agreement_from_contradiction() -> None:
 @given(st.lists(WORDS, min_size=1, max_size=12))
 def test_a_sentence_repeats_itself_and_contradicts_nothing_in_itself(words: list[str]) -> None:
     sentence = " ".join(words) + "."
-    assert check(sentence, [sentence])[:2] == ("supported", 0)
+    assert check_consistency(sentence, [sentence])[:2] == ("supported", 0)
     assert feature("containment", sentence, sentence) == feature("verbatim", sentence, sentence) == 1
     assert feature("quantities_unequal", sentence, sentence) == feature("polarity", sentence, sentence) == 0
 

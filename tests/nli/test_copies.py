@@ -11,7 +11,7 @@ from redargue import words
 from redargue.claims import FEVER, Claim, Meaning
 from redargue.evidence import Passage
 from redargue.nli.backend import EmbeddedBackend, compose_answer
-from redargue.nli.consistency import check, only_framed
+from redargue.nli.consistency import check_consistency, only_framed
 from redargue.nli.reader import sentences
 from redargue.retrieval.corpus.index import ARTICLES
 
@@ -116,4 +116,4 @@ def test_a_copy_that_another_document_contradicts_is_not_decided_by_the_copy_alo
 
 def test_an_endless_sentence_is_not_compared_word_by_word() -> None:
     endless = "the bridge was built in 1931 " * 3_500
-    assert check("The bridge was built in 1932.", [endless]).verdict == "nothing"
+    assert check_consistency("The bridge was built in 1932.", [endless]).verdict == "nothing"

@@ -24,17 +24,17 @@ from redargue.nli.encoders import shared
 from redargue.nli.fitting import LabelledPair, _folds, fit, read_pairs, softmax_regression
 from redargue.nli.reader import Reader
 from redargue.nli.reader_spec import (
-    Form,
+    InputForm,
+    OutputSide,
     ReaderChoices,
     ReaderSpec,
-    Side,
     files_sha256,
     model_input,
     read_spec,
     sides,
     without_marks,
 )
-from redargue.nli.session import WEIGHTS, Floats, Text, TextModel, read_tokenizer
+from redargue.nli.session import WEIGHTS_FOLDER, Floats, Text, TextModel, read_tokenizer
 from redargue.nli.user_reader import UserReader
 from redargue.runs.usage import Prices
 from redargue.spec import RunSpec
@@ -46,7 +46,7 @@ class Scripted(TextModel):
     """Gives the logits that a function returns for a text, and keeps the texts."""
 
     def __init__(self, answer: Answer, longest: int = 128) -> None:
-        tokenizer = read_tokenizer(WEIGHTS, longest)
+        tokenizer = read_tokenizer(WEIGHTS_FOLDER, longest)
         super().__init__("scripted", tokenizer, sha256=lambda: "", kept=1000, threads=1)
         self.answer, self.texts = answer, list[Text]()
 
@@ -60,8 +60,8 @@ class Scripted(TextModel):
 
 def spec(
     folder: Path,
-    outputs: tuple[Side, ...] = ("supports", "refutes", "neither"),
-    form: Form = "pair",
+    outputs: tuple[OutputSide, ...] = ("supports", "refutes", "neither"),
+    form: InputForm = "pair",
     start: int | None = None,
 ) -> ReaderSpec:
     return ReaderSpec(
@@ -172,7 +172,7 @@ def test_logits_become_probabilities_of_the_named_sides(tmp_path: Path) -> None:
     (read,) = reader.read([("claim", "evidence")])
     assert read == pytest.approx((0.665241, 0.090031, 0.244728), abs=1e-6)
     assert reader.relevance([("claim", "evidence")]) == pytest.approx([1 - 0.244728], abs=1e-6)
-    two: tuple[Side, ...] = ("neither", "supports")
+    two: tuple[OutputSide, ...] = ("neither", "supports")
     (one,) = UserReader(spec(tmp_path, two), model=Scripted(lambda text: (2.0,))).read([("c", "e")])
     assert one == pytest.approx((0.880797, 0.0, 0.119203), abs=1e-6)
     (cooler,) = UserReader(spec(tmp_path, two), temperature=2.0, model=Scripted(lambda text: (2.0,))).read([("c", "e")])
@@ -212,7 +212,7 @@ def overlap(text: Text) -> Sequence[float]:
 
 
 def pairs(count: int) -> list[LabelledPair]:
-    texts: tuple[tuple[str, Side], ...] = (
+    texts: tuple[tuple[str, OutputSide], ...] = (
         ("yes it is so", "supports"),
         ("no it is not", "refutes"),
         ("maybe", "neither"),
@@ -320,7 +320,7 @@ def test_an_added_reader_is_part_of_the_identity_and_its_changed_files_are_refus
 
 def test_fitted_weights_belong_to_the_files_they_were_fitted_to(tmp_path: Path) -> None:
     found = added(tmp_path)
-    fitted = reader_store.Fit(
+    fitted = reader_store.ReaderFit(
         reader=found.sha256,
         data="d.jsonl",
         data_sha256="",

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redargue.errors import UsageError
-from redargue.nli.session import WEIGHTS, read_tokenizer
+from redargue.nli.session import WEIGHTS_FOLDER, read_tokenizer
 from redargue.nli.wordpiece import WordPiece
 
-DESCRIPTION: dict[str, Any] = json.loads((WEIGHTS / "tokenizer.json").read_text(encoding="utf-8"))
+DESCRIPTION: dict[str, Any] = json.loads((WEIGHTS_FOLDER / "tokenizer.json").read_text(encoding="utf-8"))
 OLD = st.characters(max_codepoint=0x5FF, exclude_categories=["Cs"])  # characters that every Unicode version knows
 TEXTS = st.one_of(
     st.text(OLD, max_size=80),
@@ -37,7 +37,7 @@ def ours(longest: int) -> WordPiece:
 @pytest.fixture(scope="module")
 def reference() -> Any:
     tokenizers = pytest.importorskip("tokenizers", reason="needs the extra tokenizers")
-    tokenizer = tokenizers.Tokenizer.from_file(str(WEIGHTS / "tokenizer.json"))
+    tokenizer = tokenizers.Tokenizer.from_file(str(WEIGHTS_FOLDER / "tokenizer.json"))
     tokenizer.no_padding()
     return tokenizer
 

@@ -10,7 +10,7 @@ from lxml import html  # type: ignore[import-untyped]
 
 from redargue.claims import Claim
 from redargue.evidence import Quote, QuoteStatus, Side, Source
-from redargue.reports.annotated_text import readable, segments, shown_parts
+from redargue.reports.annotated_text import readable_text, segments, shown_parts
 from redargue.reports.html.debate import answer
 from redargue.reports.render import render
 from redargue.runs.folders import runs_folder
@@ -55,7 +55,7 @@ def test_of_two_quotations_that_overlap_in_an_answer_the_earlier_is_marked_and_t
     ],
 )
 def test_readers_see_no_marks_of_markdown(text: str, shown: str) -> None:
-    assert readable(text) == shown
+    assert readable_text(text) == shown
 
 
 def test_marks_are_left_out_of_a_span_without_moving_it() -> None:
@@ -111,5 +111,5 @@ def test_a_quotation_has_its_file_and_page_and_a_report_no_folder_of_the_machine
 def test_marks_that_nothing_closes_take_no_longer_than_their_text_is_long(mark: str) -> None:
     text = (mark * MAX_LENGTH)[:MAX_LENGTH]
     began = time.process_time()
-    assert readable(text) == text
+    assert readable_text(text) == text
     assert time.process_time() - began < 30

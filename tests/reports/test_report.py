@@ -122,9 +122,9 @@ def test_accuracy_by_round_takes_majorities_and_keeps_ended_debates(comparison: 
     assert [(each.round, each.debating) for each in found] == [(1, 12), (2, 11)]
     assert [each.agreed for each in found] == [pytest.approx(1 / 12), pytest.approx(2 / 12)]
     assert [each.right for each in found] == [pytest.approx(1 / 12), pytest.approx(2 / 12)]
-    assert rounds.majority([(S, S, R)]) == S
-    assert rounds.majority([(S, R)]) is None
-    assert rounds.majority([(None, None)]) is None
+    assert rounds.majority_label([(S, S, R)]) == S
+    assert rounds.majority_label([(S, R)]) is None
+    assert rounds.majority_label([(None, None)]) is None
 
 
 def test_debates_beyond_the_bound_are_left_out_and_the_page_says_so(

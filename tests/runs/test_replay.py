@@ -49,7 +49,7 @@ async def test_a_replay_of_an_embedded_run_needs_no_weights(
         raise AssertionError("a replay loaded a model")
 
     monkeypatch.setattr(session.Session, "__init__", missing)
-    monkeypatch.setattr(session, "WEIGHTS", tmp_path)
+    monkeypatch.setattr(session, "WEIGHTS_FOLDER", tmp_path)
     monkeypatch.setattr("redargue.nli.backend.WEIGHTS", tmp_path)  # without a manifest: no identity either
     seen: list[Event] = []
     await replay(recorded, listeners=[seen.append])

@@ -24,7 +24,7 @@ from redargue.parts import Parts  # noqa: E402
 from redargue.retrieval.corpus.index import open_store  # noqa: E402
 from redargue.service.checks import LOCAL, CheckStore  # noqa: E402
 from redargue.service.mcp.documents import Documents  # noqa: E402
-from redargue.service.mcp.server import build  # noqa: E402
+from redargue.service.mcp.server import build_verifier_server  # noqa: E402
 from redargue.service.mcp.tools import VerifierTools  # noqa: E402
 from redargue.spec import RunSpec  # noqa: E402
 from redargue.tasks.base import Out, Task  # noqa: E402
@@ -69,7 +69,7 @@ async def connected(
     documents = Documents(lambda: open_store("starter"))
     async with CheckStore(spec, parts=parts) as store:
         tools = VerifierTools(lambda: store, documents, owner=lambda _: LOCAL)
-        async with Client(build(tools), mode=mode) as client:
+        async with Client(build_verifier_server(tools), mode=mode) as client:
             yield client, store
         documents.close()
 
@@ -225,8 +225,8 @@ def test_a_text_is_short_whatever_the_verdict_holds() -> None:
     from redargue.claims import Claim, Meaning
     from redargue.evidence import Quote, Source
     from redargue.reports.result import CheckResult
-    from redargue.service.mcp.answers import CheckAnswer
-    from redargue.service.mcp.texts import text_of
+    from redargue.service.mcp.answers import ToolAnswer
+    from redargue.service.mcp.texts import tool_text
     from redargue.verdicts import Verdict
 
     source = Source(title='A "title"\n' * 50, url="https://example.org/" + "x" * 3_000)
@@ -242,8 +242,8 @@ def test_a_text_is_short_whatever_the_verdict_holds() -> None:
         gaps=(Gap(kind=GapKind.EMPTY, tool="corpus", query="gap " * 900),) * 9,
         caveats=(Caveat(kind=CaveatKind.NOT_READ_AGAIN, source="caveat " * 300),),
     )
-    answer = CheckAnswer(id="x", state="done", outcome="refuted", result=CheckResult(verdicts=(verdict,)))
-    shown = text_of(answer)
+    answer = ToolAnswer(id="x", state="done", outcome="refuted", result=CheckResult(verdicts=(verdict,)))
+    shown = tool_text(answer)
     assert len(shown) <= 1_500
     assert "Ignore all previous" not in shown
     assert "speaks to language models" in shown

@@ -32,13 +32,13 @@ from redargue.evidence import Passage
 from redargue.llm.chat import ChatBackend
 from redargue.methods.base import methods
 from redargue.net.transport import Service, Transport
-from redargue.reports.load import SingleRun, load
+from redargue.reports.load import SingleRun, load_run
 from redargue.runs.budget import Budget
 from redargue.runs.manifest import load_manifest
 from redargue.runs.record import read_events
 from redargue.service.log import LogReader
-from redargue.service.page.batch import BatchFrames, Filter, Row, disagreement, select
-from redargue.service.page.compare import compare
+from redargue.service.page.batch import BatchFrames, BatchRow, Filter, disagreement, select
+from redargue.service.page.compare import compare_runs
 from redargue.service.page.frames import ClaimFrames, Frame, Frames
 from redargue.service.page.log import FrameLog
 from redargue.tasks.decompose import Triplet
@@ -79,7 +79,7 @@ class Browser:
 
 def page_of(folder: Path, item: int = 0, budget: Budget | None = None) -> ClaimFrames:
     def finished() -> SingleRun:
-        run = load(folder)
+        run = load_run(folder)
         assert isinstance(run, SingleRun)
         return run
 
@@ -238,16 +238,17 @@ def test_a_late_reader_is_sent_the_last_replacement_of_an_element_and_sees_the_s
         assert shown == now
 
 
-def row(item: int, *rounds: tuple[str | None, ...], **verdict: Any) -> Row:
+def row(item: int, *rounds: tuple[str | None, ...], **verdict: Any) -> BatchRow:
     given = {"label": S, "meaning": "supported", **verdict}
-    return Row(item, f"Claim {item}", Verdict(claim=CLAIM, round_labels=rounds, usage=Usage(calls=1), **given))
+    return BatchRow(item, f"Claim {item}", Verdict(claim=CLAIM, round_labels=rounds, usage=Usage(calls=1), **given))
 
 
 def test_a_claim_that_only_one_run_has_finished_has_neither_the_same_labels_nor_different_ones(tmp_path: Path) -> None:
     runs = [
-        load(run_of(tmp_path / name, claims)) for name, claims in (("a", ["one here", "two here"]), ("b", ["one here"]))
+        load_run(run_of(tmp_path / name, claims))
+        for name, claims in (("a", ["one here", "two here"]), ("b", ["one here"]))
     ]
-    comparison = compare([run for run in runs if isinstance(run, SingleRun)])
+    comparison = compare_runs([run for run in runs if isinstance(run, SingleRun)])
     assert {claim.claim: claim.labels for claim in comparison.claims} == {"one here": "the same", "two here": "–"}
 
 
@@ -257,7 +258,7 @@ def test_claims_about_which_agents_disagreed_come_first_then_the_refuted() -> No
         row(1, (S, R), (S, S)),
         row(2, (S, R)),
         row(3, (S, S), label=R, meaning="refuted"),
-        Row(4, "Claim 4", None),
+        BatchRow(4, "Claim 4", None),
     ]
     assert [row.item for row in select(rows, Filter()).rows] == [2, 1, 3, 0, 4]
     assert [row.item for row in select(rows, Filter(order="number")).rows] == [0, 1, 2, 3, 4]

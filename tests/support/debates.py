@@ -11,7 +11,7 @@ from redargue.claims import Claim
 from redargue.errors import ToolFailed
 from redargue.evidence import Passage
 from redargue.methods.base import ConfiguredMethod
-from redargue.methods.dual_position.referees import DIMENSIONS, Judgement, JudgeTeams
+from redargue.methods.dual_position.referees import SCORE_DIMENSIONS, Judgement, JudgeTeams
 from redargue.methods.dual_position.tasks import (
     AnalyseText,
     Analysis,
@@ -76,7 +76,7 @@ Script = dict[Any, Any]
 JUDGED = Judgement(
     vote="affirmative",
     confidence=0.9,
-    **{f"{side}_{each}": 0.5 for side in ("affirmative", "negative") for each in DIMENSIONS},
+    **{f"{side}_{each}": 0.5 for side in ("affirmative", "negative") for each in SCORE_DIMENSIONS},
 )
 
 

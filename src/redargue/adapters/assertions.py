@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple, Unpack
 
-from redargue.adapters.grounding import CheckOptions, Contexts, Grounding, assessed, choose_method, unanswerable
+from redargue.adapters.grounding import Contexts, Grounding, VerifyOptions, assessed, choose_method, unanswerable
 from redargue.adapters.recorded_checks import check_claim, check_text
 from redargue.adapters.session import current
-from redargue.adapters.wording import because, is_supported, label_of
+from redargue.adapters.wording import because, claim_label, is_supported
 from redargue.errors import RedargueError, UsageError
 from redargue.text.report import Report
 from redargue.text.segment import Kind, text_of
@@ -56,7 +56,7 @@ def grounded(
     pass_k: int | None = None,
     kind: Kind = "text",
     question: str = "",
-    **options: Unpack[CheckOptions],
+    **options: Unpack[VerifyOptions],
 ) -> Report:
     """Asserts that contexts support an answer's claims; an answer without a checked claim fails.
 
@@ -103,7 +103,7 @@ def grounded(
     raise NotGrounded(_failure(failed[0], limits, len(passed)), failed[0])
 
 
-def supported(claim: str, **options: Unpack[CheckOptions]) -> Verdict:
+def supported(claim: str, **options: Unpack[VerifyOptions]) -> Verdict:
     """Asserts that evidence supports a claim; one that was not checked fails.
 
     Args:
@@ -120,18 +120,18 @@ def supported(claim: str, **options: Unpack[CheckOptions]) -> Verdict:
         verdict = _checked(check_claim(claim, with_marker))
     if is_supported(verdict):
         return verdict
-    raise NotSupported(f"{label_of(verdict)} {verdict.claim.text}{because(verdict)}", verdict)
+    raise NotSupported(f"{claim_label(verdict)} {verdict.claim.text}{because(verdict)}", verdict)
 
 
-def _with_marker(options: CheckOptions) -> CheckOptions:
+def _with_marker(options: VerifyOptions) -> VerifyOptions:
     current.checks += 1
     marker = {name: value for name, value in current.options.items() if name not in _Limits._fields}
-    merged: CheckOptions = {**marker, **options}  # type: ignore[typeddict-item]
+    merged: VerifyOptions = {**marker, **options}  # type: ignore[typeddict-item]
     return merged
 
 
 def _grounding(
-    answer: str, contexts: Contexts, kind: Kind, question: str, seed: int, options: CheckOptions
+    answer: str, contexts: Contexts, kind: Kind, question: str, seed: int, options: VerifyOptions
 ) -> Grounding:
     if without_check := unanswerable(answer, contexts):
         return without_check

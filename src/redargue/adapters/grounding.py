@@ -10,7 +10,7 @@ from contextvars import copy_context
 from enum import StrEnum
 from typing import Any, TypeVar, Unpack
 
-from redargue.adapters.wording import is_supported, problems
+from redargue.adapters.wording import is_supported, problem_lines
 from redargue.caveats import UncheckedReason
 from redargue.claims import Frozen, Meaning
 from redargue.errors import RedargueError, UsageError
@@ -27,7 +27,7 @@ _T = TypeVar("_T")
 Contexts = str | Passage | Sequence[str | Passage]
 
 
-class CheckOptions(RunOptions, total=False):
+class VerifyOptions(RunOptions, total=False):
     """The keywords of :func:`redargue.verify`."""
 
     spec: RunSpec | None
@@ -135,7 +135,7 @@ def unanswerable(answer: str, contexts: Contexts) -> Grounding | None:
     return None if re.search(r"\w", answer) else nothing_to_check("the answer has no words")
 
 
-def choose_method(options: CheckOptions) -> None:
+def choose_method(options: VerifyOptions) -> None:
     """Adds the default method of adapters where none was chosen."""
     if "method" not in options and not options.get("spec"):
         options["method"] = METHOD
@@ -161,12 +161,12 @@ def assessed(report: Report) -> Grounding:
         english = bool(reasons) and all(why.reason is UncheckedReason.LANGUAGE for why in reasons)
         failed = any(verdict.error for verdict in verdicts)
         reason = Reason.FAILED if failed else Reason.LANGUAGE if english else Reason.NOT_READ
-        return _unchecked(reason, "\n".join(["no claim was checked", *problems(report)]), report)
+        return _unchecked(reason, "\n".join(["no claim was checked", *problem_lines(report)]), report)
     supported, total = sum(map(is_supported, verdicts)), len(verdicts) + len(unread)
     refuted = sum(verdict.meaning is Meaning.REFUTED and not verdict.why_unchecked for verdict in verdicts)
     return Grounding(
         outcome=report.outcome,
-        explanation="\n".join([f"{supported}/{total} claims supported", *problems(report)]),
+        explanation="\n".join([f"{supported}/{total} claims supported", *problem_lines(report)]),
         supported=supported,
         refuted=refuted,
         claims=total,

@@ -11,7 +11,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from redargue.adapters.grounding import METHOD, Grounding, check_answer
 from redargue.adapters.promptfoo import contexts_in
-from redargue.adapters.wording import problems, revision_request
+from redargue.adapters.wording import problem_lines, revision_request
 
 _METADATA = "redargue"  # of a sample: what the solver found
 
@@ -63,7 +63,7 @@ def verify_claims(
             grounding = await _checked(state, contexts, method, timeout_s)
             state.metadata[_METADATA] = {**_metadata(grounding), "revisions": revision}
             report = grounding.report if not grounding.reason else None
-            if not report or not problems(report) or revision == revisions:
+            if not report or not problem_lines(report) or revision == revisions:
                 break
             state.messages.append(ChatMessageUser(content=revision_request(report)))
             state = await generate(state)
@@ -83,6 +83,6 @@ def _metadata(grounding: Grounding) -> dict[str, Any]:
     report = grounding.report
     return {
         **grounding.model_dump(mode="json", exclude={"report", "explanation"}),
-        "problems": problems(report) if report else [],
+        "problems": problem_lines(report) if report else [],
         "usage": report.usage.model_dump(mode="json") if report else None,
     }

@@ -10,7 +10,7 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 
 from redargue.adapters.grounding import Contexts, Grounding, Reason, check_answer, check_answer_sync
 from redargue.adapters.wording import revision_request
-from redargue.text.contexts import delimited_parts, readable
+from redargue.text.contexts import delimited_parts, readable_context
 from redargue.text.verification import TextOptions, documents_of
 
 _METADATA = "redargue"  # of a message: its outcome
@@ -86,7 +86,7 @@ class GroundingMiddleware(AgentMiddleware[Any, Any, Any]):
         found: list[str] = []
         for message in state["messages"]:
             if isinstance(message, ToolMessage):
-                found.append(readable(_text_of(message)))
+                found.append(readable_context(_text_of(message)))
             elif isinstance(message, SystemMessage):
                 found += delimited_parts(_text_of(message))
         found += state["messages"][-1].response_metadata.get(_PROMPT, ())

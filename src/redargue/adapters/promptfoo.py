@@ -13,7 +13,7 @@ from typing import Any
 
 from redargue.adapters.grounding import Grounding, check_answer, completed
 from redargue.errors import UsageError
-from redargue.text.contexts import readable
+from redargue.text.contexts import readable_context
 
 VARIABLES = ("contexts", "context", "documents")  # a test's variables that hold its documents, unless one is named
 ASSERTION_S = 60.0
@@ -65,7 +65,7 @@ def grade(grounding: Grounding, min_supported: float = 1.0) -> GradingResult:
 
 def answer_text(output: object) -> str:
     """An output as prose: of one that is not a text, its values, a line each."""
-    return output if isinstance(output, str) else readable(json.dumps(output, ensure_ascii=False))
+    return output if isinstance(output, str) else readable_context(json.dumps(output, ensure_ascii=False))
 
 
 def contexts_in(variables: Mapping[str, Any], variable: str = "") -> Sequence[str]:
@@ -75,7 +75,7 @@ def contexts_in(variables: Mapping[str, Any], variable: str = "") -> Sequence[st
     """
     names = [variable] if variable else VARIABLES
     value = next((variables[name] for name in names if variables.get(name)), ())
-    return [readable(text) for text in _texts(value) if text.strip()]
+    return [readable_context(text) for text in _texts(value) if text.strip()]
 
 
 def _texts(value: object, depth: int = 0) -> Iterator[str]:

@@ -14,22 +14,22 @@ from pathlib import Path
 from typing import Any
 
 from redargue import playback
-from redargue.adapters.grounding import CheckOptions, completed
+from redargue.adapters.grounding import VerifyOptions, completed
 from redargue.adapters.session import current
 from redargue.api import verify
 from redargue.errors import RecordError, ReplayMiss
 from redargue.evidence import Passage
 from redargue.parts import RunOptions, read_options
-from redargue.reports.load import SingleRun, load
+from redargue.reports.load import SingleRun, load_run
 from redargue.runs.folders import remove_run
 from redargue.spec import RunSpec
-from redargue.text.report import Report, report
+from redargue.text.report import Report, build_report
 from redargue.text.segment import Text
 from redargue.text.verification import verify_text
 from redargue.verdicts import Verdict
 
 
-def check_claim(claim: str, options: CheckOptions) -> Verdict:
+def check_claim(claim: str, options: VerifyOptions) -> Verdict:
     """Verifies, records or replays a claim."""
     identity = {"claim": claim}
     if folder := _folder(current.replay, identity, options):
@@ -38,7 +38,7 @@ def check_claim(claim: str, options: CheckOptions) -> Verdict:
     return completed(verify(claim, folder=_emptied(_folder(current.record, identity, options)), **options))
 
 
-def check_text(text: Text, documents: Sequence[Passage], number: int, options: CheckOptions) -> Report:
+def check_text(text: Text, documents: Sequence[Passage], number: int, options: VerifyOptions) -> Report:
     """Verifies, records or replays a text; ``number`` is added to the seed."""
     about = {
         "text": text.model_dump(mode="json"),
@@ -47,18 +47,18 @@ def check_text(text: Text, documents: Sequence[Passage], number: int, options: C
     }
     if folder := _folder(current.replay, about, options):
         return _replayed(folder)
-    checked: CheckOptions = {**options, "seed": _config(options).seed + number}
+    checked: VerifyOptions = {**options, "seed": _config(options).seed + number}
     folder = _emptied(_folder(current.record, about, options))
     return completed(verify_text(text, documents=documents, folder=folder, **checked))
 
 
-def _config(options: CheckOptions) -> RunSpec:
+def _config(options: VerifyOptions) -> RunSpec:
     """The configuration that the options describe; objects among them are not part of it."""
     given: RunOptions = {name: value for name, value in options.items() if name != "spec"}  # type: ignore[assignment]
     return read_options(given, options.get("spec"))[0]
 
 
-def _folder(parent: Path | None, about: dict[str, Any], options: CheckOptions) -> Path | None:
+def _folder(parent: Path | None, about: dict[str, Any], options: VerifyOptions) -> Path | None:
     """The run folder of a check; None where nothing is recorded or replayed."""
     if parent is None:
         return None
@@ -86,7 +86,7 @@ def _recorded(folder: Path) -> Path:
 
 def _replayed(folder: Path) -> Report:
     verdicts = completed(playback.replay(_recorded(folder)))
-    run = load(folder)
+    run = load_run(folder)
     if not isinstance(run, SingleRun) or not run.text:
         raise RecordError(f"{str(folder)!r} is not the run of a text", hint="record it again: --redargue-record")
-    return report(*run.text, verdicts, run.extraction_usage)
+    return build_report(*run.text, verdicts, run.extraction_usage)

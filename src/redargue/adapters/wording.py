@@ -15,7 +15,7 @@ _QUOTED = 120  # characters of a quotation
 _UNCHECKED = "UNCHECKED"
 
 
-def problems(report: Report) -> list[str]:
+def problem_lines(report: Report) -> list[str]:
     """In the order of the text: claims that are not supported, and sentences that may make one and were not read."""
     lines = [(claim.start, claim_line(claim)) for claim in report.claims if not is_supported(claim.verdict)]
     for sentence in report.unchecked:
@@ -29,7 +29,7 @@ def problems(report: Report) -> list[str]:
 
 def revision_request(report: Report) -> str:
     """Asks a model for a better answer; what its answer and the documents say is marked as data."""
-    lines = [wrap_untrusted(line, inline=True) for line in problems(report)]
+    lines = [wrap_untrusted(line, inline=True) for line in problem_lines(report)]
     request = (
         "Some statements of your answer are not supported by the documents. Write the answer again without them, and"
         f" add nothing new.\n\n{UNTRUSTED}\n"
@@ -43,12 +43,12 @@ def is_supported(verdict: Verdict) -> bool:
 
 def claim_line(claim: CheckedClaim) -> str:
     """``REFUTES [36:58] It is 500 metres long. ← "330 metres" context-1:45``; offsets in code points."""
-    return f"{label_of(claim.verdict)} [{claim.start}:{claim.end}] {shortened(claim.stated, STATED)}" + because(
+    return f"{claim_label(claim.verdict)} [{claim.start}:{claim.end}] {shortened(claim.stated, STATED)}" + because(
         claim.verdict
     )
 
 
-def label_of(verdict: Verdict) -> str:
+def claim_label(verdict: Verdict) -> str:
     return _UNCHECKED if verdict.why_unchecked else str(verdict.label)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from redargue.claims import Meaning
 from redargue.errors import RedargueError
-from redargue.inputs.claims import ClaimRow, documents_of
+from redargue.inputs.claims import ClaimRow, contexts_as_documents
 from redargue.text.report import Report
 from redargue.text.verification import ground
 from redargue.verdicts import ErrorInfo
@@ -15,9 +15,7 @@ from redargue.verifier import Verifier
 FOLDER = "answers"
 
 
-async def check_answer(
-    row: ClaimRow, verifier: Verifier, folder: Path, *, concurrency: int
-) -> Report | ErrorInfo | None:
+async def check_row(row: ClaimRow, verifier: Verifier, folder: Path, *, concurrency: int) -> Report | ErrorInfo | None:
     """The report on a row's answer, from the batch's budget, or why there is none; None for a row without an answer.
 
     ``folder`` is the batch's. Labels that do not say whether a claim is supported or refuted have no report either.
@@ -28,7 +26,7 @@ async def check_answer(
     try:
         return await ground(
             row.answer,
-            contexts=documents_of(row),
+            contexts=contexts_as_documents(row),
             spec=verifier.spec.updated(labels=row.claim.labels, as_of=row.claim.as_of),
             folder=folder / FOLDER / f"{row.number:06}",
             concurrency=concurrency,

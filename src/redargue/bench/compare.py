@@ -14,12 +14,12 @@ from pydantic import Field
 
 from redargue.bench.datasets.base import Example, datasets
 from redargue.bench.evidence_spans import by_document, by_sentence
-from redargue.bench.harness import Bench, Outcome
+from redargue.bench.harness import Bench, ClaimOutcome
 from redargue.bench.metrics.base import MetricValue, undefined
 from redargue.bench.metrics.retrieval import hit_rate, ndcg, recall, reciprocal_rank
 from redargue.bench.scoring import Scores, score
-from redargue.bench.statistics.bootstrap import Difference, macro_f1_difference, paired_difference
-from redargue.bench.statistics.paired import Flip, McNemar, flips, holm, mcnemar
+from redargue.bench.statistics.bootstrap import PairedDifference, macro_f1_difference, paired_difference
+from redargue.bench.statistics.paired import McNemar, PairedFlip, flips, holm, mcnemar
 from redargue.bench.statistics.power import PowerAnalysis, power_analysis
 from redargue.bench.statistics.seeds import SeedAgreement, seed_agreement
 from redargue.bench.system import System
@@ -57,7 +57,7 @@ class Prediction(Frozen):
     quotes: tuple[int, int] = (0, 0)
 
 
-class Row(Frozen):
+class ComparedSystem(Frozen):
     """One system.
 
     Attributes:
@@ -90,10 +90,10 @@ class Pair(Frozen):
     second: str
     test: McNemar
     holm: float
-    difference: Difference
-    macro_f1: Difference
+    difference: PairedDifference
+    macro_f1: PairedDifference
     sight: PowerAnalysis
-    flips: tuple[Flip, ...]
+    flips: tuple[PairedFlip, ...]
 
 
 class SeedRuns(Frozen):
@@ -123,12 +123,14 @@ class Comparison(Frozen):
     schema_version: int = 2
     sample: dict[str, Any]
     claims: tuple[SampledClaim, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[ComparedSystem, ...]
     pairs: tuple[Pair, ...] = Field(default=())
     repeats: tuple[SeedRuns, ...] = ()
 
 
-def compare(bench: Bench, *, made: Mapping[str, Row] = MappingProxyType({}), draws: int = 2000) -> Comparison:
+def compare(
+    bench: Bench, *, made: Mapping[str, ComparedSystem] = MappingProxyType({}), draws: int = 2000
+) -> Comparison:
     """Scores every system that has finished, and tests each pair; at least one must have finished.
 
     Args:
@@ -162,11 +164,11 @@ def compare(bench: Bench, *, made: Mapping[str, Row] = MappingProxyType({}), dra
     )
 
 
-def make_row(bench: Bench, system: System, outcomes: Sequence[Outcome], *, draws: int = 2000) -> Row:
+def make_row(bench: Bench, system: System, outcomes: Sequence[ClaimOutcome], *, draws: int = 2000) -> ComparedSystem:
     """One system's row, with only the parts of its outcomes that tables need, to save memory."""
     dataset, peak = bench.sample["dataset"], bench.peak(system)
     scores = score_outcomes(bench.examples, outcomes, dataset, pages=bench.pages, peak_bytes=peak, draws=draws)
-    return Row(
+    return ComparedSystem(
         spec=system.spec,
         slug=system.slug,
         scores=scores,
@@ -180,7 +182,7 @@ def make_row(bench: Bench, system: System, outcomes: Sequence[Outcome], *, draws
 
 def score_outcomes(
     examples: Sequence[Example],
-    outcomes: Sequence[Outcome],
+    outcomes: Sequence[ClaimOutcome],
     dataset: str,
     *,
     pages: Path | None = None,
@@ -236,15 +238,15 @@ def _prediction(verdict: Verdict, seconds: float) -> Prediction:
     )
 
 
-def _by_seed(bench: Bench, rows: Sequence[Row]) -> list[list[Row]]:
+def _by_seed(bench: Bench, rows: Sequence[ComparedSystem]) -> list[list[ComparedSystem]]:
     names = {system.spec: system.unseeded for system in bench.systems}
-    groups: dict[str, list[Row]] = defaultdict(list)
+    groups: dict[str, list[ComparedSystem]] = defaultdict(list)
     for row in rows:
         groups[names[row.spec]].append(row)
     return list(groups.values())
 
 
-def _repeats(bench: Bench, rows: Sequence[Row]) -> SeedRuns:
+def _repeats(bench: Bench, rows: Sequence[ComparedSystem]) -> SeedRuns:
     systems = {system.spec: system for system in bench.systems}
     accuracies = tuple(row.scores.figure("accuracy").value for row in rows)
     known = [accuracy for accuracy in accuracies if accuracy is not None]
@@ -258,11 +260,11 @@ def _repeats(bench: Bench, rows: Sequence[Row]) -> SeedRuns:
     )
 
 
-def _labels(row: Row) -> list[str | None]:
+def _labels(row: ComparedSystem) -> list[str | None]:
     return [prediction.label for prediction in row.said]
 
 
-def _pairs(examples: Sequence[Example], rows: Sequence[Row], draws: int) -> tuple[Pair, ...]:
+def _pairs(examples: Sequence[Example], rows: Sequence[ComparedSystem], draws: int) -> tuple[Pair, ...]:
     gold = [example.gold for example in examples]
     row_pairs = list(itertools.combinations(rows, 2))
     tests = [mcnemar(first.scores.right, second.scores.right) for first, second in row_pairs]
@@ -306,7 +308,9 @@ def _retrieval(bench: Bench, system: System) -> tuple[MetricValue, ...]:
     )
 
 
-def _macro_f1(examples: Sequence[Example], first: Row, second: Row, draws: int) -> Difference:
+def _macro_f1(
+    examples: Sequence[Example], first: ComparedSystem, second: ComparedSystem, draws: int
+) -> PairedDifference:
     labels = [
         (example.gold, one.label, other.label)
         for example, one, other in zip(examples, first.said, second.said, strict=True)

@@ -19,7 +19,10 @@ _READERS: dict[str, Callable[[Path, frozenset[str]], Sentences]] = {
     "fever": fever.wiki_sentences,
     "scifact": scifact.abstract_sentences,
 }
-QRELS: dict[str, Callable[[Path], Mapping[str, frozenset[str]]]] = {"fever": fever.qrels, "scifact": scifact.qrels}
+QRELS: dict[str, Callable[[Path], Mapping[str, frozenset[str]]]] = {
+    "fever": fever.qrels,
+    "scifact": scifact.scifact_qrels,
+}
 
 
 def load_qrels(dataset: str, path: Path) -> Mapping[str, frozenset[str]]:

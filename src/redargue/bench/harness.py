@@ -45,7 +45,7 @@ BENCH = "bench.json"
 MEMORY = ".memory.db"
 
 
-class Outcome(NamedTuple):
+class ClaimOutcome(NamedTuple):
     """A claim's verdict and the second of the run at which it was reached (0 for an earlier run's verdict)."""
 
     verdict: Verdict
@@ -127,8 +127,8 @@ class Bench:
             file.write((json.dumps(about, indent=1, ensure_ascii=False) + "\n").encode())
 
     async def run(
-        self, system: System, *, concurrency: int = 2, on_outcome: Callable[[int, Outcome], None] | None = None
-    ) -> list[Outcome]:
+        self, system: System, *, concurrency: int = 2, on_outcome: Callable[[int, ClaimOutcome], None] | None = None
+    ) -> list[ClaimOutcome]:
         """Runs or resumes one system; calls ``on_outcome`` with each claim's index and outcome as they arrive.
 
         Raises:
@@ -163,7 +163,7 @@ class Bench:
                     self._share(verifier)
                 async for item, verdict in verifier.stream(claims, concurrency=concurrency, listeners=[listen]):
                     if on_outcome:
-                        on_outcome(item, Outcome(verdict, seconds.get(item, 0.0)))
+                        on_outcome(item, ClaimOutcome(verdict, seconds.get(item, 0.0)))
                 for name, tool in verifier.tools.items():
                     if tool.revision != self.revisions(system).get(name):
                         raise _changed(name, f"while {system.spec!r} ran")
@@ -272,14 +272,14 @@ class Bench:
                     passages[event.item].setdefault(passage.sha256, passage)
         return [tuple(of_claim.values()) for of_claim in passages]
 
-    def outcomes(self, system: System) -> list[Outcome]:
+    def outcomes(self, system: System) -> list[ClaimOutcome]:
         """The recorded outcomes of a system that has finished, in the order of the claims."""
         events = read_events(self.folder / system.slug)
         ended = {event.item: event for event in events if isinstance(event, ClaimEnded)}
         if missing := [item for item in range(len(self.examples)) if item not in ended]:
             what = f"{counted(len(missing), 'claim')} of {system.spec!r} never finished"
             raise RecordError(what, hint="run the same command again to resume")
-        return [Outcome(ended[item].verdict, ended[item].at) for item in range(len(self.examples))]
+        return [ClaimOutcome(ended[item].verdict, ended[item].at) for item in range(len(self.examples))]
 
     async def rescore(self, system: System, settings: Mapping[str, Any]) -> tuple[list[Verdict | None], int]:
         """Replays the recorded debates with other settings (such as thresholds); calls no model.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from redargue.bench.compare import Comparison, Prediction, Row
+from redargue.bench.compare import ComparedSystem, Comparison, Prediction
 from redargue.bench.metrics.classification import correct_items
 from redargue.bench.statistics.bootstrap import Interval, interval, macro_f1_interval
 from redargue.claims import Frozen
@@ -47,7 +47,7 @@ class Rescored(Frozen):
     saved: float
 
 
-def row_of(comparison: Comparison, spec: str = "") -> Row:
+def row_of(comparison: Comparison, spec: str = "") -> ComparedSystem:
     """A system's row by its spec, or the only one; raises UsageError."""
     rows = {row.spec: row for row in comparison.rows}
     if not spec and len(rows) == 1:
@@ -57,7 +57,9 @@ def row_of(comparison: Comparison, spec: str = "") -> Row:
     return rows[spec]
 
 
-def paired(first: Comparison, first_row: Row, then: Comparison, then_row: Row) -> tuple[Paired, ...]:
+def paired(
+    first: Comparison, first_row: ComparedSystem, then: Comparison, then_row: ComparedSystem
+) -> tuple[Paired, ...]:
     """The claims with a gold label that both systems have seen; raises UsageError if there are none."""
     answers = {claim.claim: said for claim, said in zip(first.claims, first_row.said, strict=True)}
     words = {said.meaning: said.label for said in then_row.said if said.label}

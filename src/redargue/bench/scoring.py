@@ -21,7 +21,7 @@ from redargue.bench.metrics.classification import (
     exact_match,
     scores_by_rule,
 )
-from redargue.bench.metrics.cost import Cost, cost
+from redargue.bench.metrics.cost import CostScores, cost_scores
 from redargue.bench.metrics.responses import factuality, response_accuracy
 from redargue.bench.official_metrics import ScoredRows, accuracy_with_interval, macro_f1_with_interval, official_metrics
 from redargue.bench.statistics.bootstrap import DRAWS
@@ -70,7 +70,7 @@ class Scores(Frozen):
     groups: tuple[GroupScores, ...] = ()
     metric: str
     official: tuple[MetricValue, ...] = ()
-    cost: Cost
+    cost: CostScores
 
     def figure(self, name: str) -> MetricValue:
         figures = self.figures + self.official
@@ -136,7 +136,9 @@ def score(
         groups=_groups(rows),
         metric=metric,
         official=official_metrics[metric](rows),
-        cost=cost([verdict.usage for verdict in verdicts], right=all_hits, seconds=seconds, peak_bytes=peak_bytes),
+        cost=cost_scores(
+            [verdict.usage for verdict in verdicts], right=all_hits, seconds=seconds, peak_bytes=peak_bytes
+        ),
     )
 
 

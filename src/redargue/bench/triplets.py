@@ -24,7 +24,7 @@ class AuditedTriplet(Frozen):
     judgement: _Judgement = ""
 
 
-def draw(run: Path, file: Path, count: int, seed: int) -> Counter[str]:
+def draw_triplets(run: Path, file: Path, count: int, seed: int) -> Counter[str]:
     """Draws triplets of a run into a file, and counts judgements; a file that exists keeps its sample and judgements.
 
     Raises:

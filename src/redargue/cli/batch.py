@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from redargue.cli.check import CONCURRENCY
+from redargue.cli.check import CLAIM_CONCURRENCY
 from redargue.cli.exit import INTERRUPTED, exit_code, read_gate
 from redargue.cli.parameters import OutputParameters, RunParameters, SearchParameters, option, with_parameters
 from redargue.errors import UsageError
@@ -83,7 +83,7 @@ def batch(
         interrupted = verify(spec, result, workers=workers, where=ledger, concurrency=options.concurrency)
     else:
         spec, parts = with_contexts(spec, accepted)
-        at_once = options.concurrency or (max(1, len(accepted)) if deferred else CONCURRENCY)
+        at_once = options.concurrency or (max(1, len(accepted)) if deferred else CLAIM_CONCURRENCY)
         interrupted = verify_in_process(spec, replace(parts, transport=transport), result, concurrency=at_once)
     if not (output.jsonl or (interrupted and not several)):
         _summary(tally, answers, out, len(refused))

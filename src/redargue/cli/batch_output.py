@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from redargue.batch.answers import check_answer
+from redargue.batch.answers import check_row
 from redargue.batch.tally import Tally
 from redargue.batch.verdict_files import VerdictFiles
 from redargue.claims import Claim
@@ -76,7 +76,7 @@ def verify_in_process(spec: RunSpec, parts: Parts, batch: BatchOutput, *, concur
     async def verify() -> None:
         async for item, verdict in verifier.stream(claims, concurrency=concurrency):
             row = batch.rows[item]
-            take(item, verdict, await check_answer(row, verifier, batch.folder, concurrency=concurrency))
+            take(item, verdict, await check_row(row, verifier, batch.folder, concurrency=concurrency))
             bar.moved()
 
     try:

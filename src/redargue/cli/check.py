@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from redargue.spec import RunSpec
     from redargue.verdicts import Verdict
 
-CONCURRENCY = 2  # claims
+CLAIM_CONCURRENCY = 2  # claims
 
 
 @with_parameters
@@ -85,10 +85,10 @@ def check(
         typer.echo(note, err=True)
     folder = run_folder(run, no_record=no_record)
     if text:
-        from redargue.cli.text import verify_text
+        from redargue.cli.text import verify_and_print
 
-        verify_text(text, spec, folder, output, cited=cited, concurrency=options.concurrency, json=json)
-    _verify(rows, spec, folder, output, concurrency=options.concurrency or CONCURRENCY, json=json)
+        verify_and_print(text, spec, folder, output, cited=cited, concurrency=options.concurrency, json=json)
+    _verify(rows, spec, folder, output, concurrency=options.concurrency or CLAIM_CONCURRENCY, json=json)
 
 
 def _verify(

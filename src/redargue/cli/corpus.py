@@ -24,12 +24,12 @@ if TYPE_CHECKING:  # numpy and pydantic would slow down --help
     from redargue.retrieval.corpus.base import Added, Corpus
     from redargue.retrieval.corpus.documents import Document
 
-app = typer.Typer(help="Index files and folders, and search them without a network.", no_args_is_help=True)
+corpus_app = typer.Typer(help="Index files and folders, and search them without a network.", no_args_is_help=True)
 
 _Store = Annotated[str, option("STORE", "Path or URI (milvus:PATH.db, milvus:http://…); default: your own corpus.")]
 
 
-@app.command()
+@corpus_app.command()
 def add(
     paths: Annotated[
         list[Path], typer.Argument(help="Files and folders: txt, md, html, pdf, docx, csv, tsv, json, jsonl; also .gz.")
@@ -75,7 +75,7 @@ def add(
         raise typer.Exit(FINISHED_WITH_ERRORS)
 
 
-@app.command("ls")
+@corpus_app.command("ls")
 def list_documents(store: _Store = "", as_json: AsJson = False) -> None:
     """List documents: date added, length in characters, id, title."""
     with _open(store) as corpus:
@@ -88,7 +88,7 @@ def list_documents(store: _Store = "", as_json: AsJson = False) -> None:
     typer.echo(f"{counted(len(entries), 'document')}, revision {revision}", err=True)
 
 
-@app.command("rm")
+@corpus_app.command("rm")
 def remove(
     names: Annotated[
         list[str] | None, typer.Argument(help="Document ids, or the files or folders that were added.")
@@ -121,7 +121,7 @@ def _is_wide(name: str) -> bool:
     return any(folder.is_relative_to(path) for folder in (Path.cwd(), Path.home()))
 
 
-@app.command()
+@corpus_app.command()
 def search(
     query: str,
     k: Annotated[int, typer.Option("-k", min=1, help="Number of passages.")] = 3,

@@ -65,11 +65,11 @@ def _endpoints(models: list[str], base_url: str, embedding_model: str, offline: 
         line = "not configured; to use one, set REDARGUE_MODEL and REDARGUE_BASE_URL"
         return [{"check": "language model", "ok": None, "found": line}]
     from redargue.cli.options import read_models
-    from redargue.llm.probe import Finding, probe
+    from redargue.llm.probe import ProbeFinding, probe
     from redargue.net.services import limiter, services
     from redargue.net.transport import Transport
 
-    async def probe_model(name: str) -> tuple[list[Finding], int]:
+    async def probe_model(name: str) -> tuple[list[ProbeFinding], int]:
         async with Transport(limiter(), offline=offline) as transport:
             return await probe(transport, services(base_url)["model"], name, embedding_model=embedding_model)
 
@@ -127,11 +127,11 @@ def _fts() -> str:
 def _models() -> str:
     import json
 
-    from redargue.nli.session import WEIGHTS
+    from redargue.nli.session import WEIGHTS_FOLDER
 
-    manifest = json.loads((WEIGHTS / "manifest.json").read_text(encoding="utf-8"))
+    manifest = json.loads((WEIGHTS_FOLDER / "manifest.json").read_text(encoding="utf-8"))
     for name, sha256 in manifest["sha256"].items():
-        if hashlib.sha256((WEIGHTS / name).read_bytes()).hexdigest() != sha256:
+        if hashlib.sha256((WEIGHTS_FOLDER / name).read_bytes()).hexdigest() != sha256:
             raise UsageError(f"{name!r} differs from the released file", hint="reinstall redargue")
     return ", ".join(f"{name} {sha256[:12]}" for name, sha256 in manifest["sha256"].items())
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from redargue.cli.check import CONCURRENCY
+from redargue.cli.check import CLAIM_CONCURRENCY
 from redargue.cli.parameters import (
     AsJson,
     Fetch,
@@ -54,7 +54,7 @@ def estimate(
     """
     from redargue.cli.arguments import read_input
     from redargue.cli.options import connected, run_config
-    from redargue.estimate import claims_of
+    from redargue.estimate import claims_in
     from redargue.estimate import estimate as estimate_cost
     from redargue.inputs.claims import ClaimRow
     from redargue.text.verification import CONCURRENCY as OF_TEXTS
@@ -65,12 +65,12 @@ def estimate(
     if given.note and not output.quiet:
         typer.echo(given.note, err=True)
     text = given.text
-    claims = list(claims_of(text, spec.labels)) if text else given.claims
+    claims = list(claims_in(text, spec.labels)) if text else given.claims
     with Verifier(spec, parts=connected(spec), claims=claims, sends=False) as verifier:
         estimated = estimate_cost(
             verifier,
             claims,
-            concurrency=options.concurrency or (OF_TEXTS if text else CONCURRENCY),
+            concurrency=options.concurrency or (OF_TEXTS if text else CLAIM_CONCURRENCY),
             call_seconds=call_seconds,
             search_seconds=search_seconds,
             text=text,

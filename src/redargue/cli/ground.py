@@ -67,7 +67,7 @@ def ground(
     """
     from redargue.cli.arguments import fetched_text, is_web_address, read_text
     from redargue.cli.options import run_config, run_folder
-    from redargue.cli.text import verify_text
+    from redargue.cli.text import verify_and_print
     from redargue.text.segment import KINDS
 
     if kind not in KINDS:
@@ -82,7 +82,7 @@ def ground(
     documents = [each for place in context for each in _documents(place, unread, fetch=fetch, offline=offline)]
     folder = run_folder(run, no_record=no_record)
     try:
-        verify_text(text, spec, folder, output, documents, concurrency=options.concurrency, json=json)
+        verify_and_print(text, spec, folder, output, documents, concurrency=options.concurrency, json=json)
     finally:
         if unread:  # said again, below what may be a long report
             typer.echo(f"{counted(len(unread), 'file')} of --context not read and not used, see above", err=True)

@@ -12,12 +12,12 @@ from redargue.cli.parameters import AsJson, Offline, option
 if TYPE_CHECKING:
     from redargue.tasks.base import Task
 
-app = typer.Typer(
+list_app = typer.Typer(
     cls=ListGroup, no_args_is_help=True, help="List methods, tools, tasks, backends, label sets and more."
 )
 
 
-@app.command("methods")
+@list_app.command("methods")
 def methods(json: AsJson = False) -> None:
     """List methods with their profiles and settings."""
     from redargue.methods.base import methods as registry
@@ -36,7 +36,7 @@ def methods(json: AsJson = False) -> None:
     print_rows(rows, json)
 
 
-@app.command("tools")
+@list_app.command("tools")
 def tools(
     mcp: Annotated[
         list[str] | None, option("MCP", "List this MCP server's tools; repeatable.", metavar="[NAME=]SERVER")
@@ -63,7 +63,7 @@ def tools(
     print_rows({name: {"about": getattr(registry[name], "about", "")} for name in registry}, json)
 
 
-@app.command("tasks")
+@list_app.command("tasks")
 def tasks(json: AsJson = False) -> None:
     """List the tasks of each method, and whether the embedded backend performs them."""
     from redargue.backends.base import backends
@@ -84,7 +84,7 @@ def tasks(json: AsJson = False) -> None:
     print_rows(rows, json)
 
 
-@app.command("backends")
+@list_app.command("backends")
 def backends(json: AsJson = False) -> None:
     """List backends."""
     from redargue.backends.base import backends as registry
@@ -92,7 +92,7 @@ def backends(json: AsJson = False) -> None:
     print_rows({name: {"about": _first_line(registry[name].__doc__)} for name in registry}, json)
 
 
-@app.command("labels")
+@list_app.command("labels")
 def labels(json: AsJson = False) -> None:
     """List label sets."""
     from redargue.claims import label_sets

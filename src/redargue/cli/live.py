@@ -18,7 +18,7 @@ from redargue import events
 from redargue.claims import Claim
 from redargue.cli.event_text import MARKS, describe, label_text, memory_text, step_text
 from redargue.cli.parameters import OutputParameters
-from redargue.cli.progress import Rate, duration, progress_bar
+from redargue.cli.progress import ProgressRate, duration, progress_bar
 from redargue.reports.phrases import label_of
 from redargue.retrieval.corpus.index import ARTICLES, has_no_corpus
 from redargue.sanitize import counted, printable
@@ -151,7 +151,7 @@ class Viewer:
         self._debates = concurrency == 1 or len(claims) == 1
         self._errors = self._done = 0
         self._clock = verifier.clock
-        self._rate = Rate(self._clock.elapsed())
+        self._rate = ProgressRate(self._clock.elapsed())
         self._progress = progress_bar(self._console)
         self._task = self._progress.add_task("claims", total=len(claims), note="", left="")
         self._live = Live(

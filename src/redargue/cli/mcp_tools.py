@@ -27,9 +27,9 @@ def mcp_tools(
     Over HTTP, clients send a token: that of REDARGUE_MCP_SERVER_TOKEN, or a new one, which is printed.
     """
     from redargue.assembly import sources
-    from redargue.retrieval.mcp.serving import build, serve_http
+    from redargue.retrieval.mcp.serving import build_tool_server, serve_http
 
-    server = build(kind, sources(offline=offline))
+    server = build_tool_server(kind, sources(offline=offline))
     if http:
         own = os.environ.get("REDARGUE_MCP_SERVER_TOKEN", "").strip()
         token = "" if no_token else own or secrets.token_urlsafe(24)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # loads numpy and pydantic, which --help does not need
     from redargue.memory.recheck import RecheckResult
     from redargue.retrieval.tools.base import Tool
 
-app = typer.Typer(help="List, show, recheck and remove records of the evidence memory.", no_args_is_help=True)
+memory_app = typer.Typer(help="List, show, recheck and remove records of the evidence memory.", no_args_is_help=True)
 
 Limit = Annotated[int, typer.Option("-n", "--limit", min=1, help="Maximum number of records, newest first.")]
 
@@ -68,7 +68,7 @@ class SelectionParameters(MemoryParameters):
         )
 
 
-@app.command("ls")
+@memory_app.command("ls")
 @with_parameters
 def list_records(
     *,
@@ -96,7 +96,7 @@ def list_records(
     typer.echo(printable(shown, lines=False), err=True)
 
 
-@app.command()
+@memory_app.command()
 @with_parameters
 def show(
     numbers: Annotated[list[int], typer.Argument(help="Record numbers as listed by ls.")],
@@ -115,7 +115,7 @@ def show(
         typer.echo(_format(record))
 
 
-@app.command()
+@memory_app.command()
 @with_parameters
 def purge(
     numbers: Annotated[list[int] | None, typer.Argument(help="Record numbers as listed by ls.")] = None,
@@ -142,7 +142,7 @@ def purge(
         typer.echo(f"{counted(removed, 'record')} removed")
 
 
-@app.command()
+@memory_app.command()
 @with_parameters
 def recheck(
     numbers: Annotated[list[int] | None, typer.Argument(help="Record numbers; default: all.")] = None,

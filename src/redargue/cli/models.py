@@ -15,12 +15,12 @@ from redargue.sanitize import counted, printable
 if TYPE_CHECKING:
     from redargue.nli.reader_spec import ReaderSpec
 
-app = typer.Typer(no_args_is_help=True, help="Add, list, remove and fit entailment models that read evidence.")
+models_app = typer.Typer(no_args_is_help=True, help="Add, list, remove and fit entailment models that read evidence.")
 
 Name = Annotated[str, typer.Argument(metavar="READER", help="An added reader; see redargue models list.")]
 
 
-@app.command("add")
+@models_app.command("add")
 def add(
     source: Annotated[
         str,
@@ -67,7 +67,7 @@ def add(
     typer.echo(f"use it: redargue check … --reader {spec.name}", err=True)
 
 
-@app.command("list")
+@models_app.command("list")
 def list_readers(json: AsJson = False) -> None:
     """List the added readers, how they are read, and what was fitted."""
     from redargue.nli.reader_store import added_readers, read_fit
@@ -83,7 +83,7 @@ def list_readers(json: AsJson = False) -> None:
         typer.echo(printable(_described(spec) + fitted, lines=False))
 
 
-@app.command("remove")
+@models_app.command("remove")
 def remove(reader: Name) -> None:
     """Remove a reader and its fitted weights; the model's own files stay."""
     from redargue.nli.reader_store import remove_reader
@@ -92,7 +92,7 @@ def remove(reader: Name) -> None:
     typer.echo(f"removed {reader}", err=True)
 
 
-@app.command("fit")
+@models_app.command("fit")
 def fit(
     reader: Name,
     data: Annotated[

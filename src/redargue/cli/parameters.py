@@ -39,7 +39,7 @@ ReaderName = Annotated[
     option("READER", "Added model that reads evidence for the embedded backend; see redargue models.", metavar="NAME"),
 ]
 Offline = Annotated[bool, option("OFFLINE", "Send no request that leaves this machine.", "--offline")]
-Store = Annotated[str | None, option("STORE", "Corpus: a path, a URI, or `starter` for the bundled articles.")]
+StoreName = Annotated[str | None, option("STORE", "Corpus: a path, a URI, or `starter` for the bundled articles.")]
 StrictAsOf = Annotated[
     bool, typer.Option("--strict-as-of", help="Leave out evidence that is undated or later than the as-of date.")
 ]
@@ -72,7 +72,7 @@ RunFolder = Annotated[
     typer.Option("--run", metavar="DIR", help="Record the run there; the same command resumes an interrupted run."),
 ]
 NoRecord = Annotated[bool, option("NO_RECORD", "Do not record the run.", "--no-record")]
-Run = Annotated[
+RunName = Annotated[
     str,
     typer.Argument(
         metavar="RUN", help="A run folder, the name of a recorded run, or last.", autocompletion=complete_run
@@ -148,7 +148,7 @@ class SearchParameters:
         ),
     ] = None
     mcp: Mcp = None
-    store: Store = None
+    store: StoreName = None
     offline: Offline = False
 
 

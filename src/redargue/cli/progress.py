@@ -33,7 +33,7 @@ class Counted(Protocol):
     def usd(self) -> float | None: ...
 
 
-class Rate:
+class ProgressRate:
     """The rate at which the last claims finished: the first ones of a run may be much slower, or were recorded."""
 
     def __init__(self, began: float) -> None:
@@ -84,7 +84,7 @@ class Progress:
         self._tally, self._total, self._quiet, self._clock = tally, total, quiet, clock
         self._name, self._known = name, known
         self._began = self._last_line = clock.elapsed()
-        self._rate = Rate(self._began)
+        self._rate = ProgressRate(self._began)
         self._console = Console(file=sys.stderr, highlight=False, soft_wrap=True, markup=False)
         self._animated = self._console.is_terminal and not quiet
         self._bar = progress_bar(self._console, disable=not self._animated)

@@ -14,10 +14,10 @@ from redargue.sanitize import counted, printable
 if TYPE_CHECKING:
     from redargue.preview import ShownPrompt
 
-app = typer.Typer(no_args_is_help=True, help="Show the prompts of a method; nothing is sent.")
+prompts_app = typer.Typer(no_args_is_help=True, help="Show the prompts of a method; nothing is sent.")
 
 
-@app.command()
+@prompts_app.command()
 def show(
     method: Annotated[str, typer.Argument(help="Verification method; see redargue list methods.")],
     profile: Annotated[str, typer.Option(help="Settings to start from.")] = "hardened",
@@ -75,7 +75,7 @@ def show(
     typer.echo(f"{counted(len(shown), 'prompt')} in this example, {total:,} tokens at 4 bytes each", err=True)
 
 
-@app.command("ls")
+@prompts_app.command("ls")
 def list_prompts(
     method: Annotated[str, typer.Argument(help="Verification method; default: all.")] = "",
     profile: Annotated[str, typer.Option(help="Settings to start from.")] = "hardened",

@@ -6,13 +6,13 @@ import asyncio
 import sys
 
 from redargue.cli.output import print_json
-from redargue.cli.parameters import AsJson, Quiet, Run, Verbose
+from redargue.cli.parameters import AsJson, Quiet, RunName, Verbose
 from redargue.errors import RecordError
 from redargue.sanitize import counted
 
 
 def replay(
-    run: Run,
+    run: RunName,
     json: AsJson = False,
     quiet: Quiet = False,
     verbose: Verbose = False,

@@ -8,12 +8,12 @@ from typing import Annotated
 
 import typer
 
-from redargue.cli.parameters import Run
+from redargue.cli.parameters import RunName
 from redargue.errors import UsageError
 
 
 def report(
-    run: Run,
+    run: RunName,
     format: Annotated[
         str,
         typer.Option(

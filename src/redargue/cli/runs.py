@@ -8,7 +8,7 @@ import typer
 
 from redargue.cli.exit import FINISHED_WITH_ERRORS
 from redargue.cli.output import print_json
-from redargue.cli.parameters import AsJson, Run
+from redargue.cli.parameters import AsJson, RunName
 from redargue.errors import RecordError, UsageError
 from redargue.sanitize import counted, printable, shortened
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
     from redargue.runs.folders import RecordedRun
 
-app = typer.Typer(help="List, show and remove recorded runs.", no_args_is_help=True)
+runs_app = typer.Typer(help="List, show and remove recorded runs.", no_args_is_help=True)
 
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 
 
-@app.command("ls")
+@runs_app.command("ls")
 def list_runs(
     limit: Annotated[int, typer.Option("-n", "--limit", min=1, help="Maximum number of runs, newest first.")] = 20,
     json: AsJson = False,
@@ -45,29 +45,29 @@ def list_runs(
     typer.echo(printable(f"{more} in {runs_folder()}", lines=False), err=True)
 
 
-@app.command()
-def show(run: Run, json: AsJson = False) -> None:
+@runs_app.command()
+def show(run: RunName, json: AsJson = False) -> None:
     """Show the verdicts of a recorded run as check printed them."""
     from redargue.cli import show as printed
-    from redargue.reports.load import load
+    from redargue.reports.load import load_run
     from redargue.reports.result import result_of
     from redargue.runs.folders import find_run
     from redargue.text.report import Report
 
     folder = find_run(run)
-    loaded = load(folder)
+    loaded = load_run(folder)
     result = result_of(loaded)
     if json:
         print_json(result)
     elif isinstance(result, Report):
-        printed.report(result, folder)
+        printed.print_report(result, folder)
     else:
         printed.verdicts(list(result.verdicts), folder)
     if loaded.unfinished:
         typer.echo(f"{counted(loaded.unfinished, 'claim')} not finished", err=True)
 
 
-@app.command()
+@runs_app.command()
 def rm(
     runs: Annotated[list[str], typer.Argument(metavar="RUN…", help="Names that runs ls lists, or run folders.")],
     yes: Yes = False,
@@ -82,7 +82,7 @@ def rm(
     _remove(folders, yes=yes)
 
 
-@app.command()
+@runs_app.command()
 def prune(
     older_than: Annotated[
         int | None, typer.Option(metavar="DAYS", min=0, help="Remove the runs that began more than so many days ago.")

@@ -46,7 +46,7 @@ def verdicts(verdicts: list[Verdict], folder: Path | None) -> None:
     _recorded(console, folder)
 
 
-def report(report: Report, folder: Path | None) -> None:
+def print_report(report: Report, folder: Path | None) -> None:
     console = _console()
     for number, claim in enumerate(report.claims, 1):
         console.rule(style="dim")

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from redargue.text.citations import PreparedCitations
     from redargue.text.report import Report
     from redargue.text.segment import Text
-    from redargue.text.verification import Prepared
+    from redargue.text.verification import PreparedText
 
 
-def verify_text(
+def verify_and_print(
     text: Text,
     spec: RunSpec,
     folder: Path | None,
@@ -48,7 +48,7 @@ def verify_text(
     gate, parts = read_gate(output), connected(spec)
 
     async def verify() -> Report:
-        whole: Prepared | PreparedCitations
+        whole: PreparedText | PreparedCitations
         if cited:
             fetcher = PageFetcher.from_environment(offline=spec.offline)
             whole = await prepare_cited(text, spec, fetcher, parts, folder)
@@ -66,13 +66,13 @@ def verify_text(
     if json:
         print_json(report)
     elif not output.jsonl:
-        show.report(report, folder)
+        show.print_report(report, folder)
     verdicts = [checked.verdict for checked in report.claims]
     raise typer.Exit(exit_code(verdicts, gate, unchecked_reasons(report.unchecked)))
 
 
 async def _verify(
-    prepared: Prepared, whole: Prepared | PreparedCitations, output: OutputParameters, concurrency: int
+    prepared: PreparedText, whole: PreparedText | PreparedCitations, output: OutputParameters, concurrency: int
 ) -> Report:
     from redargue.batch.verdict_files import to_json_line
     from redargue.cli.live import Viewer

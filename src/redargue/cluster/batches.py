@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from redargue.claims import Claim
-from redargue.cluster.queue import CHUNK, DONE, FAILED, LEASED, Batch, count_states, find_batch, read_object, results
+from redargue.cluster.queue import CHUNK, DONE, FAILED, LEASED, Batch, count_states, find_batch, json_object, results
 from redargue.cluster.store import SharedDatabase
 from redargue.errors import RecordError, UsageError
 from redargue.events import EVENT, ClaimEnded
@@ -57,7 +57,7 @@ def _summary(database: SharedDatabase, number: int, id_: str, about: str, total:
         (workers,) = db.execute(_COUNT_ALIVE, (number, db.now())).fetchone()
         calls, tokens, usd = db.execute(sums, (number,)).fetchone()
     leased, done, errors = (counts.get(state, 0) for state in (LEASED, DONE, FAILED))
-    waiting, method = total - leased - done - errors, str(read_object(about, "description").get("method"))
+    waiting, method = total - leased - done - errors, str(json_object(about, "description").get("method"))
     spent = int(calls), int(tokens), float(usd)
     return BatchSummary(id_, method, total, waiting, leased, done, errors, int(workers), *spent)
 

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from redargue.cluster.store import Transaction
+from redargue.cluster.store import LedgerTransaction
 from redargue.cluster.transaction_batcher import TransactionBatcher
 from redargue.errors import BudgetReached
 from redargue.runs.budget import Budget, Cost
@@ -37,7 +37,7 @@ class BudgetTable:
     def __init__(self, owner: str, batch: int, limits: Budget) -> None:
         self._owner, self._batch, self._limits = owner, batch, limits
 
-    def handle(self, db: Transaction, requests: Sequence[Reserve | Commit]) -> list[bool | BudgetReached | None]:
+    def handle(self, db: LedgerTransaction, requests: Sequence[Reserve | Commit]) -> list[bool | BudgetReached | None]:
         """Answers a reservation with whether it was granted, or with the error if it never can be."""
         bound, actual = Cost(), Cost()
         for commit in (request for request in requests if isinstance(request, Commit)):
@@ -48,7 +48,7 @@ class BudgetTable:
         answers = iter(self._reserve(db, reservations) if reservations else ())
         return [next(answers) if isinstance(request, Reserve) else None for request in requests]
 
-    def _reserve(self, db: Transaction, reservations: Sequence[Reserve]) -> list[bool | BudgetReached]:
+    def _reserve(self, db: LedgerTransaction, reservations: Sequence[Reserve]) -> list[bool | BudgetReached]:
         db.execute(f"SELECT number FROM batches WHERE number = ?{db.for_update}", (self._batch,))
         columns = (*Cost._fields, *(f"held_{name}" for name in Cost._fields))
         sums = ", ".join(f"coalesce(sum({column}), 0)" for column in columns)
@@ -67,7 +67,7 @@ class BudgetTable:
             self._add(db, reserved, Cost())
         return answers
 
-    def _add(self, db: Transaction, held: Cost, spent: Cost) -> None:
+    def _add(self, db: LedgerTransaction, held: Cost, spent: Cost) -> None:
         columns = (*(f"held_{name}" for name in Cost._fields), *Cost._fields)
         changes = ", ".join(f"{column} = {column} + ?" for column in columns)
         db.execute(f"UPDATE workers SET {changes} WHERE owner = ?", (*held, *spent, self._owner))
@@ -78,7 +78,7 @@ def _cost(row: Sequence[float]) -> Cost:
     return Cost(int(calls), int(tokens), round(usd, 12), int(searches))
 
 
-class SharedBudget(Budget):
+class LedgerBudget(Budget):
     """A worker's view of the batch's budget."""
 
     def __init__(self, limits: Budget, batcher: TransactionBatcher, table: BudgetTable) -> None:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from redargue.claims import Claim
 from redargue.cluster.queue import FAILED, LEASED, WAITING, compress, require_batch, store_results
-from redargue.cluster.store import Transaction
+from redargue.cluster.store import LedgerTransaction
 from redargue.errors import RecordError, RedargueError
 from redargue.events import EVENT, CallFailed, CallFinished, ClaimEnded, EvidenceFound, EvidenceMissing
 from redargue.runs.budget import Cost
@@ -49,7 +49,7 @@ class Heartbeat:
         self.owner = owner or f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
         self._joined, self._swept = False, 0.0
 
-    def __call__(self, db: Transaction) -> None:
+    def __call__(self, db: LedgerTransaction) -> None:
         """Records a heartbeat; once per interval, expires the workers that sent none.
 
         Raises RecordError if this worker has expired, and RecordError if the batch was dropped before it joined.
@@ -74,7 +74,7 @@ class Heartbeat:
             for (owner,) in db.execute(late, (now,)).fetchall():
                 expire_worker(db, owner)
 
-    def handle(self, db: Transaction, requests: Sequence[Leave]) -> list[None]:
+    def handle(self, db: LedgerTransaction, requests: Sequence[Leave]) -> list[None]:
         if not all(request.failed for request in requests):
             release = f"UPDATE jobs {db.indexed_by.format('jobs_leased')} SET state = ?, owner = NULL,"
             db.execute(f"{release} attempts = attempts - 1 {_OWNED}", (WAITING, self.batch, self.owner))
@@ -82,7 +82,7 @@ class Heartbeat:
         return [None] * len(requests)
 
 
-def _follow_clock(db: Transaction, now: float, lease: float) -> None:
+def _follow_clock(db: LedgerTransaction, now: float, lease: float) -> None:
     """Moves stored times back with a clock that was set back by more than a lease.
 
     Otherwise the claims of dead workers and paused services would wait until the clock is where it was.
@@ -102,7 +102,7 @@ def _follow_clock(db: Transaction, now: float, lease: float) -> None:
         db.execute(store, (repr(now),))
 
 
-def expire_worker(db: Transaction, owner: str) -> None:
+def expire_worker(db: LedgerTransaction, owner: str) -> None:
     """Releases a worker's claims and request slots, and counts its reserved budget as spent.
 
     Its requests may have been sent, and billed. A claim on which too many workers were lost ends in an error.
@@ -123,7 +123,7 @@ def expire_worker(db: Transaction, owner: str) -> None:
     db.execute(f"UPDATE workers SET gone = 1, {changes} WHERE owner = ?", (owner,))
 
 
-def _worker_lost(db: Transaction, batch: int, place: int, claim: str, attempts: int) -> str:
+def _worker_lost(db: LedgerTransaction, batch: int, place: int, claim: str, attempts: int) -> str:
     about: dict[str, Any] = json.loads(db.execute("SELECT about FROM batches WHERE number = ?", (batch,)).fetchone()[0])
     usage = UsageCounter(bool(about.get("priced")))
     paid = "SELECT event FROM paid WHERE batch = ? AND place = ? ORDER BY lease, n"

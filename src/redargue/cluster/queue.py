@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from redargue.claims import Claim
-from redargue.cluster.store import SharedDatabase, Transaction
+from redargue.cluster.store import LedgerTransaction, SharedDatabase
 from redargue.errors import RecordError, UsageError
 
 WAITING, LEASED, DONE, FAILED = range(4)
@@ -101,10 +101,10 @@ def find_batch(database: SharedDatabase, id_: str = "") -> Batch:
         what = f"{'several batches' if rows else 'no batch'} {id_!r} in this ledger".replace(" ''", "")
         raise UsageError(what, hint="redargue ledger ls lists them")
     number, full_id, about, job, total = rows[0]
-    return Batch(number, full_id, read_object(about, "description"), read_object(job, "specification"), total)
+    return Batch(number, full_id, json_object(about, "description"), json_object(job, "specification"), total)
 
 
-def read_object(text: str, what: str) -> dict[str, Any]:
+def json_object(text: str, what: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -114,7 +114,7 @@ def read_object(text: str, what: str) -> dict[str, Any]:
     return value
 
 
-def require_batch(db: Transaction, batch: int, *, lock: str = "") -> None:
+def require_batch(db: LedgerTransaction, batch: int, *, lock: str = "") -> None:
     """Raises RecordError if a batch was dropped; with a lock, it cannot be dropped until the transaction ends."""
     row = db.execute(f"SELECT id FROM batches WHERE number = ?{lock}", (batch,)).fetchone()
     if row is None or row[0] is None:
@@ -137,7 +137,7 @@ def count_finished(database: SharedDatabase, batch: int) -> Counts:
     return Counts(counts.get(DONE, 0), counts.get(FAILED, 0))
 
 
-def count_states(db: Transaction, batch: int) -> dict[int, int]:
+def count_states(db: LedgerTransaction, batch: int) -> dict[int, int]:
     return dict(db.execute("SELECT state, count(*) FROM jobs WHERE batch = ? GROUP BY state", (batch,)).fetchall())
 
 
@@ -150,7 +150,7 @@ def progress(database: SharedDatabase, batch: int) -> tuple[Counts, bool]:
         return Counts(int(done), int(errors), int(calls), float(usd)), has_unfinished(db, batch)
 
 
-def has_unfinished(db: Transaction, batch: int) -> bool:
+def has_unfinished(db: LedgerTransaction, batch: int) -> bool:
     waiting = f"SELECT 1 FROM jobs {db.indexed_by.format('jobs_waiting')} WHERE batch = ? AND state = {WAITING} LIMIT 1"
     leased = f"SELECT 1 FROM jobs {db.indexed_by.format('jobs_leased')} WHERE batch = ? AND state = {LEASED} LIMIT 1"
     missing = "SELECT 1 FROM batches WHERE number = ? AND filled < total"
@@ -230,7 +230,7 @@ class Queue:
     def __init__(self, owner: str, batch: int) -> None:
         self.owner, self.batch = owner, batch
 
-    def handle(self, db: Transaction, requests: Sequence[Lease | Finish]) -> list[Leased | bool]:
+    def handle(self, db: LedgerTransaction, requests: Sequence[Lease | Finish]) -> list[Leased | bool]:
         """Answers a lease with claims, and a result with whether it was accepted: its lease must be valid."""
         accepted = self._finish(db, {request.place: request for request in requests if isinstance(request, Finish)})
         answers: list[Leased | bool] = []
@@ -242,7 +242,7 @@ class Queue:
                 accepted.discard(request.place)
         return answers
 
-    def _finish(self, db: Transaction, finished: Mapping[int, Finish]) -> set[int]:
+    def _finish(self, db: LedgerTransaction, finished: Mapping[int, Finish]) -> set[int]:
         accepted: set[int] = set()
         for state, error in ((DONE, False), (FAILED, True)):
             places = [place for place, finish in finished.items() if finish.error is error]
@@ -265,7 +265,7 @@ class Queue:
             accepted |= set(own)
         return accepted
 
-    def _lease(self, db: Transaction, limit: int) -> Leased:
+    def _lease(self, db: LedgerTransaction, limit: int) -> Leased:
         own = (
             f"SELECT count(*), coalesce(max(attempts), 0) FROM jobs {db.indexed_by.format('jobs_leased')}"
             f" WHERE batch = ? AND owner = ? AND state = {LEASED}"
@@ -286,7 +286,7 @@ class Queue:
         return Leased(tuple(Job(*row, tuple(paid.get(row[0], ()))) for row in rows))
 
     def _take(
-        self, db: Transaction, condition: str, values: tuple[int, ...], limit: int
+        self, db: LedgerTransaction, condition: str, values: tuple[int, ...], limit: int
     ) -> list[tuple[int, str, int, int]]:
         """Leases waiting claims with two statements: PostgreSQL may plan a single one as a scan per job.
 
@@ -307,7 +307,7 @@ class Queue:
         return list(rows)
 
 
-def store_results(db: Transaction, batch: int, events: Sequence[tuple[int, bytes]]) -> None:
+def store_results(db: LedgerTransaction, batch: int, events: Sequence[tuple[int, bytes]]) -> None:
     """Stores compressed events by place; replaces those of an earlier attempt."""
     db.executemany(
         "INSERT INTO results VALUES (?, ?, ?) ON CONFLICT (batch, place) DO UPDATE SET events = excluded.events",

@@ -12,7 +12,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from redargue.cluster.store import Transaction
+from redargue.cluster.store import LedgerTransaction
 from redargue.cluster.transaction_batcher import TransactionBatcher
 from redargue.net.rate_limit import Gcra, Limiter, Rate, ServiceLimiter
 
@@ -57,7 +57,7 @@ class RateTable:
         self.paused: dict[str, float] = {}  # end of each service's pause, by this process's monotonic clock
         self._refreshed = 0.0
 
-    def refresh_pauses(self, db: Transaction) -> None:
+    def refresh_pauses(self, db: LedgerTransaction) -> None:
         """Reads the pauses that other workers recorded, at most once per second."""
         if (local := time.monotonic()) < self._refreshed + 1:
             return
@@ -66,7 +66,7 @@ class RateTable:
         for service, until in db.execute(query, (now,)).fetchall():
             self.paused[service] = local + until - now
 
-    def handle(self, db: Transaction, requests: Sequence[RateRequest]) -> list[float | bool | None]:
+    def handle(self, db: LedgerTransaction, requests: Sequence[RateRequest]) -> list[float | bool | None]:
         """Handles the services in alphabetical order, so that two workers cannot wait for each other's locks."""
         answers: dict[int, float | bool | None] = {}
         for service in sorted({request.service for request in requests}):
@@ -75,7 +75,7 @@ class RateTable:
         return [answers[index] for index in range(len(requests))]
 
     def _handle_service(
-        self, db: Transaction, service: str, service_requests: Sequence[RateRequest]
+        self, db: LedgerTransaction, service: str, service_requests: Sequence[RateRequest]
     ) -> list[float | bool | None]:
         rate = self.rates.get(service, Rate())
         query = f"SELECT requests_due, tokens_due, paused_until FROM lanes WHERE service = ?{db.for_update}"

@@ -13,12 +13,12 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from redargue.cluster.queue import Job
-from redargue.cluster.store import Transaction
+from redargue.cluster.store import LedgerTransaction
 from redargue.cluster.transaction_batcher import TransactionBatcher
 from redargue.errors import UsageError
 from redargue.events import EVENT, CallFailed, Event
 from redargue.net.secrets import Secrets
-from redargue.runs.record import Mode, Paid
+from redargue.runs.record import Paid, RecordMode
 
 
 class PaidCall(NamedTuple):
@@ -36,7 +36,7 @@ class PaidCallTable:
     def __init__(self, batch: int) -> None:
         self._batch = batch
 
-    def handle(self, db: Transaction, requests: Sequence[PaidCall]) -> list[None]:
+    def handle(self, db: LedgerTransaction, requests: Sequence[PaidCall]) -> list[None]:
         insert = "INSERT INTO paid (batch, place, lease, n, event) VALUES (?, ?, ?, ?, ?)"
         db.executemany(insert, [(self._batch, *request) for request in requests])
         return [None] * len(requests)
@@ -59,7 +59,7 @@ class SharedRecord:
     ) -> None:
         self.id, self.folder = run, Path(run)
         self._batcher, self._table, self._secrets = batcher, table, secrets or Secrets()
-        self.mode: Mode = "record"
+        self.mode: RecordMode = "record"
         self._claims: dict[int, _LeasedClaim] = {}
 
     def begin(self, job: Job) -> None:

@@ -15,12 +15,12 @@ from typing import Any, ClassVar, Protocol
 
 from redargue.errors import RecordError, RedargueError, StoreUnavailable
 from redargue.postgresql import server as postgresql
-from redargue.postgresql.server import BUSY, SCHEMES, Server
+from redargue.postgresql.server import BUSY, SCHEMES, PostgresqlServer
 from redargue.retrieval.corpus.database import Database
 
 _SCHEMA = 1
 _APPLICATION = 0x52444C47  # "RDLG", at byte 68 of the file
-SCHEMA_NAME = "redargue_ledger"  # on a server
+LEDGER_SCHEMA = "redargue_ledger"  # on a server
 CREATE_HINT = "a batch creates it: redargue batch … --engine local"
 IDLE = 10  # seconds after which a server ends an idle transaction: the worker's machine may be lost
 
@@ -64,7 +64,7 @@ CREATE TABLE places (
 class SharedDatabase(Protocol):
     """A connection for use in one thread."""
 
-    def transaction(self) -> AbstractContextManager[Transaction]: ...
+    def transaction(self) -> AbstractContextManager[LedgerTransaction]: ...
 
     def close(self) -> None: ...
 
@@ -109,7 +109,7 @@ class SqliteLedger(Database):
         super().__init__(path, write=True)
 
     @contextmanager
-    def transaction(self) -> Iterator[Transaction]:
+    def transaction(self) -> Iterator[LedgerTransaction]:
         """Commits at the end of the block, rolls back if the block raises.
 
         Raises StoreUnavailable, or RecordError if the database does not answer or failed.
@@ -142,7 +142,7 @@ class PostgresLedger:
 
     def __init__(self, url: str, make: bool, clock: Callable[[], float] | None = None) -> None:
         self._clock = clock
-        server = Server(url, schema=SCHEMA_NAME, what="ledger", option="--ledger", failure=RecordError)
+        server = PostgresqlServer(url, schema=LEDGER_SCHEMA, what="ledger", option="--ledger", failure=RecordError)
         self._connection, _ = server.open(
             _TABLES,
             {"schema": str(_SCHEMA)},
@@ -157,7 +157,7 @@ class PostgresLedger:
         self._errors = server.errors
 
     @contextmanager
-    def transaction(self) -> Iterator[Transaction]:
+    def transaction(self) -> Iterator[LedgerTransaction]:
         with self._errors(), self._connection.transaction():
             yield _PostgresTransaction(self._connection, self._clock)
 
@@ -179,4 +179,4 @@ class _PostgresTransaction(postgresql.Transaction):
         return float(self._connection.execute("SELECT extract(epoch FROM clock_timestamp())").fetchone()[0])
 
 
-Transaction = _SqliteTransaction | _PostgresTransaction
+LedgerTransaction = _SqliteTransaction | _PostgresTransaction

@@ -12,14 +12,14 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from redargue.cluster.store import SharedDatabase, Transaction
+from redargue.cluster.store import LedgerTransaction, SharedDatabase
 from redargue.errors import RecordError, RedargueError
 
 
 class RequestHandler(Protocol):
     """Handles one kind of request in the batcher's thread."""
 
-    def handle(self, db: Transaction, requests: Sequence[Any]) -> Sequence[Any]:
+    def handle(self, db: LedgerTransaction, requests: Sequence[Any]) -> Sequence[Any]:
         """Answers requests in order, within one transaction."""
         ...
 
@@ -49,7 +49,7 @@ class TransactionBatcher:
         connect: Callable[[], SharedDatabase],
         handlers: Sequence[RequestHandler],
         *,
-        begin: Callable[[Transaction], None],
+        begin: Callable[[LedgerTransaction], None],
         interval: float,
     ) -> None:
         self._connect, self._handlers, self._begin, self._interval = connect, tuple(handlers), begin, interval

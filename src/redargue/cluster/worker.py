@@ -13,12 +13,12 @@ from collections.abc import Awaitable, Callable, Mapping
 from pydantic import ValidationError
 
 from redargue.claims import Claim
-from redargue.cluster.budget import BudgetTable, SharedBudget
+from redargue.cluster.budget import BudgetTable, LedgerBudget
 from redargue.cluster.heartbeat import LEASE, Heartbeat, Leave
 from redargue.cluster.queue import Batch, Finish, Job, Lease, Leased, Queue, compress
 from redargue.cluster.rate_limit import RateTable, SharedLimiter
 from redargue.cluster.record import PaidCallTable, SharedRecord
-from redargue.cluster.store import Transaction, open_ledger
+from redargue.cluster.store import LedgerTransaction, open_ledger
 from redargue.cluster.transaction_batcher import TransactionBatcher
 from redargue.errors import UsageError
 from redargue.net.rate_limit import Rate
@@ -57,11 +57,11 @@ class Worker:
         )
         run = str(batch.about.get("run", ""))
         self.record = SharedRecord(run, self.batcher, paid_calls, secrets=secrets or Secrets.from_environment())
-        self.budget = SharedBudget(limits, self.batcher, budgets)
+        self.budget = LedgerBudget(limits, self.batcher, budgets)
         self.limiter = SharedLimiter(self.batcher, self._rates)
         self.finished = 0
 
-    def _begin(self, db: Transaction) -> None:
+    def _begin(self, db: LedgerTransaction) -> None:
         self.heartbeat(db)
         self._rates.refresh_pauses(db)
 

@@ -38,7 +38,7 @@ class ClaimRow(NamedTuple):
     answer: Text | None = None
 
 
-def documents_of(row: ClaimRow) -> list[Passage]:
+def contexts_as_documents(row: ClaimRow) -> list[Passage]:
     """The contexts of a row, its claim's only evidence."""
     return [Passage(text=text, document=f"context-{number}") for number, text in enumerate(row.contexts or (), 1)]
 

@@ -32,7 +32,7 @@ _T = TypeVar("_T")
 
 LARGEST_LINE = 512 * 10**6  # bytes
 LARGEST_WHOLE = 2 * 10**9  # characters of a JSON list or object, which is read as a whole
-LARGEST_DECOMPRESSED = 20 * 10**9  # bytes of gzip data, read row by row
+LARGEST_DECOMPRESSED_ROWS = 20 * 10**9  # bytes of gzip data, read row by row
 _GZIP = b"\x1f\x8b"
 _SHOWN = 60  # characters of a wrong value that an error quotes
 
@@ -243,7 +243,7 @@ def unpacked_suffix(path: Path) -> str:
     return (Path(path.stem) if path.suffix.lower() == ".gz" else path).suffix.lower()
 
 
-def printable(text: str) -> str:
+def printable_value(text: str) -> str:
     """Replaces form feeds by line breaks and other control characters by ``�``.
 
     Web pages in data sets contain NULs and backspaces; claims that do are refused instead.
@@ -286,8 +286,8 @@ def _bounded(lines: Iterator[AnyStr], path: Path, *, packed: bool, width: int = 
         size += len(line) * width
         if len(line) * width > LARGEST_LINE:
             raise UsageError(f"line {number:,} is longer than {LARGEST_LINE:,} bytes", where=str(path))
-        if packed and size > LARGEST_DECOMPRESSED:
-            what = f"decompresses to more than {LARGEST_DECOMPRESSED:,} bytes"
+        if packed and size > LARGEST_DECOMPRESSED_ROWS:
+            what = f"decompresses to more than {LARGEST_DECOMPRESSED_ROWS:,} bytes"
             raise UsageError(what, where=str(path), hint="decompress it")
         yield line
 

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from redargue.claims import Frozen
 from redargue.files import make_folder, replacing
 from redargue.llm.response import error_message
-from redargue.net.transport import Answer
+from redargue.net.transport import HttpAnswer
 
 Form = Literal["schema", "json", "text"]
 FORMS: tuple[Form, ...] = ("schema", "json", "text")  # ``text``: JSON is requested in words only
@@ -62,13 +62,13 @@ class CapabilityStore:
         return content if isinstance(content, dict) else {}
 
 
-def refuses_form(body: Mapping[str, Any], answer: Answer) -> bool:
+def refuses_form(body: Mapping[str, Any], answer: HttpAnswer) -> bool:
     """Whether a refusal is about the response format."""
     about = r"response_format|json_schema|json_object|grammar"
     return "response_format" in body and re.search(about, answer.text.lower()) is not None
 
 
-def refuses_tools(body: Mapping[str, Any], answer: Answer) -> bool:
+def refuses_tools(body: Mapping[str, Any], answer: HttpAnswer) -> bool:
     """Whether a refusal is about the functions offered; llama.cpp's server refuses with 500."""
     about = re.search(r"\btools?\b|\btool_c|function.?call", answer.text.lower())
     return "tools" in body and answer.status in (400, 404, 422, 500, 501) and about is not None

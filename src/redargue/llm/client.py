@@ -27,7 +27,7 @@ from redargue.llm.capabilities import (
     refuses_tools,
 )
 from redargue.llm.response import Choice, error_message, read_response, read_stream
-from redargue.net.transport import Answer, Service, Transport
+from redargue.net.transport import HttpAnswer, Service, Transport
 from redargue.paths import home
 from redargue.runs.budget import Account
 from redargue.runs.usage import Prices
@@ -166,7 +166,7 @@ class Endpoint:
             body |= _response_format(form, *request.schema)
         return body
 
-    async def _send(self, body: dict[str, Any], account: Account, form: Form) -> Answer:
+    async def _send(self, body: dict[str, Any], account: Account, form: Form) -> HttpAnswer:
         prompt = most_tokens(body)
         samples = body.get("n", 1)
         reply = samples * body.get(self.capabilities.limit, 4 * self.max_tokens)
@@ -185,7 +185,7 @@ class Endpoint:
 
     async def _post(
         self, path: str, body: dict[str, Any], *, account: Account, tokens: tuple[int, int], **options: Any
-    ) -> Answer:
+    ) -> HttpAnswer:
         price = self._price.of if self._price else None
         return await self.transport.send(
             self.service,
@@ -216,7 +216,7 @@ class Endpoint:
             raise BadReply(f"{self.model!r} gave no vectors for {len(texts)} texts", raw=answer.text)
         return vectors
 
-    def _learn(self, body: Mapping[str, Any], answer: Answer, form: Form, *, pinned: bool) -> bool:
+    def _learn(self, body: Mapping[str, Any], answer: HttpAnswer, form: Form, *, pinned: bool) -> bool:
         """Records the cause of a refusal; returns whether a changed request may succeed.
 
         Concurrent requests may be refused for the same cause, which is recorded once.
@@ -244,7 +244,7 @@ class Endpoint:
         self.capabilities = self.capabilities.model_copy(update=changes)
         self._store.keep(self.service.display_url, self.model, self.capabilities)
 
-    def _error(self, answer: Answer, *, offered: bool = False) -> ProviderError | UsageError:
+    def _error(self, answer: HttpAnswer, *, offered: bool = False) -> ProviderError | UsageError:
         message = " ".join(error_message(answer.text).split())[:300]
         what = f"{self.model!r} at {self.service.display_url} answered {answer.status}: {message or 'nothing'}"
         if offered:
@@ -317,12 +317,12 @@ def _vectors(text: str, count: int) -> list[list[float]]:
 _QUOTA = ("insufficient_quota", "billing_hard_limit", "exceeded your current quota")
 
 
-def _final(answer: Answer, *, trial: bool = False) -> bool:
+def _final(answer: HttpAnswer, *, trial: bool = False) -> bool:
     """Whether a retry cannot help: the quota is exhausted, or the form of the request makes the server fail."""
     return any(word in answer.text for word in _QUOTA) or (trial and answer.status == 500)
 
 
-def _paid(answer: Answer, price: Callable[[int, int, int], float] | None) -> tuple[int, int, float, int] | None:
+def _paid(answer: HttpAnswer, price: Callable[[int, int, int], float] | None) -> tuple[int, int, float, int] | None:
     """Prompt and completion tokens, dollars, cached prompt tokens, as the endpoint reports; None if it reports none."""
     try:
         usage = json.loads(answer.text)["usage"]

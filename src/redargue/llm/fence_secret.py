@@ -15,13 +15,13 @@ from pathlib import Path
 from redargue.files import make_folder, open_to_read, open_to_write
 from redargue.paths import home
 
-FILE = "fence-secret"
+SECRET_FILE = "fence-secret"
 LENGTH = 32  # bytes
 
 
 def fence_secret() -> bytes:
     """Of this installation, created at the first call; of this process where its folder cannot be written."""
-    return _secret(home() / FILE)
+    return _secret(home() / SECRET_FILE)
 
 
 @cache
@@ -38,7 +38,7 @@ def _secret(path: Path) -> bytes:
 def _create(path: Path) -> None:
     """Whole or not at all: of several processes that create it, the first one wins."""
     make_folder(path.parent)
-    new = path.with_name(f"{FILE}.{secrets.token_hex(8)}")
+    new = path.with_name(f"{SECRET_FILE}.{secrets.token_hex(8)}")
     try:
         with open_to_write(new) as file:
             file.write(secrets.token_bytes(LENGTH))

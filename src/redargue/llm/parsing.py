@@ -36,7 +36,7 @@ def one(text: str, kind: type[Frozen], material: str) -> Frozen:
         try:
             reply = kind.model_validate(candidate, extra="ignore")
         except ValidationError as error:
-            raise ValueError(first_error(error)) from None
+            raise ValueError(first_problem(error)) from None
         if not reply.model_fields_set:
             raise ValueError(f"an object has none of the fields {', '.join(_fields(kind))}")
         replies[reply.model_dump_json()] = reply
@@ -47,7 +47,7 @@ def one(text: str, kind: type[Frozen], material: str) -> Frozen:
     return next(iter(replies.values()))
 
 
-def first_error(error: ValidationError) -> str:
+def first_problem(error: ValidationError) -> str:
     first = error.errors()[0]
     return f"{'.'.join(map(str, first['loc'])) or 'the object'}: {first['msg']}"
 

@@ -24,7 +24,7 @@ _SCHEMA: dict[str, Any] = {
 }
 
 
-class Finding(NamedTuple):
+class ProbeFinding(NamedTuple):
     """The result of one probe."""
 
     capability: str
@@ -34,7 +34,7 @@ class Finding(NamedTuple):
 
 async def probe(
     transport: Transport, service: Service, model: str, *, embedding_model: str = ""
-) -> tuple[list[Finding], int]:
+) -> tuple[list[ProbeFinding], int]:
     """Probes an endpoint and stores its capabilities; returns findings and the number of requests sent."""
     account = Account()
     endpoint = Endpoint(transport, service, model, max_tokens=2048)
@@ -44,7 +44,7 @@ async def probe(
     seconds = time.monotonic() - began
     thinks = "; it thinks aloud" if plain.thoughts else ""
     findings = [
-        Finding("reply", not plain.problem, f"{plain.problem or repr(plain.text[:40])} in {seconds:.1f} s{thinks}")
+        ProbeFinding("reply", not plain.problem, f"{plain.problem or repr(plain.text[:40])} in {seconds:.1f} s{thinks}")
     ]
     best: Form = "text"
     for form, name in (("json", "JSON mode"), ("schema", "JSON schema")):
@@ -61,15 +61,15 @@ async def probe(
         findings.append(await _try("embeddings", lambda: _embed(vectors, account)))
     refused = [name for name in endpoint.capabilities.refused if name not in ("n", "logprobs")]
     limit = endpoint.capabilities.limit or "no limit on a reply"
-    findings.append(Finding("parameters", not refused, f"{limit}; refused: {', '.join(refused) or 'none'}"))
+    findings.append(ProbeFinding("parameters", not refused, f"{limit}; refused: {', '.join(refused) or 'none'}"))
     return findings, account.requests
 
 
-async def _try(capability: str, ask: Callable[[], Awaitable[tuple[bool, str]]]) -> Finding:
+async def _try(capability: str, ask: Callable[[], Awaitable[tuple[bool, str]]]) -> ProbeFinding:
     try:
-        return Finding(capability, *await ask())
+        return ProbeFinding(capability, *await ask())
     except RedargueError as error:
-        return Finding(capability, False, error.what[:200])
+        return ProbeFinding(capability, False, error.what[:200])
 
 
 async def _ask(endpoint: Endpoint, account: Account, question: str, **options: Any) -> Choice:

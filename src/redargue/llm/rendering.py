@@ -95,7 +95,7 @@ class Renderer:
         if self.calls and isinstance(task, StepTask):
             functions = tool_calls.functions(task)
             user = task.rendered(calls=True).input_text  # the functions describe them
-            return Prompt(tool_calls.words(task), user, None, history=history, functions=functions)
+            return Prompt(tool_calls.system_words(task), user, None, history=history, functions=functions)
         text = task.rendered()
         if task.profile == "paper" if self.plain is None else self.plain:
             return Prompt(text.system, text.prompt_text, None, _weighted_spans(task, text.prompt_text), plain)

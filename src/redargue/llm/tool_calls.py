@@ -17,7 +17,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from redargue.llm.chat_tokens import disarm, disarm_values
-from redargue.llm.parsing import first_error, is_repeated, material_of, one, quoted
+from redargue.llm.parsing import first_problem, is_repeated, material_of, one, quoted
 from redargue.llm.response import Called, Choice
 from redargue.tasks.base import lines, list_bounds, max_length
 from redargue.tasks.step import ActionTool, Step, StepTask, ToolCall, bounded, label_alone
@@ -48,7 +48,7 @@ def names_of(tools: tuple[ActionTool, ...]) -> dict[str, str]:
     return names
 
 
-def words(task: StepTask) -> str:
+def system_words(task: StepTask) -> str:
     """The system message: the task's rules and, in the ``paper`` profile, descriptions too long for a function."""
     names = {own: name for name, own in names_of(task.tools).items()}
     long = [tool for tool in task.tools if len(tool.about) > LONGEST_ABOUT] if task.profile == "paper" else []
@@ -103,7 +103,7 @@ def _answer(call: Called) -> Step:
         known = {name: arguments[name] for name in ("thought", "quotes", "answer") if name in arguments}
         step = Step.model_validate(known)
     except ValidationError as error:
-        raise ValueError(f"{ANSWER}: {first_error(error)}") from None
+        raise ValueError(f"{ANSWER}: {first_problem(error)}") from None
     return step.model_copy(update={"quotes": tuple(dict.fromkeys(text for e in step.quotes if (text := e.strip())))})
 
 

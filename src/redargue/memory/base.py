@@ -15,7 +15,7 @@ from pydantic import Field
 
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Omission, Passage, Recalled
-from redargue.retrieval.corpus.ranking import content_words, terms
+from redargue.retrieval.corpus.ranking import query_words, terms
 
 _MAX_LENGTH = 200  # characters of a key: databases limit the size of index entries, and names are shorter
 
@@ -63,7 +63,7 @@ MIN_OVERLAP = 0.75  # Jaccard similarity of the two claims' word stems
 def near_duplicates(claim: str, others: Iterable[str]) -> frozenset[str]:
     """Returns the claims among ``others`` that make nearly the same statement as ``claim``."""
     others = list(dict.fromkeys(others))
-    stems, *others_stems = map(frozenset, terms([" ".join(content_words(text)) for text in (claim, *others)]))
+    stems, *others_stems = map(frozenset, terms([" ".join(query_words(text)) for text in (claim, *others)]))
     return frozenset(
         other
         for other, other_stems in zip(others, others_stems, strict=True)

@@ -264,7 +264,7 @@ class Memory:
     def purge(self, condition: RecordFilter) -> int:
         """Deletes matching records permanently and frees their space; returns how many."""
         with self._database.write() as db:
-            count = records.remove(db, self.workspace, condition)
+            count = records.remove_records(db, self.workspace, condition)
             records.increment_purge_count(db)
         if count:
             self._database.shrink()

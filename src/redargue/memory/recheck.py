@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 MIN_PASSAGES = 10  # passages per search: more than any method requests, so a lower rank alone does not mark a record
 
-Outcome = Literal["same", "changed", "gone", "failed", "no tool"]
+RecheckOutcome = Literal["same", "changed", "gone", "failed", "no tool"]
 
 
 class RecheckResult(NamedTuple):
@@ -32,7 +32,7 @@ class RecheckResult(NamedTuple):
     """
 
     record: MemoryRecord
-    outcome: Outcome
+    outcome: RecheckOutcome
     why: str = ""
 
 
@@ -57,7 +57,7 @@ async def recheck(
             for record in group:
                 yield RecheckResult(record, "failed", str(error))
             continue
-        results = [RecheckResult(record, *compare(record.passage, passages)) for record in group]
+        results = [RecheckResult(record, *compare_page(record.passage, passages)) for record in group]
         memory.mark({result.record.number: _status(result) for result in results}, now)
         for result in results:
             yield result
@@ -78,7 +78,7 @@ def query_of(stored: Passage) -> str:
     return query if isinstance(query, str) else stored.query
 
 
-def compare(stored: Passage, passages: Sequence[Passage]) -> tuple[Outcome, str]:
+def compare_page(stored: Passage, passages: Sequence[Passage]) -> tuple[RecheckOutcome, str]:
     """How a stored passage differs from what the same search finds now, and the cause unless it is ``same``.
 
     A tool may cut the same document in other places, and the stored text may be truncated: it only has to occur in what

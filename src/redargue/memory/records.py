@@ -146,7 +146,7 @@ def upsert(db: Transaction, workspace: str, new: NewRecord, vector: Vector | Non
         raise KeyError(new.digest)
     find = "SELECT number FROM records WHERE workspace = ? AND digest = ?"
     if status == "ok" and (misses := _column(db, find, (workspace, new.miss_digest))):
-        remove(db, workspace, RecordFilter(numbers=misses))
+        remove_records(db, workspace, RecordFilter(numbers=misses))
     row = (workspace, new.digest, status, new.arguments, new.text, len(passage.text), passage.start, retrieved, "")
     columns = f"workspace, digest, status, arguments, text, length, start, retrieved, checked, {', '.join(_FIELDS)}"
     values = (*row, *(getattr(passage, name) for name in _FIELDS))
@@ -242,7 +242,7 @@ def mark_checked(db: Transaction, number: int, status: str, now: datetime) -> No
     db.execute("UPDATE records SET status = ?, checked = ? WHERE number = ?", (status, _timestamp(now), number))
 
 
-def remove(db: Transaction, workspace: str, condition: RecordFilter) -> int:
+def remove_records(db: Transaction, workspace: str, condition: RecordFilter) -> int:
     where, values = _where(workspace, condition)
     numbers = _column(db, f"SELECT number FROM records WHERE {where}", values)
     for start in range(0, len(numbers), DELETE_BATCH):

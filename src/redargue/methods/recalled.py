@@ -13,7 +13,7 @@ from redargue.errors import BudgetReached, ReplayMiss
 from redargue.events import Event, EvidenceFound, EvidenceRecalled
 from redargue.evidence import Passage, Quote
 from redargue.memory.lookup import LOOKUP
-from redargue.memory.recheck import MIN_PASSAGES, Outcome, arguments_of, compare, query_of
+from redargue.memory.recheck import MIN_PASSAGES, RecheckOutcome, arguments_of, compare_page, query_of
 from redargue.retrieval.tools.base import Action
 from redargue.run import Run
 
@@ -50,20 +50,20 @@ async def _ask_again(stored: Passage, claim: Claim, run: Run, page: Action | Non
         await run.search(stored.tool, query_of(stored), MIN_PASSAGES, agent=READER, claim=claim)
     elif stored.tool in run.actions:
         await run.act(stored.tool, arguments_of(stored), agent=READER, claim=claim)
-    if page and stored.url and outcome(stored, "", run.events) == "gone":
+    if page and stored.url and recall_outcome(stored, "", run.events) == "gone":
         run.actions.setdefault(page.name, page)
         await run.act(page.name, {"url": stored.url}, agent=READER, claim=claim)
 
 
-def outcome(stored: Passage, quotation: str, events: Iterable[Event]) -> Outcome:
+def recall_outcome(stored: Passage, quotation: str, events: Iterable[Event]) -> RecheckOutcome:
     """How a recalled passage compares with what was read again; ``gone`` if its source was not.
 
     A passage that has changed is the same where its source still has the quotation.
     """
     found = [event for event in events if isinstance(event, EvidenceFound) and event.agent == READER]
     passages = [passage for event in found for passage in event.passages]
-    result, _ = compare(stored, passages)
+    result, _ = compare_page(stored, passages)
     if result == "changed" and quotation:
         shortened = stored.model_copy(update={"text": quotation})
-        return compare(shortened, passages)[0]
+        return compare_page(shortened, passages)[0]
     return result

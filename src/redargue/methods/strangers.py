@@ -36,7 +36,7 @@ def closed_in(method: str, given: Mapping[str, Any], where: str = "settings") ->
             yield from closed_in(named_method(kind, given, named_by), value, f"{where}.{name}")
 
 
-def recorded(name: str, settings: Mapping[str, Any]) -> ConfiguredMethod | None:
+def recorded_method(name: str, settings: Mapping[str, Any]) -> ConfiguredMethod | None:
     """The method of a recorded run; None where it is not installed, or its settings are not of this release.
 
     Settings that no stranger may give are not read either.

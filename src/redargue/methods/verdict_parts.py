@@ -12,7 +12,7 @@ from redargue.events import Event, EvidenceFound, EvidenceMissing, gap_of, passa
 from redargue.evidence import Gap, Passage, Quote, Side
 from redargue.framing import calls_itself_false
 from redargue.injections import injection_in
-from redargue.methods.recalled import READER, outcome, recalled
+from redargue.methods.recalled import READER, recall_outcome, recalled
 from redargue.methods.single_source import publisher_of, single_source
 from redargue.quotes import can_decide
 from redargue.verdicts import Verdict
@@ -81,7 +81,7 @@ def limited(verdict: Verdict, events: Sequence[Event], *, reads_evidence: bool, 
         if can_decide(quote, passages.values()) and not (quote.side is Side.FOR and calls_itself_false(quote.text))
     ]
     again = {
-        quote: outcome(remembered[quote.passage], quote.text, everything)
+        quote: recall_outcome(remembered[quote.passage], quote.text, everything)
         for quote in telling
         if quote.passage in remembered
     }

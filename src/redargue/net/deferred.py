@@ -25,10 +25,10 @@ from redargue.errors import ProviderError, RecordError
 from redargue.files import open_to_read, replacing
 from redargue.net.fetch import read_bounded
 from redargue.net.rate_limit import Limiter, Rate
-from redargue.net.transport import Answer, Read, Service, Transport
+from redargue.net.transport import HttpAnswer, Read, Service, Transport
 from redargue.sanitize import counted
 
-FILE = "deferred.json"
+DEFERRED_FILE = "deferred.json"
 MODEL, PATH = "model", "/chat/completions"
 QUIET = 2.0  # seconds without a further request, after which those that wait are sent
 _POLL = 30.0  # seconds between looks at a batch
@@ -84,9 +84,9 @@ class BatchTransport(Transport):
     ) -> None:
         rates = (limiter or Limiter()).rates
         super().__init__(Limiter({**rates, MODEL: Rate(in_flight=_MOST)}), offline=offline)
-        self._path, self._poll, self._quiet, self._report = folder / FILE, poll, quiet, report
+        self._path, self._poll, self._quiet, self._report = folder / DEFERRED_FILE, poll, quiet, report
         self._sent = _read(self._path)
-        self._waiting: dict[str, asyncio.Future[Answer]] = {}
+        self._waiting: dict[str, asyncio.Future[HttpAnswer]] = {}
         self._new: dict[str, Any] = {}  # bodies that are in no batch yet
         self._asked: Counter[str] = Counter()  # how often each body was sent in this process
         self._tasks: set[asyncio.Task[None]] = set()
@@ -108,7 +108,7 @@ class BatchTransport(Transport):
         headers: Mapping[str, str] | None,
         json: Any,
         read: Read | None,
-    ) -> Answer:
+    ) -> HttpAnswer:
         if service.name != MODEL or not url.path.endswith(PATH):
             return await super()._once(service, method, url, headers, json, read)
         provider = _Provider(self, service, url, headers or {})
@@ -169,7 +169,7 @@ class BatchTransport(Transport):
         self._report(f"batch {batch.id}: {counted(len(lines), 'request')} sent")
         self._follow(provider, batch)
 
-    async def _tried(self, keys: Collection[str], ask: Callable[[], Awaitable[Answer]]) -> dict[str, Any] | None:
+    async def _tried(self, keys: Collection[str], ask: Callable[[], Awaitable[HttpAnswer]]) -> dict[str, Any] | None:
         """What the provider answers; None if it refuses or cannot be reached: then all of the requests have failed."""
         try:
             answer = await ask()
@@ -227,7 +227,7 @@ class BatchTransport(Transport):
         self._resolve(answers)
 
     async def _looked(
-        self, batch: SentBatch, ask: Callable[[], Awaitable[Answer]], *, whole: bool = False
+        self, batch: SentBatch, ask: Callable[[], Awaitable[HttpAnswer]], *, whole: bool = False
     ) -> dict[str, Any] | None:
         """What the provider answers; None if it refuses or stays away, and then the batch's requests have failed."""
         why = ""
@@ -286,32 +286,32 @@ class _Provider:
         self._base = url.copy_with(path=url.path.removesuffix(PATH))
         self._endpoint = "/v1" + PATH
 
-    async def upload(self, content: bytes) -> Answer:
+    async def upload(self, content: bytes) -> HttpAnswer:
         files = {"file": ("requests.jsonl", content, "application/jsonl")}
         return await self._ask("POST", "/files", data={"purpose": "batch"}, files=files)
 
-    async def create(self, input_file: str) -> Answer:
+    async def create(self, input_file: str) -> HttpAnswer:
         body = {"input_file_id": input_file, "endpoint": self._endpoint, "completion_window": "24h"}
         return await self._ask("POST", "/batches", json=body)
 
-    async def look(self, batch: str) -> Answer:
+    async def look(self, batch: str) -> HttpAnswer:
         answer = await self._ask("GET", f"/batches/{quote(batch, safe='')}")
         if answer.status != OK or _object(answer.text).get("status"):
             return answer
         why = f"batch {batch} has no status: the endpoint does not answer as a batch endpoint does"
-        return Answer(400, json_module.dumps({"error": {"message": why}}), answer.headers)  # waiting would not end
+        return HttpAnswer(400, json_module.dumps({"error": {"message": why}}), answer.headers)  # waiting would not end
 
-    async def find(self, input_file: str) -> Answer:
+    async def find(self, input_file: str) -> HttpAnswer:
         """The batch of a file, or an empty object, among the newest hundred."""
         answer = await self._ask("GET", "/batches", params={"limit": 100})
         listed = _object(answer.text).get("data")
         same = [each for each in listed or () if isinstance(each, dict) and each.get("input_file_id") == input_file]
-        return Answer(answer.status, json_module.dumps(same[0] if same else {}), answer.headers)
+        return HttpAnswer(answer.status, json_module.dumps(same[0] if same else {}), answer.headers)
 
-    async def content(self, file: str) -> Answer:
+    async def content(self, file: str) -> HttpAnswer:
         return await self._ask("GET", f"/files/{quote(file, safe='')}/content")
 
-    async def _ask(self, method: str, path: str, **content: Any) -> Answer:
+    async def _ask(self, method: str, path: str, **content: Any) -> HttpAnswer:
         async with asyncio.timeout(self._service.timeout):
             client = self._transport._open()
             url = self._base.copy_with(path=self._base.path.rstrip("/") + path)
@@ -321,7 +321,7 @@ class _Provider:
                 text = (await read_bounded(response, _LARGEST)).decode("utf-8", errors="replace")
             finally:
                 await response.aclose()
-        return Answer(response.status_code, self._transport.secrets.hide(text), dict(response.headers))
+        return HttpAnswer(response.status_code, self._transport.secrets.hide(text), dict(response.headers))
 
 
 def _line(key: str, body: Any) -> bytes:
@@ -361,9 +361,9 @@ def _errors(state: Mapping[str, Any]) -> str:
     return f": {'; '.join(messages[:3])}" if messages else ""
 
 
-def _answer(found: tuple[int, str] | None) -> Answer:
+def _answer(found: tuple[int, str] | None) -> HttpAnswer:
     status, text = found or (503, "")
-    return Answer(status, text, {})
+    return HttpAnswer(status, text, {})
 
 
 def _object(text: str) -> dict[str, Any]:

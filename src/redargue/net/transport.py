@@ -52,7 +52,7 @@ class Service:
 
 
 @dataclass(frozen=True)
-class Answer:
+class HttpAnswer:
     """A service's response, with keys redacted and header names in lower case."""
 
     status: int
@@ -105,9 +105,9 @@ class Transport:
         expected: int = 0,
         usd: float = 0.0,
         read: Read | None = None,
-        final: Callable[[Answer], bool] = lambda answer: False,
-        paid: Callable[[Answer], tuple[int, int, float, int] | None] = lambda answer: (0, 0, 0.0, 0),
-    ) -> Answer:
+        final: Callable[[HttpAnswer], bool] = lambda answer: False,
+        paid: Callable[[HttpAnswer], tuple[int, int, float, int] | None] = lambda answer: (0, 0, 0.0, 0),
+    ) -> HttpAnswer:
         """Sends a request and retries it where that may help.
 
         Args:
@@ -199,7 +199,7 @@ class Transport:
         headers: Mapping[str, str] | None,
         json: Any,
         read: Read | None,
-    ) -> Answer:
+    ) -> HttpAnswer:
         async with asyncio.timeout(service.timeout):
             client = self._open()
             accepted = {"Accept-Encoding": ACCEPTED, **(headers or {})}
@@ -209,7 +209,7 @@ class Transport:
                 body = await (read if read and response.status_code == 200 else read_body)(response)
             finally:
                 await response.aclose()
-        return Answer(response.status_code, self.secrets.hide(body), dict(response.headers))
+        return HttpAnswer(response.status_code, self.secrets.hide(body), dict(response.headers))
 
     def _open(self) -> httpx2.AsyncClient:
         if not self._users:
@@ -246,7 +246,7 @@ class _Retries:
         )
         return self._backoff("failing")
 
-    def after_answer(self, answer: Answer) -> float | None:
+    def after_answer(self, answer: HttpAnswer) -> float | None:
         """None if the answer is final."""
         kind = "busy" if answer.status in _BUSY else "failing" if answer.status in FAILING else ""
         requested = retry_after(answer.headers)

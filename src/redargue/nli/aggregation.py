@@ -37,7 +37,7 @@ def max_score(one: SourceScore, other: SourceScore) -> SourceScore:
 
 
 class Weights(NamedTuple):
-    """Weights of :func:`features` for the two decided labels; "not enough" is the reference class."""
+    """Weights of :func:`aggregation_features` for the two decided labels; "not enough" is the reference class."""
 
     supports: tuple[float, ...] = (-0.582, 0.42, 0.287, -0.024, -0.285, 0.523, 0.496, 0.334, -0.661)
     refutes: tuple[float, ...] = (-0.846, 0.128, 0.348, -0.086, -0.017, 0.577, 0.14, 0.676, 0.939)
@@ -88,7 +88,7 @@ def _source_names(passage: Passage) -> frozenset[str]:
     return frozenset(names or {passage.document or passage.sha256})
 
 
-def features(
+def aggregation_features(
     sentences: Sequence[SourceScore],
     passages: Sequence[SourceScore],
     joined: SourceScore,

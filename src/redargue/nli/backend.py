@@ -22,10 +22,10 @@ from redargue.errors import UnsupportedTask
 from redargue.evidence import Passage, cited
 from redargue.nli import claim_filter
 from redargue.nli.aggregation import MIN_CONFIDENCE, WEIGHTS
-from redargue.nli.consistency import check
+from redargue.nli.consistency import check_consistency
 from redargue.nli.encoders import CrossEncoder, Embedder, EntailmentModel, shared
 from redargue.nli.reader import Reader, Reading, SourcedSentence, sentences
-from redargue.nli.session import WEIGHTS as BUNDLED
+from redargue.nli.session import WEIGHTS_FOLDER as BUNDLED
 from redargue.nli.session import tally
 from redargue.tasks.answer import Answer, AnswerClaim, LabelledTask
 from redargue.tasks.base import AnyTask, Out, Task
@@ -160,8 +160,8 @@ def _write_query(task: WriteQuery, backend: EmbeddedBackend) -> Query:
 @perform.register
 def _rewrite_query(task: RewriteQuery, backend: EmbeddedBackend) -> Query:
     """The words that the others' quotations leave open, with the names that these introduce."""
-    claim, quotations = words(task.claim.text), quoted(task.others)
-    covered = {word.lower() for text in quotations for word in words(text)}
+    claim, quotations = distinct_words(task.claim.text), quotations_of(task.others)
+    covered = {word.lower() for text in quotations for word in distinct_words(text)}
     uncovered = [word for word in claim if word.lower() not in covered]
     names = [name for text in quotations for name in names_in(text) if name.lower() not in task.claim.text.lower()]
     if not covered:
@@ -172,7 +172,7 @@ def _rewrite_query(task: RewriteQuery, backend: EmbeddedBackend) -> Query:
 
 
 def _changed(text: str, used: str) -> Query:
-    return Query(kept=True) if not text or words(text) == words(used) else Query(text=text[:300])
+    return Query(kept=True) if not text or distinct_words(text) == distinct_words(used) else Query(text=text[:300])
 
 
 @perform.register
@@ -181,7 +181,7 @@ def _answer(task: AnswerClaim, backend: EmbeddedBackend) -> Answer:
     answer = compose_answer(task.claim, task.passages, backend)
     undecided = answer.label == task.claim.labels.named(Meaning.NOT_ENOUGH)
     if undecided and not task.passages and task.others:
-        quotations = tuple(Passage(text=text) for text in quoted(task.others))
+        quotations = tuple(Passage(text=text) for text in quotations_of(task.others))
         answer = compose_answer(task.claim, quotations, backend).model_copy(update={"quotes": ()})
     return _read_again(task, answer)
 
@@ -190,7 +190,7 @@ def _answer(task: AnswerClaim, backend: EmbeddedBackend) -> Answer:
 def _judge(task: JudgeDebate, backend: EmbeddedBackend) -> Answer:
     passages = tuple(passage for turn in task.history for passage in turn.passages)
     answers = tuple(OtherAnswer(agent=turn.agent, text=turn.answer.text) for turn in task.history)
-    passages = passages or tuple(Passage(text=text) for text in quoted(answers))
+    passages = passages or tuple(Passage(text=text) for text in quotations_of(answers))
     return _read_again(task, compose_answer(task.claim, passages, backend))
 
 
@@ -313,7 +313,7 @@ def _check(statement: str, windows: list[str], context: str, backend: EmbeddedBa
     judgements = backend.entailment.read([(plain, window) for window in windows])
     support = max((judgement.supports for judgement in judgements), default=0.0)
     refute = max((judgement.refutes for judgement in judgements), default=0.0)
-    match check(plain, sentences(context)).verdict:
+    match check_consistency(plain, sentences(context)).verdict:
         case "supported":
             support, refute = 1.0, 0.0
         case "contradicted":
@@ -380,11 +380,11 @@ def _quotations(line: str) -> list[str]:
     return [whole.group(1)] if whole else re.findall(r'"([^"]+)"', line)
 
 
-def quoted(answers: tuple[OtherAnswer, ...]) -> tuple[str, ...]:
+def quotations_of(answers: tuple[OtherAnswer, ...]) -> tuple[str, ...]:
     return tuple(text for answer in answers for line in answer.text.splitlines() for text in _quotations(line))
 
 
-def words(text: str) -> list[str]:
+def distinct_words(text: str) -> list[str]:
     """The distinct content words of a text, in order."""
     content = (word for word in re.findall(r"[\w'-]+", text) if word.lower() not in _STOP_WORDS and len(word) > 1)
     return list(dict.fromkeys(content))

@@ -15,9 +15,9 @@ import numpy as np
 
 from redargue.nli.encoders import DIMENSIONS, Embedder
 from redargue.nli.model_files import read_arrays
-from redargue.nli.session import WEIGHTS, Floats
+from redargue.nli.session import WEIGHTS_FOLDER, Floats
 
-WEIGHTS_FILE = WEIGHTS / "check_worthiness.npz"
+WEIGHTS_FILE = WEIGHTS_FOLDER / "check_worthiness.npz"
 CUES = 4096  # hashed
 VECTOR_SCALE = 5.0  # a vector has length 1, a cue is 0 or 1
 
@@ -57,10 +57,10 @@ ORDERS = frozenset(  # verbs that begin an instruction or a request
 def scores(sentences: Sequence[str], embedder: Embedder) -> Floats:
     """Log-odds that a sentence can be checked, shape (sentences,)."""
     weights = _weights()
-    return np.asarray(features(sentences, embedder) @ weights[1:] + weights[0], np.float32)
+    return np.asarray(sentence_features(sentences, embedder) @ weights[1:] + weights[0], np.float32)
 
 
-def features(sentences: Sequence[str], embedder: Embedder) -> Floats:
+def sentence_features(sentences: Sequence[str], embedder: Embedder) -> Floats:
     """Shape (sentences, 384 + ``CUES``): the vector, then which hashed cues there are."""
     matrix = np.zeros((len(sentences), DIMENSIONS + CUES), np.float32)
     matrix[:, :DIMENSIONS] = VECTOR_SCALE * embedder.encode(sentences)

@@ -124,7 +124,7 @@ _ANNOUNCED = re.compile(
 )
 
 
-def check(claim: str, sentences: Sequence[str], title: str = "") -> _Consistency:
+def check_consistency(claim: str, sentences: Sequence[str], title: str = "") -> _Consistency:
     """Looks for a sentence, or two in a row, that repeats the claim or contradicts it in one named point."""
     if claim.rstrip().endswith("?") or len(claim) > LONGEST:
         return _NOTHING

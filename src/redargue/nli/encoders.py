@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from redargue.nli.session import WEIGHTS, Floats, Session, file_sha256
+from redargue.nli.session import WEIGHTS_FOLDER, Floats, Session, file_sha256
 
 # Sentence vectors from all-MiniLM-L6-v2, quantised to int8.
 
@@ -89,7 +89,7 @@ class CrossEncoder:
 
     @cached_property
     def sha256(self) -> str:
-        return file_sha256(WEIGHTS / "entailment.onnx")
+        return file_sha256(WEIGHTS_FOLDER / "entailment.onnx")
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> list[Entailment]:
         """One result per pair, in order; each pair is read alone, so results do not depend on their neighbours."""

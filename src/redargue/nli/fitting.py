@@ -22,8 +22,8 @@ from redargue.evidence import Passage
 from redargue.nli.aggregation import WEIGHTS, Weights
 from redargue.nli.encoders import Embedder, Entailment
 from redargue.nli.reader import Reader
-from redargue.nli.reader_spec import Side, side_named
-from redargue.nli.reader_store import Fit
+from redargue.nli.reader_spec import OutputSide, side_named
+from redargue.nli.reader_store import ReaderFit
 from redargue.nli.user_reader import UserReader
 
 LEAST_ROWS, LEAST_PER_LABEL = 60, 10
@@ -31,7 +31,7 @@ FOLDS = 5
 PENALTY = 1.0  # on squared weights, except the intercepts
 TEMPERATURES = (0.1, 10.0)
 _NEVER = 20.0  # difference of scores that leaves a probability of e^-20
-_NUMBERS: dict[str, Side] = {"1": "supports", "0": "neither"}  # as in LLM-AggreFact
+_NUMBERS: dict[str, OutputSide] = {"1": "supports", "0": "neither"}  # as in LLM-AggreFact
 
 Floats64 = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -42,7 +42,7 @@ class LabelledPair(NamedTuple):
 
     claim: str
     evidence: tuple[str, ...]
-    side: Side
+    side: OutputSide
 
 
 def read_pairs(path: Path) -> list[LabelledPair]:
@@ -86,7 +86,7 @@ def _pair(line: str, where: str) -> LabelledPair:
     return LabelledPair(row["claim"], tuple(evidence), side)
 
 
-def fit(reader: UserReader, pairs: Sequence[LabelledPair], embedder: Embedder, path: Path) -> Fit:
+def fit(reader: UserReader, pairs: Sequence[LabelledPair], embedder: Embedder, path: Path) -> ReaderFit:
     """Fits the reader's temperature and weights.
 
     Raises:
@@ -99,7 +99,7 @@ def fit(reader: UserReader, pairs: Sequence[LabelledPair], embedder: Embedder, p
     features = _features(UserReader(reader.spec, temperature=temperature, model=reader.model), pairs, embedder)
     default = _scores(_features(plain, pairs, embedder), WEIGHTS, classes)
     weights = _weights(softmax_regression(features, truth, len(classes)), classes)
-    return Fit(
+    return ReaderFit(
         reader=reader.spec.sha256,
         data=path.name,
         data_sha256=hashlib.sha256(path.read_bytes()).hexdigest(),

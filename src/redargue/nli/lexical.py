@@ -16,7 +16,7 @@ from redargue.nli.encoders import Entailment
 from redargue.nli.grammar import NEGATORS, WORD
 from redargue.nli.model_files import read_arrays
 from redargue.nli.quantities import Quantity
-from redargue.nli.session import WEIGHTS
+from redargue.nli.session import WEIGHTS_FOLDER
 
 
 class Trees:
@@ -303,7 +303,7 @@ def lexical_features(claim: str, title: str, sentences: Sequence[str]) -> tuple[
 
 @lru_cache(maxsize=1)
 def _trees() -> Trees:
-    return Trees(WEIGHTS / "lexical.npz")
+    return Trees(WEIGHTS_FOLDER / "lexical.npz")
 
 
 def judge(claim: str, title: str, sentences: Sequence[str]) -> Entailment:

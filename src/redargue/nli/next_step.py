@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from redargue.claims import Meaning
 from redargue.evidence import Passage, Recalled
-from redargue.nli.backend import EmbeddedBackend, compose_answer, names_in, quoted, words
+from redargue.nli.backend import EmbeddedBackend, compose_answer, distinct_words, names_in, quotations_of
 from redargue.tasks.answer import Answer
 from redargue.tasks.query import OtherAnswer
 from redargue.tasks.step import ActionTool, PastStep, Step, StepTask, ToolCall
@@ -56,9 +56,9 @@ def _new_calls(task: StepTask, passages: tuple[Passage, ...], answer: Answer) ->
 def _queries(task: StepTask, answer: Answer) -> Iterator[tuple[str, str]]:
     claim = task.claim.text
     yield "the claim itself", claim[:_LONGEST_QUERY]
-    found = " ".join(quoted((OtherAnswer(agent="", text=answer.text),)))
-    covered = {word.lower() for word in words(found)}
-    uncovered = [word for word in words(claim) if word.lower() not in covered]
+    found = " ".join(quotations_of((OtherAnswer(agent="", text=answer.text),)))
+    covered = {word.lower() for word in distinct_words(found)}
+    uncovered = [word for word in distinct_words(claim) if word.lower() not in covered]
     new_names = [name for name in names_in(found) if name.lower() not in claim.lower()]
     if new_names and uncovered:
         yield f"{new_names[0]} may lead on", " ".join([*new_names[:2], *uncovered])[:_LONGEST_QUERY]

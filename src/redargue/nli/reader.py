@@ -26,15 +26,15 @@ from redargue.nli.aggregation import (
     WEIGHTS,
     SourceScore,
     Weights,
+    aggregation_features,
     conflict,
-    features,
     first_of_sources,
     max_score,
     probabilities,
     source_scores,
     strength,
 )
-from redargue.nli.consistency import check, only_framed
+from redargue.nli.consistency import check_consistency, only_framed
 from redargue.nli.encoders import Embedder, Entailment, EntailmentModel
 from redargue.nli.same_units import in_units_of
 from redargue.retrieval.corpus.documents import sentence_starts
@@ -170,7 +170,7 @@ class Reading:
     @property
     def features(self) -> tuple[float, ...]:
         relevance = max((span.relevance for span in self.spans if span.kind == "passage"), default=0.0)
-        return features(
+        return aggregation_features(
             self.source_scores,
             self._source_scores("passage"),
             self.joined,
@@ -335,9 +335,9 @@ class Reader:
 
 def _compared(claim: str, texts: Sequence[str], passage: Passage) -> _Comparison | None:
     """The sentence that repeats the claim or contradicts it; of a claim of several sentences, also one of them."""
-    result = check(claim, texts, passage.title)
+    result = check_consistency(claim, texts, passage.title)
     if result.sentence is None and len(parts := sentences(claim)) > 1:
-        results = (check(part, texts, passage.title) for part in parts)
+        results = (check_consistency(part, texts, passage.title) for part in parts)
         result = next((each for each in results if each.verdict == "contradicted"), result)
     if result.sentence is None or result.verdict not in ("supported", "contradicted"):
         return None

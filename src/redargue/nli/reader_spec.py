@@ -76,11 +76,11 @@ def _pieces(text: str, room: int, count: Callable[[str], int]) -> list[str]:
 
 # How a user-supplied entailment model is read: its files, input form, outputs and length.
 
-Side = Literal["supports", "refutes", "neither"]
-Form = Literal["pair", "minicheck", "hhem"]
+OutputSide = Literal["supports", "refutes", "neither"]
+InputForm = Literal["pair", "minicheck", "hhem"]
 Runtime = Literal["onnx", "transformers"]
 
-PREFIXES: dict[Side, tuple[str, ...]] = {  # of label names
+PREFIXES: dict[OutputSide, tuple[str, ...]] = {  # of label names
     "supports": ("entail", "support", "consistent"),
     "refutes": ("contradict", "refute"),
     "neither": ("neutral", "not", "non", "un", "inconsistent", "hallucinat", "nei"),
@@ -121,8 +121,8 @@ class ReaderSpec(Frozen):
     folder: Path
     revision: str = ""
     runtime: Runtime
-    form: Form
-    outputs: tuple[Side, ...] = Field(min_length=2, max_length=3)
+    form: InputForm
+    outputs: tuple[OutputSide, ...] = Field(min_length=2, max_length=3)
     longest: int = Field(ge=64)
     window: int = Field(ge=32)
     decoder_start: int | None = None
@@ -133,7 +133,7 @@ class ReaderSpec(Frozen):
 class ReaderChoices(Frozen):
     """What the user says of a model that its files do not say; empty values are read from ``config.json``."""
 
-    form: Form | None = None
+    form: InputForm | None = None
     outputs: tuple[str, ...] = ()
     longest: int | None = None
     not_supported: Literal["neither", "refutes"] = "neither"
@@ -159,7 +159,7 @@ def read_spec(name: str, source: str, folder: Path, choices: ReaderChoices | Non
     )
 
 
-def sides(names: Sequence[str], not_supported: Side = "neither", where: str = "") -> tuple[Side, ...]:
+def sides(names: Sequence[str], not_supported: OutputSide = "neither", where: str = "") -> tuple[OutputSide, ...]:
     """The meanings of a model's outputs by their label names.
 
     Of two outputs, the one that is not support has the meaning that its name says, else ``not_supported``.
@@ -170,7 +170,7 @@ def sides(names: Sequence[str], not_supported: Side = "neither", where: str = ""
     known = [side_named(name) for name in names]
     if len(names) == 2 and known.count("supports") == 1:
         other = next(side for side in known if side != "supports")
-        negative: Side = "refutes" if other == "refutes" else not_supported
+        negative: OutputSide = "refutes" if other == "refutes" else not_supported
         known = ["supports" if side == "supports" else negative for side in known]
     if len(names) not in (2, 3) or None in known or len(set(known)) != len(known) or "supports" not in known:
         raise UsageError(
@@ -191,14 +191,14 @@ def files_sha256(spec: ReaderSpec) -> str:
     return digest.hexdigest()
 
 
-def form_named(name: str) -> Form | None:
+def form_named(name: str) -> InputForm | None:
     """The input form of this name, None for ``auto``; raises UsageError for another name."""
     if name == "auto":
         return None
-    if name not in get_args(Form):
-        hint = did_you_mean(name, ["auto", *get_args(Form)])
+    if name not in get_args(InputForm):
+        hint = did_you_mean(name, ["auto", *get_args(InputForm)])
         raise UsageError(f"unknown input form {name!r}", where="--input-form", hint=hint)
-    return cast(Form, name)
+    return cast(InputForm, name)
 
 
 def _runtime(folder: Path) -> Runtime:
@@ -225,7 +225,7 @@ def _config(folder: Path) -> dict[str, Any]:
     return config
 
 
-def _form(config: dict[str, Any], source: str) -> Form:
+def _form(config: dict[str, Any], source: str) -> InputForm:
     if "hhemv2" in f"{config.get('model_type')} {config.get('architectures')}".lower():
         return "hhem"
     names = f"{source.rstrip('/').rpartition('/')[2]} {config.get('_name_or_path', '')}".lower()
@@ -233,8 +233,8 @@ def _form(config: dict[str, Any], source: str) -> Form:
 
 
 def _outputs(
-    config: dict[str, Any], form: Form, choices: ReaderChoices, decoder_start: int | None, where: str
-) -> tuple[Side, ...]:
+    config: dict[str, Any], form: InputForm, choices: ReaderChoices, decoder_start: int | None, where: str
+) -> tuple[OutputSide, ...]:
     negative = choices.not_supported
     if choices.outputs:
         return sides(choices.outputs, negative, "--labels")
@@ -252,7 +252,7 @@ def _label_names(config: dict[str, Any], where: str) -> tuple[str, ...]:
         raise UsageError(f"id2label does not name the model's outputs: {error!r}", where=where) from None
 
 
-def side_named(name: str) -> Side | None:
+def side_named(name: str) -> OutputSide | None:
     """The meaning of a label name, such as "SUPPORTS" or "not_entailment"; None if it says none."""
     plain = name.strip().lower().replace("_", " ")
     return next((side for side, prefixes in PREFIXES.items() if plain.startswith(prefixes)), None)
@@ -271,7 +271,7 @@ def _decoder_start(config: dict[str, Any], folder: Path) -> int | None:
     return start
 
 
-def _window(form: Form, decoder_start: int | None) -> int:
+def _window(form: InputForm, decoder_start: int | None) -> int:
     if form != "minicheck":
         return LONGEST_RELATIVE
     return MINICHECK_WINDOW if decoder_start is None else MINICHECK_T5_WINDOW

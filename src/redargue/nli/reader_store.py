@@ -31,7 +31,7 @@ _HUB = re.compile(r"[\w.-]+/[\w.-]+")
 Data = TypeVar("Data", bound=Frozen)
 
 
-class Fit(Frozen):
+class ReaderFit(Frozen):
     """Weights of the aggregation that were fitted to a user's data (``fit.json``).
 
     Attributes:
@@ -122,12 +122,12 @@ def _spec_file(name: str) -> Path:
     return path
 
 
-def read_fit(spec: ReaderSpec) -> Fit | None:
+def read_fit(spec: ReaderSpec) -> ReaderFit | None:
     """What was fitted for the reader; None if nothing was. Raises UsageError if it was fitted with other files."""
     path = models_folder() / spec.name / FIT
     if not path.is_file():
         return None
-    fit = _parsed(Fit, path)
+    fit = _parsed(ReaderFit, path)
     if fit.reader != spec.sha256 or len(fit.supports) != len(WEIGHTS.supports):
         raise UsageError(
             f"the weights of the reader {spec.name!r} were fitted to other files or by another release",
@@ -137,7 +137,7 @@ def read_fit(spec: ReaderSpec) -> Fit | None:
     return fit
 
 
-def write_fit(spec: ReaderSpec, fit: Fit) -> Path:
+def write_fit(spec: ReaderSpec, fit: ReaderFit) -> Path:
     path = models_folder() / spec.name / FIT
     path.write_text(fit.model_dump_json(indent=1) + "\n", encoding="utf-8")
     return path

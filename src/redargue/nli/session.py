@@ -30,12 +30,12 @@ from redargue.errors import UsageError
 from redargue.files import make_folder, make_private
 from redargue.nli.model_files import OnnxFile
 from redargue.nli.wordpiece import WordPiece
-from redargue.retrieval.corpus.sqlite_guard import Guard
+from redargue.retrieval.corpus.sqlite_guard import SqliteGuard
 
 tally: ContextVar[list[int] | None] = ContextVar("tally", default=None)
 """Collects the numbers of tokens read for one backend call; concurrent calls have separate lists."""
 
-WEIGHTS = Path(str(files("redargue.nli") / "weights"))
+WEIGHTS_FOLDER = Path(str(files("redargue.nli") / "weights"))
 
 
 class TextModel(ABC):
@@ -120,14 +120,14 @@ class Session(TextModel):
         threads: int = 0,
     ) -> None:
         for name in (model, "tokenizer.json"):
-            if not (WEIGHTS / name).is_file():
+            if not (WEIGHTS_FOLDER / name).is_file():
                 hint = "reinstall redargue: its wheel contains the file"
-                raise UsageError(f"no file {name!r} in {str(WEIGHTS)!r}", hint=hint)
-        self._session = OnnxFile(WEIGHTS / model, bounded=False)
+                raise UsageError(f"no file {name!r} in {str(WEIGHTS_FOLDER)!r}", hint=hint)
+        self._session = OnnxFile(WEIGHTS_FOLDER / model, bounded=False)
         super().__init__(
             model,
-            read_tokenizer(WEIGHTS, longest),
-            sha256=lambda: file_sha256(WEIGHTS / model),
+            read_tokenizer(WEIGHTS_FOLDER, longest),
+            sha256=lambda: file_sha256(WEIGHTS_FOLDER / model),
             kept=kept,
             threads=threads or threads_setting() or os.cpu_count() or 1,
         )
@@ -198,7 +198,7 @@ class OutputCache:
             make_folder(path.parent)
             make_private(path)
             self._file = sqlite3.connect(path, timeout=30, check_same_thread=False, isolation_level=None)
-            self._guard = Guard(self._file, path)
+            self._guard = SqliteGuard(self._file, path)
             self._file.execute("PRAGMA journal_mode = WAL")
             self._file.execute("PRAGMA synchronous = NORMAL")  # a lost entry is computed again
             self._file.execute(_TABLES.replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS"))

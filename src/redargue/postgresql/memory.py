@@ -9,7 +9,7 @@ from typing import Any
 
 from redargue.errors import CorpusError, UsageError
 from redargue.memory.records import META, SCHEMA, TABLES
-from redargue.postgresql.server import Server, Transaction
+from redargue.postgresql.server import PostgresqlServer, Transaction
 
 WRITE_LOCK = 0x52444D45  # advisory lock that serializes writers
 SCHEMA_NAME = "redargue_memory"
@@ -29,7 +29,7 @@ class PostgresMemory:
 
     def __init__(self, url: str, *, write: bool, embedder: str) -> None:
         self.writable, self._lock = write, RLock()
-        self._server = Server(url, schema=SCHEMA_NAME, what="memory", option="--memory", failure=CorpusError)
+        self._server = PostgresqlServer(url, schema=SCHEMA_NAME, what="memory", option="--memory", failure=CorpusError)
         self._place = self._server.place
         meta = {"embedder": embedder, "schema": str(SCHEMA), **dict(META)}
         hint = "the first run that stores evidence creates it: redargue check … --memory"

@@ -36,7 +36,7 @@ class Transaction:
         return cursor
 
 
-class Server:
+class PostgresqlServer:
     """A schema on a PostgreSQL server, by its libpq URL; errors never contain the password."""
 
     def __init__(self, url: str, *, schema: str, what: str, option: str, failure: type[RedargueError]) -> None:

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeVar
 from redargue import words
 from redargue.reports.load import SingleRun
 from redargue.reports.phrases import citation_text, label_of, outcome_text
-from redargue.reports.run_table import shortened
+from redargue.reports.run_table import shortened_cell
 from redargue.reports.table import Cell, Column, Table, number
 from redargue.text.extract import Extraction
 from redargue.text.report import Citation, outcome, unchecked_reasons
@@ -71,7 +71,7 @@ def shown_parts(text: str, spans: Iterable[tuple[int, int, Mark]]) -> Iterator[t
         yield "".join(instead.get(at, text[at]) for at in places), mark
 
 
-def readable(text: str) -> str:
+def readable_text(text: str) -> str:
     """A text without the marks of Markdown."""
     return "".join(part for part, _ in shown_parts(text, ()))
 
@@ -87,7 +87,7 @@ class _Sentence(NamedTuple):
     why: str = ""
 
 
-def sentences(run: SingleRun, extraction: Extraction) -> list[tuple[int, int, _Sentence]]:
+def annotated_sentences(run: SingleRun, extraction: Extraction) -> list[tuple[int, int, _Sentence]]:
     items_at: dict[tuple[int, int], list[int]] = {}
     for item, claim in enumerate(extraction.claims):
         items_at.setdefault((claim.start, claim.end), []).append(item)
@@ -126,7 +126,7 @@ def unchecked_table(text: Text, extraction: Extraction) -> Table:
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (
             f"{sentence.start}–{sentence.end}",
-            shortened(readable(text.text[sentence.start : sentence.end])),
+            shortened_cell(readable_text(text.text[sentence.start : sentence.end])),
             words.unchecked(sentence.why),
         )
         for sentence in extraction.unchecked
@@ -141,8 +141,8 @@ def text_table(run: SingleRun, text: Text, extraction: Extraction) -> Table:
         (
             item + 1,
             f"{claim.start}–{claim.end}",
-            shortened(readable(text.text[claim.start : claim.end])),
-            shortened(claim.claim),
+            shortened_cell(readable_text(text.text[claim.start : claim.end])),
+            shortened_cell(claim.claim),
             label_of(run.verdicts.get(item)),
             *([_cited(citations.get(item))] if citations else []),
         )

@@ -12,7 +12,7 @@ from typing import Any
 
 from redargue.errors import UsageError
 from redargue.evidence import Side
-from redargue.reports.findings import Finding, findings, text_of_file
+from redargue.reports.findings import ReportFinding, findings, text_of_file
 from redargue.reports.load import SingleRun
 from redargue.reports.sarif import uri_of
 from redargue.sanitize import link_address
@@ -47,7 +47,7 @@ def web_annotation(run: SingleRun, file: Path | None = None, url: str = "") -> s
     return json.dumps(collection, indent=1) + "\n"
 
 
-def _annotation(finding: Finding, text: str, source: str, run: str) -> dict[str, Any]:
+def _annotation(finding: ReportFinding, text: str, source: str, run: str) -> dict[str, Any]:
     start, end = finding.start or 0, finding.end or 0
     body: list[dict[str, Any]] = [
         {"type": "TextualBody", "purpose": "tagging", "value": finding.rule},
@@ -70,7 +70,7 @@ def _annotation(finding: Finding, text: str, source: str, run: str) -> dict[str,
     }
 
 
-def _addresses(finding: Finding) -> list[str]:
+def _addresses(finding: ReportFinding) -> list[str]:
     """The pages that decide the verdict."""
     if finding.verdict is None:
         return []

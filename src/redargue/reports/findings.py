@@ -26,7 +26,7 @@ RULES: dict[Rule, str] = {
 _QUOTED = 300  # characters of a quotation in a message
 
 
-class Finding(NamedTuple):
+class ReportFinding(NamedTuple):
     """A claim, or a sentence that may state one and was not checked.
 
     Attributes:
@@ -75,7 +75,7 @@ def _quotation(quote: Quote) -> str:
     return f"“{shown}”" + (f" — {place}" if place else "")
 
 
-def findings(run: SingleRun, file: Path | None = None) -> list[Finding]:
+def findings(run: SingleRun, file: Path | None = None) -> list[ReportFinding]:
     """The claims of a run in their order, then the sentences that were not checked.
 
     ``file`` is the file that was checked: without a text, the claims are looked up in it; with one, it has to be equal.
@@ -101,13 +101,13 @@ def findings(run: SingleRun, file: Path | None = None) -> list[Finding]:
     for sentence in extraction.unchecked:
         if sentence.why.may_state:
             stated = text.text[sentence.start : sentence.end]
-            found.append(Finding("unchecked", stated, sentence.start, 0, None, words.unchecked(sentence.why)))
+            found.append(ReportFinding("unchecked", stated, sentence.start, 0, None, words.unchecked(sentence.why)))
     return found
 
 
-def _finding(verdict: Verdict, stated: str, start: int, number: int) -> Finding:
+def _finding(verdict: Verdict, stated: str, start: int, number: int) -> ReportFinding:
     why = words.unchecked(verdict.why_unchecked) if verdict.why_unchecked else ""
-    return Finding(_rule(verdict), stated, start if start >= 0 else None, number, verdict, why)
+    return ReportFinding(_rule(verdict), stated, start if start >= 0 else None, number, verdict, why)
 
 
 def _rule(verdict: Verdict) -> Rule:

@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from xml.etree import ElementTree
 
-from redargue.reports.findings import Finding, findings
+from redargue.reports.findings import ReportFinding, findings
 from redargue.reports.load import SingleRun
 from redargue.sanitize import printable
 
@@ -36,7 +36,7 @@ def junit(run: SingleRun, file: Path | None = None) -> str:
     return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(suites, encoding="unicode") + "\n"
 
 
-def _case(suite: ElementTree.Element, finding: Finding, file: str) -> None:
+def _case(suite: ElementTree.Element, finding: ReportFinding, file: str) -> None:
     stated = " ".join(finding.stated.split())
     shown = stated if len(stated) <= NAMED else stated[:NAMED] + "…"
     name = f"claim {finding.number}: {shown}" if finding.number else shown

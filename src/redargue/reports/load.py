@@ -69,7 +69,7 @@ class SingleRun(NamedTuple):
         return RecordError(f"the run.json of {str(self.folder)!r} {what}", hint="restore it, or run again")
 
 
-def load(folder: Path) -> SingleRun:
+def load_run(folder: Path) -> SingleRun:
     """Reads a run folder; UsageError for another folder, RecordError if its record is damaged or has no verdict."""
     if not (folder / RUN).is_file():
         raise UsageError(f"{str(folder)!r} is not a run", hint=f"a run folder has a {RUN}")

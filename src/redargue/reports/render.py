@@ -14,7 +14,7 @@ from redargue.reports.claimreview import claim_reviews, read_signature
 from redargue.reports.folders import Wanted, further_tables, kind_of, kinds
 from redargue.reports.html.pages import run_page
 from redargue.reports.junit import junit
-from redargue.reports.load import RUN, SingleRun, load
+from redargue.reports.load import RUN, SingleRun, load_run
 from redargue.reports.markdown import run_markdown
 from redargue.reports.reproducibility import run_commands
 from redargue.reports.sarif import sarif
@@ -39,7 +39,7 @@ def render(folder: Path, format_: str = "html", **options: Any) -> str:
     if wanted.file and format_ not in OF_RUNS:
         raise UsageError(f"{format_} does not name the checked file", where="--file", hint=f"for {', '.join(OF_RUNS)}")
     if (folder / RUN).is_file():
-        return _run(load(folder), wanted)
+        return _run(load_run(folder), wanted)
     kind = kind_of(folder)
     if kind is None:
         others = "" if list(kinds) else f"; for the folder of a bench: {install(kinds.extra)}"

@@ -6,7 +6,7 @@ from typing import Literal
 
 from redargue.claims import Frozen
 from redargue.reports.load import SingleRun
-from redargue.text.report import Report, report
+from redargue.text.report import Report, build_report
 from redargue.verdicts import Verdict
 
 
@@ -21,7 +21,7 @@ def result_of(run: SingleRun) -> CheckResult | Report:
     """The verdicts of a run, or the report on its text if all claims are finished."""
     verdicts = tuple(run.verdicts.values())
     if run.text and not run.unfinished:
-        whole, citations = report(*run.text, verdicts, run.extraction_usage), run.citations
+        whole, citations = build_report(*run.text, verdicts, run.extraction_usage), run.citations
         claims = (
             claim.model_copy(update={"citation": citations.get(item)})
             for item, claim in zip(run.verdicts, whole.claims, strict=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote as percent_encoded
 
-from redargue.reports.findings import RULES, Finding, Rule, findings, text_of_file
+from redargue.reports.findings import RULES, ReportFinding, Rule, findings, text_of_file
 from redargue.reports.load import SingleRun
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -54,7 +54,7 @@ def _rules() -> list[dict[str, Any]]:
     ]
 
 
-def _result(finding: Finding, text: str) -> dict[str, Any]:
+def _result(finding: ReportFinding, text: str) -> dict[str, Any]:
     location: dict[str, Any] = {}
     if finding.start is not None:
         location["physicalLocation"] = {"artifactLocation": {"index": 0}, "region": region(text, finding)}
@@ -73,7 +73,7 @@ def _result(finding: Finding, text: str) -> dict[str, Any]:
     return result
 
 
-def region(text: str, finding: Finding) -> dict[str, Any]:
+def region(text: str, finding: ReportFinding) -> dict[str, Any]:
     """Lines and columns from 1, the end column one past the last character (SARIF 2.1.0, section 3.30)."""
     start = finding.start or 0
     end = start + len(finding.stated)

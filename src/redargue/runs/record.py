@@ -44,7 +44,7 @@ except ImportError:  # Windows has no flock; two processes on one run folder go 
     fcntl = None  # type: ignore[assignment]
 
 Paid = CallFinished | EvidenceFound | EvidenceMissing | EvidenceRecalled | EvidenceRemembered
-Mode = Literal["record", "replay"]
+RecordMode = Literal["record", "replay"]
 _BLOCK = 1 << 16  # bytes
 
 
@@ -80,7 +80,7 @@ def _lock(folder: Path) -> int:
 class CallRecord(Protocol):
     """Records a run's events and returns the answers that are already paid for."""
 
-    mode: Mode
+    mode: RecordMode
     folder: Path
 
     @property
@@ -109,11 +109,11 @@ class Record:
         folder: Path,
         manifest: RunManifest | None = None,
         *,
-        mode: Mode = "record",
+        mode: RecordMode = "record",
         secrets: Secrets | None = None,
     ) -> None:
         self.folder, self._secrets = folder, secrets or Secrets()
-        self.mode: Mode = mode
+        self.mode: RecordMode = mode
         self._paid: dict[int, dict[str, Paid | CallFailed]] = {}
         self._failed: dict[int, list[CallFailed]] = {}
         self._ended: dict[int, _Ended] = {}

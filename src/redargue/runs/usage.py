@@ -99,7 +99,7 @@ def _parse(text: str, where: str) -> Prices:
 # Counts the usage of a claim from the events of its run.
 
 
-def cost_of(event: CallFinished | CallFailed) -> Cost:
+def cost_of_usage(event: CallFinished | CallFailed) -> Cost:
     calls = event.requests if event.charge == "call" else 0
     return Cost(calls, event.prompt_tokens + event.completion_tokens, event.usd)
 

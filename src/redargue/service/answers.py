@@ -12,7 +12,7 @@ from fastapi import APIRouter, Request
 from pydantic import Field
 
 from redargue.assembly import connect
-from redargue.estimate import Estimate, claims_of
+from redargue.estimate import Estimate, claims_in
 from redargue.estimate import estimate as estimate_cost
 from redargue.service.budgets import DayBudgets
 from redargue.service.context import Caller, Store
@@ -25,7 +25,7 @@ from redargue.text.segment import Kind
 from redargue.text.verification import CONCURRENCY, prepare
 from redargue.verifier import Verifier
 
-router = APIRouter(prefix="/v1", tags=["answers"])
+answers_router = APIRouter(prefix="/v1", tags=["answers"])
 
 
 class GroundRequest(RunChoices):
@@ -69,7 +69,7 @@ class Places:
             self._free += 1
 
 
-@router.post("/ground", responses=problems(402, 429, 502, 503))
+@answers_router.post("/ground", responses=problems(402, 429, 502, 503))
 async def ground_answer(request: GroundRequest, http: Request, store: Store, caller: Caller) -> GroundAnswer:
     """Check an answer against given documents only; nothing is stored."""
     check = request.as_check()
@@ -87,7 +87,7 @@ async def ground_answer(request: GroundRequest, http: Request, store: Store, cal
     return GroundAnswer(**dict(text.report(verdicts)))
 
 
-@router.post("/estimate", responses=problems(429, 502, 503))
+@answers_router.post("/estimate", responses=problems(429, 502, 503))
 async def estimate(request: CheckRequest, store: Store, caller: Caller) -> Estimate:
     """What a check would cost; no model is called."""
     prepared = await store.prepare(request)
@@ -96,7 +96,7 @@ async def estimate(request: CheckRequest, store: Store, caller: Caller) -> Estim
     def estimated() -> Estimate:
         claims = [prepared.claim] if prepared.claim else []
         if prepared.text:
-            claims = list(claims_of(prepared.text, prepared.spec.labels))
+            claims = list(claims_in(prepared.text, prepared.spec.labels))
         with Verifier(prepared.spec, parts=parts, claims=claims) as verifier:
             return estimate_cost(verifier, claims, concurrency=CONCURRENCY, text=prepared.text)
 

@@ -23,7 +23,7 @@ from redargue.service.guard import Guard
 from redargue.service.keys import Keys
 from redargue.service.mcp import mcp_door
 from redargue.service.metrics import Metrics
-from redargue.service.page.routes import router as page_router
+from redargue.service.page.routes import page_router
 from redargue.service.problems import MEDIA_TYPE, handle_problems
 from redargue.service.proxy.routes import from_environment
 
@@ -116,11 +116,11 @@ def _include_routers(application: FastAPI, settings: ServiceSettings) -> None:
     application.state.tally = tally
     application.state.places = answers.Places(settings.running, settings.waiting)
     for router in (
-        routes.router,
-        answers.router,
+        routes.checks_router,
+        answers.answers_router,
         *(service_parts[name].router for name in service_parts),
-        system.router,
-        promptfoo.router,
+        system.system_router,
+        promptfoo.promptfoo_router,
         page_router,
         proxy,
     ):

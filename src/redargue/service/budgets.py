@@ -19,7 +19,7 @@ def _never(tool: str) -> bool:
     return False  # whatever the tools are called, they have answered from the request's contexts
 
 
-class SharedBudget(Budget):
+class KeyBudget(Budget):
     """The budget of one check, which also reserves from its key's budget of the day."""
 
     def __init__(self, day: Budget, own: Budget | None = None) -> None:
@@ -119,4 +119,4 @@ class DayBudgets:
     def of_check(self, owner: str, own: str | None) -> Budget | None:
         """The budget of one check, with its own limits; None where it has none at all."""
         mine = Budget.parse(own) if own else None
-        return SharedBudget(day, mine) if (day := self.of(owner)) else mine
+        return KeyBudget(day, mine) if (day := self.of(owner)) else mine

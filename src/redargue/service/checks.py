@@ -24,20 +24,20 @@ from redargue.errors import RecordError, RedargueError, UsageError
 from redargue.events import CallFailed, CallFinished, Event, EvidenceFound, EvidenceMissing
 from redargue.files import make_folder
 from redargue.parts import Parts
-from redargue.reports.load import SingleRun, load
+from redargue.reports.load import SingleRun, load_run
 from redargue.reports.result import CheckResult, result_of
 from redargue.runs.folders import began, read_run, remove_run, runs_folder
 from redargue.runs.manifest import load_manifest
 from redargue.runs.record import new_run_folder, read_events, writing
 from redargue.runs.usage import UsageCounter
 from redargue.service.budgets import DayBudgets
-from redargue.service.entries import ENDED, FILE, CheckEntry, State, read_entry, text_of, write_entry
+from redargue.service.entries import ENDED, ENTRY_FILE, CheckEntry, State, read_entry, text_of_entry, write_entry
 from redargue.service.late_writes import LateWrites
 from redargue.service.log import EventLine, LogReader
 from redargue.service.pool import Pool
 from redargue.service.refusals import Busy, UnknownCheck
 from redargue.service.requests import CheckRequest
-from redargue.service.rules import Prepared, RequestRules, with_workspace
+from redargue.service.rules import PreparedRequest, RequestRules, with_workspace
 from redargue.spec import RunSpec
 from redargue.text.report import Report
 from redargue.text.verification import CONCURRENCY, prepare, with_documents
@@ -213,7 +213,7 @@ class CheckStore:
         """The checks that have not ended or began within a day, in the order of their beginning."""
         found = []
         since = datetime.now(UTC) - IDEMPOTENT
-        for path in self.folder.glob(f"*/{FILE}"):
+        for path in self.folder.glob(f"*/{ENTRY_FILE}"):
             with suppress(RecordError):
                 entry = read_entry(path.parent)
                 if entry and (entry.state not in ENDED or (entry.ended or entry.created) > since):
@@ -222,12 +222,17 @@ class CheckStore:
 
     # Beginning and ending
 
-    async def prepare(self, request: CheckRequest) -> Prepared:
+    async def prepare(self, request: CheckRequest) -> PreparedRequest:
         """A request as the rules read it, which may take a while; raises UsageError and Busy."""
         return await self.pool.run(lambda: self.rules.prepare(request))
 
     def submit(
-        self, request: CheckRequest, *, owner: str = LOCAL, idempotency: str = "", prepared: Prepared | None = None
+        self,
+        request: CheckRequest,
+        *,
+        owner: str = LOCAL,
+        idempotency: str = "",
+        prepared: PreparedRequest | None = None,
     ) -> Check:
         """Queues a check, or finds the one of an earlier request with the same idempotency key.
 
@@ -342,7 +347,7 @@ class CheckStore:
                 raise _unknown(id_)
         except OSError:  # no file could have so long a name
             raise _unknown(id_) from None
-        late = self._late.text(folder / FILE)
+        late = self._late.text(folder / ENTRY_FILE)
         entry = CheckEntry.model_validate_json(late) if late else read_entry(folder)
         if (entry.owner if entry else LOCAL) != owner or not (entry or (folder / "run.json").is_file()):
             raise _unknown(id_)
@@ -368,7 +373,7 @@ class CheckStore:
 
     def run(self, id_: str, *, owner: str = LOCAL) -> SingleRun:
         """The recorded run of a check; raises UnknownCheck, or RecordError while it has no verdict."""
-        return load(self.get(id_, owner=owner).folder)
+        return load_run(self.get(id_, owner=owner).folder)
 
     def result(self, id_: str, *, owner: str = LOCAL) -> CheckResult | Report | None:
         """As ``redargue check --json`` prints it; None while there is none. Raises UnknownCheck."""
@@ -376,7 +381,7 @@ class CheckStore:
         if not check.ended or not (check.folder / "run.json").is_file():
             return None
         try:
-            return result_of(load(check.folder))
+            return result_of(load_run(check.folder))
         except RecordError:
             return None  # it was stopped before a verdict
 
@@ -532,7 +537,7 @@ class CheckStore:
             raise
         self._end(active, ending)
 
-    async def _verify(self, active: _Active, prepared: Prepared) -> None:
+    async def _verify(self, active: _Active, prepared: PreparedRequest) -> None:
         parts = self.parts
         if self._budgets:
             budget = self._budgets.of_check(active.entry.owner, prepared.spec.budget)
@@ -559,7 +564,9 @@ class CheckStore:
         changes = {**ending._asdict(), "ended": datetime.now(UTC)}
         active.entry = active.entry.model_copy(update=changes)
         active.state = ending.state
-        self._late.write(active.folder / FILE, text_of(active.entry))  # killed before there is room: resumed
+        self._late.write(
+            active.folder / ENTRY_FILE, text_of_entry(active.entry)
+        )  # killed before there is room: resumed
         self._active.pop(active.folder.name, None)
         self._finished(active.entry)
         active.ended.set()
@@ -568,7 +575,7 @@ class CheckStore:
 
 def _outcome(folder: Path) -> _Ending:
     """How a run ended that was not stopped; raises RecordError."""
-    run = load(folder)
+    run = load_run(folder)
     assert isinstance(run, SingleRun)
     result = result_of(run)
     if isinstance(result, Report):

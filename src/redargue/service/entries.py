@@ -16,7 +16,7 @@ from redargue.runs.record import write_atomically
 from redargue.service.requests import CheckRequest
 from redargue.verdicts import ErrorInfo, Usage
 
-FILE = "check.json"
+ENTRY_FILE = "check.json"
 State = Literal["queued", "running", "done", "failed", "cancelled", "interrupted"]
 ENDED: frozenset[State] = frozenset({"done", "failed", "cancelled", "interrupted"})
 
@@ -51,7 +51,7 @@ class CheckEntry(Frozen):
 
 def read_entry(folder: Path) -> CheckEntry | None:
     """The entry of a run folder; None if the service did not begin the run. Raises RecordError."""
-    path = folder / FILE
+    path = folder / ENTRY_FILE
     try:
         with open_to_read(path) as file:
             return CheckEntry.model_validate(json.loads(file.read()))
@@ -62,8 +62,8 @@ def read_entry(folder: Path) -> CheckEntry | None:
 
 
 def write_entry(folder: Path, entry: CheckEntry) -> None:
-    write_atomically(folder / FILE, text_of(entry))
+    write_atomically(folder / ENTRY_FILE, text_of_entry(entry))
 
 
-def text_of(entry: CheckEntry) -> str:
+def text_of_entry(entry: CheckEntry) -> str:
     return entry.model_dump_json(indent=1, exclude_defaults=True) + "\n"

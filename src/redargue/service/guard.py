@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from redargue.net.listening import UNCLEAR, unclear
-from redargue.service.problems import OPENAI_PATHS, openai_error, plain
+from redargue.service.problems import OPENAI_PATHS, openai_error, plain_problem
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 # An address of IPv6 in brackets, or a name or address without them; and a port.
@@ -73,7 +73,7 @@ def _refusal_of(path: str, status: int, detail: str) -> Response:
     headers = {"Connection": "close"}
     if path in OPENAI_PATHS:
         return JSONResponse(openai_error(detail, kind="invalid_request_error"), status, headers)
-    return plain(status, detail).response(headers)
+    return plain_problem(status, detail).response(headers)
 
 
 def host_of(host: str) -> str:

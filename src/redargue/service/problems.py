@@ -64,7 +64,7 @@ class Problem(Frozen):
         return JSONResponse(body, self.status, dict(headers or {}), MEDIA_TYPE)
 
 
-def plain(status: int, detail: str = "", hint: str = "") -> Problem:
+def plain_problem(status: int, detail: str = "", hint: str = "") -> Problem:
     return Problem(title=HTTPStatus(status).phrase, status=status, detail=detail, hint=hint)
 
 
@@ -117,7 +117,7 @@ def handle_problems(application: FastAPI) -> None:
 
     @application.exception_handler(HTTPException)
     async def of_http(request: Request, error: HTTPException) -> JSONResponse:
-        return plain(error.status_code, error.detail).response(error.headers)
+        return plain_problem(error.status_code, error.detail).response(error.headers)
 
     @application.exception_handler(RequestValidationError)
     async def of_validation(request: Request, error: RequestValidationError) -> JSONResponse:
@@ -134,13 +134,13 @@ def handle_problems(application: FastAPI) -> None:
         what, hint = "the service's disk is full", "nothing was stored: make room on it, and send this again"
         if request.url.path in OPENAI_PATHS:
             return JSONResponse(openai_error(f"{what}; {hint}", kind="server_error"), 507)
-        return plain(507, what, hint).response()
+        return plain_problem(507, what, hint).response()
 
     @application.exception_handler(Exception)
     async def of_anything(request: Request, error: Exception) -> JSONResponse:
         if request.url.path in OPENAI_PATHS:
             return JSONResponse(openai_error("the service failed; its log says why", kind="server_error"), 500)
-        return plain(500, "the service failed", "its log says why").response()
+        return plain_problem(500, "the service failed", "its log says why").response()
 
 
 def _pointer(place: tuple[int | str, ...]) -> str:

@@ -13,14 +13,14 @@ from redargue.claims import Frozen
 from redargue.parts import Parts
 from redargue.service.budgets import DayBudgets
 from redargue.service.context import Caller, Settings
-from redargue.service.proxy.tally import Tally
+from redargue.service.proxy.tally import ProxyTally
 from redargue.service.requests import CONTEXTS, TEXT_LENGTH, RunChoices
 from redargue.service.routes import problems
 from redargue.text.verification import TextOptions
 
 WITHIN_S = 4.5  # promptfoo gives up after 5 s, and then says nothing of why
 
-router = APIRouter(prefix="/v1", tags=["promptfoo"])
+promptfoo_router = APIRouter(prefix="/v1", tags=["promptfoo"])
 
 
 class PromptfooContext(BaseModel):
@@ -44,7 +44,7 @@ class PromptfooGrade(Frozen):
     reason: str
 
 
-@router.post("/promptfoo", responses=problems(402))
+@promptfoo_router.post("/promptfoo", responses=problems(402))
 async def promptfoo(
     request: PromptfooRequest,
     http: Request,
@@ -70,6 +70,6 @@ async def promptfoo(
     if shared.backend:
         options["backend"] = shared.backend
     grounding = await check_answer(answer_text(request.output), documents, timeout_s=WITHIN_S, **options)
-    tally: Tally = http.app.state.tally
+    tally: ProxyTally = http.app.state.tally
     tally.graded("/v1/promptfoo", str(grounding.outcome), str(grounding.reason))
     return PromptfooGrade.model_validate(grade(grounding, min_supported))

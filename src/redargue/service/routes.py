@@ -59,7 +59,7 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     return {status: {"model": Problem, "description": known[status], "content": content} for status in sorted(every)}
 
 
-router = APIRouter(prefix="/v1", tags=["checks"])
+checks_router = APIRouter(prefix="/v1", tags=["checks"])
 _Id = Annotated[str, Path(alias="id", max_length=100, description="The id of a check.")]
 Format = Annotated[Literal["html", "md", "json"], Path(alias="format")]
 IdempotencyKey = Annotated[
@@ -71,7 +71,7 @@ Prefer = Annotated[
 ]
 
 
-@router.post(
+@checks_router.post(
     "/checks",
     status_code=202,
     responses={
@@ -108,7 +108,7 @@ async def start_check(
     return answer
 
 
-@router.get("/checks", responses=problems())
+@checks_router.get("/checks", responses=problems())
 async def list_checks(
     store: Store,
     caller: Caller,
@@ -120,13 +120,13 @@ async def list_checks(
     return CheckList(checks=tuple(map(CheckSummary.of, page.checks)), cursor=page.cursor)
 
 
-@router.get("/checks/{id}", responses=problems(404, 409))
+@checks_router.get("/checks/{id}", responses=problems(404, 409))
 async def read_check(id_: _Id, store: Store, caller: Caller) -> CheckAnswer:
     """A check's state, and its result once it has ended."""
     return await _answer(store, store.get(id_, owner=caller.owner), caller.owner)
 
 
-@router.delete("/checks/{id}", status_code=204, responses=problems(409))
+@checks_router.delete("/checks/{id}", status_code=204, responses=problems(409))
 async def erase_check(id_: _Id, store: Store, caller: Caller) -> Response:
     """Stop a check and erase everything stored about it; a check that does not exist is erased already."""
     with suppress(UnknownCheck):
@@ -134,13 +134,13 @@ async def erase_check(id_: _Id, store: Store, caller: Caller) -> Response:
     return Response(status_code=204)
 
 
-@router.post("/checks/{id}/cancel", responses=problems(404, 409))
+@checks_router.post("/checks/{id}/cancel", responses=problems(404, 409))
 async def cancel_check(id_: _Id, store: Store, caller: Caller) -> CheckAnswer:
     """Stop a check; what it found until then stays."""
     return await _answer(store, await store.cancel(id_, owner=caller.owner), caller.owner)
 
 
-@router.get(
+@checks_router.get(
     "/checks/{id}/events",
     response_class=StreamingResponse,
     responses={
@@ -210,7 +210,7 @@ def _frame(line: EventLine) -> bytes:
     return f"id: {line.number}\nevent: {line.kind}\ndata: {line.line}\n\n".encode()
 
 
-@router.get(
+@checks_router.get(
     "/checks/{id}/report.{format}",
     response_class=Response,
     responses={
@@ -232,7 +232,7 @@ async def report_check(id_: _Id, format_: Format, store: Store, caller: Caller) 
     return Response(text, media_type=MEDIA[format_], headers=REPORT_HEADERS)
 
 
-@router.get(
+@checks_router.get(
     "/passages/{sha256}",
     response_class=PlainTextResponse,
     responses={200: {"description": "The text, unchanged.", "content": {"text/plain": {}}}, **problems(404, 409)},

@@ -29,7 +29,7 @@ _OPTIONS = {"--strict-as-of": "as_of", "--labels": "labels", "--context": "conte
 _LOCAL = ("corpus", "keywords")  # they search the operator's corpus, and cost nothing
 
 
-class Prepared(Frozen):
+class PreparedRequest(Frozen):
     """A request that can be carried out: its configuration, and the claim or the text.
 
     Attributes:
@@ -62,7 +62,7 @@ class RequestRules:
         given = (*_LOCAL, self.live) if self.tools is None else self.tools
         return tuple(dict.fromkeys((*method_of(self.spec).tools(), *given)))
 
-    def prepare(self, request: CheckRequest, *, tools: tuple[str, ...] | None = None) -> Prepared:
+    def prepare(self, request: CheckRequest, *, tools: tuple[str, ...] | None = None) -> PreparedRequest:
         """Validates a request; it may read a file that the operator named, and take a while for a long text.
 
         Args:
@@ -74,14 +74,14 @@ class RequestRules:
         spec = self.spec_for(request, tools=tools)
         if request.claim is not None:
             with _field("claim"):
-                return Prepared(spec=spec, claim=spec.claim(request.claim), text=None)
+                return PreparedRequest(spec=spec, claim=spec.claim(request.claim), text=None)
         with _field("text"):
             text = text_of(request.text or "", kind=request.kind, context=request.question)
         try:
             check_options(text, spec, request.documents)
         except UsageError as error:
             raise UsageError(error.what, where=_OPTIONS.get(error.where, "text"), hint=error.hint) from None
-        return Prepared(spec=spec, claim=None, text=text)
+        return PreparedRequest(spec=spec, claim=None, text=text)
 
     def spec_for(self, choices: RunChoices, *, tools: tuple[str, ...] | None = None) -> RunSpec:
         """The service's spec with the choices of a request; arguments and errors as of :meth:`prepare`."""

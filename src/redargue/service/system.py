@@ -15,16 +15,16 @@ from redargue.service.metrics import Metrics
 from redargue.service.routes import problems
 from redargue.service.schemas import Health
 
-router = APIRouter(tags=["system"])
+system_router = APIRouter(tags=["system"])
 
 
-@router.get("/healthz", responses=problems())
+@system_router.get("/healthz", responses=problems())
 async def healthz() -> Health:
     """Whether the service answers."""
     return Health()
 
 
-@router.get(
+@system_router.get(
     "/readyz", responses=problems() | {503: {"model": Health, "description": "The service cannot take checks now."}}
 )
 async def readyz(request: Request, store: Store, response: Response) -> Health:
@@ -43,7 +43,7 @@ async def readyz(request: Request, store: Store, response: Response) -> Health:
     return Health(status="unavailable", why=tuple(why))
 
 
-@router.get(
+@system_router.get(
     "/metrics",
     response_class=Response,
     responses={200: {"description": "For Prometheus.", "content": {"text/plain": {}}}, **problems()},
@@ -54,7 +54,7 @@ async def metrics(request: Request, store: Store, caller: Caller) -> Response:
     return Response(counted.text(store), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
-@router.get("/openapi.json", include_in_schema=False)
+@system_router.get("/openapi.json", include_in_schema=False)
 async def openapi(request: Request, caller: Caller) -> JSONResponse:
     """The description of this interface."""
     return JSONResponse(request.app.openapi())

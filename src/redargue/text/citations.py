@@ -27,7 +27,7 @@ from redargue.text.extract import Extraction
 from redargue.text.links import as_markdown, cited_by, read_links
 from redargue.text.report import CITATION_WORDS, CheckedClaim, Citation, CitationOutcome, Report
 from redargue.text.segment import Text, UncheckedSentence, text_of
-from redargue.text.verification import CONCURRENCY, Prepared, TextOptions, prepare
+from redargue.text.verification import CONCURRENCY, PreparedText, TextOptions, prepare
 from redargue.verdicts import Verdict
 
 FILE = "citations.json"
@@ -94,7 +94,7 @@ ABOUT_PAGE = "the page that the text cites for the claim"
 class PreparedCitations(NamedTuple):
     """Claims of a text, one for each link that a claim cites, ready to be verified."""
 
-    prepared: Prepared
+    prepared: PreparedText
     citations: Citations
 
     def checked(self, item: int, verdict: Verdict) -> CheckedClaim:

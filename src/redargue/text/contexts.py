@@ -63,7 +63,7 @@ def _separated(part: str) -> list[str]:
     return [text for text in texts if text]
 
 
-def readable(text: str) -> str:
+def readable_context(text: str) -> str:
     """A tool's result as prose: JSON becomes its values, a line each, so that sentences stay whole."""
     if not text.lstrip().startswith(("{", "[")):
         return text

@@ -17,7 +17,7 @@ from redargue.sanitize import counted
 from redargue.spec import RunSpec
 from redargue.tasks.extract import ExtractClaims, MarkOpinions
 from redargue.text.extract import EXTRACTOR, extract, extract_claims
-from redargue.text.report import CheckedClaim, Report, report
+from redargue.text.report import CheckedClaim, Report, build_report
 from redargue.text.segment import Kind, Sentence, Text, UncheckedSentence, text_of
 from redargue.text.verification import (
     CONCURRENCY,
@@ -113,7 +113,7 @@ class Grounder:
             extraction = await extract(text, run, profile=verifier.method.settings.profile)
             claims = claims_of(extraction.claims, self._spec)
             verdicts = await verifier.verify_all(claims, concurrency=concurrency, listeners=listeners, done=done)
-        return report(text, extraction, verdicts, run.usage)
+        return build_report(text, extraction, verdicts, run.usage)
 
     async def check_sentence(self, sentences: Sequence[Sentence]) -> tuple[CheckedClaim, ...]:
         """The verdicts on the claims of the last of some consecutive sentences of a text.

@@ -127,7 +127,7 @@ class Report(Frozen):
             for number, claim in enumerate(self.claims, 1)
         )
         unchecked = (f"{notebook.text(words.reason(why))}: {count}" for why, count in self.not_checked.items())
-        return notebook.block(
+        return notebook.html_block(
             f"{notebook.text(self.outcome.replace('_', ' '), bold=True)}: {notebook.text(_counts(self))}",
             notebook.table(("", "Sentence", "Verdict", "Quoted"), rows) if self.claims else "",
             notebook.listed("Not checked", unchecked),
@@ -162,7 +162,7 @@ def outcome(verdicts: Sequence[Verdict], *, unread: bool = False) -> Outcome:
     return Outcome.FACTUAL if set(meanings) == {Meaning.SUPPORTED} else Outcome.UNDECIDED
 
 
-def report(text: Text, extraction: Extraction, verdicts: Sequence[Verdict], extraction_usage: Usage) -> Report:
+def build_report(text: Text, extraction: Extraction, verdicts: Sequence[Verdict], extraction_usage: Usage) -> Report:
     """Assembles the report."""
     return Report(
         **dict(text),

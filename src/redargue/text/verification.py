@@ -30,7 +30,7 @@ from redargue.run import Run
 from redargue.runs.manifest import read_description
 from redargue.spec import RunSpec
 from redargue.text.extract import EXTRACTOR, Extraction, extract, extraction_tasks, recorded
-from redargue.text.report import CheckedClaim, Report, report
+from redargue.text.report import CheckedClaim, Report, build_report
 from redargue.text.segment import Kind, LocatedClaim, Sentence, Text, sentences_of, text_of
 from redargue.verdicts import Usage, Verdict
 from redargue.verifier import Listener, Verifier, cost_of, goes_online
@@ -39,7 +39,7 @@ CONCURRENCY = 16  # claims of a text verified at the same time; the limiter caps
 ABOUT_DOCUMENTS = "the documents that the text has to keep to"
 
 
-class Prepared(NamedTuple):
+class PreparedText(NamedTuple):
     """A text whose claims are extracted and ready to be verified."""
 
     text: Text
@@ -68,7 +68,7 @@ class Prepared(NamedTuple):
         return CheckedClaim(start=span.start, end=span.end, stated=stated, verdict=verdict)
 
     def report(self, verdicts: Sequence[Verdict]) -> Report:
-        return report(self.text, self.extraction, verdicts, self.spent)
+        return build_report(self.text, self.extraction, verdicts, self.spent)
 
 
 async def prepare(
@@ -78,7 +78,7 @@ async def prepare(
     *,
     documents: Sequence[Passage] | None = None,
     folder: Path | None = None,
-) -> Prepared:
+) -> PreparedText:
     """Extracts the claims of a text.
 
     Args:
@@ -111,7 +111,7 @@ async def prepare(
         evidence = await asyncio.to_thread(_evidence, tools, text, claims, documents)
         parts = replace(parts, evidence=evidence)
     parts = replace(parts, backend=first.backend, transport=first.transport, budget=first.budget)
-    return Prepared(text, extraction, claims, spent, spec, parts, folder, models, calls)
+    return PreparedText(text, extraction, claims, spent, spec, parts, folder, models, calls)
 
 
 async def _extracted(

@@ -11,7 +11,7 @@ from redargue.bench.datasets.bingcheck import BingCheck
 from redargue.bench.datasets.factcheck_bench import FactCheckBench
 from redargue.bench.datasets.factool_qa import FacToolQa
 from redargue.bench.datasets.felm import Felm
-from redargue.bench.datasets.fire import Fire, Snapshots
+from redargue.bench.datasets.fire import FireDataset, Snapshots
 from redargue.bench.datasets.halueval import HaluEval
 from redargue.claims import Meaning
 from redargue.errors import UsageError
@@ -152,7 +152,10 @@ def test_felm_by_segment_or_by_response(samples: Path) -> None:
 
 
 def test_fire_takes_booleans_and_their_names(samples: Path) -> None:
-    assert [(each.id, each.gold) for each in Fire().read(samples / "fire.jsonl")] == [("1", "true"), ("2", "false")]
+    assert [(each.id, each.gold) for each in FireDataset().read(samples / "fire.jsonl")] == [
+        ("1", "true"),
+        ("2", "false"),
+    ]
 
 
 def test_snapshots_rank_passages_within_their_query(samples: Path) -> None:

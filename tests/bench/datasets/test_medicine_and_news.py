@@ -9,7 +9,7 @@ from redargue.bench.datasets.averitec import NO_CLAIM, Averitec, web_sentences
 from redargue.bench.datasets.base import GoldEvidence
 from redargue.bench.datasets.medqa import MedQa
 from redargue.bench.datasets.pubmedqa import PubMedQa
-from redargue.bench.datasets.scifact import SciFact, abstracts, documents, qrels
+from redargue.bench.datasets.scifact import SciFact, abstracts, scifact_documents, scifact_qrels
 from redargue.claims import Meaning
 from redargue.inputs.labels import SCIFACT
 
@@ -55,10 +55,10 @@ def test_scifact_rationales_are_gold_groups_and_a_claim_without_any_has_not_enou
 
 def test_scifact_corpus_gives_sentences_documents_and_what_to_retrieve(samples: Path) -> None:
     assert abstracts(samples / "scifact_corpus.jsonl")["45"] == ("One.", "Two.", "Three.", "They divide.")
-    first, _ = documents(samples / "scifact_corpus.jsonl")
+    first, _ = scifact_documents(samples / "scifact_corpus.jsonl")
     assert (first.id, first.title) == ("44", "Cells at night")
     assert first.text == "We watched cells. They divided at night. They did not sing."
-    assert qrels(samples / "scifact.jsonl") == {"1": {"44", "45"}, "2": {"44"}, "3": {"45"}}
+    assert scifact_qrels(samples / "scifact.jsonl") == {"1": {"44", "45"}, "2": {"44"}, "3": {"45"}}
 
 
 def test_averitec_is_judged_as_of_its_day_and_says_who_said_it(samples: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from redargue.claims import FEVER
 from redargue.errors import UsageError
-from redargue.inputs.rows import Row, keyed_rows, printable, rows
+from redargue.inputs.rows import Row, keyed_rows, printable_value, rows
 
 
 def written(folder: Path, content: str | bytes, name: str = "f.jsonl") -> Path:
@@ -156,4 +156,4 @@ def test_a_row_counts_as_hidden_only_if_nothing_in_it_is_unknown() -> None:
 
 
 def test_what_is_no_text_on_a_page_stays_visible() -> None:
-    assert printable("a\x00b\x0cc\td\ne\x7f\ud800") == "a\ufffdb\nc\td\ne\ufffd\ufffd"
+    assert printable_value("a\x00b\x0cc\td\ne\x7f\ud800") == "a\ufffdb\nc\td\ne\ufffd\ufffd"

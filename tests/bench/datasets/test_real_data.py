@@ -96,7 +96,7 @@ def test_scifact_claims_and_corpus_belong_together(data: Path) -> None:
     folder = data / "benchmarks" / "scifact"
     sentences = scifact.abstracts(folder / "corpus.jsonl.gz")
     assert len(sentences) == indexed(data)["benchmarks/scifact/corpus.jsonl.gz"][0]
-    assert sum(1 for _ in scifact.documents(folder / "corpus.jsonl.gz")) == len(sentences)
+    assert sum(1 for _ in scifact.scifact_documents(folder / "corpus.jsonl.gz")) == len(sentences)
     counts = {
         "dev": {"SUPPORT": 124, "CONTRADICT": 64, "NOT ENOUGH INFO": 112},
         "train": {"SUPPORT": 332, "CONTRADICT": 173, "NOT ENOUGH INFO": 304},
@@ -109,7 +109,7 @@ def test_scifact_claims_and_corpus_belong_together(data: Path) -> None:
         for each in examples:
             for group in each.evidence:
                 assert all(int(part.element) < len(sentences[part.document]) for part in group)
-        assert set().union(*scifact.qrels(data / file).values()) <= sentences.keys()
+        assert set().union(*scifact.scifact_qrels(data / file).values()) <= sentences.keys()
 
 
 def test_averitec_dev_has_sentences_for_each_claim(data: Path) -> None:

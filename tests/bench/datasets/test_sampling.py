@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from redargue.bench.datasets.base import Example
-from redargue.bench.datasets.sampling import Sampling, describe, draw, half_of, sha256_of
+from redargue.bench.datasets.sampling import SamplePlan, describe_sample, draw, half_of, sha256_of
 from redargue.claims import FEVER, Claim
 from redargue.errors import UsageError
 
@@ -23,38 +23,38 @@ EXAMPLES = tuple(
 )  # 40 SUPPORTS, 40 REFUTES, 20 NOT ENOUGH INFO
 
 
-def ids(sampling: Sampling, examples: tuple[Example, ...] = EXAMPLES) -> list[int]:
+def ids(sampling: SamplePlan, examples: tuple[Example, ...] = EXAMPLES) -> list[int]:
     return [int(each.id) for each in draw(examples, sampling)]
 
 
 def test_all_are_taken_where_nothing_is_said_or_there_are_fewer() -> None:
-    assert ids(Sampling()) == list(range(1, 101))
-    assert ids(Sampling(limit=500, how="random")) == list(range(1, 101))
+    assert ids(SamplePlan()) == list(range(1, 101))
+    assert ids(SamplePlan(limit=500, how="random")) == list(range(1, 101))
 
 
 def test_first_takes_the_first() -> None:
-    assert ids(Sampling(limit=3)) == [1, 2, 3]
+    assert ids(SamplePlan(limit=3)) == [1, 2, 3]
 
 
 def test_a_random_sample_depends_on_the_seed_alone_and_keeps_the_order() -> None:
-    sampling = Sampling(limit=20, how="random", seed=7)
+    sampling = SamplePlan(limit=20, how="random", seed=7)
     chosen = ids(sampling)
     assert chosen == sorted(chosen)
     assert len(set(chosen)) == 20
     assert ids(sampling, EXAMPLES[::-1]) == chosen[::-1]
-    assert ids(Sampling(limit=20, how="random", seed=8)) != chosen
-    assert ids(Sampling(limit=3, how="random", seed=7)) == [39, 47, 62]  # the same on every machine
+    assert ids(SamplePlan(limit=20, how="random", seed=8)) != chosen
+    assert ids(SamplePlan(limit=3, how="random", seed=7)) == [39, 47, 62]  # the same on every machine
 
 
 def test_a_larger_sample_holds_the_smaller_one() -> None:
-    small, large = (set(ids(Sampling(limit=limit, how="random"))) for limit in (10, 30))
+    small, large = (set(ids(SamplePlan(limit=limit, how="random"))) for limit in (10, 30))
     assert small < large
 
 
 def test_a_balanced_sample_has_as_many_of_each_label() -> None:
-    taken = draw(EXAMPLES, Sampling(limit=32, how="balanced", seed=1))
+    taken = draw(EXAMPLES, SamplePlan(limit=32, how="balanced", seed=1))
     assert Counter(each.gold for each in taken) == {"SUPPORTS": 11, "REFUTES": 11, "NOT ENOUGH INFO": 10}
-    taken = draw(EXAMPLES, Sampling(how="balanced"))
+    taken = draw(EXAMPLES, SamplePlan(how="balanced"))
     assert set(Counter(each.gold for each in taken).values()) == {20}
 
 
@@ -62,40 +62,40 @@ def test_a_balanced_sample_that_there_is_not_says_how_many_there_are() -> None:
     with pytest.raises(
         UsageError, match=r"needs 21 of 'NOT ENOUGH INFO', and there are 20\n  → use a limit of at most 60"
     ):
-        draw(EXAMPLES, Sampling(limit=63, how="balanced"))
+        draw(EXAMPLES, SamplePlan(limit=63, how="balanced"))
 
 
 def test_examples_without_gold_are_in_no_balanced_sample() -> None:
     hidden = (example(1, None), example(2), example(3, "REFUTES"))
-    assert ids(Sampling(how="balanced"), hidden) == [2, 3]
+    assert ids(SamplePlan(how="balanced"), hidden) == [2, 3]
     with pytest.raises(UsageError, match="no examples left"):
-        draw((example(1, None),), Sampling(how="balanced"))
+        draw((example(1, None),), SamplePlan(how="balanced"))
 
 
 def test_per_group_draws_from_each_group() -> None:
     for how in ("first", "random"):
-        taken = draw(EXAMPLES, Sampling(limit=10, how=how, per_group=True))
+        taken = draw(EXAMPLES, SamplePlan(limit=10, how=how, per_group=True))
         assert Counter(each.group for each in taken) == {"2-hop": 10, "3-hop": 10}
-    taken = draw(EXAMPLES, Sampling(limit=6, how="balanced", per_group=True))
+    taken = draw(EXAMPLES, SamplePlan(limit=6, how="balanced", per_group=True))
     assert set(Counter((each.group, each.gold) for each in taken).values()) == {2}
 
 
 def test_halves_are_disjoint_whole_and_follow_the_claim_text() -> None:
-    even, odd = ids(Sampling(half="even")), ids(Sampling(half="odd"))
+    even, odd = ids(SamplePlan(half="even")), ids(SamplePlan(half="odd"))
     assert sorted(even + odd) == list(range(1, 101))
     for each in EXAMPLES:
         number = int(hashlib.sha1(each.claim.text.encode()).hexdigest()[:8], 16) % 2
         assert (int(each.id) in even) == (number == 0)
         assert half_of(each.claim.text) == ("even", "odd")[number]
-    assert set(ids(Sampling(half="odd", limit=10, how="random"))) <= set(odd)
+    assert set(ids(SamplePlan(half="odd", limit=10, how="random"))) <= set(odd)
 
 
 def test_a_sample_is_written_down_whole(tmp_path: Path) -> None:
     file = tmp_path / "claims.jsonl"
     file.write_bytes(b"content")
-    sampling = Sampling(limit=4, how="random", seed=3, half="even")
+    sampling = SamplePlan(limit=4, how="random", seed=3, half="even")
     taken = draw((*EXAMPLES, example(101, None)), sampling)
-    sample = describe("fever", file, sampling, rows=101, taken=taken, options=[("unit", "segment")])
+    sample = describe_sample("fever", file, sampling, rows=101, taken=taken, options=[("unit", "segment")])
     assert sample.sha256 == hashlib.sha256(b"content").hexdigest()
     assert (sample.dataset, sample.file, sample.rows, sample.taken) == ("fever", "claims.jsonl", 101, 4)
     assert (sample.seed, sample.how, sample.half, sample.limit) == (3, "random", "even", 4)
@@ -106,7 +106,7 @@ def test_a_sample_is_written_down_whole(tmp_path: Path) -> None:
 
 
 def test_hidden_gold_is_counted_under_no_name(tmp_path: Path) -> None:
-    sample = describe("fever", tmp_path, Sampling(), rows=1, taken=(example(1, None),))
+    sample = describe_sample("fever", tmp_path, SamplePlan(), rows=1, taken=(example(1, None),))
     assert dict(sample.labels) == {"SUPPORTS": 0, "REFUTES": 0, "NOT ENOUGH INFO": 0, "": 1}
     assert sample.groups == ()
 

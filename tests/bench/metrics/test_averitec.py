@@ -20,7 +20,7 @@ from redargue.bench.metrics.meteor import (
     installed_meteor,
     meteor_of_words,
     meteor_without_wordnet,
-    words,
+    meteor_words,
 )
 
 pytest.importorskip("scipy", reason="needs the extra lab")
@@ -89,7 +89,7 @@ def test_meteor_worked_by_hand(candidate: str, reference: str, expected: float) 
     ],
 )
 def test_words_are_cut_as_treebank_does(text: str, expected: str) -> None:
-    assert " ".join(words(text)) == expected
+    assert " ".join(meteor_words(text)) == expected
 
 
 @given(st.text(max_size=60), st.text(max_size=60))

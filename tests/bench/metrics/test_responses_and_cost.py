@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from redargue.bench.metrics.classification import Binary
-from redargue.bench.metrics.cost import cost
+from redargue.bench.metrics.cost import cost_scores
 from redargue.bench.metrics.responses import f1_at, factuality, response_accuracy
 from redargue.errors import UsageError
 from redargue.verdicts import Usage
@@ -55,7 +55,7 @@ def usage(usd: float | None) -> Usage:
 
 
 def test_costs_are_summed_and_wrong_verdicts_count_in_the_price_of_a_correct_one() -> None:
-    found = cost([usage(0.1), usage(0.2), usage(0.3)], right=[True, False, True], seconds=[1.0, 2.0, 3.0])
+    found = cost_scores([usage(0.1), usage(0.2), usage(0.3)], right=[True, False, True], seconds=[1.0, 2.0, 3.0])
     assert (found.usage.calls, found.tokens, found.usage.by_agent) == (9, 360, {"judge": 3})
     each = {figure.name: figure.value for figure in (*found.per_item(), *found.per_correct())}
     assert each["calls-per-item"] == 3
@@ -65,14 +65,14 @@ def test_costs_are_summed_and_wrong_verdicts_count_in_the_price_of_a_correct_one
 
 
 def test_one_item_without_a_price_leaves_the_sum_undefined_and_says_so() -> None:
-    found = cost([usage(0.1), usage(None)], right=[False, False])
+    found = cost_scores([usage(0.1), usage(None)], right=[False, False])
     each = {figure.name: figure.undefined for figure in (*found.per_item(), *found.per_correct())}
     assert found.usage.usd is None
     assert each["usd-per-item"] == "1 of 2 items have no price"
     assert each["calls-per-correct"] == "no verdict is correct"
     assert each["seconds-per-item"] == "it was not measured"
-    assert cost([usage(0.1)]).per_correct()[0].undefined == "no gold labels"
+    assert cost_scores([usage(0.1)]).per_correct()[0].undefined == "no gold labels"
 
 
 def test_no_items_cost_nothing_measurable() -> None:
-    assert {figure.undefined for figure in cost([]).per_item()} == {"no items", "it was not measured"}
+    assert {figure.undefined for figure in cost_scores([]).per_item()} == {"no items", "it was not measured"}

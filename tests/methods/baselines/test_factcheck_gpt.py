@@ -16,8 +16,8 @@ from redargue.methods.baselines.factcheck_gpt.method import UNWORTHY, FactcheckG
 from redargue.methods.baselines.factcheck_gpt.snippets import Snippet, best, round_robin, snippets
 from redargue.methods.baselines.factcheck_gpt.tasks import (
     AskQuestions,
+    CheckingQuestions,
     JudgeWorthiness,
-    Questions,
     Stance,
     StateStance,
     Worthiness,
@@ -36,8 +36,8 @@ LONG = " ".join(f"Sentence {number} is here." for number in range(1, 10))
 ROUNDS = {0: ("When was it lit?", "Where is it?"), 1: ("When was it lit?", "In which year was it lit?")}
 
 
-def ask(task: AskQuestions, call: Any) -> Questions:
-    return Questions(questions=ROUNDS[task.sample])
+def ask(task: AskQuestions, call: Any) -> CheckingQuestions:
+    return CheckingQuestions(questions=ROUNDS[task.sample])
 
 
 def near(task: CompareTexts, call: Any) -> Similarities:

@@ -19,8 +19,8 @@ from redargue.methods.baselines.folk.method import FolkSettings
 from redargue.methods.baselines.folk.tasks import (
     Predicate,
     Predicates,
+    PredicatesVerdict,
     PredicateTruth,
-    Prediction,
     VerifyPredicates,
     WritePredicates,
     parse_predicates,
@@ -60,9 +60,9 @@ Jon, not Ada. [SUPPORTED] it would be otherwise.
 """
 
 
-def prediction(*holds: bool) -> Prediction:
+def prediction(*holds: bool) -> PredicatesVerdict:
     truths = tuple(PredicateTruth(predicate=f"P{at}(x)", reason="why", holds=each) for at, each in enumerate(holds))
-    return Prediction(truths=truths, explanation="because", quotes=(QUOTE,))
+    return PredicatesVerdict(truths=truths, explanation="because", quotes=(QUOTE,))
 
 
 async def check(
@@ -142,7 +142,7 @@ def test_hardened_a_label_that_a_reply_brings_along_is_not_read() -> None:
     claimed = prediction(True, False).model_copy(update={"written": "SUPPORTED"})
     assert Renderer().read(task, claimed.model_dump_json(), plain=False) == prediction(True, False)
     said = Renderer().read(task, PREDICTED.replace("[NOT_SUPPORTED]", "[SUPPORTED]"), plain=True)
-    assert isinstance(said, Prediction)
+    assert isinstance(said, PredicatesVerdict)
     assert said.answer == "NOT_SUPPORTED"
 
 
@@ -160,7 +160,7 @@ def test_our_demonstrations_can_be_read_and_say_what_their_predicates_say() -> N
         assert len(found) == 7
         for each in found:
             answer = read(each.partition("\n>>>>>>\n")[2])
-            if isinstance(answer, Prediction):
+            if isinstance(answer, PredicatesVerdict):
                 shown = parse_predicates(each + "\nFollowup Question: ?")
                 assert [each.predicate for each in answer.truths] == [each.predicate for each in shown.predicates]
                 assert answer.answer == answer.model_copy(update={"written": None}).answer

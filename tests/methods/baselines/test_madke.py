@@ -18,8 +18,8 @@ from redargue.methods.baselines.madke.method import Madke, MadkeSettings
 from redargue.methods.baselines.madke.tasks import (
     AnswerWithKnowledge,
     Consistency,
+    EvidencePiece,
     JudgeConsistency,
-    Piece,
     SelectEvidence,
     Selection,
     SummariseAnswers,
@@ -42,7 +42,7 @@ POOL = WIKI[:5]
 
 
 def chosen(*numbers: int) -> Selection:
-    return Selection(pieces=tuple(Piece(number=each) for each in numbers))
+    return Selection(pieces=tuple(EvidencePiece(number=each) for each in numbers))
 
 
 async def debate(*, settings: Any = None, **lines: Any) -> tuple[Verdict, Run, list[tuple[str, Task[Any]]]]:

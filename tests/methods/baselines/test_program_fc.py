@@ -17,13 +17,13 @@ from redargue.events import Answered, QueryWritten
 from redargue.llm.rendering import Renderer
 from redargue.methods.base import ConfiguredMethod, configure
 from redargue.methods.baselines.program_fc import ProgramFC
-from redargue.methods.baselines.program_fc.method import ProgramFCSettings, majority
+from redargue.methods.baselines.program_fc.method import ProgramFCSettings, majority_meaning
 from redargue.methods.baselines.program_fc.program import MOST_STEPS, Program, ProgramStep, parse_program
 from redargue.methods.baselines.program_fc.tasks import (
     AnswerQuestion,
+    ProgramSpan,
     RecallAnswer,
     RecallFact,
-    Span,
     TruthJudgement,
     VerifyFact,
     WriteProgram,
@@ -68,7 +68,7 @@ async def check(
         return said if isinstance(said, BadReply) else TruthJudgement(verdict=said, quotes=(QUOTE,))
 
     def span(task: RecallAnswer, call: Any) -> Any:
-        return spans if isinstance(spans, BadReply) else Span(text=spans)
+        return spans if isinstance(spans, BadReply) else ProgramSpan(text=spans)
 
     backend = ScriptedBackend({WriteProgram: written, RecallFact: truth, RecallAnswer: span})
     run = Run(backend, {"keywords": ShelfTool("keywords")}, clock=CLOCK, seed=given.pop("seed", 0))
@@ -224,8 +224,8 @@ def test_what_is_neither_yes_nor_no_is_none_of_them(said: str) -> None:
 
 def test_a_short_answer_is_short() -> None:
     task = AnswerQuestion(question="Who?", profile="paper")
-    assert Renderer().read(task, "The answer is: Ada Pell.", plain=True) == Span(text="Ada Pell")
-    assert Renderer().read(task, "Answerable people", plain=True) == Span(text="Answerable people")
+    assert Renderer().read(task, "The answer is: Ada Pell.", plain=True) == ProgramSpan(text="Ada Pell")
+    assert Renderer().read(task, "Answerable people", plain=True) == ProgramSpan(text="Answerable people")
     for bad in ("", "x" * 201):
         with pytest.raises(ValueError, match="not an answer in a few words"):
             Renderer().read(task, bad, plain=True)
@@ -329,7 +329,7 @@ async def test_several_programs_vote_and_a_tie_refutes() -> None:
 )
 def test_majorities(votes: str, winner: str | None) -> None:
     meanings = {"s": Meaning.SUPPORTED, "r": Meaning.REFUTED, "n": Meaning.NOT_ENOUGH, "-": None}
-    assert majority([meanings[each] for each in votes]) == meanings[winner or "-"]
+    assert majority_meaning([meanings[each] for each in votes]) == meanings[winner or "-"]
 
 
 # what cannot be read
@@ -387,4 +387,4 @@ def test_a_plain_reply_gives_its_quotations_before_the_answer() -> None:
     read = Renderer().read(VerifyFact(statement="s"), said, plain=True)
     assert read == TruthJudgement(verdict="true", quotes=("The bridge was opened in 1911.",))
     read = Renderer().read(AnswerQuestion(question="q"), '"It was opened in 1911."\n1911', plain=True)
-    assert read == Span(text="1911", quotes=("It was opened in 1911.",))
+    assert read == ProgramSpan(text="1911", quotes=("It was opened in 1911.",))

@@ -185,7 +185,7 @@ def test_labels_and_words_are_the_same_in_every_form() -> None:
     assert schema_of(task)["properties"]["answer"]["enum"] == [*FEVER.names, ""]
     *_, answer = functions(task)
     assert answer["parameters"]["properties"]["answer"]["enum"] == list(FEVER.names)
-    for words in (tool_calls.words(task), task.prompt_text()):
+    for words in (tool_calls.system_words(task), task.prompt_text()):
         assert task.demonstrations in words
         assert "You think, act and observe in turns" in words
 

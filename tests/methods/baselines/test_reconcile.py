@@ -14,7 +14,7 @@ from redargue.llm.rendering import Renderer
 from redargue.methods.base import ConfiguredMethod, configure
 from redargue.methods.baselines.reconcile.method import Reconcile, ReconcileSettings
 from redargue.methods.baselines.reconcile.tasks import AnswerSurely, AnswerWithConfidence
-from redargue.methods.baselines.reconcile.voting import rescaled, weighted_vote
+from redargue.methods.baselines.reconcile.voting import rescaled_confidence, weighted_vote
 from redargue.methods.dry_run import costs
 from redargue.run import Run
 from redargue.verdicts import Verdict
@@ -44,7 +44,7 @@ async def confer(
     [(1.0, 1.0), (0.99, 0.8), (0.9, 0.8), (0.89, 0.5), (0.8, 0.5), (0.79, 0.3), (0.61, 0.3), (0.6, 0.1), (0.0, 0.1)],
 )
 def test_stated_confidences_weigh_less(confidence: float, weight: float) -> None:
-    assert rescaled(confidence) == weight
+    assert rescaled_confidence(confidence) == weight
 
 
 def test_one_sure_agent_outvotes_two_less_sure_ones() -> None:

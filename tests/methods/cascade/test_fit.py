@@ -10,7 +10,7 @@ import pytest
 
 from redargue.errors import UsageError
 from redargue.methods.base import configure
-from redargue.methods.cascade.fit import DELTA, GRID, Fit, Row, StageRow, binomial_tail, early_stops, lost
+from redargue.methods.cascade.fit import DELTA, GRID, Fit, FitRow, StageRow, binomial_tail, early_stops, lost
 
 STAGES = ("reader", "single-reader", "debate")
 
@@ -20,7 +20,7 @@ def stage(score: float | None, *, right: bool, calls: int, may_decide: bool = Tr
     return StageRow(label="SUPPORTS", right=right, score=score, may_decide=may_decide, calls=calls, **facts)
 
 
-def drawn(rng: random.Random, count: int) -> tuple[Row, ...]:
+def drawn(rng: random.Random, count: int) -> tuple[FitRow, ...]:
     """Claims with calibrated scores: a stage is right with the probability of its score."""
     scores = [(1 - 0.6 * rng.random() ** 2, 1 - 0.6 * rng.random() ** 2) for _ in range(count)]
     return tuple(
@@ -33,7 +33,7 @@ def drawn(rng: random.Random, count: int) -> tuple[Row, ...]:
     )
 
 
-def fit_of(rows: tuple[Row, ...]) -> Fit:
+def fit_of(rows: tuple[FitRow, ...]) -> Fit:
     return Fit(redargue="0", backend="b", stages=STAGES, debate="tool-mad", sample={}, rows=rows)
 
 

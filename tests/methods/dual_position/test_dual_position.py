@@ -15,7 +15,7 @@ from redargue.evidence import Passage, Side
 from redargue.methods.base import ConfiguredMethod, configure
 from redargue.methods.dry_run import costs
 from redargue.methods.dual_position import DualPosition
-from redargue.methods.dual_position.referees import DIMENSIONS, Judgement, JudgeTeams
+from redargue.methods.dual_position.referees import SCORE_DIMENSIONS, Judgement, JudgeTeams
 from redargue.methods.dual_position.settings import DualPositionSettings
 from redargue.methods.dual_position.tasks import (
     Rebut,
@@ -25,7 +25,7 @@ from redargue.methods.dual_position.tasks import (
     evidence_of,
 )
 from redargue.methods.gathering import distinct_documents, merged
-from redargue.nli.backend import quoted
+from redargue.nli.backend import quotations_of
 from redargue.reports.phrases import how_decided
 from redargue.run import Run
 from redargue.tasks.argue import Argument
@@ -39,8 +39,10 @@ CLAIM = Claim(text="The lighthouse at Cape Ansel was lit in 1871.", labels=TWO)
 
 
 def judgement(vote: str | None, confidence: float | None = 0.9, *, lead: float = 0.0) -> Judgement:
-    scores = {f"affirmative_{each}": 0.5 + lead for each in DIMENSIONS}
-    return Judgement(vote=vote, confidence=confidence, **scores, **{f"negative_{each}": 0.5 for each in DIMENSIONS})
+    scores = {f"affirmative_{each}": 0.5 + lead for each in SCORE_DIMENSIONS}
+    return Judgement(
+        vote=vote, confidence=confidence, **scores, **{f"negative_{each}": 0.5 for each in SCORE_DIMENSIONS}
+    )
 
 
 async def debate(claim: Claim = CLAIM, /, *, failing: bool = False, **given: Any) -> tuple[Verdict, Run]:
@@ -241,7 +243,7 @@ async def test_the_gatherers_documents_are_told_a_paragraph_a_line_whatever_stan
         "\"It was lit in 1871.\" (Cape 'Ansel')",
         '"Sailors call it "the candle"." (Cape \'Ansel\')',
     ]
-    told_to_a_reader = quoted((OtherAnswer(agent="gatherer", text=text),))
+    told_to_a_reader = quotations_of((OtherAnswer(agent="gatherer", text=text),))
     assert told_to_a_reader == ("It was lit in 1871.", 'Sailors call it "the candle".')
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redargue.methods.dual_position.outcome import outcome
+from redargue.methods.dual_position.outcome import debate_outcome
 from redargue.methods.dual_position.referees import Vote
 
 EXAMPLE: list[tuple[Vote, float]] = [("affirmative", 0.9), ("negative", 0.7), ("tie", 0.6)]
@@ -20,7 +20,7 @@ votes = st.lists(
 
 def test_the_papers_example() -> None:
     for rule in ("mass", "literal"):
-        found = outcome(EXAMPLE, rule)
+        found = debate_outcome(EXAMPLE, rule)
         assert found.winner == "affirmative"
         assert found.consensus == pytest.approx(0.9 / 2.2)
         assert found.weights == {"affirmative": 0.9, "negative": -0.7, "tie": 0.0}
@@ -28,21 +28,21 @@ def test_the_papers_example() -> None:
 
 
 def test_two_surer_referees_win_by_mass_and_cannot_by_the_letter() -> None:
-    by_mass = outcome(TWO_AGAINST_ONE)
+    by_mass = debate_outcome(TWO_AGAINST_ONE)
     assert by_mass.winner == "negative"
     assert by_mass.consensus == pytest.approx(0.625)
-    assert outcome(TWO_AGAINST_ONE, "literal").winner == "affirmative"
+    assert debate_outcome(TWO_AGAINST_ONE, "literal").winner == "affirmative"
 
 
 @given(votes)
 def test_by_the_letter_the_negative_team_never_wins(given: list[tuple[Vote, float]]) -> None:
-    assert outcome(given, "literal").winner != "negative"
+    assert debate_outcome(given, "literal").winner != "negative"
 
 
 @given(votes)
 def test_swapping_the_sides_swaps_the_winner(given: list[tuple[Vote, float]]) -> None:
     swapped: dict[Vote, Vote] = {"affirmative": "negative", "negative": "affirmative", "tie": "tie"}
-    one, other = outcome(given), outcome([(swapped[vote], sure) for vote, sure in given])
+    one, other = debate_outcome(given), debate_outcome([(swapped[vote], sure) for vote, sure in given])
     assert other.winner == swapped[one.winner]
     assert other.consensus == pytest.approx(one.consensus)
     assert 0 <= one.consensus <= 1
@@ -58,11 +58,11 @@ def test_swapping_the_sides_swaps_the_winner(given: list[tuple[Vote, float]]) ->
     ],
 )
 def test_equal_masses_ties_and_no_confidence_are_ties(given: list[tuple[Vote, float]]) -> None:
-    assert outcome(given).winner == "tie"
+    assert debate_outcome(given).winner == "tie"
 
 
 def test_consensus_without_confidence_is_none_at_all() -> None:
-    assert outcome([("negative", 0.0), ("affirmative", 0.0)]).consensus == 0.0
+    assert debate_outcome([("negative", 0.0), ("affirmative", 0.0)]).consensus == 0.0
 
 
 def test_the_baselines_confusion_matrix_of_wecheck_is_the_one_that_fits() -> None:

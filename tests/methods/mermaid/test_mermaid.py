@@ -16,7 +16,7 @@ from redargue.evidence import Passage, QuoteStatus
 from redargue.memory.memory import open_memory
 from redargue.methods.base import ConfiguredMethod
 from redargue.methods.mermaid import Mermaid
-from redargue.methods.mermaid.settings import PROFILES, MermaidSettings
+from redargue.methods.mermaid.settings import MERMAID_PROFILES, MermaidSettings
 from redargue.methods.mermaid.tasks import NextStep
 from redargue.retrieval.tools.base import Search
 from redargue.run import Run
@@ -163,7 +163,7 @@ async def test_the_released_program_says_true_where_nothing_was_answered() -> No
     )
     assert verdict.label == "SUPPORTS"
     assert "ForceAnswer" not in performed(run)
-    assert PROFILES["authors"]["non_answer"] == "true"
+    assert MERMAID_PROFILES["authors"]["non_answer"] == "true"
 
 
 async def test_without_a_decomposer_the_claim_goes_to_the_executor_as_it_is() -> None:
@@ -222,6 +222,6 @@ async def test_a_memory_may_be_a_tool_whose_answers_are_not_kept_again(tmp_path:
 
 async def test_the_released_program_makes_the_same_call_again() -> None:
     again = act("get_article", "A"), act("get_article", "A"), say_label
-    _, run, article = await verify(*again, repeat_calls=PROFILES["authors"]["repeat_calls"])
+    _, run, article = await verify(*again, repeat_calls=MERMAID_PROFILES["authors"]["repeat_calls"])
     assert len(article.calls) == 2
     assert not any(each.problem for each in run.events if isinstance(each, Stepped))

@@ -11,7 +11,7 @@ from redargue.errors import UnsupportedTask
 from redargue.evidence import Passage
 from redargue.methods.tool_mad import ToolMad
 from redargue.methods.tool_mad.settings import ToolMadSettings
-from redargue.methods.tool_mad.tasks import Agreement, CheckConsensus
+from redargue.methods.tool_mad.tasks import CheckConsensus, ConsensusReply
 from redargue.nli.backend import EmbeddedBackend
 from redargue.run import Run
 from redargue.tasks.answer import Answer, AnswerClaim
@@ -26,7 +26,7 @@ def said(text: str) -> Answer:
     return Answer(text=f"It says so.\n{text}", label=text)
 
 
-def parts(*agreements: Agreement) -> dict[object, object]:
+def parts(*agreements: ConsensusReply) -> dict[object, object]:
     lines = script(JudgeDebate=said("1875"))
     return lines | {
         (AnswerClaim, "corpus"): said("1871"),
@@ -36,13 +36,13 @@ def parts(*agreements: Agreement) -> dict[object, object]:
 
 
 async def test_free_text_answers_that_say_the_same_in_other_words_are_a_consensus() -> None:
-    verdict, run = await debate(parts(Agreement(agree=1, answer="1871")), claim=QUESTION)
+    verdict, run = await debate(parts(ConsensusReply(agree=1, answer="1871")), claim=QUESTION)
     assert (verdict.label, verdict.decided_by, verdict.rounds) == ("1871", "consensus", 1)
     assert run.usage.by_agent["moderator"] == 1
 
 
 async def test_free_text_answers_that_differ_go_on_to_the_judge() -> None:
-    verdict, run = await debate(parts(*[Agreement(agree=0, answer="")] * 3), claim=QUESTION)
+    verdict, run = await debate(parts(*[ConsensusReply(agree=0, answer="")] * 3), claim=QUESTION)
     assert (verdict.label, verdict.decided_by, verdict.rounds) == ("1875", "judge", 3)
     assert run.usage.by_agent["moderator"] == 3
 

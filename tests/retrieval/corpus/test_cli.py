@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from redargue.cli.corpus import app
+from redargue.cli.corpus import corpus_app
 from redargue.errors import CorpusError, UsageError
 from redargue.retrieval.corpus.sqlite import SqliteCorpus
 from redargue.sanitize import printable
 
 
 def run(*arguments: object, code: int = 0, **options: Any) -> Result:
-    result = CliRunner().invoke(app, [str(each) for each in arguments], **options)
+    result = CliRunner().invoke(corpus_app, [str(each) for each in arguments], **options)
     if result.exception and not isinstance(result.exception, SystemExit):
         raise result.exception
     assert result.exit_code == code, result.output

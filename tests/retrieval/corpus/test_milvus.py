@@ -19,7 +19,7 @@ from redargue.retrieval.corpus.documents import BATCH, Document
 from redargue.retrieval.corpus.index import open_corpus
 from redargue.retrieval.corpus.milvus import client as milvus_client
 from redargue.retrieval.corpus.milvus import store as milvus
-from redargue.retrieval.corpus.milvus.client import Address, Connection, LiteServer
+from redargue.retrieval.corpus.milvus.client import Address, LiteServer, MilvusConnection
 from redargue.retrieval.corpus.milvus.rows import state_row
 from redargue.retrieval.corpus.milvus.store import MilvusCorpus
 from retrieval.corpus.conftest import MISSING
@@ -146,11 +146,11 @@ class Stopping:
         self._context = self._patch.context()
         patch = self._context.__enter__()
         for name in ("put", "delete"):
-            patch.setattr(Connection, name, self._counted(getattr(Connection, name)))
+            patch.setattr(MilvusConnection, name, self._counted(getattr(MilvusConnection, name)))
         return self
 
-    def _counted(self, act: Callable[[Connection, str, list[object]], None]) -> Callable[..., None]:
-        def counted(link: Connection, name: str, items: list[object]) -> None:
+    def _counted(self, act: Callable[[MilvusConnection, str, list[object]], None]) -> Callable[..., None]:
+        def counted(link: MilvusConnection, name: str, items: list[object]) -> None:
             if not items:
                 return
             if self.passing <= 0:
@@ -207,7 +207,7 @@ def test_a_store_without_an_index_of_words_is_refused(tmp_path: Path, encoder: W
     address = str(tmp_path / "corpus.db")
     with MilvusCorpus(address, write=True, embedder=encoder) as corpus:
         old = corpus._state().model_copy(update={"counts_words": False})
-        corpus._link.put(corpus._texts, [state_row(milvus.META, old)])
+        corpus._link.put(corpus._texts, [state_row(milvus.META_COLLECTION, old)])
     for write in (True, False):
         with pytest.raises(UsageError, match=r"was made on a Milvus server before 2\.5") as caught:
             MilvusCorpus(address, write=write, embedder=encoder)

@@ -86,7 +86,7 @@ def test_a_killed_server_finds_everything_again(
         found = corpus.search("number 77", 9), corpus.search_keywords("number 77", 9)
         server.process.send_signal(signal.SIGKILL)
         server.process.wait()
-        monkeypatch.setattr(milvus_client, "TIMEOUT", 2.0)
+        monkeypatch.setattr(milvus_client, "MILVUS_TIMEOUT", 2.0)
         began = time.perf_counter()
         with pytest.raises(CorpusError, match="does not answer"):
             corpus.add([Document(id="late", text="Too late.")])

@@ -25,7 +25,7 @@ from redargue.net.secrets import Secrets
 from redargue.net.transport import LARGEST_ANSWER, Transport
 from redargue.retrieval.mcp import connection, transports
 from redargue.retrieval.mcp.client import McpTool, list_tools, servers
-from redargue.retrieval.mcp.connection import Server
+from redargue.retrieval.mcp.connection import McpServer
 from redargue.retrieval.tools.base import Observation, Search, Sources
 from redargue.runs.budget import Account, Budget
 from support import odd_server
@@ -72,7 +72,7 @@ def spec(request: pytest.FixtureRequest) -> str:
 @asynccontextmanager
 async def opened(
     spec: str, environment: Mapping[str, str] | None = None
-) -> AsyncIterator[tuple[Server, dict[str, McpTool]]]:
+) -> AsyncIterator[tuple[McpServer, dict[str, McpTool]]]:
     (server,) = servers([spec], sources(secrets=Secrets.from_environment()), environment or {})
     async with server:
         yield server, await list_tools([server])

@@ -16,7 +16,7 @@ from redargue.cli import app
 from redargue.errors import ToolFailed, UsageError
 from redargue.net.transport import Service, Transport
 from redargue.retrieval.mcp.client import list_tools, servers
-from redargue.retrieval.mcp.serving import build, serve_http
+from redargue.retrieval.mcp.serving import build_tool_server, serve_http
 from redargue.retrieval.tools.base import Search, Sources
 from redargue.runs.budget import Account
 from support.loopback import Behaviour, Doc, Loopback
@@ -346,10 +346,10 @@ def test_a_server_without_its_key_or_of_another_name_or_beyond_this_machine_is_r
     nothing = sources("http://127.0.0.1:1")
     for kind, told in (("google", "no key"), ("scholar", "no key"), ("wikipedai", "there is no tool server")):
         with pytest.raises(UsageError, match=told):
-            build(kind, nothing)
+            build_tool_server(kind, nothing)
     for place in ("0.0.0.0:80", "example.org:80", "127.0.0.1:x", "127.0.0.1:70000", "8080", "127.0.0.1:٨٠٨٠"):
         with pytest.raises(UsageError, match="not an address on this machine"):
-            serve_http(build("papers", nothing), place, "", print)
+            serve_http(build_tool_server("papers", nothing), place, "", print)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from fastapi import FastAPI
 
 from redargue.service.keys import Keys
 from redargue.service.proxy.proxy import Proxy
-from redargue.service.proxy.routes import make_proxy, router
+from redargue.service.proxy.routes import make_proxy, proxy_router
 from redargue.service.proxy.settings import ProxySettings
 from support.chat_upstream import Asked, Served, Upstream, Written
 
@@ -48,7 +48,7 @@ def start() -> Iterator[Start]:
             proxy = make_proxy(ProxySettings(upstream=f"{upstream.url}/v1", **settings), key=key)
             application = FastAPI()
             application.state.keys = Keys()
-            application.include_router(router(proxy))
+            application.include_router(proxy_router(proxy))
             return Running(upstream, proxy, stack.enter_context(Served(application)).url)
 
         yield started

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 
 from redargue.service.proxy.contexts import contexts_of
-from redargue.service.proxy.settings import Context
+from redargue.service.proxy.settings import RequestContext
 
 
 def test_contexts_are_given_then_those_of_tools_then_the_delimited_parts_of_instructions() -> None:
@@ -15,7 +15,7 @@ def test_contexts_are_given_then_those_of_tools_then_the_delimited_parts_of_inst
             {"role": "developer", "content": [{"type": "text", "text": "Documents:\nBees make honey.\n\nQuestion: ?"}]},
         ]
     }
-    given: list[str | Context] = ["Bees fly.", Context(text="Bees sting.", url="https://bees.example/")]
+    given: list[str | RequestContext] = ["Bees fly.", RequestContext(text="Bees sting.", url="https://bees.example/")]
     found = contexts_of(body, given)
     assert [(passage.text, passage.document) for passage in found] == [
         ("Bees fly.", "context-1"),

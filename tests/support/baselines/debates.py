@@ -31,8 +31,8 @@ from redargue.methods.baselines.mad.tasks import (
 from redargue.methods.baselines.madke.tasks import (
     AnswerWithKnowledge,
     Consistency,
+    EvidencePiece,
     JudgeConsistency,
-    Piece,
     SelectEvidence,
     Selection,
     SummariseAnswers,
@@ -132,7 +132,7 @@ SCRIPT: dict[Any, Any] = {  # for ``ScriptedBackend``: a task type and its answe
     ArgueStance: Argument(text="It is as I say.", quotes=()),
     CriticiseStance: Argument(text="It is not as you say.", quotes=()),
     RebutCritic: Argument(text="You are wrong.", quotes=()),
-    SelectEvidence: Selection(pieces=(Piece(number=1),)),
+    SelectEvidence: Selection(pieces=(EvidencePiece(number=1),)),
     JudgeConsistency: Consistency(consistent="yes"),
     SummariseAnswers: lambda task, call: said(first(task)),
     DecideDebate: lambda task, call: Decision(reason="The first was right.", debate_answer=first(task)),

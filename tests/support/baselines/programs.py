@@ -10,8 +10,8 @@ from redargue.methods.baselines.folk.method import predicate_examples, predictio
 from redargue.methods.baselines.folk.tasks import (
     Predicate,
     Predicates,
+    PredicatesVerdict,
     PredicateTruth,
-    Prediction,
     VerifyPredicates,
     WritePredicates,
 )
@@ -20,9 +20,9 @@ from redargue.methods.baselines.program_fc.method import program_examples
 from redargue.methods.baselines.program_fc.program import Program, ProgramStep
 from redargue.methods.baselines.program_fc.tasks import (
     AnswerQuestion,
+    ProgramSpan,
     RecallAnswer,
     RecallFact,
-    Span,
     TruthJudgement,
     VerifyFact,
     WriteProgram,
@@ -85,10 +85,10 @@ def step(function: str, text: str) -> ProgramStep:
 
 SCRIPT: dict[Any, Any] = {  # for ``ScriptedBackend``: a task type and its answer, or a function (task, call) -> answer
     WriteProgram: Program(steps=(step("Question", KEEPER), step("Verify", "{answer_1} lit it."), step("Verify", LIT))),
-    RecallAnswer: Span(text="Ada Pell", quotes=(QUOTE,)),
+    RecallAnswer: ProgramSpan(text="Ada Pell", quotes=(QUOTE,)),
     RecallFact: TruthJudgement(verdict="true", quotes=(QUOTE,)),
     WritePredicates: Predicates(predicates=(PREDICATE,), questions=(KEEPER, LIT)),
-    VerifyPredicates: Prediction(
+    VerifyPredicates: PredicatesVerdict(
         truths=(PredicateTruth(predicate=PREDICATE.predicate, reason="it says so", holds=True),),
         explanation="It was lit in that year.",
         quotes=(QUOTE,),

@@ -8,8 +8,8 @@ from redargue.claims import Claim
 from redargue.evidence import Passage
 from redargue.methods.baselines.factcheck_gpt.tasks import (
     AskQuestions,
+    CheckingQuestions,
     JudgeWorthiness,
-    Questions,
     Stance,
     StateStance,
     Worthiness,
@@ -28,7 +28,7 @@ from redargue.methods.baselines.safe.tasks import (
     WriteNextQuery,
 )
 from redargue.methods.baselines.sceptical_queries.tasks import Queries, WriteScepticalQueries
-from redargue.methods.baselines.search_results import SearchResult
+from redargue.methods.baselines.search_results import QueryResult
 from redargue.tasks.answer import Answer
 from redargue.tasks.base import Profile, Task
 from redargue.tasks.query import Query
@@ -36,7 +36,7 @@ from redargue.tasks.step import PastStep, Step, ToolCall
 
 CLAIM = Claim(text="The lighthouse at Cape Ansel was lit in 1871.")
 LIT = "The lighthouse at Cape Ansel was first lit in 1871."
-RESULT = SearchResult(query="Cape Ansel lit", passages=(Passage(title="Cape Ansel", text=LIT),))
+RESULT = QueryResult(query="Cape Ansel lit", passages=(Passage(title="Cape Ansel", text=LIT),))
 STEP = PastStep(
     thought="When was it lit?",
     action=ToolCall(name="search", input="Cape Ansel"),
@@ -91,7 +91,7 @@ SCRIPT: dict[Any, Any] = {  # for ``ScriptedBackend``: a task type and its answe
     WriteScepticalQueries: Queries(queries=("lighthouse lit", "Cape Ansel 1871")),
     CheckFactuality: FactualityCheck(reasoning="It says so.", quotes=(LIT,), factuality=True),
     JudgeWorthiness: Worthiness(checkworthy="Yes"),
-    AskQuestions: lambda task, call: Questions(questions=("When was it lit?", f"Question {task.sample}?")),
+    AskQuestions: lambda task, call: CheckingQuestions(questions=("When was it lit?", f"Question {task.sample}?")),
     StateStance: Stance(stance="support"),
     SearchOrAnswer: _move,
     GiveFinalAnswer: FinalAnswer(final_answer="True", quotes=(LIT,)),

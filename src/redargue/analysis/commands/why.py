@@ -10,7 +10,7 @@ import typer
 
 from redargue.cli.exit import resumable
 from redargue.cli.output import print_json
-from redargue.cli.parameters import BaseUrl, Offline, Quiet, Run, option
+from redargue.cli.parameters import BaseUrl, Offline, Quiet, RunName, option
 from redargue.errors import UsageError
 from redargue.sanitize import counted, printable
 
@@ -30,7 +30,7 @@ HOW_TEXT: dict[How, str] = {
 
 
 def why(
-    run: Run,
+    run: RunName,
     item: Annotated[
         int | None, typer.Option(min=1, help="Number of the claim, from 1; required if the run has several.")
     ] = None,

@@ -23,7 +23,7 @@ from redargue.cli.parameters import (
     Offline,
     Quiet,
     ReaderName,
-    Store,
+    StoreName,
     StrictAsOf,
     option,
     with_parameters,
@@ -31,13 +31,13 @@ from redargue.cli.parameters import (
 from redargue.errors import UsageError
 
 if TYPE_CHECKING:
-    from redargue.bench.compare import Comparison, Row
+    from redargue.bench.compare import ComparedSystem, Comparison
     from redargue.bench.datasets.base import Example
     from redargue.bench.harness import Bench
     from redargue.bench.system import System
     from redargue.spec import RunSpec
 
-app = typer.Typer(
+bench_app = typer.Typer(
     cls=BenchGroup, no_args_is_help=True, help="Run methods on data sets, and compare them with paired tests."
 )
 
@@ -71,7 +71,7 @@ class SampleParameters:
 class BenchParameters:
     """The configuration that all methods of a bench share."""
 
-    store: Store = None
+    store: StoreName = None
     model: Models = None
     base_url: BaseUrl = ""
     embedding_model: EmbeddingModel = ""
@@ -92,7 +92,7 @@ class BenchParameters:
         return RunSpec(**{**vars(self), **named})
 
 
-@app.command("run")
+@bench_app.command("run")
 @with_parameters
 def run(
     *,
@@ -154,7 +154,7 @@ def _run_all(bench: Bench, systems: Sequence[System], *, concurrency: int, json:
     from redargue.bench import compare as comparison
     from redargue.bench.commands.progress import bench_progress
 
-    rows: dict[str, Row] = {}
+    rows: dict[str, ComparedSystem] = {}
     tallies = [Tally() for _ in systems]
     with resumable(f"the same command resumes the bench in {bench.folder}"):
         for system, tally in zip(systems, tallies, strict=True):
@@ -163,11 +163,11 @@ def _run_all(bench: Bench, systems: Sequence[System], *, concurrency: int, json:
             rows[system.slug] = comparison.make_row(bench, system, outcomes)  # the outcomes may be too many to hold
     result = comparison.compare(bench, made=rows)
     comparison.write_results(result, bench.folder)
-    print_comparison(result, json=json)
+    show_comparison(result, json=json)
     raise typer.Exit(exit_code([kind for tally in tallies for kind in tally.outcomes]))
 
 
-@app.command("compare")
+@bench_app.command("compare")
 def compare(
     bench: Folder,
     path: Annotated[
@@ -186,7 +186,7 @@ def compare(
     if path:
         comparison.write_results(comparison.compare(reopen(bench, path)), bench)
     result = comparison.read_results(bench)
-    print_comparison(result, json=json)
+    show_comparison(result, json=json)
     if frontier:
         from redargue.bench.reports.frontier import draw_frontier, frontier_table
         from redargue.reports.terminal import print_tables
@@ -197,7 +197,7 @@ def compare(
         typer.echo(f"drawn: {frontier}", err=True)
 
 
-@app.command("ls")
+@bench_app.command("ls")
 def list_benches(folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of bench folders.")]) -> None:
     """List bench folders with their samples and systems."""
     from redargue.bench.harness import BENCH, read_bench_file
@@ -211,7 +211,7 @@ def list_benches(folder: Annotated[Path, typer.Argument(metavar="DIR", help="Fol
         print(f"{path.parent}: {sample['dataset']}, {sample['taken']} claims, half {sample['half']}; {names}")  # noqa: T201
 
 
-@app.command("triplets")
+@bench_app.command("triplets")
 def triplets(
     run: Annotated[Path, typer.Argument(exists=True, metavar="RUN", help="Run folder of mermaid.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="File of the sample; one that exists keeps its judgements.")],
@@ -222,15 +222,15 @@ def triplets(
 
     Each line of the file is a triplet with its claim; set "judgement" to "right" or "wrong" and run the command again.
     """
-    from redargue.bench.triplets import draw
+    from redargue.bench.triplets import draw_triplets
 
-    counts = draw(run, out, count, seed)
+    counts = draw_triplets(run, out, count, seed)
     judged = counts["right"] + counts["wrong"]
     share = f"; {counts['right'] / judged:.1%} right" if judged else ""
     typer.echo(f"{counts.total()} triplets in {out}: {judged} judged{share}")
 
 
-def print_comparison(result: Comparison, *, json: bool) -> None:
+def show_comparison(result: Comparison, *, json: bool) -> None:
     from redargue.bench.reports.terminal import print_comparison
 
     if json:

@@ -42,8 +42,8 @@ def rescore(
     if not path or not method:
         raise UsageError("--path and --method are missing", hint="or name a second bench: --then DIR")
     from redargue.bench import compare as comparison
-    from redargue.bench.harness import Outcome, reopen
-    from redargue.bench.reports.tables import rescored
+    from redargue.bench.harness import ClaimOutcome, reopen
+    from redargue.bench.reports.tables import rescored_table
     from redargue.bench.system import System
     from redargue.cli.options import read_settings
     from redargue.reports.terminal import print_tables
@@ -52,7 +52,9 @@ def rescore(
     system = System.parse(method)
     verdicts, lost = asyncio.run(opened.rescore(system, read_settings(setting or [])))
     triples = zip(opened.examples, verdicts, opened.outcomes(system), strict=True)
-    rescored_claims = [(example, Outcome(verdict, 0.0), recorded) for example, verdict, recorded in triples if verdict]
+    rescored_claims = [
+        (example, ClaimOutcome(verdict, 0.0), recorded) for example, verdict, recorded in triples if verdict
+    ]
     if not rescored_claims:
         print("no debate could be rescored: all of them need calls that were not recorded")  # noqa: T201
         raise typer.Exit(FINISHED_WITH_ERRORS)
@@ -65,7 +67,7 @@ def rescore(
     title = (
         f"{counted(len(examples), 'claim')} rescored from the record; {lost} would need calls that were not recorded"
     )
-    print_tables([rescored(title, scores, before)])
+    print_tables([rescored_table(title, scores, before)])
 
 
 def _rescore_pair(folder: Path, method: str, then: Path, then_method: str, *, json: bool) -> None:

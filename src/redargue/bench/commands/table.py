@@ -16,8 +16,8 @@ from redargue.errors import UsageError
 from redargue.registry import did_you_mean
 
 if TYPE_CHECKING:
-    from redargue.bench.harness import Outcome
-    from redargue.bench.tables.runner import Choice
+    from redargue.bench.harness import ClaimOutcome
+    from redargue.bench.tables.runner import TableChoice
     from redargue.bench.tables.schema import Paper, PublishedTable
     from redargue.spec import RunSpec
 
@@ -92,7 +92,7 @@ def table(
     quiet: Quiet = False,
 ) -> None:
     """Reproduce published tables: the paper's figures, ours, and what cannot be compared."""
-    from redargue.bench.tables.runner import Choice
+    from redargue.bench.tables.runner import TableChoice
     from redargue.bench.tables.schema import find_table, papers
 
     known = [published for paper in papers() for published in paper.tables]
@@ -102,7 +102,7 @@ def table(
         return
     chosen = [find_table(name) for name in ([published.name for published in known] if names == ["all"] else names)]
     configs = options.configs()
-    choice = Choice(
+    choice = TableChoice(
         out=out,
         data=data,
         limit=limit or 0,
@@ -121,7 +121,7 @@ def table(
 
 
 def _run(
-    chosen: Sequence[tuple[Paper, PublishedTable]], choices: Sequence[Choice], *, json: bool, quiet: bool
+    chosen: Sequence[tuple[Paper, PublishedTable]], choices: Sequence[TableChoice], *, json: bool, quiet: bool
 ) -> NoReturn:
     """Prints each table once; ``choices`` differ in the model."""
     from redargue.batch.tally import Tally
@@ -135,7 +135,7 @@ def _run(
         if not quiet:
             typer.echo(message, err=True)
 
-    def progress(name: str, total: int) -> AbstractContextManager[Callable[[int, Outcome], None]]:
+    def progress(name: str, total: int) -> AbstractContextManager[Callable[[int, ClaimOutcome], None]]:
         return bench_progress(Tally(), total, name, quiet=quiet)
 
     runners: dict[tuple[int, str | None], Runner] = {}

@@ -14,7 +14,7 @@ from pathlib import Path
 from redargue.bench.datasets.base import Dataset, Example
 from redargue.claims import AVERITEC
 from redargue.evidence import Passage
-from redargue.inputs.rows import Row, printable, rows
+from redargue.inputs.rows import Row, printable_value, rows
 
 _REST = (
     "claim_id claim claim_date speaker original_claim_url reporting_source location_ISO_code fact_checking_article "
@@ -92,7 +92,7 @@ def web_sentences(path: Path) -> dict[str, tuple[Passage, ...]]:
     for row in rows(path):
         of_claim = sentences.setdefault(row.text("claim").strip(), {})
         for sentence in row.children("top_10"):
-            of_claim[printable(sentence.text("sentence")), sentence.optional("url")] = None
+            of_claim[printable_value(sentence.text("sentence")), sentence.optional("url")] = None
     return {
         claim: tuple(Passage(text=text, url=url, rank=rank) for rank, (text, url) in enumerate(of_claim, 1))
         for claim, of_claim in sentences.items()

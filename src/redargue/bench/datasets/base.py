@@ -98,7 +98,7 @@ datasets: Registry[type[Dataset]] = Registry(
         "felm": "redargue.bench.datasets.felm:Felm",
         "fever": "redargue.bench.datasets.fever:Fever",
         "feverous": "redargue.bench.datasets.feverous:Feverous",
-        "fire": "redargue.bench.datasets.fire:Fire",
+        "fire": "redargue.bench.datasets.fire:FireDataset",
         "halueval": "redargue.bench.datasets.halueval:HaluEval",
         "hover": "redargue.bench.datasets.hover:Hover",
         "medqa": "redargue.bench.datasets.medqa:MedQa",
@@ -106,7 +106,7 @@ datasets: Registry[type[Dataset]] = Registry(
         "pubmedqa": "redargue.bench.datasets.pubmedqa:PubMedQa",
         "scifact": "redargue.bench.datasets.scifact:SciFact",
         "snapshots": "redargue.bench.datasets.fire:Snapshots",
-        "table": "redargue.bench.datasets.table:Table",
+        "table": "redargue.bench.datasets.table:TableDataset",
     },
     group="redargue.datasets",
 )

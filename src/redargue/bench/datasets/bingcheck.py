@@ -20,7 +20,7 @@ from redargue.bench.datasets.base import Dataset, Example
 from redargue.errors import UsageError
 from redargue.evidence import Passage
 from redargue.inputs.labels import BINGCHECK, TRUE_FALSE
-from redargue.inputs.rows import Row, first_line, keyed_rows, printable, rows
+from redargue.inputs.rows import Row, first_line, keyed_rows, printable_value, rows
 
 _BINARY = {"supported": "true", "partially supported": "true", "refuted": "false"}
 
@@ -96,6 +96,6 @@ def answer_files(folder: Path) -> list[Path]:
 def _pages(results: tuple[Row, ...], query: str) -> Iterator[Passage]:
     """Pages with text; a page that could not be fetched has none."""
     for rank, page in enumerate(results, 1):
-        text = printable("\n".join(page.texts("content")))
+        text = printable_value("\n".join(page.texts("content")))
         if text.strip():
             yield Passage(title=page.optional("title"), url=page.optional("url"), query=query, rank=rank, text=text)

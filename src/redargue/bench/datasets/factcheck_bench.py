@@ -13,7 +13,7 @@ from pathlib import Path
 from redargue.bench.datasets.base import Dataset, Example
 from redargue.evidence import Passage
 from redargue.inputs.labels import FACTCHECK_BENCH, TRUE_FALSE
-from redargue.inputs.rows import Row, printable, rows
+from redargue.inputs.rows import Row, printable_value, rows
 
 
 class FactCheckBench(Dataset, name="factcheck-bench"):
@@ -73,7 +73,7 @@ def _passages(sentence: Row, texts: object, urls: object) -> tuple[Passage, ...]
     if not isinstance(urls, list) or len(urls) != len(texts) or not all(isinstance(url, str) for url in urls):
         raise sentence.field_error("auto_evidence_url", "an address for each text of auto_evidence")
     return tuple(
-        Passage(text=printable(text), url=url, rank=rank)
+        Passage(text=printable_value(text), url=url, rank=rank)
         for rank, (text, url) in enumerate(zip(texts, urls, strict=True), 1)
         if text.strip()
     )

@@ -12,7 +12,7 @@ from pathlib import Path
 from redargue.bench.datasets.base import Dataset, Example, GoldEvidence
 from redargue.claims import TWO
 from redargue.evidence import Passage
-from redargue.inputs.rows import Row, printable, rows
+from redargue.inputs.rows import Row, printable_value, rows
 
 
 class Faviq(Dataset, name="faviq"):
@@ -45,4 +45,4 @@ def _passage(row: Row) -> Passage | None:
     if not row.fields.get("positive_evidence"):
         return None
     fields = row.child("positive_evidence")
-    return Passage(document=fields.key("id"), title=fields.optional("title"), text=printable(fields.text("text")))
+    return Passage(document=fields.key("id"), title=fields.optional("title"), text=printable_value(fields.text("text")))

@@ -14,7 +14,7 @@ from pathlib import Path
 from redargue.bench.datasets.base import Dataset, Example, GoldEvidence
 from redargue.claims import FEVER
 from redargue.evidence import Passage
-from redargue.inputs.rows import Row, printable, rows
+from redargue.inputs.rows import Row, printable_value, rows
 from redargue.retrieval.corpus.documents import Document
 
 _ELEMENT = re.compile(
@@ -69,7 +69,7 @@ def _sentences(row: Row) -> tuple[Passage, ...]:
         page, tab, sentence = line.partition("\t")
         if not tab or not page.strip() or not sentence.strip():
             raise row.error(f"evidence: expected a line 'page<tab>sentence', got {line[:60]!r}")
-        text = printable(_LINK.sub(r"\1", sentence)).strip()
+        text = printable_value(_LINK.sub(r"\1", sentence)).strip()
         passages.append(Passage(document=page, title=page, text=text, rank=rank))
     return tuple(passages)
 

@@ -14,10 +14,10 @@ from pathlib import Path
 from redargue.bench.datasets.base import Dataset, Example
 from redargue.evidence import Passage
 from redargue.inputs.labels import TRUE_FALSE
-from redargue.inputs.rows import Row, printable, rows
+from redargue.inputs.rows import Row, printable_value, rows
 
 
-class Fire(Dataset, name="fire"):
+class FireDataset(Dataset, name="fire"):
     """Reads the JSON lines; ids are row numbers."""
 
     about = "claims binarised as in FIRE and MERMAID (mbzuai-nlp/fire)"
@@ -33,7 +33,7 @@ class Fire(Dataset, name="fire"):
         return iter(())
 
 
-class Snapshots(Fire, name="snapshots"):
+class Snapshots(FireDataset, name="snapshots"):
     """Reads the passages too; a passage's rank is its position among those of its query."""
 
     about = "claims with frozen evidence: what real searches returned (shared data)"
@@ -44,4 +44,4 @@ class Snapshots(Fire, name="snapshots"):
             query = fields.optional("query")
             ranks[query] += 1
             metadata = {name: fields.optional(name) for name in ("title", "url", "publisher")}
-            yield Passage(text=printable(fields.text("text")), **metadata, query=query, rank=ranks[query])
+            yield Passage(text=printable_value(fields.text("text")), **metadata, query=query, rank=ranks[query])

@@ -16,7 +16,7 @@ from pathlib import Path
 from redargue.bench.datasets.base import Dataset, Example
 from redargue.evidence import Passage
 from redargue.inputs.labels import HALLUCINATED
-from redargue.inputs.rows import Row, printable, rows
+from redargue.inputs.rows import Row, printable_value, rows
 
 # The fields with the context, with the knowledge (withheld in the official evaluation), and with the two candidates.
 _KINDS = {
@@ -50,7 +50,7 @@ class HaluEval(Dataset, name="halueval"):
     def _pair(self, row: Row, kind: str) -> Iterator[Example]:
         context_field, knowledge, right, hallucinated = _KINDS[kind]
         context = row.text(context_field)
-        passages = (Passage(text=printable(row.text(knowledge))),)
+        passages = (Passage(text=printable_value(row.text(knowledge))),)
         for name, gold, field in (("right", "no", right), ("hallucinated", "yes", hallucinated)):
             if self.question_in_claim and kind == "qa":
                 claim = row.claim(field, f"{context.strip()} {row.text(field).strip()}", labels=HALLUCINATED)

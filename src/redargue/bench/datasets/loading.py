@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, get_type_hints
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from redargue.bench.datasets.base import Dataset, Example, datasets
-from redargue.bench.datasets.sampling import Sample, Sampling, describe, draw
+from redargue.bench.datasets.sampling import Sample, SamplePlan, describe_sample, draw
 from redargue.errors import UsageError, problem_of
 from redargue.registry import did_you_mean
 
@@ -55,17 +55,17 @@ def load(
         row_by_id[example.id] = example.row
     taken = draw(examples, sampling)
     recorded = ((key, str(value)) for key, value in sorted(options.items()))
-    return Loaded(taken, describe(name, path, sampling, rows=len(examples), taken=taken, options=recorded))
+    return Loaded(taken, describe_sample(name, path, sampling, rows=len(examples), taken=taken, options=recorded))
 
 
-def _sampling(limit: int | None, take: str, half: str, seed: int) -> Sampling:
+def _sampling(limit: int | None, take: str, half: str, seed: int) -> SamplePlan:
     for value, known, what in ((take, TAKES, "way to take a sample"), (half, HALVES, "half")):
         if value not in known:
             raise UsageError(f"unknown {what} {value!r}", hint=did_you_mean(value, list(known)))
     if limit is not None and limit < 1:
         raise UsageError(f"expected a limit of at least 1, got {limit}")
     fields = {"how": "random", "per_group": True} if take == "group" else {"how": take}
-    return Sampling.model_validate({**fields, "limit": limit, "half": half, "seed": seed})
+    return SamplePlan.model_validate({**fields, "limit": limit, "half": half, "seed": seed})
 
 
 def make(name: str, **options: Any) -> Dataset:

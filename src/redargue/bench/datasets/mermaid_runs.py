@@ -23,7 +23,7 @@ class MermaidRuns(Dataset, name="mermaid-runs"):
 
     def read(self, path: Path) -> Iterator[Example]:
         all_rows = tuple(rows(path))
-        labels = label_set(all_rows)
+        labels = labels_of_run(all_rows)
         for row in with_runs(all_rows):
             yield Example.of(
                 row,
@@ -41,7 +41,7 @@ def with_runs(all_rows: Sequence[Row]) -> tuple[Row, ...]:
     return with_trace
 
 
-def label_set(all_rows: Sequence[Row]) -> LabelSet:
+def labels_of_run(all_rows: Sequence[Row]) -> LabelSet:
     """The label set that contains the labels of all rows."""
     for labels in (HOVER, SCIFACT):
         if all(Row.as_label(row.fields.get("label"), labels) for row in all_rows):

@@ -12,7 +12,7 @@ from pathlib import Path
 from redargue.bench.datasets.base import Dataset, Example, GoldEvidence
 from redargue.claims import YES_NO_MAYBE
 from redargue.evidence import Passage
-from redargue.inputs.rows import Row, keyed_rows, printable
+from redargue.inputs.rows import Row, keyed_rows, printable_value
 from redargue.retrieval.corpus.documents import Document
 
 _REST = ("QUESTION", "CONTEXTS", "LABELS", "MESHES", "YEAR", "LONG_ANSWER")
@@ -47,13 +47,13 @@ class PubMedQa(Dataset, name="pubmedqa"):
 def documents(path: Path) -> Iterator[Document]:
     """The abstracts without their conclusions, which answer the questions."""
     for row in keyed_rows(path):
-        text = "\n".join(printable(text) for text in row.texts("CONTEXTS"))
+        text = "\n".join(printable_value(text) for text in row.texts("CONTEXTS"))
         yield Document(id=row.name, text=text, published=row.optional("YEAR"))
 
 
 def _passages(row: Row) -> tuple[Passage, ...]:
     year = row.optional("YEAR")
     return tuple(
-        Passage(document=row.name, published=year, text=printable(text), rank=rank)
+        Passage(document=row.name, published=year, text=printable_value(text), rank=rank)
         for rank, text in enumerate(row.texts("CONTEXTS"), 1)
     )

@@ -21,7 +21,7 @@ from redargue.errors import UsageError
 Half = Literal["all", "even", "odd"]
 
 
-class Sampling(Frozen):
+class SamplePlan(Frozen):
     """How a sample is drawn.
 
     Attributes:
@@ -39,7 +39,7 @@ class Sampling(Frozen):
     seed: int = 0
 
 
-class Sample(Sampling):
+class Sample(SamplePlan):
     """The record of a sample.
 
     Attributes:
@@ -66,7 +66,7 @@ def half_of(claim: str) -> Literal["even", "odd"]:
     return "odd" if int(digest[:8], 16) % 2 else "even"
 
 
-def draw(examples: Iterable[Example], sampling: Sampling) -> tuple[Example, ...]:
+def draw(examples: Iterable[Example], sampling: SamplePlan) -> tuple[Example, ...]:
     """The sample, in the order of the examples."""
     eligible = [example for example in examples if sampling.half in ("all", half_of(example.claim.text))]
     if sampling.how == "balanced":
@@ -80,7 +80,7 @@ def draw(examples: Iterable[Example], sampling: Sampling) -> tuple[Example, ...]
     return tuple(example for example in eligible if id(example) in chosen)
 
 
-def _drawn(examples: list[Example], sampling: Sampling) -> Sequence[Example]:
+def _drawn(examples: list[Example], sampling: SamplePlan) -> Sequence[Example]:
     if sampling.limit is None and sampling.how != "balanced":
         return examples
     if sampling.how == "first":
@@ -109,10 +109,10 @@ def _balanced(ranked: list[Example], limit: int | None) -> list[Example]:
     return chosen
 
 
-def describe(
+def describe_sample(
     dataset: str,
     path: Path,
-    sampling: Sampling,
+    sampling: SamplePlan,
     *,
     rows: int,
     taken: Sequence[Example],

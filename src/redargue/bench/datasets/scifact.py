@@ -59,7 +59,7 @@ def _rationales(row: Row) -> tuple[str | None, tuple[tuple[GoldEvidence, ...], .
     return (golds.pop() if golds else SCIFACT.named(Meaning.NOT_ENOUGH)), tuple(groups)
 
 
-def qrels(path: Path) -> dict[str, frozenset[str]]:
+def scifact_qrels(path: Path) -> dict[str, frozenset[str]]:
     """Ids of the abstracts to be retrieved (``cited_doc_ids``), by claim id."""
     return {row.key("id"): frozenset(map(str, row.items("cited_doc_ids"))) for row in rows(path)}
 
@@ -75,7 +75,7 @@ def abstract_sentences(path: Path, names: frozenset[str]) -> dict[str, dict[str,
     return {name: {str(at): text for at, text in enumerate(by_id[name])} for name in names if name in by_id}
 
 
-def documents(path: Path) -> Iterator[Document]:
+def scifact_documents(path: Path) -> Iterator[Document]:
     """The abstracts of ``corpus.jsonl``, sentences joined by a space."""
     for row in rows(path):
         sentences = (sentence.strip() for sentence in row.texts("abstract"))

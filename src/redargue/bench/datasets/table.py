@@ -10,18 +10,18 @@ from redargue.claims import FEVER, LabelSet, Meaning
 from redargue.evidence import Passage
 from redargue.inputs.labels import label_set
 from redargue.inputs.mapping import check_roles, split_mapping
-from redargue.inputs.rows import Row, printable, rows, table_rows, unpacked_suffix
+from redargue.inputs.rows import Row, printable_value, rows, table_rows, unpacked_suffix
 
-ROLES = ("claim", "label", "context", "evidence", "id", "group", "response", "as_of")
+COLUMN_ROLES = ("claim", "label", "context", "evidence", "id", "group", "response", "as_of")
 """Roles of columns: ``evidence`` is the row's only passage, ``as_of`` an ISO date. Only ``claim`` is required; without
 ``label`` gold is hidden."""
 
 
-class Table(Dataset, name="table"):
+class TableDataset(Dataset, name="table"):
     """Reads ``.csv`` and ``.tsv`` by suffix, everything else as JSON lines or a JSON list; all may be gzipped.
 
     Args:
-        mapping: a column for each role (:data:`ROLES`), as text ``claim=text,label=verdict`` or a mapping.
+        mapping: a column for each role (:data:`COLUMN_ROLES`), as text ``claim=text,label=verdict`` or a mapping.
         labels: the label set, or the name of a registered one or a data set's (``true-false``); a cell names a label
             or an alias. Or the user's own words: ``true=SUPPORTS,false=REFUTES``.
     """
@@ -33,7 +33,7 @@ class Table(Dataset, name="table"):
     def __init__(
         self, *, mapping: str | Mapping[str, str] = "claim=claim,label=label", labels: str | LabelSet = FEVER
     ) -> None:
-        self.mapping = check_roles(split_mapping(mapping) if isinstance(mapping, str) else dict(mapping), ROLES)
+        self.mapping = check_roles(split_mapping(mapping) if isinstance(mapping, str) else dict(mapping), COLUMN_ROLES)
         self.label_set = label_set(labels) if isinstance(labels, str) else labels
 
     def read(self, path: Path) -> Iterator[Example]:
@@ -41,7 +41,7 @@ class Table(Dataset, name="table"):
             at = self.mapping
             cells = {role: row.cell(at[role]) for role in ("context", "evidence", "group", "response") if role in at}
             as_of = row.iso_date(at["as_of"]) if "as_of" in at else None
-            evidence = printable(cells.pop("evidence", ""))
+            evidence = printable_value(cells.pop("evidence", ""))
             yield Example.of(
                 row,
                 id=row.key(at["id"]) if "id" in at else str(row.number),

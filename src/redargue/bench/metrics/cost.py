@@ -10,7 +10,7 @@ from redargue.claims import Frozen
 from redargue.verdicts import Usage, total_usage
 
 
-class Cost(Frozen):
+class CostScores(Frozen):
     """Sums over items.
 
     Attributes:
@@ -59,19 +59,19 @@ class Cost(Frozen):
         return tuple(values)
 
 
-def cost(
+def cost_scores(
     usages: Sequence[Usage],
     *,
     right: Sequence[bool] | None = None,
     seconds: Sequence[float] | None = None,
     peak_bytes: int | None = None,
-) -> Cost:
+) -> CostScores:
     """Sums the cost of items; ``right``, ``seconds`` and ``peak_bytes`` are None if unknown."""
     for column in (right, seconds):
         if column is not None:
             same_length(usages=usages, column=column)
     prices = [usage.usd for usage in usages if usage.usd is not None]
-    return Cost(
+    return CostScores(
         items=len(usages),
         correct=None if right is None else sum(right),
         usage=total_usage(usages),

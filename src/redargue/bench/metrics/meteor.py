@@ -43,7 +43,7 @@ def meteor_of_words(candidate: Sequence[str], reference: Sequence[str], *, wordn
 
 
 @lru_cache(maxsize=4096)
-def words(text: str) -> tuple[str, ...]:
+def meteor_words(text: str) -> tuple[str, ...]:
     """Words by nltk's Treebank rules, in sentences split by syntok."""
     with bench_extra():
         from nltk.tokenize import NLTKWordTokenizer
@@ -60,7 +60,7 @@ def _punkt_words(text: str) -> tuple[str, ...]:
 
 def meteor_without_wordnet(candidate: str, reference: str) -> float:
     """METEOR of two texts by equal words and stems; needs no data."""
-    return meteor_of_words(words(candidate), words(reference), wordnet=NO_WORDNET)
+    return meteor_of_words(meteor_words(candidate), meteor_words(reference), wordnet=NO_WORDNET)
 
 
 def official_meteor(candidate: str, reference: str) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
 from typing import NamedTuple
 
-from redargue.bench.compare import Comparison, Row
+from redargue.bench.compare import ComparedSystem, Comparison
 from redargue.bench.reports.rounds import BY_ROUND, by_round
 from redargue.reports.table import letter
 
@@ -136,7 +136,7 @@ def _by_round(comparison: Comparison) -> Chart | None:
     )
 
 
-def _reliability(row: Row, key: str) -> Chart:
+def _reliability(row: ComparedSystem, key: str) -> Chart:
     bins = [bin_ for bin_ in row.scores.reliability if bin_.accuracy is not None]
     return Chart(
         f"Calibration of {row.spec}",

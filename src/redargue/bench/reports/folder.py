@@ -13,7 +13,7 @@ from redargue.bench.reports.adjudication import Adjudicated, adjudication_tables
 from redargue.bench.reports.load import BenchRun, load_bench
 from redargue.bench.reports.markdown import bench_markdown
 from redargue.bench.reports.page import bench_page
-from redargue.bench.reports.reproducibility import commands, not_comparable
+from redargue.bench.reports.reproducibility import not_comparable, reproduction_commands
 from redargue.errors import UsageError
 from redargue.reports.claimreview import claim_reviews
 from redargue.reports.folders import Wanted
@@ -54,7 +54,7 @@ def _json(bench: BenchRun, rows: tuple[Adjudicated, ...] | None) -> str:
     report: dict[str, Any] = {
         "comparison": bench.comparison.model_dump(mode="json"),
         "runs": [dumped(manifest) for manifest in bench.manifests],
-        "commands": commands(bench),
+        "commands": reproduction_commands(bench),
         "not_comparable": not_comparable(bench),
     }
     if rows is not None:

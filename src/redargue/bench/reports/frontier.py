@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from redargue.bench.compare import Comparison, Prediction, Row
+from redargue.bench.compare import ComparedSystem, Comparison, Prediction
 from redargue.bench.reports.tables import SHARE, SYSTEM, key
 from redargue.bench.rescore import Rescored
 from redargue.bench.statistics.bootstrap import Interval, interval
@@ -38,13 +38,13 @@ def points(comparison: Comparison) -> tuple[Point | None, ...]:
     )
 
 
-def _accuracy(comparison: Comparison, row: Row) -> Interval | None:
+def _accuracy(comparison: Comparison, row: ComparedSystem) -> Interval | None:
     known = zip(comparison.claims, row.said, strict=True)
     hits = [float(said.label == claim.gold) for claim, said in known if claim.gold is not None]
     return interval(hits) if hits else None
 
 
-def _cost(row: Row, unit: str) -> Interval | None:
+def _cost(row: ComparedSystem, unit: str) -> Interval | None:
     values = [_spent(said, unit) for said in row.said]
     known = [value for value in values if value is not None]
     return interval(known) if known and len(known) == len(values) else None

@@ -15,15 +15,15 @@ from redargue.sanitize import counted
 
 def bench_markdown(bench: BenchRun, adjudication: Sequence[Table] = ()) -> str:
     comparison = bench.comparison
-    labels = [*(tables.confusion(at, row) for at, row in enumerate(comparison.rows)), tables.classes(comparison)]
-    flips = [tables.flips(comparison, pair, ()) for pair in comparison.pairs if pair.flips]
+    labels = [*(tables.confusion_table(at, row) for at, row in enumerate(comparison.rows)), tables.classes(comparison)]
+    flips = [tables.flips_table(comparison, pair, ()) for pair in comparison.pairs if pair.flips]
     reproduce = [
-        *map(block, reproducibility.commands(bench)),
+        *map(block, reproducibility.reproduction_commands(bench)),
         table_markdown(reproducibility.versions(bench)),
         list_markdown(reproducibility.sample_facts(bench)),
     ]
     sections = {
-        "Results": tables_markdown(tables.results(comparison)),
+        "Results": tables_markdown(tables.results_table(comparison)),
         "Paired tests": tables_markdown([tables.pairs(comparison)]) or ["One system: nothing to compare."],
         "Accuracy against cost": tables_markdown([frontier_table(comparison)]),
         "Accuracy by round": tables_markdown([rounds_table(comparison)]),

@@ -54,7 +54,7 @@ def bench_page(
     shown = bench.shown()
     systems = [traces(bench.folder / row.slug, shown) for row in rows]
     debates = within_bound(shown, lambda item: _claim(bench, item, [system[item] for system in systems], templates))
-    matrices = [tables.confusion(at, row) for at, row in enumerate(rows)]
+    matrices = [tables.confusion_table(at, row) for at, row in enumerate(rows)]
     content = templates.get_template("bench.html").render(
         **layout,
         title=f"{counted(len(rows), 'system')} on {comparison.sample['dataset']}",
@@ -62,7 +62,7 @@ def bench_page(
         sample=tables.sample_text(comparison.sample),
         rows=rows,
         claims=len(comparison.claims),
-        results=tables.results(comparison),
+        results=tables.results_table(comparison),
         pairs=tables.pairs(comparison),
         charts=charts(comparison),
         uncalibrated=[letter(at) for at, row in enumerate(rows) if not row.scores.reliability],
@@ -72,11 +72,11 @@ def bench_page(
         matrices=[matrix for matrix in matrices if matrix],
         classes=tables.classes(comparison),
         adjudication=adjudication,
-        flips=[tables.flips(comparison, pair, debates) for pair in comparison.pairs],
+        flips=[tables.flips_table(comparison, pair, debates) for pair in comparison.pairs],
         flipping=bench.flipping,
         limits_of_debates=(OTHERS_SHOWN, DEBATES_BYTES // 1_000_000),
         debates=dict(sorted(debates.items())),
-        command_lines=reproducibility.commands(bench),
+        command_lines=reproducibility.reproduction_commands(bench),
         versions=reproducibility.versions(bench),
         facts=reproducibility.sample_facts(bench),
         settings_of=[(row, settings(run)) for row, run in zip(rows, bench.manifests, strict=True)],

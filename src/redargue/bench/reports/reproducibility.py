@@ -15,7 +15,7 @@ from redargue.reports.reproducibility import summarize_identity
 from redargue.reports.table import Column, Table, letter, number
 
 
-def commands(bench: BenchRun) -> tuple[str, ...]:
+def reproduction_commands(bench: BenchRun) -> tuple[str, ...]:
     """Commands that run the bench, compute its tables and replay the first system's debates."""
     compare = ["redargue", "bench", "compare", str(bench.folder)]
     replay = ["redargue", "replay", str(bench.folder / bench.comparison.rows[0].slug)]

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from redargue.bench.compare import Comparison, Row
+from redargue.bench.compare import ComparedSystem, Comparison
 from redargue.bench.reports.tables import SYSTEM, key
 from redargue.reports.table import Cell, Table, number
 
@@ -20,7 +20,7 @@ class RoundScores(NamedTuple):
     right: float
 
 
-def by_round(comparison: Comparison, row: Row) -> tuple[RoundScores, ...]:
+def by_round(comparison: Comparison, row: ComparedSystem) -> tuple[RoundScores, ...]:
     """Majorities after each round; a claim whose debate ended earlier keeps its last round's."""
     known = [
         (ask, prediction) for ask, prediction in zip(comparison.claims, row.said, strict=True) if ask.gold is not None
@@ -29,14 +29,14 @@ def by_round(comparison: Comparison, row: Row) -> tuple[RoundScores, ...]:
         return ()
     scores = []
     for at in range(1, max(len(prediction.labels) for _, prediction in known) + 1):
-        votes = [(ask.gold, majority(prediction.labels[:at][-1:])) for ask, prediction in known]
+        votes = [(ask.gold, majority_label(prediction.labels[:at][-1:])) for ask, prediction in known]
         agreed, right = sum(label is not None for _, label in votes), sum(gold == label for gold, label in votes)
         debating = sum(len(prediction.labels) >= at for _, prediction in known)
         scores.append(RoundScores(at, debating, agreed / len(known), right / len(known)))
     return tuple(scores)
 
 
-def majority(rounds: Sequence[tuple[str | None, ...]]) -> str | None:
+def majority_label(rounds: Sequence[tuple[str | None, ...]]) -> str | None:
     """The label that more than half of the debaters of the round gave; None without one."""
     if not rounds or not rounds[0]:
         return None

@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
-from redargue.bench.compare import Comparison, Pair, Prediction, Row
+from redargue.bench.compare import ComparedSystem, Comparison, Pair, Prediction
 from redargue.bench.metrics.base import MetricValue
 from redargue.bench.scoring import Scores
 from redargue.bench.tables.comparison import ComparedTable
 from redargue.bench.temporal import TIMINGS
 from redargue.claims import FREE_TEXT, LabelSet
 from redargue.reports.phrases import NO_ANSWER
-from redargue.reports.run_table import shortened
+from redargue.reports.run_table import shortened_cell
 from redargue.reports.table import Cell, Column, Link, Table, letter, number
 from redargue.sanitize import counted
 
@@ -23,7 +23,7 @@ SHARE = ".3f"
 FLIPS_SHOWN = 500
 
 
-def key(at: int, row: Row) -> tuple[str, str]:
+def key(at: int, row: ComparedSystem) -> tuple[str, str]:
     return letter(at), row.spec
 
 
@@ -55,7 +55,7 @@ def gold_text(sample: Mapping[str, Any]) -> str:
     return f"Gold labels in the sample: {labels or 'none'}."
 
 
-def results(comparison: Comparison) -> tuple[Table, ...]:
+def results_table(comparison: Comparison) -> tuple[Table, ...]:
     every = (_outcomes, _costs, _official, _retrieval, _dates, _rules, _groups, _repeats)
     return tuple(table for make in every if (table := make(comparison)).rows)
 
@@ -64,7 +64,7 @@ def _per_system(
     comparison: Comparison,
     title: str,
     columns: Iterable[Column],
-    rows_of: Callable[[Row], Iterable[tuple[Cell, ...]]],
+    rows_of: Callable[[ComparedSystem], Iterable[tuple[Cell, ...]]],
     *notes: str,
 ) -> Table:
     rows = tuple((*key(at, row), *cells) for at, row in enumerate(comparison.rows) for cells in rows_of(row))
@@ -153,7 +153,7 @@ def _costs(comparison: Comparison) -> Table:
         "calls-per-correct": number("Calls per correct verdict", ".1f"),
     }
 
-    def cells(row: Row) -> tuple[Cell, ...]:
+    def cells(row: ComparedSystem) -> tuple[Cell, ...]:
         cost = row.scores.cost
         values = {figure.name: figure.value for figure in (*cost.per_item(), *cost.per_correct())}
         return (*(values[name] for name in columns), None if cost.peak_bytes is None else cost.peak_bytes / 2**20)
@@ -201,7 +201,7 @@ def pairs(comparison: Comparison) -> Table:
     return Table("Every two systems on the same claims", columns, tuple(map(cells, comparison.pairs)), (note,))
 
 
-def confusion(at: int, row: Row) -> Table | None:
+def confusion_table(at: int, row: ComparedSystem) -> Table | None:
     matrix = row.scores.confusion
     if matrix is None:
         return None
@@ -274,7 +274,7 @@ def _repeats(comparison: Comparison) -> Table:
     return Table("The same system with several seeds", columns, rows, (note,))
 
 
-def flips(comparison: Comparison, pair: Pair, shown: Collection[int]) -> Table:
+def flips_table(comparison: Comparison, pair: Pair, shown: Collection[int]) -> Table:
     """The claims to which two systems give different labels; those in ``shown`` link to their debates."""
     place = {row.spec: at for at, row in enumerate(comparison.rows)}
     first, second = place[pair.first], place[pair.second]
@@ -286,7 +286,7 @@ def flips(comparison: Comparison, pair: Pair, shown: Collection[int]) -> Table:
 
     rows = tuple(
         (
-            shortened(comparison.claims[flip.item].claim),
+            shortened_cell(comparison.claims[flip.item].claim),
             flip.gold or "hidden",
             label(flip.item, first),
             label(flip.item, second),
@@ -305,7 +305,7 @@ def flips(comparison: Comparison, pair: Pair, shown: Collection[int]) -> Table:
     )
 
 
-def rescored(title: str, scores: Scores, before: Scores) -> Table:
+def rescored_table(title: str, scores: Scores, before: Scores) -> Table:
     figures = {figure.name: figure for figure in (*scores.figures, *scores.official)}
     rows = tuple((name, figure, before.figure(name).value) for name, figure in figures.items())
     columns = (Column("Figure"), number("With these settings", SHARE), number("As recorded", SHARE))

@@ -6,7 +6,7 @@ import sys
 from typing import TextIO
 
 from redargue.bench.compare import Comparison
-from redargue.bench.reports.tables import gold_text, pairs, results, sample_text
+from redargue.bench.reports.tables import gold_text, pairs, results_table, sample_text
 from redargue.reports.terminal import print_tables
 from redargue.sanitize import printable
 
@@ -14,4 +14,4 @@ from redargue.sanitize import printable
 def print_comparison(comparison: Comparison, *, file: TextIO | None = None) -> None:
     for line in (f"{sample_text(comparison.sample)}.", gold_text(comparison.sample), ""):
         print(printable(line, lines=False), file=file or sys.stdout)
-    print_tables((table for table in (*results(comparison), pairs(comparison)) if table.rows), file=file)
+    print_tables((table for table in (*results_table(comparison), pairs(comparison)) if table.rows), file=file)

@@ -39,7 +39,7 @@ class Interval(Frozen):
     seed: int = 0
 
 
-class Difference(Interval):
+class PairedDifference(Interval):
     """A difference on the same items, first minus second.
 
     ``p_value`` is two-sided: twice the smaller share of samples on or beyond 0, each with one added, at most 1.
@@ -84,11 +84,11 @@ def _bootstrap(
     return empty.model_copy(update={"value": value, **bounds}), result.bootstrap_distribution
 
 
-def _difference(statistic: Statistic | None, n: int, **resampling: Unpack[Resampling]) -> Difference:
+def _difference(statistic: Statistic | None, n: int, **resampling: Unpack[Resampling]) -> PairedDifference:
     bounds, samples = _bootstrap(statistic, n, **resampling)
     tail = min(int(np.sum(samples <= 0)), int(np.sum(samples >= 0)))
     p_value = min(1.0, 2 * (tail + 1) / (len(samples) + 1)) if len(samples) else None
-    return Difference(**bounds.model_dump(), p_value=p_value)
+    return PairedDifference(**bounds.model_dump(), p_value=p_value)
 
 
 def _mean_of(scores: Sequence[float] | _Floats) -> Statistic:
@@ -106,7 +106,9 @@ def interval_of(statistic: Callable[[_Ints], float], n: int, **resampling: Unpac
     return _bootstrap(lambda samples: np.array([statistic(items) for items in samples]), n, **resampling)[0]
 
 
-def paired_difference(first: Sequence[float], second: Sequence[float], **resampling: Unpack[Resampling]) -> Difference:
+def paired_difference(
+    first: Sequence[float], second: Sequence[float], **resampling: Unpack[Resampling]
+) -> PairedDifference:
     """The difference of the means of two methods' scores on the same items."""
     n = same_length(first=first, second=second)
     return _difference(_mean_of(np.subtract(first, second, dtype=np.float64)), n, **resampling)
@@ -173,7 +175,7 @@ def macro_f1_difference(
     labels: Sequence[str],
     over: Sequence[str] | None = None,
     **resampling: Unpack[Resampling],
-) -> Difference:
+) -> PairedDifference:
     """The difference of two methods' macro-F1 on the same items."""
     statistic = _macro_f1_statistic(gold, {"first": first, "second": second}, labels, over)
     return _difference(statistic, len(gold), **resampling)

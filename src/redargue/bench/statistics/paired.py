@@ -14,7 +14,7 @@ from redargue.errors import UsageError
 _Kind = Literal["gained", "lost", "changed"]
 
 
-class Flip(Frozen):
+class PairedFlip(Frozen):
     """One item whose labels differ between two methods; a non-answer is None.
 
     Attributes:
@@ -76,13 +76,15 @@ def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> McNemar:
     )
 
 
-def flips(gold: Sequence[str | None], first: Sequence[str | None], second: Sequence[str | None]) -> tuple[Flip, ...]:
+def flips(
+    gold: Sequence[str | None], first: Sequence[str | None], second: Sequence[str | None]
+) -> tuple[PairedFlip, ...]:
     same_length(gold=gold, first=first, second=second)
     changed = []
     for item, (truth, a, b) in enumerate(zip(gold, first, second, strict=True)):
         if a != b:
             kind: _Kind = "changed" if truth not in (a, b) or truth is None else "gained" if b == truth else "lost"
-            changed.append(Flip(item=item, gold=truth, first=a, second=b, kind=kind))
+            changed.append(PairedFlip(item=item, gold=truth, first=a, second=b, kind=kind))
     return tuple(changed)
 
 

@@ -14,7 +14,7 @@ from redargue.bench.system import System
 from redargue.bench.tables.schema import PublishedRow
 from redargue.errors import UsageError
 from redargue.events import Answered, Scored
-from redargue.methods.strangers import recorded
+from redargue.methods.strangers import recorded_method
 from redargue.runs.record import Record, read_events
 from redargue.verdicts import Metric, Verdict
 
@@ -37,7 +37,7 @@ class AgentAnswer(NamedTuple):
     scores: Mapping[Metric, float]
 
 
-class Cell(NamedTuple):
+class PublishedCell(NamedTuple):
     """A run of one system on one data set."""
 
     examples: tuple[Example, ...]
@@ -61,14 +61,14 @@ class Cell(NamedTuple):
         if line.gate:
             return dict(zip((Metric.FAITHFULNESS, Metric.RELEVANCE), line.gate, strict=True))
         manifest = Record(self.folder, mode="replay").manifest
-        method = recorded(manifest.spec.method, manifest.spec.settings)
+        method = recorded_method(manifest.spec.method, manifest.spec.settings)
         limits = method.limits(Stability(*manifest.backend.stability)) if method else {}
         if not limits:
             raise UsageError(f"{manifest.spec.method!r} has no thresholds", where=line.name)
         return dict(limits)
 
 
-def read_cell(bench: Bench, system: System) -> Cell:
+def read_cell(bench: Bench, system: System) -> PublishedCell:
     folder = bench.folder / system.slug
     answers: dict[tuple[int, str, int], AgentAnswer] = {}
     scores: dict[tuple[int, str, int], dict[Metric, float]] = defaultdict(dict)
@@ -81,4 +81,4 @@ def read_cell(bench: Bench, system: System) -> Cell:
         elif isinstance(event, Scored) and event.score.value is not None:
             scores[event.item, event.agent, event.round][event.score.metric] = event.score.value
     verdicts = tuple(outcome.verdict for outcome in bench.outcomes(system))
-    return Cell(bench.examples, verdicts, tuple(answers.values()), folder)
+    return PublishedCell(bench.examples, verdicts, tuple(answers.values()), folder)

@@ -11,14 +11,14 @@ from functools import partial
 from redargue.bench.metrics.base import MetricValue, undefined
 from redargue.bench.metrics.classification import accuracy, class_scores, confusion, macro_f1
 from redargue.bench.metrics.responses import factuality
-from redargue.bench.tables.cell import Cell
+from redargue.bench.tables.cell import PublishedCell
 from redargue.claims import LabelSet, Meaning
 
 TRUE, FALSE = "true", "false"
 _SIDES = {Meaning.SUPPORTED: TRUE, Meaning.REFUTED: FALSE}
 
 
-def _labels(cell: Cell) -> list[tuple[str, str, str | None]]:
+def _labels(cell: PublishedCell) -> list[tuple[str, str, str | None]]:
     return [
         (example.response, gold, _side(example.claim.labels, verdict.label))
         for example, verdict in zip(cell.examples, cell.verdicts, strict=True)
@@ -30,23 +30,23 @@ def _side(labels: LabelSet, label: str | None) -> str | None:
     return _SIDES.get(labels.meaning(label)) if label else None
 
 
-def _columns(cell: Cell) -> tuple[list[str], list[str | None]]:
+def _columns(cell: PublishedCell) -> tuple[list[str], list[str | None]]:
     labels = _labels(cell)
     return [gold for _, gold, _ in labels], [predicted for *_, predicted in labels]
 
 
-def _of_class(cell: Cell, label: str, name: str) -> MetricValue:
+def _of_class(cell: PublishedCell, label: str, name: str) -> MetricValue:
     scores = class_scores(confusion(*_columns(cell), labels=(TRUE, FALSE)))
     figure: MetricValue = getattr(scores[label == FALSE], name)
     return figure
 
 
-def _searches(cell: Cell) -> MetricValue:
+def _searches(cell: PublishedCell) -> MetricValue:
     searches = sum(verdict.usage.searches for verdict in cell.verdicts)
     return MetricValue(name="searches", value=float(searches), n=len(cell.verdicts))
 
 
-def _of_responses(cell: Cell, name: str) -> MetricValue:
+def _of_responses(cell: PublishedCell, name: str) -> MetricValue:
     labels = _labels(cell)
     responses = [response for response, _, _ in labels]
     if not all(responses):
@@ -56,7 +56,7 @@ def _of_responses(cell: Cell, name: str) -> MetricValue:
     return figure
 
 
-MEASURES: dict[str, Callable[[Cell], MetricValue]] = {
+MEASURES: dict[str, Callable[[PublishedCell], MetricValue]] = {
     "true-f1": partial(_of_class, label=TRUE, name="f1"),
     "false-f1": partial(_of_class, label=FALSE, name="f1"),
     "macro-f1": lambda cell: macro_f1(*_columns(cell), labels=(TRUE, FALSE)),

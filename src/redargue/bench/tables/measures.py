@@ -13,11 +13,11 @@ from redargue.bench.metrics.base import NO_ITEMS, MetricValue, mean, undefined
 from redargue.bench.official_metrics import with_interval
 from redargue.bench.statistics.bootstrap import interval, paired_difference
 from redargue.bench.tables import class_metrics as classes
-from redargue.bench.tables.cell import AgentAnswer, Cell
+from redargue.bench.tables.cell import AgentAnswer, PublishedCell
 from redargue.bench.tables.schema import PublishedRow
 
 
-def measure_cell(row: PublishedRow, cell: Cell, against: Cell | None = None) -> MetricValue:
+def measure_cell(row: PublishedRow, cell: PublishedCell, against: PublishedCell | None = None) -> MetricValue:
     """The value of a cell; shares and gains as fractions of one."""
     if row.measure == "gain":
         assert against is not None
@@ -37,7 +37,7 @@ def measure_cell(row: PublishedRow, cell: Cell, against: Cell | None = None) -> 
     return mean(row.measure, measured, empty="no such answer is scored")
 
 
-def _values(cell: Cell, row: PublishedRow) -> list[float]:
+def _values(cell: PublishedCell, row: PublishedRow) -> list[float]:
     last: dict[int, int] = {}
     for answer in cell.answers:
         last[answer.item] = max(last.get(answer.item, 0), answer.round)
@@ -50,7 +50,7 @@ def _values(cell: Cell, row: PublishedRow) -> list[float]:
     return [answer.scores[row.metric] for answer in cell.answers if row.metric in answer.scores and selected(answer)]
 
 
-def _settled(cell: Cell, row: PublishedRow) -> list[tuple[bool, bool]]:
+def _settled(cell: PublishedCell, row: PublishedRow) -> list[tuple[bool, bool]]:
     """For each claim with answers: whether round 1 settles it under the gate, and whether its label is right."""
     gate = cell.gate(row)
     first_rounds: dict[int, list[AgentAnswer]] = defaultdict(list)
@@ -66,7 +66,7 @@ def _settled(cell: Cell, row: PublishedRow) -> list[tuple[bool, bool]]:
     return settled
 
 
-def _ahead(cell: Cell, row: PublishedRow) -> list[tuple[int, AgentAnswer]]:
+def _ahead(cell: PublishedCell, row: PublishedRow) -> list[tuple[int, AgentAnswer]]:
     """For each judge-decided claim with different last answers: the last answer of the highest-scoring agent."""
     debates: dict[int, dict[str, list[AgentAnswer]]] = defaultdict(lambda: defaultdict(list))
     for answer in cell.answers:
@@ -91,7 +91,7 @@ def _ahead(cell: Cell, row: PublishedRow) -> list[tuple[int, AgentAnswer]]:
 NO_CONTEST = "the judge never decided between debaters with different answers and scores"
 
 
-_Hits = Callable[[Cell, PublishedRow], list[bool]]
+_Hits = Callable[[PublishedCell, PublishedRow], list[bool]]
 _SHARES: dict[str, tuple[_Hits, str]] = {  # and why a share without items is undefined
     "accuracy": (lambda cell, row: cell.hits, NO_ITEMS),
     "settled": (lambda cell, row: [settled for settled, _ in _settled(cell, row)], "no claim has an answer"),

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from redargue.bench.datasets.loading import load
-from redargue.bench.harness import Bench, Outcome
+from redargue.bench.harness import Bench, ClaimOutcome
 from redargue.bench.system import READS, System
-from redargue.bench.tables.cell import Cell, read_cell
+from redargue.bench.tables.cell import PublishedCell, read_cell
 from redargue.bench.tables.schema import CorpusSource, Paper, PublishedRow, PublishedTable, TableDataset
 from redargue.bench.tables.texts import claims_of_texts
 from redargue.errors import RecordError, UnsupportedTask, UsageError
@@ -26,11 +26,11 @@ from redargue.spec import RunSpec
 _CLAIMS = "claims.jsonl"
 SEARCHED = ("corpus", "keywords")  # tools that need a corpus
 
-Watch = Callable[[str, int], AbstractContextManager[Callable[[int, Outcome], None]]]
+Watch = Callable[[str, int], AbstractContextManager[Callable[[int, ClaimOutcome], None]]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Choice:
+class TableChoice:
     """The user's choices for a table.
 
     Attributes:
@@ -83,9 +83,9 @@ class Runner:
             debate that did not finish.
     """
 
-    def __init__(self, paper: Paper, choice: Choice, watch: Watch, tell: Callable[[str], None]) -> None:
+    def __init__(self, paper: Paper, choice: TableChoice, watch: Watch, tell: Callable[[str], None]) -> None:
         self.paper, self.choice, self._watch, self._tell = paper, choice, watch, tell
-        self.cells: dict[tuple[str, str], Cell] = {}
+        self.cells: dict[tuple[str, str], PublishedCell] = {}
         self.refused: dict[tuple[str, str], str] = {}
 
     def columns(self, table: PublishedTable) -> tuple[str, ...]:

@@ -12,14 +12,14 @@ from redargue.cli.parameters import AsJson
 from redargue.errors import UsageError
 from redargue.sanitize import counted, printable
 
-app = typer.Typer(help="List and remove the batches of a ledger.", no_args_is_help=True)
+ledger_app = typer.Typer(help="List and remove the batches of a ledger.", no_args_is_help=True)
 
 Where = Annotated[
     str, typer.Argument(envvar="REDARGUE_LEDGER", help="Ledger of the workers: postgresql://… or a file.")
 ]
 
 
-@app.command("ls")
+@ledger_app.command("ls")
 def list_batches(ledger: Where, as_json: AsJson = False) -> None:
     """List batches, newest first: id, method, progress, cost."""
     from redargue.cluster.batches import summarize_batches
@@ -41,7 +41,7 @@ def list_batches(ledger: Where, as_json: AsJson = False) -> None:
     typer.echo(f"{len(batches)} {'batch' if len(batches) == 1 else 'batches'}", err=True)
 
 
-@app.command()
+@ledger_app.command()
 def drop(
     ledger: Where,
     batch: Annotated[str, typer.Argument(help="Batch id as listed by ls, or a unique prefix.")],

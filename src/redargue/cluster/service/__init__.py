@@ -8,9 +8,11 @@ from contextlib import asynccontextmanager
 from fastapi import FastAPI
 
 from redargue.cluster.service.batches import BatchStore
-from redargue.cluster.service.routes import router as router
+from redargue.cluster.service.routes import batches_router
 from redargue.parts import Parts
 from redargue.paths import home
+
+router = batches_router
 
 
 @asynccontextmanager

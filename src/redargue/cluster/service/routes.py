@@ -15,11 +15,11 @@ from redargue.service.context import Caller
 from redargue.service.routes import STREAM_HEADERS, problems
 from redargue.verdicts import Verdict
 
-router = APIRouter(prefix="/v1/batches", tags=["batches"])
+batches_router = APIRouter(prefix="/v1/batches", tags=["batches"])
 _Id = Annotated[str, Path(alias="id", pattern="^[0-9a-f]{64}$", description="The id of a batch.")]
 
 
-@router.post("", status_code=202, responses=problems(402, 409, 429, 503))
+@batches_router.post("", status_code=202, responses=problems(402, 409, 429, 503))
 async def start_batch(body: BatchRequest, request: Request, caller: Caller, response: Response) -> BatchAnswer:
     """Verify up to 10,000 claims; the same request again finds the same batch and tries its errors again."""
     answer = await _batches(request).submit(body, owner=caller.owner)
@@ -27,13 +27,13 @@ async def start_batch(body: BatchRequest, request: Request, caller: Caller, resp
     return answer
 
 
-@router.get("/{id}", responses=problems(404, 409, 503))
+@batches_router.get("/{id}", responses=problems(404, 409, 503))
 async def read_batch(id_: _Id, request: Request, caller: Caller) -> BatchAnswer:
     """How many claims of a batch are finished."""
     return await asyncio.to_thread(_batches(request).get, id_, owner=caller.owner)
 
 
-@router.get(
+@batches_router.get(
     "/{id}/results",
     response_class=StreamingResponse,
     responses={

@@ -12,7 +12,7 @@ from pydantic import Field
 from redargue.claims import Claim
 from redargue.concurrency import gather_or_cancel
 from redargue.events import Scored
-from redargue.methods.baselines.sampling import Sampling, SamplingSettings
+from redargue.methods.baselines.sampling import SamplingMethod, SamplingSettings
 from redargue.methods.faithfulness import faithfulness
 from redargue.tasks.answer import AnswerClaim
 from redargue.tasks.score import CheckStatements, WriteStatements
@@ -25,7 +25,7 @@ class BestOfNSettings(SamplingSettings):
     n: int = Field(default=10, ge=1, le=200)  # answers; each takes three calls
 
 
-class BestOfN(Sampling, name="best-of-n", settings=BestOfNSettings):
+class BestOfN(SamplingMethod, name="best-of-n", settings=BestOfNSettings):
     """One search, n sampled answers, the most faithful kept; may match any method's calls (baseline)."""
 
     profiles = {"paper": {"profile": "paper"}, "hardened": {}}

@@ -43,7 +43,7 @@ def label_question(labels: LabelSet) -> str:
     return f"Which of these is right: {meanings}?"
 
 
-def label_in(text: str, labels: LabelSet) -> str:
+def stated_label(text: str, labels: LabelSet) -> str:
     """The label that an agent names; a ValueError for another text, or several labels."""
     label = labels.single(text)
     if label is None:

@@ -21,7 +21,7 @@ from redargue.tasks.query import LONGEST_QUERY
 from redargue.tasks.untrusted import wrap_untrusted
 from redargue.verdicts import Verdict
 
-Side = Literal["SUPPORTED", "NOT_SUPPORTED"]
+SupportLabel = Literal["SUPPORTED", "NOT_SUPPORTED"]
 
 MOST_QUESTIONS = 12
 REPLY_MARK = ">>>>>>"  # between a question and its reply in these prompts
@@ -48,7 +48,7 @@ def context(asked: tuple[Grounded, ...], profile: Profile) -> str:
     return "\n".join(f"Followup Question: {question}\nFound: {answer}" for question, answer in shown)
 
 
-def bracketed_label(text: str) -> Side:
+def bracketed_label(text: str) -> SupportLabel:
     """The label in the first square brackets; ValueError if they are missing or contain anything else."""
     match = re.search(r"\[(.*?)\]", text)
     if match is None or match.group(1) not in ("SUPPORTED", "NOT_SUPPORTED"):
@@ -82,7 +82,7 @@ def _require_questions(raw: tuple[str, ...]) -> tuple[str, ...]:
     return questions
 
 
-Questions = Annotated[tuple[str, ...], AfterValidator(_require_questions)]
+QuestionTexts = Annotated[tuple[str, ...], AfterValidator(_require_questions)]
 QUESTION_BOUNDS: JsonDict = {"minItems": 1, **list_bounds(MOST_QUESTIONS, 300)}
 
 
@@ -113,7 +113,7 @@ class GroundingMethod(Method):
         self.run.emit(QueryWritten(agent=agent.name, round=round_, query=query))
         return Grounded(question=question, passages=await agent.search(query, self.settings.top_k, round_=round_))
 
-    def label(self, side: Side) -> str:
+    def label(self, side: SupportLabel) -> str:
         supported, not_supported = self.two_sides()
         return supported if side == "SUPPORTED" else not_supported
 

@@ -41,7 +41,7 @@ class SamplingSettings(SearchSettings):
         return max(1, calls // calls_per_answer) if calls else self.n
 
 
-class Sampling(Method):
+class SamplingMethod(Method):
     """One search, and several readers who answer concurrently, each in its own call.
 
     The small models do not sample: all their answers are the same, and the verdict is ``single-reader``'s.

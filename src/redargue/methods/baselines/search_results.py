@@ -14,7 +14,7 @@ NOTHING_KNOWN = "N/A"
 NOTHING_FOUND = "Nothing was found for this query."
 
 
-class SearchResult(Frozen):
+class QueryResult(Frozen):
     """A query and what it found."""
 
     query: str
@@ -26,11 +26,11 @@ class SearchResult(Frozen):
         return " ".join(passage.text for passage in self.passages) or NOTHING_FOUND
 
 
-def found_in(results: tuple[SearchResult, ...]) -> tuple[Passage, ...]:
+def found_in(results: tuple[QueryResult, ...]) -> tuple[Passage, ...]:
     return tuple({passage.sha256: passage for result in results for passage in result.passages}.values())
 
 
-def knowledge(results: tuple[SearchResult, ...], profile: Profile) -> str:
+def knowledge(results: tuple[QueryResult, ...], profile: Profile) -> str:
     """The results joined by newlines; hardened: the passages, separately fenced."""
     if profile == "paper":
         return "\n".join(result.text for result in results) or NOTHING_KNOWN

@@ -8,12 +8,12 @@ compared with as many answers as it costs.
 from __future__ import annotations
 
 from redargue.claims import Claim
-from redargue.methods.baselines.sampling import Sampling, SamplingSettings, majority
+from redargue.methods.baselines.sampling import SamplingMethod, SamplingSettings, majority
 from redargue.tasks.answer import AnswerClaim
 from redargue.verdicts import Verdict
 
 
-class SelfConsistency(Sampling, name="self-consistency", settings=SamplingSettings):
+class SelfConsistency(SamplingMethod, name="self-consistency", settings=SamplingSettings):
     """One search, n sampled answers, the label of most (2203.11171), at any method's calls."""
 
     profiles = {"paper": {"profile": "paper"}, "hardened": {}}

@@ -20,15 +20,15 @@ from redargue.nli.backend import (
     OPEN,
     EmbeddedBackend,
     cite,
+    distinct_words,
     names_in,
     perform,
     quotes_of,
-    words,
 )
 from redargue.nli.grammar import decompose, statements
 from redargue.nli.reader import Reading, SourcedSentence
 
-QUOTES = 2  # at most in an answer
+MOST_QUOTES = 2  # at most in an answer
 
 
 @perform.register
@@ -57,7 +57,7 @@ def sided(
     factual = supports >= refutes
     meaning = Meaning.SUPPORTED if factual else Meaning.REFUTED
     decided = reading.strongest(meaning) > MIN_SIGNAL
-    best = reading.best(meaning, QUOTES) if decided else ()
+    best = reading.best(meaning, MOST_QUOTES) if decided else ()
     opening = (CORRECT if factual else INCORRECT) if decided else OPEN
     return factual, reading.decisive(best, meaning), "\n".join([*map(cite, best), opening + " ".join(claim.split())])
 
@@ -65,11 +65,11 @@ def sided(
 def new_queries(claim: str, best: tuple[SourcedSentence, ...], asked: Collection[str]) -> Iterator[str]:
     """New queries: the claim, its uncovered words with names found so far, its content words, its parts."""
     evidence = " ".join(quotes_of(best))
-    covered = {word.lower() for word in words(evidence)}
-    uncovered = [word for word in words(claim) if word.lower() not in covered]
+    covered = {word.lower() for word in distinct_words(evidence)}
+    uncovered = [word for word in distinct_words(claim) if word.lower() not in covered]
     bridges = [name for name in names_in(evidence) if name.lower() not in claim.lower()]
     bridging = " ".join([*bridges[:2], *uncovered]) if bridges and uncovered else ""
-    queries = (claim, bridging, " ".join(words(claim)), *decompose(claim).entities)
+    queries = (claim, bridging, " ".join(distinct_words(claim)), *decompose(claim).entities)
     yield from (query for query in dict.fromkeys(query[:300] for query in queries) if query and query not in asked)
 
 
@@ -83,7 +83,7 @@ def is_it_true(statement: str) -> str:
     return f"Is it true that {statement.rstrip(' .?!')}?"
 
 
-def passages_of(questions: tuple[Grounded, ...]) -> tuple[Passage, ...]:
+def passages_of_questions(questions: tuple[Grounded, ...]) -> tuple[Passage, ...]:
     return tuple(passage for question in questions for passage in question.passages)
 
 
@@ -95,4 +95,8 @@ def likeliest(reading: Reading) -> Meaning:
 
 
 def quotes_for(reading: Reading, meaning: Meaning) -> tuple[str, ...]:
-    return () if meaning is Meaning.NOT_ENOUGH else quotes_of(reading.decisive(reading.best(meaning, QUOTES), meaning))
+    return (
+        ()
+        if meaning is Meaning.NOT_ENOUGH
+        else quotes_of(reading.decisive(reading.best(meaning, MOST_QUOTES), meaning))
+    )

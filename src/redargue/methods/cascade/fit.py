@@ -49,7 +49,7 @@ class StageRow(Frozen):
     seconds: float
 
 
-Row = tuple[StageRow, ...]
+FitRow = tuple[StageRow, ...]
 
 
 class Thresholds(Frozen):
@@ -88,7 +88,7 @@ class Fit(Frozen):
     min_confidence: float = 0.0
     settings: dict[str, Any] = Field(default_factory=dict)
     sample: dict[str, Any]
-    rows: tuple[Row, ...] = Field(min_length=1)
+    rows: tuple[FitRow, ...] = Field(min_length=1)
 
     @classmethod
     def read(cls, path: Path) -> Fit:
@@ -212,7 +212,7 @@ class Fit(Frozen):
         )
 
 
-def stop_of(row: Row, thresholds: Sequence[Threshold]) -> int:
+def stop_of(row: FitRow, thresholds: Sequence[Threshold]) -> int:
     """The index of the stage at which a claim ends."""
     for at, (stage, threshold) in enumerate(zip(row, thresholds, strict=False)):
         if threshold is not None and stage.may_decide and stage.score is not None and stage.score >= threshold:
@@ -220,13 +220,13 @@ def stop_of(row: Row, thresholds: Sequence[Threshold]) -> int:
     return len(row) - 1
 
 
-def early_stops(rows: Sequence[Row], thresholds: Sequence[Threshold]) -> tuple[int, int]:
+def early_stops(rows: Sequence[FitRow], thresholds: Sequence[Threshold]) -> tuple[int, int]:
     """The claims that end before the last stage, and how many of them get a wrong label."""
     ends = [(row, end) for row in rows if (end := stop_of(row, thresholds)) < len(row) - 1]
     return len(ends), sum(not row[end].right for row, end in ends)
 
 
-def lost(rows: Sequence[Row], thresholds: Sequence[Threshold]) -> int:
+def lost(rows: Sequence[FitRow], thresholds: Sequence[Threshold]) -> int:
     """The claims that end before the last stage with a wrong label, where the last stage has the right one."""
     return sum(row[-1].right and not row[stop_of(row, thresholds)].right for row in rows)
 

@@ -16,10 +16,10 @@ from redargue.events import Refereed, RoundVoted, Spoke
 from redargue.evidence import Passage, cited
 from redargue.methods.agent import Agent
 from redargue.methods.base import Layout, Method, Roles
-from redargue.methods.dual_position.outcome import Outcome, outcome
+from redargue.methods.dual_position.outcome import DebateOutcome, debate_outcome
 from redargue.methods.dual_position.referees import EMPHASES, Judgement, JudgeTeams, Vote
 from redargue.methods.dual_position.settings import (
-    PROFILES,
+    DUAL_POSITION_PROFILES,
     QUERIES,
     ROLES,
     DualPositionSettings,
@@ -63,7 +63,7 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         "both teams concurrently: (queries -> searches | analysis) -> each round: rebuttal -> agreement of samples "
         "-> summary; then all referees concurrently"
     )
-    profiles = PROFILES
+    profiles = DUAL_POSITION_PROFILES
 
     settings: DualPositionSettings
 
@@ -93,7 +93,7 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
             opener = self.settings.opener(voted.winner)
         return self.conclude(round_, voted)
 
-    def is_decided(self, voted: Outcome) -> bool:
+    def is_decided(self, voted: DebateOutcome) -> bool:
         return voted.consensus >= self.settings.consensus and voted.winner != "tie"
 
     def is_settled(self, said: Sequence[Speech], earlier: Set[str], winner: Vote) -> bool:
@@ -218,13 +218,13 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         sampled = await uncertain(member, task, measure=measure, samples=self.settings.samples, round_=round_)
         return sampled.output.answer, sampled.value
 
-    async def vote(self, round_: int, referees: tuple[str, ...]) -> Outcome:
+    async def vote(self, round_: int, referees: tuple[str, ...]) -> DebateOutcome:
         """All referees judge concurrently; an unreadable judgement is no vote, and a BadReply if all are unreadable."""
         replies = await gather_or_cancel(self.judge(round_, referee) for referee in referees)
         judgements = [reply for reply in replies if isinstance(reply, Judgement)]
         if not judgements:
             raise next(reply for reply in replies if isinstance(reply, BadReply))
-        voted = outcome([(judgement.voted, judgement.sure) for judgement in judgements], self.settings.rule)
+        voted = debate_outcome([(judgement.voted, judgement.sure) for judgement in judgements], self.settings.rule)
         reasons = (judgement.reason for judgement in judgements if judgement.voted == voted.winner)
         self.reason = next(filter(None, reasons), "")
         self.run.emit(RoundVoted(round=round_, **voted._asdict() | {"consensus": round(voted.consensus, 6)}))
@@ -254,7 +254,7 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         """Both teams' documents, each once."""
         return tuple({passage.sha256: passage for of_team in self.records.values() for passage in of_team}.values())
 
-    def conclude(self, rounds: int, voted: Outcome) -> Verdict:
+    def conclude(self, rounds: int, voted: DebateOutcome) -> Verdict:
         """The winning team's label; a tie, which the verdict names, is not factual or not enough evidence (``D3``)."""
         undecided = self.claim.labels.named(Meaning.NOT_ENOUGH) if self.settings.tied == "not-enough" else None
         labels = {"affirmative": self.factual, "negative": self.not_factual, "tie": undecided or self.not_factual}

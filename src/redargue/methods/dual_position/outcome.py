@@ -7,11 +7,11 @@ from typing import Literal, NamedTuple
 
 from redargue.methods.dual_position.referees import Vote
 
-Rule = Literal["mass", "literal"]
+OutcomeRule = Literal["mass", "literal"]
 VALUES: dict[Vote, int] = {"affirmative": 1, "negative": -1, "tie": 0}
 
 
-class Outcome(NamedTuple):
+class DebateOutcome(NamedTuple):
     """The outcome of a vote.
 
     Attributes:
@@ -27,7 +27,7 @@ class Outcome(NamedTuple):
     weights: dict[Vote, float]
 
 
-def outcome(votes: Sequence[tuple[Vote, float]], rule: Rule = "mass") -> Outcome:
+def debate_outcome(votes: Sequence[tuple[Vote, float]], rule: OutcomeRule = "mass") -> DebateOutcome:
     """The outcome of a round, from each referee's vote and confidence in [0, 1].
 
     The paper takes the largest signed weight. That of a tie is always 0 and that of the negative team at most 0, so the
@@ -40,4 +40,4 @@ def outcome(votes: Sequence[tuple[Vote, float]], rule: Rule = "mass") -> Outcome
     leading = [vote for vote, value in compared.items() if abs(value - most) < 1e-12]
     winner: Vote = leading[0] if len(leading) == 1 and (most > 0 or rule == "literal") else "tie"
     whole = sum(masses.values())
-    return Outcome(winner, masses[winner] / whole if whole else 0.0, masses, weights)
+    return DebateOutcome(winner, masses[winner] / whole if whole else 0.0, masses, weights)

@@ -18,7 +18,7 @@ from redargue.tasks.base import Task, max_length
 from redargue.tasks.untrusted import wrap_untrusted
 
 Vote = Literal["affirmative", "negative", "tie"]
-DIMENSIONS = ("evidence", "logic", "neutrality", "persuasiveness")
+SCORE_DIMENSIONS = ("evidence", "logic", "neutrality", "persuasiveness")
 EMPHASES = {
     "factual": "You are the factual referee: how authentic and authoritative the evidence is counts most.",
     "logical": "You are the logical referee: the rigour between arguments and evidence counts most.",
@@ -54,7 +54,7 @@ class Judgement(Frozen):
     )
 
     @field_validator(
-        "confidence", *(f"{side}_{dimension}" for side in STANCES for dimension in DIMENSIONS), mode="before"
+        "confidence", *(f"{side}_{dimension}" for side in STANCES for dimension in SCORE_DIMENSIONS), mode="before"
     )
     @classmethod
     def _percent(cls, value: Any) -> Any:
@@ -79,10 +79,10 @@ class Judgement(Frozen):
         return {"+1": "affirmative", "1": "affirmative", "-1": "negative", "0": "tie"}.get(word, word)
 
     def scores(self, position: Position) -> dict[str, float]:
-        return {dimension: getattr(self, f"{position}_{dimension}") for dimension in DIMENSIONS}
+        return {dimension: getattr(self, f"{position}_{dimension}") for dimension in SCORE_DIMENSIONS}
 
     def mean(self, position: Position) -> float:
-        return sum(self.scores(position).values()) / len(DIMENSIONS)
+        return sum(self.scores(position).values()) / len(SCORE_DIMENSIONS)
 
     @property
     def difference(self) -> float:

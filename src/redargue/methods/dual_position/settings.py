@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 from pydantic import Field, model_validator
 
 from redargue.methods.base import MethodSettings
-from redargue.methods.dual_position.outcome import Rule
+from redargue.methods.dual_position.outcome import OutcomeRule
 from redargue.methods.dual_position.referees import EMPHASES, Vote
 from redargue.methods.dual_position.tasks import OPPONENTS, STANCES, Position
 from redargue.methods.dual_position.uncertainty import SAMPLES
@@ -16,7 +16,7 @@ from redargue.methods.setting_types import Word
 QUERIES = 2 * len(STANCES)  # both teams have two
 ROLES = ("gatherer", "analyst", "rebutter", "summariser")
 _Transition = Literal["none", "true-skeptic", "true-trust", "always-skeptic", "always-trust"]
-PROFILES: dict[str, dict[str, Any]] = {
+DUAL_POSITION_PROFILES: dict[str, dict[str, Any]] = {
     "paper": {"profile": "paper"},
     "hardened": {"tied": "not-enough", "transition": "none", "analysed_sentences": 2, "stop": "settled"},
 }
@@ -61,7 +61,7 @@ class DualPositionSettings(MethodSettings):
     uncertainty: Literal["off", "agreement", "entropy", "token-sar"] = "agreement"
     samples: int = Field(default=SAMPLES, ge=2, le=10)
     referees: tuple[Word, ...] = Field(default=tuple(EMPHASES), min_length=1, max_length=15)
-    rule: Rule = "mass"
+    rule: OutcomeRule = "mass"
     min_rounds: int = Field(default=2, ge=0, le=20)
     max_rounds: int = Field(default=4, ge=1, le=20)
     consensus: float = Field(default=0.6, ge=0, le=1)

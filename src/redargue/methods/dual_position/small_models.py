@@ -25,7 +25,7 @@ from redargue.methods.dual_position.tasks import (
 )
 from redargue.nli.aggregation import NO_SIGNAL, source_scores
 from redargue.nli.argument import QUOTES, write_argument
-from redargue.nli.backend import EmbeddedBackend, cite, perform, quoted, words
+from redargue.nli.backend import EmbeddedBackend, cite, distinct_words, perform, quotations_of
 from redargue.nli.reader import Reading
 from redargue.tasks.argue import Argument
 from redargue.tasks.query import OtherAnswer
@@ -41,7 +41,7 @@ _LOUD = re.compile(
 @perform.register
 def _write_team_queries(task: WriteTeamQueries, backend: EmbeddedBackend) -> TeamQueries:
     text = task.claim.text[:300]
-    return TeamQueries(support=text, refute=" ".join(words(task.claim.text))[:300] or text)
+    return TeamQueries(support=text, refute=" ".join(distinct_words(task.claim.text))[:300] or text)
 
 
 @perform.register
@@ -66,7 +66,7 @@ def _rebut(task: Rebut, backend: EmbeddedBackend) -> Argument:
 def _summarise(task: SummariseTeam, backend: EmbeddedBackend) -> TeamStatement:
     order = sorted(task.texts, key=lambda text: -(text.level or 5))
     answers = (OtherAnswer(agent=member.agent, text=member.text) for member in order)
-    quotations = dict.fromkeys(text for answer in answers for text in quoted((answer,)))
+    quotations = dict.fromkeys(text for answer in answers for text in quotations_of((answer,)))
     passages = tuple(Passage(text=text) for text in quotations)
     argument = write_argument(task.claim.text, _MEANINGS[task.position], backend.reader.read(task.claim.text, passages))
     return TeamStatement(text=argument.text, quotes=argument.quotes, concedes=not argument.quotes)

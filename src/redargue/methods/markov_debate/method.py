@@ -15,8 +15,8 @@ from redargue.methods.base import Layout, Method, Roles
 from redargue.methods.baselines.sceptical_queries import WriteScepticalQueries
 from redargue.methods.few_shot import read_examples
 from redargue.methods.gathering import gather_documents
-from redargue.methods.markov_debate.settings import PROFILES, QUERIES, MarkovDebateSettings
-from redargue.methods.markov_debate.tasks import GiveOpinion, HeardOpinion, Opinion, Part
+from redargue.methods.markov_debate.settings import MARKOV_DEBATE_PROFILES, MARKOV_QUERIES, MarkovDebateSettings
+from redargue.methods.markov_debate.tasks import GiveOpinion, HeardOpinion, Opinion, Role
 from redargue.verdicts import Verdict
 
 _SEARCHER = "searcher"
@@ -27,7 +27,7 @@ class MarkovDebate(Method, name="markov-debate", settings=MarkovDebateSettings):
 
     paper = "Sun et al., Markov chain-based multi-agent debate, 2024, arXiv 2406.03075"
     graph = "queries -> searches -> opinion -> each state: first -> second -> leader"
-    profiles = PROFILES
+    profiles = MARKOV_DEBATE_PROFILES
     asks = (WriteScepticalQueries, GiveOpinion)
     few_shot = True
 
@@ -56,16 +56,16 @@ class MarkovDebate(Method, name="markov-debate", settings=MarkovDebateSettings):
 
     async def gather_evidence(self, searcher: Agent) -> tuple[Passage, ...]:
         queries = await self.write_queries(searcher)
-        return await gather_documents(self, searcher, queries, self.settings.snippets, QUERIES)
+        return await gather_documents(self, searcher, queries, self.settings.snippets, MARKOV_QUERIES)
 
     async def write_queries(self, searcher: Agent) -> tuple[str, ...]:
         """FacTool's two sceptical queries, as in Sun et al."""
         profile = self.settings.profile
         examples = read_examples("redargue.methods.baselines.sceptical_queries") if profile == "paper" else ""
-        task = WriteScepticalQueries(claim=self.claim, count=QUERIES, demonstrations=examples, profile=profile)
+        task = WriteScepticalQueries(claim=self.claim, count=MARKOV_QUERIES, demonstrations=examples, profile=profile)
         return (await searcher.perform(task)).queries
 
-    async def ask(self, part: Part, round_: int, *others: HeardOpinion) -> HeardOpinion:
+    async def ask(self, part: Role, round_: int, *others: HeardOpinion) -> HeardOpinion:
         task = GiveOpinion(
             claim=self.claim, part=part, passages=self.evidence, others=others, profile=self.settings.profile
         )

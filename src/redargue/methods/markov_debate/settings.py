@@ -7,16 +7,19 @@ from typing import Any, Literal, Self
 from pydantic import Field, model_validator
 
 from redargue.methods.base import MethodSettings
-from redargue.methods.markov_debate.tasks import Part
+from redargue.methods.markov_debate.tasks import Role
 from redargue.methods.setting_types import Word
 
-QUERIES = 2
+MARKOV_QUERIES = 2
 _Transition = Literal["true-skeptic", "true-trust", "always-skeptic", "always-trust"]
-STATES: dict[str, tuple[Part, Part, Part]] = {
+STATES: dict[str, tuple[Role, Role, Role]] = {
     "trust": ("trust", "skeptic", "leader"),
     "skeptic": ("skeptic", "trust", "leader"),
 }
-PROFILES: dict[str, dict[str, Any]] = {"paper": {"profile": "paper"}, "hardened": {"unproven": "not-enough"}}
+MARKOV_DEBATE_PROFILES: dict[str, dict[str, Any]] = {
+    "paper": {"profile": "paper"},
+    "hardened": {"unproven": "not-enough"},
+}
 
 
 class MarkovDebateSettings(MethodSettings):
@@ -43,10 +46,10 @@ class MarkovDebateSettings(MethodSettings):
     def _fits(self) -> Self:
         if self.min_rounds > self.max_rounds:
             raise ValueError(f"min_rounds={self.min_rounds} is above max_rounds={self.max_rounds}")
-        if self.snippets < QUERIES:
-            raise ValueError(f"snippets={self.snippets} is fewer than the {QUERIES} queries")
+        if self.snippets < MARKOV_QUERIES:
+            raise ValueError(f"snippets={self.snippets} is fewer than the {MARKOV_QUERIES} queries")
         return self
 
-    def state(self, factual: bool) -> tuple[Part, Part, Part]:
+    def state(self, factual: bool) -> tuple[Role, Role, Role]:
         doubted = {"true-skeptic": factual, "true-trust": not factual, "always-skeptic": True, "always-trust": False}
         return STATES["skeptic" if doubted[self.transition] else "trust"]

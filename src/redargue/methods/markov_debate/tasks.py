@@ -13,7 +13,7 @@ from redargue.tasks.answer import claim_section, documents
 from redargue.tasks.base import Task, max_length
 from redargue.tasks.untrusted import wrap_untrusted
 
-Part = Literal["judge", "trust", "skeptic", "leader"]
+Role = Literal["judge", "trust", "skeptic", "leader"]
 SEVERITIES = "0 no error, 1 minor, 2 moderate, 3 major, 4 severe, 5 fabricated"
 
 
@@ -43,7 +43,7 @@ class Opinion(Frozen):
 class HeardOpinion(Frozen):
     """An opinion with its author, as another agent's prompt shows it."""
 
-    author: Part
+    author: Role
     opinion: Opinion
 
     @property
@@ -57,7 +57,7 @@ class GiveOpinion(Task[Opinion]):
     """One agent's opinion in a state; it answers the last state's, or the first agent's, or both for the leader."""
 
     claim: Claim
-    part: Part
+    part: Role
     passages: tuple[Passage, ...]
     others: tuple[HeardOpinion, ...] = ()
 
@@ -67,5 +67,5 @@ class GiveOpinion(Task[Opinion]):
             "evidence": documents(self.passages, self.profile),
             "others": "\n".join(heard.text for heard in self.others),
             "severities": SEVERITIES,
-            **{part: part == self.part for part in get_args(Part)},
+            **{part: part == self.part for part in get_args(Role)},
         }

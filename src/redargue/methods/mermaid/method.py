@@ -16,7 +16,7 @@ from redargue.evidence import Passage, Recalled
 from redargue.memory.base import Finding
 from redargue.memory.lookup import LOOKUP, MemoryLookup
 from redargue.methods.base import Method, Roles
-from redargue.methods.mermaid.settings import DECOMPOSER, EXECUTOR, PROFILES, MermaidSettings
+from redargue.methods.mermaid.settings import DECOMPOSER, EXECUTOR, MERMAID_PROFILES, MermaidSettings
 from redargue.methods.mermaid.tasks import DecomposeClaim, ForceAnswer, NextStep
 from redargue.retrieval.tools.base import Observation, SearchAction
 from redargue.tasks.base import AnyTask
@@ -40,7 +40,7 @@ class Mermaid(Method, name="mermaid", settings=MermaidSettings):
 
     paper = "Cao et al., MERMAID, 2026"
     graph = "decompose -> recall -> (step -> tool) xN -> step that answers; steps used up: -> forced answer"
-    profiles = PROFILES
+    profiles = MERMAID_PROFILES
     calls_actions = True
 
     settings: MermaidSettings

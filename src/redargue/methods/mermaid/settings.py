@@ -12,7 +12,7 @@ from redargue.methods.setting_types import Word
 
 DECOMPOSER, EXECUTOR = "decomposer", "executor"
 
-PROFILES: dict[str, dict[str, Any]] = {
+MERMAID_PROFILES: dict[str, dict[str, Any]] = {
     "paper": {"profile": "paper", "recall_by": "entity"},
     "hardened": {},
     # the released program where it differs from the paper

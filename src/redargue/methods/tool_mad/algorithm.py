@@ -17,7 +17,14 @@ from redargue.methods.agent import Agent
 from redargue.methods.base import Layout, Method, Roles
 from redargue.methods.faithfulness import faithfulness, reasoning_of, without_quotations
 from redargue.methods.tool_mad.scores import consistency, relevance
-from redargue.methods.tool_mad.settings import JUDGE, MODERATOR, NO_TOOL, PROFILES, ToolMadSettings, debater_names
+from redargue.methods.tool_mad.settings import (
+    JUDGE,
+    MODERATOR,
+    NO_TOOL,
+    TOOL_MAD_PROFILES,
+    ToolMadSettings,
+    debater_names,
+)
 from redargue.methods.tool_mad.tasks import CheckConsensus, SummariseAbstract, WriteKeywords
 from redargue.methods.verdict_parts import side_of
 from redargue.quotes import find_quote
@@ -60,7 +67,7 @@ class Algorithm1(Method):
         "each round: both debaters concurrently: query -> search -> answer -> (statements -> check | question -> "
         "similarity); no consensus after the last round: -> judge"
     )
-    profiles = PROFILES
+    profiles = TOOL_MAD_PROFILES
     may_ask = (CheckConsensus,)
 
     settings: ToolMadSettings

@@ -14,7 +14,7 @@ from __future__ import annotations
 from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
 from redargue.methods.agent import Agent
-from redargue.methods.tool_mad.settings import QUESTIONS, Asked, Noncommittal
+from redargue.methods.tool_mad.settings import QUESTIONS, Noncommittal, RelevanceQuestions
 from redargue.tasks.base import Profile
 from redargue.tasks.score import CompareTexts, Question, RateTexts, WriteQuestion, WriteQuestions
 from redargue.verdicts import Metric, Score
@@ -29,7 +29,7 @@ async def relevance(
     *,
     round_: int = 0,
     noncommittal: Noncommittal = "any",
-    asked: Asked = "samples",
+    asked: RelevanceQuestions = "samples",
     committal: bool = False,
     profile: Profile = "hardened",
 ) -> Score:
@@ -77,7 +77,9 @@ async def consistency(agent: Agent, answer: str, documents: tuple[str, ...], *, 
     return score.model_copy(update={"value": _mean(rated.values)})
 
 
-async def _questions(agent: Agent, answer: str, round_: int, *, asked: Asked, profile: Profile) -> tuple[Question, ...]:
+async def _questions(
+    agent: Agent, answer: str, round_: int, *, asked: RelevanceQuestions, profile: Profile
+) -> tuple[Question, ...]:
     if asked == "together":
         written = await agent.perform(WriteQuestions(response=answer, profile=profile), round_=round_)
         return tuple(Question(question=text, noncommittal=written.noncommittal) for text in written.questions)

@@ -23,10 +23,10 @@ from redargue.verdicts import Metric
 
 QUESTIONS = 3  # written per answer for its relevance
 Noncommittal = Literal["any", "all"]
-Asked = Literal["together", "samples", "requests"]
+RelevanceQuestions = Literal["together", "samples", "requests"]
 
 PAPER = {"profile": "paper", "faithfulness_threshold": 0.7, "relevance_threshold": 0.8}
-PROFILES: dict[str, dict[str, Any]] = {
+TOOL_MAD_PROFILES: dict[str, dict[str, Any]] = {
     "paper": PAPER,
     "hardened": {"keep_unchanged": True},
     "pubmedqa": PAPER | {"debaters": ("corpus", "openalex"), "summarised": ("openalex",)},
@@ -133,7 +133,7 @@ class ToolMadSettings(MethodSettings):
         return (WriteStatements, CheckStatements, question, CompareTexts)
 
     @property
-    def asked(self) -> Asked:
+    def asked(self) -> RelevanceQuestions:
         """How the three questions about an answer are asked for."""
         if not self.one_request:
             return "requests"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from redargue.methods.tool_mad.tasks import Keywords, SummariseAbstract, Summary, WriteKeywords
-from redargue.nli.backend import EmbeddedBackend, perform, words
+from redargue.nli.backend import EmbeddedBackend, distinct_words, perform
 from redargue.nli.reader import sentences
 
 
 @perform.register
 def _write_keywords(task: WriteKeywords, backend: EmbeddedBackend) -> Keywords:
-    return Keywords(keywords=tuple(words(task.query)[: task.most]))
+    return Keywords(keywords=tuple(distinct_words(task.query)[: task.most]))
 
 
 @perform.register

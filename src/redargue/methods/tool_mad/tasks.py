@@ -44,7 +44,7 @@ class Summary(Frozen):
     summary: str = Field(description="the summary", json_schema_extra=max_length(1_000))
 
 
-class Agreement(Frozen):
+class ConsensusReply(Frozen):
     """Whether answers are the same."""
 
     agree: Literal[0, 1] = Field(description="1 if the answers give the same final answer, 0 if they differ")
@@ -81,7 +81,7 @@ class SummariseAbstract(Task[Summary]):
         }
 
 
-class CheckConsensus(Task[Agreement]):
+class CheckConsensus(Task[ConsensusReply]):
     """Compares free-text answers, which cannot be compared as labels (ACL version, appendix; ``T29``)."""
 
     claim: Claim

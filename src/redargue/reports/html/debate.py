@@ -12,7 +12,7 @@ from redargue import events
 from redargue.claims import FREE_TEXT
 from redargue.evidence import Passage, Quote
 from redargue.methods.base import Layout
-from redargue.methods.strangers import recorded
+from redargue.methods.strangers import recorded_method
 from redargue.reports.annotated_text import shown_parts
 from redargue.reports.load import Trace
 from redargue.reports.phrases import NO_ANSWER
@@ -169,7 +169,7 @@ def turn_id(prefix: str, turn: _Turn) -> str:
 def layout_of(trace: Trace) -> Layout:
     """That of the method that the trace names; without columns where this release does not have the method."""
     started = next((event for event in trace if isinstance(event, events.ClaimStarted)), None)
-    method = recorded(started.method, started.settings) if started else None
+    method = recorded_method(started.method, started.settings) if started else None
     return method.layout() if method else Layout({})
 
 

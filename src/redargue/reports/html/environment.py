@@ -14,7 +14,7 @@ from markupsafe import Markup
 from redargue import words
 from redargue.evidence import Side
 from redargue.reports import phrases
-from redargue.reports.annotated_text import readable
+from redargue.reports.annotated_text import readable_text
 from redargue.reports.html.debate import answer, shorten, turn_id
 from redargue.reports.table import Cell, Column, letter
 from redargue.sanitize import counted, link_address, printable
@@ -55,7 +55,7 @@ def environment() -> Environment:
         "letter": letter,
         "meaning_text": phrases.meaning_text,
         "notes": words.notes,
-        "readable": readable,
+        "readable": readable_text,
         "quote_status": phrases.QUOTE_STATUS,
         "sides": _SIDES,
         "summary": phrases.summary,

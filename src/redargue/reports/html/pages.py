@@ -12,9 +12,9 @@ from redargue.backends.base import Stability
 from redargue.claims import Meaning
 from redargue.events import Answered
 from redargue.evidence import Side
-from redargue.methods.strangers import recorded
+from redargue.methods.strangers import recorded_method
 from redargue.reports import reproducibility
-from redargue.reports.annotated_text import sentences, shown_parts, text_outcome, unchecked_table
+from redargue.reports.annotated_text import annotated_sentences, shown_parts, text_outcome, unchecked_table
 from redargue.reports.folders import further_tables
 from redargue.reports.html.debate import Debate, Line, Passages, debate
 from redargue.reports.html.environment import macro, page
@@ -66,7 +66,7 @@ def line_writer(limits: Mapping[Metric, float]) -> Line:
 
 def limits_of(manifest: RunManifest) -> Mapping[Metric, float]:
     """The thresholds of a run's scores; empty for a method without any, and for settings of another release."""
-    method = recorded(manifest.spec.method, manifest.spec.settings)
+    method = recorded_method(manifest.spec.method, manifest.spec.settings)
     return method.limits(Stability(*manifest.backend.stability)) if method else {}
 
 
@@ -115,7 +115,7 @@ def text_parts(run: SingleRun) -> dict[str, Any]:
     return {
         "text": text.text,
         "context": text.context,
-        "parts": list(shown_parts(text.text, sentences(run, extraction))),
+        "parts": list(shown_parts(text.text, annotated_sentences(run, extraction))),
         "unchecked": unchecked_table(text, extraction) if extraction.unchecked else None,
         "outcome": text_outcome(run),
     }

@@ -17,7 +17,7 @@ from typing import ClassVar
 
 from redargue.errors import CorpusError, RedargueError, StoreUnavailable, UsageError
 from redargue.files import make_folder, make_private, open_to_read
-from redargue.retrieval.corpus.sqlite_guard import Guard
+from redargue.retrieval.corpus.sqlite_guard import SqliteGuard
 
 _APPLICATION = 0x52444152  # "RDAR", at byte 68 of the file
 SCHEMA = 1
@@ -89,7 +89,7 @@ class Database:
 
     def _prepare(self, embedder: str) -> None:
         execute = self._connection.execute
-        self._guard = Guard(self._connection, self.path)
+        self._guard = SqliteGuard(self._connection, self.path)
         execute(f"PRAGMA synchronous = {self.synchronous}")
         if not self.writable:
             execute("PRAGMA query_only = ON")

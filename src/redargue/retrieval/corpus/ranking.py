@@ -56,7 +56,7 @@ def terms(texts: Sequence[str]) -> list[list[str]]:
 
 def query_terms(query: str) -> str:
     """The distinct terms of a query's content words, separated by spaces; empty if there are none."""
-    (stems,) = terms([" ".join(content_words(query))])
+    (stems,) = terms([" ".join(query_words(query))])
     return " ".join(dict.fromkeys(stems))
 
 
@@ -74,7 +74,7 @@ _STOP = frozenset(
 )
 
 
-def content_words(query: str) -> list[str]:
+def query_words(query: str) -> list[str]:
     """A query's distinct words in lower case, at most 100; without stop words unless all are ("The Who")."""
     words = dict.fromkeys(re.findall(r"\w+", query.lower()))
     return ([word for word in words if word not in _STOP] or list(words))[:MAX_QUERY_WORDS]
@@ -82,7 +82,7 @@ def content_words(query: str) -> list[str]:
 
 def fts5_query(query: str) -> str:
     """An FTS5 expression that matches any content word of the query, quoted; empty if there is none."""
-    return " OR ".join(f'"{word}"' for word in content_words(query))
+    return " OR ".join(f'"{word}"' for word in query_words(query))
 
 
 def nearest(matrix: Floats, vector: Floats, count: int) -> list[int]:

@@ -39,7 +39,7 @@ _SHADOWS = ("data", "idx", "docsize", "config")
 _Row = tuple[str, str, str]  # kind, name and statement of a part of the schema
 
 
-class Guard:
+class SqliteGuard:
     """Watches over a connection: what it may run, and for how many steps."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:

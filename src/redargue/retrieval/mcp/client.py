@@ -20,8 +20,8 @@ from urllib.parse import urlsplit
 
 from redargue.errors import ProviderError, ToolFailed, UsageError
 from redargue.evidence import Passage
-from redargue.retrieval.mcp.connection import InProcess, Server, Target
-from redargue.retrieval.mcp.serving import KINDS, build
+from redargue.retrieval.mcp.connection import InProcess, McpServer, Target
+from redargue.retrieval.mcp.serving import TOOL_SERVERS, build_tool_server
 from redargue.retrieval.mcp.transports import LOOPBACK, TIMEOUT, Address, Command
 from redargue.retrieval.tools.base import Search, Sources
 from redargue.retrieval.tools.online import clean, page_passage, parse_json, storable, web_address
@@ -48,7 +48,7 @@ class McpTool:
 
     def __init__(
         self,
-        server: Server,
+        server: McpServer,
         listed: Any,
         *,
         name: str = "",
@@ -98,7 +98,7 @@ class McpTool:
             raise ToolFailed(what, hint=f"it takes {_signature(self.parameters)}")
 
 
-async def list_tools(servers: Sequence[Server], prices: Mapping[str, float] | None = None) -> dict[str, McpTool]:
+async def list_tools(servers: Sequence[McpServer], prices: Mapping[str, float] | None = None) -> dict[str, McpTool]:
     """Every tool of the servers, by the name that agents use: its own, or ``SERVER_TOOL`` if several have that name."""
     twice = [name for name, count in Counter(server.name for server in servers).items() if count > 1]
     if twice:
@@ -120,7 +120,7 @@ async def list_tools(servers: Sequence[Server], prices: Mapping[str, float] | No
     return tools
 
 
-async def _listed(server: Server) -> list[Any]:
+async def _listed(server: McpServer) -> list[Any]:
     tools: dict[str, Any] = {}
     cursor: str | None = None
     for _ in range(MAX_PAGES):
@@ -135,7 +135,7 @@ async def _listed(server: Server) -> list[Any]:
     return list(tools.values())
 
 
-def servers(specs: Iterable[str], sources: Sources, environment: Mapping[str, str]) -> list[Server]:
+def servers(specs: Iterable[str], sources: Sources, environment: Mapping[str, str]) -> list[McpServer]:
     """The servers that a user names.
 
     Args:
@@ -151,13 +151,13 @@ def servers(specs: Iterable[str], sources: Sources, environment: Mapping[str, st
         ProviderError: the address is remote and ``offline`` is set.
         UsageError: the SDK is not installed.
     """
-    result: list[Server] = []
+    result: list[McpServer] = []
     for spec in specs:
         match = re.fullmatch(r"\s*(?:([A-Za-z]\w*)=)?(.*\S)\s*", spec, re.DOTALL)
         if not match:
             raise UsageError(f"{spec!r} names no MCP server", where="--mcp", hint="give a command or a web address")
         target = match[2]
-        name = match[1] or (target if target in KINDS else f"mcp{len(result) + 1}")
+        name = match[1] or (target if target in TOOL_SERVERS else f"mcp{len(result) + 1}")
         prefix = f"REDARGUE_MCP_{name.upper()}"
         seconds = environment.get(f"{prefix}_TIMEOUT") or str(TIMEOUT)
         try:
@@ -167,13 +167,13 @@ def servers(specs: Iterable[str], sources: Sources, environment: Mapping[str, st
         if not 0 < timeout < math.inf:
             raise UsageError(f"expected a positive number, got {seconds!r}", where=f"{prefix}_TIMEOUT")
         reached = _target(target, prefix, sources, environment, timeout)
-        result.append(Server(name, reached, timeout=timeout, secrets=sources.transport.secrets))
+        result.append(McpServer(name, reached, timeout=timeout, secrets=sources.transport.secrets))
     return result
 
 
 def _target(spec: str, prefix: str, sources: Sources, environment: Mapping[str, str], timeout: float) -> Target:
-    if spec in KINDS:
-        return InProcess(build(spec, sources), f"redargue {spec}")
+    if spec in TOOL_SERVERS:
+        return InProcess(build_tool_server(spec, sources), f"redargue {spec}")
     if re.match(r"https?://", spec):
         return _address(spec, environment.get(f"{prefix}_TOKEN", ""), timeout, offline=sources.transport.offline)
     try:

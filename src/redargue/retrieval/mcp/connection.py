@@ -58,7 +58,7 @@ class _Died(Exception):
     """The connection is lost; the request may be repeated on a new one."""
 
 
-class Server:
+class McpServer:
     """A named MCP server; an asynchronous context manager that may be entered several times concurrently.
 
     ``timeout`` is in seconds per call; ``secrets`` are hidden in its answers.
@@ -80,7 +80,7 @@ class Server:
         self._lost, self._until = "", 0.0
         self._connecting, self._repeating = asyncio.Lock(), asyncio.Lock()
 
-    async def __aenter__(self) -> Server:
+    async def __aenter__(self) -> McpServer:
         if not self._users:
             self._reset()
         self._users += 1

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 ServedTool = Callable[..., Awaitable[Any]]
 
-KINDS: Mapping[str, Callable[[Sources], tuple[ServedTool, ...]]] = {
+TOOL_SERVERS: Mapping[str, Callable[[Sources], tuple[ServedTool, ...]]] = {
     "wikipedia": lambda sources: WikipediaServer.make(sources).tools(),
     "google": lambda sources: (GoogleServer.make(sources).search_google,),
     "scholar": lambda sources: (ScholarServer.make(sources).search_google_scholar,),
@@ -39,10 +39,10 @@ KINDS: Mapping[str, Callable[[Sources], tuple[ServedTool, ...]]] = {
 _PATH = "/mcp"
 
 
-def build(kind: str, sources: Sources) -> MCPServer:
+def build_tool_server(kind: str, sources: Sources) -> MCPServer:
     """One of the servers; raises UsageError if there is no such server, or a key or address is not set."""
-    if kind not in KINDS:
-        raise UsageError(f"there is no tool server {kind!r}", hint=did_you_mean(kind, list(KINDS)))
+    if kind not in TOOL_SERVERS:
+        raise UsageError(f"there is no tool server {kind!r}", hint=did_you_mean(kind, list(TOOL_SERVERS)))
     require_sdk()
     from mcp import types
     from mcp.server import MCPServer
@@ -59,7 +59,7 @@ def build(kind: str, sources: Sources) -> MCPServer:
     finally:
         root.removeHandler(quiet)
     read_only = types.ToolAnnotations(read_only_hint=True, open_world_hint=True)
-    for tool in KINDS[kind](sources):
+    for tool in TOOL_SERVERS[kind](sources):
         server.add_tool(with_readable_errors(tool), annotations=read_only)
     return server
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from redargue.errors import ToolFailed
 from redargue.evidence import Passage
-from redargue.net.transport import Answer
+from redargue.net.transport import HttpAnswer
 from redargue.retrieval.tools.base import Search, tools
 from redargue.retrieval.tools.online import (
     SUPERSCRIPTS,
@@ -296,7 +296,7 @@ class OpenAlexTool(AbstractsTool):
         return published_by(map(_work, dicts(answer["results"])), search.as_of)
 
 
-def _allowance_is_used_up(answer: Answer) -> bool:
+def _allowance_is_used_up(answer: HttpAnswer) -> bool:
     """Whether a 429 reports that the day's allowance is used up, so that retrying is useless."""
     empty = answer.headers.get("x-ratelimit-remaining", "").strip() in ("0", "0.0")
     return answer.status == 429 and (empty or bool(re.search(r"daily|per day|credit|budget", answer.text, re.I)))

@@ -20,7 +20,7 @@ import lxml.etree  # type: ignore[import-untyped]
 from redargue.errors import ProviderError, ToolFailed, UsageError
 from redargue.evidence import Passage, Timing, timing
 from redargue.net.secrets import Secrets
-from redargue.net.transport import Answer, Service, Transport
+from redargue.net.transport import HttpAnswer, Service, Transport
 from redargue.retrieval.tools.base import Search, Sources
 
 MAX_MESSAGE = 200  # characters of a service's error message
@@ -36,7 +36,7 @@ class Request(TypedDict, total=False):
     json: Any
     params: Mapping[str, Any]
     units: int
-    final: Callable[[Answer], bool]  # whether a status that is usually retried is final
+    final: Callable[[HttpAnswer], bool]  # whether a status that is usually retried is final
 
 
 class OnlineTool(ABC):

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from redargue.errors import UsageError
 from redargue.evidence import Passage
-from redargue.net.transport import Answer, Service, Transport
+from redargue.net.transport import HttpAnswer, Service, Transport
 from redargue.retrieval.tools.base import Search, Sources, tools
 from redargue.retrieval.tools.online import OnlineTool, clean, dicts, finite, iso_date, page_passage, web_address
 
@@ -85,7 +85,7 @@ class GoogleTool(OnlineTool):
         return [_item(item) for item in dicts(answer.get("items"))]
 
 
-def _is_daily_quota_used(answer: Answer) -> bool:
+def _is_daily_quota_used(answer: HttpAnswer) -> bool:
     return answer.status == 429 and bool(re.search(r"per day|daily", answer.text, re.I))
 
 

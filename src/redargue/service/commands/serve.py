@@ -25,12 +25,12 @@ _Telemetry = Annotated[
     ),
 ]
 
-app = typer.Typer(help="Serve checks over HTTP.", invoke_without_command=True)
+serve_app = typer.Typer(help="Serve checks over HTTP.", invoke_without_command=True)
 key_app = typer.Typer(help="Add, list and remove API keys.", no_args_is_help=True)
-app.add_typer(key_app, name="key")
+serve_app.add_typer(key_app, name="key")
 
 
-@app.callback()
+@serve_app.callback()
 @with_parameters
 def serve(
     context: typer.Context,

@@ -19,7 +19,7 @@ from redargue.verdicts import ErrorInfo, Verdict
 POLL_AFTER_S = 5.0
 
 
-class CheckAnswer(Frozen):
+class ToolAnswer(Frozen):
     """A check as a tool returns it: its result, or a handle for ``get_check``.
 
     Attributes:
@@ -70,10 +70,10 @@ class FetchedDocument(Frozen):
     metadata: dict[str, str] = Field(default_factory=dict)
 
 
-def answer_of(check: Check, result: CheckResult | Report | None) -> CheckAnswer:
+def answer_of(check: Check, result: CheckResult | Report | None) -> ToolAnswer:
     if not check.ended:
-        return CheckAnswer(id=check.id, state=check.state, poll_after_s=POLL_AFTER_S)
-    answer = CheckAnswer(id=check.id, state=check.state, result=result, error=check.error)
+        return ToolAnswer(id=check.id, state=check.state, poll_after_s=POLL_AFTER_S)
+    answer = ToolAnswer(id=check.id, state=check.state, result=result, error=check.error)
     if isinstance(result, Report):
         return answer.model_copy(update=_assessment(assessed(result)))
     if result and result.verdicts:
@@ -83,9 +83,9 @@ def answer_of(check: Check, result: CheckResult | Report | None) -> CheckAnswer:
     return _unchecked(answer, Reason.FAILED, check.error.what if check.error else "the check ended without a verdict")
 
 
-def not_made(grounding: Grounding) -> CheckAnswer:
+def not_made(grounding: Grounding) -> ToolAnswer:
     """The answer on a text that cannot be checked at all."""
-    return CheckAnswer(id="", state="done", **_assessment(grounding))
+    return ToolAnswer(id="", state="done", **_assessment(grounding))
 
 
 def _assessment(grounding: Grounding) -> dict[str, object]:
@@ -103,5 +103,5 @@ def _claim_outcome(verdict: Verdict) -> dict[str, object]:
     return {"outcome": Outcome.UNCHECKED.value, "reason": reason, "explanation": said}
 
 
-def _unchecked(answer: CheckAnswer, reason: Reason, said: str) -> CheckAnswer:
+def _unchecked(answer: ToolAnswer, reason: Reason, said: str) -> ToolAnswer:
     return answer.model_copy(update={"outcome": Outcome.UNCHECKED.value, "reason": reason, "explanation": said})

@@ -16,7 +16,7 @@ from starlette.types import Receive, Scope, Send
 from redargue.retrieval.corpus.index import open_store
 from redargue.service.context import ServiceSettings, caller_of
 from redargue.service.mcp.documents import Documents
-from redargue.service.mcp.server import build
+from redargue.service.mcp.server import build_verifier_server
 from redargue.service.mcp.tools import VerifierTools
 
 _PATH = "/mcp"
@@ -32,7 +32,7 @@ class McpDoor:
 
     def __init__(self, application: FastAPI, settings: ServiceSettings) -> None:
         self._documents = Documents(lambda: open_store(settings.spec.store))
-        server = build(
+        server = build_verifier_server(
             VerifierTools(
                 lambda: application.state.store,
                 self._documents,

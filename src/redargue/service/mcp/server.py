@@ -28,7 +28,7 @@ INSTRUCTIONS = (
 )
 
 
-def build(tools: VerifierTools) -> MCPServer:
+def build_verifier_server(tools: VerifierTools) -> MCPServer:
     """The server with its six tools and the reports as resources."""
     root, quiet = logging.getLogger(), logging.NullHandler()
     root.addHandler(quiet)  # the SDK configures a root logger that has no handler
@@ -54,7 +54,7 @@ async def serve_stdio(rules: RequestRules, *, fetch: bool = False) -> None:
     ):
         tools = VerifierTools(lambda: store, documents, owner=lambda _: LOCAL)
         try:
-            await build(tools).run_stdio_async()
+            await build_verifier_server(tools).run_stdio_async()
         finally:
             await store.cancel_all()
             documents.close()

@@ -21,9 +21,9 @@ from redargue.methods.base import methods
 from redargue.reports.render import render
 from redargue.sanitize import counted
 from redargue.service.checks import Check, CheckStore
-from redargue.service.mcp.answers import CheckAnswer, FetchedDocument, SearchResults, answer_of, not_made
+from redargue.service.mcp.answers import FetchedDocument, SearchResults, ToolAnswer, answer_of, not_made
 from redargue.service.mcp.documents import Documents
-from redargue.service.mcp.texts import text_of
+from redargue.service.mcp.texts import tool_text
 from redargue.service.refusals import UnknownCheck
 from redargue.service.requests import CheckRequest
 from redargue.text.segment import Kind
@@ -32,7 +32,7 @@ WAIT_S = 45.0  # several hosts end a tool call after 60 s
 LONGEST_WAIT_S = 240.0
 SCHEME = "redargue"  # of resources: redargue://checks/ID/report.md
 
-_Answered = Annotated[CallToolResult, CheckAnswer]
+_Answered = Annotated[CallToolResult, ToolAnswer]
 Wait = Annotated[
     float,
     Field(
@@ -190,8 +190,8 @@ def _request(**values: Any) -> CheckRequest:
         raise UsageError(problem_of(error), where=".".join(map(str, first["loc"]))) from error
 
 
-def _result(answer: CheckAnswer) -> CallToolResult:
-    content: list[ContentBlock] = [TextContent(type="text", text=text_of(answer))]
+def _result(answer: ToolAnswer) -> CallToolResult:
+    content: list[ContentBlock] = [TextContent(type="text", text=tool_text(answer))]
     if answer.result:
         uri = f"{SCHEME}://checks/{answer.id}/report.md"
         link = ResourceLink(type="resource_link", uri=uri, name=f"report {answer.id}", mime_type="text/markdown")

@@ -15,7 +15,7 @@ from redargue.reports.load import SingleRun
 from redargue.reports.phrases import label_of
 from redargue.runs.budget import Budget
 from redargue.runs.usage import UsageCounter
-from redargue.service.page.environment import macro
+from redargue.service.page.environment import page_macro
 from redargue.service.page.frames import Frame, meters
 from redargue.verdicts import Verdict, rounded_down
 
@@ -43,7 +43,7 @@ def outcome_of(verdict: Verdict | None) -> str:
     return "unchecked" if verdict.unchecked else str(verdict.meaning or "no label")
 
 
-class Row(NamedTuple):
+class BatchRow(NamedTuple):
     """A claim of a run; without a verdict, it is waiting or being argued."""
 
     item: int
@@ -105,7 +105,7 @@ class Filter(Frozen):
     order: Order = "disagreement"
     page: int = 1
 
-    def admits(self, row: Row) -> bool:
+    def admits(self, row: BatchRow) -> bool:
         return (
             self.outcome in ("", outcome_of(row.verdict))
             and (not self.disagreed or disagreement(row.verdict) > 0)
@@ -116,13 +116,13 @@ class Filter(Frozen):
 class Shown(NamedTuple):
     """The rows of one page, and how many there are in all that the filter admits."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[BatchRow, ...]
     admitted: int
     outcomes: tuple[tuple[str, int], ...]  # of all rows, with their numbers
     pages: int
 
 
-def select(rows: Sequence[Row], filter_: Filter) -> Shown:
+def select(rows: Sequence[BatchRow], filter_: Filter) -> Shown:
     """Disagreement to the end first, then what was settled; within these, errors and refuted claims first."""
     admitted = [row for row in rows if filter_.admits(row)]
     if filter_.order == "disagreement":
@@ -133,7 +133,7 @@ def select(rows: Sequence[Row], filter_: Filter) -> Shown:
     return Shown(tuple(admitted[first : first + ROWS]), len(admitted), outcomes, -(-len(admitted) // ROWS))
 
 
-def _rank(row: Row) -> tuple[int, int, int]:
+def _rank(row: BatchRow) -> tuple[int, int, int]:
     return -disagreement(row.verdict), _severity(outcome_of(row.verdict)), row.item
 
 
@@ -181,21 +181,21 @@ class BatchFrames:
         return Frame("replace", f"c-{item}", self._row(item))
 
     def _row(self, item: int) -> Markup:
-        row = Row(item, self._claims[item], self._verdicts.get(item), item in self._started)
-        return macro("live.html", "batch_row")(row, self._run.folder.name)
+        row = BatchRow(item, self._claims[item], self._verdicts.get(item), item in self._started)
+        return page_macro("live.html", "batch_row")(row, self._run.folder.name)
 
     def _progress(self) -> Markup:
         errors = sum(verdict.error is not None for verdict in self._verdicts.values())
-        return macro("live.html", "progress")(len(self._verdicts), len(self._claims), errors)
+        return page_macro("live.html", "progress")(len(self._verdicts), len(self._claims), errors)
 
     def _cost(self) -> Markup:
-        return macro("live.html", "cost")("cost", "batch-cost", meters(self._usage.usage(), self._budget))
+        return page_macro("live.html", "cost")("cost", "batch-cost", meters(self._usage.usage(), self._budget))
 
     def _marked(self) -> Markup:
         parts = text_parts(self._so_far())
         items = range(len(self._claims))
         run = self._run.folder.name
-        return macro("live.html", "text_marked")(run, parts["context"], parts["parts"], parts["outcome"], items)
+        return page_macro("live.html", "text_marked")(run, parts["context"], parts["parts"], parts["outcome"], items)
 
     def _so_far(self) -> SingleRun:
         return self._run._replace(verdicts=dict(sorted(self._verdicts.items())))
@@ -205,9 +205,10 @@ class BatchFrames:
 
     def filtered(self, filter_: Filter) -> Markup:
         rows = [
-            Row(item, claim, self._verdicts.get(item), item in self._started) for item, claim in enumerate(self._claims)
+            BatchRow(item, claim, self._verdicts.get(item), item in self._started)
+            for item, claim in enumerate(self._claims)
         ]
-        return macro("batch_parts.html", "batch")(
+        return page_macro("batch_parts.html", "batch")(
             run=self._run.folder.name,
             text=self._marked() if self._run.text else "",
             unchecked=text_parts(self._run)["unchecked"] if self._run.text else None,

@@ -51,7 +51,7 @@ def claim_start(claim: str) -> str:
 
 
 @lru_cache(maxsize=1)
-def environment() -> Environment:
+def page_environment() -> Environment:
     loaders = [PackageLoader("redargue.service.page", "templates"), PackageLoader("redargue.reports", "html")]
     shared = reports.environment().overlay(loader=ChoiceLoader(loaders))
     shared.globals = {
@@ -63,14 +63,14 @@ def environment() -> Environment:
     return shared
 
 
-def page(template: str, **context: Any) -> str:
+def render_page(template: str, **context: Any) -> str:
     """A whole page in the layout of the service."""
-    return printable(environment().get_template(template).render({**LAYOUT, **context})) + "\n"
+    return printable(page_environment().get_template(template).render({**LAYOUT, **context})) + "\n"
 
 
 @lru_cache(maxsize=64)
-def macro(template: str, name: str) -> Callable[..., Markup]:
-    function: Callable[..., Markup] = getattr(environment().get_template(template).module, name)
+def page_macro(template: str, name: str) -> Callable[..., Markup]:
+    function: Callable[..., Markup] = getattr(page_environment().get_template(template).module, name)
     return function
 
 

@@ -22,7 +22,7 @@ from redargue.runs.budget import Budget
 from redargue.runs.manifest import RunManifest
 from redargue.runs.usage import UsageCounter
 from redargue.sanitize import counted
-from redargue.service.page.environment import macro
+from redargue.service.page.environment import page_macro
 from redargue.verdicts import Usage, Verdict
 
 
@@ -158,21 +158,21 @@ class ClaimFrames:
         for round_ in self._debate.rounds:
             id_, place = f"{prefix}-r{round_.number}", f"{prefix}-rounds"
             turns = {
-                turn_id(id_, turn): macro("debate.html", "turn")(turn, turn_id(id_, turn)) for turn in round_.turns
+                turn_id(id_, turn): page_macro("debate.html", "turn")(turn, turn_id(id_, turn)) for turn in round_.turns
             }
-            html = macro("live.html", "live_round")(id_, place, round_)
+            html = page_macro("live.html", "live_round")(id_, place, round_)
             yield _Part(id_, place, html, turns, (round_.title, round_.end))
             if round_.end:
                 id_, place = f"{prefix}-l{round_.number}", f"{prefix}-log"
-                yield _Part(id_, place, macro("live.html", "log_line")(id_, place, round_))
+                yield _Part(id_, place, page_macro("live.html", "log_line")(id_, place, round_))
         for sha in self._passages.by_sha:
             id_, place = f"{prefix}-s{self._passages.number(sha)}", f"{prefix}-sources"
-            yield _Part(id_, place, macro("live.html", "live_source")(id_, place, self._passages, sha))
+            yield _Part(id_, place, page_macro("live.html", "live_source")(id_, place, self._passages, sha))
         for number, gap in enumerate(unsuccessful_searches(self._trace), start=1):
             id_, place = f"{prefix}-f{number}", f"{prefix}-failed"
-            yield _Part(id_, place, macro("live.html", "failed_search")(id_, place, gap, words.failure(gap)))
+            yield _Part(id_, place, page_macro("live.html", "failed_search")(id_, place, gap, words.failure(gap)))
         id_, place = f"{prefix}-cost", f"{prefix}-spent"
-        yield _Part(id_, place, macro("live.html", "cost")(id_, place, meters(self._usage.usage(), self._budget)))
+        yield _Part(id_, place, page_macro("live.html", "cost")(id_, place, meters(self._usage.usage(), self._budget)))
 
     @property
     def _id(self) -> str:
@@ -185,8 +185,8 @@ class ClaimFrames:
     def element(self) -> Markup:
         if self._verdict is not None:
             view = verdict_view(self._item, self._verdict, tuple(self._trace), self._limits)
-            return macro("live.html", "finished")(self._item, view, **how_done(self._load()))
-        return macro("live.html", "arguing")(self._item, self._manifest.claims[self._item], self._parts)
+            return page_macro("live.html", "finished")(self._item, view, **how_done(self._load()))
+        return page_macro("live.html", "arguing")(self._item, self._manifest.claims[self._item], self._parts)
 
 
 def changes(before: Iterable[_Part], now: Iterable[_Part]) -> Iterator[Frame]:

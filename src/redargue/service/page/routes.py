@@ -22,8 +22,8 @@ from redargue.service.context import COOKIE, Caller, CallerInfo, Store, caller_o
 from redargue.service.keys import SESSION_SECONDS, Keys
 from redargue.service.log import EventLine
 from redargue.service.page.batch import Filter
-from redargue.service.page.compare import compare
-from redargue.service.page.environment import POLICY, page, script, style
+from redargue.service.page.compare import compare_runs
+from redargue.service.page.environment import POLICY, render_page, script, style
 from redargue.service.page.log import FrameLog, encoded
 from redargue.service.page.runs import Pages, control, is_text, manifest_of
 from redargue.service.problems import status_of
@@ -47,7 +47,7 @@ REPORT_POLICY = (
 )
 REPORT_TYPES = {"html": "text/html", "md": "text/markdown", "json": "application/json"}
 
-router = APIRouter(include_in_schema=False)
+page_router = APIRouter(include_in_schema=False)
 
 
 def shown(html: str, status: int = 200) -> HTMLResponse:
@@ -58,7 +58,7 @@ def failed(error: RedargueError) -> HTMLResponse:
     """An error as a page; the status is 404 for what is not there."""
     status = 404 if isinstance(error, UnknownCheck) else 409 if isinstance(error, RecordError) else 422
     title = "Not found" if status == 404 else "This cannot be shown"
-    return shown(page("problem.html", title=title, problem=str(error)), status)
+    return shown(render_page("problem.html", title=title, problem=str(error)), status)
 
 
 def to(path: str) -> RedirectResponse:
@@ -85,25 +85,25 @@ def visitor_of(request: Request) -> CallerInfo:
 Visitor = Annotated[CallerInfo, Depends(visitor_of)]
 
 
-@router.get("/sign-in")
+@page_router.get("/sign-in")
 async def sign_in() -> HTMLResponse:
-    return shown(page("sign_in.html", title="Sign in", problem=""))
+    return shown(render_page("sign_in.html", title="Sign in", problem=""))
 
 
-@router.post("/sign-in")
+@page_router.post("/sign-in")
 async def begin_session(request: Request) -> Response:
     """Takes a key for a cookie, because EventSource sends no Authorization header."""
     keys: Keys = request.app.state.keys
     key = keys.find((await form_of(request)).get("key", "").strip())
     if key is None:
-        return shown(page("sign_in.html", title="Sign in", problem="This is not a key of this service."), 401)
+        return shown(render_page("sign_in.html", title="Sign in", problem="This is not a key of this service."), 401)
     answer = to("/")
     secure = request.headers.get("origin", "").startswith("https:")  # a proxy with TLS is in front of the service
     answer.set_cookie(COOKIE, keys.session(key), SESSION_SECONDS, httponly=True, samesite="strict", secure=secure)
     return answer
 
 
-@router.post("/sign-out")
+@page_router.post("/sign-out")
 async def end_session(request: Request) -> Response:
     keys: Keys = request.app.state.keys
     await asyncio.to_thread(keys.end_session, request.cookies.get(COOKIE, ""))
@@ -112,17 +112,17 @@ async def end_session(request: Request) -> Response:
     return answer
 
 
-@router.get("/page/page.css")
+@page_router.get("/page/page.css")
 async def stylesheet() -> Response:
     return Response(style(), media_type="text/css", headers={**HEADERS, "cache-control": "max-age=3600"})
 
 
-@router.get("/page/page.js")
+@page_router.get("/page/page.js")
 async def module() -> Response:
     return Response(script(), media_type="text/javascript", headers={**HEADERS, "cache-control": "max-age=3600"})
 
 
-@router.get("/")
+@page_router.get("/")
 async def home(store: Store, visitor: Visitor, cursor: str = "") -> HTMLResponse:
     return shown(await _home(store, visitor.owner, cursor=cursor))
 
@@ -132,7 +132,7 @@ async def _home(
 ) -> str:
     listed = await asyncio.to_thread(store.list, owner=owner, cursor=cursor)
     blank = dict.fromkeys(("words", "what", "document", "as_of", "budget"), "") | {"method": store.spec.method}
-    return page(
+    return render_page(
         "home.html",
         title="Checks",
         signed_in=bool(owner),
@@ -145,7 +145,7 @@ async def _home(
     )
 
 
-@router.post("/checks")
+@page_router.post("/checks")
 async def start(request: Request, store: Store, visitor: Visitor) -> Response:
     given = await form_of(request)
     try:
@@ -174,7 +174,7 @@ def _request(given: Mapping[str, str]) -> CheckRequest:
     )
 
 
-@router.get("/runs/{id_}")
+@page_router.get("/runs/{id_}")
 async def run_page(
     id_: str, store: Store, visitor: Visitor, pages: Pages, filter_: Annotated[Filter, Query()]
 ) -> HTMLResponse:
@@ -187,7 +187,7 @@ async def run_page(
 def _run(check: Check, pages: Pages, filter_: Filter) -> str:
     manifest = manifest_of(check)
     if manifest is None:
-        return page(
+        return render_page(
             "waiting.html",
             title=check.first[:80],
             check=check,
@@ -200,7 +200,7 @@ def _run(check: Check, pages: Pages, filter_: Filter) -> str:
     element, lines = pages.batch(check, filter_)
     words = "A text" if manifest.text else "A check"
     count = len(manifest.claims)
-    return page(
+    return render_page(
         "batch.html",
         title=f"{words} of {count} claim{'s' * (count != 1)}",
         element=element,
@@ -210,7 +210,7 @@ def _run(check: Check, pages: Pages, filter_: Filter) -> str:
     )
 
 
-@router.get("/runs/{id_}/claims/{number}")
+@page_router.get("/runs/{id_}/claims/{number}")
 async def claim_page(id_: str, number: int, store: Store, visitor: Visitor, pages: Pages) -> HTMLResponse:
     try:
         return shown(await asyncio.to_thread(_claim, store.get(id_, owner=visitor.owner), pages, number - 1))
@@ -225,7 +225,7 @@ def _claim(check: Check, pages: Pages, item: int) -> str:
     claim = manifest.claims[item]
     element, lines, finished = pages.claim(check, item)
     live = not (check.ended or finished)
-    return page(
+    return render_page(
         "watch.html",
         title=claim.text[:80],
         claim=claim,
@@ -237,7 +237,7 @@ def _claim(check: Check, pages: Pages, item: int) -> str:
     )
 
 
-@router.get("/runs/{id_}/frames")
+@page_router.get("/runs/{id_}/frames")
 async def frames(
     id_: str,
     request: Request,
@@ -314,7 +314,7 @@ async def with_pings(lines: AsyncIterator[EventLine], seconds: float = _PING) ->
             pending.cancel()
 
 
-@router.post("/runs/{id_}/stop")
+@page_router.post("/runs/{id_}/stop")
 async def stop(id_: str, request: Request, store: Store, visitor: Visitor) -> Response:
     await form_of(request)
     try:
@@ -324,7 +324,7 @@ async def stop(id_: str, request: Request, store: Store, visitor: Visitor) -> Re
     return to(f"/runs/{id_}")
 
 
-@router.get("/runs/{id_}/report.{kind}")
+@page_router.get("/runs/{id_}/report.{kind}")
 async def report(id_: str, kind: str, store: Store, visitor: Visitor) -> Response:
     if kind not in REPORT_TYPES:
         return failed(UnknownCheck(f"no report {kind[:20]!r}", hint=f"there are {', '.join(REPORT_TYPES)}"))
@@ -336,7 +336,7 @@ async def report(id_: str, kind: str, store: Store, visitor: Visitor) -> Respons
     return Response(text, media_type=f"{REPORT_TYPES[kind]}; charset=utf-8", headers=headers)
 
 
-@router.get("/compare")
+@page_router.get("/compare")
 async def compare_page(
     store: Store, visitor: Visitor, run: Annotated[list[str] | None, Query()] = None
 ) -> HTMLResponse:
@@ -345,7 +345,7 @@ async def compare_page(
         if len(chosen) > RUNS_COMPARED or len(chosen) == 1:
             raise UsageError(f"{len(chosen)} chosen", hint=f"choose two to {RUNS_COMPARED} checks")
         loaded = [await asyncio.to_thread(store.run, name, owner=visitor.owner) for name in chosen]
-        comparison = compare(loaded) if loaded else None
+        comparison = compare_runs(loaded) if loaded else None
     except RedargueError as error:
         problem = str(error)
     listed = await asyncio.to_thread(store.list, owner=visitor.owner, limit=LISTED)
@@ -353,7 +353,7 @@ async def compare_page(
         check for check in listed.checks if check.state in ("done", "failed", "interrupted") and check.claims
     ]
     return shown(
-        page(
+        render_page(
             "compare.html",
             title="Compare checks",
             path="/compare",

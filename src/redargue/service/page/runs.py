@@ -8,14 +8,14 @@ from fastapi import Depends, Request
 from markupsafe import Markup
 
 from redargue.errors import RedargueError
-from redargue.reports.load import SingleRun, load
+from redargue.reports.load import SingleRun, load_run
 from redargue.runs.budget import Budget
 from redargue.runs.manifest import RunManifest, load_manifest
 from redargue.service.checks import Check
 from redargue.service.entries import read_entry
 from redargue.service.log import LogReader
 from redargue.service.page.batch import BatchFrames, Filter
-from redargue.service.page.environment import macro
+from redargue.service.page.environment import page_macro
 from redargue.service.page.frames import ClaimFrames, Frame, Frames
 from redargue.service.page.log import FrameLog, FrameLogs, PageKey
 
@@ -47,7 +47,7 @@ def control(check: Check) -> dict[str, Any]:
 
 def _ended(name: str, check: Check) -> Markup:
     error = "; ".join(filter(None, (check.error.what, check.error.hint))) if check.error else ""
-    return macro("control_ended.html", name)(check.state, check.id, error)
+    return page_macro("control_ended.html", name)(check.state, check.id, error)
 
 
 class RunPages:
@@ -91,7 +91,7 @@ class RunPages:
     def loaded(self, check: Check) -> SingleRun:
         """The run as it is recorded now; without a verdict, as it was begun."""
         try:
-            run = load(check.folder)
+            run = load_run(check.folder)
         except RedargueError:
             return run_of(check)
         assert isinstance(run, SingleRun)

@@ -19,8 +19,8 @@ from redargue.service.checks import CheckStore
 from redargue.service.context import MAX_BODY
 from redargue.service.guard import LOOPBACK, Guard
 from redargue.service.keys import Keys
-from redargue.service.page.environment import LAYOUT, environment
-from redargue.service.page.routes import failed, router, shown
+from redargue.service.page.environment import LAYOUT, page_environment
+from redargue.service.page.routes import failed, page_router, shown
 from redargue.service.problems import handle_problems
 from redargue.service.rules import RequestRules
 from redargue.spec import RunSpec
@@ -65,10 +65,10 @@ def create_viewer(
         try:
             if kind is None:
                 raise UsageError(f"{str(folder)!r} has no report", hint="redargue report RUN writes that of a run")
-            return shown(kind.page(folder, environment(), **LAYOUT))
+            return shown(kind.page(folder, page_environment(), **LAYOUT))
         except RedargueError as error:
             return failed(error)
 
-    application.include_router(router)
+    application.include_router(page_router)
     application.add_middleware(Guard, hosts=LOOPBACK, origins=(), max_body=MAX_BODY)
     return application

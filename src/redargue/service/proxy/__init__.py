@@ -1,4 +1,4 @@
 """Doors for chatbots: a checking proxy for OpenAI-compatible models, and the APIs of other gateways.
 
-:func:`redargue.service.proxy.routes.router` has the routes; docs/proxy.md describes them.
+:func:`redargue.service.proxy.routes.proxy_router` has the routes; docs/proxy.md describes them.
 """

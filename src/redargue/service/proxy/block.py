@@ -20,7 +20,7 @@ from redargue.verdicts import Usage, Verdict, total_usage
 
 _QUOTES = 3  # of one side of a claim, at most
 FOOTNOTES = "Checked by redargue:"
-Reason = Literal[
+BlockReason = Literal[
     "",
     "no_context",
     "language",
@@ -36,7 +36,7 @@ Reason = Literal[
     "no_text",
 ]
 # The first that applies is that of the answer.
-REASONS: tuple[Reason, ...] = (
+REASONS: tuple[BlockReason, ...] = (
     "no_context",
     "checker_down",
     "too_long",
@@ -48,13 +48,13 @@ REASONS: tuple[Reason, ...] = (
     "no_answer",
     "fragment",
 )
-_UNCHECKED: dict[UncheckedReason, Reason] = {
+_UNCHECKED: dict[UncheckedReason, BlockReason] = {
     UncheckedReason.LANGUAGE: "language",
     UncheckedReason.SEARCH_FAILED: "search_failed",
     UncheckedReason.FRAGMENT: "fragment",
     UncheckedReason.UNSURE: "",  # it has a verdict: that the evidence does not suffice
 }
-_ERRORS: dict[str, Reason] = {"BudgetReached": "budget", "BadReply": "no_answer", "ToolFailed": "search_failed"}
+_ERRORS: dict[str, BlockReason] = {"BudgetReached": "budget", "BadReply": "no_answer", "ToolFailed": "search_failed"}
 
 
 class ClaimQuote(Frozen):
@@ -84,7 +84,7 @@ class ClaimBlock(Frozen):
     label: str | None
     meaning: Meaning | None = None
     confidence: float | None = None
-    unchecked: Reason = ""
+    unchecked: BlockReason = ""
     method: str = ""
     quotes: tuple[ClaimQuote, ...] = ()
 
@@ -116,7 +116,7 @@ class CheckBlock(Frozen):
     check: str
     mode: str
     outcome: Outcome
-    reason: Reason = ""
+    reason: BlockReason = ""
     offsets: Literal["code_point"] = "code_point"
     claims: tuple[ClaimBlock, ...] = ()
     unchecked: dict[str, int] = Field(default_factory=dict)
@@ -150,8 +150,8 @@ class CheckBlock(Frozen):
 def block_of(checked: Checked, plan: Plan, check: str) -> CheckBlock:
     """The block of a finished check."""
     claims = tuple(map(_claim, checked.claims))
-    late: Reason = "checker_late"
-    reasons = Counter[Reason](claim.unchecked for claim in claims if claim.unchecked)
+    late: BlockReason = "checker_late"
+    reasons = Counter[BlockReason](claim.unchecked for claim in claims if claim.unchecked)
     reasons.update({late: len(checked.late)} if checked.late else {})
     reasons.update(_ERRORS.get(name, "checker_down") for _, name in checked.failed)
     problem = next((reason for reason in REASONS if reason == checked.problem), None)
@@ -176,7 +176,7 @@ def without_text(plan: Plan, check: str) -> CheckBlock:
     return CheckBlock(check=check, mode=plan.mode, outcome=Outcome.NOT_CHECKABLE, reason="no_text")
 
 
-def unchecked_block(plan: Plan, check: str, reason: Reason) -> CheckBlock:
+def unchecked_block(plan: Plan, check: str, reason: BlockReason) -> CheckBlock:
     return CheckBlock(check=check, mode=plan.mode, outcome=Outcome.UNCHECKED, reason=reason, unchecked={reason: 1})
 
 
@@ -196,7 +196,7 @@ def _claim(claim: CheckedClaim) -> ClaimBlock:
     )
 
 
-def reason_of(verdict: Verdict) -> Reason:
+def reason_of(verdict: Verdict) -> BlockReason:
     """Why a claim was not checked, as a word; empty where it was."""
     if verdict.error:
         return _ERRORS.get(verdict.error.type, "checker_down")

@@ -12,7 +12,7 @@ from typing import Any
 
 from redargue.service.proxy.block import CheckBlock, citations
 from redargue.service.proxy.contexts import content_text
-from redargue.service.proxy.dialect import Dialect, Key, Payload, Step, as_list, ends_a_sentence
+from redargue.service.proxy.dialect import Dialect, Key, Payload, StreamStep, as_list, ends_a_sentence
 from redargue.service.proxy.published import CHAT, CHOICE, CHUNK_CHOICE
 from redargue.service.proxy.shapes import Shape
 from redargue.service.proxy.sse import SseEvent, data_event, event_of
@@ -40,19 +40,21 @@ class ChatDialect(Dialect):
             if isinstance(message := choice.get("message"), dict)
         }
 
-    def beside(self, payload: Payload) -> Step:
+    def beside(self, payload: Payload) -> StreamStep:
         return self._beside(payload, _listed(payload), CHOICE, "message")
 
-    def _beside(self, payload: Payload, choices: Iterable[tuple[int, Payload]], shape: Shape, holder: str) -> Step:
+    def _beside(
+        self, payload: Payload, choices: Iterable[tuple[int, Payload]], shape: Shape, holder: str
+    ) -> StreamStep:
         steps = [self.looked_over(payload, CHAT)]
         if any(not isinstance(choice, dict) for choice in as_list(payload.get("choices"))):
-            steps.append(Step(unread=((None, "choices"),)))
+            steps.append(StreamStep(unread=((None, "choices"),)))
         for number, choice in choices:
             key, place = (number,), f"choices[{number}]"
             steps.append(self.looked_over(choice, shape, key, place))
             if isinstance(message := choice.get(holder), dict) and _is_cut(message.get("content")):
-                steps.append(Step(unread=((key, f"{place}.{holder}.content"),)))
-        return Step(
+                steps.append(StreamStep(unread=((key, f"{place}.{holder}.content"),)))
+        return StreamStep(
             unread=tuple(each for step in steps for each in step.unread),
             calls=tuple(each for step in steps for each in step.calls),
         )
@@ -93,7 +95,7 @@ class ChatDialect(Dialect):
         usage = {"usage": payload["usage"]} if "usage" in payload else {}
         return [event_of({**head, "choices": part, **(usage if part is parts[-1] else {})}) for part in parts]
 
-    def read(self, payload: Payload) -> Step:
+    def read(self, payload: Payload) -> StreamStep:
         added: list[tuple[Key, str]] = []
         ended: list[Key] = []
         if payload.get("id"):
@@ -108,7 +110,7 @@ class ChatDialect(Dialect):
                 ended.append(key)
             elif delta.get("annotations") and not self.closed:
                 self._cited.add(key)
-        return Step(tuple(added), tuple(ended), tuple(unread), step.calls)
+        return StreamStep(tuple(added), tuple(ended), tuple(unread), step.calls)
 
     def _strange(self, choices: list[tuple[int, Payload]]) -> Iterable[int]:
         """Choices that were not asked for, or come twice in a chunk: a client may show them as a part of another."""

@@ -22,7 +22,7 @@ from redargue.evidence import Passage
 from redargue.nli import language
 from redargue.parts import Parts
 from redargue.runs.budget import Budget
-from redargue.service.budgets import SharedBudget
+from redargue.service.budgets import KeyBudget
 from redargue.service.proxy.settings import FIRST_READER, Plan, ProxySettings
 from redargue.service.requests import RunChoices
 from redargue.service.rules import RequestRules
@@ -197,7 +197,7 @@ def _budgets(debate: RunSpec | None, day: Budget | None) -> tuple[Budget | None,
     if not day:
         return None, None
     own = Budget.parse(debate.budget) if debate and debate.budget else None
-    return SharedBudget(day), SharedBudget(day, own)
+    return KeyBudget(day), KeyBudget(day, own)
 
 
 def _close_when_made(readers: asyncio.Task[Readers]) -> None:

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from redargue.evidence import Passage
-from redargue.service.proxy.settings import MAX_CONTEXT, MAX_CONTEXTS, Context, whole_characters
-from redargue.text.contexts import delimited_parts, readable
+from redargue.service.proxy.settings import MAX_CONTEXT, MAX_CONTEXTS, RequestContext, whole_characters
+from redargue.text.contexts import delimited_parts, readable_context
 
 
 def contexts_of(
-    body: Mapping[str, Any], given: Sequence[str | Context], *, roles: Sequence[str] = ("system", "developer")
+    body: Mapping[str, Any], given: Sequence[str | RequestContext], *, roles: Sequence[str] = ("system", "developer")
 ) -> tuple[Passage, ...]:
     """The documents of a request, each once: those given, the results of tools, the delimited parts of instructions.
 
@@ -22,16 +22,16 @@ def contexts_of(
         roles: whose messages' delimited parts are documents.
     """
     texts = [*given, *_tool_results(body), *_delimited(body, roles)]
-    documents = [text if isinstance(text, Context) else whole_characters(text)[:MAX_CONTEXT] for text in texts]
+    documents = [text if isinstance(text, RequestContext) else whole_characters(text)[:MAX_CONTEXT] for text in texts]
     kept = list(dict.fromkeys(document for document in documents if re.search(r"\w", _text(document))))
     return tuple(
-        (document if isinstance(document, Context) else Context(text=document)).passage(number)
+        (document if isinstance(document, RequestContext) else RequestContext(text=document)).passage(number)
         for number, document in enumerate(kept[:MAX_CONTEXTS], 1)
     )
 
 
-def _text(document: str | Context) -> str:
-    return document.text if isinstance(document, Context) else document
+def _text(document: str | RequestContext) -> str:
+    return document.text if isinstance(document, RequestContext) else document
 
 
 def _messages(body: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
@@ -44,9 +44,9 @@ def _messages(body: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 def _tool_results(body: Mapping[str, Any]) -> Iterator[str]:
     for message in _messages(body):
         if message.get("role") in ("tool", "function"):
-            yield readable(content_text(message.get("content")))
+            yield readable_context(content_text(message.get("content")))
         elif message.get("type") in ("function_call_output", "custom_tool_call_output", "mcp_call"):
-            yield readable(content_text(message.get("output")))
+            yield readable_context(content_text(message.get("output")))
         elif message.get("type") == "file_search_call":
             results = message.get("results")
             yield from (content_text([result]) for result in (results if isinstance(results, list) else ()))

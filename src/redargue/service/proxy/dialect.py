@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 from redargue.service.proxy.block import CheckBlock
-from redargue.service.proxy.shapes import Kind, Shape, found_in, remove, strings
+from redargue.service.proxy.shapes import Shape, ValueKind, remove, strings, unread_fields
 from redargue.service.proxy.sse import SseEvent
 
 Key = tuple[int, ...]  # the index of a choice, or those of an output and its part
@@ -30,7 +30,7 @@ def ends_a_sentence(text: str) -> bool:
     return _ENDS_A_SENTENCE.search(text[-100:]) is not None
 
 
-class Step(NamedTuple):
+class StreamStep(NamedTuple):
     """What an event or a whole response adds.
 
     Attributes:
@@ -81,16 +81,16 @@ class Dialect(ABC):
         """Whether the request has tools, so that a program awaits the inputs of calls."""
         return bool(as_list(self.request.get("tools")) or as_list(self.request.get("functions")))
 
-    def looked_over(self, value: Payload, shape: Shape, key: Key | None = None, place: str = "") -> Step:
+    def looked_over(self, value: Payload, shape: Shape, key: Key | None = None, place: str = "") -> StreamStep:
         """What a part of a response has beside the texts that are read."""
         unread: list[tuple[Key | None, str]] = []
         calls: list[tuple[Key | None, str, str]] = []
-        for found in found_in(value, shape, self.echoed, place):
-            if found.kind is Kind.CALL:
+        for found in unread_fields(value, shape, self.echoed, place):
+            if found.kind is ValueKind.CALL:
                 calls += ((key, found.place, text) for text in strings(found.holder[found.name]))
-            elif found.kind is not Kind.BESIDE:
+            elif found.kind is not ValueKind.BESIDE:
                 unread.append((key, found.place))
-        return Step(unread=tuple(unread), calls=tuple(calls))
+        return StreamStep(unread=tuple(unread), calls=tuple(calls))
 
     def left_out(self, value: Payload, shape: Shape, *, withheld: bool) -> bool:
         """Takes out of a part of a response what may not be sent; whether there was anything.
@@ -99,8 +99,8 @@ class Dialect(ABC):
         """
         if not (withheld or self.closed):
             return False
-        kinds = (Kind.BESIDE, None) if withheld else (Kind.BESIDE,)
-        return remove([found for found in found_in(value, shape, self.echoed) if found.kind in kinds])
+        kinds = (ValueKind.BESIDE, None) if withheld else (ValueKind.BESIDE,)
+        return remove([found for found in unread_fields(value, shape, self.echoed) if found.kind in kinds])
 
     @abstractmethod
     def knows(self, payload: Payload) -> bool:
@@ -111,7 +111,7 @@ class Dialect(ABC):
         """The answers of a whole response; an answer without text, such as a call, is empty."""
 
     @abstractmethod
-    def beside(self, payload: Payload) -> Step:
+    def beside(self, payload: Payload) -> StreamStep:
         """What a whole response has beside its answers' texts."""
 
     @abstractmethod
@@ -123,7 +123,7 @@ class Dialect(ABC):
         """The event, or several that say the same, so that each waits for one check at most."""
 
     @abstractmethod
-    def read(self, payload: Payload) -> Step: ...
+    def read(self, payload: Payload) -> StreamStep: ...
 
     @abstractmethod
     def without(self, payload: Payload, keys: Collection[Key]) -> Payload:

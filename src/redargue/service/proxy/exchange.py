@@ -10,12 +10,12 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from redargue.service.problems import openai_error
-from redargue.service.proxy.sse import dumped
+from redargue.service.proxy.sse import compact_json
 
 Headers = Sequence[tuple[str, str]]
 
 
-class Reply:
+class ProxyReply:
     """The response to one client, sent piece by piece."""
 
     def __init__(self, send: Send) -> None:
@@ -41,18 +41,18 @@ class Reply:
         await self.end()
 
 
-class Exchange(Response):
+class ProxyExchange(Response):
     """A response that ``serve`` writes; when the client leaves, ``serve`` is cancelled, and its request upstream.
 
     When the service closes, a client whose answer has not begun is told to come back, and a stream ends with an error.
     """
 
-    def __init__(self, serve: Callable[[Reply], Awaitable[None]], *, closing: asyncio.Event | None = None) -> None:
+    def __init__(self, serve: Callable[[ProxyReply], Awaitable[None]], *, closing: asyncio.Event | None = None) -> None:
         super().__init__()
         self._serve, self._closing = serve, closing or asyncio.Event()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        reply = Reply(send)
+        reply = ProxyReply(send)
         work = asyncio.ensure_future(self._serve(reply))
         leaving, closing = asyncio.create_task(_left(receive)), asyncio.create_task(self._closing.wait())
         tasks: tuple[asyncio.Future[Any], ...] = (work, leaving, closing)
@@ -68,12 +68,12 @@ class Exchange(Response):
             await _closed(reply)
 
 
-async def _closed(reply: Reply) -> None:
+async def _closed(reply: ProxyReply) -> None:
     message, kind, code = "the service is closing", "server_error", "closing"
     if not reply.started:
         await refuse(reply, 503, message, kind=kind, code=code, headers={"retry-after": "5"})
     elif reply.is_stream:
-        await reply.send(f"data: {dumped(openai_error(message, kind=kind, code=code))}\n\n".encode())
+        await reply.send(f"data: {compact_json(openai_error(message, kind=kind, code=code))}\n\n".encode())
         await reply.end()
 
 
@@ -83,7 +83,7 @@ async def _left(receive: Receive) -> None:
 
 
 async def refuse(
-    reply: Reply,
+    reply: ProxyReply,
     status: int,
     message: str,
     *,
@@ -92,5 +92,5 @@ async def refuse(
     param: str | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> None:
-    body = dumped(openai_error(message, kind=kind, code=code, param=param)).encode()
+    body = compact_json(openai_error(message, kind=kind, code=code, param=param)).encode()
     await reply.whole(status, [("content-type", "application/json"), *(headers or {}).items()], body)

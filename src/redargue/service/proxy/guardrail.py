@@ -19,8 +19,8 @@ from redargue.service.proxy.block import CheckBlock, footnotes, without_footnote
 from redargue.service.proxy.checker import Checkers
 from redargue.service.proxy.contexts import contexts_of
 from redargue.service.proxy.modes import Withheld, objection, require_checked
-from redargue.service.proxy.settings import CheckOptions, Plan, plan, read_options, whole_characters
-from redargue.service.proxy.tally import Tally
+from redargue.service.proxy.settings import CheckOptions, Plan, plan, read_check_options, whole_characters
+from redargue.service.proxy.tally import ProxyTally
 from redargue.service.proxy.whole import check_whole
 
 DOOR = "/beta/litellm_basic_guardrail_api"
@@ -85,7 +85,7 @@ class Calls:
 class Guardrail:
     """The answers to LiteLLM."""
 
-    def __init__(self, checkers: Checkers, tally: Tally) -> None:
+    def __init__(self, checkers: Checkers, tally: ProxyTally) -> None:
         self._checkers, self._tally, self._calls = checkers, tally, Calls()
 
     async def apply(
@@ -94,7 +94,9 @@ class Guardrail:
         """Raises UsageError for parameters that do not fit; ``day`` is the day's budget of ``owner``, the caller."""
         settings = self._checkers.settings
         given = request.additional_provider_specific_params or {}
-        options = read_options({name: value for name, value in given.items() if name in CheckOptions.model_fields})
+        options = read_check_options(
+            {name: value for name, value in given.items() if name in CheckOptions.model_fields}
+        )
         decided = plan(settings, options)
         texts = [without_footnotes(whole_characters(text)) for text in request.texts or []]
         call = (owner, request.litellm_call_id or "")

@@ -68,7 +68,7 @@ def revision_messages(draft: str, block: CheckBlock) -> list[dict[str, str]]:
     return [{"role": "assistant", "content": draft}, {"role": "user", "content": fence_marked(instructions)}]
 
 
-def difference(draft: str, final: str) -> str:
+def draft_difference(draft: str, final: str) -> str:
     """A unified diff, a line a sentence."""
     before, after = ([" ".join(each.text.split()) for each in sentences_of(text)] for text in (draft, final))
     return "\n".join(difflib.unified_diff(before, after, fromfile="draft", tofile="answer", lineterm="", n=0))

@@ -27,22 +27,22 @@ from redargue.service.proxy.chat import ChatDialect
 from redargue.service.proxy.checker import AnswerCheck, Checkers, Readers
 from redargue.service.proxy.contexts import contexts_of
 from redargue.service.proxy.dialect import Dialect, Key, Payload
-from redargue.service.proxy.exchange import Headers, Reply, refuse
+from redargue.service.proxy.exchange import Headers, ProxyReply, refuse
 from redargue.service.proxy.modes import (
     Withheld,
     added,
     blocked,
-    difference,
+    draft_difference,
     objection,
     require_checked,
     revision_messages,
 )
 from redargue.service.proxy.responses import ResponsesDialect
-from redargue.service.proxy.settings import CheckOptions, Plan, plan, read_options
-from redargue.service.proxy.sse import SseEvent, comment, data_event, dumped, events_of
+from redargue.service.proxy.settings import CheckOptions, Plan, plan, read_check_options
+from redargue.service.proxy.sse import SseEvent, comment, compact_json, data_event, events_of
 from redargue.service.proxy.stream import TICK, Checks, StreamChecker
 from redargue.service.proxy.strict_json import read_object, without_ours
-from redargue.service.proxy.tally import Tally
+from redargue.service.proxy.tally import ProxyTally
 from redargue.service.proxy.upstream import Upstream, is_stream
 
 DIALECTS: Mapping[str, type[Dialect]] = {"/chat/completions": ChatDialect, "/responses": ResponsesDialect}
@@ -58,10 +58,10 @@ class Proxy:
 
     upstream: Upstream
     checkers: Checkers
-    tally: Tally
+    tally: ProxyTally
 
     async def serve(
-        self, path: str, reply: Reply, raw: bytes, client: Mapping[str, str], day: Budget | None = None
+        self, path: str, reply: ProxyReply, raw: bytes, client: Mapping[str, str], day: Budget | None = None
     ) -> None:
         """Answers a request.
 
@@ -73,7 +73,7 @@ class Proxy:
             if not settings.upstream:
                 raise UsageError(NO_UPSTREAM)
             body = _object(raw)
-            options = read_options(body.get("redargue"))
+            options = read_check_options(body.get("redargue"))
             decided = plan(settings, options, client.get(MODE_HEADER, ""))
             documents = contexts_of(body, options.contexts, roles=settings.context_roles)
         except UsageError as error:
@@ -84,9 +84,9 @@ class Proxy:
             return
         if decided.mode != "off" and FOOTNOTES.encode() in raw:
             body = _without_footnotes(body)
-            raw = dumped(body).encode()
+            raw = compact_json(body).encode()
         if "redargue" in body:
-            raw = dumped({name: value for name, value in body.items() if name != "redargue"}).encode()
+            raw = compact_json({name: value for name, value in body.items() if name != "redargue"}).encode()
         exchange = _Exchange(self, reply, path, body, dict(client), decided)
 
         async def answer() -> None:
@@ -98,7 +98,7 @@ class Proxy:
 
         await self._answered(exchange, answer())
 
-    async def models(self, reply: Reply, client: Mapping[str, str]) -> None:
+    async def models(self, reply: ProxyReply, client: Mapping[str, str]) -> None:
         """Sends the upstream's list of models unchanged."""
         settings = self.checkers.settings
         if not settings.upstream:
@@ -126,7 +126,7 @@ class _Exchange:
     """One request and its response."""
 
     proxy: Proxy
-    reply: Reply
+    reply: ProxyReply
     path: str
     body: Payload
     client: dict[str, str]
@@ -209,7 +209,7 @@ class _Exchange:
         if not texts:
             if cleaned or dialect.closed:
                 dialect.annotate(payload)
-                raw = dumped(payload).encode()
+                raw = compact_json(payload).encode()
             await self._unanswered(response, checks, raw, known=dialect.knows(payload))
             return
         if dialect.continued:
@@ -217,7 +217,7 @@ class _Exchange:
         await self._decide(dialect, checks, list(texts))
         dialect.annotate(payload)
         headers = self._headers(response, list(dialect.blocks.values()))
-        await self.reply.whole(response.status_code, headers, dumped(payload).encode())
+        await self.reply.whole(response.status_code, headers, compact_json(payload).encode())
 
     async def _unanswered(self, response: httpx2.Response, checks: Checks, raw: bytes, *, known: bool) -> None:
         """Passes on a response in which there is no answer; one of another shape may contain one."""
@@ -271,13 +271,13 @@ class _Exchange:
                 best, text = better, revised
         if text != draft:
             dialect.replaced[key] = text
-        revision = Revision(draft=draft, diff=difference(draft, text), rounds=rounds, upstream_usage=usage)
+        revision = Revision(draft=draft, diff=draft_difference(draft, text), rounds=rounds, upstream_usage=usage)
         return best.model_copy(update={"revision": revision})
 
     async def _draft(self, dialect: Dialect, messages: list[dict[str, str]]) -> tuple[str, object]:
         """Another draft and its usage; empty where the upstream gives none."""
         body = {name: value for name, value in self.body.items() if name != "redargue"}
-        request = dumped(dialect.revision(body, messages)).encode()
+        request = compact_json(dialect.revision(body, messages)).encode()
         client = {name: value for name, value in self.client.items() if name != "idempotency-key"}  # of another body
         try:
             async with self.proxy.upstream.open(self.path, request, client) as response:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from redargue.service.proxy.shapes import Kind, Shape
+from redargue.service.proxy.shapes import Shape, ValueKind
 
-_READ, _NAME, _ECHO, _CALL, _BESIDE = Kind.READ, Kind.NAME, Kind.ECHO, Kind.CALL, Kind.BESIDE
-Fields = dict[str, Shape | Kind]
+_READ, _NAME, _ECHO, _CALL, _BESIDE = ValueKind.READ, ValueKind.NAME, ValueKind.ECHO, ValueKind.CALL, ValueKind.BESIDE
+Fields = dict[str, Shape | ValueKind]
 
 _FUNCTION = Shape({"name": _NAME, "arguments": _CALL})
 _TOOL_CALLS = Shape(
@@ -42,7 +42,7 @@ CHUNK_CHOICE = Shape({**_CHOICE, "delta": MESSAGE})
 CHAT = Shape(
     {
         **dict.fromkeys(("id", "object", "system_fingerprint", "service_tier", "usage", "obfuscation"), _NAME),
-        "choices": Kind.APART,
+        "choices": ValueKind.APART,
         "model": _ECHO,
         "metadata": _ECHO,
         "prompt_filter_results": _NAME,  # Azure
@@ -113,7 +113,7 @@ _BEGUN: Fields = {"response": _response(_REASONING_PARTS)}
 _ENDED: Fields = {"response": RESPONSE}
 _ARGUMENTS: Fields = {"delta": _CALL, "arguments": _CALL, "name": _NAME}
 _REASONING: Fields = dict.fromkeys(("delta", "text", "part"), _BESIDE)
-EVENT = Shape(
+STREAM_EVENT = Shape(
     dict.fromkeys(("type", "item_id", "obfuscation", "response_id", "call_id"), _NAME),
     {
         **{f"response.{name}": _BEGUN for name in ("created", "queued", "in_progress")},

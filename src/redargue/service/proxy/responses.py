@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from redargue.service.proxy.block import CheckBlock, citations
-from redargue.service.proxy.dialect import Dialect, Key, Payload, Step, as_list
-from redargue.service.proxy.published import EVENT, RESPONSE
+from redargue.service.proxy.dialect import Dialect, Key, Payload, StreamStep, as_list
+from redargue.service.proxy.published import RESPONSE, STREAM_EVENT
 from redargue.service.proxy.sse import SseEvent, data_event
 
 _REFUSAL = "refusal"
@@ -33,7 +33,7 @@ class ResponsesDialect(Dialect):
     def texts(self, payload: Payload) -> dict[Key, str]:
         return {key: _text(part) for key, part in _parts(payload)}
 
-    def beside(self, payload: Payload) -> Step:
+    def beside(self, payload: Payload) -> StreamStep:
         step = self.looked_over(payload, RESPONSE)
         refused = tuple((key, "output") for key, part in _parts(payload) if part.get("type") == _REFUSAL)
         return step._replace(unread=(*step.unread, *refused, *_odd_texts(payload)))
@@ -65,9 +65,9 @@ class ResponsesDialect(Dialect):
     def split(self, event: SseEvent) -> Iterable[SseEvent]:
         return [event]
 
-    def read(self, payload: Payload) -> Step:
+    def read(self, payload: Payload) -> StreamStep:
         key = _key(payload)
-        step = self.looked_over(payload, EVENT)
+        step = self.looked_over(payload, STREAM_EVENT)
         if payload.get("type") == _DELTA and isinstance(payload.get("delta"), str):
             unread = step.unread
             if self._last not in (None, key) and key in self._deltas:
@@ -116,7 +116,7 @@ class ResponsesDialect(Dialect):
         kind, key = str(payload.get("type", "")), _key(payload)
         if kind.startswith(_BESIDE) and (self.closed or self.replaced):
             return []
-        changed = self.rebuilt | self.left_out(payload, EVENT, withheld=bool(self.replaced))
+        changed = self.rebuilt | self.left_out(payload, STREAM_EVENT, withheld=bool(self.replaced))
         if kind == _DELTA and key in self.replaced:
             payload["delta"] = "" if key in self._written else self.replaced[key]
             self._written.add(key)

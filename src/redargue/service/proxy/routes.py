@@ -18,11 +18,11 @@ from redargue.service.context import Caller, caller_of
 from redargue.service.problems import openai_error
 from redargue.service.proxy.checker import Checkers, warm
 from redargue.service.proxy.classify import ClassifyRequest, ClassifyResponse, spans
-from redargue.service.proxy.exchange import Exchange, Reply
+from redargue.service.proxy.exchange import ProxyExchange, ProxyReply
 from redargue.service.proxy.guardrail import DOOR, Guardrail, GuardrailRequest, GuardrailResponse
 from redargue.service.proxy.proxy import Proxy
 from redargue.service.proxy.settings import CheckOptions, ProxySettings, plan, upstream_key
-from redargue.service.proxy.tally import Tally
+from redargue.service.proxy.tally import ProxyTally
 from redargue.service.proxy.upstream import Upstream
 from redargue.service.proxy.whole import check_whole
 from redargue.service.routes import problems
@@ -39,19 +39,19 @@ UNCHECKED_STATUS = {
 }
 
 
-def make_proxy(settings: ProxySettings, *, key: str | None = None, tally: Tally | None = None) -> Proxy:
+def make_proxy(settings: ProxySettings, *, key: str | None = None, tally: ProxyTally | None = None) -> Proxy:
     """The proxy of a service; ``key`` is the operator's for the upstream, by default the environment's."""
     upstream = Upstream(settings, settings.transport(), upstream_key() if key is None else key)
-    return Proxy(upstream, Checkers(settings), tally or Tally())
+    return Proxy(upstream, Checkers(settings), tally or ProxyTally())
 
 
-def from_environment(spec: RunSpec) -> tuple[APIRouter, Tally]:
+def from_environment(spec: RunSpec) -> tuple[APIRouter, ProxyTally]:
     """The routes as the environment configures them, and what they count."""
     proxy = make_proxy(ProxySettings.from_environment(spec=spec))
-    return router(proxy), proxy.tally
+    return proxy_router(proxy), proxy.tally
 
 
-def router(proxy: Proxy) -> APIRouter:
+def proxy_router(proxy: Proxy) -> APIRouter:
     """The routes for a FastAPI application."""
 
     @asynccontextmanager
@@ -86,7 +86,7 @@ def _day_budget(request: Request, caller: Caller) -> Budget | None:
 DayBudget = Annotated[Budget | None, Depends(_day_budget)]
 
 
-_Serve = Callable[[Reply, bytes, Mapping[str, str], Budget | None], Awaitable[None]]
+_Serve = Callable[[ProxyReply, bytes, Mapping[str, str], Budget | None], Awaitable[None]]
 
 
 def _openai_routes(routes: APIRouter, proxy: Proxy) -> None:
@@ -99,7 +99,7 @@ def _openai_routes(routes: APIRouter, proxy: Proxy) -> None:
             return JSONResponse(openai_error(error.detail, kind=kind), error.status_code, error.headers)
         client = {name.lower(): value for name, value in request.headers.items()}
         store = getattr(request.app.state, "store", None)
-        return Exchange(lambda reply: serve(reply, raw, client, day), closing=getattr(store, "closing", None))
+        return ProxyExchange(lambda reply: serve(reply, raw, client, day), closing=getattr(store, "closing", None))
 
     @routes.post("/v1/chat/completions", response_class=Response)
     async def chat_completions(request: Request) -> Response:

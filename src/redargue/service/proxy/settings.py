@@ -132,7 +132,7 @@ def whole_characters(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-class Context(Frozen):
+class RequestContext(Frozen):
     """A document that an answer is checked against."""
 
     @field_validator("*", mode="before")
@@ -153,7 +153,7 @@ class CheckOptions(Frozen):
     """The field ``redargue`` of a request; what it leaves out is as the operator says."""
 
     mode: Mode | None = None
-    contexts: tuple[str | Context, ...] = Field(default=(), max_length=MAX_CONTEXTS)
+    contexts: tuple[str | RequestContext, ...] = Field(default=(), max_length=MAX_CONTEXTS)
     method: str | None = None
     budget: str | None = None
     timeout_s: float | None = Field(default=None, gt=0)
@@ -235,7 +235,7 @@ def _method(settings: ProxySettings, name: str) -> str:
     return name
 
 
-def read_options(value: object) -> CheckOptions:
+def read_check_options(value: object) -> CheckOptions:
     """Reads the field ``redargue`` of a request; raises UsageError."""
     try:
         return CheckOptions.model_validate({} if value is None else value)

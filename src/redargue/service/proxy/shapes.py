@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 _NAME = re.compile(r"[!#-~]*")
 
 
-class Kind(Enum):
+class ValueKind(Enum):
     """What the text of a field is."""
 
     READ = "read"  # the text of the answer
@@ -39,13 +39,13 @@ class Shape:
         bare: whether strings are read in its place and in the list.
     """
 
-    fields: Mapping[str, Shape | Kind]
-    kinds: Mapping[str, Mapping[str, Shape | Kind]] = field(default_factory=dict)
+    fields: Mapping[str, Shape | ValueKind]
+    kinds: Mapping[str, Mapping[str, Shape | ValueKind]] = field(default_factory=dict)
     default: str = ""
     many: bool = False
     bare: bool = False
 
-    def of(self, value: Mapping[str, Any]) -> Mapping[str, Shape | Kind]:
+    def of(self, value: Mapping[str, Any]) -> Mapping[str, Shape | ValueKind]:
         kind = value.get("type", self.default)
         more = self.kinds.get(kind) if isinstance(kind, str) else None
         return {**self.fields, **more} if more else self.fields
@@ -57,10 +57,12 @@ class _Found(NamedTuple):
     holder: dict[str, Any]
     name: str
     place: str
-    kind: Kind | None
+    kind: ValueKind | None
 
 
-def found_in(value: dict[str, Any], shape: Shape, echoed: Collection[str] = (), place: str = "") -> Iterator[_Found]:
+def unread_fields(
+    value: dict[str, Any], shape: Shape, echoed: Collection[str] = (), place: str = ""
+) -> Iterator[_Found]:
     """The fields of an object whose text was not read.
 
     Args:
@@ -75,7 +77,7 @@ def found_in(value: dict[str, Any], shape: Shape, echoed: Collection[str] = (), 
         known = fields.get(name)
         if isinstance(known, Shape):
             yield from _inside(value, name, known, echoed, at)
-        elif known in (Kind.CALL, Kind.BESIDE):
+        elif known in (ValueKind.CALL, ValueKind.BESIDE):
             if _has_text(inner):
                 yield _Found(value, name, at, known)
         elif not _accounted(inner, known, echoed) or not _is_name(name):
@@ -93,21 +95,21 @@ def _inside(holder: dict[str, Any], name: str, shape: Shape, echoed: Collection[
     unread = False
     for part in inner if isinstance(inner, list) else [inner]:
         if isinstance(part, dict):
-            yield from found_in(part, shape, echoed, at)
+            yield from unread_fields(part, shape, echoed, at)
         elif not (shape.bare and isinstance(part, str)):
             unread |= shape.bare or _has_text(part)
     if unread:
         yield _Found(holder, name, at, None)
 
 
-def _accounted(value: object, kind: Kind | None, echoed: Collection[str]) -> bool:
-    if kind is Kind.READ:
+def _accounted(value: object, kind: ValueKind | None, echoed: Collection[str]) -> bool:
+    if kind is ValueKind.READ:
         return value is None or isinstance(value, str)
-    if kind is Kind.NAME:
+    if kind is ValueKind.NAME:
         return all(map(_is_name, strings(value)))
-    if kind is Kind.ECHO:
+    if kind is ValueKind.ECHO:
         return all(_is_name(text) or text in echoed for text in strings(value))
-    return kind is Kind.APART or not _has_text(value)
+    return kind is ValueKind.APART or not _has_text(value)
 
 
 def _is_name(text: str) -> bool:

@@ -116,7 +116,7 @@ def _unreadable(raw: bytes, data: str | None = None) -> SseEvent:
 
 
 def event_of(payload: dict[str, Any], name: str = "") -> SseEvent:
-    return SseEvent(data_event(payload, name), dumped(payload), payload)
+    return SseEvent(data_event(payload, name), compact_json(payload), payload)
 
 
 async def events_of(chunks: AsyncIterator[bytes]) -> AsyncIterator[list[SseEvent]]:
@@ -134,7 +134,7 @@ def comment(text: str) -> bytes:
     return f": {text}\n\n".encode()
 
 
-def dumped(value: object) -> str:
+def compact_json(value: object) -> str:
     """JSON in UTF-8; half a character of UTF-16, as some models stream it, stays escaped."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     try:
@@ -146,7 +146,7 @@ def dumped(value: object) -> str:
 
 def data_event(payload: Mapping[str, Any], name: str = "") -> bytes:
     head = f"event: {name}\n" if name.isascii() and name.isprintable() and name else ""
-    return f"{head}data: {dumped(payload)}\n\n".encode()
+    return f"{head}data: {compact_json(payload)}\n\n".encode()
 
 
 def done_event() -> bytes:

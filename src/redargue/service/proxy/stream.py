@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from dataclasses import dataclass, field
 
-from redargue.service.proxy.block import CheckBlock, Reason, block_of, footnotes, unchecked_block, without_text
+from redargue.service.proxy.block import BlockReason, CheckBlock, block_of, footnotes, unchecked_block, without_text
 from redargue.service.proxy.calls import may_be_shown
 from redargue.service.proxy.checker import AnswerCheck, Checked, Readers
-from redargue.service.proxy.dialect import Dialect, Key, Step, ends_a_sentence
+from redargue.service.proxy.dialect import Dialect, Key, StreamStep, ends_a_sentence
 from redargue.service.proxy.settings import Plan
 from redargue.service.proxy.sse import SseEvent, comment, event_of, events_of
 
@@ -66,7 +66,7 @@ class Checks:
             event = event_of(rest, str(rest.get("type") or ""))
         return event, step.ended
 
-    def note(self, step: Step) -> None:
+    def note(self, step: StreamStep) -> None:
         for key, text in step.added:
             self.add(key, text)
         for answer, place in step.unread:
@@ -103,7 +103,7 @@ class Checks:
 
     def with_unread(self, block: CheckBlock, key: Key) -> CheckBlock:
         """The block with what could not be read: what the client shows may be more than what was checked."""
-        found: dict[Reason, int] = {"unreadable_answer": self.unreadable, "not_read": int(bool(self.place(key)))}
+        found: dict[BlockReason, int] = {"unreadable_answer": self.unreadable, "not_read": int(bool(self.place(key)))}
         reasons = {reason: count for reason, count in found.items() if count}
         if not reasons:
             return block
@@ -117,7 +117,7 @@ class Checks:
         self.read_calls()
         if not (self.unreadable or self.unread):
             return None
-        reason: Reason = "not_read" if self.unread else "unreadable_answer"
+        reason: BlockReason = "not_read" if self.unread else "unreadable_answer"
         return unchecked_block(self.plan, self.check, reason)
 
     @property

@@ -13,7 +13,7 @@ from redargue.service.proxy.block import CheckBlock
 
 
 @dataclass(eq=False)  # a registry keeps it in a dictionary
-class Tally(Collector):
+class ProxyTally(Collector):
     """Counts of one service, for its metrics."""
 
     answers: Counter[tuple[str, str, str]] = field(default_factory=Counter)  # door, mode, outcome

@@ -9,7 +9,7 @@ from redargue.runs.budget import Budget
 from redargue.service.proxy.block import CheckBlock, block_of, without_text
 from redargue.service.proxy.checker import AnswerCheck, Checked, Checkers
 from redargue.service.proxy.settings import Plan
-from redargue.service.proxy.tally import Tally
+from redargue.service.proxy.tally import ProxyTally
 
 
 async def check_whole(
@@ -18,7 +18,7 @@ async def check_whole(
     *,
     checkers: Checkers,
     plan: Plan,
-    tally: Tally,
+    tally: ProxyTally,
     door: str,
     day: Budget | None = None,
 ) -> tuple[Checked, CheckBlock]:

@@ -36,7 +36,7 @@ def fit_cascade(
     with --set target_risk=…, target_loss=… or budget_per_claim=… gives the thresholds.
     """
     from redargue.batch.tally import Tally
-    from redargue.bench.commands.cascade.fitting import FIT, TARGETS, exhaustive, fit_of, write_fit
+    from redargue.bench.commands.cascade.fitting import FIT, TARGETS, exhaustive, fit_of, write_cascade_fit
     from redargue.bench.commands.cascade.table import fitted_thresholds
     from redargue.bench.commands.progress import bench_progress
     from redargue.bench.harness import Bench
@@ -58,7 +58,7 @@ def fit_cascade(
     ):
         asyncio.run(bench.run(system, concurrency=concurrency or 2, on_outcome=on_outcome))
     fit = fit_of(bench, system)
-    write_fit(fit, out / FIT)
+    write_cascade_fit(fit, out / FIT)
     labelled = sum(example.gold is not None for example in bench.examples)
     if left_out := labelled - len(fit.rows):
         told = f"warning: {counted(left_out, 'labelled claim')} of {labelled} left out: they ended in an error"

@@ -11,7 +11,7 @@ from redargue.bench.system import System
 from redargue.errors import RecordError, UsageError
 from redargue.events import Event, StageEnded
 from redargue.files import replacing
-from redargue.methods.cascade.fit import Fit, Row, StageRow
+from redargue.methods.cascade.fit import Fit, FitRow, StageRow
 from redargue.methods.cascade.settings import NEVER, STAGES, CascadeSettings
 from redargue.playback import spec_of
 from redargue.runs.manifest import load_manifest
@@ -68,7 +68,7 @@ def fit_of(bench: Bench, system: System) -> Fit:
     )
 
 
-def write_fit(fit: Fit, path: Path) -> None:
+def write_cascade_fit(fit: Fit, path: Path) -> None:
     with replacing(path) as file:
         file.write((fit.model_dump_json() + "\n").encode())
 
@@ -82,7 +82,7 @@ def _collect(event: Event, held: dict[int, list[StageEnded]]) -> None:
         stages.append(event)
 
 
-def _row(stages: list[StageEnded], verdict: Verdict, gold: str | None) -> Row:
+def _row(stages: list[StageEnded], verdict: Verdict, gold: str | None) -> FitRow:
     """The last stage's label is the verdict's: what has no quotation does not count."""
     labels = [*(stage.label for stage in stages[:-1]), verdict.label]
     return tuple(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from redargue.bench.reports.tables import SHARE
-from redargue.methods.cascade.fit import DELTA, Fit, Row, lost, stop_of
+from redargue.methods.cascade.fit import DELTA, Fit, FitRow, lost, stop_of
 from redargue.reports.table import DASH, Cell, Column, Table, number
 from redargue.sanitize import counted
 
@@ -42,7 +42,7 @@ def fitted_thresholds(fit: Fit, targets: Iterable[float], *, by_loss: bool = Fal
     return Table(f"A cascade fitted on {counted(len(fit.rows), 'labelled claim')}", columns, tuple(rows), notes)
 
 
-def right_and_calls(rows: tuple[Row, ...], thresholds: tuple[float | None, ...]) -> tuple[float, float]:
+def right_and_calls(rows: tuple[FitRow, ...], thresholds: tuple[float | None, ...]) -> tuple[float, float]:
     """Accuracy and calls per claim of a cascade with these thresholds on recorded rows."""
     ends = [row[stop_of(row, thresholds)] for row in rows]
     return sum(end.right for end in ends) / len(ends), sum(end.calls for end in ends) / len(ends)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from redargue.bench.commands.bench import print_comparison
+from redargue.bench.commands.bench import show_comparison
 from redargue.cli.parameters import AsJson
 
 
@@ -25,4 +25,4 @@ def import_runs(
     imported = released_runs.import_runs(file, out)
     skipped = f"; skipped {imported.left_out} rows without a run" if imported.left_out else ""
     typer.echo(f"{imported.table.rows[0].scores.n} runs in {out / imported.system.slug}{skipped}", err=True)
-    print_comparison(imported.table, json=json)
+    show_comparison(imported.table, json=json)

@@ -21,7 +21,7 @@ from pydantic import ValidationError
 
 from redargue.bench import compare as comparison
 from redargue.bench.datasets.loading import load
-from redargue.bench.datasets.mermaid_runs import MermaidRuns, label_set, with_runs
+from redargue.bench.datasets.mermaid_runs import MermaidRuns, labels_of_run, with_runs
 from redargue.bench.harness import Bench
 from redargue.bench.system import System
 from redargue.claims import LabelSet, Meaning
@@ -58,7 +58,7 @@ class ObservedCall(NamedTuple):
     text: str | None
 
 
-class RecordedRun(NamedTuple):
+class ReleasedRun(NamedTuple):
     """One row's run; ``memory`` lists recalled items as their original query and their text in the log."""
 
     recording: Recording
@@ -90,14 +90,14 @@ def failure_of(text: str) -> Failure:
     return "error" if answer.get("error") else "empty" if answer.get("results") == [] else ""
 
 
-def read_runs(path: Path) -> list[RecordedRun]:
+def read_runs(path: Path) -> list[ReleasedRun]:
     """The runs of a file, in its order; skips rows without one, as :class:`MermaidRuns` does."""
     file_rows = tuple(rows(path))
-    labels = label_set(file_rows)
+    labels = labels_of_run(file_rows)
     return [_run(row, labels) for row in with_runs(file_rows)]
 
 
-def _run(row: Row, labels: LabelSet) -> RecordedRun:
+def _run(row: Row, labels: LabelSet) -> ReleasedRun:
     steps: list[Step | str] = []
     calls: list[ObservedCall] = []
     memory: list[tuple[str, str]] = []
@@ -123,7 +123,7 @@ def _run(row: Row, labels: LabelSet) -> RecordedRun:
     answered = bool(steps) and isinstance(steps[-1], Step) and steps[-1].answer is not None
     prediction = "" if answered else row.optional("prediction")
     recording = Recording(decomposition=_decomposition(row), steps=tuple(steps), final_output=prediction)
-    return RecordedRun(recording, tuple(calls), tuple(memory))
+    return ReleasedRun(recording, tuple(calls), tuple(memory))
 
 
 def _parse_call(text: str) -> ObservedCall | None:
@@ -269,7 +269,7 @@ def import_runs(path: Path, out: Path, *, clock: Clock | None = None) -> Importe
     return Imported(table, system, sum(1 for _ in rows(path)) - len(runs))
 
 
-def _spec(runs: Sequence[RecordedRun]) -> str:
+def _spec(runs: Sequence[ReleasedRun]) -> str:
     """The spec of MERMAID with these runs' settings; agents could repeat calls without limit."""
     spec = "mermaid@paper:tools=,repeat_calls=true"
     spec += ",memory=frozen" if any(run.memory for run in runs) else ",memory=off"

@@ -19,10 +19,10 @@ def _judge_worthiness(task: tasks.JudgeWorthiness, backend: EmbeddedBackend) -> 
 
 
 @perform.register
-def _ask_questions(task: tasks.AskQuestions, backend: EmbeddedBackend) -> tasks.Questions:
+def _ask_questions(task: tasks.AskQuestions, backend: EmbeddedBackend) -> tasks.CheckingQuestions:
     """The claim itself in the first round, its content words and its parts in the next."""
     every = tuple(new_queries(task.claim.text, (), ()))
-    return tasks.Questions(questions=(every[1:] if task.sample and every[1:] else every[:1])[: task.most])
+    return tasks.CheckingQuestions(questions=(every[1:] if task.sample and every[1:] else every[:1])[: task.most])
 
 
 @perform.register

@@ -16,7 +16,7 @@ from redargue.tasks.query import LONGEST_QUERY
 from redargue.tasks.untrusted import wrap_untrusted
 
 
-class Questions(Frozen):
+class CheckingQuestions(Frozen):
     """What to ask in order to check a claim."""
 
     questions: tuple[str, ...] = Field(description="the questions", json_schema_extra=list_bounds(10, LONGEST_QUERY))
@@ -45,15 +45,15 @@ class JudgeWorthiness(Task[Worthiness]):
         return {"claim": claim_section(self.claim)}
 
 
-class AskQuestions(ClaimPrompt, Task[Questions]):
+class AskQuestions(ClaimPrompt, Task[CheckingQuestions]):
     """Factcheck-GPT: questions that check a claim; asked repeatedly, each time as a new sample."""
 
     claim: Claim
     most: int = 5  # questions of the reply that are used
     demonstrations: str = ""
 
-    def validate_answer(self, answer: Questions) -> Questions:
-        return Questions(questions=plain_texts(answer.questions, self.most))
+    def validate_answer(self, answer: CheckingQuestions) -> CheckingQuestions:
+        return CheckingQuestions(questions=plain_texts(answer.questions, self.most))
 
 
 class StateStance(Task[Stance]):

@@ -18,7 +18,7 @@ from redargue.events import QueryWritten
 from redargue.methods.agent import Agent
 from redargue.methods.base import FROM_SETTINGS, Method, SearchSettings
 from redargue.methods.baselines.fire.tasks import FinalAnswer, GiveFinalAnswer, Move, SearchOrAnswer
-from redargue.methods.baselines.search_results import SearchResult, found_in
+from redargue.methods.baselines.search_results import QueryResult, found_in
 from redargue.tasks.answer import Answer
 from redargue.tasks.score import CompareTexts
 from redargue.verdicts import Verdict
@@ -50,7 +50,7 @@ class Fire(Method, name="fire", settings=FireSettings):
 
     async def check(self, claim: Claim, checker: Agent) -> Verdict:
         self.correct, self.incorrect = self.two_sides()
-        self.results: list[SearchResult] = []
+        self.results: list[QueryResult] = []
         for step in range(1, self.settings.max_steps + 1):
             self.step = step
             try:
@@ -64,7 +64,7 @@ class Fire(Method, name="fire", settings=FireSettings):
             if await self.repeats(query):
                 break
             passages = await checker.search(query, self.settings.top_k, round_=step)
-            self.results.append(SearchResult(query=query, passages=passages))
+            self.results.append(QueryResult(query=query, passages=passages))
         return await self.force_answer(checker)
 
     async def move(self, checker: Agent) -> Output[Move]:

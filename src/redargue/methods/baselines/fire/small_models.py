@@ -5,7 +5,7 @@ from __future__ import annotations
 from redargue.claims import Meaning
 from redargue.methods.baselines.fire.tasks import FinalAnswer, GiveFinalAnswer, Move, SearchOrAnswer
 from redargue.methods.baselines.search_results import found_in
-from redargue.methods.baselines.small_models import QUOTES, new_queries, sided
+from redargue.methods.baselines.small_models import MOST_QUOTES, new_queries, sided
 from redargue.nli.backend import EmbeddedBackend, perform, quotes_of
 
 _SURE = 0.6  # the probability of a side at which nothing more is searched for
@@ -16,7 +16,7 @@ def _search_or_answer(task: SearchOrAnswer, backend: EmbeddedBackend) -> Move:
     passages = found_in(task.results)
     reading = backend.reader.read(task.claim.text, passages)
     supports, refutes, _ = reading.probabilities()
-    best = reading.best(Meaning.SUPPORTED if supports >= refutes else Meaning.REFUTED, QUOTES)
+    best = reading.best(Meaning.SUPPORTED if supports >= refutes else Meaning.REFUTED, MOST_QUOTES)
     query = next(new_queries(task.claim.text, best, {result.query for result in task.results}), None)
     if passages and (query is None or max(supports, refutes) >= _SURE):
         factual, best, text = sided(task.claim.text, passages, backend)

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field
 
 from redargue.claims import Claim, Frozen
-from redargue.methods.baselines.search_results import SearchResult, ShowsKnowledge
+from redargue.methods.baselines.search_results import QueryResult, ShowsKnowledge
 from redargue.tasks.base import Task, exactly_one, max_length, quotes_field
 from redargue.tasks.query import LONGEST_QUERY
 
@@ -48,7 +48,7 @@ class Move(Frozen):
 
 class _FromKnowledge(Frozen):
     claim: Claim
-    results: tuple[SearchResult, ...] = ()
+    results: tuple[QueryResult, ...] = ()
 
 
 class GiveFinalAnswer(ShowsKnowledge, Task[FinalAnswer], _FromKnowledge):

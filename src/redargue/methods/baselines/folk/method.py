@@ -70,7 +70,9 @@ class Folk(GroundingMethod, name="folk", settings=FolkSettings):
         self.run.emit(Spoke(agent=DECOMPOSER, round=1, text="\n".join(lines)))
         return parts
 
-    async def reason(self, reasoner: Agent, parts: tasks.Predicates, asked: tuple[Grounded, ...]) -> tasks.Prediction:
+    async def reason(
+        self, reasoner: Agent, parts: tasks.Predicates, asked: tuple[Grounded, ...]
+    ) -> tasks.PredicatesVerdict:
         """The truth of each predicate, and the label (Section 3.3)."""
         profile = self.settings.profile
         task = tasks.VerifyPredicates(
@@ -89,7 +91,7 @@ def predicate_examples(profile: Profile) -> str:
 
 def prediction_examples(profile: Profile) -> str:
 
-    def read(text: str) -> tasks.Prediction:
+    def read(text: str) -> tasks.PredicatesVerdict:
         return tasks.parse_prediction(text).model_copy(update={"written": None})
 
     return examples_in(profile, __package__, "prediction", read)

@@ -6,7 +6,7 @@ import re
 
 from redargue.claims import Meaning
 from redargue.methods.baselines.folk import tasks
-from redargue.methods.baselines.small_models import clauses_of, is_it_true, likeliest, passages_of, quotes_for
+from redargue.methods.baselines.small_models import clauses_of, is_it_true, likeliest, passages_of_questions, quotes_for
 from redargue.nli.backend import EmbeddedBackend, perform
 from redargue.nli.grammar import decompose
 
@@ -29,9 +29,9 @@ def _predicate(statement: str) -> str:
 
 
 @perform.register
-def _verify_predicates(task: tasks.VerifyPredicates, backend: EmbeddedBackend) -> tasks.Prediction:
+def _verify_predicates(task: tasks.VerifyPredicates, backend: EmbeddedBackend) -> tasks.PredicatesVerdict:
     """A predicate holds if all evidence, read together, supports it."""
-    passages = passages_of(task.asked)
+    passages = passages_of_questions(task.asked)
     truths: list[tasks.PredicateTruth] = []
     quotes: list[str] = []
     for predicate in task.predicates:
@@ -43,4 +43,4 @@ def _verify_predicates(task: tasks.VerifyPredicates, backend: EmbeddedBackend) -
         truths.append(tasks.PredicateTruth(predicate=predicate.predicate, reason=reason, holds=holds))
         quotes += best
     why = f"{sum(truth.holds for truth in truths)} of {len(truths)} predicates hold."
-    return tasks.Prediction(truths=tuple(truths), explanation=why, quotes=tuple(dict.fromkeys(quotes)))
+    return tasks.PredicatesVerdict(truths=tuple(truths), explanation=why, quotes=tuple(dict.fromkeys(quotes)))

@@ -41,7 +41,7 @@ class Predicates(Frozen):
     predicates: tuple[Predicate, ...] = Field(
         description="all predicates of the claim", json_schema_extra={"minItems": 1, "maxItems": MOST_PREDICATES}
     )
-    questions: grounding.Questions = Field(
+    questions: grounding.QuestionTexts = Field(
         description="what has to be known to verify them, one question each",
         json_schema_extra=grounding.QUESTION_BOUNDS,
     )
@@ -91,16 +91,18 @@ class PredicateTruth(Frozen):
     holds: bool = Field(description="true or false")
 
 
-class Prediction(Frozen):
+class PredicatesVerdict(Frozen):
     """The truth of each predicate, with an explanation."""
 
     truths: tuple[PredicateTruth, ...] = Field(description="of each predicate, in order")
     explanation: str = Field(description="for a person who wants to know why", json_schema_extra=max_length(1_000))
     quotes: tuple[str, ...] = quotes_field("what you rely on, copied word for word from what was found")
-    written: SkipJsonSchema[grounding.Side | None] = None  # the label in the paper's form; None: the predicates decide
+    written: SkipJsonSchema[grounding.SupportLabel | None] = (
+        None  # the label in the paper's form; None: the predicates decide
+    )
 
     @property
-    def answer(self) -> grounding.Side:
+    def answer(self) -> grounding.SupportLabel:
         """The written label; else the conjunction of the predicates."""
         return self.written or ("SUPPORTED" if all(truth.holds for truth in self.truths) else "NOT_SUPPORTED")
 
@@ -108,7 +110,7 @@ class Prediction(Frozen):
 _TRUTH = re.compile(r"(?m)^[ \t]*([^()\n]+\([^\n]*?\)) is (True|False)\b(?: because)?[ \t]*([^\n]*)$")
 
 
-class VerifyPredicates(Task[Prediction]):
+class VerifyPredicates(Task[PredicatesVerdict]):
     """Whether the predicates hold, their conjunction, the label, an explanation (Section 3.3)."""
 
     claim: Claim
@@ -127,17 +129,17 @@ class VerifyPredicates(Task[Prediction]):
     def fixed_items(self) -> dict[str, tuple[str, Sequence[str]]]:
         return {"truths": ("predicate", [predicate.predicate for predicate in self.predicates])}
 
-    def plain_example(self, reply: Prediction) -> str:
+    def plain_example(self, reply: PredicatesVerdict) -> str:
         truths = [f"{truth.predicate} is {truth.holds} because {truth.reason}" for truth in reply.truths]
         joined = " && ".join(truth.predicate for truth in reply.truths)
         label = f"{joined} is {reply.answer == 'SUPPORTED'}.\nThe claim is [{reply.answer}]."
         return "\n".join(["Prediction:", *truths, label, "", "Explanation:", reply.explanation])
 
-    def parse_plain(self, text: str) -> Prediction | None:
+    def parse_plain(self, text: str) -> PredicatesVerdict | None:
         """The first label in brackets, whatever its predicates say (FOLK-2)."""
         return None if grounding.is_object(text) else parse_prediction(text)
 
-    def validate_answer(self, answer: Prediction) -> Prediction:
+    def validate_answer(self, answer: PredicatesVerdict) -> PredicatesVerdict:
         """Every predicate has to be judged; in the paper's form a label is enough (FOLK-2)."""
         written = answer.written if self.profile == "paper" else None
         judged = {truth.predicate for truth in answer.truths}
@@ -147,7 +149,7 @@ class VerifyPredicates(Task[Prediction]):
         return answer.model_copy(update={"written": written})
 
 
-def parse_prediction(text: str) -> Prediction:
+def parse_prediction(text: str) -> PredicatesVerdict:
     """Reads ``Name(...) is True because …``, explanation and label; a ValueError without a label in brackets."""
     own = text.partition(grounding.EXAMPLE_SEPARATOR)[0]
     judged = [match for match in _TRUTH.findall(own) if "&&" not in match[0]]
@@ -157,4 +159,4 @@ def parse_prediction(text: str) -> Prediction:
         for name, value, why in reversed(judged)
     }
     explanation = own.partition("Explanation:")[2].strip() or own.strip()
-    return Prediction(truths=tuple(reversed(truths.values())), explanation=explanation, written=label)
+    return PredicatesVerdict(truths=tuple(reversed(truths.values())), explanation=explanation, written=label)

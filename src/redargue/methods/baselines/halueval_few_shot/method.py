@@ -11,7 +11,7 @@ from pydantic import Field
 from redargue.methods.agent import Agent
 from redargue.methods.base import Roles, SearchSettings
 from redargue.methods.baselines.from_memory import ClosedBook
-from redargue.methods.baselines.halueval_few_shot.tasks import DetectHallucination, Kind, Reading
+from redargue.methods.baselines.halueval_few_shot.tasks import DetectHallucination, HaluevalTask, ReplyReading
 from redargue.methods.few_shot import read_examples
 from redargue.tasks.answer import Answer
 
@@ -19,11 +19,11 @@ from redargue.tasks.answer import Answer
 class HaluEvalSettings(SearchSettings):
     """Settings of ``halueval-few-shot``; ``tools`` are the sources of ``knowledge``."""
 
-    kind: Kind = "qa"  # of text; the claim's context is the question, the dialogue or the document
+    kind: HaluevalTask = "qa"  # of text; the claim's context is the question, the dialogue or the document
     shots: bool = True  # shows examples
     # shows what the tools find for the claim; the paper withholds it, and shows it in one experiment (§4.3)
     knowledge: bool = False
-    reading: Reading = "words"  # of a plain reply: Yes and No as words, or as any letters
+    reading: ReplyReading = "words"  # of a plain reply: Yes and No as words, or as any letters
     temperature: float = Field(default=0.0, ge=0, le=2)
 
 

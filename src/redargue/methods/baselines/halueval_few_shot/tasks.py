@@ -11,11 +11,11 @@ from redargue.evidence import Passage
 from redargue.tasks.answer import LabelledTask, Piece, documents
 from redargue.tasks.untrusted import wrap_untrusted
 
-Kind = Literal["qa", "dialogue", "summarization"]
-Reading = Literal["words", "substrings"]
+HaluevalTask = Literal["qa", "dialogue", "summarization"]
+ReplyReading = Literal["words", "substrings"]
 
 
-NAMES: dict[Kind, tuple[str, str]] = {  # of the judged text, and of the text before it
+NAMES: dict[HaluevalTask, tuple[str, str]] = {  # of the judged text, and of the text before it
     "qa": ("Answer", "Question"),
     "dialogue": ("Response", "Dialogue History"),
     "summarization": ("Summary", "Document"),
@@ -27,10 +27,10 @@ class DetectHallucination(LabelledTask):
 
     answer_fields: ClassVar[tuple[Piece, ...]] = ("label",)
 
-    kind: Kind = "qa"
+    kind: HaluevalTask = "qa"
     demonstrations: str = ""
     knowledge: tuple[Passage, ...] | None = None
-    reading: Reading = "words"  # looks for Yes and No as words or, as the authors do, as any letters of that case
+    reading: ReplyReading = "words"  # looks for Yes and No as words or, as the authors do, as any letters of that case
 
     def template_vars(self) -> Mapping[str, object]:
         judged, before = NAMES[self.kind]

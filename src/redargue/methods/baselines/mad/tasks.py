@@ -113,7 +113,9 @@ class _Deciding(_Moderator):
 
     def validate_answer(self: Any, answer: Any) -> Any:
         text = answer.debate_answer.strip()
-        return answer.model_copy(update={"debate_answer": text and evidence_prompts.label_in(text, self.claim.labels)})
+        return answer.model_copy(
+            update={"debate_answer": text and evidence_prompts.stated_label(text, self.claim.labels)}
+        )
 
 
 class ModerateRound(_Deciding, _BothSides, Task[Ruling], _Debated):

@@ -14,7 +14,7 @@ def _select(task: tasks.SelectEvidence, backend: EmbeddedBackend) -> tasks.Selec
         [(task.claim.text, lines(passage.title, passage.text)) for passage in task.pool]
     )
     order = sorted(range(len(task.pool)), key=lambda place: -round(float(relevant[place]), 6))
-    return tasks.Selection(pieces=tuple(tasks.Piece(number=place + 1) for place in order[: tasks.MOST_PIECES]))
+    return tasks.Selection(pieces=tuple(tasks.EvidencePiece(number=place + 1) for place in order[: tasks.MOST_PIECES]))
 
 
 @perform.register

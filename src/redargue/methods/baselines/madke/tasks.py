@@ -48,7 +48,7 @@ def answers(replies: tuple[OtherAnswer, ...]) -> str:
     return "\n".join(f"({answer.agent}) {wrap_untrusted(answer.text)}" for answer in replies)
 
 
-class Piece(Frozen):
+class EvidencePiece(Frozen):
     """A piece of evidence, by its number in the pool."""
 
     number: int = Field(ge=1, le=LARGEST_POOL, description="the number of a piece of evidence")
@@ -57,7 +57,7 @@ class Piece(Frozen):
 class Selection(Frozen):
     """The pieces that help most, if any."""
 
-    pieces: tuple[Piece, ...] = Field(
+    pieces: tuple[EvidencePiece, ...] = Field(
         description="the most helpful pieces of evidence, at most 3; none if none helps",
         json_schema_extra={"maxItems": MOST_PIECES},
     )
@@ -78,7 +78,9 @@ class SelectEvidence(Task[Selection]):
         if "no found" in (content.strip().lower() for content in contents):
             return Selection(pieces=())
         numbers = [int(content) for content in reversed(contents) if content.strip().isdecimal()]
-        return Selection(pieces=tuple(Piece(number=number) for number in numbers if 1 <= number <= len(self.pool)))
+        return Selection(
+            pieces=tuple(EvidencePiece(number=number) for number in numbers if 1 <= number <= len(self.pool))
+        )
 
     def validate_answer(self, answer: Selection) -> Selection:
         pieces = dict.fromkeys(piece for piece in answer.pieces if piece.number <= len(self.pool))

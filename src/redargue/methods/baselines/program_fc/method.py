@@ -20,7 +20,7 @@ from redargue.evidence import Passage, Quote
 from redargue.methods.agent import Agent
 from redargue.methods.base import Method, Roles, SearchSettings
 from redargue.methods.baselines.program_fc import tasks
-from redargue.methods.baselines.program_fc.program import Function, Program, ProgramStep, parse_program
+from redargue.methods.baselines.program_fc.program import Program, ProgramFunction, ProgramStep, parse_program
 from redargue.methods.few_shot import read_examples, with_json_replies
 from redargue.methods.setting_types import Word
 from redargue.methods.verdict_parts import side_of
@@ -64,7 +64,7 @@ class LineResult(NamedTuple):
     """A line's value (an answer, empty where none was found, or a verdict), or why there is none."""
 
     name: str
-    function: Function
+    function: ProgramFunction
     text: str
     value: str
     quotes: tuple[str, ...] = ()
@@ -106,7 +106,7 @@ class ProgramFC(Method, name="program-fc", settings=ProgramFCSettings):
                 hint="give it one, or search: setting=open-book",
             )
         outcomes = await gather_or_cancel(self.run_program(number) for number in range(1, self.settings.programs + 1))
-        winner = majority([outcome.vote for outcome in outcomes])
+        winner = majority_meaning([outcome.vote for outcome in outcomes])
         deciding = next((outcome for outcome in outcomes if outcome.vote is winner), outcomes[0])
         self.quotes += (quote for outcome in outcomes for quote in outcome.quotes)
         return self.verdict(
@@ -165,7 +165,7 @@ class ProgramFC(Method, name="program-fc", settings=ProgramFCSettings):
         passages = await self.evidence(agent, text, number)
         try:
             answer = await agent.perform(self.task(step.function, text, passages), round_=number)
-            value = answer.text if isinstance(answer, tasks.Span) else answer.verdict
+            value = answer.text if isinstance(answer, tasks.ProgramSpan) else answer.verdict
             quotes = () if self.settings.setting == "closed-book" else answer.quotes
             return result._replace(value=value, quotes=quotes, passages=passages)
         except BadReply as error:
@@ -174,7 +174,7 @@ class ProgramFC(Method, name="program-fc", settings=ProgramFCSettings):
                 return result._replace(problem=f"{result.line}: {error.what}")
             return result._replace(value="true" if vote is Meaning.SUPPORTED else "false")
 
-    def task(self, function: Function, text: str, passages: tuple[Passage, ...]) -> Task[Any]:
+    def task(self, function: ProgramFunction, text: str, passages: tuple[Passage, ...]) -> Task[Any]:
         """The prompt for a line: a question or a fact, with documents or without."""
         _, question, fact = self.asks_for(self.settings)
         fields = {"question": text} if function == "Question" else {"statement": text}
@@ -238,7 +238,7 @@ class ProgramFC(Method, name="program-fc", settings=ProgramFCSettings):
         return (tasks.WriteProgram, tasks.AnswerQuestion, tasks.VerifyFact)
 
 
-def majority(votes: Sequence[Meaning | None]) -> Meaning | None:
+def majority_meaning(votes: Sequence[Meaning | None]) -> Meaning | None:
     """The meaning of most votes; None without a vote.
 
     A tie with refuting votes refutes (PFC-3); a claim supported as often as it is left open is left open.

@@ -18,7 +18,7 @@ from redargue.tasks.base import max_length
 MOST_STEPS = 20
 LONGEST_TEXT = 600  # characters of a question or statement
 
-Function = Literal["Question", "Verify"]
+ProgramFunction = Literal["Question", "Verify"]
 
 _REFERENCE = re.compile(r"\{(\w+)\}")
 _STEP = re.compile(r"(\w+)\s*=\s*(\w+)\s*\(\s*[fF]?([\"'])(.*)\3\s*\)")
@@ -29,7 +29,7 @@ _IGNORED = re.compile(r"#.*|```.*|def\s+\w+\s*\(.*\)\s*:")  # comments, code fen
 class ProgramStep(Frozen):
     """A line of a program."""
 
-    function: Function = Field(description="Question to find something out, Verify to check a statement")
+    function: ProgramFunction = Field(description="Question to find something out, Verify to check a statement")
     text: str = Field(
         description="the question or the statement; {answer_1} stands for the answer to the first Question",
         json_schema_extra=max_length(LONGEST_TEXT),
@@ -99,7 +99,7 @@ def _line(name: str, step: ProgramStep) -> str:
     return f'{name} = {step.function}("{step.text}")'
 
 
-def _names(functions: list[Function]) -> tuple[str, ...]:
+def _names(functions: list[ProgramFunction]) -> tuple[str, ...]:
     kinds = ["answer" if function == "Question" else "fact" for function in functions]
     return tuple(f"{kind}_{kinds[: place + 1].count(kind)}" for place, kind in enumerate(kinds))
 

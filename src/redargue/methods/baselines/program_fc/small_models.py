@@ -25,7 +25,9 @@ def _verify_fact(task: tasks.VerifyFact, backend: EmbeddedBackend) -> tasks.Trut
 
 
 @perform.register
-def _answer_question(task: tasks.AnswerQuestion, backend: EmbeddedBackend) -> tasks.Span:
+def _answer_question(task: tasks.AnswerQuestion, backend: EmbeddedBackend) -> tasks.ProgramSpan:
     best = backend.reader.read(task.question, task.passages).best(Meaning.NOT_ENOUGH, 1)
     nearest = best[0].quote if best else ""
-    return tasks.Span(text=nearest if len(nearest) <= tasks.LONGEST_SPAN else "", quotes=(nearest,) if nearest else ())
+    return tasks.ProgramSpan(
+        text=nearest if len(nearest) <= tasks.LONGEST_SPAN else "", quotes=(nearest,) if nearest else ()
+    )

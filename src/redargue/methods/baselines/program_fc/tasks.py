@@ -101,7 +101,7 @@ class RecalledSpan(Frozen):
     text: str = _SPAN
 
 
-class Span(Frozen):
+class ProgramSpan(Frozen):
     """A short answer: a name, a date, a number; empty where nothing states it."""
 
     quotes: tuple[str, ...] = quotes_field("what you rely on, copied word for word")
@@ -116,7 +116,7 @@ class Span(Frozen):
         return plain
 
 
-class RecallAnswer(Task[Span]):
+class RecallAnswer(Task[ProgramSpan]):
     """A short answer to a question, from the model's own knowledge (closed book)."""
 
     quotes: ClassVar[bool] = False  # whether quotations are asked for
@@ -127,16 +127,16 @@ class RecallAnswer(Task[Span]):
         return {"question": wrap_untrusted(self.question)}
 
     def requested_type(self) -> type[Frozen]:
-        return Span if self.quotes else RecalledSpan
+        return ProgramSpan if self.quotes else RecalledSpan
 
-    def parse_plain(self, text: str) -> Span | None:
+    def parse_plain(self, text: str) -> ProgramSpan | None:
         if text.lstrip().startswith("{"):
             return None
         last, quotes = _answer_and_quotes(text) if self.quotes and self.profile == "hardened" else (text, ())
         answer = _after_lead(last)
         if not answer or len(answer) > LONGEST_SPAN:
             raise ValueError(f"{last.strip()[:60]!r} is not an answer in a few words")
-        return Span(text=answer, quotes=quotes)
+        return ProgramSpan(text=answer, quotes=quotes)
 
 
 class AnswerQuestion(RecallAnswer):

@@ -18,7 +18,7 @@ from redargue.events import Stepped
 from redargue.evidence import Passage
 from redargue.methods.agent import Agent
 from redargue.methods.base import FROM_SETTINGS, Method, SearchSettings
-from redargue.methods.baselines.react.tasks import LOOKUP, SEARCH, ChooseAction, ThinkAndAct
+from redargue.methods.baselines.react.tasks import LOOKUP_ACTION, SEARCH, ChooseAction, ThinkAndAct
 from redargue.methods.few_shot import read_examples, with_labels
 from redargue.retrieval.corpus.documents import sentence_spans
 from redargue.tasks.step import PastStep, Step
@@ -90,7 +90,7 @@ class React(Method, name="react", settings=ReactSettings):
         if action.name == SEARCH.name:
             self.report(number, arguments={"query": action.input}, **taken)
             observed = await self.search(agent, number, action.input)
-        elif action.name == LOOKUP.name:
+        elif action.name == LOOKUP_ACTION.name:
             observed = self.look_up(action.input)
             self.report(number, arguments={"keyword": action.input}, problem=observed.problem, **taken)
         else:

@@ -19,7 +19,7 @@ SEARCH = ActionTool(
     about="looks something up and shows the beginning of what was found",
     parameters={"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]},
 )
-LOOKUP = ActionTool(
+LOOKUP_ACTION = ActionTool(
     name="lookup",
     about="shows the next sentence with a word in what the last search found",
     parameters={"type": "object", "properties": {"keyword": {"type": "string"}}, "required": ["keyword"]},
@@ -34,7 +34,7 @@ _CALL = re.compile(r"(\w+)\[(.*)\]", re.DOTALL)
 class ThinkAndAct(StepTask):
     """A thought and an action; a reply with a thought alone is accepted, and :class:`ChooseAction` follows."""
 
-    tools: tuple[ActionTool, ...] = (SEARCH, LOOKUP)
+    tools: tuple[ActionTool, ...] = (SEARCH, LOOKUP_ACTION)
     demonstrations: str = ""  # example claims with their steps
 
     def answers(self) -> tuple[str, ...]:
@@ -69,7 +69,7 @@ class ThinkAndAct(StepTask):
         line = action.strip().partition("\n")[0].strip()
         call = _CALL.fullmatch(line)
         name = _action_name(call.group(1)) if call else ""
-        if call is None or name not in (SEARCH.name, LOOKUP.name, FINISH):
+        if call is None or name not in (SEARCH.name, LOOKUP_ACTION.name, FINISH):
             return Step(thought=thought, action=ToolCall(name=line[:60] or "(none)"))
         if name == FINISH:
             return Step(thought=thought, answer=call.group(2))

@@ -64,7 +64,7 @@ class AnswerSurely(evidence_prompts.DebatePrompt, Task[AnswerWithConfidence]):
         return {} if labels.free_text else {"answer": labels.names}
 
     def validate_answer(self, answer: AnswerWithConfidence) -> AnswerWithConfidence:
-        return answer.model_copy(update={"answer": evidence_prompts.label_in(answer.answer, self.claim.labels)})
+        return answer.model_copy(update={"answer": evidence_prompts.stated_label(answer.answer, self.claim.labels)})
 
     def template_vars(self) -> Mapping[str, object]:
         return {

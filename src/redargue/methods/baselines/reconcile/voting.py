@@ -7,7 +7,7 @@ from collections.abc import Sequence
 FIRST_VOTER = 1e-5
 
 
-def rescaled(confidence: float) -> float:
+def rescaled_confidence(confidence: float) -> float:
     """The weight of a stated confidence in [0, 1]: models overstate theirs."""
     if confidence == 1:
         return 1.0
@@ -25,5 +25,5 @@ def weighted_vote(votes: Sequence[tuple[str, float]]) -> dict[str, float]:
     """
     weights: dict[str, float] = {}
     for answer, confidence in votes:
-        weights[answer] = weights.get(answer, FIRST_VOTER) + rescaled(confidence)
+        weights[answer] = weights.get(answer, FIRST_VOTER) + rescaled_confidence(confidence)
     return weights

@@ -17,7 +17,7 @@ from redargue.events import QueryWritten
 from redargue.methods.agent import Agent
 from redargue.methods.base import FROM_SETTINGS, Method, SearchSettings
 from redargue.methods.baselines.safe import tasks
-from redargue.methods.baselines.search_results import SearchResult, found_in
+from redargue.methods.baselines.search_results import QueryResult, found_in
 from redargue.tasks.answer import Answer
 from redargue.tasks.base import AnyTask, Out, Task
 from redargue.verdicts import Verdict
@@ -51,7 +51,7 @@ class Safe(Method, name="safe", settings=SafeSettings):
     async def check(self, claim: Claim, rater: Agent) -> Verdict:
         self.rater = rater
         self.labels = self.labels_of_ratings()
-        self.results: list[SearchResult] = []
+        self.results: list[QueryResult] = []
         statement = await self.self_contained()
         if not await self.is_relevant(statement):
             return self.conclude(Answer(text=IRRELEVANT, label=None))
@@ -62,7 +62,7 @@ class Safe(Method, name="safe", settings=SafeSettings):
             except BadReply:
                 break
             passages = await rater.search(query, self.settings.top_k, round_=step)
-            self.results.append(SearchResult(query=query, passages=passages))
+            self.results.append(QueryResult(query=query, passages=passages))
         return self.conclude(await self.rate(statement))
 
     def labels_of_ratings(self) -> tuple[str, str]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from redargue.claims import Meaning
 from redargue.methods.baselines.safe import tasks
 from redargue.methods.baselines.search_results import found_in
-from redargue.methods.baselines.small_models import QUOTES, new_queries, not_empty
+from redargue.methods.baselines.small_models import MOST_QUOTES, new_queries, not_empty
 from redargue.nli import claim_filter
-from redargue.nli.backend import CORRECT, INCORRECT, OPEN, EmbeddedBackend, cite, perform, quotes_of, words
+from redargue.nli.backend import CORRECT, INCORRECT, OPEN, EmbeddedBackend, cite, distinct_words, perform, quotes_of
 from redargue.nli.reader import sentences
 from redargue.tasks.answer import Answer
 from redargue.tasks.query import Query
@@ -23,15 +23,15 @@ def _make_self_contained(task: tasks.MakeSelfContained, backend: EmbeddedBackend
 @perform.register
 def _check_relevance(task: tasks.CheckRelevance, backend: EmbeddedBackend) -> tasks.Relevance:
     """A statement is relevant where it shares a content word with the text."""
-    around = {word.lower() for word in words(task.claim.context.replace(task.claim.text, ""))}
-    shared = [word for word in words(task.claim.text) if word.lower() in around]
+    around = {word.lower() for word in distinct_words(task.claim.context.replace(task.claim.text, ""))}
+    shared = [word for word in distinct_words(task.claim.text) if word.lower() in around]
     return tasks.Relevance(reasoning=f"shared: {', '.join(shared) or 'no word'}", relevant=bool(shared))
 
 
 @perform.register
 def _write_next_query(task: tasks.WriteNextQuery, backend: EmbeddedBackend) -> Query:
     passages = found_in(task.results)
-    best = backend.reader.read(task.claim.text, passages).best(Meaning.SUPPORTED, QUOTES)
+    best = backend.reader.read(task.claim.text, passages).best(Meaning.SUPPORTED, MOST_QUOTES)
     asked = {result.query for result in task.results}
     return Query(text=next(new_queries(task.claim.text, best, asked), task.claim.text[:300]))
 
@@ -47,6 +47,6 @@ def _rate_support(task: tasks.RateSupport, backend: EmbeddedBackend) -> Answer:
     else:
         label = tasks.NOT_SUPPORTED
         meaning, opening = (Meaning.REFUTED, INCORRECT) if refutes >= neither else (Meaning.NOT_ENOUGH, OPEN)
-    best = reading.best(meaning, QUOTES if opening != OPEN else 1)
+    best = reading.best(meaning, MOST_QUOTES if opening != OPEN else 1)
     text = "\n".join([*map(cite, best), opening + " ".join(task.claim.text.split()), f"[{label}]"])
     return Answer(text=text, label=label, quotes=quotes_of(reading.decisive(best, meaning)))

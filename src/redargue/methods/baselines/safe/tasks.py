@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import Field
 
 from redargue.claims import Claim, Frozen, Label, LabelSet, Meaning, readable
-from redargue.methods.baselines.search_results import SearchResult, ShowsKnowledge
+from redargue.methods.baselines.search_results import QueryResult, ShowsKnowledge
 from redargue.tasks.answer import LabelledTask
 from redargue.tasks.base import Task, max_length
 from redargue.tasks.query import LONGEST_QUERY, Query, QueryTask
@@ -105,7 +105,7 @@ class WriteNextQuery(ShowsKnowledge, QueryTask):
     """The next query, for what is not known yet."""
 
     claim: Claim
-    results: tuple[SearchResult, ...] = ()
+    results: tuple[QueryResult, ...] = ()
 
     def parse_plain(self, text: str) -> Query | None:
         """The first code block; else as other queries are read."""
@@ -118,7 +118,7 @@ class WriteNextQuery(ShowsKnowledge, QueryTask):
 class RateSupport(ShowsKnowledge, LabelledTask):
     """Whether the knowledge supports the statement; its labels are ``SUPPORT``'s."""
 
-    results: tuple[SearchResult, ...] = ()
+    results: tuple[QueryResult, ...] = ()
 
     def label_of(self, text: str) -> str | None:
         """The label in square brackets; without one the label on the last line."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from redargue.claims import Meaning
 from redargue.methods.baselines.grounding import Grounded
 from redargue.methods.baselines.self_ask import tasks
-from redargue.methods.baselines.small_models import clauses_of, is_it_true, likeliest, passages_of, quotes_for
+from redargue.methods.baselines.small_models import clauses_of, is_it_true, likeliest, passages_of_questions, quotes_for
 from redargue.nli.backend import EmbeddedBackend, perform
 
 
@@ -31,7 +31,7 @@ def _aggregate_answers(task: tasks.JudgeAnswers, backend: EmbeddedBackend) -> ta
 
 
 def _aggregate(claim: str, asked: tuple[Grounded, ...], backend: EmbeddedBackend) -> tasks.Aggregate:
-    reading = backend.reader.read(claim, passages_of(asked))
+    reading = backend.reader.read(claim, passages_of_questions(asked))
     meaning = likeliest(reading)
     quotes = quotes_for(reading, meaning)
     why = " ".join(f'"{quote}"' for quote in quotes) or "Nothing that was found settles the claim."

@@ -19,7 +19,7 @@ from redargue.tasks.untrusted import wrap_untrusted
 class FollowUps(Frozen):
     """The questions that a claim's check needs answers to."""
 
-    questions: grounding.Questions = Field(
+    questions: grounding.QuestionTexts = Field(
         description="what has to be known to check the claim, one question each",
         json_schema_extra=grounding.QUESTION_BOUNDS,
     )
@@ -43,7 +43,7 @@ class Aggregate(Frozen):
 
     explanation: str = Field(description="the reasons, from what was found", json_schema_extra=max_length(1_000))
     quotes: tuple[str, ...] = quotes_field("what you rely on, copied word for word from what was found")
-    answer: grounding.Side = Field(description="SUPPORTED or NOT_SUPPORTED")
+    answer: grounding.SupportLabel = Field(description="SUPPORTED or NOT_SUPPORTED")
 
 
 class JudgeAnswers(Task[Aggregate]):
@@ -140,7 +140,7 @@ class AskFollowUp(Task[FollowUp]):
         return answer.model_copy(update={"question": question})
 
 
-def _side(text: str) -> grounding.Side:
+def _side(text: str) -> grounding.SupportLabel:
     plain = text.strip(" .*_`\"'[]").replace(" ", "_").upper()
     if plain not in ("SUPPORTED", "NOT_SUPPORTED"):
         raise ValueError(f"{text.strip()[:60]!r} is neither SUPPORTED nor NOT_SUPPORTED")

@@ -142,17 +142,17 @@ def _require_own_folder(path: Path, write: bool) -> None:
 # A connection to Milvus: collections, requests with time limits, and translation of errors.
 
 CONNECT_TIMEOUT = 10.0  # seconds for the first answer of a server
-TIMEOUT = 60.0  # seconds for one request, including retries
+MILVUS_TIMEOUT = 60.0  # seconds for one request, including retries
 LOAD_TIMEOUT = 300.0  # seconds to load collections into memory: a server that was killed replays its log first
 KEY_BATCH = 1_000  # keys per request
 UPSERT_BATCH = 500  # rows per request: at most 40 MB, and a server accepts 64
 _PAGE = 4_000  # rows per page of a listing; Milvus returns at most 16,384
 MIN_VERSION = (2, 5)  # the first server with BM25; older ones accept a BM25 function and ignore it
 
-Row = dict[str, Any]
+MilvusRow = dict[str, Any]
 
 
-class Connection:
+class MilvusConnection:
     """One client that threads share; the stores of this process at one address share a lock for writing.
 
     Raises:
@@ -219,18 +219,22 @@ class Connection:
     def drop(self, name: str) -> None:
         self._ask("drop_collection", name, timeout=LOAD_TIMEOUT)
 
-    def get(self, name: str, keys: Sequence[str], fields: Sequence[str]) -> dict[str, Row]:
+    def get(self, name: str, keys: Sequence[str], fields: Sequence[str]) -> dict[str, MilvusRow]:
         """The rows with these keys; unknown keys are omitted."""
-        result: dict[str, Row] = {}
+        result: dict[str, MilvusRow] = {}
         for batch in _slices(keys):
             rows = self._ask("get", name, ids=batch, output_fields=["key", *fields], consistency_level="Session")
             result |= {row["key"]: row for row in rows}
         return result
 
-    def rows(self, name: str, fields: Sequence[str]) -> Iterator[Row]:
+    def rows(self, name: str, fields: Sequence[str]) -> Iterator[MilvusRow]:
         with self._errors():
             pages = self._client.query_iterator(
-                name, batch_size=_PAGE, output_fields=["key", *fields], consistency_level="Strong", timeout=TIMEOUT
+                name,
+                batch_size=_PAGE,
+                output_fields=["key", *fields],
+                consistency_level="Strong",
+                timeout=MILVUS_TIMEOUT,
             )
             try:
                 while page := pages.next():
@@ -248,12 +252,12 @@ class Connection:
 
     def search(
         self, name: str, field: str, query: object, count: int, fields: Sequence[str]
-    ) -> list[tuple[float, Row]]:
+    ) -> list[tuple[float, MilvusRow]]:
         """The best rows with their scores; BM25 scores are positive, whatever their sign in this version of Milvus."""
         metric = "IP" if field == "vector" else "BM25"
         params = {"ef": max(128, count)} if self.address.index_type == "HNSW" and field == "vector" else {}
-        wanted: Row = {"anns_field": field, "limit": count, "output_fields": ["key", *fields]}
-        how: Row = {"search_params": {"metric_type": metric, "params": params}, "consistency_level": "Session"}
+        wanted: MilvusRow = {"anns_field": field, "limit": count, "output_fields": ["key", *fields]}
+        how: MilvusRow = {"search_params": {"metric_type": metric, "params": params}, "consistency_level": "Session"}
         (hits,) = self._ask("search", name, [query], **wanted, **how)
         sign: Callable[[float], float] = float if field == "vector" else abs
         return [(sign(hit["distance"]), dict(hit["entity"])) for hit in hits]
@@ -272,7 +276,7 @@ class Connection:
             self._lite.release()
             self._lite = None
 
-    def _ask(self, method: str, *arguments: Any, timeout: float = TIMEOUT, **options: Any) -> Any:
+    def _ask(self, method: str, *arguments: Any, timeout: float = MILVUS_TIMEOUT, **options: Any) -> Any:
         with self._errors():
             return getattr(self._client, method)(*arguments, timeout=timeout, **options)
 

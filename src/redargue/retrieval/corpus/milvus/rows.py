@@ -25,7 +25,7 @@ from redargue.evidence import PAGE_BREAK
 from redargue.nli.session import Floats
 from redargue.retrieval.corpus.base import AGAIN, DEPTH, EXCERPT, MEANING, WORDS, Corpus, Hit, Hits
 from redargue.retrieval.corpus.documents import Document, Prepared, digest
-from redargue.retrieval.corpus.milvus.client import Connection, Row
+from redargue.retrieval.corpus.milvus.client import MilvusConnection, MilvusRow
 from redargue.retrieval.corpus.ranking import (
     TITLE_WEIGHT,
     Span,
@@ -65,7 +65,7 @@ class Change(Frozen):
     after: Version | None
 
 
-class State(Frozen):
+class StoreState(Frozen):
     """The state of a store.
 
     Attributes:
@@ -142,7 +142,7 @@ def chunk_keys(key: str, version: Version) -> list[str]:
     return [chunk_key(key, version.name, place) for place in range(version.chunks)]
 
 
-def chunk_rows(documents: Sequence[tuple[Document, About, Prepared]]) -> Iterator[Row]:
+def chunk_rows(documents: Sequence[tuple[Document, About, Prepared]]) -> Iterator[MilvusRow]:
     words = iter(_words([(document.title, piece.text) for document, _, cut in documents for piece in cut.pieces]))
     for document, about, cut in documents:
         for place, (piece, vector) in enumerate(zip(cut.pieces, cut.vectors, strict=True)):
@@ -157,7 +157,7 @@ def chunk_rows(documents: Sequence[tuple[Document, About, Prepared]]) -> Iterato
             }
 
 
-def text_rows(documents: Sequence[tuple[Document, About]]) -> Iterator[Row]:
+def text_rows(documents: Sequence[tuple[Document, About]]) -> Iterator[MilvusRow]:
     """The texts of these documents in pieces; the rows with descriptions come last."""
     starts = [range(0, len(document.text), PIECE) for document, _ in documents]
     whole = [
@@ -181,7 +181,7 @@ def text_rows(documents: Sequence[tuple[Document, About]]) -> Iterator[Row]:
     yield from sorted(rows, key=lambda row: bool(row["about"]))
 
 
-def state_row(name: str, state: State) -> Row:
+def state_row(name: str, state: StoreState) -> MilvusRow:
     about = state.model_dump_json(exclude=None if state.adding else {"adding"})  # which redargue 0.1 does not know
     return {"key": name, "order": 0, "start": 0, "about": about, "text": "", "words": NO_WORDS}
 
@@ -205,7 +205,7 @@ _CHUNK = ("order", "start", "text")
 class MilvusReader(Corpus):
     """The searches of a store in Milvus; ``_chunks`` and ``_texts`` are the names of its collections."""
 
-    _link: Connection
+    _link: MilvusConnection
     _chunks: str
     _texts: str
     _breaks: dict[tuple[str, str], tuple[int, ...]]  # the places of page breaks by document and version
@@ -281,7 +281,7 @@ class MilvusReader(Corpus):
         text = "".join(str(rows[key]["text"]) for key in keys)
         return text[start - pieces[0] * PIECE :][: end - start]
 
-    def _ranked(self, name: str, field: str, query: object, depth: int) -> list[tuple[Row, float]]:
+    def _ranked(self, name: str, field: str, query: object, depth: int) -> list[tuple[MilvusRow, float]]:
         """The best rows and their scores; ties in insertion order.
 
         Twice as many rows are requested as needed, because Milvus decides which of the last ties it returns.

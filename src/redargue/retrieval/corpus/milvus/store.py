@@ -39,12 +39,12 @@ from redargue.retrieval.corpus.documents import (
     updated_checksum,
 )
 from redargue.retrieval.corpus.ingest import moment, refuse_while_adding
-from redargue.retrieval.corpus.milvus.client import Address, Connection, Row, nothing_at
+from redargue.retrieval.corpus.milvus.client import Address, MilvusConnection, MilvusRow, nothing_at
 from redargue.retrieval.corpus.milvus.rows import (
     About,
     Change,
     MilvusReader,
-    State,
+    StoreState,
     Version,
     chunk_keys,
     chunk_rows,
@@ -58,7 +58,7 @@ FORMAT = 1
 BUSY = 10.0  # seconds without progress after which another process' unfinished batch counts as abandoned
 FLUSH = 500  # rows: more than these are slow to search in Milvus Lite's log
 
-META = "meta"
+META_COLLECTION = "meta"
 
 _PROCESS = uuid4().hex
 
@@ -72,7 +72,7 @@ class MilvusCorpus(MilvusReader):
         self._name, self._write = f"milvus:{address}", write
         self._texts, self._chunks = f"{where.collection}_texts", f"{where.collection}_chunks"
         self._unflushed, self._breaks = 0, {}
-        self._link = Connection(where, write=write)
+        self._link = MilvusConnection(where, write=write)
         try:
             with self._link.writing:
                 self._prepare()
@@ -85,10 +85,12 @@ class MilvusCorpus(MilvusReader):
         if exists:
             for name in (self._chunks, self._texts):
                 self._link.load(name)
-        if not exists or not self._link.get(self._texts, [META], ["about"]):  # the creation may have been interrupted
+        if not exists or not self._link.get(
+            self._texts, [META_COLLECTION], ["about"]
+        ):  # the creation may have been interrupted
             if not self._write:
                 raise nothing_at(self._name)
-            self._create(State(format=FORMAT, embedder=self._embedder))
+            self._create(StoreState(format=FORMAT, embedder=self._embedder))
         state = self._state()
         if state.format > FORMAT:
             raise UsageError(f"{self._name!r} was made by a newer redargue (format {state.format})", hint="upgrade")
@@ -103,21 +105,21 @@ class MilvusCorpus(MilvusReader):
                 hint="create a separate corpus for this embedder: redargue corpus add FILES --store PATH",
             )
 
-    def _create(self, state: State) -> None:
+    def _create(self, state: StoreState) -> None:
         for name in (self._texts, self._chunks):
             if self._link.exists(name):
                 self._link.drop(name)
         about = f"redargue, format {FORMAT}, vectors of {self._embedder}"
         self._link.create(self._chunks, dimensions=DIMENSIONS, description=about)
         self._link.create(self._texts, dimensions=0, description=about)
-        self._put(self._texts, [state_row(META, state)])
+        self._put(self._texts, [state_row(META_COLLECTION, state)])
 
-    def _state(self) -> State:
-        rows = self._link.get(self._texts, [META], ["about"])
-        if META not in rows:
+    def _state(self) -> StoreState:
+        rows = self._link.get(self._texts, [META_COLLECTION], ["about"])
+        if META_COLLECTION not in rows:
             hint = "remove it, and add the documents again"
             raise CorpusError(f"{self._name!r} has lost its description", hint=hint)
-        return State.model_validate_json(rows[META]["about"])
+        return StoreState.model_validate_json(rows[META_COLLECTION]["about"])
 
     @property
     def revision(self) -> str:
@@ -126,11 +128,11 @@ class MilvusCorpus(MilvusReader):
         identity = f"milvus {self._embedder} {FORMAT} {state.counts_words} {content}"
         return hashlib.sha256(identity.encode()).hexdigest()[:16]
 
-    def _versions(self, state: State) -> dict[str, Version]:
+    def _versions(self, state: StoreState) -> dict[str, Version]:
         abouts = self._abouts([change.key for change in state.writing])
         return {key: about.version for key, about in abouts.items()}
 
-    def _settled(self, state: State, now: dict[str, Version]) -> str:
+    def _settled(self, state: StoreState, now: dict[str, Version]) -> str:
         """The checksum of the content, given which of the begun changes took effect."""
         content = state.content
         for change in state.writing:
@@ -138,7 +140,7 @@ class MilvusCorpus(MilvusReader):
                 content = updated_checksum(content, version.digest, sign) if version else content
         return content
 
-    def _settle(self, state: State, now: dict[str, Version]) -> State:
+    def _settle(self, state: StoreState, now: dict[str, Version]) -> StoreState:
         chunks: list[str] = []
         texts: list[str] = []
         for change in state.writing:
@@ -151,14 +153,14 @@ class MilvusCorpus(MilvusReader):
         self._link.delete(self._texts, texts)
         return self._save(state, content=self._settled(state, now), writing=())
 
-    def _save(self, state: State, *, content: str, writing: tuple[Change, ...]) -> State:
+    def _save(self, state: StoreState, *, content: str, writing: tuple[Change, ...]) -> StoreState:
         update = {"generation": state.generation + 1, "writer": _PROCESS, "content": content, "writing": writing}
         update |= {"adding": moment()} if state.adding else {}
         state = state.model_copy(update=update)
-        self._put(self._texts, [state_row(META, state)])
+        self._put(self._texts, [state_row(META_COLLECTION, state)])
         return state
 
-    def _await_turn(self) -> State:
+    def _await_turn(self) -> StoreState:
         """Waits until no other process is writing a batch, completes an abandoned one, and returns the state.
 
         Milvus has no locks: two writers that begin at the same moment are not detected.
@@ -180,7 +182,7 @@ class MilvusCorpus(MilvusReader):
         if not self._write:
             raise UsageError(f"{self._name!r} is open for reading only", hint="open_corpus(…, write=True)")
 
-    def _put(self, name: str, rows: Iterable[Row]) -> None:
+    def _put(self, name: str, rows: Iterable[MilvusRow]) -> None:
         batch = list(rows)
         self._link.put(name, batch)
         self._unflushed += len(batch)
@@ -205,7 +207,7 @@ class MilvusCorpus(MilvusReader):
             self._flush()
 
     def _mark_adding(self, since: str) -> None:
-        self._put(self._texts, [state_row(META, self._state().model_copy(update={"adding": since}))])
+        self._put(self._texts, [state_row(META_COLLECTION, self._state().model_copy(update={"adding": since}))])
 
     def require_complete(self) -> None:
         refuse_while_adding(self._name, self._state().adding)
@@ -245,7 +247,7 @@ class MilvusCorpus(MilvusReader):
         return total
 
     def _store(
-        self, state: State, known: dict[str, About], latest: dict[str, Document], fresh: dict[str, Prepared]
+        self, state: StoreState, known: dict[str, About], latest: dict[str, Document], fresh: dict[str, Prepared]
     ) -> None:
         added, order = datetime.now(UTC).isoformat(timespec="seconds"), time.time_ns()
         abouts: dict[str, About] = {}
