@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from benchmarks import pool
 from redargue.bench.datasets.base import Example
 from redargue.bench.datasets.loading import load
-from redargue.retrieval.corpus.documents import documents
+from redargue.retrieval.corpus.documents import dataset_documents
 from redargue.retrieval.corpus.index import open_corpus
 
 
@@ -67,5 +67,5 @@ def corpus_of(name: str) -> Path:
     if not path.exists():
         with open_corpus(path, write=True) as corpus:
             for dataset, file in DOCUMENTS[name]:
-                corpus.add(documents(dataset, pool.data() / file))
+                corpus.add(dataset_documents(dataset, pool.data() / file))
     return path

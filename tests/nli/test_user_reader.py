@@ -34,12 +34,12 @@ from redargue.nli.reader_spec import (
     sides,
     without_marks,
 )
-from redargue.nli.session import WEIGHTS_FOLDER, Floats, Text, TextModel, read_tokenizer
+from redargue.nli.session import WEIGHTS_FOLDER, Floats, ModelText, TextModel, read_tokenizer
 from redargue.nli.user_reader import UserReader
 from redargue.runs.usage import Prices
 from redargue.spec import RunSpec
 
-Answer = Callable[[Text], Sequence[float]]
+Answer = Callable[[ModelText], Sequence[float]]
 
 
 class Scripted(TextModel):
@@ -48,9 +48,9 @@ class Scripted(TextModel):
     def __init__(self, answer: Answer, longest: int = 128) -> None:
         tokenizer = read_tokenizer(WEIGHTS_FOLDER, longest)
         super().__init__("scripted", tokenizer, sha256=lambda: "", kept=1000, threads=1)
-        self.answer, self.texts = answer, list[Text]()
+        self.answer, self.texts = answer, list[ModelText]()
 
-    def run(self, texts: Sequence[Text]) -> list[Floats]:
+    def run(self, texts: Sequence[ModelText]) -> list[Floats]:
         self.texts += texts
         return [np.array(self.answer(text), np.float32) for text in texts]
 
@@ -183,7 +183,7 @@ def test_logits_become_probabilities_of_the_named_sides(tmp_path: Path) -> None:
 
 
 def test_longer_evidence_is_read_in_windows_of_sentences_and_the_most_decided_counts(tmp_path: Path) -> None:
-    def answer(text: Text) -> Sequence[float]:
+    def answer(text: ModelText) -> Sequence[float]:
         return (3.0, 0.0, 0.0) if "number 41 " in text[0] else (0.0, 0.0, 3.0)
 
     model = Scripted(answer)
@@ -206,7 +206,7 @@ def test_longer_evidence_is_read_in_windows_of_sentences_and_the_most_decided_co
 # the fit
 
 
-def overlap(text: Text) -> Sequence[float]:
+def overlap(text: ModelText) -> Sequence[float]:
     """A poorly calibrated model: 'yes' supports, 'no' refutes, and it is far too sure."""
     return (9.0 * ("yes" in text[0]), 9.0 * ("no " in text[0]), 4.0)
 

@@ -38,7 +38,7 @@ from redargue.runs.manifest import load_manifest
 from redargue.runs.record import read_events
 from redargue.service.log import LogReader
 from redargue.service.page.batch import BatchFrames, BatchRow, Filter, disagreement, select
-from redargue.service.page.compare import compare_runs
+from redargue.service.page.compare import compare_verdicts
 from redargue.service.page.frames import ClaimFrames, Frame, Frames
 from redargue.service.page.log import FrameLog
 from redargue.tasks.decompose import Triplet
@@ -248,7 +248,7 @@ def test_a_claim_that_only_one_run_has_finished_has_neither_the_same_labels_nor_
         load_run(run_of(tmp_path / name, claims))
         for name, claims in (("a", ["one here", "two here"]), ("b", ["one here"]))
     ]
-    comparison = compare_runs([run for run in runs if isinstance(run, SingleRun)])
+    comparison = compare_verdicts([run for run in runs if isinstance(run, SingleRun)])
     assert {claim.claim: claim.labels for claim in comparison.claims} == {"one here": "the same", "two here": "–"}
 
 

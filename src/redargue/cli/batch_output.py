@@ -26,7 +26,7 @@ from redargue.verdicts import ErrorInfo, Verdict
 from redargue.verifier import Verifier
 
 
-class Take(Protocol):
+class VerdictWriter(Protocol):
     """Takes each verdict with the index of its claim, and what is known of the row's answer."""
 
     def __call__(self, item: int, verdict: Verdict, answer: Report | ErrorInfo | None = None) -> None: ...
@@ -50,7 +50,7 @@ class BatchOutput(NamedTuple):
         return [row.claim for row in self.rows]
 
     @contextmanager
-    def files(self) -> Iterator[Take]:
+    def files(self) -> Iterator[VerdictWriter]:
         """Writes the files of the batch folder."""
         lines = JsonLines(ordered=self.options.ordered)
 

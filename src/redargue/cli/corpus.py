@@ -29,8 +29,8 @@ corpus_app = typer.Typer(help="Index files and folders, and search them without 
 _Store = Annotated[str, option("STORE", "Path or URI (milvus:PATH.db, milvus:http://…); default: your own corpus.")]
 
 
-@corpus_app.command()
-def add(
+@corpus_app.command("add")
+def add_documents(
     paths: Annotated[
         list[Path], typer.Argument(help="Files and folders: txt, md, html, pdf, docx, csv, tsv, json, jsonl; also .gz.")
     ],
@@ -41,12 +41,12 @@ def add(
     as_json: AsJson = False,
 ) -> None:
     """Add documents that are new or have changed."""
-    from redargue.retrieval.corpus.documents import documents
+    from redargue.retrieval.corpus.documents import dataset_documents
     from redargue.retrieval.corpus.ingest import find_files, read_documents
 
     started = time.monotonic()
     # Raises for a missing path before any work is done.
-    sources = [documents(dataset, path) if dataset else read_documents(path) for path in paths]
+    sources = [dataset_documents(dataset, path) if dataset else read_documents(path) for path in paths]
     seen = sum(1 for path in paths for _ in find_files(path))
     unreadable: list[UnreadableFile] = []
 
@@ -89,7 +89,7 @@ def list_documents(store: _Store = "", as_json: AsJson = False) -> None:
 
 
 @corpus_app.command("rm")
-def remove(
+def remove_documents(
     names: Annotated[
         list[str] | None, typer.Argument(help="Document ids, or the files or folders that were added.")
     ] = None,

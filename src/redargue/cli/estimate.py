@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @with_parameters
-def estimate(
+def estimate_costs(
     claim: Annotated[str, typer.Argument(metavar="CLAIM|FILE|-", help="A claim, a text or a file, as for check.")],
     *,
     as_: Annotated[

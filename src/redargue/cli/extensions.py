@@ -22,11 +22,11 @@ from redargue.registry import Registry, install
 
 COMMANDS = {
     "check": "redargue.cli.check:check",
-    "ground": "redargue.cli.ground:ground",
+    "ground": "redargue.cli.ground:ground_answer",
     "batch": "redargue.cli.batch:batch",
-    "estimate": "redargue.cli.estimate:estimate",
-    "replay": "redargue.cli.replay:replay",
-    "report": "redargue.cli.report:report",
+    "estimate": "redargue.cli.estimate:estimate_costs",
+    "replay": "redargue.cli.replay:replay_run",
+    "report": "redargue.cli.report:write_report",
     "runs": "redargue.cli.runs:runs_app",
     "corpus": "redargue.cli.corpus:corpus_app",
     "memory": "redargue.cli.memory:memory_app",

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @with_parameters
-def ground(
+def ground_answer(
     *,
     answer: Annotated[
         str,

@@ -18,7 +18,7 @@ list_app = typer.Typer(
 
 
 @list_app.command("methods")
-def methods(json: AsJson = False) -> None:
+def list_methods(json: AsJson = False) -> None:
     """List methods with their profiles and settings."""
     from redargue.methods.base import methods as registry
 
@@ -37,7 +37,7 @@ def methods(json: AsJson = False) -> None:
 
 
 @list_app.command("tools")
-def tools(
+def list_tools(
     mcp: Annotated[
         list[str] | None, option("MCP", "List this MCP server's tools; repeatable.", metavar="[NAME=]SERVER")
     ] = None,
@@ -85,7 +85,7 @@ def tasks(json: AsJson = False) -> None:
 
 
 @list_app.command("backends")
-def backends(json: AsJson = False) -> None:
+def list_backends(json: AsJson = False) -> None:
     """List backends."""
     from redargue.backends.base import backends as registry
 

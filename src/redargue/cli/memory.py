@@ -96,9 +96,9 @@ def list_records(
     typer.echo(printable(shown, lines=False), err=True)
 
 
-@memory_app.command()
+@memory_app.command("show")
 @with_parameters
-def show(
+def show_memory(
     numbers: Annotated[list[int], typer.Argument(help="Record numbers as listed by ls.")],
     *,
     selected: MemoryParameters,
@@ -142,9 +142,9 @@ def purge(
         typer.echo(f"{counted(removed, 'record')} removed")
 
 
-@memory_app.command()
+@memory_app.command("recheck")
 @with_parameters
-def recheck(
+def recheck_memory(
     numbers: Annotated[list[int] | None, typer.Argument(help="Record numbers; default: all.")] = None,
     *,
     selected: SelectionParameters,

@@ -21,7 +21,7 @@ Name = Annotated[str, typer.Argument(metavar="READER", help="An added reader; se
 
 
 @models_app.command("add")
-def add(
+def add_model(
     source: Annotated[
         str,
         typer.Argument(metavar="NAME|FOLDER", help="A folder of ONNX or safetensors files, or OWNER/NAME on the hub."),
@@ -84,7 +84,7 @@ def list_readers(json: AsJson = False) -> None:
 
 
 @models_app.command("remove")
-def remove(reader: Name) -> None:
+def remove_model(reader: Name) -> None:
     """Remove a reader and its fitted weights; the model's own files stay."""
     from redargue.nli.reader_store import remove_reader
 
@@ -93,7 +93,7 @@ def remove(reader: Name) -> None:
 
 
 @models_app.command("fit")
-def fit(
+def fit_model(
     reader: Name,
     data: Annotated[
         Path, typer.Option("--data", metavar="FILE.jsonl", help="Rows with claim, evidence (a text or several), label.")

@@ -174,7 +174,7 @@ class OutputParameters:
     ] = None
     allow_unchecked: Annotated[
         bool,
-        typer.Option("--allow-unchecked", help="Let these two pass claims that were not checked, or no claim at all."),
+        typer.Option("--allow-unchecked", help="Accept claims that were not checked, and texts without claims."),
     ] = False
 
 

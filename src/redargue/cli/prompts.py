@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 prompts_app = typer.Typer(no_args_is_help=True, help="Show the prompts of a method; nothing is sent.")
 
 
-@prompts_app.command()
-def show(
+@prompts_app.command("show")
+def show_prompts(
     method: Annotated[str, typer.Argument(help="Verification method; see redargue list methods.")],
     profile: Annotated[str, typer.Option(help="Settings to start from.")] = "hardened",
     form: Annotated[

@@ -11,7 +11,7 @@ from redargue.errors import RecordError
 from redargue.sanitize import counted
 
 
-def replay(
+def replay_run(
     run: RunName,
     json: AsJson = False,
     quiet: Quiet = False,

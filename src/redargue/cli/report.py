@@ -12,7 +12,7 @@ from redargue.cli.parameters import RunName
 from redargue.errors import UsageError
 
 
-def report(
+def write_report(
     run: RunName,
     format: Annotated[
         str,

@@ -45,8 +45,8 @@ def list_runs(
     typer.echo(printable(f"{more} in {runs_folder()}", lines=False), err=True)
 
 
-@runs_app.command()
-def show(run: RunName, json: AsJson = False) -> None:
+@runs_app.command("show")
+def show_run(run: RunName, json: AsJson = False) -> None:
     """Show the verdicts of a recorded run as check printed them."""
     from redargue.cli import show as printed
     from redargue.reports.load import load_run

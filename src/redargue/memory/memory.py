@@ -33,7 +33,7 @@ from redargue.memory.base import (
     normalize_entity,
 )
 from redargue.memory.binary_index import BinaryIndex, pack_signs
-from redargue.memory.records import MemoryStore, SqliteMemory, Transaction
+from redargue.memory.records import MemoryStore, MemoryTransaction, SqliteMemory
 from redargue.net.secrets import Secrets
 from redargue.nli.encoders import DIMENSIONS, Embedder, shared
 from redargue.nli.session import Floats
@@ -118,7 +118,7 @@ class Memory:
         )
         return Recall(items=tuple(items), held_back=held_back, left_out=dict(sorted(left_out.items())))
 
-    def _similarities(self, db: Transaction, vector: Floats) -> dict[int, float]:
+    def _similarities(self, db: MemoryTransaction, vector: Floats) -> dict[int, float]:
         """Cosine similarities by record number, highest first, then newest first."""
         if self._purges != (purges := records.purge_count(db)):
             self._index, self._purges = BinaryIndex(DIMENSIONS), purges
@@ -129,7 +129,7 @@ class Memory:
         return dict(sorted(similar, key=lambda item: (-item[1], -item[0])))
 
     def _select(
-        self, db: Transaction, ranking: Sequence[int], claim: Claim, now: datetime
+        self, db: MemoryTransaction, ranking: Sequence[int], claim: Claim, now: datetime
     ) -> tuple[list[MemoryRecord], int, Counter[Omission]]:
         """The best records that may be returned, and the counts of those held back or left out before the last."""
         selected: list[MemoryRecord] = []

@@ -57,7 +57,7 @@ async def recheck(
             for record in group:
                 yield RecheckResult(record, "failed", str(error))
             continue
-        results = [RecheckResult(record, *compare_page(record.passage, passages)) for record in group]
+        results = [RecheckResult(record, *compare_with_page(record.passage, passages)) for record in group]
         memory.mark({result.record.number: _status(result) for result in results}, now)
         for result in results:
             yield result
@@ -78,7 +78,7 @@ def query_of(stored: Passage) -> str:
     return query if isinstance(query, str) else stored.query
 
 
-def compare_page(stored: Passage, passages: Sequence[Passage]) -> tuple[RecheckOutcome, str]:
+def compare_with_page(stored: Passage, passages: Sequence[Passage]) -> tuple[RecheckOutcome, str]:
     """How a stored passage differs from what the same search finds now, and the cause unless it is ``same``.
 
     A tool may cut the same document in other places, and the stored text may be truncated: it only has to occur in what

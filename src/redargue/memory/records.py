@@ -21,7 +21,7 @@ from redargue.memory.base import Finding, MemoryRecord, RecordFilter, normalize_
 from redargue.nli.session import Floats
 from redargue.retrieval.corpus.database import Database
 
-SCHEMA = 1
+MEMORY_TABLES = 1
 META = (("purges", "0"),)  # initial rows of the table ``meta``
 
 TABLES = """
@@ -46,7 +46,7 @@ CREATE TABLE codes (
 """
 
 
-class Transaction(Protocol):
+class MemoryTransaction(Protocol):
     """Executes statements with the placeholder ``?``, as :class:`sqlite3.Connection` does."""
 
     def execute(self, statement: str, values: Sequence[Any] = (), /) -> Any: ...
@@ -57,9 +57,9 @@ class Transaction(Protocol):
 class MemoryStore(Protocol):
     """A database with the tables of the memory, which threads share."""
 
-    def read(self) -> AbstractContextManager[Transaction]: ...
+    def read(self) -> AbstractContextManager[MemoryTransaction]: ...
 
-    def write(self) -> AbstractContextManager[Transaction]: ...
+    def write(self) -> AbstractContextManager[MemoryTransaction]: ...
 
     def shrink(self) -> None: ...
 
@@ -73,7 +73,7 @@ class SqliteMemory(Database):
     option: ClassVar[str] = "--memory"
     create_command: ClassVar[str] = "redargue check … --memory"
     application: ClassVar[int] = 0x52444D45  # "RDME"
-    schema: ClassVar[int] = SCHEMA
+    schema: ClassVar[int] = MEMORY_TABLES
     tables: ClassVar[str] = TABLES.strip().format(
         number="INTEGER PRIMARY KEY AUTOINCREMENT", key="INTEGER PRIMARY KEY", bytes="BLOB", rowless="WITHOUT ROWID"
     )
@@ -127,12 +127,14 @@ class Vector(NamedTuple):
     code: bytes
 
 
-def stored_digests(db: Transaction, workspace: str, digests: Iterable[str]) -> set[str]:
+def stored_digests(db: MemoryTransaction, workspace: str, digests: Iterable[str]) -> set[str]:
     find = "SELECT 1 FROM records WHERE workspace = ? AND digest = ?"
     return {digest for digest in digests if db.execute(find, (workspace, digest)).fetchone()}
 
 
-def upsert(db: Transaction, workspace: str, new: NewRecord, vector: Vector | None, now: datetime) -> tuple[int, bool]:
+def upsert(
+    db: MemoryTransaction, workspace: str, new: NewRecord, vector: Vector | None, now: datetime
+) -> tuple[int, bool]:
     """Inserts a record, or updates the one with the same digest; returns its number and whether it was inserted.
 
     Raises KeyError if the record does not exist and ``vector`` is None.
@@ -158,14 +160,14 @@ def upsert(db: Transaction, workspace: str, new: NewRecord, vector: Vector | Non
     return number, True
 
 
-def link(db: Transaction, workspace: str, number: int, entities: Iterable[str], claim: str, run: str) -> None:
+def link(db: MemoryTransaction, workspace: str, number: int, entities: Iterable[str], claim: str, run: str) -> None:
     for entity in entities:
         insert = "INSERT INTO entities (workspace, entity, record) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
         db.execute(insert, (workspace, entity, number))
     db.execute("INSERT INTO claims (record, claim, run) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", (number, claim, run))
 
 
-def entities_by_record(db: Transaction, workspace: str, keys: Iterable[str]) -> dict[int, tuple[str, ...]]:
+def entities_by_record(db: MemoryTransaction, workspace: str, keys: Iterable[str]) -> dict[int, tuple[str, ...]]:
     """Maps the records stored under any of the keys to those keys: most keys first, then newest first."""
     find = f"SELECT record FROM entities WHERE workspace = ? AND entity = ? ORDER BY record DESC LIMIT {PER_ENTITY}"
     entities: dict[int, tuple[str, ...]] = {}
@@ -175,7 +177,7 @@ def entities_by_record(db: Transaction, workspace: str, keys: Iterable[str]) -> 
     return dict(sorted(entities.items(), key=lambda item: (-len(item[1]), -item[0])))
 
 
-def entities_containing(db: Transaction, workspace: str, keys: Iterable[str]) -> dict[str, None]:
+def entities_containing(db: MemoryTransaction, workspace: str, keys: Iterable[str]) -> dict[str, None]:
     """Entities that contain one of the keys, as the authors' program matches them; scans all entities."""
     find = "SELECT DISTINCT entity FROM entities WHERE workspace = ? AND entity LIKE ? ESCAPE '!' ORDER BY entity"
     entities: dict[str, None] = {}
@@ -186,17 +188,17 @@ def entities_containing(db: Transaction, workspace: str, keys: Iterable[str]) ->
     return entities
 
 
-def codes_after(db: Transaction, workspace: str, number: int) -> list[tuple[int, bytes]]:
+def codes_after(db: MemoryTransaction, workspace: str, number: int) -> list[tuple[int, bytes]]:
     """Record numbers above ``number`` with their codes, ascending; at most :data:`CODE_BATCH`."""
     find = f"SELECT record, code FROM codes WHERE workspace = ? AND record > ? ORDER BY record LIMIT {CODE_BATCH}"
     return list(db.execute(find, (workspace, number)).fetchall())
 
 
-def purge_count(db: Transaction) -> str:
+def purge_count(db: MemoryTransaction) -> str:
     return str(db.execute("SELECT value FROM meta WHERE name = 'purges'").fetchone()[0])
 
 
-def cosine_similarities(db: Transaction, numbers: Sequence[int], vector: Floats) -> dict[int, float]:
+def cosine_similarities(db: MemoryTransaction, numbers: Sequence[int], vector: Floats) -> dict[int, float]:
     """Exact cosine similarity of each record with a vector, to six decimals; skips records that no longer exist."""
     similarities: dict[int, float] = {}
     for start in range(0, len(numbers), VECTOR_BATCH):
@@ -209,7 +211,7 @@ def cosine_similarities(db: Transaction, numbers: Sequence[int], vector: Floats)
     return similarities
 
 
-def fetch(db: Transaction, numbers: Sequence[int]) -> dict[int, MemoryRecord]:
+def fetch(db: MemoryTransaction, numbers: Sequence[int]) -> dict[int, MemoryRecord]:
     """Records by number, with their claims but without their entities."""
     selection = _in_list(numbers)
     claims: dict[int, list[tuple[str, str]]] = {}
@@ -220,7 +222,7 @@ def fetch(db: Transaction, numbers: Sequence[int]) -> dict[int, MemoryRecord]:
     return {row[0]: _record(row).model_copy(update={"claims": tuple(claims.get(row[0], ()))}) for row in rows}
 
 
-def newest(db: Transaction, workspace: str, condition: RecordFilter, limit: int) -> tuple[MemoryRecord, ...]:
+def newest(db: MemoryTransaction, workspace: str, condition: RecordFilter, limit: int) -> tuple[MemoryRecord, ...]:
     """The newest matching records, with claims and entities; newest first."""
     where, values = _where(workspace, condition)
     find = f"SELECT number FROM records WHERE {where} ORDER BY number DESC LIMIT ?"
@@ -233,16 +235,16 @@ def newest(db: Transaction, workspace: str, condition: RecordFilter, limit: int)
     return tuple(records[number].model_copy(update={"entities": tuple(entities.get(number, ()))}) for number in numbers)
 
 
-def count(db: Transaction, workspace: str, condition: RecordFilter) -> int:
+def count(db: MemoryTransaction, workspace: str, condition: RecordFilter) -> int:
     where, values = _where(workspace, condition)
     return int(db.execute(f"SELECT count(*) FROM records WHERE {where}", values).fetchone()[0])
 
 
-def mark_checked(db: Transaction, number: int, status: str, now: datetime) -> None:
+def mark_checked(db: MemoryTransaction, number: int, status: str, now: datetime) -> None:
     db.execute("UPDATE records SET status = ?, checked = ? WHERE number = ?", (status, _timestamp(now), number))
 
 
-def remove_records(db: Transaction, workspace: str, condition: RecordFilter) -> int:
+def remove_records(db: MemoryTransaction, workspace: str, condition: RecordFilter) -> int:
     where, values = _where(workspace, condition)
     numbers = _column(db, f"SELECT number FROM records WHERE {where}", values)
     for start in range(0, len(numbers), DELETE_BATCH):
@@ -252,7 +254,7 @@ def remove_records(db: Transaction, workspace: str, condition: RecordFilter) -> 
     return len(numbers)
 
 
-def increment_purge_count(db: Transaction) -> None:
+def increment_purge_count(db: MemoryTransaction) -> None:
     """Signals to every process that holds codes in memory that they must be read again."""
     db.execute("UPDATE meta SET value = ? WHERE name = 'purges'", (str(int(purge_count(db)) + 1),))
 
@@ -274,7 +276,7 @@ def _where(workspace: str, condition: RecordFilter) -> tuple[str, tuple[Any, ...
     return " AND ".join(terms), tuple(values)
 
 
-def _column(db: Transaction, query: str, values: Sequence[Any]) -> tuple[Any, ...]:
+def _column(db: MemoryTransaction, query: str, values: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(row[0] for row in db.execute(query, values).fetchall())
 
 

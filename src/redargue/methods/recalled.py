@@ -13,7 +13,7 @@ from redargue.errors import BudgetReached, ReplayMiss
 from redargue.events import Event, EvidenceFound, EvidenceRecalled
 from redargue.evidence import Passage, Quote
 from redargue.memory.lookup import LOOKUP
-from redargue.memory.recheck import MIN_PASSAGES, RecheckOutcome, arguments_of, compare_page, query_of
+from redargue.memory.recheck import MIN_PASSAGES, RecheckOutcome, arguments_of, compare_with_page, query_of
 from redargue.retrieval.tools.base import Action
 from redargue.run import Run
 
@@ -62,8 +62,8 @@ def recall_outcome(stored: Passage, quotation: str, events: Iterable[Event]) -> 
     """
     found = [event for event in events if isinstance(event, EvidenceFound) and event.agent == READER]
     passages = [passage for event in found for passage in event.passages]
-    result, _ = compare_page(stored, passages)
+    result, _ = compare_with_page(stored, passages)
     if result == "changed" and quotation:
         shortened = stored.model_copy(update={"text": quotation})
-        return compare_page(shortened, passages)[0]
+        return compare_with_page(shortened, passages)[0]
     return result

@@ -228,7 +228,7 @@ _WEIGHTS: dict[Kin | None, float] = {
 }  # fmt: skip
 
 
-class Token(NamedTuple):
+class EditToken(NamedTuple):
     """A word or a quantity of a text."""
 
     stem: str
@@ -249,10 +249,10 @@ class Token(NamedTuple):
         return self.stem in NEGATORS or self.word in NEGATORS
 
 
-def tokens(text: Parsed) -> list[Token]:
+def tokens(text: Parsed) -> list[EditToken]:
     """Words without articles and pronouns, and each quantity as one token; "isn't" is two words."""
     placed = [
-        (quantity.start, Token(f"#{quantity.dimension}", quantity.text, quantity)) for quantity in text.quantities
+        (quantity.start, EditToken(f"#{quantity.dimension}", quantity.text, quantity)) for quantity in text.quantities
     ]
     for match, stemmed in zip(text.words, text.stems, strict=True):
         word = match.group().lower()
@@ -260,8 +260,8 @@ def tokens(text: Parsed) -> list[Token]:
             continue
         if word.endswith(("n't", "n’t")) or word == "cannot":
             stemmed = "can" if word == "cannot" else stem(word[:-3])
-            placed.append((match.start() + 1, Token("not", match.group())))
-        placed.append((match.start(), Token(stemmed, match.group())))
+            placed.append((match.start() + 1, EditToken("not", match.group())))
+        placed.append((match.start(), EditToken(stemmed, match.group())))
     return [token for _, token in sorted(placed, key=lambda pair: pair[0])]
 
 
@@ -277,10 +277,10 @@ class Edit:
         lead: how many of the added tokens come before the first pair.
     """
 
-    pairs: tuple[tuple[Token, Token, Kin], ...]
-    added: tuple[Token, ...]
-    dropped: tuple[Token, ...]
-    around: tuple[Token, ...]
+    pairs: tuple[tuple[EditToken, EditToken, Kin], ...]
+    added: tuple[EditToken, ...]
+    dropped: tuple[EditToken, ...]
+    around: tuple[EditToken, ...]
     lead: int
 
 
@@ -299,7 +299,7 @@ def edit_of(claim: Parsed, sentence: Parsed) -> Edit:
     return Edit(pairs, added, dropped, around, lead=min(places))
 
 
-def _kin(one: Token, other: Token) -> Kin | None:
+def _kin(one: EditToken, other: EditToken) -> Kin | None:
     """Whether two tokens say the same, or different things about the same; None if they have nothing in common."""
     if one.quantity and other.quantity:
         related = relation(one.quantity, other.quantity)

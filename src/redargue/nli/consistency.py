@@ -9,7 +9,17 @@ from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from redargue.caveats import Difference, DifferenceKind
-from redargue.nli.alignment import Alignment, Edit, Parsed, Token, align, compare_quantities, edit_of, parsed, tokens
+from redargue.nli.alignment import (
+    Alignment,
+    Edit,
+    EditToken,
+    Parsed,
+    align,
+    compare_quantities,
+    edit_of,
+    parsed,
+    tokens,
+)
 from redargue.nli.grammar import FUNCTION_WORDS, stem
 
 _QUOTES = str.maketrans("“”„«»‘’‐‑−–—", '"""""\'\'-----')
@@ -217,7 +227,7 @@ def nothing_else_differs(edit: Edit, known: frozenset[str]) -> bool:
     return same >= (2 if dropped else 1) and not (added or risky or limited) and len(dropped) <= most
 
 
-def _is_grammar(token: Token) -> bool:
+def _is_grammar(token: EditToken) -> bool:
     return token.negates or token.word in _AUXILIARIES
 
 
@@ -244,7 +254,7 @@ def swapped_roles(claim: Parsed, sentence: Parsed) -> Difference | None:
     return None
 
 
-def _swap(ours: list[Token], theirs: list[Token]) -> Difference | None:
+def _swap(ours: list[EditToken], theirs: list[EditToken]) -> Difference | None:
     """The difference of two texts of the same tokens in another order, if two parts have changed places."""
     words = {token.word for token in ours}
     if words & _LINKS and "than" not in words:
@@ -272,5 +282,5 @@ def _swap_kind(between: set[str]) -> DifferenceKind:
     return "time" if between & {"before", "after"} else "roles"
 
 
-def _joined(tokens: Sequence[Token]) -> str:
+def _joined(tokens: Sequence[EditToken]) -> str:
     return " ".join(token.text for token in tokens)

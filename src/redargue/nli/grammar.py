@@ -122,7 +122,7 @@ def decompose(text: str) -> Decomposition:
     return Decomposition(triplets=tuple(dict.fromkeys(triplets)), topics=names[:2])
 
 
-def statements(text: str) -> tuple[str, ...]:
+def claim_statements(text: str) -> tuple[str, ...]:
     """A sentence's clauses, each with a subject and a verb; the sentence itself if one of them would lack either.
 
     A clause whose subject is missing or a pronoun takes the subject of the clause before: "X won Y, but it lost Z"

@@ -69,7 +69,7 @@ def _array(file: zipfile.ZipFile, name: str, size: int) -> npt.NDArray[Any]:
 # Opens and runs ONNX files, which may come from strangers: the only way to onnxruntime.
 
 LARGEST = 2**31  # bytes: what a file in this format can have without further files
-LONGEST = 300.0  # seconds for one text
+LONGEST_RUN = 300.0  # seconds for one text
 HINT = "export the model to ONNX again, with standard operators and its weights in the same folder"
 _CHILDREN = {  # of the messages that can contain a tensor, by the number of the field
     "model": {7: "graph", 20: "training", 25: "function"},
@@ -88,7 +88,7 @@ class OnnxFile:
 
     Args:
         path: of the file.
-        bounded: stop a run after :data:`LONGEST` seconds.
+        bounded: stop a run after :data:`LONGEST_RUN` seconds.
 
     Raises:
         UsageError: the file cannot be loaded, or its weights are outside of its folder.
@@ -123,7 +123,7 @@ class OnnxFile:
                 " decoder_input_ids",
             )
         options = self._runtime.RunOptions()
-        stop = Timer(LONGEST, setattr, (options, "terminate", True)) if self._bounded else None
+        stop = Timer(LONGEST_RUN, setattr, (options, "terminate", True)) if self._bounded else None
         try:
             if stop:
                 stop.daemon = True

@@ -20,14 +20,14 @@ from pydantic import Field
 from redargue.claims import Frozen
 from redargue.errors import UsageError
 from redargue.nli.reader import sentences
-from redargue.nli.session import Text
+from redargue.nli.session import ModelText
 from redargue.registry import did_you_mean
 
 SEPARATORS = ("</s>", "[SEP]")
 HHEM = "<pad> Determine if the hypothesis is true given the premise?\n\nPremise: {}\n\nHypothesis: {}"
 
 
-def model_input(spec: ReaderSpec, evidence: str, claim: str, separator: str) -> Text:
+def model_input(spec: ReaderSpec, evidence: str, claim: str, separator: str) -> ModelText:
     """The text or pair of texts that the model reads."""
     if spec.form == "minicheck":
         return f"{'predict: ' if spec.decoder_start is not None else ''}{evidence}{separator}{claim}"

@@ -51,13 +51,13 @@ class TextModel(ABC):
     def __init__(self, name: str, tokenizer: Any, *, sha256: Callable[[], str], kept: int, threads: int) -> None:
         self.threads, self.tokenizer = threads, tokenizer
         self._kept, self._lock = kept, Lock()
-        self._known: OrderedDict[Text, tuple[Floats, int]] = OrderedDict()
-        self._held: dict[Text, tuple[tuple[Floats, int], int]] = {}  # and how often
+        self._known: OrderedDict[ModelText, tuple[Floats, int]] = OrderedDict()
+        self._held: dict[ModelText, tuple[tuple[Floats, int], int]] = {}  # and how often
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix=name)
         cache = os.environ.get("REDARGUE_CACHE")
         self._cache = OutputCache(Path(cache), sha256()) if cache else None
 
-    def run(self, texts: Sequence[Text]) -> list[Floats]:
+    def run(self, texts: Sequence[ModelText]) -> list[Floats]:
         """For each text (or pair of texts) the model's first output, without the batch axis.
 
         Cached texts count their tokens too, so that a resumed run reports the usage of an uninterrupted one.
@@ -68,7 +68,7 @@ class TextModel(ABC):
             counts.append(sum(known[text][1] for text in texts))
         return [known[text][0] for text in texts]
 
-    def hold(self, texts: Sequence[Text]) -> None:
+    def hold(self, texts: Sequence[ModelText]) -> None:
         """Keeps the outputs of texts in memory until they are released as often as they are held."""
         outputs = self._outputs(texts)
         with self._lock:
@@ -76,14 +76,14 @@ class TextModel(ABC):
                 output, count = self._held.get(text, (outputs[text], 0))
                 self._held[text] = output, count + 1
 
-    def release(self, texts: Sequence[Text]) -> None:
+    def release(self, texts: Sequence[ModelText]) -> None:
         with self._lock:
             for text in texts:
                 output, count = self._held.pop(text)
                 if count > 1:
                     self._held[text] = output, count - 1
 
-    def _outputs(self, texts: Sequence[Text]) -> dict[Text, tuple[Floats, int]]:
+    def _outputs(self, texts: Sequence[ModelText]) -> dict[ModelText, tuple[Floats, int]]:
         with self._lock:
             known = {text: self._held[text][0] for text in texts if text in self._held}
             known |= {text: self._known[text] for text in texts if text in self._known and text not in known}
@@ -184,7 +184,7 @@ def read_tokenizer(folder: Path, longest: int) -> Any:
 # repeatedly.
 
 Floats = npt.NDArray[np.float32]
-Text = str | tuple[str, str]
+ModelText = str | tuple[str, str]
 _TABLES = "CREATE TABLE outputs (key BLOB PRIMARY KEY, output BLOB, tokens INTEGER) WITHOUT ROWID"
 KEYS_PER_QUERY = 500  # SQLite limits the number of parameters
 
@@ -210,9 +210,9 @@ class OutputCache:
             what = f"{str(path)!r} cannot be a cache: redargue did not make {foreign}"
             raise UsageError(what, where="REDARGUE_CACHE", hint="name another file")
 
-    def recall(self, texts: Sequence[Text]) -> dict[Text, tuple[Floats, int]]:
+    def recall(self, texts: Sequence[ModelText]) -> dict[ModelText, tuple[Floats, int]]:
         texts_by_key = {self._key(text): text for text in texts}
-        outputs: dict[Text, tuple[Floats, int]] = {}
+        outputs: dict[ModelText, tuple[Floats, int]] = {}
         keys = list(texts_by_key)
         for start in range(0, len(keys), KEYS_PER_QUERY):
             some = keys[start : start + KEYS_PER_QUERY]
@@ -223,7 +223,7 @@ class OutputCache:
                     outputs[texts_by_key[key]] = np.frombuffer(output, np.float32), tokens
         return outputs
 
-    def keep(self, outputs: Mapping[Text, tuple[Floats, int]]) -> None:
+    def keep(self, outputs: Mapping[ModelText, tuple[Floats, int]]) -> None:
         rows = [
             (self._key(text), np.ascontiguousarray(output, np.float32).tobytes(), tokens)
             for text, (output, tokens) in outputs.items()
@@ -249,5 +249,5 @@ class OutputCache:
     def close(self) -> None:
         self._file.close()
 
-    def _key(self, text: Text) -> bytes:
+    def _key(self, text: ModelText) -> bytes:
         return hashlib.sha256(json.dumps([self._model, text]).encode()).digest()

@@ -27,7 +27,7 @@ from redargue.nli.reader_spec import (
     windows,
     without_marks,
 )
-from redargue.nli.session import Floats, Text, TextModel, onnx_inputs, read_tokenizer, threads_setting
+from redargue.nli.session import Floats, ModelText, TextModel, onnx_inputs, read_tokenizer, threads_setting
 
 _KEPT = 10_000  # rows of logits in memory
 _PREFIX = "t5."  # of the names of HHEM's weights
@@ -217,7 +217,7 @@ class UserReader:
     def _separator(self) -> str:
         return next((mark for mark in SEPARATORS if mark in self._marks), "\n")
 
-    def _inputs(self, claim: str, evidence: str) -> list[Text]:
+    def _inputs(self, claim: str, evidence: str) -> list[ModelText]:
         claim, evidence = without_marks(claim, self._marks), without_marks(evidence, self._marks)
         overhead = self._tokens(model_input(self.spec, "", claim, self._separator))
         room = min(self.spec.window, self.spec.longest - overhead)
@@ -230,7 +230,7 @@ class UserReader:
         parts = windows(evidence, room, self._tokens)
         return [model_input(self.spec, part, claim, self._separator) for part in parts]
 
-    def _tokens(self, text: Text) -> int:
+    def _tokens(self, text: ModelText) -> int:
         return len(self.model.tokenizer.encode(*([text] if isinstance(text, str) else text)).ids)
 
     def _probabilities(self, row: Floats, temperature: float) -> Entailment:

@@ -8,7 +8,7 @@ from threading import RLock
 from typing import Any
 
 from redargue.errors import CorpusError, UsageError
-from redargue.memory.records import META, SCHEMA, TABLES
+from redargue.memory.records import MEMORY_TABLES, META, TABLES
 from redargue.postgresql.server import PostgresqlServer, Transaction
 
 WRITE_LOCK = 0x52444D45  # advisory lock that serializes writers
@@ -31,7 +31,7 @@ class PostgresMemory:
         self.writable, self._lock = write, RLock()
         self._server = PostgresqlServer(url, schema=SCHEMA_NAME, what="memory", option="--memory", failure=CorpusError)
         self._place = self._server.place
-        meta = {"embedder": embedder, "schema": str(SCHEMA), **dict(META)}
+        meta = {"embedder": embedder, "schema": str(MEMORY_TABLES), **dict(META)}
         hint = "the first run that stores evidence creates it: redargue check … --memory"
         self._connection, stored = self._server.open(TABLES, meta, make=write, lock=WRITE_LOCK, hint=hint)
         if stored["embedder"] != embedder:

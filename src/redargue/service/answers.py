@@ -51,7 +51,7 @@ class GroundAnswer(Report):
     offsets: Literal["code_point"] = OFFSETS
 
 
-class Places:
+class AnswerSlots:
     """As many requests as ``running`` are answered at the same time, and ``waiting`` more wait; others raise Busy."""
 
     def __init__(self, running: int, waiting: int) -> None:
@@ -79,7 +79,7 @@ async def ground_answer(request: GroundRequest, http: Request, store: Store, cal
     budgets.require(caller.owner)
     parts = replace(store.parts, budget=budgets.of_check(caller.owner, prepared.spec.budget))
     spec, documents = prepared.spec.updated(tools=None), check.documents or []
-    places: Places = http.app.state.places
+    places: AnswerSlots = http.app.state.places
     async with places.take():
         text = await prepare(prepared.text, spec, parts, documents=documents)
         with text.verifier() as verifier:

@@ -21,7 +21,7 @@ from redargue.service.checks import CheckStore
 from redargue.service.context import ServiceSettings, listeners_of, service_parts
 from redargue.service.guard import Guard
 from redargue.service.keys import Keys
-from redargue.service.mcp import mcp_door
+from redargue.service.mcp import mcp_endpoint
 from redargue.service.metrics import Metrics
 from redargue.service.page.routes import page_router
 from redargue.service.problems import MEDIA_TYPE, handle_problems
@@ -85,7 +85,7 @@ def create_app(settings: ServiceSettings | None = None, parts: Parts | None = No
     application.state.settings, application.state.keys = settings, keys
     handle_problems(application)
     _include_routers(application, settings)
-    mcp = mcp_door(application, settings)
+    mcp = mcp_endpoint(application, settings)
     if settings.origins:
         _allow_pages_of(settings.origins, application)
     application.add_middleware(Guard, hosts=settings.hosts, origins=settings.origins, max_body=settings.max_body)
@@ -114,7 +114,7 @@ def _include_routers(application: FastAPI, settings: ServiceSettings) -> None:
     application.state.metrics = Metrics(settings.spec.method)
     application.state.metrics.add(tally)
     application.state.tally = tally
-    application.state.places = answers.Places(settings.running, settings.waiting)
+    application.state.places = answers.AnswerSlots(settings.running, settings.waiting)
     for router in (
         routes.checks_router,
         answers.answers_router,

@@ -13,7 +13,7 @@ from redargue.methods.baselines.grounding import Grounded
 from redargue.methods.baselines.program_fc.tasks import AnswerQuestion, VerifyFact, WriteProgram
 from redargue.methods.baselines.self_ask.tasks import AskFollowUp, JudgeAnswers
 from redargue.nli.backend import EmbeddedBackend
-from redargue.nli.grammar import statements
+from redargue.nli.grammar import claim_statements
 
 pytestmark = pytest.mark.anyio
 BEES = Passage(title="Bees", text="Bees are winged insects. They live in colonies and make honey.")
@@ -36,7 +36,7 @@ TWICE = Claim(text="Bees are insects, and the lighthouse was opened in 1871.")
     ],
 )
 def test_a_claim_falls_into_clauses_only_where_each_stands_alone(text: str, expected: list[str]) -> None:
-    assert list(statements(text)) == expected
+    assert list(claim_statements(text)) == expected
 
 
 async def test_a_program_verifies_the_clauses_and_facts_are_read_in_passages() -> None:

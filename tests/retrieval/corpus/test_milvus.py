@@ -19,7 +19,7 @@ from redargue.retrieval.corpus.documents import BATCH, Document
 from redargue.retrieval.corpus.index import open_corpus
 from redargue.retrieval.corpus.milvus import client as milvus_client
 from redargue.retrieval.corpus.milvus import store as milvus
-from redargue.retrieval.corpus.milvus.client import Address, LiteServer, MilvusConnection
+from redargue.retrieval.corpus.milvus.client import LiteServer, MilvusAddress, MilvusConnection
 from redargue.retrieval.corpus.milvus.rows import state_row
 from redargue.retrieval.corpus.milvus.store import MilvusCorpus
 from retrieval.corpus.conftest import MISSING
@@ -296,13 +296,13 @@ def test_an_address_with_a_password_is_refused_and_not_shown() -> None:
 
 
 def test_addresses() -> None:
-    lite = Address.parse("some/corpus.db")
+    lite = MilvusAddress.parse("some/corpus.db")
     assert (lite.lite, lite.uri, lite.index_type) == (True, str(Path.cwd() / "some/corpus.db"), "FLAT")
-    server = Address.parse("https://host:19530/db?collection=fever&index=hnsw")
-    assert server == Address("https://host:19530/db", False, "fever", "HNSW")
+    server = MilvusAddress.parse("https://host:19530/db?collection=fever&index=hnsw")
+    assert server == MilvusAddress("https://host:19530/db", False, "fever", "HNSW")
     for wrong in ("", "http://host:port", "http://host?index=x", "http://host?collection=a-b", "http://host?token=x"):
         with pytest.raises(UsageError):
-            Address.parse(wrong)
+            MilvusAddress.parse(wrong)
 
 
 def test_a_missing_package_is_named_with_its_install_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from redargue.evidence import Passage
 from redargue.service.proxy import guardrail
-from redargue.service.proxy.guardrail import DOOR, Calls
+from redargue.service.proxy.guardrail import GUARDRAIL_PATH, Calls
 from service.proxy.conftest import ANSWER, BRIDGE, FALSE, TRUE, Start
 from service.proxy.test_failures import GERMAN, _Down
 from support.chat_upstream import chat
@@ -23,7 +23,7 @@ def ask(url: str, kind: str, texts: list[str], **more: Any) -> dict[str, Any]:
         "request_data": {"user_api_key_hash": "hash", "user_api_key_user_id": "default_user_id"},
         "request_headers": {"host": "127.0.0.1:4000", "content-type": "application/json"}, **more,
     }  # fmt: skip
-    response = httpx2.post(f"{url}{DOOR}", json=body, timeout=120)
+    response = httpx2.post(f"{url}{GUARDRAIL_PATH}", json=body, timeout=120)
     assert response.status_code == 200, response.text
     answer = response.json()
     assert isinstance(answer, dict)
@@ -69,7 +69,7 @@ def test_a_response_whose_request_was_not_seen_is_counted_and_unchecked(start: S
     running = start(chat(TRUE))
     assert ask(running.url, "response", [ANSWER]) == {"action": "NONE"}
     assert running.proxy.tally.unknown_calls == 1
-    assert running.proxy.tally.unchecked[DOOR, "no_context"] == 2  # sentences
+    assert running.proxy.tally.unchecked[GUARDRAIL_PATH, "no_context"] == 2  # sentences
 
 
 def test_kept_calls_are_bounded_in_time_number_and_size(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -94,7 +94,7 @@ class BenchParameters:
 
 @bench_app.command("run")
 @with_parameters
-def run(
+def run_bench(
     *,
     sample: SampleParameters,
     out: Annotated[
@@ -168,7 +168,7 @@ def _run_all(bench: Bench, systems: Sequence[System], *, concurrency: int, json:
 
 
 @bench_app.command("compare")
-def compare(
+def compare_benches(
     bench: Folder,
     path: Annotated[
         Path | None, typer.Option(exists=True, help="The data set; recomputes the comparison from the record.")

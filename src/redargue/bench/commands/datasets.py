@@ -7,7 +7,7 @@ from redargue.cli.list import print_rows
 from redargue.cli.parameters import AsJson
 
 
-def datasets(json: AsJson = False) -> None:
+def list_datasets(json: AsJson = False) -> None:
     """List the data sets that the bench reads."""
     rows = {}
     for name in registry:

@@ -58,7 +58,7 @@ class TableParameters:
 
 
 @with_parameters
-def table(
+def print_table(
     names: Annotated[
         list[str] | None, typer.Argument(metavar="[NAME]...", help="Tables to reproduce, or `all`; default: list them.")
     ] = None,

@@ -106,7 +106,7 @@ datasets: Registry[type[Dataset]] = Registry(
         "pubmedqa": "redargue.bench.datasets.pubmedqa:PubMedQa",
         "scifact": "redargue.bench.datasets.scifact:SciFact",
         "snapshots": "redargue.bench.datasets.fire:Snapshots",
-        "table": "redargue.bench.datasets.table:TableDataset",
+        "table": "redargue.bench.datasets.table:TableFile",
     },
     group="redargue.datasets",
 )

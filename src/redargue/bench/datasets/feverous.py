@@ -74,7 +74,7 @@ def _sentences(row: Row) -> tuple[Passage, ...]:
     return tuple(passages)
 
 
-def documents(path: Path) -> Iterator[Document]:
+def feverous_documents(path: Path) -> Iterator[Document]:
     """The pages of the sentence-only form, each with the gold sentences of all claims."""
     pages: dict[str, dict[str, None]] = {}
     for row in rows(path):

@@ -44,7 +44,7 @@ class PubMedQa(Dataset, name="pubmedqa"):
             )
 
 
-def documents(path: Path) -> Iterator[Document]:
+def pubmedqa_documents(path: Path) -> Iterator[Document]:
     """The abstracts without their conclusions, which answer the questions."""
     for row in keyed_rows(path):
         text = "\n".join(printable_value(text) for text in row.texts("CONTEXTS"))

@@ -17,7 +17,7 @@ COLUMN_ROLES = ("claim", "label", "context", "evidence", "id", "group", "respons
 ``label`` gold is hidden."""
 
 
-class TableDataset(Dataset, name="table"):
+class TableFile(Dataset, name="table"):
     """Reads ``.csv`` and ``.tsv`` by suffix, everything else as JSON lines or a JSON list; all may be gzipped.
 
     Args:

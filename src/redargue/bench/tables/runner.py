@@ -18,7 +18,7 @@ from redargue.bench.tables.schema import CorpusSource, Paper, PublishedRow, Publ
 from redargue.bench.tables.texts import claims_of_texts
 from redargue.errors import RecordError, UnsupportedTask, UsageError
 from redargue.files import make_folder
-from redargue.retrieval.corpus.documents import documents
+from redargue.retrieval.corpus.documents import dataset_documents
 from redargue.retrieval.corpus.index import open_corpus
 from redargue.retrieval.corpus.ingest import read_documents
 from redargue.spec import RunSpec
@@ -205,7 +205,7 @@ class Runner:
         path = self._file(part.path)
         assert path is not None
         if part.dataset:
-            return documents(part.dataset, path)
+            return dataset_documents(part.dataset, path)
         return (document for document in read_documents(path) if not isinstance(document, Exception))
 
     def _path(self, name: str) -> Path | None:

@@ -25,7 +25,7 @@ from redargue.nli.backend import (
     perform,
     quotes_of,
 )
-from redargue.nli.grammar import decompose, statements
+from redargue.nli.grammar import claim_statements, decompose
 from redargue.nli.reader import Reading, SourcedSentence
 
 MOST_QUOTES = 2  # at most in an answer
@@ -75,7 +75,7 @@ def new_queries(claim: str, best: tuple[SourcedSentence, ...], asked: Collection
 
 def clauses_of(claim: Claim) -> tuple[str, ...]:
     """The claim's clauses; the whole claim where there are too many for one check."""
-    clauses = statements(claim.text)
+    clauses = claim_statements(claim.text)
     return clauses if len(clauses) <= MOST_QUESTIONS else (" ".join(claim.text.split()),)
 
 

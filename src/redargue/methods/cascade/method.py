@@ -38,7 +38,7 @@ from redargue.verdicts import Verdict, rounded_down
 OTHER_SIDE = {Side.FOR: Side.AGAINST, Side.AGAINST: Side.FOR}
 
 
-class Held(NamedTuple):
+class StageResult(NamedTuple):
     """What a stage says: its verdict, and its calibrated confidence in the label, in [0, 1]."""
 
     verdict: Verdict
@@ -69,10 +69,10 @@ class Cascade(Method, name="cascade", settings=CascadeSettings):
                 break
         return self.conclude(stage, held)
 
-    async def hold(self, stage: Stage, reader: Agent) -> Held:
+    async def hold(self, stage: Stage, reader: Agent) -> StageResult:
         if stage == DEBATE:
             verdict = await self.settings.debater.for_claim(self.claim, self.run).verify()
-            return Held(verdict, verdict.confidence)
+            return StageResult(verdict, verdict.confidence)
         count = self.settings.top_k if stage == READER else self.settings.more
         found = await reader.search(self.claim.text, count)
         self.passages = tuple({passage.sha256: passage for passage in (*self.passages, *found)}.values())
@@ -90,14 +90,16 @@ class Cascade(Method, name="cascade", settings=CascadeSettings):
         self.cite(read.opposing, label=other, agent=READER, passages=self.passages)
         return read
 
-    def small_answer(self, read: ReaderAnswer | None) -> Held:
+    def small_answer(self, read: ReaderAnswer | None) -> StageResult:
         if read is None:
-            return Held(self.verdict(None, reason="the small reader does not read this claim or its evidence"), None)
+            return StageResult(
+                self.verdict(None, reason="the small reader does not read this claim or its evidence"), None
+            )
         self.answered(READER, read, passages=self.passages)
         verdict = self.verdict(read.label, reason=read.text, confidence=read.confidence, noted=read)
-        return Held(verdict, read.confidence)
+        return StageResult(verdict, read.confidence)
 
-    async def single_answer(self, reader: Agent, read: ReaderAnswer | None) -> Held:
+    async def single_answer(self, reader: Agent, read: ReaderAnswer | None) -> StageResult:
         """An answer from all passages; without a confidence of its own, the small reader's probability of its label."""
         task = AnswerClaim(claim=self.claim, passages=self.passages, profile=self.settings.profile)
         answer = await reader.perform(task)
@@ -106,16 +108,16 @@ class Cascade(Method, name="cascade", settings=CascadeSettings):
         if score is None and read is not None and answer.label:
             score = read.probabilities.get(answer.label)
         verdict = self.verdict(answer.label, reason=answer.text, confidence=answer.confidence, noted=answer)
-        return Held(verdict, score)
+        return StageResult(verdict, score)
 
-    def is_certain(self, held: Held, number: int) -> bool:
+    def is_certain(self, held: StageResult, number: int) -> bool:
         threshold = self.threshold(number)
         return held.score is not None and threshold is not None and held.score >= threshold
 
     def threshold(self, number: int) -> float | None:
         return self.settings.chosen[number - 1] if number < len(self.settings.stages) else None
 
-    def doubts(self, held: Held) -> tuple[str, ...]:
+    def doubts(self, held: StageResult) -> tuple[str, ...]:
         """Why a stage may not decide, whatever its confidence."""
         labels, label = self.claim.labels, held.verdict.label
         if label is None:
@@ -138,7 +140,7 @@ class Cascade(Method, name="cascade", settings=CascadeSettings):
             why.append(f"{counted(sources, 'source')} of at least {least} quoted")
         return tuple(why)
 
-    def report(self, number: int, held: Held, doubts: tuple[str, ...], *, stopped: bool) -> None:
+    def report(self, number: int, held: StageResult, doubts: tuple[str, ...], *, stopped: bool) -> None:
         stages = self.settings.stages
         self.run.emit(
             StageEnded(
@@ -155,7 +157,7 @@ class Cascade(Method, name="cascade", settings=CascadeSettings):
             )
         )
 
-    def why(self, number: int, held: Held, doubts: tuple[str, ...]) -> tuple[str, ...]:
+    def why(self, number: int, held: StageResult, doubts: tuple[str, ...]) -> tuple[str, ...]:
         """Why the cascade stops at a stage, or goes on."""
         if number == len(self.settings.stages):
             return ("last stage",)
@@ -170,7 +172,7 @@ class Cascade(Method, name="cascade", settings=CascadeSettings):
         sided = side_of(self.claim.labels, held.verdict.label) in OTHER_SIDE
         return doubts or (f"{confidence} reaches {threshold:g}", *["quotations on one side only"] * sided)
 
-    def conclude(self, stage: Stage, held: Held) -> Verdict:
+    def conclude(self, stage: Stage, held: StageResult) -> Verdict:
         """The stage's verdict, with every stage's quotations."""
         if stage == DEBATE:
             quotes = distinct([*held.verdict.quotes, *self.quotes])

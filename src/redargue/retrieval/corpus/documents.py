@@ -75,7 +75,7 @@ readers: Registry[Callable[[Path], Iterator[Document]]] = Registry(
 )
 
 
-def documents(dataset: str, path: Path) -> Iterator[Document]:
+def dataset_documents(dataset: str, path: Path) -> Iterator[Document]:
     read = readers[dataset]
     if not path.is_file():
         raise UsageError(f"no file {str(path)!r}")
@@ -196,7 +196,7 @@ def batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
         yield batch
 
 
-def prepare(documents: Sequence[Document], encode: Callable[[Sequence[str]], Floats]) -> list[Prepared]:
+def prepare_batch(documents: Sequence[Document], encode: Callable[[Sequence[str]], Floats]) -> list[Prepared]:
     """Splits documents into chunks, and embeds each chunk with the document's title prepended."""
     chunks_by_document = [chunks(document.text) for document in documents]
     texts = [

@@ -33,7 +33,14 @@ from redargue.retrieval.corpus.base import (
     stores,
 )
 from redargue.retrieval.corpus.database import SCHEMA, Database
-from redargue.retrieval.corpus.documents import Chunk, Document, digest, no_such_document, prepare, updated_checksum
+from redargue.retrieval.corpus.documents import (
+    Chunk,
+    Document,
+    digest,
+    no_such_document,
+    prepare_batch,
+    updated_checksum,
+)
 from redargue.retrieval.corpus.ingest import moment, new_mark, refuse_while_adding, was_killed
 from redargue.retrieval.corpus.ranking import Span, best_excerpt, bm25_search, fts5_query, fuse, nearest, spread
 
@@ -93,7 +100,7 @@ class SqliteCorpus(Corpus):
             return Added(unchanged=len(batch))
         # Embedding is slow and needs no lock; the write transaction checks again which documents exist.
         changed = [document for document in batch if known.get(document.id, ("",))[0] != document.sha256]
-        prepared = dict(zip(map(id, changed), prepare(changed, self.encode), strict=True))
+        prepared = dict(zip(map(id, changed), prepare_batch(changed, self.encode), strict=True))
         total = Added()
         with self._db.write() as db:
             self._mark_adding(db)
@@ -106,7 +113,7 @@ class SqliteCorpus(Corpus):
                 if row:
                     with self._db.errors():
                         _delete(db, row[0])
-                pieces, vectors = prepared.get(id(document)) or prepare([document], self.encode)[0]
+                pieces, vectors = prepared.get(id(document)) or prepare_batch([document], self.encode)[0]
                 with self._db.errors():
                     _insert(db, document, pieces, vectors)
                 total += Added(added=not row, replaced=bool(row), chunks=len(pieces))

@@ -22,7 +22,7 @@ from redargue.errors import ProviderError, ToolFailed, UsageError
 from redargue.evidence import Passage
 from redargue.retrieval.mcp.connection import InProcess, McpServer, Target
 from redargue.retrieval.mcp.serving import TOOL_SERVERS, build_tool_server
-from redargue.retrieval.mcp.transports import LOOPBACK, TIMEOUT, Address, Command
+from redargue.retrieval.mcp.transports import LOOPBACK_HOSTS, TIMEOUT, Command, ServerAddress
 from redargue.retrieval.tools.base import Search, Sources
 from redargue.retrieval.tools.online import clean, page_passage, parse_json, storable, web_address
 
@@ -189,17 +189,17 @@ def _target(spec: str, prefix: str, sources: Sources, environment: Mapping[str, 
     return Command(command, variables)
 
 
-def _address(url: str, token: str, timeout: float, *, offline: bool) -> Address:
+def _address(url: str, token: str, timeout: float, *, offline: bool) -> ServerAddress:
     try:
         host = urlsplit(url).hostname
     except ValueError:
         host = None
     if not host:
         raise UsageError(f"{url.partition('?')[0]!r} is not an address", where="--mcp")
-    if offline and host not in [name.strip("[]") for name in LOOPBACK]:
+    if offline and host not in [name.strip("[]") for name in LOOPBACK_HOSTS]:
         what = f"no request was sent to the MCP server at {host}: --offline keeps every request on this machine"
         raise ProviderError(what, hint="drop --offline, or run the server on this machine")
-    return Address(url, token, timeout)
+    return ServerAddress(url, token, timeout)
 
 
 def _validator(schema: Mapping[str, Any]) -> Any:

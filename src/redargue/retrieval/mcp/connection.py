@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from redargue.errors import ProviderError, ToolFailed, UsageError
 from redargue.net.secrets import Secrets
-from redargue.retrieval.mcp.transports import START, TIMEOUT, Address
+from redargue.retrieval.mcp.transports import START, TIMEOUT, ServerAddress
 
 _GONE = ("Connection closed", "SSE stream ended", "Session terminated")  # the SDK's messages for a lost connection
 
@@ -68,7 +68,7 @@ class McpServer:
         require_sdk()
         self.name, self.target, self.timeout = name, target, timeout
         self.secrets = secrets or Secrets.from_environment()
-        if isinstance(target, Address):
+        if isinstance(target, ServerAddress):
             self.secrets.add_known(target.token)
             self.secrets.add_url(target.url)
         self._users = 0

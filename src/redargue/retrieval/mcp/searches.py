@@ -19,7 +19,7 @@ from redargue.retrieval.tools.web import GoogleTool
 class GoogleServer(GoogleTool):
     """Google's web search."""
 
-    async def search_google(self, query: Query, num_results: Count = 10) -> list[dict[str, Any]]:
+    async def search_google(self, query: QueryText, num_results: Count = 10) -> list[dict[str, Any]]:
         """Search the web with Google. Returns title, link and a short snippet of each page."""
         passages = await self.search(query, num_results, search=Search.unpaid())
         return [{"title": passage.title, "link": passage.url, "snippet": passage.text} for passage in passages]
@@ -35,7 +35,7 @@ class ScholarServer(GoogleTool):
             raise UsageError("Google Scholar is searched by Serper, which has no key", hint="export SERPER_API_KEY=…")
         return cls(service, sources.transport)
 
-    async def search_google_scholar(self, query: Query, max_results: Count = 10) -> list[dict[str, Any]]:
+    async def search_google_scholar(self, query: QueryText, max_results: Count = 10) -> list[dict[str, Any]]:
         """Search academic papers on Google Scholar. The abstract is the excerpt that Scholar shows."""
         if not (query := self.prepare(query)):
             return []
@@ -64,7 +64,7 @@ def _paper(result: Mapping[str, Any]) -> dict[str, Any]:
 # ``search_arxiv`` and ``search_pubmed``, with the parameters and result format of paper-search-
 # mcp.
 
-Query = Annotated[str, Field(min_length=1, description="What to look for.")]
+QueryText = Annotated[str, Field(min_length=1, description="What to look for.")]
 Count = Annotated[int, Field(ge=1, le=100)]
 
 
@@ -101,7 +101,7 @@ class ArxivServer(ArxivTool):
 
     async def search_arxiv(
         self,
-        query: Query,
+        query: QueryText,
         max_results: Count = 10,
         sort_by: Literal["relevance", "lastUpdatedDate", "submittedDate"] = "relevance",
         sort_order: Literal["ascending", "descending"] = "descending",
@@ -119,7 +119,7 @@ class PubmedServer(PubmedTool):
     """PubMed's search."""
 
     async def search_pubmed(
-        self, query: Query, max_results: Count = 10, sort: Literal["relevance", "pub_date"] = "relevance"
+        self, query: QueryText, max_results: Count = 10, sort: Literal["relevance", "pub_date"] = "relevance"
     ) -> list[dict[str, Any]]:
         """Search academic papers from PubMed, among those that have an abstract."""
         if not (query := self.prepare(query)):

@@ -21,7 +21,7 @@ from redargue.net.listening import UNCLEAR, unclear
 from redargue.registry import did_you_mean
 from redargue.retrieval.mcp.connection import require_sdk
 from redargue.retrieval.mcp.searches import ArxivServer, GoogleServer, PubmedServer, ScholarServer
-from redargue.retrieval.mcp.transports import LOOPBACK
+from redargue.retrieval.mcp.transports import LOOPBACK_HOSTS
 from redargue.retrieval.mcp.wikipedia import WikipediaServer
 from redargue.retrieval.tools.base import Sources
 
@@ -77,7 +77,7 @@ def serve_http(server: MCPServer, where: str, token: str, ready: Callable[[str],
     from redargue.net.listening import PatientServer
 
     host, _, port = where.rpartition(":")
-    if host not in LOOPBACK or not re.fullmatch("[0-9]{1,5}", port) or int(port) > 65_535:
+    if host not in LOOPBACK_HOSTS or not re.fullmatch("[0-9]{1,5}", port) or int(port) > 65_535:
         raise UsageError(
             f"{where!r} is not an address on this machine",
             where="--http",

@@ -162,11 +162,11 @@ async def _stop(process: Process) -> None:
 # An MCP server at a web address, over the SDK's streamable HTTP transport.
 
 TIMEOUT, START = 60.0, 30.0  # seconds for a call, and for a server to start
-LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "[::1]")
 
 
 @dataclass
-class Address:
+class ServerAddress:
     """A server at a web address (streamable HTTP); ``token`` is sent as a bearer token if it is not empty."""
 
     url: str = field(repr=False)
@@ -187,7 +187,7 @@ class Address:
         client = httpx2.AsyncClient(
             timeout=httpx2.Timeout(START, read=self.timeout + START),
             headers=headers,
-            mounts={f"all://{host}": None for host in LOOPBACK},  # without a proxy
+            mounts={f"all://{host}": None for host in LOOPBACK_HOSTS},  # without a proxy
             event_hooks={"response": [_bound]},
         )
         async with (

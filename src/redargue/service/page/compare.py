@@ -56,7 +56,7 @@ class _Comparison(NamedTuple):
     left_out: int
 
 
-def compare_runs(runs: Sequence[SingleRun]) -> _Comparison:
+def compare_verdicts(runs: Sequence[SingleRun]) -> _Comparison:
     """Compares runs by the text of their claims."""
     by_text = [_by_text(run) for run in runs]
     texts = list(dict.fromkeys(text for known in by_text for text in known))

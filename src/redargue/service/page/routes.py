@@ -22,7 +22,7 @@ from redargue.service.context import COOKIE, Caller, CallerInfo, Store, caller_o
 from redargue.service.keys import SESSION_SECONDS, Keys
 from redargue.service.log import EventLine
 from redargue.service.page.batch import Filter
-from redargue.service.page.compare import compare_runs
+from redargue.service.page.compare import compare_verdicts
 from redargue.service.page.environment import POLICY, render_page, script, style
 from redargue.service.page.log import FrameLog, encoded
 from redargue.service.page.runs import Pages, control, is_text, manifest_of
@@ -345,7 +345,7 @@ async def compare_page(
         if len(chosen) > RUNS_COMPARED or len(chosen) == 1:
             raise UsageError(f"{len(chosen)} chosen", hint=f"choose two to {RUNS_COMPARED} checks")
         loaded = [await asyncio.to_thread(store.run, name, owner=visitor.owner) for name in chosen]
-        comparison = compare_runs(loaded) if loaded else None
+        comparison = compare_verdicts(loaded) if loaded else None
     except RedargueError as error:
         problem = str(error)
     listed = await asyncio.to_thread(store.list, owner=visitor.owner, limit=LISTED)

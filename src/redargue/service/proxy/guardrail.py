@@ -23,7 +23,7 @@ from redargue.service.proxy.settings import CheckOptions, Plan, plan, read_check
 from redargue.service.proxy.tally import ProxyTally
 from redargue.service.proxy.whole import check_whole
 
-DOOR = "/beta/litellm_basic_guardrail_api"
+GUARDRAIL_PATH = "/beta/litellm_basic_guardrail_api"
 _Call = tuple[str, str]  # its caller and its id
 KEPT_SECONDS, KEPT_CALLS, KEPT_CHARACTERS = 300.0, 1000, 20_000_000
 
@@ -113,7 +113,9 @@ class Guardrail:
         documents = contexts_of({}, options.contexts) if known is None else known
         if decided.mode == "off":
             return GuardrailResponse()
-        check = partial(check_whole, checkers=self._checkers, plan=decided, tally=self._tally, door=DOOR, day=day)
+        check = partial(
+            check_whole, checkers=self._checkers, plan=decided, tally=self._tally, door=GUARDRAIL_PATH, day=day
+        )
         blocks = [block for _, block in await gather_or_cancel(check(text, documents) for text in texts)]
         return self._decided(texts, blocks, decided)
 
@@ -123,11 +125,11 @@ class Guardrail:
             for block in blocks:
                 require_checked(block, decided)
         except Withheld as error:
-            self._tally.withheld(DOOR, error.code)
+            self._tally.withheld(GUARDRAIL_PATH, error.code)
             return GuardrailResponse(action="BLOCKED", blocked_reason=error.what)
         objections = [objection(block, decided) for block in blocks]
         if decided.mode == "block" and any(objections):
-            self._tally.withheld(DOOR, next(filter(None, objections)))
+            self._tally.withheld(GUARDRAIL_PATH, next(filter(None, objections)))
             if decided.block_as == "error":
                 return GuardrailResponse(action="BLOCKED", blocked_reason=settings.block_message)
             told = [settings.block_message if why else text for text, why in zip(texts, objections, strict=True)]

@@ -19,7 +19,7 @@ from redargue.service.problems import openai_error
 from redargue.service.proxy.checker import Checkers, warm
 from redargue.service.proxy.classify import ClassifyRequest, ClassifyResponse, spans
 from redargue.service.proxy.exchange import ProxyExchange, ProxyReply
-from redargue.service.proxy.guardrail import DOOR, Guardrail, GuardrailRequest, GuardrailResponse
+from redargue.service.proxy.guardrail import GUARDRAIL_PATH, Guardrail, GuardrailRequest, GuardrailResponse
 from redargue.service.proxy.proxy import Proxy
 from redargue.service.proxy.settings import CheckOptions, ProxySettings, plan, upstream_key
 from redargue.service.proxy.tally import ProxyTally
@@ -120,7 +120,7 @@ def _openai_routes(routes: APIRouter, proxy: Proxy) -> None:
 def _foreign_routes(routes: APIRouter, proxy: Proxy) -> None:
     guardrail = Guardrail(proxy.checkers, proxy.tally)
 
-    @routes.post(DOOR, response_model_exclude_none=True, responses=problems())
+    @routes.post(GUARDRAIL_PATH, response_model_exclude_none=True, responses=problems())
     async def litellm_guardrail(request: GuardrailRequest, caller: Caller, day: DayBudget) -> GuardrailResponse:
         """LiteLLM's Generic Guardrail API."""
         return await guardrail.apply(request, day, owner=caller.owner)

@@ -11,7 +11,7 @@ from redargue.bench.commands.bench import show_comparison
 from redargue.cli.parameters import AsJson
 
 
-def import_runs(
+def import_released(
     file: Annotated[Path, typer.Argument(exists=True, metavar="FILE", help="Runs released by MERMAID's authors.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="Bench folder to create.")],
     json: AsJson = False,

@@ -22,7 +22,7 @@ INSTALL = "pip install 'redargue[milvus]'"
 _OPTIONS = {"collection": re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,200}"), "index": re.compile("flat|hnsw|autoindex", re.I)}
 
 
-class Address(NamedTuple):
+class MilvusAddress(NamedTuple):
     """The folder of Milvus Lite, or a server's URI, with the store's options."""
 
     uri: str
@@ -31,7 +31,7 @@ class Address(NamedTuple):
     index_type: str
 
     @classmethod
-    def parse(cls, text: str) -> Address:
+    def parse(cls, text: str) -> MilvusAddress:
         """Parses ``PATH`` or ``http(s)://host:port[/database][?collection=NAME&index=flat]``; else UsageError."""
         if not re.match(r"(https?|tcp)://", text):
             if not text:
@@ -165,7 +165,7 @@ class MilvusConnection:
 
     _writing: ClassVar[dict[str, RLock]] = {}
 
-    def __init__(self, address: Address, *, write: bool) -> None:
+    def __init__(self, address: MilvusAddress, *, write: bool) -> None:
         self.address, self._secrets = address, Secrets.from_environment()
         milvus = _pymilvus()
         self._types, self._failed = milvus, (milvus.MilvusException, OSError)

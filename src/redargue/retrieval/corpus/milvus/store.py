@@ -35,11 +35,11 @@ from redargue.retrieval.corpus.documents import (
     Prepared,
     is_from,
     no_such_document,
-    prepare,
+    prepare_batch,
     updated_checksum,
 )
 from redargue.retrieval.corpus.ingest import moment, refuse_while_adding
-from redargue.retrieval.corpus.milvus.client import Address, MilvusConnection, MilvusRow, nothing_at
+from redargue.retrieval.corpus.milvus.client import MilvusAddress, MilvusConnection, MilvusRow, nothing_at
 from redargue.retrieval.corpus.milvus.rows import (
     About,
     Change,
@@ -68,7 +68,7 @@ class MilvusCorpus(MilvusReader):
 
     def __init__(self, address: str, *, write: bool = False, embedder: Encoder | None = None) -> None:
         super().__init__(embedder)
-        where = Address.parse(address)
+        where = MilvusAddress.parse(address)
         self._name, self._write = f"milvus:{address}", write
         self._texts, self._chunks = f"{where.collection}_texts", f"{where.collection}_chunks"
         self._unflushed, self._breaks = 0, {}
@@ -226,7 +226,7 @@ class MilvusCorpus(MilvusReader):
             for key, document in zip(keys, batch, strict=True)
             if key not in known or known[key].sha256 != document.sha256
         }
-        prepared = dict(zip(changed, prepare(list(changed.values()), self._encode_rounded), strict=True))
+        prepared = dict(zip(changed, prepare_batch(list(changed.values()), self._encode_rounded), strict=True))
         with self._link.writing:
             state = self._await_turn()
             known = self._abouts(keys)
@@ -240,7 +240,7 @@ class MilvusCorpus(MilvusReader):
                     total += Added(unchanged=1)
                     continue
                 at = (key, document.sha256)
-                fresh[key] = prepared.get(at) or prepare([document], self._encode_rounded)[0]
+                fresh[key] = prepared.get(at) or prepare_batch([document], self._encode_rounded)[0]
                 total += Added(added=key not in stored, replaced=key in stored, chunks=len(fresh[key].pieces))
                 stored[key] = document.sha256
             self._store(state, known, latest, fresh)
