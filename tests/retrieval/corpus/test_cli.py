@@ -138,7 +138,7 @@ def test_documents_do_not_command_the_terminal(folder: Path) -> None:
 def test_progress_is_shown_on_a_terminal_only(folder: Path) -> None:
     """A real terminal at standard error; standard output is a pipe and carries data alone."""
     ours, theirs = pty.openpty()
-    code = "from redargue.cli.corpus import app; app()"
+    code = "from redargue.cli.corpus import corpus_app; corpus_app()"
     environment = {**os.environ, "TERM": "xterm"}
     done = subprocess.run(
         [sys.executable, "-c", code, "add", str(folder)], stdout=subprocess.PIPE, stderr=theirs, env=environment
