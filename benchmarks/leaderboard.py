@@ -267,14 +267,14 @@ def _is(place: str, half: str) -> bool:
 
 
 _EMBEDDED = """\
-The embedded backend plays every role: small models, no language model. These figures say how the *protocols* compare
-when the same small reader plays them, not how good they are with the models of their papers. The reader leaves a claim
-open below a confidence of 0.63, which counts as wrong here where the gold label decides the claim; methods that have to
-say true or false lead for this reason. `mad`, `multi-agent-debate`, `reconcile` and `cfmad` are missing: their agents
-read the same passages, so each was `single-reader` at three to seven times the calls. With a language model:
+The embedded backend performs every task: small models, no language model. These figures say how the *protocols* compare
+when the same small reader performs them, not how good they are with the models of their papers. The reader leaves a
+claim open below a confidence of 0.63, which counts as wrong here where the gold label decides the claim; methods that
+have to say true or false lead for this reason. `mad`, `multi-agent-debate`, `reconcile` and `cfmad` are missing: their
+agents read the same passages, so each was `single-reader` at three to seven times the calls. With a language model:
 `python -m benchmarks leaderboard --model NAME`, `redargue bench run … --model NAME`, `bench table … --model NAME`."""
 
-_MODEL = "{model} plays every role."
+_MODEL = "{model} performs every task."
 
 _HEAD = """\
 # Benchmarks

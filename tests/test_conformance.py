@@ -103,7 +103,7 @@ async def test_a_method_reaches_a_verdict_and_replays(
     tasks = configure(method, profile, given).tasks()
     if not all(made(backend, server, models).can(task) for task in tasks):
         assert backend == "embedded"  # it knows nothing of its own: a method without evidence is refused by name
-        with pytest.raises(UnsupportedTask, match=f"'embedded' cannot play '{method}'"):
+        with pytest.raises(UnsupportedTask, match=f"'embedded' cannot perform '{method}'"):
             Verifier(method=method, profile=profile, backend="embedded", store="starter")
         return
     with Verifier(
@@ -130,7 +130,7 @@ async def test_a_method_reaches_a_verdict_and_replays(
 
 
 async def test_a_backend_that_cannot_play_a_method_is_refused_by_name_before_it_starts() -> None:
-    with pytest.raises(UnsupportedTask, match=r"'scripted' cannot play 'tool-mad'.*JudgeDebate"):
+    with pytest.raises(UnsupportedTask, match=r"'scripted' cannot perform 'tool-mad'.*JudgeDebate"):
         Verifier(backend=ScriptedBackend({}), store="starter")
 
 

@@ -37,7 +37,7 @@ def tools_setting(method: str) -> str:
 
 
 def method_of(spec: RunSpec, backend: Backend | None = None) -> ConfiguredMethod:
-    """The method of a configuration, whose own backend plays unless there is another."""
+    """The method of a configuration, with its own backend unless another is given."""
     tools = {}
     if spec.tools is not None:
         tools = {tools_setting(spec.method): with_default_tool(spec.tools, spec.method, spec.profile)}

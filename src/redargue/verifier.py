@@ -91,8 +91,8 @@ class Verifier:
         least = self.spec.min_confidence
         # Backends that are not calibrated have no default.
         self.min_confidence: float = getattr(self.backend, "min_confidence", 0.0) if least is None else least
-        played = {"backend": self.backend.identity, "models": self.spec.models, "min_confidence": self.min_confidence}
-        self.method.kind.require_for(self.method.settings, played)
+        facts = {"backend": self.backend.identity, "models": self.spec.models, "min_confidence": self.min_confidence}
+        self.method.kind.require_for(self.method.settings, facts)
         self.clock, self._shared = parts.clock or SystemClock(), calls
         self.corpus: Corpus | None = None
         self.claims, self.actions = tuple(claims), dict(parts.actions or {})

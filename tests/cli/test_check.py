@@ -50,7 +50,7 @@ def test_a_debate_among_the_baselines_is_shown(profile: str, capfd: pytest.Captu
 def test_debates_that_would_be_one_reader_need_a_language_model(method: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert run(["check", TRUE, "--store", "starter", "--method", method, "--offline"]) == 2
     err = capfd.readouterr().err
-    assert f"cannot play '{method}'" in err
+    assert f"cannot perform '{method}'" in err
     assert "it needs a language model: --model NAME" in err
 
 

@@ -213,4 +213,4 @@ def test_a_method_without_tools_is_asked_from_the_command_line(
     code, verdict, _ = checked(capfd, *MODEL, "--method", "zero-shot")
     assert (code, verdict["label"], verdict["usage"]["searches"]) == (0, "SUPPORTS", 0)
     assert run(["check", CLAIM, "--method", "zero-shot", "--store", "starter", "-q"]) == 2
-    assert "'embedded' cannot play 'zero-shot'" in capfd.readouterr().err
+    assert "'embedded' cannot perform 'zero-shot'" in capfd.readouterr().err

@@ -31,7 +31,7 @@ class CheckFailed(RedargueError):
 
 
 class NotGrounded(AssertionError):
-    """An answer is not supported by its contexts, or was not checked; ``grounding.reason`` tells these apart."""
+    """An answer is not supported by its contexts, or was not checked; ``grounding.reason`` says which."""
 
     def __init__(self, text: str, grounding: Grounding) -> None:
         super().__init__(text)

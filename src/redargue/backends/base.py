@@ -156,6 +156,6 @@ def require(backend: Backend, method: str, tasks: tuple[type[AnyTask], ...]) -> 
     missing = [task.name() for task in tasks if not backend.can(task)]
     if missing:
         raise UnsupportedTask(
-            f"the backend {backend.name!r} cannot play {method!r}: it does not perform {', '.join(missing)}",
+            f"the backend {backend.name!r} cannot perform {method!r}: it does not perform {', '.join(missing)}",
             hint="it needs a language model: --model NAME; or choose another method: redargue list methods",
         )

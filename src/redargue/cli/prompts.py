@@ -49,7 +49,7 @@ def show_prompts(
     """Print what a model would be sent, task by task, with tokens.
 
     The method verifies one claim with made-up passages, and replies "(made-up text 1)"; its agents disagree, so that
-    every round is played. Nothing is run and nothing is sent. Of each task the longest prompt is printed.
+    every round is held. Nothing is run and nothing is sent. Of each task the longest prompt is printed.
     """
     from redargue.assembly import read_prompts
     from redargue.claims import Claim

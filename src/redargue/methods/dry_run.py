@@ -162,12 +162,12 @@ def dry_run(
         UsageError: the method fails.
     """
 
-    def played() -> DryRun:
+    def ran() -> DryRun:
         with asyncio.Runner(loop_factory=_Clock) as runner:
             return runner.run(_verified(method, claim, course, actions, seen))
 
     with ThreadPoolExecutor(1) as thread:  # this one may have a running loop
-        return thread.submit(played).result()
+        return thread.submit(ran).result()
 
 
 async def _verified(

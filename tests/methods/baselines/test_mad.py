@@ -212,7 +212,7 @@ async def test_options_are_debated_like_any_labels() -> None:
 
 def test_as_published_nobody_has_evidence_and_the_embedded_backend_is_refused() -> None:
     assert configure("mad", "paper", {}).tools() == ()
-    with pytest.raises(UnsupportedTask, match="'embedded' cannot play 'mad'"):
+    with pytest.raises(UnsupportedTask, match="'embedded' cannot perform 'mad'"):
         Verifier(method="mad", profile="paper", backend="embedded", store="starter")
 
 

@@ -36,10 +36,10 @@ class NliSettings(SearchSettings):
 class Nli(Method, name="nli", settings=NliSettings):
     """An entailment model: evidence as premise, claim as hypothesis, a threshold (2212.10057).
 
-    The small models play it on every backend, and no call is counted. A claim that is not supported is refuted; where
-    the label set has a label for unsettled claims, and the model tells contradiction from neutrality, refutation has to
-    reach the threshold too, and the stronger side wins. Without evidence the label is that one, or none. Hardened, the
-    passages of a premise that reaches the threshold are quoted whole.
+    The small models perform it on every backend, and no call is counted. A claim that is not supported is refuted;
+    where the label set has a label for unsettled claims, and the model distinguishes contradiction and neutrality,
+    refutation has to reach the threshold too, and the stronger side wins. Without evidence the label is that one, or
+    none. Hardened, the passages of a premise that reaches the threshold are quoted whole.
     """
 
     profiles = {"paper": {"profile": "paper", "support_only": True}, "hardened": {}}

@@ -1,4 +1,4 @@
-"""How the small reader plays its stage, on every backend."""
+"""How the small reader performs its task, on every backend."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the small models play MERMAID's agents."""
+"""How the small models perform the tasks of MERMAID's agents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the small models play the tasks that only Tool-MAD has."""
+"""How the small models perform the tasks that only Tool-MAD has."""
 
 from __future__ import annotations
 

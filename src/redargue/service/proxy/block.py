@@ -1,4 +1,4 @@
-"""What a client is told about an answer: the block ``redargue`` of a message, and annotations that clients know."""
+"""What a client learns about an answer: the block ``redargue`` of a message, and annotations that clients know."""
 
 from __future__ import annotations
 

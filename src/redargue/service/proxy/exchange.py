@@ -44,7 +44,7 @@ class ProxyReply:
 class ProxyExchange(Response):
     """A response that ``serve`` writes; when the client leaves, ``serve`` is cancelled, and its request upstream.
 
-    When the service closes, a client whose answer has not begun is told to come back, and a stream ends with an error.
+    When the service closes, a client whose answer has not begun is asked to come back, and a stream ends with an error.
     """
 
     def __init__(self, serve: Callable[[ProxyReply], Awaitable[None]], *, closing: asyncio.Event | None = None) -> None:

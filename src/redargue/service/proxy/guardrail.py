@@ -114,7 +114,7 @@ class Guardrail:
         if decided.mode == "off":
             return GuardrailResponse()
         check = partial(
-            check_whole, checkers=self._checkers, plan=decided, tally=self._tally, door=GUARDRAIL_PATH, day=day
+            check_whole, checkers=self._checkers, plan=decided, tally=self._tally, route=GUARDRAIL_PATH, day=day
         )
         blocks = [block for _, block in await gather_or_cancel(check(text, documents) for text in texts)]
         return self._decided(texts, blocks, decided)
@@ -132,10 +132,10 @@ class Guardrail:
             self._tally.withheld(GUARDRAIL_PATH, next(filter(None, objections)))
             if decided.block_as == "error":
                 return GuardrailResponse(action="BLOCKED", blocked_reason=settings.block_message)
-            told = [settings.block_message if why else text for text, why in zip(texts, objections, strict=True)]
-            return GuardrailResponse(action="GUARDRAIL_INTERVENED", texts=told)
+            texts_sent = [settings.block_message if why else text for text, why in zip(texts, objections, strict=True)]
+            return GuardrailResponse(action="GUARDRAIL_INTERVENED", texts=texts_sent)
         if decided.mode in ("footnote", "revise"):  # a guardrail cannot ask the model again
-            told = [text + footnotes(block, text) for text, block in zip(texts, blocks, strict=True)]
-            if told != texts:
-                return GuardrailResponse(action="GUARDRAIL_INTERVENED", texts=told)
+            texts_sent = [text + footnotes(block, text) for text, block in zip(texts, blocks, strict=True)]
+            if texts_sent != texts:
+                return GuardrailResponse(action="GUARDRAIL_INTERVENED", texts=texts_sent)
         return GuardrailResponse()

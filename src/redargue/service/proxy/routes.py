@@ -1,4 +1,4 @@
-"""The routes of the proxy and of the other doors."""
+"""The routes of the proxy and of the other routes."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def _foreign_routes(routes: APIRouter, proxy: Proxy) -> None:
             checkers=proxy.checkers,
             plan=decided,
             tally=proxy.tally,
-            door="/classify",
+            route="/classify",
             day=day,
         )
         if block.outcome is Outcome.UNCHECKED:

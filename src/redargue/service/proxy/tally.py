@@ -16,33 +16,33 @@ from redargue.service.proxy.block import CheckBlock
 class ProxyTally(Collector):
     """Counts of one service, for its metrics."""
 
-    answers: Counter[tuple[str, str, str]] = field(default_factory=Counter)  # door, mode, outcome
-    unchecked: Counter[tuple[str, str]] = field(default_factory=Counter)  # door, reason
-    withheld_answers: Counter[tuple[str, str]] = field(default_factory=Counter)  # door, reason
+    answers: Counter[tuple[str, str, str]] = field(default_factory=Counter)  # route, mode, outcome
+    unchecked: Counter[tuple[str, str]] = field(default_factory=Counter)  # route, reason
+    withheld_answers: Counter[tuple[str, str]] = field(default_factory=Counter)  # route, reason
     upstream_answers: Counter[str] = field(default_factory=Counter)  # status, or "unreachable" or "cut"
     unknown_calls: int = 0  # responses of LiteLLM whose request was not seen
 
-    def checked(self, door: str, block: CheckBlock) -> None:
-        self.answers[door, block.mode, str(block.outcome)] += 1
+    def checked(self, route: str, block: CheckBlock) -> None:
+        self.answers[route, block.mode, str(block.outcome)] += 1
         for reason, count in block.unchecked.items():
-            self.unchecked[door, reason] += count
+            self.unchecked[route, reason] += count
 
-    def graded(self, door: str, outcome: str, reason: str) -> None:
+    def graded(self, route: str, outcome: str, reason: str) -> None:
         """An answer that an adapter's check graded; ``reason`` where none of it was checked."""
-        self.answers[door, "grade", outcome] += 1
+        self.answers[route, "grade", outcome] += 1
         if outcome == "unchecked":
-            self.unchecked[door, reason] += 1
+            self.unchecked[route, reason] += 1
 
-    def withheld(self, door: str, reason: str) -> None:
-        self.withheld_answers[door, reason] += 1
+    def withheld(self, route: str, reason: str) -> None:
+        self.withheld_answers[route, reason] += 1
 
     def upstream(self, status: str) -> None:
         self.upstream_answers[status] += 1
 
     def collect(self) -> Iterator[CounterMetricFamily]:
-        yield _family("answers", "Answers that were checked.", ["door", "mode", "outcome"], self.answers.items())
-        yield _family("unchecked", "Sentences that were not checked.", ["door", "reason"], self.unchecked.items())
-        yield _family("withheld", "Answers that were not sent.", ["door", "reason"], self.withheld_answers.items())
+        yield _family("answers", "Answers that were checked.", ["route", "mode", "outcome"], self.answers.items())
+        yield _family("unchecked", "Sentences that were not checked.", ["route", "reason"], self.unchecked.items())
+        yield _family("withheld", "Answers that were not sent.", ["route", "reason"], self.withheld_answers.items())
         upstream = [((status,), count) for status, count in self.upstream_answers.items()]
         yield _family("upstream", "Responses of the upstream.", ["status"], upstream)
         unknown = CounterMetricFamily("redargue_proxy_unknown_calls", "LiteLLM's responses without a known request.")

@@ -1,4 +1,4 @@
-"""Checks a whole text for doors that have no stream."""
+"""Checks a whole text for routes that have no stream."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ async def check_whole(
     checkers: Checkers,
     plan: Plan,
     tally: ProxyTally,
-    door: str,
+    route: str,
     day: Budget | None = None,
 ) -> tuple[Checked, CheckBlock]:
     """The check of a text, which is counted."""
@@ -32,7 +32,7 @@ async def check_whole(
         finally:
             await answer.cancel()
     block = block_of(checked, plan, check) if text.strip() else without_text(plan, check)
-    tally.checked(door, block)
+    tally.checked(route, block)
     return checked, block
 
 

@@ -61,8 +61,8 @@ def fit_cascade(
     write_cascade_fit(fit, out / FIT)
     labelled = sum(example.gold is not None for example in bench.examples)
     if left_out := labelled - len(fit.rows):
-        told = f"warning: {counted(left_out, 'labelled claim')} of {labelled} left out: they ended in an error"
-        typer.echo(f"{told}; the bounds hold for claims that do not", err=True)
+        warning = f"warning: {counted(left_out, 'labelled claim')} of {labelled} left out: they ended in an error"
+        typer.echo(f"{warning}; the bounds hold for claims that do not", err=True)
     golds = {example.gold for example in bench.examples} - {None}
     if len(golds) == 1:
         typer.echo(printable(f"warning: all labelled claims have the label {golds.pop()}: add others"), err=True)

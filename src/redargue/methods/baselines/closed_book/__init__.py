@@ -1,4 +1,4 @@
-"""Methods that ask a model what it knows, without evidence; the embedded backend cannot play them."""
+"""Methods that ask a model what it knows, without evidence; the embedded backend cannot perform them."""
 
 from redargue.methods.baselines.closed_book.no_search import NoSearch as NoSearch
 from redargue.methods.baselines.closed_book.self_check import SelfCheckMethod as SelfCheckMethod

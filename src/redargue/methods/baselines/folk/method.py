@@ -33,7 +33,7 @@ class FolkSettings(SearchSettings):
 class Folk(GroundingMethod, name="folk", settings=FolkSettings):
     """Predicates of first-order logic, grounded by searches, judged one by one (FOLK, 2310.05253).
 
-    The small models play it on a claim's clauses: each is a predicate and its own question.
+    The small models perform it on a claim's clauses: each is a predicate and its own question.
     """
 
     profiles = {"paper": {"profile": "paper"}, "hardened": {"top_k": 3}}

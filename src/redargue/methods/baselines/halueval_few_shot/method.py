@@ -30,7 +30,7 @@ class HaluEvalSettings(SearchSettings):
 class HaluEvalFewShot(ClosedBook, name="halueval-few-shot", settings=HaluEvalSettings):
     """The model says whether a text is hallucinated, after examples of each kind (2305.11747).
 
-    The small models cannot play it: they cannot learn from examples, and without knowledge have nothing to read.
+    The small models cannot perform it: they cannot learn from examples, and without knowledge have nothing to read.
     """
 
     profiles = {

@@ -80,8 +80,8 @@ class ProgramFC(Method, name="program-fc", settings=ProgramFCSettings):
     """A program of questions and checks, executed line by line (ProgramFC, 2305.12744).
 
     It is written from the claim's text alone: in the paper, a claim's context is the gold evidence. The small models
-    play it with programs that only verify, one statement for each clause that can be checked alone. They give no short
-    answers and cannot play the closed-book setting.
+    perform it with programs that only verify, one statement for each clause that can be checked alone. They give no
+    short answers and cannot perform the closed-book setting.
     """
 
     profiles = {

@@ -1,4 +1,4 @@
-"""How the small models play ReAct's agent."""
+"""How the small models perform the tasks of ReAct's agent."""
 
 from __future__ import annotations
 

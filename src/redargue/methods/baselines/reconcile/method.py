@@ -53,7 +53,7 @@ class ReconcileSettings(SearchSettings):
 class Reconcile(EvidencePool, name="reconcile", settings=ReconcileSettings):
     """Different models that discuss, then a vote weighted by confidence (2309.13007).
 
-    Without tools the small models cannot play it, because they know only what they read.
+    It needs a language model: with the small models it would be one reader's answer.
     """
 
     profiles = {

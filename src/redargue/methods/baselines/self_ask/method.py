@@ -42,7 +42,7 @@ class SelfAskSettings(SearchSettings):
 class SelfAsk(grounding.GroundingMethod, name="self-ask", settings=SelfAskSettings):
     """Follow-up questions that a search engine answers (Self-Ask, 2210.03350).
 
-    The small models play it on a claim's clauses: they ask whether each is true, and read all results.
+    The small models perform it on a claim's clauses: they ask whether each is true, and read all results.
     """
 
     profiles = {
