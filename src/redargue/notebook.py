@@ -14,7 +14,8 @@ def text(words: str, *, bold: bool = False, colour: str = "") -> str:
     inner = escape(printable(words, lines=False))
     if not (bold or colour):
         return inner
-    style = f' style="{"font-weight:bold;" * bold}{f"color:{colour}" * bool(colour)}"'
+    weight = "font-weight:bold;" if bold else ""
+    style = f' style="{weight}{f"color:{colour}" if colour else ""}"'
     return f"<span{style}>{inner}</span>"
 
 

@@ -59,7 +59,7 @@ def _overlapped(text: str, sentences: Mapping[str, str]) -> list[str]:
     for name, sentence in sentences.items():
         plain = " ".join(sentence.split())
         if plain:
-            joined += " " * bool(joined)
+            joined += " " if joined else ""
             spans.append((name, len(joined), len(joined) + len(plain)))
             joined += plain
     if (begin := joined.find(quotation)) < 0:

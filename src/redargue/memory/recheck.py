@@ -114,7 +114,8 @@ def _difference(before: str, now: str) -> str:
     pairs = enumerate(zip(before, now, strict=False))
     at = next((i for i, (one, other) in pairs if one != other), min(len(before), len(now)))
     start = max(0, now.rfind(" ", 0, max(0, at - 20)))
-    return f"“{'…' * (start > 0)}{now[start : start + 80].strip()}{'…' * (len(now) > start + 80)}”"
+    before, after = "…" if start > 0 else "", "…" if len(now) > start + 80 else ""
+    return f"“{before}{now[start : start + 80].strip()}{after}”"
 
 
 def _status(result: RecheckResult) -> Status:

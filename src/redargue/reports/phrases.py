@@ -105,7 +105,7 @@ def heading(verdict: Verdict) -> str:
     """The outcome of a verdict without an error."""
     if verdict.unchecked:
         return NOT_CHECKED.capitalize()
-    return verdict.plain_label if verdict.label else "No answer was given" + " (unsure)" * bool(verdict.unsure)
+    return verdict.plain_label if verdict.label else "No answer was given" + (" (unsure)" if verdict.unsure else "")
 
 
 def meaning_text(verdict: Verdict) -> str:

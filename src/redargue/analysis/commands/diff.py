@@ -106,6 +106,6 @@ def _step(console: Console, title: str, step: StepDiff) -> None:
             _print(console, "  reply: equal")
         for line in lines[:MAX_LINES]:
             style = {"+": "green", "-": "red", "@": "dim"}.get(line[:1], "")
-            _print(console, f"    {line[:MAX_LINE_LENGTH]}{'…' * (len(line) > MAX_LINE_LENGTH)}", style)
+            _print(console, f"    {line[:MAX_LINE_LENGTH]}{'…' if len(line) > MAX_LINE_LENGTH else ''}", style)
         if len(lines) > MAX_LINES:
             _print(console, f"    … {len(lines) - MAX_LINES} more lines: --json", "dim")

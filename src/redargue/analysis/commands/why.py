@@ -147,4 +147,4 @@ def _passage(console: Console, number: int, removed: RemovedPassage) -> None:
         console.print(Padding(Text(f"“{printable(quote)}”", style="italic"), (0, 0, 0, 3)))
     if not removed.quoted:
         text = printable(" ".join(passage.text.split()))
-        console.print(Padding(Text(f"{text[:200]}{'…' * (len(text) > 200)}", style="dim"), (0, 0, 0, 3)))
+        console.print(Padding(Text(f"{text[:200]}{'…' if len(text) > 200 else ''}", style="dim"), (0, 0, 0, 3)))

@@ -106,7 +106,7 @@ def _scatter(comparison: Comparison, unit: str) -> Chart | None:
         unit,
         (0, steps * step),
         _span(share for _, _, *shares in markers for share in shares if share is not None),
-        [(at * step, f"{'$' * dollars}{at * step:g}") for at in range(steps + 1)],
+        [(at * step, f"{'$' if dollars else ''}{at * step:g}") for at in range(steps + 1)],
         markers=sorted(markers, key=lambda marker: (marker.x, marker.key)),
     )
 

@@ -245,5 +245,5 @@ def _describe_models(table: PublishedTable, runner: Runner) -> str:
     if runner.choice.spec.model:
         return f"{runner.choice.spec.model}, profile {profiles}"
     debated = "hardened" in profiles and any(template.startswith("tool-mad") for template in templates)
-    changes = ", thresholds for these models, a consensus needs a found quotation" * debated
+    changes = ", thresholds for these models, a consensus needs a found quotation" if debated else ""
     return f"the embedded backend (small models, no language model), profile {profiles}{changes}"

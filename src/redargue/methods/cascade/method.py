@@ -170,7 +170,7 @@ class Cascade(Method, name="cascade", settings=CascadeSettings):
         if held.score < threshold:
             return (*doubts, f"{confidence} is below {threshold:g}")
         sided = side_of(self.claim.labels, held.verdict.label) in OTHER_SIDE
-        return doubts or (f"{confidence} reaches {threshold:g}", *["quotations on one side only"] * sided)
+        return doubts or (f"{confidence} reaches {threshold:g}", *(("quotations on one side only",) if sided else ()))
 
     def conclude(self, stage: Stage, held: StageResult) -> Verdict:
         """The stage's verdict, with every stage's quotations."""

@@ -246,7 +246,7 @@ def _signature(schema: Mapping[str, Any]) -> str:
     parameters = []
     for name, value in (schema.get("properties") or {}).items():
         kind = str(value.get("type", "")) if isinstance(value, dict) else ""
-        facts = ", ".join(filter(None, (kind, "required" * (name in required))))
+        facts = ", ".join(filter(None, (kind, "required" if name in required else "")))
         parameters.append(f"{name} ({facts})".removesuffix(" ()"))
     return ", ".join(parameters)[:500] or "no arguments"
 
