@@ -30,8 +30,12 @@ PASSAGES_IN = 100  # of the caller's newest checks
 STREAM_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 MEDIA = {"html": "text/html", "md": "text/markdown", "json": "application/json"}
 # A report is a page of its own: nothing in it may run, or reach another host.
+REPORT_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none';"
+    " frame-ancestors 'none'"
+)
 REPORT_HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox",
+    "Content-Security-Policy": f"{REPORT_POLICY}; sandbox",
     "X-Content-Type-Options": "nosniff",
     "Cache-Control": "no-store",
 }

@@ -69,9 +69,9 @@ def reliability(confidence: Sequence[float], right: Sequence[bool], *, bins: int
     )
 
 
-def calibration_error(confidence: Sequence[float], right: Sequence[bool], *, bins: int = BINS) -> MetricValue:
+def calibration_error(confidence: Sequence[float], right: Sequence[bool]) -> MetricValue:
     """Expected calibration error (Guo et al. 2017): the mean gap of confidence and accuracy, weighted by bin size."""
-    filled = reliability(confidence, right, bins=bins)
+    filled = reliability(confidence, right)
     gaps = (bin_.n * abs((bin_.confidence or 0.0) - (bin_.accuracy or 0.0)) for bin_ in filled)
     return ratio("calibration-error", math.fsum(gaps), len(confidence), empty=_NOTHING)
 

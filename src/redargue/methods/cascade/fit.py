@@ -108,9 +108,9 @@ class Fit(Frozen):
             what = f"{str(path)!r} is not a fitted cascade: {problem_of(error)}"
             raise UsageError(what, where="fitted", hint=hint) from None
 
-    def least(self, target: float, delta: float = DELTA) -> int:
+    def least(self, target: float) -> int:
         """The fewest claims, all ended early and right, that keep a target risk; a fit with fewer cannot."""
-        level = delta / max(1, len(self.stages) - 1) / len(STARTS)
+        level = DELTA / max(1, len(self.stages) - 1) / len(STARTS)
         return math.ceil(math.log(level) / math.log1p(-target))
 
     def require(self, stages: Sequence[str], debate: str) -> None:
@@ -122,7 +122,7 @@ class Fit(Frozen):
                 hint="fit this cascade with redargue bench fit-cascade, or run that one",
             )
 
-    def at_risk(self, target: float, delta: float = DELTA) -> Thresholds:
+    def at_risk(self, target: float) -> Thresholds:
         """The loosest thresholds with an upper bound of the risk at ``target``, one stage after the other.
 
         The thresholds of stage k are tested with those chosen for the stages before and with no stop after; each of the
@@ -133,33 +133,33 @@ class Fit(Frozen):
             early, wrong = early_stops(self.rows, tested)
             return binomial_tail(wrong, early, target) if early else 1.0
 
-        chosen = self._loosest(p_value, delta)
+        chosen = self._loosest(p_value)
         words = (
             f"of the claims that end before the last stage, at most {target:.3g} get a wrong label, with probability"
-            f" {1 - delta:.3g} over the {counted(len(self.rows), 'labelled claim')} of the fit, if claims are drawn as"
+            f" {1 - DELTA:.3g} over the {counted(len(self.rows), 'labelled claim')} of the fit, if claims are drawn as"
             " those were, with the same models, prompts and corpus"
             if early_stops(self.rows, chosen)[0]
             else f"no threshold keeps the risk at {target:.3g}: every claim goes to the last stage"
         )
         return self._thresholds(chosen, words)
 
-    def at_loss(self, target: float, delta: float = DELTA) -> Thresholds:
+    def at_loss(self, target: float) -> Thresholds:
         """The loosest thresholds with an upper bound of the loss at ``target``, as :meth:`at_risk` finds them."""
-        chosen = self._loosest(lambda tested: binomial_tail(lost(self.rows, tested), len(self.rows), target), delta)
+        chosen = self._loosest(lambda tested: binomial_tail(lost(self.rows, tested), len(self.rows), target))
         words = (
             f"at most {target:.3g} of all claims get a wrong label that the last stage would have had right, with"
-            f" probability {1 - delta:.3g} over the {counted(len(self.rows), 'labelled claim')} of the fit, if claims"
+            f" probability {1 - DELTA:.3g} over the {counted(len(self.rows), 'labelled claim')} of the fit, if claims"
             " are drawn as those were, with the same models, prompts and corpus"
             if early_stops(self.rows, chosen)[0]
             else f"no threshold keeps the loss at {target:.3g}: every claim goes to the last stage"
         )
         return self._thresholds(chosen, words)
 
-    def _loosest(self, p_value: Callable[[Sequence[Threshold]], float], delta: float) -> list[Threshold]:
+    def _loosest(self, p_value: Callable[[Sequence[Threshold]], float]) -> list[Threshold]:
         stages = len(self.stages) - 1
         chosen: list[Threshold] = [None] * stages
         for stage in range(stages):
-            share = delta / stages / len(STARTS) / (len(GRID) + 1) ** stage
+            share = DELTA / stages / len(STARTS) / (len(GRID) + 1) ** stage
             level = 0.0
             for value in GRID:
                 level += share * (value in STARTS)

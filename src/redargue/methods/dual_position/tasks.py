@@ -195,9 +195,9 @@ def _line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _first_words(text: str, most: int = 8) -> str:
+def _first_words(text: str) -> str:
     words = text.split()
-    return " ".join(words[:most]) + (" …" if len(words) > most else "")
+    return " ".join(words[:8]) + (" …" if len(words) > 8 else "")
 
 
 class AgentText(Frozen):

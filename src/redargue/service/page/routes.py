@@ -29,6 +29,7 @@ from redargue.service.page.runs import Pages, control, is_text, manifest_of
 from redargue.service.problems import status_of
 from redargue.service.refusals import Busy, UnknownCheck
 from redargue.service.requests import CheckRequest
+from redargue.service.routes import MEDIA, REPORT_POLICY
 
 _PING = 15.0  # seconds
 LOOK = 0.25  # seconds between looks at a check that has not begun, which another process may run
@@ -41,11 +42,6 @@ HEADERS = {
     "cross-origin-opener-policy": "same-origin",
     "cache-control": "no-store",
 }
-REPORT_POLICY = (
-    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none';"
-    " frame-ancestors 'none'"
-)
-REPORT_TYPES = {"html": "text/html", "md": "text/markdown", "json": "application/json"}
 
 page_router = APIRouter(include_in_schema=False)
 
@@ -326,14 +322,14 @@ async def stop(id_: str, request: Request, store: Store, visitor: Visitor) -> Re
 
 @page_router.get("/runs/{id_}/report.{kind}")
 async def report(id_: str, kind: str, store: Store, visitor: Visitor) -> Response:
-    if kind not in REPORT_TYPES:
-        return failed(UnknownCheck(f"no report {kind[:20]!r}", hint=f"there are {', '.join(REPORT_TYPES)}"))
+    if kind not in MEDIA:
+        return failed(UnknownCheck(f"no report {kind[:20]!r}", hint=f"there are {', '.join(MEDIA)}"))
     try:
         text = await asyncio.to_thread(render, store.get(id_, owner=visitor.owner).folder, kind)
     except RedargueError as error:
         return failed(error)
     headers = {**HEADERS, "content-security-policy": REPORT_POLICY}
-    return Response(text, media_type=f"{REPORT_TYPES[kind]}; charset=utf-8", headers=headers)
+    return Response(text, media_type=f"{MEDIA[kind]}; charset=utf-8", headers=headers)
 
 
 @page_router.get("/compare")
