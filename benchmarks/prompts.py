@@ -26,9 +26,9 @@ from redargue.claims import TWO, Claim
 from redargue.evidence import Passage
 from redargue.llm.rendering import Renderer
 from redargue.methods.base import methods
-from redargue.methods.baselines.fire.tasks import GiveFinalAnswer, SearchOrAnswer
-from redargue.methods.baselines.search_results import QueryResult
-from redargue.methods.markov_debate.tasks import GiveOpinion
+from redargue.methods.baselines.fire.method import GiveFinalAnswer, SearchOrAnswer
+from redargue.methods.baselines.grounding import QueryResult
+from redargue.methods.markov_debate.method import GiveOpinion
 from redargue.methods.mermaid.tasks import DecomposeClaim, ForceAnswer, NextStep
 from redargue.retrieval.tools.base import SearchAction
 from redargue.tasks.answer import Answer, AnswerClaim

@@ -12,8 +12,7 @@ from lxml import html  # type: ignore[import-untyped]
 
 from redargue import replay, verify, watch
 from redargue.backends.scripted import ScriptedBackend
-from redargue.batch.tally import Tally
-from redargue.batch.verdict_files import COLUMNS, VerdictFiles
+from redargue.batch.verdict_files import COLUMNS, Tally, VerdictFiles
 from redargue.caveats import Caveat, CaveatKind, Unchecked, UncheckedReason
 from redargue.claims import AVERITEC, FEVER, OPTIONS, TWO, Claim, LabelSet, Meaning
 from redargue.cli import show

@@ -8,11 +8,11 @@ import pytest
 
 from redargue.cli.app import run
 from redargue.cli.arguments import read_argument
-from redargue.encodings import NotText, NotUtf8, decode
 from redargue.errors import UsageError
 from redargue.inputs.rows import table_rows
 from redargue.retrieval.corpus.documents import Document
 from redargue.retrieval.corpus.ingest import read_file
+from redargue.sanitize import NotText, NotUtf8, decode
 
 TEXT = "Das Café in Zürich – „Müller“ – öffnete 1889."
 

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from redargue.errors import UsageError
-from redargue.files import open_to_read
-from redargue.paths import config_home
+from redargue.files import config_home, open_to_read
 from redargue.registry import did_you_mean
 
 CONFIG = "redargue.toml"

@@ -14,6 +14,21 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
 
+# The folders where redargue keeps its user's data and configuration.
+
+
+def home() -> Path:
+    """The folder of corpora and runs: ``REDARGUE_HOME``, or ``redargue`` in the user's data folder."""
+    if folder := os.environ.get("REDARGUE_HOME"):
+        return Path(folder).expanduser()
+    return Path(os.environ.get("XDG_DATA_HOME") or "~/.local/share").expanduser() / "redargue"
+
+
+def config_home() -> Path:
+    """The folder of the user's ``redargue.toml``: ``redargue`` in the user's configuration folder."""
+    return Path(os.environ.get("XDG_CONFIG_HOME") or "~/.config").expanduser() / "redargue"
+
+
 _NO_LINK, _NO_WAIT = getattr(os, "O_NOFOLLOW", 0), getattr(os, "O_NONBLOCK", 0)  # Windows has neither
 _ALWAYS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | _NO_WAIT
 FILE_MODE, FOLDER_MODE = 0o600, 0o700

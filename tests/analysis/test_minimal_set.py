@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from redargue.analysis.minimal_set import How, MinimalSetSearch
+from redargue.analysis.counterfactual import How, MinimalSetSearch
 
 NAMES = "abcdef"
 SETS = [frozenset(each) for each in chain.from_iterable(combinations(NAMES, size) for size in range(1, len(NAMES) + 1))]

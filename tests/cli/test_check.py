@@ -14,7 +14,7 @@ from redargue.cli.arguments import read_input
 from redargue.cli.exit import Gate, exit_code
 from redargue.cli.options import read_settings
 from redargue.errors import UsageError
-from redargue.reports.result import CheckResult
+from redargue.reports.load import CheckResult
 from redargue.sanitize import printable
 from redargue.spec import RunSpec
 from redargue.verdicts import ErrorInfo, Verdict

@@ -17,6 +17,7 @@ from redargue.backends.base import Sampling
 from redargue.claims import Claim
 from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply, BudgetReached, ProviderError, UsageError
+from redargue.files import home
 from redargue.llm.capabilities import Capabilities, Form
 from redargue.llm.client import Endpoint
 from redargue.llm.rendering import schema_of
@@ -25,7 +26,6 @@ from redargue.methods.mermaid.tasks import NextStep
 from redargue.net import transport as module
 from redargue.net.secrets import Secrets
 from redargue.net.transport import Service, Transport
-from redargue.paths import home
 from redargue.runs.budget import Account, Budget, Cost
 from redargue.runs.usage import Price, Prices
 from redargue.tasks.step import ActionTool

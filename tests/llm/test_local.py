@@ -17,7 +17,7 @@ from redargue.backends.base import Call, Sampling
 from redargue.claims import AVERITEC, Claim, Frozen, LabelSet
 from redargue.errors import BadReply, UnsupportedTask, UsageError
 from redargue.evidence import Passage
-from redargue.files import make_folder
+from redargue.files import home, make_folder
 from redargue.llm import hf_model
 from redargue.llm import local as backend_module
 from redargue.llm.fence_secret import LENGTH, SECRET_FILE, fence_secret
@@ -27,7 +27,6 @@ from redargue.llm.rendering import Renderer, WeightedSpan
 from redargue.methods.dual_position.tasks import AgentText, agent_text_parts
 from redargue.methods.mermaid.tasks import NextStep
 from redargue.methods.tool_mad.tasks import Keywords
-from redargue.paths import home
 from redargue.runs.budget import Account, Budget
 from redargue.tasks.answer import AnswerClaim
 from redargue.tasks.base import Part, Profile, Task

@@ -13,9 +13,7 @@ from redargue.events import Answered
 from redargue.evidence import Passage
 from redargue.methods.base import ConfiguredMethod, configure
 from redargue.methods.baselines.sceptical_queries.tasks import Queries, WriteScepticalQueries
-from redargue.methods.markov_debate.method import MarkovDebate
-from redargue.methods.markov_debate.settings import MarkovDebateSettings
-from redargue.methods.markov_debate.tasks import GiveOpinion, Opinion
+from redargue.methods.markov_debate.method import GiveOpinion, MarkovDebate, MarkovDebateSettings, Opinion
 from redargue.run import Run
 from redargue.verdicts import Verdict
 from support.debates import CLOCK, QUOTE, ShelfTool, script

@@ -9,8 +9,7 @@ from redargue.caveats import Caveat, CaveatKind
 from redargue.claims import Claim, Meaning
 from redargue.events import EvidenceFound
 from redargue.evidence import Passage, Side
-from redargue.methods.single_source import single_source
-from redargue.methods.verdict_parts import limited
+from redargue.methods.verdict_parts import limited, single_source
 from redargue.quotes import find_quote
 from redargue.verdicts import Verdict
 

@@ -423,7 +423,7 @@ def test_content_words() -> None:
     [
         "redargue.methods.mermaid.tasks:NextStep",
         "redargue.methods.tool_mad.tasks:WriteKeywords",
-        "redargue.methods.baselines.react.tasks:ChooseAction",
+        "redargue.methods.baselines.react.method:ChooseAction",
     ],
 )
 def test_the_tasks_of_a_method_can_be_performed_as_soon_as_their_classes_are_imported(task: str) -> None:

@@ -13,8 +13,8 @@ import pytest
 from redargue.claims import Claim
 from redargue.errors import UsageError
 from redargue.events import ClaimEnded
+from redargue.reports.exchange import line_and_column, literal
 from redargue.reports.render import render
-from redargue.reports.sarif import line_and_column, literal
 from redargue.verdicts import ErrorInfo, Verdict
 from support.payloads import ALL
 from support.reported import N, R, S, bench_of, debated, run_of, text_of, written

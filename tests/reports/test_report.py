@@ -18,7 +18,7 @@ from redargue.caveats import Unchecked, UncheckedReason
 from redargue.claims import Claim
 from redargue.errors import RecordError, UsageError
 from redargue.events import ClaimEnded, ClaimStarted
-from redargue.reports.claimreview import read_signature
+from redargue.reports.exchange import read_signature
 from redargue.reports.html import pages
 from redargue.reports.render import render
 from redargue.verdicts import ErrorInfo, Verdict

@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from redargue.errors import UsageError
-from redargue.paths import home
+from redargue.files import home
 from redargue.runs.budget import Account, Budget, Cost
 from redargue.runs.usage import Price, Prices
 

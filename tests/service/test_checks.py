@@ -15,14 +15,14 @@ from redargue.claims import Meaning
 from redargue.errors import BudgetReached, UsageError
 from redargue.events import canonical
 from redargue.parts import Parts
-from redargue.reports.result import CheckResult
+from redargue.reports.load import CheckResult
 from redargue.runs.folders import run_folders
 from redargue.runs.record import read_events
 from redargue.service.budgets import DayBudgets
 from redargue.service.checks import CheckStore
 from redargue.service.log import EventLine
 from redargue.service.page.runs import budget_of
-from redargue.service.refusals import Busy, UnknownCheck
+from redargue.service.problems import Busy, UnknownCheck
 from redargue.service.requests import CheckRequest
 from redargue.spec import RunSpec
 from redargue.tasks.base import Out, Task

@@ -224,9 +224,8 @@ async def test_mistakes_are_said_in_words(tool: str, arguments: dict[str, Any], 
 def test_a_text_is_short_whatever_the_verdict_holds() -> None:
     from redargue.claims import Claim, Meaning
     from redargue.evidence import Quote, Source
-    from redargue.reports.result import CheckResult
-    from redargue.service.mcp.answers import ToolAnswer
-    from redargue.service.mcp.texts import tool_text
+    from redargue.reports.load import CheckResult
+    from redargue.service.mcp.answers import ToolAnswer, tool_text
     from redargue.verdicts import Verdict
 
     source = Source(title='A "title"\n' * 50, url="https://example.org/" + "x" * 3_000)

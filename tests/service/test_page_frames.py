@@ -39,8 +39,7 @@ from redargue.runs.record import read_events
 from redargue.service.log import LogReader
 from redargue.service.page.batch import BatchFrames, BatchRow, Filter, disagreement, select
 from redargue.service.page.compare import compare_verdicts
-from redargue.service.page.frames import ClaimFrames, Frame, Frames
-from redargue.service.page.log import FrameLog
+from redargue.service.page.frames import ClaimFrames, Frame, FrameLog, Frames
 from redargue.tasks.decompose import Triplet
 from redargue.verdicts import Metric, Score, Usage, Verdict
 from redargue.verifier import Verifier

@@ -21,15 +21,14 @@ from redargue.methods.dual_position.tasks import (
     TeamStatement,
     WriteTeamQueries,
 )
-from redargue.methods.markov_debate.tasks import GiveOpinion, Opinion
+from redargue.methods.markov_debate.method import GiveOpinion, Opinion
 from redargue.methods.mermaid.tasks import DecomposeClaim, ForceAnswer, NextStep
 from redargue.methods.tool_mad import ToolMad
 from redargue.methods.tool_mad.settings import ToolMadSettings
 from redargue.methods.tool_mad.tasks import Keywords, SummariseAbstract, Summary, WriteKeywords
 from redargue.retrieval.tools.base import Search, Tool
 from redargue.run import Run
-from redargue.tasks.answer import Answer, AnswerClaim
-from redargue.tasks.argue import Argument
+from redargue.tasks.answer import Answer, AnswerClaim, Argument
 from redargue.tasks.decompose import Decomposition, Triplet
 from redargue.tasks.judge import JudgeDebate
 from redargue.tasks.query import Query, RewriteQuery, WriteQuery

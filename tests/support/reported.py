@@ -25,7 +25,7 @@ from redargue.events import (
     Scored,
 )
 from redargue.evidence import Gap, GapKind, Passage, Quote, QuoteStatus, Side
-from redargue.reports.claimreview import Signature
+from redargue.reports.exchange import Signature
 from redargue.verdicts import ErrorInfo, Metric, Score, Usage, Verdict
 from support.manifests import altered
 

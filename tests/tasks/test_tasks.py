@@ -29,7 +29,7 @@ from redargue.methods.dual_position.tasks import (
     TeamStatement,
     WriteTeamQueries,
 )
-from redargue.methods.markov_debate.tasks import GiveOpinion, HeardOpinion, Opinion
+from redargue.methods.markov_debate.method import GiveOpinion, HeardOpinion, Opinion
 from redargue.methods.mermaid.tasks import DecomposeClaim, ForceAnswer, NextStep
 from redargue.methods.tool_mad.tasks import MOST_KEYWORDS, CheckConsensus, Keywords, SummariseAbstract, WriteKeywords
 from redargue.tasks.answer import Answer, AnswerClaim

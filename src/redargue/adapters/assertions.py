@@ -6,10 +6,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple, Unpack
 
-from redargue.adapters.grounding import Contexts, Grounding, VerifyOptions, assessed, choose_method, unanswerable
+from redargue.adapters.grounding import (
+    Contexts,
+    Grounding,
+    VerifyOptions,
+    assessed,
+    because,
+    choose_method,
+    claim_label,
+    is_supported,
+    unanswerable,
+)
 from redargue.adapters.recorded_checks import check_claim, check_text
 from redargue.adapters.session import current
-from redargue.adapters.wording import because, claim_label, is_supported
 from redargue.errors import RedargueError, UsageError
 from redargue.text.report import Report
 from redargue.text.segment import Kind, text_of

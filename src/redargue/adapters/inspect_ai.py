@@ -9,9 +9,8 @@ from inspect_ai.model import ChatMessageTool, ChatMessageUser
 from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
-from redargue.adapters.grounding import METHOD, Grounding, check_answer
+from redargue.adapters.grounding import METHOD, Grounding, check_answer, problem_lines, revision_request
 from redargue.adapters.promptfoo import contexts_in
-from redargue.adapters.wording import problem_lines, revision_request
 
 _METADATA = "redargue"  # of a sample: what the solver found
 

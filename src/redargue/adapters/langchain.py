@@ -8,8 +8,7 @@ from typing import Any, Literal, Unpack
 from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse, hook_config
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 
-from redargue.adapters.grounding import Contexts, Grounding, Reason, check_answer, check_answer_sync
-from redargue.adapters.wording import revision_request
+from redargue.adapters.grounding import Contexts, Grounding, Reason, check_answer, check_answer_sync, revision_request
 from redargue.text.contexts import delimited_parts, readable_context
 from redargue.text.verification import TextOptions, documents_of
 

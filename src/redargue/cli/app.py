@@ -17,12 +17,11 @@ from typing import Annotated, Any
 import typer
 
 from redargue.cli.extensions import ExtensibleGroup, Options
-from redargue.cli.readers import watch_readers
+from redargue.cli.output import watch_readers
 from redargue.config_file import CONFIG, read_defaults
-from redargue.encodings import NotUtf8
 from redargue.errors import ProviderError, RedargueError, UsageError
-from redargue.paths import config_home
-from redargue.sanitize import printable
+from redargue.files import config_home
+from redargue.sanitize import NotUtf8, printable
 
 
 class Commands(ExtensibleGroup):

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple, cast
 from pydantic import ValidationError
 
 from redargue.claims import Claim, LabelSet, Meaning, with_strict_as_of
-from redargue.encodings import NotText, decode
 from redargue.errors import UnreadableFile, UsageError, problem_of
 from redargue.evidence import Passage
 from redargue.inputs.claims import ClaimRow, RefusedRow
@@ -24,7 +23,7 @@ from redargue.inputs.claims import read_rows as read_table
 from redargue.inputs.rows import unpacked_suffix
 from redargue.registry import did_you_mean
 from redargue.retrieval.corpus.ingest import find_files, read_documents
-from redargue.sanitize import counted, printable
+from redargue.sanitize import NotText, counted, decode, printable
 from redargue.spec import RunSpec
 from redargue.text.segment import KINDS, Kind, Text, sentences_of, text_of
 

@@ -15,7 +15,7 @@ from redargue.errors import UsageError
 from redargue.sanitize import counted, printable
 
 if TYPE_CHECKING:
-    from redargue.batch.tally import Tally
+    from redargue.batch.verdict_files import Tally
     from redargue.net.deferred import BatchTransport
     from redargue.spec import RunSpec
 
@@ -60,7 +60,7 @@ def batch(
     Writes verdicts.jsonl, verdicts.csv and a run folder. With a column of contexts, a claim's contexts are its only
     evidence; the answers of rows of question, answer and contexts are verified whole and claim by claim.
     """
-    from redargue.batch.tally import Tally
+    from redargue.batch.verdict_files import Tally
     from redargue.cli.arguments import checked_rows
     from redargue.cli.batch_output import BatchOutput, engines, verify_in_process
     from redargue.cli.options import run_config, with_contexts

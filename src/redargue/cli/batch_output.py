@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from redargue.batch.answers import check_row
-from redargue.batch.tally import Tally
-from redargue.batch.verdict_files import VerdictFiles
+from redargue.batch.verdict_files import Tally, VerdictFiles
 from redargue.claims import Claim
 from redargue.cli.exit import say_interrupted
 from redargue.cli.output import JsonLines

@@ -137,7 +137,7 @@ def _verify(
         work = verifier.verify_all(claims, concurrency=concurrency, listeners=[viewer.see], done=done)
         verdicts = asyncio.run(work)
     if json:
-        from redargue.reports.result import CheckResult
+        from redargue.reports.load import CheckResult
 
         print_json(CheckResult(verdicts=tuple(verdicts)))
     elif not output.jsonl:

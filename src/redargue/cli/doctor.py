@@ -16,7 +16,7 @@ import typer
 from redargue.cli.output import print_json
 from redargue.cli.parameters import AsJson, BaseUrl, EmbeddingModel, Offline, option
 from redargue.errors import UsageError
-from redargue.paths import config_home, home
+from redargue.files import config_home, home
 from redargue.sanitize import printable
 
 

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
+from redargue.cli.output import leaving_with_reader
 from redargue.cli.parameters import Offline
-from redargue.cli.readers import leaving_with_reader
 
 
 def mcp_tools(

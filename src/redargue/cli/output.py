@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
+import select
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import typer
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 
 def print_json(value: object, *, indent: int | None = 1) -> None:
@@ -30,3 +42,89 @@ class JsonLines:
         while self._next in self._waiting:
             typer.echo(self._waiting.pop(self._next))
             self._next += 1
+
+
+# Readers of the command's output that leave before its end, as ``| head`` does.
+
+_GRACE = 2.0  # seconds for a server to end by itself, because its client has closed its input too
+READER_LEFT = 141  # what a shell reports of a tool that SIGPIPE ended
+
+
+def watch_readers() -> None:
+    """Ends the process quietly when the reader of standard output leaves; messages that nobody reads are dropped.
+
+    SIGPIPE stays ignored, because it would end a service when a client closes its connection. And standard output
+    raises SystemExit instead of BrokenPipeError, so that no handler takes a connection's for its own, or the reverse.
+    """
+    if os.name != "posix":
+        return
+    for name, type_ in (("stdout", _Output), ("stderr", _Unread)):
+        stream = getattr(sys, name)
+        if isinstance(stream, io.TextIOWrapper) and not stream.isatty():
+            setattr(sys, name, _over(type_(stream.fileno(), "w", closefd=False), stream))
+
+
+@contextmanager
+def leaving_with_reader() -> Iterator[None]:
+    """Ends a server on standard input and output when nobody reads its answers any more.
+
+    The SDK writes to a descriptor of its own, and waits for its thread that reads standard input, which may stay open.
+    """
+    raw = getattr(sys.stdout, "buffer", None)
+    raw = getattr(raw, "raw", raw)
+    if not isinstance(raw, _Output):
+        yield
+        return
+    output = os.dup(raw.fileno())
+    threading.Thread(target=_exit_without_reader, args=(output,), daemon=True).start()
+    try:
+        yield
+    except BaseExceptionGroup:
+        if not _reader_left(output, wait=False):
+            raise
+        raise SystemExit(READER_LEFT) from None
+
+
+def _exit_without_reader(output: int) -> None:
+    if _reader_left(output, wait=True):
+        time.sleep(_GRACE)
+        os._exit(READER_LEFT)
+
+
+def _reader_left(output: int, *, wait: bool) -> bool:
+    poll = select.poll()
+    poll.register(output, 0)  # an error and a hang-up are always reported
+    return bool(poll.poll(None if wait else 0))
+
+
+def _over(raw: io.FileIO, stream: io.TextIOWrapper) -> io.TextIOWrapper:
+    return io.TextIOWrapper(
+        raw if stream.write_through else io.BufferedWriter(raw),
+        encoding=stream.encoding,
+        errors=stream.errors,
+        line_buffering=stream.line_buffering,
+        write_through=stream.write_through,
+    )
+
+
+class _Unread(io.FileIO):
+    """A file whose reader may leave; what is written then is lost."""
+
+    def write(self, data: ReadableBuffer, /) -> int:
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self.fileno())
+            os.close(nowhere)
+            return self.without_reader(data)
+
+    def without_reader(self, data: ReadableBuffer) -> int:
+        return super().write(data)
+
+
+class _Output(_Unread):
+    """Standard output: without a reader, nothing is left to do."""
+
+    def without_reader(self, data: ReadableBuffer) -> int:
+        raise SystemExit(READER_LEFT)

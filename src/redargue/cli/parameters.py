@@ -3,20 +3,58 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from redargue.cli.completion import (
-    complete_backend,
-    complete_labels,
-    complete_method,
-    complete_run,
-    complete_tool,
-)
+# The values of options and arguments that a shell completes.
+
+
+Complete = Callable[[str], list[str]]
+
+
+def _beginning(names: Callable[[], Iterable[str]]) -> Complete:
+    def complete(incomplete: str) -> list[str]:
+        return [name for name in names() if name.startswith(incomplete)]
+
+    return complete
+
+
+def _methods() -> Iterable[str]:
+    from redargue.methods.base import methods
+
+    return methods
+
+
+def _tools() -> Iterable[str]:
+    from redargue.retrieval.tools.base import tools
+
+    return (*tools, "none")
+
+
+def _backends() -> Iterable[str]:
+    from redargue.backends.base import backends
+
+    return backends
+
+
+def _labels() -> Iterable[str]:
+    from redargue.claims import label_sets
+
+    return label_sets
+
+
+def _runs() -> Iterable[str]:
+    from redargue.runs.folders import LAST, run_folders
+
+    return (LAST, *(folder.name for folder in run_folders()))
+
+
+complete_method, complete_tool = _beginning(_methods), _beginning(_tools)
+complete_backend, complete_labels, complete_run = _beginning(_backends), _beginning(_labels), _beginning(_runs)
 
 
 def option(variable: str, help: str, *flags: str, **details: Any) -> Any:

@@ -27,10 +27,10 @@ def replay_run(
     from rich.text import Text
 
     from redargue.cli import show
-    from redargue.cli.event_text import describe
+    from redargue.cli.live import describe
     from redargue.events import Event, canonical
     from redargue.playback import replay as replay_run
-    from redargue.reports.result import CheckResult
+    from redargue.reports.load import CheckResult
     from redargue.runs.folders import find_run
     from redargue.runs.record import Record, read_events
 

@@ -44,7 +44,7 @@ def write_report(
 
     No model is called, and the HTML page loads nothing from elsewhere.
     """
-    from redargue.reports.claimreview import read_signature
+    from redargue.reports.exchange import read_signature
     from redargue.reports.render import render
     from redargue.runs.folders import find_run
 

@@ -49,8 +49,7 @@ def list_runs(
 def show_run(run: RunName, json: AsJson = False) -> None:
     """Show the verdicts of a recorded run as check printed them."""
     from redargue.cli import show as printed
-    from redargue.reports.load import load_run
-    from redargue.reports.result import result_of
+    from redargue.reports.load import load_run, result_of
     from redargue.runs.folders import find_run
     from redargue.text.report import Report
 

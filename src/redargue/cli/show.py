@@ -12,7 +12,7 @@ from rich.text import Text
 
 from redargue import words
 from redargue.evidence import Gap, Quote, QuoteStatus, Side
-from redargue.paths import home
+from redargue.files import home
 from redargue.reports.phrases import (
     citation_text,
     confidence_text,

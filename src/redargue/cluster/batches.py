@@ -92,6 +92,10 @@ def drop_batch(database: SharedDatabase, batch: Batch) -> int:
 
 # Writes a batch folder from a shared ledger: the files of a single-process batch, in the order
 # of the claims.
+#
+# ``events.jsonl`` and ``run.json`` make it a run folder that can be replayed, reported on and
+# compared. ``ledger.json`` contains the id of the batch, and the size of the log at the last
+# export.
 
 
 @contextmanager

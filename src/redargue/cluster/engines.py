@@ -109,6 +109,9 @@ class LocalWorkers:
 
 # Runs workers as tasks of a Ray cluster: Ray places them, and restarts them elsewhere when
 # their node dies.
+#
+# Only the address of the ledger, and what its workers may do, go through Ray: a task that runs
+# twice leases other claims.
 
 
 class RayWorkers:

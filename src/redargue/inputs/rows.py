@@ -25,8 +25,8 @@ from typing import Any, AnyStr, TypeVar, cast
 from pydantic import ValidationError
 
 from redargue.claims import Claim, LabelSet
-from redargue.encodings import UTF_16, not_windows, warn_of
 from redargue.errors import UsageError
+from redargue.sanitize import UTF_16, not_windows, warn_of
 
 _T = TypeVar("_T")
 

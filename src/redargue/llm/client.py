@@ -15,6 +15,7 @@ from typing import Any
 from redargue.backends.base import Sampling
 from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply, ProviderError, UsageError
+from redargue.files import home
 from redargue.llm.capabilities import (
     DEPENDENT,
     FORMS,
@@ -28,7 +29,6 @@ from redargue.llm.capabilities import (
 )
 from redargue.llm.response import Choice, error_message, read_response, read_stream
 from redargue.net.transport import HttpAnswer, Service, Transport
-from redargue.paths import home
 from redargue.runs.budget import Account
 from redargue.runs.usage import Prices
 from redargue.tasks.base import EXACTLY_ONE

@@ -12,8 +12,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from redargue.files import make_folder, open_to_read, open_to_write
-from redargue.paths import home
+from redargue.files import home, make_folder, open_to_read, open_to_write
 
 SECRET_FILE = "fence-secret"
 LENGTH = 32  # bytes

@@ -1,8 +1,4 @@
-"""Normalizes entity names, so that spellings of one name share a key in the memory.
-
-The paper only says that it matches "string-based keywords" (MERMAID, limitations). Normalization removes differences
-that do not change the entity: case, character width, spaces, punctuation around the name, a leading article.
-"""
+"""Data models, settings and interface of the evidence memory."""
 
 from __future__ import annotations
 
@@ -16,6 +12,13 @@ from pydantic import Field
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Omission, Passage, Recalled
 from redargue.retrieval.corpus.ranking import query_words, terms
+
+# Normalizes entity names, so that spellings of one name share a key in the memory.
+#
+# The paper only says that it matches "string-based keywords" (MERMAID, limitations).
+# Normalization removes differences that do not change the entity: case, character width,
+# spaces, punctuation around the name, a leading article.
+
 
 _MAX_LENGTH = 200  # characters of a key: databases limit the size of index entries, and names are shorter
 
@@ -56,6 +59,11 @@ def _is_strippable(char: str) -> bool:
 
 # Leak guard: finds near-duplicate claims, whose evidence a benchmark must not carry from one
 # claim to another.
+#
+# Claims are compared by the stems of their content words. The threshold was chosen on the
+# claims of FactCheck-Bench, FacTool-QA and BingCheck: pairs that overlap by three quarters or
+# more make the same statement ("won in 1993", "won"); pairs below it share a subject only, and
+# sharing evidence between those is the purpose of the memory.
 
 MIN_OVERLAP = 0.75  # Jaccard similarity of the two claims' word stems
 
@@ -70,8 +78,6 @@ def near_duplicates(claim: str, others: Iterable[str]) -> frozenset[str]:
         if other == claim or len(stems & other_stems) >= MIN_OVERLAP * max(1, len(stems | other_stems))
     )
 
-
-# Data models, settings and interface of the evidence memory.
 
 Status = Literal["ok", "empty", "error", "changed", "gone"]
 

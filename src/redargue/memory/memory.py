@@ -20,6 +20,7 @@ from typing import Any, Self
 from redargue.claims import Claim
 from redargue.errors import UsageError
 from redargue.evidence import Omission, Recalled, Timing, cut_ends, timing
+from redargue.files import home
 from redargue.memory import records
 from redargue.memory.base import (
     Finding,
@@ -37,7 +38,6 @@ from redargue.memory.records import MemoryStore, MemoryTransaction, SqliteMemory
 from redargue.net.secrets import Secrets
 from redargue.nli.encoders import DIMENSIONS, Embedder, shared
 from redargue.nli.session import Floats
-from redargue.paths import home
 from redargue.registry import Registry
 from redargue.retrieval.corpus.base import Encoder
 from redargue.retrieval.corpus.ranking import fuse

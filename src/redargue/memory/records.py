@@ -1,8 +1,7 @@
-"""Schema of the memory, shared by SQLite and PostgreSQL, and the memory in a SQLite file.
+"""Reads and writes the memory's tables; the statements are the same for SQLite and PostgreSQL.
 
-Statements are written once, with ``?`` as placeholder; the two schemas differ only in the types of record numbers and
-bytes. Writes are serialized, so record numbers ascend in commit order: a reader that has seen a number has seen every
-record below it.
+Each function runs within the caller's transaction. Record numbers come from the database and are formatted into
+statements; all other values are passed as parameters.
 """
 
 from __future__ import annotations
@@ -81,8 +80,6 @@ class SqliteMemory(Database):
     synchronous: ClassVar[str] = "FULL"
     busy_timeout: ClassVar[float] = 30.0
 
-
-# Reads and writes the memory's tables; the statements are the same for SQLite and PostgreSQL.
 
 MAX_TEXT = 20_000  # characters of a record's text
 PER_ENTITY = 500  # newest records per entity that a recall considers

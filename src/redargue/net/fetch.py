@@ -1,7 +1,9 @@
-"""Whether an IP address belongs to a host of the public internet.
+"""Fetches web pages: the only place that opens an address which a user, a text or a page names.
 
-Networks: the special-purpose registries of IANA (RFC 6890 and its updates), which Python's ``is_global`` follows
-differently from release to release, and the addresses at which clouds answer with a machine's credentials.
+An address is http or https without user name, on port 80 or 443. Its host is resolved once, every resolved address has
+to be public, and the connection is made to a resolved address, so that a name which resolves differently a moment later
+(DNS rebinding) reaches nothing. Each redirect is checked in the same way. Proxies are not used, because they resolve
+names themselves.
 """
 
 from __future__ import annotations
@@ -21,6 +23,13 @@ import httpx2
 from redargue.errors import ProviderError, UsageError
 from redargue.net.secrets import display_url
 from redargue.sanitize import printable
+
+# Whether an IP address belongs to a host of the public internet.
+#
+# Networks: the special-purpose registries of IANA (RFC 6890 and its updates), which Python's
+# ``is_global`` follows differently from release to release, and the addresses at which clouds
+# answer with a machine's credentials.
+
 
 _NOT_PUBLIC = tuple(
     map(
@@ -108,8 +117,6 @@ async def pieces(response: httpx2.Response, limit: int) -> AsyncIterator[bytes]:
             raise httpx2.ReadError(too_large)
         yield piece
 
-
-# Fetches web pages: the only place that opens an address which a user, a text or a page names.
 
 REDIRECTS = 3
 LARGEST_PAGE = 2_000_000  # bytes, decompressed

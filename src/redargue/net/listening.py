@@ -1,4 +1,4 @@
-"""Where the body of a request ends: two servers in a row have to agree on it, or one request hides in another."""
+"""What a listening server allows its clients: time to send and to read, a number of connections, lines of its log."""
 
 from __future__ import annotations
 
@@ -18,6 +18,10 @@ from typing import TYPE_CHECKING, Any
 import uvicorn
 from uvicorn.server import ServerState
 
+# Where the body of a request ends: two servers in a row have to agree on it, or one request
+# hides in another.
+
+
 UNCLEAR = "the end of the body is not clear: send either Content-Length or Transfer-Encoding: chunked"
 
 
@@ -28,9 +32,6 @@ def unclear(headers: Iterable[tuple[bytes, bytes]]) -> bool:
     lengths = [value for name, value in pairs if name == b"content-length"]
     return (bool(codings) and (codings != [b"chunked"] or bool(lengths))) or len(lengths) > 1
 
-
-# What a listening server allows its clients: time to send and to read, a number of connections,
-# lines of its log.
 
 if sys.platform != "win32":
     import resource

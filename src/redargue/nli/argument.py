@@ -5,7 +5,7 @@ from __future__ import annotations
 from redargue.claims import Meaning
 from redargue.nli.backend import CORRECT, INCORRECT, OPEN, cite
 from redargue.nli.reader import Reading
-from redargue.tasks.argue import Argument
+from redargue.tasks.answer import Argument
 
 QUOTES = 2  # an argument gives at most
 _SHOWN = 0.5  # strength above which a sentence shows a side

@@ -1,4 +1,7 @@
-"""Whether a text asserts a claim word for word."""
+"""Finds the sentence that repeats a claim, or that contradicts it in one point that can be named; no model takes part.
+
+A contradiction is named only where nothing else separates the claim from a part of the sentence.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +24,9 @@ from redargue.nli.alignment import (
     tokens,
 )
 from redargue.nli.grammar import FUNCTION_WORDS, stem
+
+# Whether a text asserts a claim word for word.
+
 
 _QUOTES = str.maketrans("“”„«»‘’‐‑−–—", '"""""\'\'-----')
 _LED = re.compile(
@@ -100,9 +106,6 @@ def _last_clause(before: str) -> str:
     """The part of the last sentence before a clause."""
     return "" if re.search(r"[.!] $", before) else re.split(r"[.!] ", before.rstrip(" .!"))[-1]
 
-
-# Finds the sentence that repeats a claim, or that contradicts it in one point that can be
-# named; no model takes part.
 
 _Verdict = Literal["supported", "contradicted", "doubtful", "nothing"]
 

@@ -53,6 +53,9 @@ def _shared(threads: int) -> Embedder:
 
 # The bundled cross-encoder: whether evidence supports or refutes a claim, and whether a search
 # should return it.
+#
+# MiniLM-L6, fine-tuned by ``training/train_entailment.py`` and quantised to int8: three logits
+# of the labels and one of relevance.
 
 
 class Entailment(NamedTuple):

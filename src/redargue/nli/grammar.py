@@ -77,6 +77,9 @@ def opposites(stemmed: str) -> frozenset[str]:
 
 # Open information extraction with regular expressions: subject, verb, and one object per
 # preposition.
+#
+# Precise enough for the keys of an evidence memory (``python -m benchmarks mermaid`` compares
+# them with a language model's).
 
 _MODAL = "can|could|will|would|may|might|shall|should|must|do|does|did"
 _AUXILIARY = "am|is|are|was|were|be|been|being|has|have|had"
@@ -159,6 +162,11 @@ def _triplet(subject: str, relation: str, rest: str) -> Triplet:
 
 # Tells whether words contain a finite verb: what a statement has, and a heading, a label or a
 # caption mostly lacks.
+#
+# Auxiliaries and irregular past forms are certain. A word in -ed counts where nothing makes it
+# a participle, and a verb of everyday use, or one in -s, where a word that can be its subject
+# stands before it. A rarer verb in the present ("Otters nap") is not found; the callers count
+# what they then cannot tell as unread.
 
 _WORD = re.compile(r"[A-Za-z]+(?:['’][A-Za-z]+)?|\d[\d.,:]*|[^\s\w]")
 _CERTAIN = frozenset(

@@ -49,6 +49,9 @@ class Trees:
 
 # Signals of agreement and contradiction between a claim and a sentence, for the trees of
 # :mod:`redargue.nli.lexical`.
+#
+# Order and values of the features belong to the fitted trees in ``weights/lexical.npz``: a
+# change needs new trees.
 
 
 def _any(words: str) -> re.Pattern[str]:

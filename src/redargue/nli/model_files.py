@@ -18,6 +18,9 @@ import numpy.typing as npt
 from redargue.errors import RedargueError, UsageError
 
 # Reads arrays from ``.npz`` files: the only way to ``numpy.load``.
+#
+# Sizes, types and shapes are checked before any memory is taken: a member of a ZIP file can
+# claim any.
 
 LARGEST_ARRAYS = 64 * 2**20  # bytes of all arrays together
 _HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
@@ -67,6 +70,11 @@ def _array(file: zipfile.ZipFile, name: str, size: int) -> npt.NDArray[Any]:
 
 
 # Opens and runs ONNX files, which may come from strangers: the only way to onnxruntime.
+#
+# A model is a program without files or network, except that its weights can be in files that it
+# names. Those have to be in its folder. A file that cannot be loaded, inputs that do not exist
+# and results of other kinds are errors with a hint, and a model of a user's that computes
+# without end is stopped.
 
 LARGEST = 2**31  # bytes: what a file in this format can have without further files
 LONGEST_RUN = 300.0  # seconds for one text

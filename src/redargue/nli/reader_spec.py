@@ -1,9 +1,7 @@
-"""The input forms of entailment models, and the windows in which longer evidence is read.
+"""How a user-supplied entailment model is read: its files, input form, outputs and length.
 
-- ``pair``: evidence and claim are the two texts of a pair (models trained on NLI data sets).
-- ``minicheck``: evidence, the separator and the claim are one text, which begins with "predict: " for the
-  encoder-decoder (Tang et al., "MiniCheck", EMNLP 2024, arXiv 2404.10774, and the released program).
-- ``hhem``: the prompt of Vectara's HHEM-2.1-Open (its ``config.json``).
+Everything is read from the model's ``config.json`` when it is added, and can be given instead where that file does not
+say it. Code in the folder is never executed.
 """
 
 from __future__ import annotations
@@ -22,6 +20,15 @@ from redargue.errors import UsageError
 from redargue.nli.reader import sentences
 from redargue.nli.session import ModelText
 from redargue.registry import did_you_mean
+
+# The input forms of entailment models, and the windows in which longer evidence is read.
+#
+# - ``pair``: evidence and claim are the two texts of a pair (models trained on NLI data sets).
+# - ``minicheck``: evidence, the separator and the claim are one text, which begins with
+# "predict: " for the encoder-decoder (Tang et al., "MiniCheck", EMNLP 2024, arXiv 2404.10774,
+# and the released program). - ``hhem``: the prompt of Vectara's HHEM-2.1-Open (its
+# ``config.json``).
+
 
 SEPARATORS = ("</s>", "[SEP]")
 HHEM = "<pad> Determine if the hypothesis is true given the premise?\n\nPremise: {}\n\nHypothesis: {}"
@@ -73,8 +80,6 @@ def _pieces(text: str, room: int, count: Callable[[str], int]) -> list[str]:
     at = space if space > 0 and space < len(text) - 1 else middle
     return [*_pieces(text[:at].strip(), room, count), *_pieces(text[at:].strip(), room, count)]
 
-
-# How a user-supplied entailment model is read: its files, input form, outputs and length.
 
 OutputSide = Literal["supports", "refutes", "neither"]
 InputForm = Literal["pair", "minicheck", "hhem"]

@@ -16,11 +16,10 @@ from pydantic import ValidationError
 
 from redargue.claims import Frozen
 from redargue.errors import RedargueError, UsageError
-from redargue.files import make_folder
+from redargue.files import home, make_folder
 from redargue.nli.aggregation import WEIGHTS, Weights
 from redargue.nli.reader_spec import FILES, WEIGHT_FILES, ReaderChoices, ReaderSpec, files_sha256, read_spec
 from redargue.nli.user_reader import UserReader
-from redargue.paths import home
 from redargue.registry import did_you_mean
 
 SPEC, FIT = "reader.json", "fit.json"

@@ -182,6 +182,9 @@ def read_tokenizer(folder: Path, longest: int) -> Any:
 
 # Caches outputs of the small models on disk: tables over many methods read the same pairs
 # repeatedly.
+#
+# The key is the hash of the model and of the text (or pair), so new weights never get outputs
+# of old ones. Outputs are stored bit for bit: a run with a cache equals one without.
 
 Floats = npt.NDArray[np.float32]
 ModelText = str | tuple[str, str]

@@ -1,6 +1,7 @@
-"""Runs user-supplied entailment models with onnxruntime, or with transformers and torch.
+"""A user-supplied entailment model in place of the bundled cross-encoder (``redargue models add``).
 
-Each gives one row of logits per text: of the labels, or of the answers "0" and "1" of an encoder-decoder.
+It reads (claim, evidence) pairs in its own input form. Evidence that is longer than its input is read in windows; the
+most decisive window counts.
 """
 
 from __future__ import annotations
@@ -28,6 +29,12 @@ from redargue.nli.reader_spec import (
     without_marks,
 )
 from redargue.nli.session import Floats, ModelText, TextModel, onnx_inputs, read_tokenizer, threads_setting
+
+# Runs user-supplied entailment models with onnxruntime, or with transformers and torch.
+#
+# Each gives one row of logits per text: of the labels, or of the answers "0" and "1" of an
+# encoder-decoder.
+
 
 _KEPT = 10_000  # rows of logits in memory
 _PREFIX = "t5."  # of the names of HHEM's weights
@@ -141,9 +148,6 @@ def _load_hhem(spec: ReaderSpec, transformers: Any) -> Any:
         )
     return model
 
-
-# A user-supplied entailment model in place of the bundled cross-encoder (``redargue models
-# add``).
 
 MIN_EVIDENCE = 32  # tokens of evidence
 

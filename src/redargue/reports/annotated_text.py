@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeVar
 from redargue import words
 from redargue.reports.load import SingleRun
 from redargue.reports.phrases import citation_text, label_of, outcome_text
-from redargue.reports.run_table import shortened_cell
+from redargue.reports.reproducibility import shortened_cell
 from redargue.reports.table import Cell, Column, Table, number
 from redargue.text.extract import Extraction
 from redargue.text.report import Citation, outcome, unchecked_reasons

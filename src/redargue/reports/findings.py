@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from redargue import words
-from redargue.encodings import NotText, decode
 from redargue.errors import UsageError
 from redargue.evidence import PAGE_BREAK, Quote, Side
 from redargue.reports.load import SingleRun
 from redargue.reports.phrases import citation_text, confidence_text, label_of, meaning_text, place_of
-from redargue.sanitize import printable
+from redargue.sanitize import NotText, decode, printable
 from redargue.text.report import Citation
 from redargue.verdicts import Verdict
 

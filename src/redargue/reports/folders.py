@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from redargue.registry import Registry
-from redargue.reports.claimreview import Signature
+from redargue.reports.exchange import Signature
 from redargue.reports.load import SingleRun
 from redargue.reports.table import Table
 

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from pydantic import ValidationError
 
+from redargue.claims import Frozen
 from redargue.errors import RecordError, UsageError
 from redargue.events import CallFailed, CallFinished, ClaimEnded, Event
 from redargue.runs.manifest import RunManifest, load_manifest
 from redargue.runs.record import read_events
 from redargue.text.citations import FILE, read_citations
 from redargue.text.extract import Extraction, recorded
-from redargue.text.report import Citation
+from redargue.text.report import Citation, Report, build_report
 from redargue.text.segment import Text
 from redargue.verdicts import Usage, Verdict
 
@@ -92,3 +93,26 @@ def traces(folder: Path, items: Iterable[int]) -> dict[int, Trace]:
 def verdicts_in(folder: Path) -> dict[int, Verdict]:
     verdicts = {event.item: event.verdict for event in read_events(folder) if isinstance(event, ClaimEnded)}
     return dict(sorted(verdicts.items()))
+
+
+# The result of a recorded run, as ``redargue check --json`` prints it.
+
+
+class CheckResult(Frozen):
+    """What ``redargue check --json`` prints."""
+
+    schema_version: Literal[2] = 2
+    verdicts: tuple[Verdict, ...]
+
+
+def result_of(run: SingleRun) -> CheckResult | Report:
+    """The verdicts of a run, or the report on its text if all claims are finished."""
+    verdicts = tuple(run.verdicts.values())
+    if run.text and not run.unfinished:
+        whole, citations = build_report(*run.text, verdicts, run.extraction_usage), run.citations
+        claims = (
+            claim.model_copy(update={"citation": citations.get(item)})
+            for item, claim in zip(run.verdicts, whole.claims, strict=True)
+        )
+        return whole.model_copy(update={"claims": tuple(claims)})
+    return CheckResult(verdicts=verdicts)

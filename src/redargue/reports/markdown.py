@@ -21,7 +21,7 @@ from redargue.reports.phrases import (
     summary,
     without_gaps,
 )
-from redargue.reports.run_table import run_table
+from redargue.reports.reproducibility import run_table
 from redargue.reports.table import Table
 from redargue.sanitize import counted, printable
 from redargue.text.report import Citation

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from redargue.errors import RecordError, UsageError
 from redargue.events import head_of
-from redargue.paths import home
+from redargue.files import home
 from redargue.registry import did_you_mean
 from redargue.runs.manifest import read_description
 from redargue.runs.record import writing

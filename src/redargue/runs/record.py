@@ -32,9 +32,8 @@ from redargue.events import (
     EvidenceRemembered,
     head_of,
 )
-from redargue.files import make_folder, open_own, open_to_read, open_to_write, replacing, require_own
+from redargue.files import home, make_folder, open_own, open_to_read, open_to_write, replacing, require_own
 from redargue.net.secrets import Secrets
-from redargue.paths import home
 from redargue.runs.manifest import RunManifest, load_manifest
 from redargue.verdicts import Verdict
 

@@ -1,4 +1,4 @@
-"""Prices of models and searches: a shipped table, and a user-supplied one whose entries win."""
+"""Counts the usage of a claim from the events of its run."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ from pydantic import Field, ValidationError
 from redargue.claims import Frozen
 from redargue.errors import UsageError, problem_of
 from redargue.events import CallFailed, CallFinished, EvidenceFound, EvidenceMissing
-from redargue.paths import home
+from redargue.files import home
 from redargue.registry import did_you_mean
 from redargue.runs.budget import Cost
 from redargue.verdicts import Usage
+
+# Prices of models and searches: a shipped table, and a user-supplied one whose entries win.
 
 
 class Price(Frozen):
@@ -94,9 +96,6 @@ def _parse(text: str, where: str) -> Prices:
             where=f"{where}, {'.'.join(map(str, first['loc']))}",
             hint='write it like "gpt-4o" = { input = 2.5, output = 10 }',
         ) from error
-
-
-# Counts the usage of a claim from the events of its run.
 
 
 def cost_of_usage(event: CallFinished | CallFailed) -> Cost:

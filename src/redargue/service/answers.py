@@ -16,7 +16,7 @@ from redargue.estimate import Estimate, claims_in
 from redargue.estimate import estimate as estimate_cost
 from redargue.service.budgets import DayBudgets
 from redargue.service.context import Caller, Store
-from redargue.service.refusals import Busy
+from redargue.service.problems import Busy
 from redargue.service.requests import CONTEXTS, TEXT_LENGTH, CheckRequest, Context, RunChoices
 from redargue.service.routes import problems
 from redargue.service.schemas import OFFSETS

@@ -22,10 +22,10 @@ from redargue.service.context import ServiceSettings, listeners_of, service_part
 from redargue.service.guard import Guard
 from redargue.service.keys import Keys
 from redargue.service.mcp import mcp_endpoint
-from redargue.service.metrics import Metrics
 from redargue.service.page.routes import page_router
 from redargue.service.problems import MEDIA_TYPE, handle_problems
 from redargue.service.proxy.routes import from_environment
+from redargue.service.system import Metrics
 
 EXPOSED = [
     "Location", "Retry-After", "Idempotency-Replayed", "Preference-Applied", "RateLimit", "RateLimit-Policy",

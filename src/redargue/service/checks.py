@@ -24,18 +24,25 @@ from redargue.errors import RecordError, RedargueError, UsageError
 from redargue.events import CallFailed, CallFinished, Event, EvidenceFound, EvidenceMissing
 from redargue.files import make_folder
 from redargue.parts import Parts
-from redargue.reports.load import SingleRun, load_run
-from redargue.reports.result import CheckResult, result_of
+from redargue.reports.load import CheckResult, SingleRun, load_run, result_of
 from redargue.runs.folders import began, read_run, remove_run, runs_folder
 from redargue.runs.manifest import load_manifest
 from redargue.runs.record import new_run_folder, read_events, writing
 from redargue.runs.usage import UsageCounter
 from redargue.service.budgets import DayBudgets
-from redargue.service.entries import ENDED, ENTRY_FILE, CheckEntry, State, read_entry, text_of_entry, write_entry
-from redargue.service.late_writes import LateWrites
+from redargue.service.entries import (
+    ENDED,
+    ENTRY_FILE,
+    CheckEntry,
+    LateWrites,
+    State,
+    read_entry,
+    text_of_entry,
+    write_entry,
+)
 from redargue.service.log import EventLine, LogReader
 from redargue.service.pool import Pool
-from redargue.service.refusals import Busy, UnknownCheck
+from redargue.service.problems import Busy, UnknownCheck
 from redargue.service.requests import CheckRequest
 from redargue.service.rules import PreparedRequest, RequestRules, with_workspace
 from redargue.spec import RunSpec

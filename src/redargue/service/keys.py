@@ -15,8 +15,7 @@ from pydantic import Field, ValidationError
 
 from redargue.claims import Frozen
 from redargue.errors import RecordError, UsageError
-from redargue.files import make_folder, open_to_read, replacing
-from redargue.paths import home
+from redargue.files import home, make_folder, open_to_read, replacing
 from redargue.runs.budget import Budget
 from redargue.runs.record import write_atomically
 

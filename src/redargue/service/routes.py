@@ -19,8 +19,7 @@ from redargue.runs.record import read_events
 from redargue.service.checks import Check, CheckStore
 from redargue.service.context import Caller, Store
 from redargue.service.log import EventLine
-from redargue.service.problems import MEDIA_TYPE, Problem, problem_of_error, rate_limit
-from redargue.service.refusals import UnknownCheck
+from redargue.service.problems import MEDIA_TYPE, Problem, UnknownCheck, problem_of_error, rate_limit
 from redargue.service.requests import CheckRequest
 from redargue.service.schemas import CheckAnswer, CheckList, CheckSummary
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Literal
 
 from redargue.claims import Frozen
-from redargue.reports.result import CheckResult
+from redargue.reports.load import CheckResult
 from redargue.service.checks import Check
 from redargue.service.entries import State
 from redargue.text.report import Report

@@ -10,7 +10,7 @@ from pydantic import Field
 from redargue.caveats import Noted
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
-from redargue.tasks.base import Profile, Task, lines, list_bounds, max_length
+from redargue.tasks.base import Profile, Task, lines, list_bounds, max_length, quotes_field
 from redargue.tasks.labels import label_conditions, label_definitions, label_names, subject_vars
 from redargue.tasks.query import OtherAnswer, others
 from redargue.tasks.untrusted import wrap_untrusted
@@ -181,3 +181,13 @@ class AnswerClaim(LabelledTask):
             "own": wrap_untrusted(self.own),
             "alert": " and ".join(METRIC_NAMES[metric] for metric in self.alert),
         }
+
+
+# What an agent of a debate says for its side.
+
+
+class Argument(Frozen):
+    """A statement, with the quotations that it relies on."""
+
+    text: str = Field(description="your argument", json_schema_extra=max_length(1_000))
+    quotes: tuple[str, ...] = quotes_field("what you rely on, copied word for word from the documents")

@@ -1,4 +1,8 @@
-"""The pages that a text cites, as a run folder keeps them (``citations.json``)."""
+"""Checks what a text says against the pages that it cites there: each claim against each of its links alone.
+
+The pages are read once and kept in the run folder (:mod:`redargue.text.citation_record`), so that a resumed run fetches
+none again; what a page said is also in the record of the run, as the evidence of the claim.
+"""
 
 from __future__ import annotations
 
@@ -29,6 +33,9 @@ from redargue.text.report import CITATION_WORDS, CheckedClaim, Citation, Citatio
 from redargue.text.segment import Text, UncheckedSentence, text_of
 from redargue.text.verification import CONCURRENCY, PreparedText, TextOptions, prepare
 from redargue.verdicts import Verdict
+
+# The pages that a text cites, as a run folder keeps them (``citations.json``).
+
 
 FILE = "citations.json"
 UNREAD = {Fetched.DEAD: CitationOutcome.DEAD_LINK, Fetched.NOT_FETCHED: CitationOutcome.NOT_FETCHED}
@@ -84,9 +91,6 @@ def record_citations(folder: Path, citations: Citations) -> None:
     except OSError as error:
         raise RecordError(f"{str(folder / FILE)!r} cannot be written: {error.strerror}") from error
 
-
-# Checks what a text says against the pages that it cites there: each claim against each of its
-# links alone.
 
 ABOUT_PAGE = "the page that the text cites for the claim"
 

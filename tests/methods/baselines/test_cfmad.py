@@ -14,17 +14,18 @@ from redargue.events import Judged, Spoke
 from redargue.evidence import Side
 from redargue.llm.rendering import Renderer
 from redargue.methods.base import ConfiguredMethod, configure
-from redargue.methods.baselines.cfmad.method import Cfmad, CfmadSettings
-from redargue.methods.baselines.cfmad.tasks import (
+from redargue.methods.baselines.cfmad.method import (
     AnswerOption,
     ArgueStance,
+    Cfmad,
+    CfmadSettings,
     CriticiseStance,
     JudgeStances,
     RebutCritic,
 )
 from redargue.methods.dry_run import costs
 from redargue.run import Run
-from redargue.tasks.argue import Argument
+from redargue.tasks.answer import Argument
 from redargue.tasks.base import Task
 from redargue.verdicts import Verdict
 from support.baselines.debates import CLAIM, said

@@ -12,15 +12,19 @@ from redargue.errors import BadReply, UsageError
 from redargue.evidence import Passage
 from redargue.methods.base import ConfiguredMethod, configure
 from redargue.methods.baselines.factcheck_gpt import FactcheckGpt
-from redargue.methods.baselines.factcheck_gpt.method import UNWORTHY, FactcheckGptSettings
-from redargue.methods.baselines.factcheck_gpt.snippets import Snippet, best, round_robin, snippets
-from redargue.methods.baselines.factcheck_gpt.tasks import (
+from redargue.methods.baselines.factcheck_gpt.method import (
+    UNWORTHY,
     AskQuestions,
     CheckingQuestions,
+    FactcheckGptSettings,
     JudgeWorthiness,
+    Snippet,
     Stance,
     StateStance,
     Worthiness,
+    best,
+    round_robin,
+    snippets,
 )
 from redargue.methods.baselines.factuality import CheckFactuality, FactualityCheck
 from redargue.methods.dry_run import costs

@@ -14,9 +14,8 @@ from redargue.evidence import Passage
 from redargue.llm.rendering import Renderer
 from redargue.methods.base import ConfiguredMethod
 from redargue.methods.baselines.fire import Fire
-from redargue.methods.baselines.fire.method import FireSettings
-from redargue.methods.baselines.fire.tasks import FinalAnswer, GiveFinalAnswer, Move, SearchOrAnswer
-from redargue.methods.baselines.search_results import NOTHING_FOUND, QueryResult, knowledge
+from redargue.methods.baselines.fire.method import FinalAnswer, FireSettings, GiveFinalAnswer, Move, SearchOrAnswer
+from redargue.methods.baselines.grounding import NOTHING_FOUND, QueryResult, knowledge
 from redargue.methods.dry_run import costs
 from redargue.run import Run
 from redargue.tasks.score import CompareTexts, Similarities

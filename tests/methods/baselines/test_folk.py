@@ -15,8 +15,8 @@ from redargue.evidence import Passage
 from redargue.llm.rendering import Renderer
 from redargue.methods.base import ConfiguredMethod, configure
 from redargue.methods.baselines.folk import Folk
-from redargue.methods.baselines.folk.method import FolkSettings
-from redargue.methods.baselines.folk.tasks import (
+from redargue.methods.baselines.folk.method import (
+    FolkSettings,
     Predicate,
     Predicates,
     PredicatesVerdict,

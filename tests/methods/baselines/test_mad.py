@@ -15,12 +15,13 @@ from redargue.evidence import Passage
 from redargue.llm.prompts import Prompts
 from redargue.llm.rendering import Renderer, schema_of
 from redargue.methods.base import ConfiguredMethod, configure
-from redargue.methods.baselines.mad.method import Mad, MadSettings
-from redargue.methods.baselines.mad.tasks import (
+from redargue.methods.baselines.mad.method import (
     DebateTurn,
     DecideDebate,
     Decision,
     ListCandidates,
+    Mad,
+    MadSettings,
     ModerateRound,
     ModerateRoundOnEvidence,
     Ruling,

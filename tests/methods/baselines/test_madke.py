@@ -14,12 +14,13 @@ from redargue.events import Judged, RoundEnded
 from redargue.evidence import Passage
 from redargue.llm.rendering import Renderer
 from redargue.methods.base import ConfiguredMethod, configure
-from redargue.methods.baselines.madke.method import Madke, MadkeSettings
-from redargue.methods.baselines.madke.tasks import (
+from redargue.methods.baselines.madke.method import (
     AnswerWithKnowledge,
     Consistency,
     EvidencePiece,
     JudgeConsistency,
+    Madke,
+    MadkeSettings,
     SelectEvidence,
     Selection,
     SummariseAnswers,

@@ -13,8 +13,12 @@ from redargue.events import RoundEnded
 from redargue.evidence import Passage
 from redargue.llm.rendering import Renderer
 from redargue.methods.base import ConfiguredMethod, configure
-from redargue.methods.baselines.multi_agent_debate.method import MultiAgentDebate, MultiAgentDebateSettings
-from redargue.methods.baselines.multi_agent_debate.tasks import SolveWithOthers, SolveWithOthersOnEvidence
+from redargue.methods.baselines.multi_agent_debate.method import (
+    MultiAgentDebate,
+    MultiAgentDebateSettings,
+    SolveWithOthers,
+    SolveWithOthersOnEvidence,
+)
 from redargue.methods.baselines.sampling import majority
 from redargue.methods.dry_run import costs
 from redargue.run import Run

@@ -12,9 +12,14 @@ from redargue.errors import BadReply
 from redargue.events import Answered, RoundEnded
 from redargue.llm.rendering import Renderer
 from redargue.methods.base import ConfiguredMethod, configure
-from redargue.methods.baselines.reconcile.method import Reconcile, ReconcileSettings
-from redargue.methods.baselines.reconcile.tasks import AnswerSurely, AnswerWithConfidence
-from redargue.methods.baselines.reconcile.voting import rescaled_confidence, weighted_vote
+from redargue.methods.baselines.reconcile.method import (
+    AnswerSurely,
+    AnswerWithConfidence,
+    Reconcile,
+    ReconcileSettings,
+    rescaled_confidence,
+    weighted_vote,
+)
 from redargue.methods.dry_run import costs
 from redargue.run import Run
 from redargue.verdicts import Verdict

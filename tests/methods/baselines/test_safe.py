@@ -12,13 +12,14 @@ from redargue.errors import BadReply, UsageError
 from redargue.llm.rendering import Renderer
 from redargue.methods.base import ConfiguredMethod
 from redargue.methods.baselines.safe import Safe
-from redargue.methods.baselines.safe.method import IRRELEVANT, SafeSettings
-from redargue.methods.baselines.safe.tasks import (
+from redargue.methods.baselines.safe.method import (
+    IRRELEVANT,
     SUPPORT,
     CheckRelevance,
     MakeSelfContained,
     RateSupport,
     Relevance,
+    SafeSettings,
     SelfContained,
     WriteNextQuery,
 )

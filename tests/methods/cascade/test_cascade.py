@@ -13,7 +13,7 @@ import pytest
 from redargue import replay
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import FREE_TEXT, Claim
-from redargue.cli.event_text import describe
+from redargue.cli.live import describe
 from redargue.errors import UsageError
 from redargue.events import Event, StageEnded, canonical
 from redargue.evidence import Passage

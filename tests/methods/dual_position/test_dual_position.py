@@ -28,7 +28,7 @@ from redargue.methods.gathering import distinct_documents, merged
 from redargue.nli.backend import quotations_of
 from redargue.reports.phrases import how_decided
 from redargue.run import Run
-from redargue.tasks.argue import Argument
+from redargue.tasks.answer import Argument
 from redargue.tasks.query import OtherAnswer
 from redargue.tasks.untrusted import strip_marks
 from redargue.verdicts import Verdict

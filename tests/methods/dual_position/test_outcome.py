@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redargue.methods.dual_position.outcome import debate_outcome
-from redargue.methods.dual_position.referees import Vote
+from redargue.methods.dual_position.referees import Vote, debate_outcome
 
 EXAMPLE: list[tuple[Vote, float]] = [("affirmative", 0.9), ("negative", 0.7), ("tie", 0.6)]
 TWO_AGAINST_ONE: list[tuple[Vote, float]] = [("negative", 0.8), ("negative", 0.7), ("affirmative", 0.9)]

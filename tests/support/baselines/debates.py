@@ -7,7 +7,7 @@ from typing import Any
 
 from redargue.claims import Claim
 from redargue.evidence import Passage
-from redargue.methods.baselines.cfmad.tasks import (
+from redargue.methods.baselines.cfmad.method import (
     AnswerOption,
     ArgueStance,
     CriticiseStance,
@@ -15,7 +15,7 @@ from redargue.methods.baselines.cfmad.tasks import (
     RebutCritic,
     Thread,
 )
-from redargue.methods.baselines.mad.tasks import (
+from redargue.methods.baselines.mad.method import (
     Candidates,
     DebateTurn,
     DebateTurnOnEvidence,
@@ -28,7 +28,7 @@ from redargue.methods.baselines.mad.tasks import (
     ModerateRoundOnEvidence,
     Ruling,
 )
-from redargue.methods.baselines.madke.tasks import (
+from redargue.methods.baselines.madke.method import (
     AnswerWithKnowledge,
     Consistency,
     EvidencePiece,
@@ -37,15 +37,14 @@ from redargue.methods.baselines.madke.tasks import (
     Selection,
     SummariseAnswers,
 )
-from redargue.methods.baselines.multi_agent_debate.tasks import SolveWithOthers, SolveWithOthersOnEvidence
-from redargue.methods.baselines.reconcile.tasks import (
+from redargue.methods.baselines.multi_agent_debate.method import SolveWithOthers, SolveWithOthersOnEvidence
+from redargue.methods.baselines.reconcile.method import (
     AnswerSurely,
     AnswerSurelyOnEvidence,
     AnswerWithConfidence,
     Group,
 )
-from redargue.tasks.answer import Answer
-from redargue.tasks.argue import Argument
+from redargue.tasks.answer import Answer, Argument
 from redargue.tasks.base import Exchange, Profile, Task
 from redargue.tasks.query import OtherAnswer
 

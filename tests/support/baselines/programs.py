@@ -6,14 +6,15 @@ from typing import Any
 
 from redargue.claims import Claim
 from redargue.evidence import Passage
-from redargue.methods.baselines.folk.method import predicate_examples, prediction_examples
-from redargue.methods.baselines.folk.tasks import (
+from redargue.methods.baselines.folk.method import (
     Predicate,
     Predicates,
     PredicatesVerdict,
     PredicateTruth,
     VerifyPredicates,
     WritePredicates,
+    predicate_examples,
+    prediction_examples,
 )
 from redargue.methods.baselines.grounding import Grounded
 from redargue.methods.baselines.program_fc.method import program_examples
@@ -27,8 +28,7 @@ from redargue.methods.baselines.program_fc.tasks import (
     VerifyFact,
     WriteProgram,
 )
-from redargue.methods.baselines.self_ask.method import aggregate_examples, question_examples
-from redargue.methods.baselines.self_ask.tasks import (
+from redargue.methods.baselines.self_ask.method import (
     Aggregate,
     AskFollowUp,
     ConcludeAsking,
@@ -36,6 +36,8 @@ from redargue.methods.baselines.self_ask.tasks import (
     FollowUps,
     JudgeAnswers,
     WriteFollowUps,
+    aggregate_examples,
+    question_examples,
 )
 from redargue.methods.few_shot import read_examples
 from redargue.tasks.base import Profile, Task

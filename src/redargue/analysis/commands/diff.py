@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from redargue.cli.completion import complete_run
 from redargue.cli.output import print_json
+from redargue.cli.parameters import complete_run
 from redargue.sanitize import printable
 
 if TYPE_CHECKING:

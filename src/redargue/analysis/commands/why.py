@@ -17,8 +17,7 @@ from redargue.sanitize import counted, printable
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from redargue.analysis.counterfactual import Counterfactual, OnVerified, RecordedClaim, RemovedPassage
-    from redargue.analysis.minimal_set import How
+    from redargue.analysis.counterfactual import Counterfactual, How, OnVerified, RecordedClaim, RemovedPassage
     from redargue.verifier import Verifier
 
 HOW_TEXT: dict[How, str] = {

@@ -150,7 +150,7 @@ def drawn_examples(sample: SampleParameters) -> tuple[tuple[Example, ...], dict[
 
 
 def _run_all(bench: Bench, systems: Sequence[System], *, concurrency: int, json: bool, quiet: bool) -> NoReturn:
-    from redargue.batch.tally import Tally
+    from redargue.batch.verdict_files import Tally
     from redargue.bench import compare as comparison
     from redargue.bench.commands.progress import bench_progress
 

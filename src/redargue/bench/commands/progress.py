@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from redargue.batch.tally import Tally
+from redargue.batch.verdict_files import Tally
 from redargue.bench.harness import ClaimOutcome
 from redargue.cli.progress import Progress
 from redargue.runs.clock import SystemClock

@@ -124,7 +124,7 @@ def _run(
     chosen: Sequence[tuple[Paper, PublishedTable]], choices: Sequence[TableChoice], *, json: bool, quiet: bool
 ) -> NoReturn:
     """Prints each table once; ``choices`` differ in the model."""
-    from redargue.batch.tally import Tally
+    from redargue.batch.verdict_files import Tally
     from redargue.bench.commands.progress import bench_progress
     from redargue.bench.reports.tables import published_table
     from redargue.bench.tables.comparison import compare_models, compare_table

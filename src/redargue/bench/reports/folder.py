@@ -15,7 +15,7 @@ from redargue.bench.reports.markdown import bench_markdown
 from redargue.bench.reports.page import bench_page
 from redargue.bench.reports.reproducibility import not_comparable, reproduction_commands
 from redargue.errors import UsageError
-from redargue.reports.claimreview import claim_reviews
+from redargue.reports.exchange import claim_reviews
 from redargue.reports.folders import Wanted
 from redargue.reports.render import OF_RUNS, as_json, dumped, table_json
 

@@ -13,7 +13,7 @@ from redargue.bench.tables.comparison import ComparedTable
 from redargue.bench.temporal import TIMINGS
 from redargue.claims import FREE_TEXT, LabelSet
 from redargue.reports.phrases import NO_ANSWER
-from redargue.reports.run_table import shortened_cell
+from redargue.reports.reproducibility import shortened_cell
 from redargue.reports.table import Cell, Column, Link, Table, letter, number
 from redargue.sanitize import counted
 

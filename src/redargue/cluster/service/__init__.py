@@ -9,8 +9,8 @@ from fastapi import FastAPI
 
 from redargue.cluster.service.batches import BatchStore
 from redargue.cluster.service.routes import batches_router
+from redargue.files import home
 from redargue.parts import Parts
-from redargue.paths import home
 
 router = batches_router
 

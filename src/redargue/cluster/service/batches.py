@@ -32,9 +32,9 @@ from redargue.parts import Parts
 from redargue.runs.budget import Budget, Cost
 from redargue.runs.record import write_atomically
 from redargue.service.budgets import DayBudgets
-from redargue.service.late_writes import LateWrites
+from redargue.service.entries import LateWrites
 from redargue.service.pool import Pool
-from redargue.service.refusals import Busy, UnknownCheck
+from redargue.service.problems import Busy, UnknownCheck
 from redargue.service.requests import CLAIM_LENGTH, RunChoices
 from redargue.service.rules import RequestRules, with_workspace
 from redargue.spec import RunSpec

@@ -16,8 +16,7 @@ from redargue.events import Refereed, RoundVoted, Spoke
 from redargue.evidence import Passage, cited
 from redargue.methods.agent import Agent
 from redargue.methods.base import Layout, Method, Roles
-from redargue.methods.dual_position.outcome import DebateOutcome, debate_outcome
-from redargue.methods.dual_position.referees import EMPHASES, Judgement, JudgeTeams, Vote
+from redargue.methods.dual_position.referees import EMPHASES, DebateOutcome, Judgement, JudgeTeams, Vote, debate_outcome
 from redargue.methods.dual_position.settings import (
     DUAL_POSITION_PROFILES,
     QUERIES,
@@ -42,7 +41,7 @@ from redargue.methods.dual_position.tasks import (
 from redargue.methods.dual_position.uncertainty import attention_weights, confidence_levels, uncertain
 from redargue.methods.gathering import gather_documents
 from redargue.retrieval.corpus.documents import sentence_spans
-from redargue.tasks.argue import Argument
+from redargue.tasks.answer import Argument
 from redargue.tasks.base import AnyTask, Out, Task, lines
 from redargue.tasks.score import CompareTexts
 from redargue.verdicts import Verdict

@@ -7,8 +7,7 @@ from typing import Any, Literal, Self
 from pydantic import Field, model_validator
 
 from redargue.methods.base import MethodSettings
-from redargue.methods.dual_position.outcome import OutcomeRule
-from redargue.methods.dual_position.referees import EMPHASES, Vote
+from redargue.methods.dual_position.referees import EMPHASES, OutcomeRule, Vote
 from redargue.methods.dual_position.tasks import OPPONENTS, STANCES, Position
 from redargue.methods.dual_position.uncertainty import SAMPLES
 from redargue.methods.setting_types import Word

@@ -27,7 +27,7 @@ from redargue.nli.aggregation import NO_SIGNAL, source_scores
 from redargue.nli.argument import QUOTES, write_argument
 from redargue.nli.backend import EmbeddedBackend, cite, distinct_words, perform, quotations_of
 from redargue.nli.reader import Reading
-from redargue.tasks.argue import Argument
+from redargue.tasks.answer import Argument
 from redargue.tasks.query import OtherAnswer
 
 _MEANINGS: dict[Position, Meaning] = {"affirmative": Meaning.SUPPORTED, "negative": Meaning.REFUTED}

@@ -10,8 +10,7 @@ from pydantic import Field
 
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
-from redargue.tasks.answer import claim_section, documents
-from redargue.tasks.argue import Argument
+from redargue.tasks.answer import Argument, claim_section, documents
 from redargue.tasks.base import Part, Task, Weight, lines, max_length, quotes_field
 from redargue.tasks.untrusted import split_marked, wrap_untrusted
 

@@ -7,17 +7,129 @@ opinion is the state's.
 
 from __future__ import annotations
 
-from redargue.claims import Claim, Meaning
+from collections.abc import Mapping
+from typing import Any, Literal, Self, get_args
+
+from pydantic import Field, field_validator, model_validator
+
+from redargue.claims import Claim, Frozen, Meaning
 from redargue.events import Answered
 from redargue.evidence import Passage
 from redargue.methods.agent import Agent
-from redargue.methods.base import Layout, Method, Roles
+from redargue.methods.base import Layout, Method, MethodSettings, Roles
 from redargue.methods.baselines.sceptical_queries import WriteScepticalQueries
 from redargue.methods.few_shot import read_examples
 from redargue.methods.gathering import gather_documents
-from redargue.methods.markov_debate.settings import MARKOV_DEBATE_PROFILES, MARKOV_QUERIES, MarkovDebateSettings
-from redargue.methods.markov_debate.tasks import GiveOpinion, HeardOpinion, Opinion, Role
+from redargue.methods.setting_types import Word
+from redargue.tasks.answer import claim_section, documents
+from redargue.tasks.base import Task, max_length
+from redargue.tasks.untrusted import wrap_untrusted
 from redargue.verdicts import Verdict
+
+Role = Literal["judge", "trust", "skeptic", "leader"]
+SEVERITIES = "0 no error, 1 minor, 2 moderate, 3 major, 4 severe, 5 fabricated"
+
+
+class Opinion(Frozen):
+    """What an agent thinks of a claim."""
+
+    opinion: str = Field(description="your reasoning, from the evidence", json_schema_extra=max_length(1_000))
+    factuality: bool = Field(description="whether the claim is factual")
+    severity: Literal[0, 1, 2, 3, 4, 5] = Field(description=f"of the claim's error: {SEVERITIES}")
+    quotes: tuple[str, ...] = Field(default=(), description="each quotation, word for word")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _accept_paper_name(cls, data: Any) -> Any:
+        """Accepts ``Error severity``, the paper's name."""
+        if not isinstance(data, dict):
+            return data
+        names = {"error severity": "severity", "error_severity": "severity"}
+        return {names.get(str(name).strip().lower(), str(name).strip().lower()): value for name, value in data.items()}
+
+    @field_validator("severity", mode="before")
+    @classmethod
+    def _number(cls, value: Any) -> Any:
+        return int(value) if isinstance(value, str) and value.strip().isdecimal() else value
+
+
+class HeardOpinion(Frozen):
+    """An opinion with its author, as another agent's prompt shows it."""
+
+    author: Role
+    opinion: Opinion
+
+    @property
+    def text(self) -> str:
+        said = self.opinion
+        called = f"factual: {str(said.factuality).lower()}, severity {said.severity}"
+        return f"{self.author} ({called}): {wrap_untrusted(said.opinion)}"
+
+
+class GiveOpinion(Task[Opinion]):
+    """One agent's opinion in a state; it answers the last state's, or the first agent's, or both for the leader."""
+
+    claim: Claim
+    part: Role
+    passages: tuple[Passage, ...]
+    others: tuple[HeardOpinion, ...] = ()
+
+    def template_vars(self) -> Mapping[str, object]:
+        return {
+            "claim": claim_section(self.claim),
+            "evidence": documents(self.passages, self.profile),
+            "others": "\n".join(heard.text for heard in self.others),
+            "severities": SEVERITIES,
+            **{part: part == self.part for part in get_args(Role)},
+        }
+
+
+# Settings of Markov-chain debate.
+
+MARKOV_QUERIES = 2
+_Transition = Literal["true-skeptic", "true-trust", "always-skeptic", "always-trust"]
+STATES: dict[str, tuple[Role, Role, Role]] = {
+    "trust": ("trust", "skeptic", "leader"),
+    "skeptic": ("skeptic", "trust", "leader"),
+}
+MARKOV_DEBATE_PROFILES: dict[str, dict[str, Any]] = {
+    "paper": {"profile": "paper"},
+    "hardened": {"unproven": "not-enough"},
+}
+
+
+class MarkovDebateSettings(MethodSettings):
+    """Settings of ``markov-debate``; the defaults are the paper's, the ablations are fields.
+
+    Attributes:
+        snippets: documents per claim, of which each of the two queries gets half, rounded up.
+        transition: the state that follows a judgement: the skeptic's after "factual" and the trusting one's after any
+            other (the paper's), the reverse, or always the same.
+        min_rounds: states after the first before the debate may end; 0: the first opinion is the answer.
+        max_rounds: after which it ends; the paper gives no number.
+        unproven: the outcome of an opinion without a quotation that was found: its own label, as in the paper, or the
+            set's label for not enough evidence, where it has one (``D21``).
+    """
+
+    tools: tuple[Word, ...] = Field(default=("corpus", "keywords"), min_length=1, max_length=8)
+    snippets: int = Field(default=10, ge=1, le=100)
+    transition: _Transition = "true-skeptic"
+    min_rounds: int = Field(default=2, ge=0, le=20)
+    max_rounds: int = Field(default=4, ge=0, le=20)
+    unproven: Literal["believed", "not-enough"] = "believed"
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.min_rounds > self.max_rounds:
+            raise ValueError(f"min_rounds={self.min_rounds} is above max_rounds={self.max_rounds}")
+        if self.snippets < MARKOV_QUERIES:
+            raise ValueError(f"snippets={self.snippets} is fewer than the {MARKOV_QUERIES} queries")
+        return self
+
+    def state(self, factual: bool) -> tuple[Role, Role, Role]:
+        doubted = {"true-skeptic": factual, "true-trust": not factual, "always-skeptic": True, "always-trust": False}
+        return STATES["skeptic" if doubted[self.transition] else "trust"]
+
 
 _SEARCHER = "searcher"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from redargue.claims import Meaning
-from redargue.methods.markov_debate.tasks import GiveOpinion, Opinion
+from redargue.methods.markov_debate.method import GiveOpinion, Opinion
 from redargue.nli.argument import write_argument
 from redargue.nli.backend import EmbeddedBackend, perform
 

@@ -20,7 +20,7 @@ from redargue.reports.html.debate import Debate, Line, Passages, debate
 from redargue.reports.html.environment import macro, page
 from redargue.reports.load import CLAIMS_SHOWN, SingleRun, Trace, traces
 from redargue.reports.phrases import label_counts
-from redargue.reports.run_table import run_table
+from redargue.reports.reproducibility import run_table
 from redargue.runs.manifest import RunManifest
 from redargue.sanitize import counted
 from redargue.verdicts import Metric, Verdict

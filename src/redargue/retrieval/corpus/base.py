@@ -1,9 +1,4 @@
-"""What a search found, and the passages that are made of it.
-
-A chunk can cut off the sentence that decides a claim, and several chunks of one document can take the places of other
-documents. So a short document is shown whole, and chunks of one document that overlap or follow one another become one
-passage; the places that this frees go to the next hits.
-"""
+"""Interface and shared code of corpus stores, and the registry of stores by URI scheme."""
 
 from __future__ import annotations
 
@@ -21,6 +16,14 @@ from redargue.nli.session import Floats
 from redargue.registry import Registry
 from redargue.retrieval.corpus.documents import SIZE, Document, batches
 from redargue.retrieval.corpus.ranking import Span, uncovered
+
+# What a search found, and the passages that are made of it.
+#
+# A chunk can cut off the sentence that decides a claim, and several chunks of one document can
+# take the places of other documents. So a short document is shown whole, and chunks of one
+# document that overlap or follow one another become one passage; the places that this frees go
+# to the next hits.
+
 
 WHOLE = 2_000  # characters of a document that is shown whole, and of a passage merged from chunks
 NEIGHBOURS = 2  # characters of white space between chunks that follow one another
@@ -112,8 +115,6 @@ def _has_words(hit: Hit, start: int, end: int) -> bool:
     """Whether anything but white space is between two offsets; reads as little as says so."""
     return any(hit.read(at, min(at + WHOLE, end)).strip() for at in range(start, end, WHOLE))
 
-
-# Interface and shared code of corpus stores, and the registry of stores by URI scheme.
 
 __all__ = ["Added", "Corpus", "Encoder", "Entry", "Hit", "Hits", "Opener", "stores"]
 

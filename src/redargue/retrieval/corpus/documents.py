@@ -69,6 +69,10 @@ class Document(Frozen):
 
 
 # The documents shipped with data sets, in the form that a corpus indexes.
+#
+# Another package adds a data set's documents through an entry point::
+#
+#  [project.entry-points."redargue.documents"] my-set = "my_package:documents"
 
 readers: Registry[Callable[[Path], Iterator[Document]]] = Registry(
     "data set with documents", group="redargue.documents", extra="lab"

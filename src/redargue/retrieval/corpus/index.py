@@ -11,8 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from redargue.errors import StoreUnavailable, UnreadableFile, UsageError
-from redargue.files import NO_ROOM, make_folder
-from redargue.paths import home
+from redargue.files import NO_ROOM, home, make_folder
 from redargue.retrieval.corpus.base import Added, Corpus, Encoder, Entry, stores
 from redargue.retrieval.corpus.ingest import read_documents
 

@@ -1,4 +1,19 @@
-"""The mark of a corpus to which documents are being added: its searches would miss some."""
+"""Reads documents from files. Files and lines that cannot be read are reported and skipped.
+
+=================  =========================================================================================
+``.txt``           the text
+``.md``            the text; the first ``# heading`` is the title
+``.html .htm``     the main text without navigation; title, date, address and publisher from the page's metadata
+``.pdf``           the text layer
+``.docx``          the paragraphs; deleted text is left out
+``.csv .tsv``      the rows as sentences, each cell with the name of its column
+``.jsonl``         one document per line: ``text``, and optionally ``id title url publisher published``; or SciFact's
+                   format: ``doc_id``, ``title``, ``abstract`` (list of sentences)
+``.json``          one such document, or a list of them
+=================  =========================================================================================
+
+Each format may be compressed (``.gz``). JSON is UTF-8; other text too, or UTF-16 or Windows-1252 with a warning.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +33,13 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from redargue.encodings import NotText, encoding_of, warn_of
 from redargue.errors import StoreUnavailable, UnreadableFile, UsageError, problem_of
 from redargue.retrieval.corpus.documents import Document
 from redargue.retrieval.corpus.markup import read_docx, read_html, read_pdf
+from redargue.sanitize import NotText, encoding_of, warn_of
+
+# The mark of a corpus to which documents are being added: its searches would miss some.
+
 
 ABANDONED = timedelta(minutes=10)  # without a batch, whoever was adding documents is gone
 
@@ -62,8 +80,6 @@ def was_killed(mark: str) -> bool:
         return False
     return False
 
-
-# Reads documents from files. Files and lines that cannot be read are reported and skipped.
 
 LARGEST_DOCUMENT = 256 * 10**6  # bytes, uncompressed: a document is read into memory as a whole
 LARGEST_DECOMPRESSED = 2 * 10**9  # bytes that a .jsonl.gz may decompress to

@@ -1,7 +1,4 @@
-"""Keyword search with SQLite's FTS5 over a table or a few texts, and FTS5's terms of a text for other engines.
-
-A term is a word in lower case, without diacritics, and stemmed (Porter): "Libraries" becomes ``librari``.
-"""
+"""Ranking of search results: FTS5 queries, nearest vectors, reciprocal rank fusion, excerpts."""
 
 from __future__ import annotations
 
@@ -14,6 +11,13 @@ from contextlib import closing
 import numpy as np
 
 from redargue.nli.session import Floats
+
+# Keyword search with SQLite's FTS5 over a table or a few texts, and FTS5's terms of a text for
+# other engines.
+#
+# A term is a word in lower case, without diacritics, and stemmed (Porter): "Libraries" becomes
+# ``librari``.
+
 
 TOKENIZER = "porter unicode61 remove_diacritics 2"
 TITLE_WEIGHT = 3.0  # BM25 weight of a word in a title; a word in the text has 1
@@ -59,8 +63,6 @@ def query_terms(query: str) -> str:
     (stems,) = terms([" ".join(query_words(query))])
     return " ".join(dict.fromkeys(stems))
 
-
-# Ranking of search results: FTS5 queries, nearest vectors, reciprocal rank fusion, excerpts.
 
 MAX_QUERY_WORDS = 100  # a longer query is a text, whose first words are enough to find its topic
 RRF_K = 60  # the constant of reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009)

@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 
 
 # An MCP server as a child process: JSON-RPC messages, one per line, over its standard streams.
+#
+# This replaces the SDK's ``stdio_client``, which holds a line of any length, copies all that it
+# holds whenever 64 kB arrive, and does not report how the process ended. Here a call whose
+# answer is larger than the bound fails, and other calls continue.
 
 GRACE = 2.0  # seconds for the server to end after its input closes, and again after SIGTERM
 _LINES_KEPT, _LINE_KEPT = 20, 1_000  # of its standard error: lines, and bytes of a line

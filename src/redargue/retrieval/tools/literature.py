@@ -129,6 +129,10 @@ def _preprint(entry: Any) -> Preprint:
 
 # Biomedical abstracts from PubMed, by NCBI's E-utilities: for Tool-MAD's medical set-ups (T27
 # in docs/tool-mad.md).
+#
+# Source: NCBI's E-utilities help. ``esearch`` finds the records' numbers (JSON), ``efetch``
+# returns the records (XML). The XML is parsed without loading its DTD, and rejected if it
+# declares entities.
 
 
 @tools.register("pubmed")
@@ -258,6 +262,9 @@ def _earlier(first: str, other: str) -> str:
 
 # Scholarly abstracts from OpenAlex: the search side of Tool-MAD's PubMedQA set-up (T27 in
 # docs/tool-mad.md).
+#
+# Source: OpenAlex' documentation of ``GET /works``. Abstracts arrive as an inverted index and
+# are reassembled.
 
 
 @tools.register("openalex")

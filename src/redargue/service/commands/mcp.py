@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Annotated
 
+from redargue.cli.output import leaving_with_reader
 from redargue.cli.parameters import RunParameters, SearchParameters, option, with_parameters
-from redargue.cli.readers import leaving_with_reader
 from redargue.errors import UsageError
 
 

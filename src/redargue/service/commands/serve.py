@@ -115,7 +115,7 @@ def _export(telemetry: str) -> Literal["off", "on", "content"]:
 
 
 def _run(settings: ServiceSettings, host: str, port: int) -> None:
-    from redargue.paths import home
+    from redargue.files import home
     from redargue.service.app import create_app
     from redargue.service.server import Server, bind, only_one
 

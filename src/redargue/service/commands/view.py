@@ -48,7 +48,7 @@ def _serve(folder: Path, path: str, port: int, browser: bool, offline: bool) -> 
     import webbrowser
 
     from redargue.cli.options import live_tool
-    from redargue.paths import home
+    from redargue.files import home
     from redargue.service.page.viewer import create_viewer
     from redargue.service.server import Server, bind, only_one
     from redargue.spec import RunSpec

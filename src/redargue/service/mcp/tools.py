@@ -21,10 +21,9 @@ from redargue.methods.base import methods
 from redargue.reports.render import render
 from redargue.sanitize import counted
 from redargue.service.checks import Check, CheckStore
-from redargue.service.mcp.answers import FetchedDocument, SearchResults, ToolAnswer, answer_of, not_made
+from redargue.service.mcp.answers import FetchedDocument, SearchResults, ToolAnswer, answer_of, not_made, tool_text
 from redargue.service.mcp.documents import Documents
-from redargue.service.mcp.texts import tool_text
-from redargue.service.refusals import UnknownCheck
+from redargue.service.problems import UnknownCheck
 from redargue.service.requests import CheckRequest
 from redargue.text.segment import Kind
 

@@ -24,10 +24,9 @@ from redargue.service.log import EventLine
 from redargue.service.page.batch import Filter
 from redargue.service.page.compare import compare_verdicts
 from redargue.service.page.environment import POLICY, render_page, script, style
-from redargue.service.page.log import FrameLog, encoded
+from redargue.service.page.frames import FrameLog, encoded
 from redargue.service.page.runs import Pages, control, is_text, manifest_of
-from redargue.service.problems import status_of
-from redargue.service.refusals import Busy, UnknownCheck
+from redargue.service.problems import Busy, UnknownCheck, status_of
 from redargue.service.requests import CheckRequest
 from redargue.service.routes import MEDIA, REPORT_POLICY
 

@@ -16,8 +16,7 @@ from redargue.service.entries import read_entry
 from redargue.service.log import LogReader
 from redargue.service.page.batch import BatchFrames, Filter
 from redargue.service.page.environment import page_macro
-from redargue.service.page.frames import ClaimFrames, Frame, Frames
-from redargue.service.page.log import FrameLog, FrameLogs, PageKey
+from redargue.service.page.frames import ClaimFrames, Frame, FrameLog, FrameLogs, Frames, PageKey
 
 
 def manifest_of(check: Check) -> RunManifest | None:

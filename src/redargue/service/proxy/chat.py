@@ -13,8 +13,7 @@ from typing import Any
 from redargue.service.proxy.block import CheckBlock, citations
 from redargue.service.proxy.contexts import content_text
 from redargue.service.proxy.dialect import Dialect, Key, Payload, StreamStep, as_list, ends_a_sentence
-from redargue.service.proxy.published import CHAT, CHOICE, CHUNK_CHOICE
-from redargue.service.proxy.shapes import Shape
+from redargue.service.proxy.shapes import CHAT, CHOICE, CHUNK_CHOICE, Shape
 from redargue.service.proxy.sse import SseEvent, data_event, event_of
 
 _OURS = ("annotations", "redargue")  # keys that only one delta of a choice may have

@@ -27,7 +27,6 @@ from redargue.service.proxy.chat import ChatDialect
 from redargue.service.proxy.checker import AnswerCheck, Checkers, Readers
 from redargue.service.proxy.contexts import contexts_of
 from redargue.service.proxy.dialect import Dialect, Key, Payload
-from redargue.service.proxy.exchange import Headers, ProxyReply, refuse
 from redargue.service.proxy.modes import (
     Withheld,
     added,
@@ -43,7 +42,7 @@ from redargue.service.proxy.sse import SseEvent, comment, compact_json, data_eve
 from redargue.service.proxy.stream import TICK, Checks, StreamChecker
 from redargue.service.proxy.strict_json import read_object, without_ours
 from redargue.service.proxy.tally import ProxyTally
-from redargue.service.proxy.upstream import Upstream, is_stream
+from redargue.service.proxy.upstream import Headers, ProxyReply, Upstream, is_stream, refuse
 
 DIALECTS: Mapping[str, type[Dialect]] = {"/chat/completions": ChatDialect, "/responses": ResponsesDialect}
 NO_UPSTREAM = "this service has no upstream; the operator sets REDARGUE_UPSTREAM_URL"

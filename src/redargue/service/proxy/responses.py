@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from redargue.service.proxy.block import CheckBlock, citations
 from redargue.service.proxy.dialect import Dialect, Key, Payload, StreamStep, as_list
-from redargue.service.proxy.published import RESPONSE, STREAM_EVENT
+from redargue.service.proxy.shapes import RESPONSE, STREAM_EVENT
 from redargue.service.proxy.sse import SseEvent, data_event
 
 _REFUSAL = "refusal"

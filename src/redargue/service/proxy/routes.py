@@ -17,14 +17,20 @@ from redargue.service.budgets import DayBudgets
 from redargue.service.context import Caller, caller_of
 from redargue.service.problems import openai_error
 from redargue.service.proxy.checker import Checkers, warm
-from redargue.service.proxy.classify import ClassifyRequest, ClassifyResponse, spans
-from redargue.service.proxy.exchange import ProxyExchange, ProxyReply
-from redargue.service.proxy.guardrail import GUARDRAIL_PATH, Guardrail, GuardrailRequest, GuardrailResponse
+from redargue.service.proxy.gateways import (
+    GUARDRAIL_PATH,
+    ClassifyRequest,
+    ClassifyResponse,
+    Guardrail,
+    GuardrailRequest,
+    GuardrailResponse,
+    check_whole,
+    spans,
+)
 from redargue.service.proxy.proxy import Proxy
 from redargue.service.proxy.settings import CheckOptions, ProxySettings, plan, upstream_key
 from redargue.service.proxy.tally import ProxyTally
-from redargue.service.proxy.upstream import Upstream
-from redargue.service.proxy.whole import check_whole
+from redargue.service.proxy.upstream import ProxyExchange, ProxyReply, Upstream
 from redargue.service.routes import problems
 from redargue.spec import RunSpec
 from redargue.text.report import Outcome

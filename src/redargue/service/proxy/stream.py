@@ -7,8 +7,8 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from dataclasses import dataclass, field
 
 from redargue.service.proxy.block import BlockReason, CheckBlock, block_of, footnotes, unchecked_block, without_text
-from redargue.service.proxy.calls import may_be_shown
 from redargue.service.proxy.checker import AnswerCheck, Checked, Readers
+from redargue.service.proxy.contexts import may_be_shown
 from redargue.service.proxy.dialect import Dialect, Key, StreamStep, ends_a_sentence
 from redargue.service.proxy.settings import Plan
 from redargue.service.proxy.sse import SseEvent, comment, event_of, events_of

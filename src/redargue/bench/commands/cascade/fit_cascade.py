@@ -35,7 +35,7 @@ def fit_cascade(
     Every stage is held for every claim, which costs a debate per claim once. Then --set fitted=DIR/fit.json
     with --set target_risk=…, target_loss=… or budget_per_claim=… gives the thresholds.
     """
-    from redargue.batch.tally import Tally
+    from redargue.batch.verdict_files import Tally
     from redargue.bench.commands.cascade.fitting import FIT, TARGETS, exhaustive, fit_of, write_cascade_fit
     from redargue.bench.commands.cascade.table import fitted_thresholds
     from redargue.bench.commands.progress import bench_progress

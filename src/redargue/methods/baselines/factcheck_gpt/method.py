@@ -7,26 +7,143 @@ claims are. What the original calls a page is a document in a tool's results.
 
 from __future__ import annotations
 
-from typing import Literal
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, zip_longest
+from typing import Literal, NamedTuple
 
 from pydantic import Field
 
-from redargue.claims import Claim
+from redargue.claims import Claim, Frozen
 from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
 from redargue.events import QueryWritten
 from redargue.evidence import Passage
 from redargue.methods.agent import Agent
 from redargue.methods.base import FROM_SETTINGS, SearchSettings
-from redargue.methods.baselines.factcheck_gpt.snippets import Snippet, best, round_robin, snippets
-from redargue.methods.baselines.factcheck_gpt.tasks import AskQuestions, JudgeWorthiness, StateStance
-from redargue.methods.baselines.factuality import VERIFIER, CheckFactuality, FactualityMethod
+from redargue.methods.baselines.factuality import VERIFIER, CheckFactuality, ClaimPrompt, FactualityMethod, plain_texts
 from redargue.methods.few_shot import read_examples
-from redargue.tasks.answer import Answer
-from redargue.tasks.base import AnyTask
+from redargue.retrieval.corpus.documents import sentence_spans
+from redargue.tasks.answer import Answer, claim_section
+from redargue.tasks.base import AnyTask, Task, list_bounds, max_length
 from redargue.tasks.query import LONGEST_QUERY
 from redargue.tasks.score import CompareTexts, RateTexts
+from redargue.tasks.untrusted import wrap_untrusted
 from redargue.verdicts import Verdict
+
+
+class CheckingQuestions(Frozen):
+    """What to ask in order to check a claim."""
+
+    questions: tuple[str, ...] = Field(description="the questions", json_schema_extra=list_bounds(10, LONGEST_QUERY))
+
+
+class Worthiness(Frozen):
+    """Whether a claim is worth checking."""
+
+    reasoning: str = Field(default="", description="your reasoning", json_schema_extra=max_length(400))
+    checkworthy: Literal["Yes", "No"] = Field(description="Yes if it states a fact that can be checked")
+
+
+class Stance(Frozen):
+    """The relation of one piece of evidence to a claim."""
+
+    reasoning: str = Field(default="", description="your reasoning", json_schema_extra=max_length(400))
+    stance: Literal["support", "refute", "irrelevant"] = Field(description="how the evidence bears on the claim")
+
+
+class JudgeWorthiness(Task[Worthiness]):
+    """Factcheck-GPT: whether a claim is worth checking."""
+
+    claim: Claim
+
+    def template_vars(self) -> Mapping[str, object]:
+        return {"claim": claim_section(self.claim)}
+
+
+class AskQuestions(ClaimPrompt, Task[CheckingQuestions]):
+    """Factcheck-GPT: questions that check a claim; asked repeatedly, each time as a new sample."""
+
+    claim: Claim
+    most: int = 5  # questions of the reply that are used
+    demonstrations: str = ""
+
+    def validate_answer(self, answer: CheckingQuestions) -> CheckingQuestions:
+        return CheckingQuestions(questions=plain_texts(answer.questions, self.most))
+
+
+class StateStance(Task[Stance]):
+    """Factcheck-GPT: the stance of one piece of evidence; asked if the verdict on all evidence is unreadable."""
+
+    claim: Claim
+    passage: Passage
+
+    def template_vars(self) -> Mapping[str, object]:
+        evidence = self.passage.text if self.profile == "paper" else self.passage.shown_text
+        return {"claim": claim_section(self.claim), "evidence": wrap_untrusted(evidence)}
+
+
+# Snippets: runs of sentences, the best of each document, taken from several questions in turns.
+
+
+class Snippet(NamedTuple):
+    """A part of a passage: ``text == passage.text[start:end]``."""
+
+    passage: Passage
+    start: int
+    end: int
+
+    @property
+    def text(self) -> str:
+        return self.passage.text[self.start : self.end]
+
+    @property
+    def titled_text(self) -> str:
+        return f"{self.passage.title}. {self.text}" if self.passage.title else self.text
+
+    @property
+    def page(self) -> str:
+        return self.passage.document or self.passage.url or self.passage.sha256
+
+    def overlaps(self, other: Snippet) -> bool:
+        apart = other.passage.start - self.passage.start
+        return self.page == other.page and self.start < apart + other.end and apart + other.start < self.end
+
+    def as_passage(self) -> Passage:
+        """The snippet as a passage with its own place in the document."""
+        return self.passage.part(self.start, self.end)
+
+
+def snippets(passage: Passage, sentences: int, stride: int) -> Iterator[Snippet]:
+    """Runs of ``sentences`` sentences, one every ``stride``; the last one ends where the passage does."""
+    spans = list(sentence_spans(passage.text))
+    for first in range(0, len(spans), stride):
+        run = spans[first : first + sentences]
+        yield Snippet(passage, run[0][0], run[-1][1])
+        if first + sentences >= len(spans):
+            return
+
+
+def best(cut: Sequence[Snippet], ratings: Sequence[float], *, per_page: int, most: int) -> list[Snippet]:
+    """The ``most`` best rated, at most ``per_page`` per document, without overlaps; among equals the first."""
+    kept: list[Snippet] = []
+    pages: Counter[str] = Counter()
+    for place in sorted(range(len(cut)), key=lambda place: -ratings[place]):
+        snippet = cut[place]
+        if pages[snippet.page] < per_page and not any(map(snippet.overlaps, kept)):
+            kept.append(snippet)
+            pages[snippet.page] += 1
+    return kept[:most]
+
+
+def round_robin(ranked: Sequence[Sequence[Snippet]], most: int) -> tuple[Snippet, ...]:
+    """The first of each question, then the second, and so on, each text once."""
+    chosen: dict[str, Snippet] = {}
+    for snippet in chain.from_iterable(zip_longest(*ranked)):
+        if snippet is not None:
+            chosen.setdefault(snippet.text, snippet)
+    return tuple(chosen.values())[:most]
+
 
 ASKER, SEARCHER = "asker", "searcher"
 UNWORTHY = "The claim states no fact that could be checked."

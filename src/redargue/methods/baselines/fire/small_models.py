@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from redargue.claims import Meaning
-from redargue.methods.baselines.fire.tasks import FinalAnswer, GiveFinalAnswer, Move, SearchOrAnswer
-from redargue.methods.baselines.search_results import found_in
+from redargue.methods.baselines.fire.method import FinalAnswer, GiveFinalAnswer, Move, SearchOrAnswer
+from redargue.methods.baselines.grounding import found_in
 from redargue.methods.baselines.small_models import MOST_QUOTES, new_queries, sided
 from redargue.nli.backend import EmbeddedBackend, perform, quotes_of
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from redargue.claims import Meaning
-from redargue.methods.baselines.folk import tasks
+from redargue.methods.baselines.folk import method
 from redargue.methods.baselines.small_models import clauses_of, is_it_true, likeliest, passages_of_questions, quotes_for
 from redargue.nli.backend import EmbeddedBackend, perform
 from redargue.nli.grammar import decompose
@@ -14,11 +14,11 @@ VERIFY = "Verify that "
 
 
 @perform.register
-def _write_predicates(task: tasks.WritePredicates, backend: EmbeddedBackend) -> tasks.Predicates:
+def _write_predicates(task: method.WritePredicates, backend: EmbeddedBackend) -> method.Predicates:
     """Each clause is a predicate of its subject and object, and its own question."""
     clauses = clauses_of(task.claim)
-    predicates = tuple(tasks.Predicate(predicate=_predicate(clause), verify=f"{VERIFY}{clause}") for clause in clauses)
-    return tasks.Predicates(predicates=predicates, questions=tuple(map(is_it_true, clauses)))
+    predicates = tuple(method.Predicate(predicate=_predicate(clause), verify=f"{VERIFY}{clause}") for clause in clauses)
+    return method.Predicates(predicates=predicates, questions=tuple(map(is_it_true, clauses)))
 
 
 def _predicate(statement: str) -> str:
@@ -29,10 +29,10 @@ def _predicate(statement: str) -> str:
 
 
 @perform.register
-def _verify_predicates(task: tasks.VerifyPredicates, backend: EmbeddedBackend) -> tasks.PredicatesVerdict:
+def _verify_predicates(task: method.VerifyPredicates, backend: EmbeddedBackend) -> method.PredicatesVerdict:
     """A predicate holds if all evidence, read together, supports it."""
     passages = passages_of_questions(task.asked)
-    truths: list[tasks.PredicateTruth] = []
+    truths: list[method.PredicateTruth] = []
     quotes: list[str] = []
     for predicate in task.predicates:
         reading = backend.reader.read(predicate.verify.removeprefix(VERIFY), passages)
@@ -40,7 +40,7 @@ def _verify_predicates(task: tasks.VerifyPredicates, backend: EmbeddedBackend) -
         best = quotes_for(reading, meaning)
         reason = " ".join(f'"{quote}"' for quote in best) or "the evidence does not settle it"
         holds = meaning is Meaning.SUPPORTED
-        truths.append(tasks.PredicateTruth(predicate=predicate.predicate, reason=reason, holds=holds))
+        truths.append(method.PredicateTruth(predicate=predicate.predicate, reason=reason, holds=holds))
         quotes += best
     why = f"{sum(truth.holds for truth in truths)} of {len(truths)} predicates hold."
-    return tasks.PredicatesVerdict(truths=tuple(truths), explanation=why, quotes=tuple(dict.fromkeys(quotes)))
+    return method.PredicatesVerdict(truths=tuple(truths), explanation=why, quotes=tuple(dict.fromkeys(quotes)))

@@ -6,24 +6,195 @@ fixed before the debate. Agents have no chat: each round shows an agent its own 
 
 from __future__ import annotations
 
-from typing import Annotated
+import re
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from redargue.claims import Claim
+from redargue.claims import Claim, Frozen, LabelSet
 from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
 from redargue.events import Judged, Spoke
 from redargue.evidence import Passage
 from redargue.methods.base import MethodSettings, Roles
 from redargue.methods.baselines.evidence_pool import SEARCHER, EvidencePool
-from redargue.methods.baselines.madke import tasks
 from redargue.methods.few_shot import read_examples, with_labels
 from redargue.methods.setting_types import Word
-from redargue.tasks.answer import Answer
-from redargue.tasks.base import AnyTask
+from redargue.tasks import answer as answer_task
+from redargue.tasks.answer import Answer, AnswerClaim, LabelledTask, claim_section
+from redargue.tasks.base import AnyTask, Profile, Task, lines, max_length
+from redargue.tasks.labels import label_definitions, subject_vars
 from redargue.tasks.query import OtherAnswer
+from redargue.tasks.untrusted import wrap_untrusted
 from redargue.verdicts import Verdict
+
+MOST_PIECES = 3
+
+
+LARGEST_POOL = 50
+
+
+BRACKETS = re.compile(r"\[([^\[\]]*)\]")
+
+
+def bracketed(text: str, labels: LabelSet) -> str | None:
+    """The label in the last square brackets; None without brackets, or if they hold something else."""
+    contents = BRACKETS.findall(text)
+    return labels.single(contents[-1]) if contents else None
+
+
+def bracketed_names(labels: LabelSet) -> str:
+    return ", ".join(f"[{name}]" for name in labels.names)
+
+
+def numbered(passages: tuple[Passage, ...], profile: Profile) -> str:
+    if profile == "paper":
+        shown = (" - ".join(passage.text.splitlines()) for passage in passages)
+    else:
+        shown = (wrap_untrusted(lines(passage.title, passage.shown_text)) for passage in passages)
+    return "\n".join(f"[{number}] {text}" for number, text in enumerate(shown, 1))
+
+
+def answers(replies: tuple[OtherAnswer, ...]) -> str:
+    return "\n".join(f"({answer.agent}) {wrap_untrusted(answer.text)}" for answer in replies)
+
+
+class EvidencePiece(Frozen):
+    """A piece of evidence, by its number in the pool."""
+
+    number: int = Field(ge=1, le=LARGEST_POOL, description="the number of a piece of evidence")
+
+
+class Selection(Frozen):
+    """The pieces that help most, if any."""
+
+    pieces: tuple[EvidencePiece, ...] = Field(
+        description="the most helpful pieces of evidence, at most 3; none if none helps",
+        json_schema_extra={"maxItems": MOST_PIECES},
+    )
+
+
+class SelectEvidence(Task[Selection]):
+    """Which pieces of a pool help to answer."""
+
+    claim: Claim
+    pool: tuple[Passage, ...]
+    own: str = ""
+
+    def parse_plain(self, text: str) -> Selection | None:
+        """The numbers in brackets, from the last one back; none where the reply says so."""
+        contents = BRACKETS.findall(text)
+        if not contents:
+            return None
+        if "no found" in (content.strip().lower() for content in contents):
+            return Selection(pieces=())
+        numbers = [int(content) for content in reversed(contents) if content.strip().isdecimal()]
+        return Selection(
+            pieces=tuple(EvidencePiece(number=number) for number in numbers if 1 <= number <= len(self.pool))
+        )
+
+    def validate_answer(self, answer: Selection) -> Selection:
+        pieces = dict.fromkeys(piece for piece in answer.pieces if piece.number <= len(self.pool))
+        return Selection(pieces=tuple(pieces)[:MOST_PIECES])
+
+    def chosen(self, answer: Selection) -> tuple[Passage, ...]:
+        return tuple(self.pool[piece.number - 1] for piece in answer.pieces)
+
+    def template_vars(self) -> Mapping[str, object]:
+        return {
+            **subject_vars(self.claim.labels),
+            "most": MOST_PIECES,
+            "claim": claim_section(self.claim),
+            "pool": numbered(self.pool, self.profile),
+            "own": wrap_untrusted(self.own),
+        }
+
+
+class Consistency(Frozen):
+    """Whether answers say the same."""
+
+    reason: str = Field(default="", description="what each agent's answer is", json_schema_extra=max_length(600))
+    consistent: Literal["yes", "no"] = Field(description="yes if all agents give the same answer")
+
+
+class JudgeConsistency(Task[Consistency]):
+    """Whether all agents of a round gave one answer."""
+
+    claim: Claim
+    answers: tuple[OtherAnswer, ...]
+
+    def parse_plain(self, text: str) -> Consistency | None:
+        """The last of [Yes] and [No]: those before it may be answers that the judge repeats (``MADKE-6``)."""
+        contents = [content.strip().lower() for content in BRACKETS.findall(text)]
+        last = next((word for word in reversed(contents) if word in ("yes", "no")), None)
+        return Consistency.model_validate({"reason": text.strip(), "consistent": last}) if last else None
+
+    def template_vars(self) -> Mapping[str, object]:
+        return {"claim": claim_section(self.claim), "answers": answers(self.answers)}
+
+
+class SummariseAnswers(LabelledTask):
+    """One answer from those of all agents."""
+
+    answer_fields: ClassVar[tuple[answer_task.Piece, ...]] = ("reasoning", "label")
+    marks: ClassVar[tuple[str, str]] = ("[", "]")
+
+    answers: tuple[OtherAnswer, ...]
+    swapped: bool = False  # exchanges question and answers, as in the authors' program
+    example: str = ""
+
+    @property
+    def defines_labels(self) -> bool:
+        """The agents' answers end in labels, which are not judged anew."""
+        return self.profile == "hardened"
+
+    def label_of(self, text: str) -> str | None:
+        return bracketed(text, self.claim.labels)
+
+    def template_vars(self) -> Mapping[str, object]:
+        texts = claim_section(self.claim), answers(self.answers)
+        claim, replies = reversed(texts) if self.swapped else texts
+        return {
+            "claim": claim,
+            "answers": replies,
+            "demonstrations": self.example,
+            "labels": bracketed_names(self.claim.labels),
+        }
+
+
+class AnswerWithKnowledge(AnswerClaim):
+    """An answer from the chosen evidence; from the second round on also from the others' and its own last answer."""
+
+    own: str = ""
+    examples: str = ""
+
+    @property
+    def defines_labels(self) -> bool:
+        return self.profile == "hardened"
+
+    @property
+    def lenient(self) -> bool:
+        return True
+
+    def label_of(self, text: str) -> str | None:
+        return bracketed(text, self.claim.labels)
+
+    def template_vars(self) -> Mapping[str, object]:
+        labels = self.claim.labels
+        rules = (f"If {label.description or 'this option is right'}, answer [{label.name}]." for label in labels.labels)
+        return {
+            **subject_vars(labels),
+            "claim": claim_section(self.claim),
+            "labels": bracketed_names(labels),
+            "label_rules": "\n".join(rules),
+            "label_definitions": label_definitions(labels),
+            "evidence": numbered(self.passages, self.profile),
+            "others": answers(self.others),
+            "own": wrap_untrusted(self.own),
+            "demonstrations": self.examples,
+        }
+
 
 JUDGE, SUMMARISER = "judge", "summariser"
 Pieces = Annotated[int, Field(ge=1, le=50)]
@@ -67,7 +238,7 @@ class Madke(EvidencePool, name="madke", settings=MadkeSettings):
         self.labels: list[tuple[str | None, ...]] = []
         self.examples = with_labels(read_examples(__package__), claim.labels)
         await self.fill_pool(*self.settings.pieces)
-        self.passages = self.passages[: tasks.LARGEST_POOL]
+        self.passages = self.passages[:LARGEST_POOL]
         for round_ in range(1, self.settings.max_rounds + 1):
             await self.hold_round(round_)
             if await self.is_consistent(round_):
@@ -91,7 +262,7 @@ class Madke(EvidencePool, name="madke", settings=MadkeSettings):
         if not self.settings.selecting or not self.passages:
             return self.passages
         own = self.last[agent].text if agent in self.last else ""
-        task = tasks.SelectEvidence(claim=self.claim, pool=self.passages, own=own, profile=self.settings.profile)
+        task = SelectEvidence(claim=self.claim, pool=self.passages, own=own, profile=self.settings.profile)
         try:
             selection = await self.agents[agent].perform(task, round_=round_, temperature=self.settings.temperature)
         except BadReply:
@@ -100,7 +271,7 @@ class Madke(EvidencePool, name="madke", settings=MadkeSettings):
 
     async def take_turn(self, agent: str, round_: int, passages: tuple[Passage, ...]) -> Answer:
         own = self.last[agent].text if agent in self.last else ""
-        task = tasks.AnswerWithKnowledge(
+        task = AnswerWithKnowledge(
             claim=self.claim,
             passages=passages,
             others=self.latest_answers(but=agent) if own else (),
@@ -121,7 +292,7 @@ class Madke(EvidencePool, name="madke", settings=MadkeSettings):
 
     async def is_consistent(self, round_: int) -> bool:
         """Asks the judge whether the answers agree; an unreadable reply means no (``MADKE-3``)."""
-        task = tasks.JudgeConsistency(claim=self.claim, answers=self.latest_answers(), profile=self.settings.profile)
+        task = JudgeConsistency(claim=self.claim, answers=self.latest_answers(), profile=self.settings.profile)
         try:
             ruling = await self.agents[JUDGE].perform(task, round_=round_, temperature=self.settings.temperature)
             consistent, reason = ruling.consistent == "yes", ruling.reason
@@ -134,7 +305,7 @@ class Madke(EvidencePool, name="madke", settings=MadkeSettings):
 
     async def summarise(self) -> Verdict:
         """The summariser's answer; an unreadable one gives no label (``MADKE-5``)."""
-        task = tasks.SummariseAnswers(
+        task = SummariseAnswers(
             claim=self.claim,
             answers=self.latest_answers(),
             swapped=self.settings.swapped,
@@ -160,5 +331,5 @@ class Madke(EvidencePool, name="madke", settings=MadkeSettings):
 
     @classmethod
     def asks_for(cls, settings: MadkeSettings) -> tuple[type[AnyTask], ...]:
-        choosing: tuple[type[AnyTask], ...] = (tasks.SelectEvidence,) if settings.selecting else ()
-        return (*choosing, tasks.AnswerWithKnowledge, tasks.JudgeConsistency, tasks.SummariseAnswers)
+        choosing: tuple[type[AnyTask], ...] = (SelectEvidence,) if settings.selecting else ()
+        return (*choosing, AnswerWithKnowledge, JudgeConsistency, SummariseAnswers)

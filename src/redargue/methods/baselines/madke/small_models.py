@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
-from redargue.methods.baselines.madke import tasks
+from redargue.methods.baselines.madke import method
 from redargue.nli.backend import EmbeddedBackend, perform
 from redargue.tasks.answer import Answer
 from redargue.tasks.base import lines
 
 
 @perform.register
-def _select(task: tasks.SelectEvidence, backend: EmbeddedBackend) -> tasks.Selection:
+def _select(task: method.SelectEvidence, backend: EmbeddedBackend) -> method.Selection:
     relevant = backend.entailment.relevance(
         [(task.claim.text, lines(passage.title, passage.text)) for passage in task.pool]
     )
     order = sorted(range(len(task.pool)), key=lambda place: -round(float(relevant[place]), 6))
-    return tasks.Selection(pieces=tuple(tasks.EvidencePiece(number=place + 1) for place in order[: tasks.MOST_PIECES]))
+    return method.Selection(
+        pieces=tuple(method.EvidencePiece(number=place + 1) for place in order[: method.MOST_PIECES])
+    )
 
 
 @perform.register
-def _judge_consistency(task: tasks.JudgeConsistency, backend: EmbeddedBackend) -> tasks.Consistency:
+def _judge_consistency(task: method.JudgeConsistency, backend: EmbeddedBackend) -> method.Consistency:
     labels = [task.claim.labels.parse(answer.text) for answer in task.answers]
     same = None not in labels and len(set(labels)) == 1
-    return tasks.Consistency(
+    return method.Consistency(
         reason=", ".join(label or "no label" for label in labels), consistent="yes" if same else "no"
     )
 
 
 @perform.register
-def _sum_up(task: tasks.SummariseAnswers, backend: EmbeddedBackend) -> Answer:
+def _sum_up(task: method.SummariseAnswers, backend: EmbeddedBackend) -> Answer:
     """The answer whose label most agents give; on ties the first."""
     labels = [task.claim.labels.parse(answer.text) for answer in task.answers]
     votes = [label for label in labels if label is not None]

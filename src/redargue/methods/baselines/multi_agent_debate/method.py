@@ -7,7 +7,7 @@ the prompts' structure of its program for multiple choice.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from pydantic import Field
 
@@ -15,14 +15,52 @@ from redargue.claims import Claim
 from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
 from redargue.methods.base import SearchSettings
+from redargue.methods.baselines import evidence_pool
 from redargue.methods.baselines.evidence_pool import EvidencePool
-from redargue.methods.baselines.multi_agent_debate.tasks import SolveWithOthers, SolveWithOthersOnEvidence
 from redargue.methods.baselines.sampling import majority
 from redargue.methods.setting_types import Word
-from redargue.tasks.answer import Answer
+from redargue.tasks.answer import Answer, LabelledTask, Piece
 from redargue.tasks.base import AnyTask, Exchange
+from redargue.tasks.labels import label_names
 from redargue.tasks.query import OtherAnswer
+from redargue.tasks.untrusted import wrap_untrusted
 from redargue.verdicts import Verdict
+
+
+class SolveWithOthers(evidence_pool.DebatePrompt, LabelledTask):
+    """An agent's answer: independent at first, then informed by the other agents' last answers."""
+
+    answer_fields: ClassVar[tuple[Piece, ...]] = ("reasoning", "label")
+
+    before: tuple[Exchange, ...] = ()
+    solutions: tuple[OtherAnswer, ...] = ()  # if empty in a later round, the agent checks its own answer again
+
+    @property
+    def lenient(self) -> bool:
+        return True
+
+    def chat_history(self) -> tuple[Exchange, ...]:
+        return self.before
+
+    def template_vars(self) -> Mapping[str, object]:
+        return {
+            **self.topic_vars(),
+            "labels": label_names(self.claim.labels),
+            "before": bool(self.before),
+            "solutions": self._solutions(),
+        }
+
+    def _solutions(self) -> str:
+        mark = "```" if self.profile == "paper" else ""  # the paper's own fence
+        return "\n".join(
+            f"One agent's answer: {mark}{wrap_untrusted(solution.text)}{mark}" for solution in self.solutions
+        )
+
+
+class SolveWithOthersOnEvidence(evidence_pool.OnEvidence, SolveWithOthers):
+    """The answer of an agent that sees evidence."""
+
+    answer_fields: ClassVar[tuple[Piece, ...]] = ("reasoning", "quotes", "label")
 
 
 class MultiAgentDebateSettings(SearchSettings):

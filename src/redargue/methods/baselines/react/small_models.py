@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redargue.methods.baselines.react.tasks import ThinkAndAct
+from redargue.methods.baselines.react.method import ThinkAndAct
 from redargue.nli.backend import EmbeddedBackend, perform
 from redargue.nli.next_step import next_step
 from redargue.tasks.step import Step

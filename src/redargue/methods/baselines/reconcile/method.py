@@ -7,28 +7,147 @@ Chen, Saha and Bansal, "ReConcile: Round-Table Conference Improves Reasoning via
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
-from redargue.claims import Claim
+from redargue.claims import Claim, Frozen
 from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
 from redargue.methods.base import SearchSettings
+from redargue.methods.baselines import evidence_pool
 from redargue.methods.baselines.evidence_pool import EvidencePool
-from redargue.methods.baselines.reconcile.tasks import (
-    AnswerSurely,
-    AnswerSurelyOnEvidence,
-    AnswerWithConfidence,
-    Group,
-)
-from redargue.methods.baselines.reconcile.voting import weighted_vote
 from redargue.methods.few_shot import read_examples, with_labels
 from redargue.methods.setting_types import Word
 from redargue.tasks.answer import Answer
-from redargue.tasks.base import AnyTask
+from redargue.tasks.base import AnyTask, Task, lines, max_length, quotes_field
+from redargue.tasks.untrusted import wrap_untrusted
 from redargue.verdicts import Verdict
+
+
+class RecalledWithConfidence(Frozen):
+    """An agent's label with its reasoning and stated confidence in [0, 1]; "90%" is 0.9."""
+
+    reasoning: str = Field(description="your reasoning, step by step", json_schema_extra=max_length(1_000))
+    answer: str = Field(description="your answer")
+    confidence_level: float = Field(
+        ge=0, le=1, allow_inf_nan=False, description="how likely your answer is right, from 0.0 to 1.0"
+    )
+
+    @field_validator("confidence_level", mode="before")
+    @classmethod
+    def _percent(cls, value: Any) -> Any:
+        if isinstance(value, str) and value.strip().endswith("%"):
+            return float(value.strip().removesuffix("%")) / 100
+        return value
+
+
+class AnswerWithConfidence(RecalledWithConfidence):
+    """An answer from documents."""
+
+    quotes: tuple[str, ...] = quotes_field("what you rely on, copied word for word from the documents")
+
+
+class Group(Frozen):
+    """Agents of one opinion."""
+
+    answer: str
+    given: tuple[AnswerWithConfidence, ...]
+
+
+class AnswerSurely(evidence_pool.DebatePrompt, Task[AnswerWithConfidence]):
+    """An agent's answer with its confidence."""
+
+    claim: Claim
+    groups: tuple[Group, ...] = ()
+    samples: str = ""
+
+    def requested_type(self) -> type[Frozen]:
+        return RecalledWithConfidence
+
+    def _groups(self) -> str:
+        free = self.claim.labels.free_text  # then an answer is an agent's own text
+        names = (wrap_untrusted(group.answer, inline=True) if free else group.answer for group in self.groups)
+        shown = _solutions if self.profile == "paper" else _opinions
+        return "\n".join(shown(name, group) for name, group in zip(names, self.groups, strict=True))
+
+    def enum_fields(self) -> dict[str, tuple[str, ...]]:
+        labels = self.claim.labels
+        return {} if labels.free_text else {"answer": labels.names}
+
+    def validate_answer(self, answer: AnswerWithConfidence) -> AnswerWithConfidence:
+        return answer.model_copy(update={"answer": evidence_pool.stated_label(answer.answer, self.claim.labels)})
+
+    def template_vars(self) -> Mapping[str, object]:
+        return {
+            **self.topic_vars(),
+            "names": ", ".join(self.claim.labels.names),
+            "groups": self._groups(),
+            "demonstrations": self.samples,
+        }
+
+
+class AnswerSurelyOnEvidence(evidence_pool.OnEvidence, AnswerSurely):
+    """The answer of an agent that sees evidence."""
+
+    def requested_type(self) -> type[Frozen]:
+        return AnswerWithConfidence
+
+
+def _opinions(name: str, group: Group) -> str:
+    count = len(group.given)
+    return lines(
+        f"{count} agent{'s' if count > 1 else ''} answered {name}:",
+        *(
+            f"Reasons, with confidence {reply.confidence_level:g}: {wrap_untrusted(reply.reasoning)}"
+            for reply in group.given
+        ),
+    )
+
+
+def _solutions(name: str, group: Group) -> str:
+    count = len(group.given)
+    who = "There is 1 agent that thinks" if count == 1 else f"There are {count} agents that think"
+    return lines(
+        f"{who} the answer is {name}.",
+        *(
+            "One agent's solution: "
+            + wrap_untrusted(
+                f"I think the answer is {reply.answer} because {reply.reasoning} My confidence level is"
+                f" {reply.confidence_level:g}."
+            )
+            for reply in group.given
+        ),
+    )
+
+
+# The vote of ReConcile (§3.3): each answer weighs as much as its agents' rescaled confidence.
+
+FIRST_VOTER = 1e-5
+
+
+def rescaled_confidence(confidence: float) -> float:
+    """The weight of a stated confidence in [0, 1]: models overstate theirs."""
+    if confidence == 1:
+        return 1.0
+    if confidence >= 0.9:
+        return 0.8
+    if confidence >= 0.8:
+        return 0.5
+    return 0.3 if confidence > 0.6 else 0.1
+
+
+def weighted_vote(votes: Sequence[tuple[str, float]]) -> dict[str, float]:
+    """Sums of rescaled confidences by answer; the first vote for an answer adds 1e-5, as in the authors' program.
+
+    ``votes`` are answers with their stated confidences in [0, 1], in the order of the agents.
+    """
+    weights: dict[str, float] = {}
+    for answer, confidence in votes:
+        weights[answer] = weights.get(answer, FIRST_VOTER) + rescaled_confidence(confidence)
+    return weights
+
 
 _SAMPLES = 3
 

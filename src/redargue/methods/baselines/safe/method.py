@@ -7,20 +7,139 @@ rates one. The examples in the first two of the authors' prompts are left out.
 
 from __future__ import annotations
 
-from typing import Literal
+import re
+from collections.abc import Mapping
+from typing import Any, Literal
 
 from pydantic import Field
 
-from redargue.claims import Claim, Meaning
+from redargue.claims import Claim, Frozen, Label, LabelSet, Meaning, readable
 from redargue.errors import BadReply, UsageError
 from redargue.events import QueryWritten
 from redargue.methods.agent import Agent
 from redargue.methods.base import FROM_SETTINGS, Method, SearchSettings
-from redargue.methods.baselines.safe import tasks
-from redargue.methods.baselines.search_results import QueryResult, found_in
-from redargue.tasks.answer import Answer
-from redargue.tasks.base import AnyTask, Out, Task
+from redargue.methods.baselines.grounding import QueryResult, ShowsKnowledge, found_in
+from redargue.tasks.answer import Answer, LabelledTask
+from redargue.tasks.base import AnyTask, Out, Task, max_length
+from redargue.tasks.query import LONGEST_QUERY, Query, QueryTask
+from redargue.tasks.untrusted import wrap_untrusted
 from redargue.verdicts import Verdict
+
+# SAFE's prompts (Wei et al., "Long-form factuality in large language models", arXiv
+# 2403.18802).
+#
+# A statement is made self-contained, checked for relevance, searched for in turns, and rated.
+
+
+SUPPORTED, NOT_SUPPORTED = "Supported", "Not Supported"
+
+
+SUPPORT = LabelSet(
+    name="support",
+    labels=(
+        Label(name=SUPPORTED, meaning=Meaning.SUPPORTED, description="the knowledge supports the statement"),
+        Label(name=NOT_SUPPORTED, meaning=Meaning.REFUTED, description="the knowledge does not support the statement"),
+    ),
+)
+
+
+_BLOCK = re.compile(r"```(?:\w*\n)?(.*?)```", re.DOTALL)
+
+
+_BRACKETS = re.compile(r"\[([^\[\]]+)\]")
+
+
+def code_block(text: str) -> str | None:
+    """The content of the first code block, on one line; None without one."""
+    block = _BLOCK.search(text)
+    return " ".join(block.group(1).split()) if block else None
+
+
+def _bracketed(text: str, *words: str) -> list[str]:
+    contents = {re.sub(r"[^\w\s]", "", match).strip() for match in _BRACKETS.findall(text)}
+    return [word for word in words if word in contents]
+
+
+class SelfContained(Frozen):
+    """A statement that can be understood alone."""
+
+    statement: str = Field(description="the statement, self-contained", json_schema_extra=max_length(1_000))
+
+
+class Relevance(Frozen):
+    """Whether a statement has to do with what its text is about."""
+
+    reasoning: str = Field(default="", description="your reasoning", json_schema_extra=max_length(600))
+    relevant: bool = Field(description="true if the statement is relevant")
+
+
+class _OfAResponse:
+    """A statement and the text around it. A plain class without fields, so it goes first."""
+
+    def template_vars(self: Any) -> Mapping[str, object]:
+        return {
+            "response": wrap_untrusted(self.claim.context),
+            "statement": wrap_untrusted(self.claim.text, inline=True),
+        }
+
+
+class MakeSelfContained(_OfAResponse, Task[SelfContained]):
+    """A statement of a text in words that need no text around them."""
+
+    claim: Claim
+
+    def parse_plain(self, text: str) -> SelfContained | None:
+        statement = code_block(text)
+        return None if statement is None else SelfContained(statement=statement)
+
+    def validate_answer(self, answer: SelfContained) -> SelfContained:
+        if not re.search(r"\w", answer.statement):
+            raise ValueError("the statement is empty")
+        return SelfContained(statement=readable(answer.statement.strip()))
+
+
+class CheckRelevance(_OfAResponse, Task[Relevance]):
+    """Whether a statement has to do with what its text is about."""
+
+    claim: Claim
+
+    def _words(self) -> tuple[str, str]:
+        return ("Relevant", "Not Relevant") if self.profile == "hardened" else ("Foo", "Not Foo")
+
+    def parse_plain(self, text: str) -> Relevance | None:
+        yes, no = self._words()
+        answers = _bracketed(text, yes, no)
+        if len(answers) > 1:
+            raise ValueError(f"the reply contains both [{yes}] and [{no}]")
+        return Relevance(reasoning=text.strip(), relevant=answers == [yes]) if answers else None
+
+
+class WriteNextQuery(ShowsKnowledge, QueryTask):
+    """The next query, for what is not known yet."""
+
+    claim: Claim
+    results: tuple[QueryResult, ...] = ()
+
+    def parse_plain(self, text: str) -> Query | None:
+        """The first code block; else as other queries are read."""
+        query = code_block(text)
+        if query == "":
+            raise ValueError("the code block is empty")
+        return super().parse_plain(text) if query is None else Query(text=query[:LONGEST_QUERY])
+
+
+class RateSupport(ShowsKnowledge, LabelledTask):
+    """Whether the knowledge supports the statement; its labels are ``SUPPORT``'s."""
+
+    results: tuple[QueryResult, ...] = ()
+
+    def label_of(self, text: str) -> str | None:
+        """The label in square brackets; without one the label on the last line."""
+        rated = _bracketed(text, SUPPORTED, NOT_SUPPORTED)
+        if rated:
+            return rated[0] if len(rated) == 1 else None
+        return self.chosen(text.strip().rpartition("\n")[2])
+
 
 RATER = "rater"
 IRRELEVANT = "The statement has nothing to do with what its text is about."
@@ -55,7 +174,7 @@ class Safe(Method, name="safe", settings=SafeSettings):
         statement = await self.self_contained()
         if not await self.is_relevant(statement):
             return self.conclude(Answer(text=IRRELEVANT, label=None))
-        statement = statement.model_copy(update={"labels": tasks.SUPPORT})
+        statement = statement.model_copy(update={"labels": SUPPORT})
         for step in range(1, self.settings.max_steps + 1):
             try:
                 query = await self.next_query(statement, step)
@@ -82,7 +201,7 @@ class Safe(Method, name="safe", settings=SafeSettings):
         if not (self.settings.revise and self.claim.context):
             return self.claim
         try:
-            revised = await self.ask(tasks.MakeSelfContained(claim=self.claim, profile=self.settings.profile))
+            revised = await self.ask(MakeSelfContained(claim=self.claim, profile=self.settings.profile))
         except BadReply:
             return self.claim
         return self.claim.model_copy(update={"text": revised.statement, "context": ""})
@@ -93,24 +212,24 @@ class Safe(Method, name="safe", settings=SafeSettings):
             return True
         in_context = statement.model_copy(update={"context": self.claim.context})
         try:
-            return (await self.ask(tasks.CheckRelevance(claim=in_context, profile=self.settings.profile))).relevant
+            return (await self.ask(CheckRelevance(claim=in_context, profile=self.settings.profile))).relevant
         except BadReply:
             return True
 
     async def next_query(self, statement: Claim, step: int) -> str:
-        task = tasks.WriteNextQuery(claim=statement, results=tuple(self.results), profile=self.settings.profile)
+        task = WriteNextQuery(claim=statement, results=tuple(self.results), profile=self.settings.profile)
         query = (await self.ask(task, round_=step)).text
         self.run.emit(QueryWritten(agent=RATER, round=step, query=query))
         return query
 
     async def rate(self, statement: Claim) -> Answer:
-        task = tasks.RateSupport(claim=statement, results=tuple(self.results), profile=self.settings.profile)
+        task = RateSupport(claim=statement, results=tuple(self.results), profile=self.settings.profile)
         try:
             rating = await self.ask(task, round_=len(self.results) + 1)
         except BadReply as error:
             return Answer(text=error.raw, label=None)
         supported, not_supported = self.labels
-        return rating.model_copy(update={"label": supported if rating.label == tasks.SUPPORTED else not_supported})
+        return rating.model_copy(update={"label": supported if rating.label == SUPPORTED else not_supported})
 
     async def ask(self, task: Task[Out], *, round_: int = 0) -> Out:
         return await self.rater.perform(task, round_=round_, temperature=self.settings.temperature)
@@ -122,10 +241,10 @@ class Safe(Method, name="safe", settings=SafeSettings):
 
     @classmethod
     def asks_for(cls, settings: SafeSettings) -> tuple[type[AnyTask], ...]:
-        return (*_before_searching(settings), tasks.WriteNextQuery, tasks.RateSupport)
+        return (*_before_searching(settings), WriteNextQuery, RateSupport)
 
 
 def _before_searching(settings: SafeSettings) -> tuple[type[AnyTask], ...]:
-    revise: tuple[type[AnyTask], ...] = (tasks.MakeSelfContained,) if settings.revise else ()
-    relevance: tuple[type[AnyTask], ...] = (tasks.CheckRelevance,) if settings.relevance else ()
+    revise: tuple[type[AnyTask], ...] = (MakeSelfContained,) if settings.revise else ()
+    relevance: tuple[type[AnyTask], ...] = (CheckRelevance,) if settings.relevance else ()
     return (*revise, *relevance)

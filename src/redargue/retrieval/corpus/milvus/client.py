@@ -1,4 +1,7 @@
-"""The address of a Milvus store: a folder for Milvus Lite, or a server's URI."""
+"""A connection to Milvus: collections, requests with time limits, and translation of errors.
+
+A server's token is read from ``REDARGUE_MILVUS_TOKEN`` and sent to that server only.
+"""
 
 from __future__ import annotations
 
@@ -63,6 +66,10 @@ def nothing_at(address: str) -> UsageError:
 
 # Runs Milvus Lite in this process; it listens on a loopback port without a password while a
 # store is open.
+#
+# pymilvus itself can start Milvus Lite for a path that ends in ``.db``, but it keeps the folder
+# locked until the process ends, and its error for a folder that another process holds does not
+# say so.
 
 
 class LiteServer:
@@ -138,8 +145,6 @@ def _require_own_folder(path: Path, write: bool) -> None:
     if not entries and not write:
         raise nothing_at(f"milvus:{path}")
 
-
-# A connection to Milvus: collections, requests with time limits, and translation of errors.
 
 CONNECT_TIMEOUT = 10.0  # seconds for the first answer of a server
 MILVUS_TIMEOUT = 60.0  # seconds for one request, including retries

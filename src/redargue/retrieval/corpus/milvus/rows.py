@@ -194,6 +194,9 @@ def _words(texts: Sequence[tuple[str, str]]) -> list[str]:
 
 # Searches a Milvus store; Milvus' rankings are fused and shown as in
 # :mod:`redargue.retrieval.corpus.sqlite`.
+#
+# Milvus also ranks chunks that an interrupted write left behind; they are skipped, because no
+# document's row names them.
 
 MAX_DEPTH = 8_000  # rows of one ranking: twice as many are requested, and Milvus returns at most 16,384
 

@@ -1,27 +1,134 @@
-"""LiteLLM's Generic Guardrail API: checks answers of a LiteLLM gateway without a proxy of our own in between.
-
-LiteLLM sends the messages with the request only, but one ``litellm_call_id`` with both, so that they are joined.
-"""
+"""Doors of other gateways: vLLM's Semantic Router and LiteLLM's guardrails."""
 
 from __future__ import annotations
 
+import re
 import time
+import uuid
 from collections import OrderedDict
 from functools import partial
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
+from redargue.claims import Meaning
 from redargue.concurrency import gather_or_cancel
 from redargue.evidence import Passage
 from redargue.runs.budget import Budget
-from redargue.service.proxy.block import CheckBlock, footnotes, without_footnotes
-from redargue.service.proxy.checker import Checkers
+from redargue.service.proxy.block import CheckBlock, block_of, footnotes, without_footnotes, without_text
+from redargue.service.proxy.checker import AnswerCheck, Checked, Checkers
 from redargue.service.proxy.contexts import contexts_of
 from redargue.service.proxy.modes import Withheld, objection, require_checked
 from redargue.service.proxy.settings import CheckOptions, Plan, plan, read_check_options, whole_characters
 from redargue.service.proxy.tally import ProxyTally
-from redargue.service.proxy.whole import check_whole
+
+# Checks a whole text for doors that have no stream.
+
+
+# Checks a whole text for routes that have no stream.
+
+
+async def check_whole(
+    text: str,
+    documents: tuple[Passage, ...],
+    *,
+    checkers: Checkers,
+    plan: Plan,
+    tally: ProxyTally,
+    route: str,
+    day: Budget | None = None,
+) -> tuple[Checked, CheckBlock]:
+    """The check of a text, which is counted."""
+    check = f"chk_{uuid.uuid4().hex}"
+    async with checkers.open(documents, plan, day) as readers:
+        answer = AnswerCheck(readers)
+        try:
+            answer.add(text)
+            checked = await answer.finish(plan.timeout_s)
+        finally:
+            await answer.cancel()
+    block = block_of(checked, plan, check) if text.strip() else without_text(plan, check)
+    tally.checked(route, block)
+    return checked, block
+
+
+def first_unchecked(checked: Checked, block: CheckBlock) -> int | None:
+    """Where in the text the first sentence begins that may state something and was not checked."""
+    starts = [sentence.start for sentence in checked.late]
+    starts += [sentence.start for sentence, _ in checked.failed]
+    starts += [claim.start for claim in block.claims if claim.unchecked]
+    return min(starts, default=None)
+
+
+# The span classifier of vLLM's Semantic Router.
+
+
+class ClassifyParameters(BaseModel):
+    """The documents of an answer, and its question."""
+
+    context: str | list[str] = ""
+    question: str = ""
+
+
+class ClassifyRequest(BaseModel):
+    """What the router's ``http_classify`` adapter sends; ``inputs`` is the answer."""
+
+    inputs: str = Field(min_length=1, max_length=100_000)
+    parameters: ClassifyParameters = ClassifyParameters()
+
+    def documents(self) -> tuple[Passage, ...]:
+        given = self.parameters.context
+        texts = [given] if isinstance(given, str) else given
+        whole = [whole_characters(text) for text in texts]
+        return tuple(
+            Passage(text=text, document=f"context-{number}")
+            for number, text in enumerate(whole, 1)
+            if re.search(r"\w", text)
+        )
+
+
+class UnsupportedSpan(BaseModel):
+    """Unsupported text; offsets count code points. ``score`` is 1 where the reader gives no confidence."""
+
+    start: int
+    end: int
+    label: Literal["contradiction", "unsupported_addition"]
+    score: float
+    text: str
+
+
+class ClassifyResponse(BaseModel):
+    """``truncated_at`` is where the first sentence begins that could not be checked, so that this is not clean."""
+
+    spans: list[UnsupportedSpan]
+    truncated_at: int | None = None
+
+
+def spans(checked: Checked, block: CheckBlock) -> ClassifyResponse:
+    """The router rejects a response with a span beyond ``truncated_at``, so that there are none."""
+    truncated = first_unchecked(checked, block)
+    found: dict[tuple[int, int], UnsupportedSpan] = {}
+    for claim in block.bad:
+        if truncated is not None and claim.end > truncated:
+            continue
+        span = UnsupportedSpan(
+            start=claim.start,
+            end=claim.end,
+            label="contradiction" if claim.meaning is Meaning.REFUTED else "unsupported_addition",
+            score=1.0 if claim.confidence is None else claim.confidence,
+            text=checked.text[claim.start : claim.end],
+        )
+        known = found.get((claim.start, claim.end))
+        if known is None or (span.label == "contradiction" and known.label != span.label):
+            found[claim.start, claim.end] = span
+    return ClassifyResponse(spans=list(found.values()), truncated_at=truncated)
+
+
+# LiteLLM's Generic Guardrail API: checks answers of a LiteLLM gateway without a proxy of our
+# own in between.
+#
+# LiteLLM sends the messages with the request only, but one ``litellm_call_id`` with both, so
+# that they are joined.
 
 GUARDRAIL_PATH = "/beta/litellm_basic_guardrail_api"
 _Call = tuple[str, str]  # its caller and its id

@@ -1,0 +1,312 @@
+"""Formats of other tools: W3C Web Annotation, schema.org ClaimReview, JUnit XML, SARIF."""
+
+from __future__ import annotations
+
+import json
+import re
+import uuid
+from collections.abc import Iterable
+from datetime import date
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import quote as percent_encoded
+from xml.etree import ElementTree
+
+from redargue.errors import UsageError
+from redargue.evidence import Side, Source
+from redargue.reports.findings import RULES, ReportFinding, Rule, findings, text_of_file
+from redargue.reports.load import SingleRun
+from redargue.reports.phrases import label_of, meaning_text
+from redargue.sanitize import link_address, printable
+from redargue.verdicts import Verdict
+
+# W3C Web Annotation (Recommendation of 2017): each verdict as an annotation of the words that
+# make the claim.
+#
+# Positions count Unicode code points, as the recommendation asks (section 4.2.5).
+
+CONTEXT = "http://www.w3.org/ns/anno.jsonld"
+BESIDE = 32  # characters before and after the words, by which they are found again in a changed text
+
+
+def web_annotation(run: SingleRun, file: Path | None = None, url: str = "") -> str:
+    """A collection with one page; ``url`` is the address of the annotated page, by default the file's or the run's."""
+    if run.text is None and file is None:
+        raise UsageError(
+            "an annotation needs a text that it is on, and this run checked claims",
+            where="--format annotation",
+            hint="name the file of the claims (--file), or check a text",
+        )
+    if url and not link_address(url):
+        raise UsageError(f"{url!r} is not an address", where="--url", hint="write it like https://example.org/page")
+    text = run.text[0].text if run.text else text_of_file(file) if file else ""
+    placed = [finding for finding in findings(run, file) if finding.start is not None]
+    name = run.manifest.run or run.folder.name
+    items = [_annotation(finding, text, url or uri_of(run, file), name) for finding in placed]
+    page = {"id": _identifier(name, "page"), "type": "AnnotationPage", "startIndex": 0, "items": items}
+    collection = {
+        "@context": CONTEXT,
+        "id": _identifier(name, "collection"),
+        "type": "AnnotationCollection",
+        "label": f"redargue {name}",
+        "total": len(items),
+        "first": page,
+    }
+    return json.dumps(collection, indent=1) + "\n"
+
+
+def _annotation(finding: ReportFinding, text: str, source: str, run: str) -> dict[str, Any]:
+    start, end = finding.start or 0, finding.end or 0
+    body: list[dict[str, Any]] = [
+        {"type": "TextualBody", "purpose": "tagging", "value": finding.rule},
+        {"type": "TextualBody", "purpose": "assessing", "format": "text/plain", "value": finding.message},
+    ]
+    body += [{"type": "SpecificResource", "purpose": "linking", "source": address} for address in _addresses(finding)]
+    quote = {
+        "type": "TextQuoteSelector",
+        "exact": text[start:end],
+        "prefix": text[max(0, start - BESIDE) : start],
+        "suffix": text[end : end + BESIDE],
+    }
+    position = {"type": "TextPositionSelector", "start": start, "end": end}
+    return {
+        "id": _identifier(run, f"{finding.number}:{start}"),
+        "type": "Annotation",
+        "motivation": "assessing",
+        "body": body,
+        "target": {"source": source, "selector": [position, quote]},
+    }
+
+
+def _addresses(finding: ReportFinding) -> list[str]:
+    """The pages that decide the verdict."""
+    if finding.verdict is None:
+        return []
+    quotes = (quote for side in (Side.AGAINST, Side.FOR) for quote in finding.verdict.side(side))
+    links = (link_address(quote.source.url) for quote in quotes if quote.source)
+    return list(dict.fromkeys(link for link in links if link))
+
+
+def _identifier(run: str, part: str) -> str:
+    return uuid.uuid5(uuid.NAMESPACE_URL, f"redargue:{run}#{part}").urn
+
+
+# Verdicts as schema.org ClaimReview (JSON-LD): one object per claim, with nothing in it that is
+# not known.
+
+
+class Signature(NamedTuple):
+    """Who publishes a review, where and when; nobody but the publisher knows this.
+
+    Attributes:
+        author: name of the person or organisation.
+        url: address of the page with the review.
+        date: of publication.
+    """
+
+    author: str
+    url: str
+    date: date
+
+
+def read_signature(author: str, url: str, published: str) -> Signature:
+    """Reads the options of a report; raises UsageError where one is missing or wrong."""
+    given = {"--author": author.strip(), "--url": url.strip(), "--date": published.strip()}
+    if missing := [name for name, value in given.items() if not value]:
+        raise UsageError(
+            f"a ClaimReview is signed: {', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing",
+            where="--format claimreview",
+            hint='say who publishes it, where and when: --author "A newsroom" --url https://… --date 2026-11-22',
+        )
+    if not link_address(url):
+        raise UsageError(f"{url!r} is not an address", where="--url", hint="write it like https://example.org/review")
+    try:
+        return Signature(printable(given["--author"], lines=False), given["--url"], date.fromisoformat(given["--date"]))
+    except ValueError:
+        raise UsageError(f"{published!r} is not a date", where="--date", hint="write it like 2026-11-22") from None
+
+
+def claim_review(verdict: Verdict, signature: Signature) -> dict[str, Any]:
+    """One verdict; without a rating where the claim was not checked.
+
+    The rating is not numeric: label sets have no scale.
+    """
+    claim = printable(verdict.claim.text)
+    review: dict[str, Any] = {
+        "@context": "https://schema.org",
+        "@type": "ClaimReview",
+        "url": signature.url,
+        "datePublished": signature.date.isoformat(),
+        "claimReviewed": claim,
+        "itemReviewed": {"@type": "Claim", "text": claim},
+        "author": {"@type": "Organization", "name": signature.author},
+    }
+    if verdict.label and not verdict.why_unchecked:
+        review["reviewRating"] = {"@type": "Rating", "alternateName": printable(label_of(verdict), lines=False)}
+        words = meaning_text(verdict)
+    else:
+        explained = not verdict.error and (verdict.unchecked or verdict.unsure)
+        words = meaning_text(verdict) if explained else "No verdict was reached."
+    if words:
+        review["reviewBody"] = words
+    sources = (quote.source for quote in verdict.quotes if quote.found and quote.source)
+    cited = {source.url or source.document: source for source in sources}
+    if cited:
+        review["citation"] = [_work(source) for source in cited.values()]
+    return review
+
+
+def _work(source: Source) -> dict[str, str]:
+    work = {"@type": "CreativeWork", "name": printable(source.title or source.document, lines=False)}
+    if address := link_address(source.url):
+        work["url"] = address
+    if source.published:
+        work["datePublished"] = printable(source.published, lines=False)
+    return work
+
+
+def claim_reviews(verdicts: Iterable[Verdict], signature: Signature) -> str:
+    """All verdicts as a JSON list; in ASCII, and safe inside a ``script`` element."""
+    text = json.dumps([claim_review(verdict, signature) for verdict in verdicts], indent=1)
+    for char in "<>&":
+        text = text.replace(char, f"\\u{ord(char):04x}")
+    return text + "\n"
+
+
+# JUnit XML, which continuous integration shows as tests: one test case per claim.
+#
+# A refuted or unsupported claim is a failure. One that was not checked is an error: most
+# readers take a skipped test for a passed one.
+
+NAMED = 160  # characters of a claim in the name of its test case
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def junit(run: SingleRun, file: Path | None = None) -> str:
+    """One test suite; ``file`` is the file that was checked."""
+    found = findings(run, file)
+    failures = sum(finding.rule in ("refuted", "unsupported") for finding in found)
+    errors = sum(finding.rule == "unchecked" for finding in found) + run.unfinished
+    counts = {"tests": str(len(found) + run.unfinished), "failures": str(failures), "errors": str(errors)}
+    suites = ElementTree.Element("testsuites", {"name": "redargue", **counts})
+    name = file.as_posix() if file else run.manifest.run or run.folder.name
+    suite = ElementTree.SubElement(suites, "testsuite", {"name": _xml(name), **counts, "skipped": "0"})
+    for finding in found:
+        _case(suite, finding, name)
+    for number in range(run.unfinished):
+        case = ElementTree.SubElement(suite, "testcase", {"classname": "redargue", "name": f"unfinished {number + 1}"})
+        ElementTree.SubElement(case, "error", {"type": "unfinished", "message": "The claim has not finished."})
+    ElementTree.indent(suites)
+    return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(suites, encoding="unicode") + "\n"
+
+
+def _case(suite: ElementTree.Element, finding: ReportFinding, file: str) -> None:
+    stated = " ".join(finding.stated.split())
+    shown = stated if len(stated) <= NAMED else stated[:NAMED] + "…"
+    name = f"claim {finding.number}: {shown}" if finding.number else shown
+    case = ElementTree.SubElement(suite, "testcase", {"classname": _xml(f"redargue.{file}"), "name": _xml(name)})
+    if finding.rule == "supported":
+        return
+    element = ElementTree.SubElement(case, "error" if finding.rule == "unchecked" else "failure")
+    element.set("type", finding.rule)
+    element.set("message", _xml(finding.message.split("\n")[0]))
+    element.text = _xml(finding.message)
+
+
+def _xml(text: str) -> str:
+    """The text without the characters that XML 1.0 does not have."""
+    return _NOT_XML.sub("", printable(text))
+
+
+# SARIF 2.1.0 (OASIS): what code hosts show beside the lines of a text.
+#
+# Only what is refuted, unsupported or unchecked is a result. Columns and offsets count Unicode
+# code points.
+
+_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+LEVELS: dict[Rule, str] = {"refuted": "error", "unsupported": "warning", "unchecked": "note"}
+
+
+def sarif(run: SingleRun, file: Path | None = None) -> str:
+    """The log of one run; ``file`` is the file that was checked, by default the text itself is in the log."""
+    text = run.text[0].text if run.text else text_of_file(file) if file else ""
+    artifact: dict[str, Any] = {"location": {"uri": uri_of(run, file)}, "sourceLanguage": "text"}
+    if run.text and not file:
+        artifact["contents"] = {"text": text}
+    results = [_result(finding, text) for finding in findings(run, file) if finding.rule in LEVELS]
+    log = {
+        "$schema": _SCHEMA,
+        "version": "2.1.0",
+        "runs": [
+            {
+                "tool": {"driver": {"name": "redargue", "version": version("redargue"), "rules": _rules()}},
+                "automationDetails": {"id": f"redargue/{run.manifest.run}"},
+                "columnKind": "unicodeCodePoints",
+                "invocations": [{"executionSuccessful": not run.unfinished}],
+                "artifacts": [artifact] if text else [],
+                "results": results,
+            }
+        ],
+    }
+    return json.dumps(log, indent=1) + "\n"
+
+
+def uri_of(run: SingleRun, file: Path | None) -> str:
+    """A relative address of the text: the file as it was named, or the run's name."""
+    return percent_encoded(file.as_posix() if file else f"{run.manifest.run or run.folder.name}.txt")
+
+
+def _rules() -> list[dict[str, Any]]:
+    return [
+        {"id": rule, "shortDescription": {"text": RULES[rule]}, "defaultConfiguration": {"level": level}}
+        for rule, level in LEVELS.items()
+    ]
+
+
+def _result(finding: ReportFinding, text: str) -> dict[str, Any]:
+    location: dict[str, Any] = {}
+    if finding.start is not None:
+        location["physicalLocation"] = {"artifactLocation": {"index": 0}, "region": region(text, finding)}
+    if finding.number:
+        location["logicalLocations"] = [{"name": f"claim {finding.number}", "kind": "element"}]
+    result: dict[str, Any] = {
+        "ruleId": finding.rule,
+        "ruleIndex": list(LEVELS).index(finding.rule),
+        "level": LEVELS[finding.rule],
+        "message": {"text": literal(finding.message)},
+        "locations": [location],
+        "partialFingerprints": {"redargueClaim/v1": finding.fingerprint},
+    }
+    if finding.verdict and finding.verdict.shown_confidence is not None:
+        result["properties"] = {"confidence": finding.verdict.confidence}
+    return result
+
+
+def region(text: str, finding: ReportFinding) -> dict[str, Any]:
+    """Lines and columns from 1, the end column one past the last character (SARIF 2.1.0, section 3.30)."""
+    start = finding.start or 0
+    end = start + len(finding.stated)
+    start_line, start_column = line_and_column(text, start)
+    end_line, end_column = line_and_column(text, end)
+    return {
+        "startLine": start_line,
+        "startColumn": start_column,
+        "endLine": end_line,
+        "endColumn": end_column,
+        "charOffset": start,
+        "charLength": end - start,
+        "snippet": {"text": finding.stated},
+    }
+
+
+def line_and_column(text: str, offset: int) -> tuple[int, int]:
+    """Both from 1; a line ends with a line feed."""
+    return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
+
+
+def literal(message: str) -> str:
+    """A message in which nothing is a link or a placeholder (sections 3.11.5 and 3.11.6)."""
+    for char in "\\[]":
+        message = message.replace(char, "\\" + char)
+    return message.replace("{", "{{").replace("}", "}}")
