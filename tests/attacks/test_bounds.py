@@ -264,12 +264,14 @@ def test_a_packed_data_set_is_read_up_to_a_total(name: str, monkeypatch: pytest.
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
-@pytest.mark.parametrize(("limit", "why"), [("LARGEST_DECOMPRESSED", "decompresses to"), ("LARGEST_LINE", "is longer")])
+@pytest.mark.parametrize(
+    ("limit", "why"), [("LARGEST_DECOMPRESSED_ROWS", "decompresses to"), ("LARGEST_LINE", "is longer")]
+)
 def test_a_packed_table_in_utf_16_is_read_row_by_row_up_to_a_total(
     limit: str, why: str, encoding: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(data_files, limit, 1_000_000)
-    cells = ["a" * 1_000] * 2_000 if limit == "LARGEST_DECOMPRESSED" else ["a" * 20_000_000]
+    cells = ["a" * 1_000] * 2_000 if limit == "LARGEST_DECOMPRESSED_ROWS" else ["a" * 20_000_000]
     text = "\n".join(["claim", *cells])
     Path("claims.csv.gz").write_bytes(
         gzip.compress((text if encoding == "utf-16" else f"\ufeff{text}").encode(encoding))
