@@ -21,8 +21,6 @@ LAYERS = [  # a module may import those before it and its own group
     (
         "errors",
         "registry",
-        "paths",
-        "encodings",
         "files",
         "sanitize",
         "notebook",
