@@ -43,7 +43,7 @@ EVERY = (
     "chatbot",
     "proxy",
 )
-BY_NAME = ("wheel", "size")  # the first needs a package index
+BY_NAME = ("relay", "wheel", "size")  # the first needs the data folder, the second a package index
 
 
 def main() -> None:

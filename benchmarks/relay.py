@@ -1,0 +1,165 @@
+"""Verifies the claims of recorded runs again and counts the requests that the recorded model was sent word for word.
+
+``python -m benchmarks relay`` reads ``relay`` of the data folder: runs of four methods with a strong language model,
+and its replies. Tools answer as recorded, the model answers the requests that it knows, and a claim ends at the first
+request that it does not know. A change that must not change prompts leaves ``unknown`` empty and every label equal.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import gzip
+import json
+import os
+import re
+import tempfile
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import httpx2
+
+from redargue.claims import Claim
+from redargue.errors import ToolFailed
+from redargue.evidence import Passage
+from redargue.llm.chat import ChatBackend
+from redargue.memory.memory import open_memory
+from redargue.methods.base import configure
+from redargue.net.transport import Service, Transport
+from redargue.parts import Parts
+from redargue.retrieval.tools.base import Search
+from redargue.spec import RunSpec
+from redargue.verifier import Verifier
+
+_WORD = re.compile(r"<(/?)data-[a-z]{10}>")  # a fence with its word, which every installation has for itself
+_PASSAGE = Passage.model_fields.keys() - {"timing", "retrieved"}  # which the run sets
+
+
+def main(arguments: list[str]) -> None:
+    """Prints a line for each run, and one for all."""
+    parser = argparse.ArgumentParser(prog="benchmarks relay", description=__doc__)
+    parser.add_argument("--method", help="only the runs of one method, such as tool-mad")
+    given = parser.parse_args(arguments)
+    folder = Path(os.environ["REDARGUE_DATA"]) / "relay"
+    replies = read_replies(folder / "replies.jsonl.gz")
+    total: Counter[str] = Counter()
+    for path in sorted(folder.glob("*/*/*/*/run.json")):
+        about = json.loads(path.read_text(encoding="utf-8"))
+        if given.method in (None, about["method"]):
+            counts = asyncio.run(verify_again(about, path.with_name("events.jsonl"), replies))
+            total.update(counts)
+            print(json.dumps({"run": str(path.parent.relative_to(folder)), **counts}), flush=True)
+    print(json.dumps({"run": "all", **total}))
+
+
+def read_replies(path: Path) -> dict[str, list[str]]:
+    """The replies to each request, in the order of their samples."""
+    replies: dict[str, list[str]] = defaultdict(list)
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        rows = [json.loads(line) for line in lines]
+    for row in sorted(rows, key=lambda row: int(row["sample"])):
+        replies[_key(row["messages"])].append(row["reply"])
+    return dict(replies)
+
+
+def _key(messages: Sequence[Mapping[str, str]]) -> str:
+    return _WORD.sub(r"<\1data>", json.dumps([[each["role"], each["content"]] for each in messages]))
+
+
+async def verify_again(about: Mapping[str, Any], log: Path, replies: Mapping[str, Sequence[str]]) -> dict[str, int]:
+    """How many requests were known and unknown, and how many claims have the recorded label."""
+    found, labels = _recorded(log)
+    model = _RecordedModel(replies, _texts(log))
+    transport = Transport(inner=httpx2.MockTransport(model.answer), patience=0.0)
+    spec = RunSpec(method=about["method"], settings=about["settings"], seed=about["seed"])
+    method = configure(spec.method, spec.profile, spec.settings)
+    tools = {name: _RecordedTool(name, entry, found) for name, entry in about["tools"].items()}
+    equal = 0
+    with tempfile.TemporaryDirectory() as home:
+        remembering = getattr(method.settings, "remembering", None)
+        memory = open_memory(Path(home) / "memory.db", settings=remembering, write=True) if remembering else None
+        service = Service(name="model", url="http://localhost/v1")
+        backend = ChatBackend(transport, service, "recorded", form=about["response_format"])
+        parts = Parts(backend=backend, evidence=tools, memory=memory, transport=transport)
+        with Verifier(spec, parts=parts) as verifier:
+            for item, claim in enumerate(about["claims"]):
+                for tool in tools.values():
+                    tool.item = item
+                verdict = await verifier.verify(Claim.model_validate(claim), item=item)
+                equal += verdict.label == labels[item]
+        if memory:
+            memory.close()
+    return {"known": model.known, "unknown": model.unknown, "claims": len(about["claims"]), "equal": equal}
+
+
+def _recorded(log: Path) -> tuple[dict[tuple[int, str, str], dict[str, Any]], dict[int, str | None]]:
+    """The recorded answer to each query of each claim, by tool, and the label of each claim."""
+    found: dict[tuple[int, str, str], dict[str, Any]] = {}
+    labels: dict[int, str | None] = {}
+    for event in _events(log):
+        if event["kind"] in ("evidence_found", "evidence_missing"):
+            query = event["query"]
+            if query.startswith("{"):  # the arguments of an action
+                query = json.loads(query).get("query", query)
+            found.setdefault((event["item"], event["tool"], query), event)
+        elif event["kind"] == "claim_ended":
+            labels[event["item"]] = event["verdict"]["label"]
+    return found, labels
+
+
+def _texts(log: Path) -> set[str]:
+    """The replies that a run was sent."""
+    calls = (event for event in _events(log) if event["kind"] == "call_finished")
+    return {output["text"] for call in calls for output in call["outputs"]}
+
+
+def _events(log: Path) -> Iterator[dict[str, Any]]:
+    with log.open(encoding="utf-8") as lines:
+        yield from map(json.loads, lines)
+
+
+class _RecordedModel:
+    """Answers the requests that it knows; others are refused.
+
+    Several runs sent the same request: the replies to this run come first.
+    """
+
+    def __init__(self, replies: Mapping[str, Sequence[str]], texts: set[str]) -> None:
+        self._replies, self._texts, self.known, self.unknown = replies, texts, 0, 0
+
+    def answer(self, request: httpx2.Request) -> httpx2.Response:
+        body = json.loads(request.content)
+        replies = self._replies.get(_key(body["messages"]))
+        if replies is None:
+            self.unknown += 1
+            return httpx2.Response(422, json={"error": {"message": "this request was not recorded"}})
+        self.known += 1
+        replies = sorted(replies, key=lambda reply: reply not in self._texts)
+        choices = [
+            {"index": n, "message": {"role": "assistant", "content": reply}, "finish_reason": "stop"}
+            for n, reply in enumerate(replies[: body.get("n", 1)])
+        ]
+        usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+        answer = {"id": "x", "object": "chat.completion", "model": "recorded", "choices": choices, "usage": usage}
+        return httpx2.Response(200, json=answer)
+
+
+class _RecordedTool:
+    """A search tool whose answers are recorded, for the claim that is being verified."""
+
+    online = False
+
+    def __init__(
+        self, name: str, entry: Mapping[str, str], found: Mapping[tuple[int, str, str], Mapping[str, Any]]
+    ) -> None:
+        self.name, self.about, self.revision = entry["name"], entry["about"], entry["revision"]
+        self._recorded_name, self._found, self.item = name, found, 0
+
+    async def search(self, query: str, k: int, *, search: Search) -> tuple[Passage, ...]:
+        event = self._found.get((self.item, self._recorded_name, query))
+        if event is None or "passages" not in event:
+            raise ToolFailed("this search was not recorded, or failed")
+        known = [{name: each[name] for name in _PASSAGE if name in each} for each in event["passages"]]
+        return tuple(map(Passage.model_validate, known))
