@@ -198,10 +198,10 @@ def test_a_machine_with_another_corpus_may_not_work_on_the_batch(
     many = tmp_path / "many" / "run"
     assert run([*command, str(many), "--engine", "local", "--budget", "1calls"]) == 4
     with sqlite3.connect(many / "ledger.db") as db:
-        (spec,) = db.execute("SELECT spec FROM batches").fetchone()
-        changed = json.loads(spec)
+        (job,) = db.execute("SELECT job FROM batches").fetchone()
+        changed = json.loads(job)
         changed["spec"]["seed"] = 7
-        db.execute("UPDATE batches SET spec = ?", (json.dumps(changed),))
+        db.execute("UPDATE batches SET job = ?", (json.dumps(changed),))
         db.execute("UPDATE jobs SET state = 0")
     db.close()
     assert run(["worker", str(many / "ledger.db")]) == 2
