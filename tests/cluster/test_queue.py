@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -461,11 +462,24 @@ def test_a_schema_of_another_program_is_not_used_as_a_ledger(postgres_server: Se
 
 
 @pytest.mark.extra
-def test_a_ledger_on_a_server_made_by_a_newer_redargue_is_refused(postgres_server: Server) -> None:
-    url = postgres_server.create("ledger_newer")
+@pytest.mark.parametrize(("version", "made"), [("1", "an earlier"), ("3", "a newer")])
+def test_a_ledger_on_a_server_made_by_another_redargue_is_refused(
+    postgres_server: Server, version: str, made: str
+) -> None:
+    url = postgres_server.create(f"ledger_format_{version}")
     database = open_ledger(url)
     with database.transaction() as db:
-        db.execute("UPDATE meta SET value = '2'")
+        db.execute("UPDATE meta SET value = ?", (version,))
     database.close()
-    with pytest.raises(UsageError, match=r"made by a newer redargue \(format 2\)"):
+    with pytest.raises(UsageError, match=rf"made by {made} redargue \(format {version}\)"):
         open_ledger(url)
+
+
+@pytest.mark.parametrize(("version", "made"), [(1, "an earlier"), (3, "a newer")])
+def test_a_ledger_in_a_file_made_by_another_redargue_is_refused(tmp_path: Path, version: int, made: str) -> None:
+    path = tmp_path / "ledger.db"
+    open_ledger(path).close()
+    with closing(sqlite3.connect(path)) as file:
+        file.execute(f"PRAGMA user_version = {version}")
+    with pytest.raises(UsageError, match=rf"made by {made} redargue \(format {version}\)"):
+        open_ledger(path)

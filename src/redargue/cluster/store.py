@@ -18,7 +18,7 @@ from redargue.postgresql import server as postgresql
 from redargue.postgresql.server import BUSY, SCHEMES, PostgresqlServer
 from redargue.retrieval.corpus.database import Database
 
-_SCHEMA = 1
+_SCHEMA = 2
 _APPLICATION = 0x52444C47  # "RDLG", at byte 68 of the file
 LEDGER_SCHEMA = "redargue_ledger"  # on a server
 CREATE_HINT = "a batch creates it: redargue batch … --engine local"

@@ -102,9 +102,13 @@ class PostgresqlServer:
         if not names:
             raise UsageError(f"no {self._what} at {self.place}", hint=hint)
         stored = dict(db.execute("SELECT name, value FROM meta").fetchall()) if "meta" in names else {}
-        if int(stored.get("schema", 0)) > int(meta["schema"]):
-            what = f"{self.place} was made by a newer redargue (format {stored['schema']})"
+        version = int(stored.get("schema", 0))
+        if version > int(meta["schema"]):
+            what = f"{self.place} was made by a newer redargue (format {version})"
             raise UsageError(what, hint="upgrade redargue")
+        if 0 < version < int(meta["schema"]):
+            what = f"{self.place} was made by an earlier redargue (format {version})"
+            raise UsageError(what, hint=f"use another database: {self._option} URL")
         if not (meta.keys() <= stored.keys() and names.issuperset(re.findall(r"CREATE TABLE (\w+)", tables))):
             raise CorpusError(f"the schema {self._schema!r} at {self.place} is not a redargue {self._what}")
         return stored

@@ -97,6 +97,9 @@ class Database:
         if version > self.schema:
             what = f"{str(self.path)!r} was made by a newer redargue (format {version})"
             raise UsageError(what, hint="upgrade redargue")
+        if 0 < version < self.schema:
+            what = f"{str(self.path)!r} was made by an earlier redargue (format {version})"
+            raise UsageError(what, hint=f"make a new one: {self.create_command} PATH")
         if self.writable:
             if not version:
                 self._create(embedder)
