@@ -1,4 +1,4 @@
-"""Doors of other gateways: vLLM's Semantic Router and LiteLLM's guardrails."""
+"""Routes for other gateways: vLLM's Semantic Router and LiteLLM's guardrails."""
 
 from __future__ import annotations
 
@@ -21,9 +21,6 @@ from redargue.service.proxy.contexts import contexts_of
 from redargue.service.proxy.modes import Withheld, objection, require_checked
 from redargue.service.proxy.settings import CheckOptions, Plan, plan, read_check_options, whole_characters
 from redargue.service.proxy.tally import ProxyTally
-
-# Checks a whole text for doors that have no stream.
-
 
 # Checks a whole text for routes that have no stream.
 
