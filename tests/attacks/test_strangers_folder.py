@@ -340,6 +340,8 @@ ALTERED: dict[str, Any] = {
     "a tool less": {"tools": {}},
     "identity empty": {"identity": ""},
     "stability one number": {"stability": [1]},
+    "threshold not a number": {"threshold": float("nan")},
+    "threshold 9": {"threshold": 9},
     "claims empty": {"claims": []},
     "claims of texts": {"claims": ["a"]},
     "a claim with other labels": {"claims": [{"text": "a", "labels": {"name": "x", "labels": []}}]},

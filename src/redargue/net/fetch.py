@@ -228,7 +228,7 @@ class PageFetcher:
         private = [address for address in addresses if not is_public(address)]
         if private and not allowed:
             what = f"{shown!r} is not fetched: {private[0]} is not an address of the public internet"
-            raise UsageError(what, hint=f"{ALLOW}={host}:{port} allows a server of your own network")
+            raise UsageError(what, hint=f"{ALLOW}={host}:{port} allows a server in your own network")
         if not addresses:
             raise ProviderError(f"{shown!r} cannot be fetched: no address of {host!r} is known")
         return addresses

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, JsonValue, PlainSerializer, ValidationError
+from pydantic import BeforeValidator, Field, FiniteFloat, JsonValue, PlainSerializer, ValidationError
 
 from redargue.claims import Claim, Frozen
 from redargue.errors import RecordError, UsageError, problem_of
@@ -43,8 +43,8 @@ class BackendEntry(Frozen):
     """
 
     identity: str
-    stability: tuple[float, float]
-    threshold: float = 0.0
+    stability: tuple[FiniteFloat, FiniteFloat]
+    threshold: float = Field(default=0.0, ge=0, le=1)
     address: str = ""
 
 

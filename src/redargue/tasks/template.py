@@ -104,7 +104,8 @@ def _parts(text: str) -> Iterator[tuple[PartName, list[list[str]]]]:
 
 def _piece(text: str) -> _Piece:
     guards = []
-    while guard := _GUARD.match(text):
+    at = 0  # not a shorter text for each guard: a record may hold a line of a million
+    while guard := _GUARD.match(text, at):
         guards.append((guard[1], guard[2] == "?"))
-        text = text[guard.end() :]
-    return _Piece(tuple(guards), tuple(_SLOT.split(text)))
+        at = guard.end()
+    return _Piece(tuple(guards), tuple(_SLOT.split(text[at:])))

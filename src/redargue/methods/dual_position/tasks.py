@@ -163,7 +163,7 @@ class SummariseTeam(Task[TeamStatement], _OfATeam):
 def evidence_of(speech: Speech, numbers: dict[str, int] | None = None) -> str:
     """A statement's quotations for a prompt: those that were found, with title and URL, and those that were not.
 
-    A quotation that stands in the statement is given by its first words.
+    Of a quotation that appears in the statement, only the first words are shown.
 
     Args:
         numbers: of the quotations that the prompt shows so far: one of them is given by its number, and new ones are
