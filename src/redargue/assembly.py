@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from redargue.memory.memory import Memory
     from redargue.nli.user_reader import UserReader
 
+SMALL = "small"  # the name of the bundled reader, without the large one
 PRINTED = "printed:"  # before a method's name: the prompts of its paper instead of a folder
 
 
@@ -92,7 +93,9 @@ def make_backend(
             )
         if name == "embedded":  # a lower threshold than its own loosens the reader, a higher one is for its verdicts
             least = MIN_CONFIDENCE if spec.min_confidence is None else min(spec.min_confidence, MIN_CONFIDENCE)
-            return backends[name](reader=_reader(spec.reader, transport, prices), least=least)
+            small = spec.reader == SMALL
+            reader = None if small else _reader(spec.reader, transport, prices)
+            return backends[name](reader=reader, careful=not small, least=least)
         return backends[name]()
     if not spec.model:
         raise UsageError(f"the {name} backend needs a model", hint="name one: --model, or REDARGUE_MODEL")

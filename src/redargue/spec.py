@@ -48,8 +48,8 @@ class RunSpec(Frozen):
         settings: of the method, by field name, where they differ from the profile's.
         tools: evidence tools, one per debater where the method has debaters; None for the profile's.
         backend: registered name; empty for ``chat`` where a model is named, else ``embedded``.
-        reader: an added model (``redargue models``) with which the embedded backend reads evidence; empty for the
-            bundled one.
+        reader: an added model (``redargue models``) with which the embedded backend reads evidence; ``small`` for the
+            bundled one; empty for the large one, or the bundled one where ``redargue-reader`` is not installed.
         base_url: of the models' endpoint; empty for the environment's.
         models: a model for an agent ("judge") or a task ("CheckStatements").
         response_format: how a language model is asked to reply (:class:`~redargue.llm.chat.ChatBackend`).

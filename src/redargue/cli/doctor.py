@@ -38,6 +38,7 @@ def doctor(
         "home": _home,
         "full-text search": _fts,
         "models": _models,
+        "large reader": _large_reader,
         "embedded backend": _backend,
         "corpus": _corpus,
         "settings file": _config,
@@ -125,14 +126,27 @@ def _fts() -> str:
 
 
 def _models() -> str:
-    import json
-
     from redargue.nli.session import WEIGHTS_FOLDER
 
-    manifest = json.loads((WEIGHTS_FOLDER / "manifest.json").read_text(encoding="utf-8"))
+    return _unchanged(WEIGHTS_FOLDER, "redargue")
+
+
+def _large_reader() -> str:
+    from redargue.nli.careful import careful_weights
+
+    weights = careful_weights()
+    if weights is None:
+        return "not installed: the small reader answers. pip install redargue-reader"
+    return _unchanged(weights.folder, "redargue-reader")
+
+
+def _unchanged(folder: Path, package: str) -> str:
+    import json
+
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     for name, sha256 in manifest["sha256"].items():
-        if hashlib.sha256((WEIGHTS_FOLDER / name).read_bytes()).hexdigest() != sha256:
-            raise UsageError(f"{name!r} differs from the released file", hint="reinstall redargue")
+        if hashlib.sha256((folder / name).read_bytes()).hexdigest() != sha256:
+            raise UsageError(f"{name!r} differs from the released file", hint=f"reinstall {package}")
     return ", ".join(f"{name} {sha256[:12]}" for name, sha256 in manifest["sha256"].items())
 
 

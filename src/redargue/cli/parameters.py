@@ -74,7 +74,11 @@ EmbeddingModel = Annotated[
 ]
 ReaderName = Annotated[
     str,
-    option("READER", "Added model that reads evidence for the embedded backend; see redargue models.", metavar="NAME"),
+    option(
+        "READER",
+        "Model that reads evidence for the embedded backend: an added one (redargue models), or `small`.",
+        metavar="NAME",
+    ),
 ]
 Offline = Annotated[bool, option("OFFLINE", "Send no request that leaves this machine.", "--offline")]
 StoreName = Annotated[str | None, option("STORE", "Corpus: a path, a URI, or `starter` for the bundled articles.")]

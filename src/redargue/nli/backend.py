@@ -22,6 +22,7 @@ from redargue.errors import UnsupportedTask
 from redargue.evidence import Passage, cited
 from redargue.nli import claim_filter
 from redargue.nli.aggregation import MIN_CONFIDENCE, WEIGHTS
+from redargue.nli.careful import CarefulReader, CarefulWeights, careful_weights
 from redargue.nli.consistency import check_consistency
 from redargue.nli.encoders import CrossEncoder, Embedder, EntailmentModel, shared
 from redargue.nli.loop_bridge import in_thread
@@ -72,6 +73,8 @@ class EmbeddedBackend:
         publishers_once: whether passages of one publisher (or site, or document) count as one source; otherwise every
             passage counts (``python -m benchmarks poison`` shows the effect).
         reader: an added model (``redargue models``) that reads evidence instead of the bundled cross-encoder.
+        careful: whether the large cross-encoder reads what the small one finds, where the package ``redargue-reader``
+            is installed; an added reader reads alone.
         least: probability of a side, in [0, 1], below which a claim is left open.
     """
 
@@ -86,15 +89,18 @@ class EmbeddedBackend:
         threads: int = 0,
         publishers_once: bool = True,
         reader: UserReader | None = None,
+        careful: bool = True,
         least: float = MIN_CONFIDENCE,
     ) -> None:
         self._threads, self._publishers_once, self._user_reader, self._least = threads, publishers_once, reader, least
+        self._careful = careful_weights() if careful and not reader else None
 
     @cached_property
     def identity(self) -> str:
         manifest = json.loads((BUNDLED / "manifest.json").read_text(encoding="utf-8"))
         parts = [str(manifest["sha256"][name])[:12] for name in sorted(manifest["sha256"])]
         parts += [f"reader {self._user_reader.sha256[:12]}"] if self._user_reader else []
+        parts += [f"careful {self._careful.sha256[:12]}"] if self._careful else []
         parts += [f"decides from {self._least:g}"] if self._least != MIN_CONFIDENCE else []
         return "embedded:" + ",".join([*parts, *([] if self._publishers_once else ["every passage a voice"])])
 
@@ -140,14 +146,14 @@ class EmbeddedBackend:
 
     @cached_property
     def reader(self) -> Reader:
+        options: dict[str, Any] = {"publishers_once": self._publishers_once, "least": self._least}
+        if self._careful:
+            with _loading:
+                careful = _careful_model(self._careful, self._threads)
+            weights = self._careful.weights
+            return CarefulReader(self.embedder, self.entailment, careful, weights=weights, **options)
         weights = self._user_reader.weights if self._user_reader else WEIGHTS
-        return Reader(
-            self.embedder,
-            self.entailment,
-            publishers_once=self._publishers_once,
-            weights=weights,
-            least=self._least,
-        )
+        return Reader(self.embedder, self.entailment, weights=weights, **options)
 
     @cached_property
     def entailment(self) -> EntailmentModel:
@@ -167,6 +173,11 @@ _loading = Lock()  # several threads may ask for the model first
 @cache
 def _entailment(threads: int) -> CrossEncoder:
     return CrossEncoder(threads=threads)
+
+
+@cache
+def _careful_model(weights: CarefulWeights, threads: int) -> CrossEncoder:
+    return weights.model(threads=threads)
 
 
 @singledispatch

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache, cached_property
+from pathlib import Path
 from threading import Lock
 from typing import NamedTuple, Protocol
 
@@ -87,12 +88,13 @@ class EntailmentModel(Protocol):
 class CrossEncoder:
     """Reads (claim, evidence) pairs; ``threads``: pairs read concurrently, 0 for one per core."""
 
-    def __init__(self, *, threads: int = 0) -> None:
-        self._session = Session("entailment.onnx", longest=160, kept=_KEPT, threads=threads)
+    def __init__(self, *, threads: int = 0, folder: Path = WEIGHTS_FOLDER, longest: int = 160) -> None:
+        self._path = folder / "entailment.onnx"
+        self._session = Session(self._path.name, longest=longest, kept=_KEPT, threads=threads, folder=folder)
 
     @cached_property
     def sha256(self) -> str:
-        return file_sha256(WEIGHTS_FOLDER / "entailment.onnx")
+        return file_sha256(self._path)
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> list[Entailment]:
         """One result per pair, in order; each pair is read alone, so results do not depend on their neighbours."""

@@ -48,7 +48,7 @@ _DECIDED = (Meaning.SUPPORTED, Meaning.REFUTED)
 COPIED = Entailment(0.98, 0.01, 0.01)  # of 3,000 copied sentences and their contexts, none was refuted
 _UNREAD = Entailment(0.0, 0.0, 1.0)
 PASSAGE = 10_000  # characters; thousands of whole documents are not kept in memory
-_Kind = Literal["sentence", "passage", "joined"]
+SpanKind = Literal["sentence", "passage", "joined", "skimmed"]
 
 
 @dataclass(frozen=True)
@@ -59,16 +59,17 @@ class SourcedSentence:
     passage: Passage
 
 
-class _Candidate(NamedTuple):
+class Candidate(NamedTuple):
     """A text to read.
 
     Attributes:
-        kind: a sentence, a shortened passage, or the joined sentences of two passages.
+        kind: a sentence, a shortened passage, the joined sentences of two passages, or a sentence that only the small
+            model has read although there is a large one.
         cited: the sentence to quote; of joined passages one sentence each.
         before: the sentence before, where the text begins with it.
     """
 
-    kind: _Kind
+    kind: SpanKind
     cited: tuple[SourcedSentence, ...]
     text: str
     before: SourcedSentence | None = None
@@ -81,19 +82,21 @@ class ScoredSpan:
     Attributes:
         nearness: cosine of the text to the claim, in [-1, 1].
         relevance: the probability that the text decides the claim at all, in [0, 1].
-        before: as in :class:`_Candidate`.
+        before: as in :class:`Candidate`.
+        careful: whether the large model read it, which need not be told what is far.
     """
 
     cited: tuple[SourcedSentence, ...]
     nearness: float
     judgement: Entailment
-    kind: _Kind = "sentence"
+    kind: SpanKind = "sentence"
     relevance: float = 0.0
     before: SourcedSentence | None = None
+    careful: bool = False
 
     def strength(self, meaning: Meaning) -> float:
         probability = self.judgement.refutes if meaning is Meaning.REFUTED else self.judgement.supports
-        return strength(probability, self.nearness)
+        return probability if self.careful else strength(probability, self.nearness)
 
     @property
     def scores(self) -> SourceScore:
@@ -148,15 +151,21 @@ class Reading:
     @cached_property
     def source_scores(self) -> tuple[SourceScore, ...]:
         """The maximum sentence-level score of each independent source."""
-        return self._source_scores("sentence")
+        return self._scores_of("sentence", "joined") if self._careful else self._scores_of("sentence")
+
+    @property
+    def _careful(self) -> bool:
+        return any(span.careful for span in self.spans)
 
     @cached_property
     def joined(self) -> SourceScore:
-        """The score of two passages' sentences read as one text; no signal if there was only one passage."""
+        """The score of two passages' sentences read as one text, where the small model reads; else no signal."""
+        if self._careful:
+            return NO_SIGNAL  # a text like any other to the large model
         return reduce(max_score, (span.scores for span in self.spans if span.kind == "joined"), NO_SIGNAL)
 
-    def _source_scores(self, kind: _Kind) -> tuple[SourceScore, ...]:
-        scores = [(span.cited[0].passage, span.scores) for span in self.spans if span.kind == kind]
+    def _scores_of(self, *kinds: SpanKind) -> tuple[SourceScore, ...]:
+        scores = [(span.cited[0].passage, span.scores) for span in self.spans if span.kind in kinds]
         if self.publishers_once:
             return source_scores(scores)
         by_passage: dict[str, SourceScore] = {}
@@ -170,10 +179,11 @@ class Reading:
 
     @property
     def features(self) -> tuple[float, ...]:
-        relevance = max((span.relevance for span in self.spans if span.kind == "passage"), default=0.0)
+        whole = [span for span in self.spans if (span.careful if self._careful else span.kind == "passage")]
+        relevance = max((span.relevance for span in whole), default=0.0)
         return aggregation_features(
             self.source_scores,
-            self._source_scores("passage"),
+            self._scores_of("passage", "skimmed"),
             self.joined,
             relevance,
             self.lexical,
@@ -196,7 +206,7 @@ class Reading:
         """
         if meaning is Meaning.SUPPORTED and self.copy:
             return (self.copy,)[:count]
-        spans = [span for span in self.spans if span.kind != "passage"]  # only sentences are quoted
+        spans = [span for span in self.spans if span.kind in ("sentence", "joined")]  # what was read is quoted
         checked = self.contradiction.sentence if meaning is Meaning.REFUTED and self.contradiction else None
         says: Callable[[ScoredSpan], float] = (
             (lambda span: span.strength(meaning)) if meaning in _DECIDED else (lambda span: span.nearness)
@@ -227,7 +237,8 @@ class Reading:
         """
         if meaning in _DECIDED:
             return tuple(sentences[index] for index in first_of_sources([each.passage for each in sentences]))
-        relevant = {cited.quote for span in self.spans if span.relevance >= RELEVANT for cited in span.cited}
+        spans = [span for span in self.spans if span.kind != "skimmed" and span.relevance >= RELEVANT]
+        relevant = {cited.quote for span in spans for cited in span.cited}
         return tuple(each for each in sentences if each.quote in relevant and len(each.quote.split()) > 2)
 
     def label(self, labels: LabelSet) -> str | None:
@@ -274,7 +285,7 @@ class Reader:
         self._weights, self._least = weights, least
 
     def read(self, claim: str, passages: Sequence[Passage]) -> Reading:
-        candidates: list[_Candidate] = []
+        candidates: list[Candidate] = []
         compared, comparisons = [], []
         for passage in {passage.sha256: passage for passage in passages}.values():
             texts, nearest = self._nearest(claim, passage)
@@ -289,22 +300,28 @@ class Reader:
         found = tuple(comparisons)
         return Reading(read_spans, compare_words, self._publishers_once, self._weights, found, self._least)
 
-    def _spans(self, claim: str, candidates: Sequence[_Candidate]) -> tuple[ScoredSpan, ...]:
+    def _spans(self, claim: str, candidates: Sequence[Candidate]) -> tuple[ScoredSpan, ...]:
         """Scores of the candidates, and of the nearest sentences of two passages as one text."""
         if not candidates:
             return ()
         nearness = self._nearness(claim, [candidate.text for candidate in candidates])
-        if joined := _joined(candidates, nearness):
+        if joined := joined_candidate(candidates, nearness):
             candidates = [*candidates, joined]
             nearness += self._nearness(claim, [joined.text])
+        return self._judged(claim, candidates, nearness, self._entailment)
+
+    def _judged(
+        self, claim: str, candidates: Sequence[Candidate], nearness: Sequence[float], model: EntailmentModel
+    ) -> tuple[ScoredSpan, ...]:
+        """What a model says about the candidates."""
         # a far sentence has no strength, whatever the model would say; of a passage the relevance counts too
         near = [i for i, candidate in enumerate(candidates) if candidate.kind == "passage" or nearness[i] > FAR]
         pairs = [(in_units_of(candidates[i].text, claim), candidates[i].text) for i in near]
-        read = zip(pairs, self._entailment.read(pairs), strict=True)
+        read = zip(pairs, model.read(pairs), strict=True)
         judgements = dict(
             zip(near, (_as_asserted(claim, text, judgement) for (_, text), judgement in read), strict=True)
         )
-        found = zip(pairs, self._entailment.relevance(pairs), strict=True)
+        found = zip(pairs, model.relevance(pairs), strict=True)
         relevances = dict(
             zip(near, (_relevance(claim, text, relevance) for (_, text), relevance in found), strict=True)
         )
@@ -375,29 +392,25 @@ def encoded_texts(passage: Passage) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*texts, *(title + text for text in texts), *windows]))
 
 
-def _candidates(passage: Passage, texts: Sequence[str], nearest: Sequence[int]) -> list[_Candidate]:
+def _candidates(passage: Passage, texts: Sequence[str], nearest: Sequence[int]) -> list[Candidate]:
     title = f"{passage.title}. " if passage.title else ""
     cited = [(SourcedSentence(text, passage),) for text in texts]
     in_order = sorted(nearest)
     short = " ".join(texts[i] for i in sorted(nearest[:IN_SHORT]))
     return [
-        *(_Candidate("sentence", cited[i], title + texts[i]) for i in in_order),
-        *(
-            _Candidate("sentence", cited[i], f"{title}{texts[i - 1]} {texts[i]}", cited[i - 1][0])
-            for i in in_order
-            if i
-        ),
-        _Candidate("passage", cited[nearest[0]], title + short),
+        *(Candidate("sentence", cited[i], title + texts[i]) for i in in_order),
+        *(Candidate("sentence", cited[i], f"{title}{texts[i - 1]} {texts[i]}", cited[i - 1][0]) for i in in_order if i),
+        Candidate("passage", cited[nearest[0]], title + short),
     ]
 
 
-def _joined(candidates: Sequence[_Candidate], nearness: Sequence[float]) -> _Candidate | None:
+def joined_candidate(candidates: Sequence[Candidate], nearness: Sequence[float]) -> Candidate | None:
     """The nearest sentences of two passages as one text; None if there is only one."""
     order = sorted(range(len(candidates)), key=lambda i: -nearness[i])
     first, *others = [candidates[i] for i in order if candidates[i].kind == "sentence"]
     for second in others:
         if second.cited[0].passage.sha256 != first.cited[0].passage.sha256:
-            return _Candidate("joined", (*first.cited, *second.cited), f"{first.text} {second.text}")
+            return Candidate("joined", (*first.cited, *second.cited), f"{first.text} {second.text}")
     return None
 
 

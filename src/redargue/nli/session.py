@@ -127,16 +127,18 @@ class Session(TextModel):
         longest: int,
         kept: int,
         threads: int = 0,
+        folder: Path = WEIGHTS_FOLDER,
     ) -> None:
         for name in (model, "tokenizer.json"):
-            if not (WEIGHTS_FOLDER / name).is_file():
-                hint = "reinstall redargue: its wheel contains the file"
-                raise UsageError(f"no file {name!r} in {str(WEIGHTS_FOLDER)!r}", hint=hint)
-        self._session = OnnxFile(WEIGHTS_FOLDER / model, bounded=False)
+            if not (folder / name).is_file():
+                package = "redargue" if folder == WEIGHTS_FOLDER else "redargue-reader"
+                hint = f"reinstall {package}: its wheel contains the file"
+                raise UsageError(f"no file {name!r} in {str(folder)!r}", hint=hint)
+        self._session = OnnxFile(folder / model, bounded=False)
         super().__init__(
             model,
-            read_tokenizer(WEIGHTS_FOLDER, longest),
-            sha256=lambda: file_sha256(WEIGHTS_FOLDER / model),
+            read_tokenizer(folder, longest),
+            sha256=lambda: file_sha256(folder / model),
             kept=kept,
             threads=threads or threads_setting() or os.cpu_count() or 1,
         )

@@ -130,7 +130,7 @@ async def openapi(request: Request, caller: Caller) -> JSONResponse:
 async def load_models() -> None:
     """Loads what checks with the embedded models need, so that the first one does not wait for it."""
     backend = EmbeddedBackend()
-    await asyncio.to_thread(lambda: (backend.embedder, backend.entailment))
+    await asyncio.to_thread(lambda: (backend.embedder, backend.entailment, backend.reader))
 
 
 def _writable(folder: Path) -> bool:

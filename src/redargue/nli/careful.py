@@ -1,0 +1,141 @@
+"""Reads in two steps: small models rank the sentences, a large one reads the few that can decide.
+
+The embedder finds the nearest sentences of each passage, and the small cross-encoder skims them. The large one then
+reads the most promising sentences, alone and after the sentence before, and the best two of different passages as one
+text. A text that it reads is quoted whole or not at all, so that a verdict rests on what it shows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from redargue.claims import Meaning
+from redargue.errors import UsageError
+from redargue.nli.aggregation import Weights
+from redargue.nli.encoders import CrossEncoder, Embedder, EntailmentModel
+from redargue.nli.reader import SHOWN, Candidate, Reader, ScoredSpan, SourcedSentence
+
+PACKAGE, MANIFEST = "redargue_reader", "manifest.json"
+LONGEST = 192  # tokens of an input, as in training
+PICKED = 3  # sentences that the large model reads
+IN_CONTEXT = 2  # of them, also read after the sentence before
+_SIDES = (Meaning.SUPPORTED, Meaning.REFUTED)
+
+
+class CarefulWeights(NamedTuple):
+    """The large cross-encoder of an installed package.
+
+    Attributes:
+        sha256: of its file.
+        weights: of the aggregation, fitted to its readings.
+    """
+
+    folder: Path
+    sha256: str
+    weights: Weights
+
+    def model(self, *, threads: int = 0) -> CrossEncoder:
+        return CrossEncoder(threads=threads, folder=self.folder, longest=LONGEST)
+
+
+@cache
+def careful_weights() -> CarefulWeights | None:
+    """The large cross-encoder; None if the package ``redargue-reader`` is not installed."""
+    found = find_spec(PACKAGE)
+    return read_weights(Path(found.origin).parent) if found and found.origin else None
+
+
+def read_weights(folder: Path) -> CarefulWeights:
+    """The weights that a folder's manifest describes; raises UsageError if it does not."""
+    path = folder / MANIFEST
+    try:
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+        weights = Weights(*(tuple(map(float, manifest["aggregation"][side])) for side in Weights._fields))
+        sha256 = str(manifest["sha256"]["entailment.onnx"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        hint = "reinstall redargue-reader, in the same version as redargue"
+        raise UsageError(f"{str(path)!r} cannot be read: {error!r}", hint=hint) from None
+    if {len(row) for row in weights} != {len(Weights().supports)}:
+        hint = "install redargue-reader in the same version as redargue"
+        raise UsageError(f"{str(path)!r} has the weights of another release", hint=hint)
+    return CarefulWeights(folder, sha256, weights)
+
+
+class CarefulReader(Reader):
+    """Reads passages in two steps.
+
+    Args:
+        entailment: the small cross-encoder, which ranks sentences.
+        careful: the large one, whose judgements count.
+        options: those of :class:`Reader`.
+    """
+
+    def __init__(
+        self, embedder: Embedder, entailment: EntailmentModel, careful: EntailmentModel, **options: Any
+    ) -> None:
+        super().__init__(embedder, entailment, **options)
+        self._careful = careful
+
+    def _spans(self, claim: str, candidates: Sequence[Candidate]) -> tuple[ScoredSpan, ...]:
+        alone = [each for each in candidates if each.kind == "sentence" and not each.before]
+        if not alone:
+            return ()
+        skimmed = self._judged(claim, alone, self._far(claim, alone), self._entailment)
+        order = sorted(range(len(alone)), key=lambda at: -_promise(skimmed[at]))
+        picked = [alone[at] for at in order[:PICKED]]
+        contexts = {at: text for at, one in enumerate(picked[:IN_CONTEXT]) if (text := _in_context(one, candidates))}
+        texts = [*picked, *contexts.values(), *_two_passages([alone[at] for at in order])]
+        read = self._judged(claim, texts, self._far(claim, texts), self._careful)
+        spans = [replace(span, careful=True) for span in read]
+        for place, at in enumerate(contexts, len(picked)):
+            if _repeats(spans[place], spans[at]):
+                spans[place] = replace(spans[place], kind="skimmed")
+        return (*spans, *(replace(span, kind="skimmed") for span in skimmed))
+
+    def _far(self, claim: str, candidates: Sequence[Candidate]) -> list[float]:
+        return self._nearness(claim, [candidate.text for candidate in candidates])
+
+
+def _promise(span: ScoredSpan) -> float:
+    """How much a skimmed sentence may say about the claim: what the small model finds, and how near it is."""
+    return max(span.relevance, 1 - span.judgement.neither) + span.nearness
+
+
+def _in_context(sentence: Candidate, candidates: Sequence[Candidate]) -> Candidate | None:
+    """The sentence after the one before, both quoted as one text; None if there is none, or a heading is between."""
+    for each in candidates:
+        if each.kind == "sentence" and each.before and each.cited == sentence.cited:
+            both = _together(each.before, each.cited[0])
+            return each._replace(cited=(both,), before=None) if both else None
+    return None
+
+
+def _together(before: SourcedSentence, sentence: SourcedSentence) -> SourcedSentence | None:
+    text = sentence.passage.text
+    start = text.find(before.quote)
+    after = start + len(before.quote)
+    at = text.find(sentence.quote, after)
+    if start < 0 or at < 0 or text[after:at].strip():
+        return None
+    return SourcedSentence(text[start : at + len(sentence.quote)], sentence.passage)
+
+
+def _two_passages(order: Sequence[Candidate]) -> list[Candidate]:
+    """The most promising sentence and that of another passage as one text; empty if there is only one passage."""
+    first = order[0]
+    for second in order[1:]:
+        if second.cited[0].passage.sha256 != first.cited[0].passage.sha256:
+            text = f"{first.text} {second.text}"
+            return [Candidate("joined", (*first.cited, *second.cited), text)]
+    return []
+
+
+def _repeats(context: ScoredSpan, alone: ScoredSpan) -> bool:
+    """Whether a sentence shows in its context only what it shows alone; then it is quoted alone."""
+    return any(min(context.strength(side), alone.strength(side)) > SHOWN for side in _SIDES)

@@ -1,0 +1,162 @@
+"""The careful reader: small models rank the sentences, a large one reads the few that can decide, shown as read."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from redargue.claims import FEVER, Claim, Meaning
+from redargue.errors import UsageError
+from redargue.evidence import Passage
+from redargue.nli.aggregation import WEIGHTS, Weights
+from redargue.nli.backend import EmbeddedBackend, answer_from
+from redargue.nli.careful import IN_CONTEXT, PICKED, CarefulReader, read_weights
+from redargue.nli.encoders import CrossEncoder, Entailment, shared
+from redargue.nli.reader import Reading
+from redargue.nli.session import WEIGHTS_FOLDER
+
+BRIDGE = Passage(
+    text="The Alma Bridge was built by the firm of Otto Lindqvist. It opened to traffic in 1932. "
+    "Two lanes are for bicycles.",
+    title="Alma Bridge",
+    document="bridge",
+)
+HARBOUR = Passage(
+    text="The harbour is old. Since 1950 ferries leave every hour from the Alma Bridge.",
+    title="Harbour",
+    document="harbour",
+)
+SUPPORTS, REFUTES, NEITHER = Entailment(0.9, 0.05, 0.05), Entailment(0.05, 0.9, 0.05), Entailment(0.05, 0.05, 0.9)
+CERTAIN = Weights((-1.0, 2.0, *[0.0] * 7), (-1.0, 0.0, 2.0, *[0.0] * 6))  # what is read decides
+
+
+class Scripted:
+    """A large model that answers by a rule on the evidence, and keeps what it has read."""
+
+    sha256 = "scripted"
+
+    def __init__(self, rule: Callable[[str], Entailment]) -> None:
+        self.rule, self.seen = rule, list[str]()
+
+    def read(self, pairs: Sequence[tuple[str, str]]) -> list[Entailment]:
+        self.seen += [evidence for _, evidence in pairs]
+        return [self.rule(evidence) for _, evidence in pairs]
+
+    def relevance(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        return [1 - self.rule(evidence).neither for _, evidence in pairs]
+
+
+def read(claim: str, passages: Sequence[Passage], model: Any, weights: Weights = CERTAIN) -> Reading:
+    return CarefulReader(shared(1), CrossEncoder(threads=1), model, weights=weights).read(claim, passages)
+
+
+def test_a_sentence_that_decides_alone_is_quoted_alone() -> None:
+    reading = read(
+        "The bridge opened in 1932.", [BRIDGE], Scripted(lambda text: SUPPORTS if "1932" in text else NEITHER)
+    )
+    assert reading.label(FEVER) == "SUPPORTS"
+    assert [each.quote for each in reading.best(Meaning.SUPPORTED, 2)] == ["It opened to traffic in 1932."]
+
+
+def test_a_sentence_that_decides_only_after_the_one_before_is_quoted_with_it() -> None:
+    model = Scripted(lambda text: SUPPORTS if "Lindqvist" in text and "1932" in text else NEITHER)
+    reading = read("A bridge of Lindqvist's firm opened in 1932.", [BRIDGE], model)
+    (quote,) = reading.best(Meaning.SUPPORTED, 2)
+    assert quote.quote == BRIDGE.text[: BRIDGE.text.index(" Two lanes")]
+    assert reading.label(FEVER) == "SUPPORTS"
+
+
+def test_a_heading_between_two_sentences_keeps_them_apart() -> None:
+    passage = Passage(text="The bridge was built by Lindqvist.\n\n## Traffic\nIt opened in 1932.", document="1")
+    model = Scripted(lambda text: SUPPORTS if "Lindqvist" in text and "1932" in text else NEITHER)
+    reading = read("The bridge of Lindqvist opened in 1932.", [passage], model)
+    assert reading.label(FEVER) == "NOT ENOUGH INFO"
+
+
+def test_sentences_of_two_passages_that_decide_together_are_both_quoted() -> None:
+    model = Scripted(lambda text: SUPPORTS if "ferries" in text and "1932" in text else NEITHER)
+    claim = "Ferries leave from the Alma Bridge, which opened in 1932."
+    answer = answer_from(read(claim, [BRIDGE, HARBOUR], model), Claim(text=claim))
+    assert answer.label == "SUPPORTS"
+    assert {quote in BRIDGE.text for quote in answer.quotes} == {True, False}
+
+
+def test_the_large_model_reads_few_texts_however_many_passages_there_are() -> None:
+    model = Scripted(lambda text: NEITHER)
+    passages = [Passage(text=f"{BRIDGE.text} Note {number}.", document=str(number)) for number in range(30)]
+    assert read("The Alma Bridge opened in 1932.", passages, model).label(FEVER) == "NOT ENOUGH INFO"
+    assert 0 < len(model.seen) <= PICKED + IN_CONTEXT + 1
+
+
+def test_what_only_the_small_model_says_is_never_quoted_for_a_side() -> None:
+    """The weights take it into account, but without a text that the large model reads so, the claim is open."""
+    skimmed = Weights((3.0, *[0.0] * 8), (-9.0, *[0.0] * 8))
+    reading = read("In 1932 the bridge was opened to cars.", [BRIDGE], Scripted(lambda _: NEITHER), skimmed)
+    assert not reading.comparisons
+    assert reading.probabilities().supports > 0.6
+    assert reading.label(FEVER) == "NOT ENOUGH INFO"
+
+
+def test_a_side_shows_a_text_that_the_large_model_reads_so() -> None:
+    model = Scripted(lambda text: REFUTES if "1932" in text else NEITHER)
+    answer = answer_from(read("The bridge opened in 1940.", [BRIDGE], model), Claim(text="The bridge opened in 1940."))
+    assert answer.label == "REFUTES"
+    assert answer.quotes
+    assert all("1932" in quote for quote in answer.quotes)
+
+
+def test_nothing_to_read_is_open() -> None:
+    assert (
+        read("The bridge opened in 1932.", [Passage(text="#", document="1")], Scripted(lambda _: SUPPORTS)).spans == ()
+    )
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    """A package of weights, with the bundled cross-encoder in place of the large one."""
+    folder = tmp_path / "redargue_reader"
+    folder.mkdir()
+    for name in ("entailment.onnx", "tokenizer.json"):
+        shutil.copy(WEIGHTS_FOLDER / name, folder)
+    (folder / "__init__.py").write_text("", encoding="utf-8")
+    write_manifest(folder, {side: list(getattr(WEIGHTS, side)) for side in Weights._fields})
+    return folder
+
+
+def write_manifest(folder: Path, aggregation: dict[str, Any]) -> None:
+    manifest = {"sha256": {"entailment.onnx": "a1b2c3d4e5f6a7b8"}, "aggregation": aggregation}
+    (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+
+
+def test_an_installed_package_reads_and_is_part_of_the_identity(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("redargue.nli.backend.careful_weights", lambda: read_weights(package))
+    backend = EmbeddedBackend(threads=1)
+    assert isinstance(backend.reader, CarefulReader)
+    assert "careful a1b2c3d4e5f6" in backend.identity
+    answer = answer_from(backend.reader.read("The bridge opened in 1932.", [BRIDGE]), Claim(text="It opened in 1932."))
+    assert answer.label in FEVER.names
+    assert "careful" not in EmbeddedBackend(threads=1, careful=False).identity
+
+
+@pytest.mark.parametrize(
+    "aggregation",
+    [{}, {"supports": [1.0], "refutes": [1.0]}, {"supports": ["x"] * 9, "refutes": [0.0] * 9}, {"supports": 3}],
+)
+def test_a_package_that_does_not_fit_says_what_to_install(package: Path, aggregation: dict[str, Any]) -> None:
+    write_manifest(package, aggregation)
+    with pytest.raises(UsageError) as refused:
+        read_weights(package)
+    assert str(package / "manifest.json") in refused.value.what
+    assert "redargue-reader" in refused.value.hint
+
+
+def test_a_package_without_its_model_says_what_to_install(package: Path) -> None:
+    (package / "entailment.onnx").unlink()
+    with pytest.raises(UsageError, match=r"no file 'entailment\.onnx'") as refused:
+        read_weights(package).model(threads=1)
+    assert "redargue-reader" in refused.value.hint

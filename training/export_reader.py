@@ -1,0 +1,160 @@
+"""Exports the large reader to ONNX below 100 MB: 8-bit weights, and 4-bit ones where little is lost.
+
+``python export_reader.py --base FOLDER --weights FOLDER/checkpoint.pt … --out FOLDER``. Several checkpoints are
+averaged. Weights are scaled in blocks, and so are activations, so that no input's result depends on its neighbours.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import re
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import onnx
+import torch
+from onnx import numpy_helper
+from onnxruntime.quantization.matmul_nbits_quantizer import DefaultWeightOnlyQuantConfig, MatMulNBitsQuantizer
+from onnxruntime.quantization.quant_utils import QuantFormat
+from train_reader import base_model
+
+FOUR_BITS = r"layer\.\d+/(?:intermediate|output)/dense"  # feed-forward layers, two thirds of the weights
+BLOCK = {4: 32, 8: 128}  # weights that share a scale
+START, END = "<s>", "</s>"
+
+
+class Logits(torch.nn.Module):
+    """The classifier with a tensor as output."""
+
+    def __init__(self, model: torch.nn.Module) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
+        """Logits of shape (pairs, outputs)."""
+        return self.model(input_ids=input_ids, attention_mask=attention_mask).logits
+
+
+def averaged(paths: list[Path]) -> dict[str, torch.Tensor]:
+    """The mean of the checkpoints' weights."""
+    states = [torch.load(path, weights_only=True)["model"] for path in paths]
+    return {name: torch.stack([state[name].double() for state in states]).mean(0).float() for name in states[0]}
+
+
+def export(model: torch.nn.Module, path: Path) -> None:
+    """Writes the model as fp32 ONNX."""
+    ids = torch.ones((2, 8), dtype=torch.int64) * 5
+    names = ["input_ids", "attention_mask"]
+    axes = {name: {0: "batch", 1: "tokens"} for name in names} | {"output": {0: "batch"}}
+    torch.onnx.export(
+        Logits(model).eval(),
+        (ids, torch.ones_like(ids)),
+        str(path),
+        input_names=names,
+        output_names=["output"],
+        dynamic_axes=axes,
+        opset_version=17,
+        dynamo=False,
+    )
+
+
+def quantised(model: onnx.ModelProto, four_bits: str) -> onnx.ModelProto:
+    """The model with all large matrices in 8 bits, or 4 where the node's name has the pattern; 8-bit embeddings."""
+    names = [node.name for node in model.graph.node if node.op_type == "MatMul"]
+    few = [name for name in names if four_bits and re.search(four_bits, name)]
+    for bits, others in ((4, [name for name in names if name not in few]), (8, few)):
+        config = DefaultWeightOnlyQuantConfig(
+            block_size=BLOCK[bits],
+            is_symmetric=bits == 8,
+            accuracy_level=4,
+            quant_format=QuantFormat.QOperator,
+            op_types_to_quantize=("MatMul",),
+            bits=bits,
+        )
+        quantizer = MatMulNBitsQuantizer(model, nodes_to_exclude=others, algo_config=config)
+        quantizer.process()
+        model = quantizer.model.model
+    _quantise_embeddings(model)
+    return model
+
+
+def _quantise_embeddings(model: onnx.ModelProto) -> None:
+    """Word embeddings as int8 rows, each with a scale."""
+    arrays = {tensor.name: tensor for tensor in model.graph.initializer}
+    for node in list(model.graph.node):
+        if node.op_type != "Gather" or node.input[0] not in arrays:
+            continue
+        matrix = numpy_helper.to_array(arrays[node.input[0]])
+        if matrix.ndim != 2 or matrix.size < 100_000:
+            continue
+        name, at = node.input[0], list(model.graph.node).index(node)
+        scale = (np.abs(matrix).max(1, keepdims=True) / 127).astype(np.float32)
+        scale[scale == 0] = 1.0
+        rows = np.round(matrix / scale).astype(np.int8)
+        model.graph.initializer.remove(arrays[name])
+        model.graph.initializer.extend(
+            [numpy_helper.from_array(rows, f"{name}_rows"), numpy_helper.from_array(scale, f"{name}_scale")]
+        )
+        made = [
+            onnx.helper.make_node("Gather", [f"{name}_rows", node.input[1]], [f"{name}_row"]),
+            onnx.helper.make_node("Cast", [f"{name}_row"], [f"{name}_float"], to=onnx.TensorProto.FLOAT),
+            onnx.helper.make_node("Gather", [f"{name}_scale", node.input[1]], [f"{name}_factor"]),
+            onnx.helper.make_node("Mul", [f"{name}_float", f"{name}_factor"], [node.output[0]]),
+        ]
+        model.graph.node.remove(node)
+        for step in reversed(made):
+            model.graph.node.insert(at, step)
+
+
+def tokenizer_of(base: Path) -> dict[str, object]:
+    """The base tokenizer in the form that the package reads: pairs by a template, no truncation, no padding."""
+    made = json.loads((base / "tokenizer.json").read_text(encoding="utf-8"))
+    plain = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
+    made["added_tokens"] = [
+        {"id": token["id"], "content": token["content"], **plain}
+        for token in made["added_tokens"]
+        if token["content"] != "<unk>"
+    ]
+    first, second = ({"Sequence": {"id": name, "type_id": 0}} for name in "AB")
+    start, end = ({"SpecialToken": {"id": token, "type_id": 0}} for token in (START, END))
+    ids = made["model"]["vocab"]
+    made["post_processor"] = {
+        "type": "TemplateProcessing",
+        "single": [start, first, end],
+        "pair": [start, first, end, end, second, end],
+        "special_tokens": {token: {"id": token, "ids": [ids[token]], "tokens": [token]} for token in (START, END)},
+    }
+    return made | {"truncation": None, "padding": None}
+
+
+def main() -> None:
+    """Exports, quantises and writes the package's files but the fitted weights of the aggregation."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--base", type=Path, required=True)
+    parser.add_argument("--weights", type=Path, nargs="+", required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--four-bits", default=FOUR_BITS, metavar="PATTERN")
+    parser.add_argument("--fp32", type=Path, help="keep the unquantised model here, to compare with")
+    args = parser.parse_args()
+    args.out.mkdir(parents=True, exist_ok=True)
+    model = base_model(args.base)
+    model.load_state_dict(averaged(args.weights))
+    with tempfile.TemporaryDirectory() as folder:
+        full = args.fp32 or Path(folder) / "reader.onnx"
+        export(model, full)
+        onnx.save(quantised(onnx.load(full), args.four_bits), args.out / "entailment.onnx")
+    text = json.dumps(tokenizer_of(args.base), ensure_ascii=False, separators=(",", ":"))
+    (args.out / "tokenizer.json").write_text(text, encoding="utf-8")
+    files = {name: (args.out / name).read_bytes() for name in ("entailment.onnx", "tokenizer.json")}
+    manifest_path = args.out / "manifest.json"
+    manifest = json.loads(manifest_path.read_text()) if manifest_path.exists() else {}
+    manifest["sha256"] = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+    manifest_path.write_text(json.dumps(manifest, indent=1) + "\n")
+    print(json.dumps({name: len(content) for name, content in files.items()}))
+
+
+if __name__ == "__main__":
+    main()
