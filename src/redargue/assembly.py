@@ -92,7 +92,8 @@ def make_backend(
                 hint="drop --backend, or drop --model and --prompts",
             )
         if name == "embedded":  # a lower threshold than its own loosens the reader, a higher one is for its verdicts
-            least = MIN_CONFIDENCE if spec.min_confidence is None else min(spec.min_confidence, MIN_CONFIDENCE)
+            given = spec.min_confidence
+            least = given if given is not None and given < MIN_CONFIDENCE else None
             small = spec.reader == SMALL
             reader = None if small else _reader(spec.reader, transport, prices)
             return backends[name](reader=reader, careful=not small, least=least)

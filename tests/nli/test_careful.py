@@ -15,7 +15,7 @@ from redargue.errors import UsageError
 from redargue.evidence import Passage
 from redargue.nli.aggregation import WEIGHTS, Weights
 from redargue.nli.backend import EmbeddedBackend, answer_from
-from redargue.nli.careful import IN_CONTEXT, PICKED, CarefulReader, read_weights
+from redargue.nli.careful import IN_CONTEXT, PICKED, CarefulReader, SourceKind, read_weights
 from redargue.nli.encoders import CrossEncoder, Entailment, shared
 from redargue.nli.reader import Reading
 from redargue.nli.session import WEIGHTS_FOLDER
@@ -52,7 +52,8 @@ class Scripted:
 
 
 def read(claim: str, passages: Sequence[Passage], model: Any, weights: Weights = CERTAIN) -> Reading:
-    return CarefulReader(shared(1), CrossEncoder(threads=1), model, weights=weights).read(claim, passages)
+    least: dict[SourceKind, float] = {"documents": 0.63, "web": 0.97}
+    return CarefulReader(shared(1), CrossEncoder(threads=1), model, weights=weights, least=least).read(claim, passages)
 
 
 def test_a_sentence_that_decides_alone_is_quoted_alone() -> None:
@@ -110,6 +111,13 @@ def test_a_side_shows_a_text_that_the_large_model_reads_so() -> None:
     assert all("1932" in quote for quote in answer.quotes)
 
 
+def test_pages_of_the_web_need_more_confidence_than_documents() -> None:
+    model = Scripted(lambda text: SUPPORTS if "1932" in text else NEITHER)
+    page = BRIDGE.model_copy(update={"url": "https://example.org/bridge"})
+    assert read("The bridge opened in 1932.", [BRIDGE], model).label(FEVER) == "SUPPORTS"
+    assert read("The bridge opened in 1932.", [page], model).label(FEVER) == "NOT ENOUGH INFO"
+
+
 def test_nothing_to_read_is_open() -> None:
     assert (
         read("The bridge opened in 1932.", [Passage(text="#", document="1")], Scripted(lambda _: SUPPORTS)).spans == ()
@@ -129,7 +137,8 @@ def package(tmp_path: Path) -> Path:
 
 
 def write_manifest(folder: Path, aggregation: dict[str, Any]) -> None:
-    manifest = {"sha256": {"entailment.onnx": "a1b2c3d4e5f6a7b8"}, "aggregation": aggregation}
+    least = {"documents": 0.63, "web": 0.8}
+    manifest = {"sha256": {"entailment.onnx": "a1b2c3d4e5f6a7b8"}, "aggregation": aggregation, "least": least}
     (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
 
 

@@ -75,7 +75,7 @@ class EmbeddedBackend:
         reader: an added model (``redargue models``) that reads evidence instead of the bundled cross-encoder.
         careful: whether the large cross-encoder reads what the small one finds, where the package ``redargue-reader``
             is installed; an added reader reads alone.
-        least: probability of a side, in [0, 1], below which a claim is left open.
+        least: probability of a side, in [0, 1], below which a claim is left open; None for the reader's own.
     """
 
     name = "embedded"
@@ -90,7 +90,7 @@ class EmbeddedBackend:
         publishers_once: bool = True,
         reader: UserReader | None = None,
         careful: bool = True,
-        least: float = MIN_CONFIDENCE,
+        least: float | None = None,
     ) -> None:
         self._threads, self._publishers_once, self._user_reader, self._least = threads, publishers_once, reader, least
         self._careful = careful_weights() if careful and not reader else None
@@ -101,7 +101,7 @@ class EmbeddedBackend:
         parts = [str(manifest["sha256"][name])[:12] for name in sorted(manifest["sha256"])]
         parts += [f"reader {self._user_reader.sha256[:12]}"] if self._user_reader else []
         parts += [f"careful {self._careful.sha256[:12]}"] if self._careful else []
-        parts += [f"decides from {self._least:g}"] if self._least != MIN_CONFIDENCE else []
+        parts += [f"decides from {self._least:g}"] if self._least is not None else []
         return "embedded:" + ",".join([*parts, *([] if self._publishers_once else ["every passage a voice"])])
 
     def can(self, task: type[AnyTask]) -> bool:
@@ -146,14 +146,23 @@ class EmbeddedBackend:
 
     @cached_property
     def reader(self) -> Reader:
-        options: dict[str, Any] = {"publishers_once": self._publishers_once, "least": self._least}
         if self._careful:
-            with _loading:
-                careful = _careful_model(self._careful, self._threads)
-            weights = self._careful.weights
-            return CarefulReader(self.embedder, self.entailment, careful, weights=weights, **options)
-        weights = self._user_reader.weights if self._user_reader else WEIGHTS
-        return Reader(self.embedder, self.entailment, weights=weights, **options)
+            own = dict(self._careful.least)
+            return CarefulReader(
+                self.embedder,
+                self.entailment,
+                _careful_model(self._careful, self._threads),
+                weights=self._careful.weights,
+                publishers_once=self._publishers_once,
+                least=own if self._least is None else dict.fromkeys(own, self._least),
+            )
+        return Reader(
+            self.embedder,
+            self.entailment,
+            weights=self._user_reader.weights if self._user_reader else WEIGHTS,
+            publishers_once=self._publishers_once,
+            least=MIN_CONFIDENCE if self._least is None else self._least,
+        )
 
     @cached_property
     def entailment(self) -> EntailmentModel:
@@ -175,8 +184,13 @@ def _entailment(threads: int) -> CrossEncoder:
     return CrossEncoder(threads=threads)
 
 
-@cache
 def _careful_model(weights: CarefulWeights, threads: int) -> CrossEncoder:
+    with _loading:
+        return _model_of(weights, threads)
+
+
+@cache
+def _model_of(weights: CarefulWeights, threads: int) -> CrossEncoder:
     return weights.model(threads=threads)
 
 

@@ -8,15 +8,16 @@ text. A text that it reads is quoted whole or not at all, so that a verdict rest
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from redargue.claims import Meaning
 from redargue.errors import UsageError
+from redargue.evidence import Passage
 from redargue.nli.aggregation import Weights
 from redargue.nli.encoders import CrossEncoder, Embedder, EntailmentModel
 from redargue.nli.reader import SHOWN, Candidate, Reader, ScoredSpan, SourcedSentence
@@ -25,6 +26,7 @@ PACKAGE, MANIFEST = "redargue_reader", "manifest.json"
 LONGEST = 192  # tokens of an input, as in training
 PICKED = 3  # sentences that the large model reads
 IN_CONTEXT = 2  # of them, also read after the sentence before
+SourceKind = Literal["documents", "web"]
 _SIDES = (Meaning.SUPPORTED, Meaning.REFUTED)
 
 
@@ -34,11 +36,13 @@ class CarefulWeights(NamedTuple):
     Attributes:
         sha256: of its file.
         weights: of the aggregation, fitted to its readings.
+        least: the probability of a side, in [0, 1], below which a claim is left open, for each kind of source.
     """
 
     folder: Path
     sha256: str
     weights: Weights
+    least: tuple[tuple[SourceKind, float], ...]
 
     def model(self, *, threads: int = 0) -> CrossEncoder:
         return CrossEncoder(threads=threads, folder=self.folder, longest=LONGEST)
@@ -57,6 +61,7 @@ def read_weights(folder: Path) -> CarefulWeights:
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))
         weights = Weights(*(tuple(map(float, manifest["aggregation"][side])) for side in Weights._fields))
+        least = tuple((kind, float(manifest["least"][kind])) for kind in get_args(SourceKind))
         sha256 = str(manifest["sha256"]["entailment.onnx"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         hint = "reinstall redargue-reader, in the same version as redargue"
@@ -64,7 +69,7 @@ def read_weights(folder: Path) -> CarefulWeights:
     if {len(row) for row in weights} != {len(Weights().supports)}:
         hint = "install redargue-reader in the same version as redargue"
         raise UsageError(f"{str(path)!r} has the weights of another release", hint=hint)
-    return CarefulWeights(folder, sha256, weights)
+    return CarefulWeights(folder, sha256, weights, least)
 
 
 class CarefulReader(Reader):
@@ -73,14 +78,24 @@ class CarefulReader(Reader):
     Args:
         entailment: the small cross-encoder, which ranks sentences.
         careful: the large one, whose judgements count.
-        options: those of :class:`Reader`.
+        least: as in :class:`CarefulWeights`.
+        options: the others of :class:`Reader`.
     """
 
     def __init__(
-        self, embedder: Embedder, entailment: EntailmentModel, careful: EntailmentModel, **options: Any
+        self,
+        embedder: Embedder,
+        entailment: EntailmentModel,
+        careful: EntailmentModel,
+        *,
+        least: Mapping[SourceKind, float],
+        **options: Any,
     ) -> None:
         super().__init__(embedder, entailment, **options)
-        self._careful = careful
+        self._careful, self._leasts = careful, least
+
+    def least_for(self, passages: Sequence[Passage]) -> float:
+        return self._leasts[source_kind(passages)]
 
     def _spans(self, claim: str, candidates: Sequence[Candidate]) -> tuple[ScoredSpan, ...]:
         alone = [each for each in candidates if each.kind == "sentence" and not each.before]
@@ -100,6 +115,12 @@ class CarefulReader(Reader):
 
     def _far(self, claim: str, candidates: Sequence[Candidate]) -> list[float]:
         return self._nearness(claim, [candidate.text for candidate in candidates])
+
+
+def source_kind(passages: Sequence[Passage]) -> SourceKind:
+    """Whether most passages are pages of the web, which say less plainly what a claim asks, or documents."""
+    pages = sum(passage.url.startswith(("http://", "https://")) for passage in passages)
+    return "web" if pages > len(passages) / 2 else "documents"
 
 
 def _promise(span: ScoredSpan) -> float:

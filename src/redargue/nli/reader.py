@@ -298,7 +298,12 @@ class Reader:
                 comparisons.append(compared_words)
         read_spans, compare_words = partial(self._spans, claim, candidates), partial(_by_words, claim, compared)
         found = tuple(comparisons)
-        return Reading(read_spans, compare_words, self._publishers_once, self._weights, found, self._least)
+        least = self.least_for(passages)
+        return Reading(read_spans, compare_words, self._publishers_once, self._weights, found, least)
+
+    def least_for(self, passages: Sequence[Passage]) -> float:
+        """The probability of a side, in [0, 1], below which a claim beside these passages is left open."""
+        return self._least
 
     def _spans(self, claim: str, candidates: Sequence[Candidate]) -> tuple[ScoredSpan, ...]:
         """Scores of the candidates, and of the nearest sentences of two passages as one text."""
