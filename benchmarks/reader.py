@@ -54,7 +54,7 @@ def main(arguments: list[str]) -> None:
         loaded = load(chosen.dataset, data / chosen.path, half=given.half, limit=given.limit, options=chosen.options)
         examples = [example for example in loaded.examples if example.gold]
         store = _distracted() if given.distractors and name == "fever" else None
-        passages = _searched(examples, store or corpus_of(chosen.corpus)) if chosen.corpus else _frozen(examples)
+        passages = _searched(examples, store or corpus_of(chosen.corpus)) if chosen.corpus else frozen(examples)
         reader = EmbeddedBackend().reader
         readings = [
             reader.read(example.claim.text, evidence) for example, evidence in zip(examples, passages, strict=True)
@@ -74,7 +74,8 @@ def _searched(examples: Sequence[Example], store: Path) -> list[tuple[Passage, .
         return [(*corpus.search(text, K), *corpus.search_keywords(text, K)) for text in texts]
 
 
-def _frozen(examples: Sequence[Example]) -> list[tuple[Passage, ...]]:
+def frozen(examples: Sequence[Example]) -> list[tuple[Passage, ...]]:
+    """The nearest of each claim's own passages."""
     evidence = FixedPassages([example.passages for example in examples], encoder=Embedder())
 
     async def search() -> list[tuple[Passage, ...]]:

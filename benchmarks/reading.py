@@ -3,7 +3,9 @@
 Five parts: FEVER and SciFact, each claim with the passages that both tools find for it (the FEVER claims that ``fever``
 reports are left out); contrast documents, given and own, that no model was trained on; the even documents of
 ``written/contrast_test``. Prints the weights for ``nli/aggregation.py``, and by five-fold cross-validation what they
-give and how many of the decided claims are wrong at each threshold of confidence.
+give and how many of the decided claims are wrong at each threshold of confidence. Of the large reader, also the least
+confidence of each kind of source (the frozen web evidence is only for that), and ``--write`` puts both into its
+package.
 """
 
 from __future__ import annotations
@@ -17,12 +19,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks import contrast, pool
+from benchmarks.reader import FROZEN, frozen
 from benchmarks.sets import SETS, corpus_of
 from benchmarks.statistics import accuracy, macro_f1
 from redargue.bench.datasets.loading import load
-from redargue.claims import FEVER
+from redargue.claims import FEVER, Meaning
 from redargue.evidence import Passage
-from redargue.nli.aggregation import WEIGHTS
+from redargue.nli.aggregation import WEIGHTS, Weights
 from redargue.nli.backend import EmbeddedBackend
 from redargue.nli.reader import Reading
 from redargue.retrieval.corpus.index import open_corpus
@@ -34,6 +37,7 @@ OWN_ROWS = Path(__file__).parents[1] / "training" / "contrast_rows.jsonl"
 LETTERS = {"S": "SUPPORTS", "R": "REFUTES", "N": "NEI"}
 HELD_OUT = 10  # as in training/contrast_mix.py
 FOLDS = 5
+LEAST_DECIDED = 30  # claims, of fewer of which a share of wrong ones says little
 THRESHOLDS = (0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.8)
 
 
@@ -51,8 +55,11 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--limit", type=int, default=700)
     parser.add_argument("--penalty", type=float, default=3.0)
     parser.add_argument("--save", type=Path, help="keep the features in this .npz file, or read them from it")
+    parser.add_argument("--rows", type=int, help="of each contrast part; default: all")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="the large reader's manifest.json")
     options = parser.parse_args(arguments)
-    parts = _saved(options.save, options.limit)
+    parts = _saved(options.save, options.limit, options.rows)
+    web = parts.pop("web")
     x, gold = (np.concatenate([part[at] for part in parts.values()]) for at in (0, 1))
     group = np.concatenate([part.group for part in parts.values()])
     size = len(parts["fever"].gold)
@@ -69,13 +76,34 @@ def main(arguments: list[str]) -> None:
     weights = fit(x, gold, weight, options.penalty)
     for name, row in zip(("supports", "refutes"), weights.round(3).tolist(), strict=True):
         print(f"{name} = {tuple(row)}")
+    on_web = _softmax(web.x, weights)
+    print(json.dumps({"part": "web", "n": len(web.gold), "at": _at_thresholds(web.gold, on_web)}))
+    least = {"documents": least_confidence(gold, predicted), "web": least_confidence(web.gold, on_web)}
+    print(json.dumps({"least": least}))
+    if options.write:
+        aggregation = dict(zip(Weights._fields, weights.round(4).tolist(), strict=True))
+        manifest = json.loads(options.write.read_text(encoding="utf-8"))
+        manifest |= {"aggregation": aggregation, "least": least}
+        options.write.write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
 
 
-def _saved(path: Path | None, limit: int) -> dict[str, Part]:
+def least_confidence(gold: Any, predicted: Any, wrong: float = 0.05) -> float:
+    """The least confidence from which at most this share of the decided claims is wrong; 1 if there is none."""
+    side, sure = predicted[:, :2].argmax(1), predicted[:, :2].max(1)
+    order = np.argsort(-sure)
+    answered = order[predicted[order, 2] < sure[order]]
+    shares = np.cumsum(side[answered] != gold[answered]) / np.arange(1, len(answered) + 1)
+    kept = np.flatnonzero(shares <= wrong)
+    if not len(kept) or kept[-1] + 1 < LEAST_DECIDED:
+        return 1.0
+    return round(float(sure[answered[kept[-1]]]), 3)
+
+
+def _saved(path: Path | None, limit: int, rows: int | None) -> dict[str, Part]:
     if path and path.exists():
         with np.load(path) as arrays:
-            return {name: Part(*(arrays[f"{name} {field}"] for field in Part._fields)) for name in SHARES}
-    parts = {"fever": _fever(limit), "scifact": _scifact(), **_contrast()}
+            return {name: Part(*(arrays[f"{name} {field}"] for field in Part._fields)) for name in (*SHARES, "web")}
+    parts = {"fever": _fever(limit), "scifact": _scifact(), **_contrast(rows), "web": _web()}
     if path:
         arrays = {f"{name} {field}": getattr(part, field) for name, part in parts.items() for field in Part._fields}
         np.savez_compressed(path, **arrays)
@@ -94,12 +122,28 @@ def _scifact() -> Part:
     return _part(read(claims, corpus_of("scifact")), [SCIFACT[example.gold or ""] for example in papers], claims)
 
 
-def _contrast() -> dict[str, Part]:
+def _web() -> Part:
+    """Frozen web evidence, whose gold is one of two sides."""
+    readings, gold, texts = [], [], []
+    for name in FROZEN:
+        chosen = SETS[name]
+        loaded = load(chosen.dataset, pool.data() / chosen.path, half="even", options=chosen.options)
+        examples = [example for example in loaded.examples if example.gold]
+        reader = EmbeddedBackend().reader
+        for example, passages in zip(examples, frozen(examples), strict=True):
+            readings.append(reader.read(example.claim.text, passages))
+            gold.append(0 if example.claim.labels.meaning(example.gold or "") is Meaning.SUPPORTED else 1)
+            texts.append(example.claim.text)
+    return _part(readings, gold, texts)
+
+
+def _contrast(most: int | None) -> dict[str, Part]:
     reader, parts = EmbeddedBackend().reader, {}
     train = pool.rows(pool.data() / "written" / "contrast_train.jsonl.gz")
     held_out = [row for row in train if _hash(row["evidence"]) % HELD_OUT == 0]
     even = contrast.documents("contrast_test", "even")
     for name, rows in (("held-out contrast", held_out), ("own", _own()), ("contrast", even)):
+        rows = sorted(rows, key=lambda row: _hash(row["claim"]))[:most]
         readings = [reader.read(row["claim"], (Passage(text=row["evidence"], title=row["title"]),)) for row in rows]
         parts[name] = _part(readings, [CODES[row["label"]] for row in rows], [row["evidence"] for row in rows])
     return parts
