@@ -80,3 +80,9 @@ def test_what_was_left_out_may_not_change_what_is_said(given: str) -> None:
 def test_a_number_that_belongs_to_the_quotation_is_never_taken_off() -> None:
     page = Passage(text="In all 13 people were rescued from the wreck that night.")
     assert not find_quotes("12 people were rescued from the wreck", (page,))[0].found
+
+
+def test_an_omission_may_stand_among_spaces_and_a_reference_after_them() -> None:
+    passages = (Passage(text="The bridge was opened in 1889. It is painted red every year."),)
+    for given in ("The bridge was opened   [...]   painted red every year", "The bridge was opened in 1889.   [1]  "):
+        assert all(quote.found for quote in find_quotes(given, passages))

@@ -17,10 +17,10 @@ _REFERENCE_BEFORE = re.compile(  # a bare number may be part of the quotation
     re.IGNORECASE,
 )
 _REFERENCE_AFTER = re.compile(
-    rf"\s*(?:\[(?:{_REFERENCE})?D?\d{{1,3}}\]|\((?:{_REFERENCE})?D?\d{{1,3}}\))[.,;]?\s*$", re.IGNORECASE
+    rf"(?:\[(?:{_REFERENCE})?D?\d{{1,3}}\]|\((?:{_REFERENCE})?D?\d{{1,3}}\))[.,;]?$", re.IGNORECASE
 )
 _QUOTATION_MARK = re.compile('["“”„«»]')
-_OMISSION = re.compile(r"\s*(?:\[\s*(?:\.\.\.|…)[^\]\n]{0,60}\]|\(\s*(?:\.\.\.|…)\s*\)|\.\.\.|…)\s*")
+_OMISSION = re.compile(r"(?:\[\s*(?:\.\.\.|…)[^\]\n]{0,60}\]|\(\s*(?:\.\.\.|…)\s*\)|\.\.\.|…)")
 _MOST_PIECES = 6
 _SENTENCE_END = re.compile(r"[.!?](?:\s|$)|\n")
 
@@ -59,7 +59,8 @@ def _without_reference(text: str, passages: tuple[Passage, ...]) -> Iterator[str
     marks = [match.start() for match in _QUOTATION_MARK.finditer(text)]
     if len(marks) > 1:
         yield text[marks[0] + 1 : marks[-1]]
-    yield _REFERENCE_AFTER.sub("", _REFERENCE_BEFORE.sub("", text))  # the text itself, where it has none
+    plain = _REFERENCE_AFTER.sub("", _REFERENCE_BEFORE.sub("", text.rstrip()))
+    yield plain.rstrip()  # the text itself, where it has none
     for passage in passages:
         for name in (publisher_of(passage), passage.title.strip()):  # as prompts show them
             if name and text.casefold().startswith(f"{name.casefold()}:"):
@@ -74,7 +75,7 @@ def _in_marks(text: str) -> list[str]:
 
 def _pieces(text: str, passages: tuple[Passage, ...]) -> list[Quote]:
     """The pieces between marks of omission, if one passage contains all of them; else nothing."""
-    pieces = [piece for piece in _OMISSION.split(text) if re.search(r"\w", piece)]
+    pieces = [piece.strip() for piece in _OMISSION.split(text) if re.search(r"\w", piece)]
     if not 1 < len(pieces) <= _MOST_PIECES:
         return []
     for passage in passages:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redargue import words
-from redargue.nli.consistency import check_consistency
+from redargue.nli.consistency import MOST_NUMBERS, check_consistency
 from redargue.nli.lexical import FEATURE_NAMES, features
 
 WORDS = st.sampled_from(
@@ -169,3 +169,9 @@ def test_features_of_any_text_are_finite(claim: str, sentence: str) -> None:
     values = features(claim, sentence)
     assert len(values) == len(FEATURE_NAMES)
     assert all(map(math.isfinite, values))
+
+
+def test_a_text_of_more_numbers_than_are_compared_is_read_by_the_models_alone() -> None:
+    numbers = "9 " * (MOST_NUMBERS + 1)
+    assert check_consistency(numbers, ["The shop opens at 9."] * 20).verdict == "nothing"
+    assert check_consistency("The shop opens at 9.", [numbers] * 20).verdict == "nothing"

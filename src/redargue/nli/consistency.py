@@ -120,6 +120,7 @@ class _Consistency(NamedTuple):
 
 _NOTHING = _Consistency("nothing")
 LONGEST = 1500  # characters that are compared: the time grows with the square of the length
+MOST_NUMBERS = 60  # of a text that is compared: each is paired with each of the other text
 _RETRACTED = re.compile(
     r"\W*(?:this|that|it|the (?:claim|statement|rumour|report))(?: is| was|'s) (?:false|not true|untrue"
     r"|wrong|incorrect|a myth|not the case)\b",
@@ -132,9 +133,9 @@ _ANNOUNCED = re.compile(
 
 def check_consistency(claim: str, sentences: Sequence[str], title: str = "") -> _Consistency:
     """Looks for a sentence, or two in a row, that repeats the claim or contradicts it in one named point."""
-    if claim.rstrip().endswith("?") or len(claim) > LONGEST:
+    if claim.rstrip().endswith("?") or not _comparable(claim):
         return _NOTHING
-    sentences = [sentence if len(sentence) <= LONGEST else "" for sentence in sentences]
+    sentences = [sentence if _comparable(sentence) else "" for sentence in sentences]
     two_in_a_row = [(i, f"{one} {two}") for i, (one, two) in enumerate(pairwise(sentences), 1)]
     for index, text in [*enumerate(sentences), *two_in_a_row]:
         if verbatim(claim, text) and not (_withdrawn(sentences, index) or _withdrawn(sentences, max(0, index - 1))):
@@ -150,6 +151,10 @@ def check_consistency(claim: str, sentences: Sequence[str], title: str = "") -> 
             if verdict == wanted:
                 return _Consistency(verdict, index, differences)
     return _NOTHING
+
+
+def _comparable(text: str) -> bool:
+    return len(text) <= LONGEST and len(re.findall(r"\d+", text)) <= MOST_NUMBERS
 
 
 def _crossed(claim: str, sentences: Sequence[str], known: frozenset[str]) -> _Consistency | None:

@@ -39,6 +39,7 @@ CONTEXT = 4096  # tokens; what Ollama and llama.cpp read by default
 LEAST_CONTEXT = 256
 WINDOW = 2048  # tokens of evidence in one question
 UNCALIBRATED = 20.0  # the logit of a word without a probability
+_ROUNDING = 1e-3  # by which a log probability may be above 0
 _LEAST = 1e-6  # probability of a word that is not among the alternatives
 _BYTES_PER_TOKEN = 3  # fewer than in English text, so that a question is not longer than estimated
 _KEPT = 10_000  # answers in memory
@@ -190,9 +191,11 @@ def answer_logits(choice: Choice, template: QuestionTemplate, *, where: str, log
             hint="add the reader again, which finds out whether it gives any",
         )
     shares = dict.fromkeys(words, 0.0)
-    for token in choice.alternatives[at]:
-        if (word := _plain(token.text)) in shares:
-            shares[word] += math.exp(token.logprob)
+    for text, logprob in {each.text: each.logprob for each in (choice.tokens[at], *choice.alternatives[at])}.items():
+        if not logprob <= _ROUNDING:  # NaN neither
+            raise BadReply(f"the log probability of {text[:80]!r} is {logprob}", raw=choice.text, where=where)
+        if (word := _plain(text)) in shares:
+            shares[word] += math.exp(logprob)
     return np.array([math.log(max(shares[word], _LEAST)) for word in words], np.float32)
 
 
