@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+from redargue.nli.careful import read_weights
+from redargue.nli.session import file_sha256
+
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 WHEEL = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]["targets"][
@@ -19,6 +22,7 @@ PARTS = {
     path.parent.name: tomllib.loads(path.read_text(encoding="utf-8"))
     for path in sorted((ROOT / "packages").glob("*/pyproject.toml"))
 }
+READER = PARTS.pop("redargue-reader")["project"]  # weights alone: no folder of the source tree, no need of the core
 
 
 def canonical(name: str) -> str:
@@ -66,6 +70,20 @@ def test_a_part_has_the_core_s_version_and_needs_exactly_that(name: str) -> None
     part = PARTS[name]["project"]
     assert (part["name"], part["version"]) == (name, PROJECT["version"])
     assert f"redargue=={PROJECT['version']}" in part["dependencies"]
+
+
+def test_the_reader_has_the_core_s_version_and_its_extra() -> None:
+    assert READER["version"] == PROJECT["version"]
+    assert PROJECT["optional-dependencies"]["reader"] == [f"redargue-reader=={PROJECT['version']}"]
+
+
+def test_the_reader_s_weights_are_those_of_its_manifest() -> None:
+    folder = ROOT / "packages" / "redargue-reader" / "redargue_reader"
+    weights = read_weights(folder)
+    assert file_sha256(folder / "entailment.onnx") == weights.sha256
+    pair = ("The bridge opened in 1889.", "The bridge was opened to traffic in 1889.")
+    [reading] = weights.model(threads=1).read([pair])
+    assert reading.supports > 0.8
 
 
 def test_each_optional_folder_is_in_one_wheel_and_its_extra_pulls_it_in() -> None:
