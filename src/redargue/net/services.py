@@ -66,7 +66,7 @@ SERVICES = {
     ),
 }
 READER = "reader"  # a grader, whose address and key's variable are stored with it
-READER_RATE = Rate(in_flight=8)  # a server of one's own answers one after another, within the timeout
+READER_RATE = Rate(in_flight=8)  # a local server answers one request after another, within the timeout
 READER_TIMEOUT = 120.0
 PLACEHOLDER = "a-key-that-is-never-sent"
 RATES = ("in_flight", "requests_per_minute", "tokens_per_minute")
