@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import datetime
+import re
+import tomllib
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from benchmarks import prices as price_list
 from pydantic import ValidationError
 
+import redargue
 from redargue.errors import UsageError
 from redargue.files import home
+from redargue.runs import usage
 from redargue.runs.budget import Account, Budget, Cost
-from redargue.runs.usage import Price, Prices
+from redargue.runs.usage import LongRates, Price, Prices
 
 OWN = """
 [models]
@@ -35,6 +42,78 @@ def test_a_price_is_in_dollars_per_million_tokens() -> None:
 def test_cached_tokens_have_their_own_price_or_that_of_the_others() -> None:
     assert Price(input=2, output=8, cached=0.5).of(1_000_000, 0, 400_000) == pytest.approx(1.4)
     assert Price(input=2, output=8).of(1_000_000, 0, 400_000) == pytest.approx(2)
+
+
+def test_a_long_prompt_has_rates_of_its_own_for_all_tokens_of_its_request() -> None:
+    price = Price(input=1, output=8, cached=0.5, long=LongRates(above=200_000, input=2, output=12, cached=1))
+    assert price.of(200_000, 1_000_000) == pytest.approx(0.2 + 8)
+    assert price.of(400_000, 1_000_000, 100_000) == pytest.approx(0.6 + 0.1 + 12)
+
+
+def test_the_shipped_models_are_dated_and_each_row_has_a_price_above_zero() -> None:
+    table = (Path(redargue.__file__).parent / "runs" / "prices.toml").read_text(encoding="utf-8")
+    models = Prices.model_validate(tomllib.loads(table)).models
+    assert re.search(r"^# Of 20\d\d-\d\d-\d\d, from genai-prices [\d.]+ ", table, re.M)
+    assert len(models) > 2000
+    assert all(price.input > 0 or price.output > 0 for price in models.values())
+    assert {name: Prices.shipped().model(name) for name in models} == models
+    assert {"claude-sonnet-4-5", "gemini-2.5-pro", "mistral-large-latest", "deepseek-chat"} <= set(models)
+
+
+def test_a_model_is_looked_up_without_the_other_rows_being_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    usage._shipped.cache_clear()
+    usage._shipped_model.cache_clear()
+    Prices.shipped.cache_clear()
+    parsed: list[str] = []
+    read = tomllib.loads
+
+    def loads(text: str) -> dict[str, object]:
+        parsed.append(text)
+        return read(text)
+
+    monkeypatch.setattr(tomllib, "loads", loads)
+    assert Prices.shipped().model("gpt-4o") is not None
+    assert sum(map(len, parsed)) < 3000
+
+
+@pytest.mark.extra
+def test_the_price_list_takes_the_makers_price_or_the_dearest_and_leaves_out_what_tokens_do_not_decide() -> None:
+    types = pytest.importorskip("genai_prices.types", reason="needs genai-prices")
+    price, equals, date = types.ModelPrice, types.ClauseEquals, datetime.date(2026, 11, 24)
+
+    def model(id_: str, prices: object, *names: str) -> object:
+        return types.ModelInfo(id_, types.ClauseOr([*map(equals, (id_, *names))]), prices=prices)
+
+    def provider(id_: str, *models: object) -> object:
+        return types.Provider(id_, id_, "", models=list(models))
+
+    def cost(input_: str, output: str, **more: object) -> object:
+        return price(input_mtok=Decimal(input_), output_mtok=Decimal(output), **more)
+
+    tiered = types.TieredPrices(Decimal(1), [types.Tier(200_000, Decimal(2))])
+    later = types.ConditionalPrice(types.StartDateConstraint(datetime.date(2027, 1, 1)), prices=cost("9", "9"))
+    rows = price_list.prices(
+        [
+            provider("reseller", model("big", cost("5", "6")), model("open", cost("1", "9"))),
+            provider("openai", model("big", [types.ConditionalPrice(None, prices=cost("2", "3")), later], "big-alias")),
+            provider(
+                "other", model("open", cost("4", "2")), model("long", price(input_mtok=tiered, output_mtok=tiered))
+            ),
+            provider("cursor", model("seat", cost("1", "1"))),
+            provider("free", model("gift", cost("0", "0")), model("half", price(input_mtok=Decimal(1)))),
+            provider("asking", model("online", cost("1", "1", requests_kcount=Decimal(5)))),
+            provider("dated", model("m", cost("1", "2"), "m-20250101"), model("m-20260101", cost("3", "4"))),
+        ],
+        date,
+    )
+    assert rows == {
+        "big": {"input": 2, "output": 3},
+        "big-alias": {"input": 2, "output": 3},
+        "open": {"input": 4, "output": 9},
+        "long": {"input": 1, "output": 1, "long": {"above": 200_000, "input": 2, "output": 2}},
+        "m": {"input": 1, "output": 2},
+        "m-20260101": {"input": 3, "output": 4},
+    }
 
 
 def test_the_shipped_table_is_read_and_names_every_tool() -> None:
@@ -68,6 +147,8 @@ def test_without_a_file_the_shipped_table_counts() -> None:
         ("gpt-4o", True),
         ("gpt-4o-2024-08-06", True),
         ("gpt-4o-mini-2024-07-18", True),
+        ("claude-sonnet-4-5-20250929", True),
+        ("claude-sonnet-4-5@20250929", True),
         ("gpt-4o-audio", False),
         ("gpt-4o-2024", False),
         ("my-gpt-4o", False),
@@ -85,6 +166,7 @@ def test_an_unknown_price_is_refused_with_the_line_that_gives_it() -> None:
         prices.require(["gpt-4o", "gpt-4o-mny"], [])
     assert '"gpt-4o-mny" = { input = 0.15, output = 0.60 }' in caught.value.hint
     assert "gpt-4o-mini" in caught.value.hint
+    assert len(caught.value.hint) < 300  # and not every model that is known
     assert str(home() / "prices.toml") in caught.value.hint
     with pytest.raises(UsageError, match="the tool 'crystal-ball'") as caught:
         prices.require([], ["crystal-ball"])

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections import Counter
+from difflib import get_close_matches
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,35 +18,73 @@ from redargue.claims import Frozen
 from redargue.errors import UsageError, problem_of
 from redargue.events import CallFailed, CallFinished, EvidenceFound, EvidenceMissing
 from redargue.files import home
-from redargue.registry import did_you_mean
 from redargue.runs.budget import Cost
 from redargue.verdicts import Usage
 
 # Prices of models and searches: a shipped table, and a user-supplied one whose entries win.
 
 
-class Price(Frozen):
+class Rates(Frozen):
     """US dollars per million tokens; ``cached``: prompt tokens from the provider's cache, by default as ``input``."""
 
     input: float = Field(ge=0, allow_inf_nan=False)
     output: float = Field(ge=0, allow_inf_nan=False)
     cached: float | None = Field(default=None, ge=0, allow_inf_nan=False)
 
+
+class LongRates(Rates):
+    """The rates of a request whose prompt has more than ``above`` tokens."""
+
+    above: int = Field(gt=0)
+
+
+class Price(Rates):
+    """The price of a model; ``long``: of all tokens of a request with a long prompt."""
+
+    long: LongRates | None = None
+
     def of(self, prompt_tokens: int, completion_tokens: int, cached_tokens: int = 0) -> float:
-        cached = self.input if self.cached is None else self.cached
+        rates: Rates = self.long if self.long and prompt_tokens > self.long.above else self
+        cached = rates.input if rates.cached is None else rates.cached
         fresh = prompt_tokens - cached_tokens
-        return (fresh * self.input + cached_tokens * cached + completion_tokens * self.output) / 1_000_000
+        return (fresh * rates.input + cached_tokens * cached + completion_tokens * rates.output) / 1_000_000
+
+
+_MODELS = "[models]\n"
+VERSION = re.compile(r"[-@](\d{4}-\d{2}-\d{2}|\d{8})$")
+
+
+@cache
+def _shipped() -> tuple[str, str]:
+    """The shipped table: what is before its models, and the rows of models, a line each."""
+    table = (files("redargue.runs") / "prices.toml").read_text(encoding="utf-8")
+    searches, _, models = table.partition(_MODELS)
+    return searches, "\n" + models
+
+
+@cache
+def _shipped_model(name: str) -> Price | None:
+    """One row: all of them take a tenth of a second to parse."""
+    rows, start = _shipped()[1], f"\n{json.dumps(name, ensure_ascii=False)} = "
+    at = rows.find(start)
+    return _parse(_MODELS + rows[at : rows.index("\n", at + 1)], "prices.toml").models[name] if at >= 0 else None
 
 
 class Prices(Frozen):
-    """Prices of models, and of searches in US dollars per request."""
+    """Prices of models, and of searches in US dollars per request.
+
+    Attributes:
+        shipped_models: whether the shipped table has the price of a model that is not in ``models``.
+    """
 
     models: dict[str, Price] = Field(default_factory=dict)
     searches: dict[str, Annotated[float, Field(ge=0, allow_inf_nan=False)]] = Field(default_factory=dict)
+    shipped_models: bool = False
 
-    @classmethod
-    def shipped(cls) -> Prices:
-        return _parse((files("redargue.runs") / "prices.toml").read_text(encoding="utf-8"), "prices.toml")
+    @staticmethod
+    @cache  # every verifier asks for it
+    def shipped() -> Prices:
+        return Prices(searches=_parse(_shipped()[0], "prices.toml").searches, shipped_models=True)
 
     @classmethod
     def read(cls, path: Path | None = None) -> Prices:
@@ -60,20 +101,28 @@ class Prices(Frozen):
             own = _parse(file.read_text(encoding="utf-8"), str(file))
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"{str(file)!r} cannot be read: {error}") from error
-        return cls(models=prices.models | own.models, searches=prices.searches | own.searches)
+        return cls(models=own.models, searches=prices.searches | own.searches, shipped_models=True)
 
     def model(self, name: str) -> Price | None:
         """The price of a model or of a dated version of it (``gpt-4o-2024-08-06``); None if unknown."""
-        return self.models.get(name) or self.models.get(re.sub(r"-\d{4}-\d{2}-\d{2}$", "", name))
+        names = (name, VERSION.sub("", name))
+        shipped = (_shipped_model(each) for each in names if each and self.shipped_models)
+        return next((price for price in (*map(self.models.get, names), *shipped) if price), None)
+
+    def _known(self) -> list[str]:
+        listed = re.findall(r'^"(.+?)" = ', _shipped()[1], re.M) if self.shipped_models else []
+        return [*self.models, *listed]
 
     def require(self, models: list[str], searches: list[str]) -> None:
         """Raises UsageError if a model or tool has no price; the hint is the line to add."""
         for name in models:
             if self.model(name) is None:
+                near = " or ".join(map(repr, get_close_matches(name, self._known(), n=3)))
                 raise UsageError(
                     f"no price is known for the model {name!r}",
                     hint=f"put its price into {home() / 'prices.toml'}, in US dollars per million tokens:"
-                    f' [models] "{name}" = {{ input = 0.15, output = 0.60 }}; {did_you_mean(name, list(self.models))}',
+                    f' [models] "{name}" = {{ input = 0.15, output = 0.60 }}'
+                    + (f"; did you mean {near}?" if near else ""),
                 )
         for name in searches:
             if name not in self.searches:
