@@ -1,0 +1,206 @@
+"""What the outputs of an agent's tools show: runs of tests, builds and linters with their results, files, numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import combinations
+from typing import NamedTuple
+
+from redargue.service.agent_turns.transcripts import ToolCall, Transcript
+
+# Kinds of commands, by words of the command line. A command may be of several.
+KINDS = {
+    "test": r"pytest|py\.test|unittest|\btox\b|\bnox\b|jest|vitest|mocha|rspec|phpunit|ctest|playwright|cypress"
+    r"|\bava\b"
+    r"|\b(?:cargo|go|mix|dotnet|swift|sbt|bazel|npm|yarn|pnpm|bun|deno|make|rails|rake|zig|flutter|dart|lein|stack"
+    r"|cabal)\b[^\n;&|]*\b(?:test|tests|spec|check|nextest)\b|\b(?:mvn|mvnw|gradle|gradlew)\b[^\n;&|]*\b(?:test"
+    r"|verify|check"
+    r"|build|install)\b|run.tests?\b|\btests?\.sh\b",
+    "build": r"\bbuild\b|compile|\bmake\b(?! (?:lint|test|format|clean))|\b(?:cargo|go) (?:build|check|run"
+    r"|install|vet)"
+    r"|\btsc\b|webpack|rollup|latexmk|pdflatex|\bg?cc\b|clang|\bmvn\b|gradle|\bassemble\b|\bbun build|vite",
+    "lint": r"\bruff\b(?! format)|eslint|flake8|pylint|clippy|golangci|rubocop|shellcheck|hadolint|stylelint"
+    r"|\blint\b|go vet"
+    r"|pre-commit|biome|ktlint|checkstyle|swiftlint|tflint|credo",
+    "types": r"mypy|pyright|\btsc\b|type-?check|\bpyre\b|\bty check|sorbet|dialyzer|vue-tsc",
+    "format": r"\bblack\b|prettier|\bfmt\b|gofmt|rustfmt|\bisort\b|ruff format|yapf|clang-format|\bformat\b",
+    "install": r"\b(?:pip3?|uv|npm|yarn|pnpm|bun|cargo|go|apt|apt-get|brew|gem|bundle|poetry|composer|conda|dnf"
+    r"|apk)\b"
+    r"[^\n;&|]*\b(?:install|add|get|i|ci|sync|update|upgrade|require)\b",
+    "commit": r"\bgit\b[^\n;&|]*\b(?:commit|merge|cherry-pick|rebase|revert|am)\b",
+    "push": r"\bgit\b[^\n;&|]*\bpush\b|\bgh pr create|\bglab mr create",
+    "migration": r"migrat|alembic|flyway|liquibase|prisma|db:|\bpsql\b|\bsqlite3\b|schema:|diesel|sqlx|knex|goose",
+    "deployment": r"deploy|kubectl|helm|terraform apply|docker push|rollout|ansible|fly\b|vercel|netlify"
+    r"|serverless",
+    "request": r"\bcurl\b|\bhttpie?\b|\bwget\b|\bhttps?\b",
+    "removal": r"\brm\b|\brmdir\b|\bdel\b|unlink|-delete\b|\bclean\b|\bprune\b|\bremove|\*\*\* Delete File"
+    r"|\bdelete|git rm|reset",
+    "status": r"\bgit\b[^\n;&|]*\bstatus\b",
+}
+_KINDS = {name: re.compile(pattern, re.IGNORECASE) for name, pattern in KINDS.items()}
+_WRITES = re.compile(
+    r">>?(?!&)|\bsed\b[^\n|]*-i|\b(?:mv|cp|touch|tee|patch|ln|mkdir|unzip|tar|install|generate|codegen|scaffold"
+    r"|init|create)\b"
+    r"|--(?:fix|write|in-place|update|snapshot)|\bgit (?:mv|checkout|restore|apply|merge|pull|stash|rebase|revert"
+    r"|rm)"
+    r"|\b(?:black|isort|gofmt|fmt|prettier|autopep8|yapf|format)\b|\bpython3?\b|\bnode\b|\bperl\b|\bmake\b"
+    r"|\bnpx\b|\bnpm\b",
+    re.IGNORECASE,
+)
+_FAILED = re.compile(
+    r"\b[1-9]\d* (?:tests? |specs? )?(?:failed|failures?|failing|errors?|problems?|offenses)\b|\bFAILED\b|^FAIL\b"
+    r"|BUILD FAIL"
+    r"|Traceback \(most recent|^error(?:\[|:)|^npm ERR!|(?:Failures|Failed|Errors): +[1-9]|^panic:|^FAILURE:|✗"
+    r"|^make: \*\*\*",
+    re.MULTILINE,
+)
+_WARNINGS_ALONE = re.compile(r"\b0 errors\b", re.IGNORECASE)
+# A summary of tests: passed, failed and left out, as each runner prints them.
+_COUNTS = {
+    "passed": (
+        r"(?<![\d.])(\d+) (?:tests? )?(?:passed|passing|pass)\b|Passed: +(\d+)|(\d+) examples,"
+        r"|(\d+) tests?, \d+ failures"
+        r"|Tests run: (\d+)|^Ran (\d+) tests?|tests failed out of (\d+)|Executed (\d+) tests, with"
+        r"|^OK \((\d+) (?:tests|checks)"
+        r"|Passed: Total (\d+)|^# pass (\d+)"
+    ),
+    "failed": (
+        r"(?<![\d.])(\d+) (?:tests? )?(?:failed|failing|errors?)\b|Failed: +(\d+)|(\d+) failures?\b|Failures: (\d+)"
+        r"|failures=(\d+)|errors=(\d+)|^# fail (\d+)"
+    ),
+    "skipped": r"(?<![\d.])(\d+) (?:skipped|pending|ignored|todo)\b|Skipped: +(\d+)|skipped=(\d+)",
+}
+_NUMBERS = {name: re.compile(pattern, re.MULTILINE) for name, pattern in _COUNTS.items()}
+_WHOLE_RUNS = re.compile(
+    r"\d+ examples,|\d+ tests?, \d+ failures|Tests run:|^Ran \d+ tests|failed out of|Executed \d+ tests", re.M
+)
+_GO = re.compile(r"^\s*--- (PASS|FAIL):", re.MULTILINE)
+_VITEST_FILES = re.compile(r"^.*(?:Test Files|Test Suites:|Snapshots:).*$", re.MULTILINE)
+_CHANGED = re.compile(r"(\d+) files? changed(?:, (\d+) insertions?\(\+\))?(?:, (\d+) deletions?\(-\))?")
+_SHORT_STATUS = re.compile(r"^[ MADRCU?]{1,2} \S", re.MULTILINE)
+
+
+class Summary(NamedTuple):
+    """Tests of one run; None where the output has no number."""
+
+    passed: int | None
+    failed: int
+    skipped: int
+
+
+class Run(NamedTuple):
+    """A command that ended; ``failed`` by its exit code or its output."""
+
+    call: ToolCall
+    failed: bool
+
+    @property
+    def line(self) -> str:
+        """The line of the output to show: the last that says how it ended."""
+        lines = [line.strip() for line in self.call.output.splitlines() if line.strip()]
+        telling = [line for line in lines if _FAILED.search(line) or any(map(line.count, ("passed", "error", "fail")))]
+        return (telling or lines or [f"exit code {self.call.exit_code}"])[-1][:200]
+
+    @property
+    def summary(self) -> Summary:
+        return summary(self.call.output)
+
+
+class Shown(NamedTuple):
+    """The calls of a transcript, by what they show."""
+
+    transcript: Transcript
+
+    @property
+    def whole(self) -> bool:
+        return self.transcript.whole
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        return self.transcript.calls
+
+    def runs(self, kind: str) -> list[Run]:
+        """The commands of a kind that have ended, in order."""
+        commands = [call for call in self.calls if call.command and _KINDS[kind].search(call.command)]
+        return [Run(call, _failed(call, kind)) for call in commands if call.exit_code is not None]
+
+    def began(self, kind: str) -> bool:
+        """Whether a command of a kind was started, also one that has not ended."""
+        return any(call.command and _KINDS[kind].search(call.command) for call in self.calls)
+
+    def last_run(self) -> Run | None:
+        """The last command that ended."""
+        ended = [call for call in self.calls if call.command and call.exit_code is not None]
+        return Run(ended[-1], _failed(ended[-1], "build")) if ended else None
+
+    def edited(self, *, turn: bool = True) -> set[str]:
+        """Files that tools wrote, since the user's last message or in the whole transcript."""
+        calls = self.calls[self.transcript.turn :] if turn else self.calls
+        return {path for call in calls for path in call.paths if call.exit_code in (0, None)}
+
+    def edited_after(self, call: ToolCall) -> list[str]:
+        """Files that tools wrote after a call."""
+        at = next(place for place, other in enumerate(self.calls) if other is call)
+        return [path for later in self.calls[at + 1 :] for path in later.paths]
+
+    def may_write(self) -> bool:
+        """Whether a command may have written files that no tool names."""
+        return any(call.command and _WRITES.search(call.command) for call in self.calls)
+
+    def outputs(self) -> Iterator[str]:
+        for call in self.calls:
+            yield call.output
+
+    def mentions(self, name: str) -> bool:
+        """Whether a file's name is in a path, a command or an output."""
+        base = name.rsplit("/", 1)[-1].casefold()
+        texts = (f"{call.command} {' '.join(call.paths)} {call.output}" for call in self.calls)
+        return any(base in text.casefold() for text in texts)
+
+    def changes(self) -> list[tuple[int, int, int]]:
+        """Files, insertions and deletions, as git counts them."""
+        return [
+            (int(files), int(added or 0), int(removed or 0))
+            for text in self.outputs()
+            for files, added, removed in _CHANGED.findall(text)
+        ]
+
+    def status_counts(self) -> list[int]:
+        """Entries of each short status of git."""
+        return [len(_SHORT_STATUS.findall(run.call.output)) for run in self.runs("status")]
+
+
+def summary(output: str) -> Summary:
+    """The counts of a test run; those of several parts are added."""
+    text = _VITEST_FILES.sub("", output)
+    found = {
+        name: [int(next(filter(None, match.groups()))) for match in _NUMBERS[name].finditer(text)] for name in _NUMBERS
+    }
+    passed, failed, skipped = (found[name] for name in ("passed", "failed", "skipped"))
+    if _WHOLE_RUNS.search(text) and passed:  # counts all that ran: the last line sums up
+        wrong = max(failed, default=0)
+        left = max(skipped, default=0)
+        return Summary(passed[-1] - wrong - (left if "Tests run:" in text else 0), wrong, left)
+    if not passed and (go := _GO.findall(text)):
+        return Summary(go.count("PASS"), go.count("FAIL"), 0)
+    cargo = text.count("test result:")
+    parts = (sum if cargo else max) if passed else None
+    return Summary(parts(passed) if parts else None, (sum if cargo else max)([0, *failed]), max([0, *skipped]))
+
+
+def sums(numbers: Iterable[int]) -> set[int]:
+    """The numbers, and the sums of up to four of them, which a message may add up."""
+    known = list(dict.fromkeys(numbers))[-8:]
+    return {sum(chosen) for size in range(1, 5) for chosen in combinations(known, size)}
+
+
+def _failed(call: ToolCall, kind: str) -> bool:
+    if call.exit_code:
+        return True
+    if kind == "test":
+        counts = summary(call.output)
+        if counts.passed is not None:
+            return counts.failed > 0
+    found = _FAILED.search(call.output)
+    return bool(found) and not _WARNINGS_ALONE.search(call.output)
