@@ -21,7 +21,7 @@ from redargue.evidence import without_retrieval_times
 from redargue.runs.record import read_events, writing
 from support.postgres import Server
 
-OPTIONS = ["--store", "starter", "--rounds", "1", "-q"]
+OPTIONS = ["--store", "starter", "--method", "tool-mad", "--rounds", "1", "-q"]
 DEADLINE = 180.0
 TEXTS = ["The Ritz in London opened in 1926.", "Fred Perry was left-handed.", "Bees are birds."]
 

@@ -80,6 +80,10 @@ def test_what_is_half_dropped_is_found_by_nobody_and_dropped_to_its_end(
     class Torn:
         """A database that goes away in the third transaction."""
 
+        wait = 0.0
+
+        def reopen(self) -> None: ...
+
         def transaction(self) -> Any:
             begun.append("one")
             if len(begun) == 3:
@@ -151,6 +155,10 @@ def test_a_batch_that_is_dropped_while_it_is_added_leaves_nothing_behind(
 
     class Slow:
         """A database in which somebody else drops the batch between two chunks of its claims."""
+
+        wait = 0.0
+
+        def reopen(self) -> None: ...
 
         def transaction(self) -> Any:
             begun.append("one")

@@ -22,7 +22,7 @@ def test_workers_that_share_a_server_make_the_folder_that_one_process_makes(tmp_
     with running(tmp_path / "data") as server:
         store = f"milvus:{server.uri}?collection=shared"
         assert run(["corpus", "add", str(ARTICLES), "--store", store]) == 0
-        command = ["batch", str(file), "--store", store, "--rounds", "1", "-q", "-o"]
+        command = ["batch", str(file), "--store", store, "--method", "tool-mad", "--rounds", "1", "-q", "-o"]
         assert run([*command, str(one)]) == 0
         assert run([*command, str(many), "--engine", "local", "--workers", "3", "--concurrency", "2"]) == 0
     assert same(many, one)

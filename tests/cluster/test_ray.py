@@ -24,7 +24,7 @@ from redargue.cluster.store import open_ledger
 from redargue.errors import RecordError, UsageError
 from redargue.runs.record import read_events
 
-OPTIONS = ["--store", "starter", "--rounds", "1", "-q", "--concurrency", "2"]
+OPTIONS = ["--store", "starter", "--method", "tool-mad", "--rounds", "1", "-q", "--concurrency", "2"]
 DEADLINE = 240.0
 
 

@@ -24,13 +24,27 @@ class Server(NamedTuple):
 
     Attributes:
         folder: of its socket, and of its data.
+        options: of the server's program.
     """
 
     folder: Path
+    options: str
 
     def url(self, database: str) -> str:
         """The address of a database."""
         return f"postgresql:///{database}?host={self.folder}&user=redargue"
+
+    def stop(self) -> None:
+        """As at a crash: connections break, and nothing is finished."""
+        self._control("-m", "immediate", "stop")
+
+    def start(self) -> None:
+        """Starts it again, with the same data at the same address."""
+        self._control("-l", str(self.folder / "log"), "-o", self.options, "start")
+
+    def _control(self, *arguments: str) -> None:
+        command = [program("pg_ctl"), "-D", str(self.folder / "data"), "-w", *arguments]
+        subprocess.run(command, **user_of(self.folder))
 
     def create(self, database: str) -> str:
         """Makes an empty database; its address."""
@@ -54,23 +68,29 @@ def missing() -> str:
     return "" if importlib.util.find_spec("psycopg") else "needs pip install -e '.[postgres]'"
 
 
+def user_of(folder: Path) -> dict[str, Any]:
+    """How the server's programs are run: as another user where this one is root, as PostgreSQL demands."""
+    user: dict[str, Any] = {"cwd": folder, "stdout": subprocess.DEVNULL, "check": True}
+    if os.geteuid() == 0:
+        names = {each.pw_name: each for each in pwd.getpwall()}
+        other = names.get("postgres") or names["nobody"]
+        user |= {"user": other.pw_uid, "group": other.pw_gid, "extra_groups": []}
+    return user
+
+
 @contextmanager
 def running(*, durable: bool = False, listen: str = "") -> Iterator[Server]:
-    """A server that goes when the block is left; under another user where this one is root, as PostgreSQL demands.
+    """A server that goes when the block is left.
 
     Args:
         durable: waits for the disk, as a server that is used does.
         listen: addresses that others may reach it at, without a password, on port 5432; none by default.
     """
     folder = Path(tempfile.mkdtemp(prefix="redargue-pg-"))  # a socket's path is short, and pytest's folders are not
-    user: dict[str, Any] = {"cwd": folder, "stdout": subprocess.DEVNULL, "check": True}
-    if os.geteuid() == 0:
-        names = {each.pw_name: each for each in pwd.getpwall()}
-        other = names.get("postgres") or names["nobody"]
-        os.chown(folder, other.pw_uid, other.pw_gid)
-        user |= {"user": other.pw_uid, "group": other.pw_gid, "extra_groups": []}
+    user = user_of(folder)
+    if "user" in user:
+        os.chown(folder, user["user"], user["group"])
     data = str(folder / "data")
-    control = [program("pg_ctl"), "-D", data, "-w"]
     try:
         init = [program("initdb"), "-D", data, "-A", "trust", "-U", "redargue", "-E", "UTF8", "--locale=C", "-N"]
         subprocess.run(init, **user)
@@ -78,10 +98,11 @@ def running(*, durable: bool = False, listen: str = "") -> Iterator[Server]:
         if listen:
             with (folder / "data" / "pg_hba.conf").open("a") as rules:
                 rules.write("host all all 10.0.0.0/8 trust\n")
-        subprocess.run([*control, "-l", str(folder / "log"), "-o", options, "start"], **user)
+        server = Server(folder, options)
+        server.start()
         try:
-            yield Server(folder)
+            yield server
         finally:
-            subprocess.run([*control, "-m", "immediate", "stop"], **user)
+            server.stop()
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -8,11 +8,11 @@ import socket
 import subprocess
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 from redargue.cluster.heartbeat import expire_worker
-from redargue.cluster.store import SharedDatabase
+from redargue.cluster.store import LedgerAway, SharedDatabase
 from redargue.errors import RecordError, StoreUnavailable, UsageError
 
 # Restart policy for crashed workers.
@@ -85,7 +85,7 @@ class LocalWorkers:
         return bool(self._running)
 
     def _expire(self, name: str) -> None:
-        with self._ledger.transaction() as db:
+        with suppress(LedgerAway), self._ledger.transaction() as db:  # the other workers expire it later
             expire_worker(db, name)
 
     def __enter__(self) -> LocalWorkers:

@@ -47,7 +47,7 @@ class Heartbeat:
     def __init__(self, batch: int, *, owner: str = "", lease: float = LEASE) -> None:
         self.batch, self.lease, self.interval = batch, lease, lease / 3
         self.owner = owner or f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
-        self._joined, self._swept = False, 0.0
+        self._joined, self._swept, self._until = False, 0.0, 0.0
 
     def __call__(self, db: LedgerTransaction) -> None:
         """Records a heartbeat; once per interval, expires the workers that sent none.
@@ -55,14 +55,15 @@ class Heartbeat:
         Raises RecordError if this worker has expired, and RecordError if the batch was dropped before it joined.
         """
         now = db.now()
+        self._until = now + self.lease
         if not self._joined:
             require_batch(db, self.batch, lock=db.for_update)  # a batch cannot be dropped while a worker joins
             insert = "INSERT INTO workers (owner, batch, until) VALUES (?, ?, ?)"
-            db.execute(insert, (self.owner, self.batch, now + self.lease))
+            db.execute(insert, (self.owner, self.batch, self._until))
             self._joined = True
         else:
             extend = "UPDATE workers SET until = ? WHERE owner = ? AND gone = 0"
-            if db.execute(extend, (now + self.lease, self.owner)).rowcount != 1:
+            if db.execute(extend, (self._until, self.owner)).rowcount != 1:
                 raise RecordError(
                     f"the worker {self.owner!r} sent no heartbeat for {self.lease:g} s",
                     hint="its claims are leased to other workers",
@@ -73,6 +74,15 @@ class Heartbeat:
             late = f"SELECT owner FROM workers WHERE gone = 0 AND until < ?{db.skip_locked}"
             for (owner,) in db.execute(late, (now,)).fetchall():
                 expire_worker(db, owner)
+
+    def recover(self, db: LedgerTransaction) -> bool:
+        """Whether the last transaction was committed although its answer was lost, after the ledger was away.
+
+        Its heartbeat shows it. The other workers get an interval to return before they are expired.
+        """
+        row = db.execute("SELECT until FROM workers WHERE owner = ?", (self.owner,)).fetchone()
+        self._joined, self._swept = row is not None, db.now()
+        return row is not None and float(row[0]) == self._until
 
     def handle(self, db: LedgerTransaction, requests: Sequence[Leave]) -> list[None]:
         if not all(request.failed for request in requests):

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from redargue.claims import Claim
-from redargue.cluster.store import LedgerTransaction, SharedDatabase
+from redargue.cluster.store import LedgerTransaction, SharedDatabase, repeated
 from redargue.errors import RecordError, UsageError
 
 WAITING, LEASED, DONE, FAILED = range(4)
@@ -143,11 +143,19 @@ def count_states(db: LedgerTransaction, batch: int) -> dict[int, int]:
 
 def progress(database: SharedDatabase, batch: int) -> tuple[Counts, bool]:
     """The workers' counts, and whether claims are unfinished; raises RecordError if the batch was dropped."""
-    with database.transaction() as db:
-        require_batch(db, batch)
-        sums = "SELECT coalesce(sum(done), 0), coalesce(sum(errors), 0), coalesce(sum(calls), 0), coalesce(sum(usd), 0)"
-        done, errors, calls, usd = db.execute(f"{sums} FROM workers WHERE batch = ?", (batch,)).fetchone()
-        return Counts(int(done), int(errors), int(calls), float(usd)), has_unfinished(db, batch)
+
+    def read() -> tuple[Counts, bool]:
+        with database.transaction() as db:
+            return _progress(db, batch)
+
+    return repeated(database, read)
+
+
+def _progress(db: LedgerTransaction, batch: int) -> tuple[Counts, bool]:
+    require_batch(db, batch)
+    sums = "SELECT coalesce(sum(done), 0), coalesce(sum(errors), 0), coalesce(sum(calls), 0), coalesce(sum(usd), 0)"
+    done, errors, calls, usd = db.execute(f"{sums} FROM workers WHERE batch = ?", (batch,)).fetchone()
+    return Counts(int(done), int(errors), int(calls), float(usd)), has_unfinished(db, batch)
 
 
 def has_unfinished(db: LedgerTransaction, batch: int) -> bool:
@@ -166,9 +174,13 @@ def results(
         " WHERE r.batch = ? AND r.place > ? AND j.state >= ? ORDER BY r.place LIMIT ?"
     )
     last = start - 1
-    while True:
+
+    def read() -> list[tuple[int, bytes]]:
         with database.transaction() as db:
-            rows = db.execute(query, (batch, last, DONE, page)).fetchall()
+            return list(db.execute(query, (batch, last, DONE, page)).fetchall())
+
+    while True:
+        rows = repeated(database, read)
         for place, events in rows:
             yield place, tuple(_decompress(events, place).split("\n"))
         if not rows:

@@ -6,17 +6,18 @@ serializes them, PostgreSQL locks the rows that a statement names.
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from redargue.errors import RecordError, RedargueError, StoreUnavailable
 from redargue.postgresql import server as postgresql
 from redargue.postgresql.server import BUSY, SCHEMES, PostgresqlServer
-from redargue.retrieval.corpus.database import Database
+from redargue.retrieval.corpus.database import Database, file_identity
 
 _SCHEMA = 2
 _APPLICATION = 0x52444C47  # "RDLG", at byte 68 of the file
@@ -61,29 +62,76 @@ CREATE TABLE places (
 """
 
 
+WAIT = 60.0  # seconds that a ledger which does not answer is waited for
+_PAUSE = 0.5  # seconds between attempts to reach it
+
+_Result = TypeVar("_Result")
+_log = logging.getLogger("redargue.cluster")
+
+
+class LedgerAway(RecordError):
+    """The ledger's server or file does not answer; it may return."""
+
+    exit_code: ClassVar[int] = 5
+
+
 class SharedDatabase(Protocol):
     """A connection for use in one thread."""
 
-    def transaction(self) -> AbstractContextManager[LedgerTransaction]: ...
+    wait: float  # seconds that it is waited for
+
+    def transaction(self) -> AbstractContextManager[LedgerTransaction]:
+        """Commits at the end of the block, rolls back if it raises; LedgerAway if the ledger does not answer."""
+        ...
+
+    def reopen(self) -> None:
+        """Connects to the same ledger again; raises LedgerAway if it does not answer."""
+        ...
 
     def close(self) -> None: ...
 
 
-def open_ledger(where: str | Path, *, make: bool = True, clock: Callable[[], float] | None = None) -> SharedDatabase:
+def repeated(
+    database: SharedDatabase, step: Callable[[], _Result], *, pause: Callable[[float], object] = time.sleep
+) -> _Result:
+    """Repeats a step, which has to be idempotent, while its ledger is away, for as long as it is waited for."""
+    lost = 0.0
+    while True:
+        try:
+            if lost:
+                database.reopen()
+            return step()
+        except LedgerAway as error:
+            if not lost and database.wait:
+                _log.warning("%s; waiting for it, at most %g s", error.what, database.wait)
+            lost = lost or time.monotonic()
+            if time.monotonic() - lost >= database.wait:
+                what = f"{error.what}; it was waited for {database.wait:g} s" if database.wait else error.what
+                hint = "the same command resumes the batch; --ledger-wait says how long to wait"
+                raise LedgerAway(what, hint=hint if database.wait else error.hint) from error
+            pause(_PAUSE)
+
+
+def open_ledger(
+    where: str | Path, *, make: bool = True, clock: Callable[[], float] | None = None, wait: float = 0.0
+) -> SharedDatabase:
     """Opens a ledger: ``postgresql://…``, or a SQLite file on a local disk.
 
     ``make`` creates one that does not exist. ``clock`` is the time in seconds, for leases; default: the clock of the
-    server or host.
+    server or host. ``wait``: seconds that :func:`repeated` steps wait for it.
 
     Raises:
         UsageError: psycopg is not installed.
         UsageError: there is no ledger, or a newer redargue made it.
         CorpusError: the file or the schema belongs to another program.
-        RecordError: the server does not answer.
+        LedgerAway: the server does not answer.
     """
     if str(where).startswith(SCHEMES):
-        return PostgresLedger(str(where), make, clock)
-    return SqliteLedger(Path(where), make, clock)
+        return PostgresLedger(str(where), make, clock, wait)
+    return SqliteLedger(Path(where), make, clock, wait)
+
+
+_AWAY = (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)  # of a disk or folder that is away
 
 
 class SqliteLedger(Database):
@@ -101,8 +149,8 @@ class SqliteLedger(Database):
     synchronous: ClassVar[str] = "FULL"
     busy_timeout: ClassVar[float] = BUSY
 
-    def __init__(self, path: Path, make: bool, clock: Callable[[], float] | None = None) -> None:
-        self._clock = clock or time.time
+    def __init__(self, path: Path, make: bool, clock: Callable[[], float] | None = None, wait: float = 0.0) -> None:
+        self._clock, self.wait = clock or time.time, wait
         self.path = path
         if not make and not path.exists():
             raise self._missing()
@@ -110,19 +158,32 @@ class SqliteLedger(Database):
 
     @contextmanager
     def transaction(self) -> Iterator[LedgerTransaction]:
-        """Commits at the end of the block, rolls back if the block raises.
-
-        Raises StoreUnavailable, or RecordError if the database does not answer or failed.
-        """
+        self._require_same_file()  # SQLite would write into a file that was moved or deleted
         with self.write() as connection:
             yield _SqliteTransaction(connection, self._clock)
 
+    def _require_same_file(self) -> None:
+        if self._file is None or file_identity(self.path) != self._file:
+            what = f"the ledger {str(self.path)!r} is not there, or is another file"
+            raise LedgerAway(what, hint="was it moved or deleted? put it back")
+
+    def reopen(self) -> None:
+        self.close()
+        try:
+            if not self.path.stat().st_size:
+                raise LedgerAway(f"the ledger {str(self.path)!r} is empty")
+            super().__init__(self.path, write=True)
+        except (OSError, RedargueError) as error:  # it may be on its way back
+            raise LedgerAway(f"the ledger {str(self.path)!r} cannot be opened: {error}") from error
+
     def _translate(self, error: sqlite3.DatabaseError) -> RedargueError:
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF in _AWAY:
+            return LedgerAway(f"the ledger {str(self.path)!r} does not answer: {error}")
         match super()._translate(error):
             case StoreUnavailable(full=True, what=what):
                 return StoreUnavailable(what, full=True, hint="free some space; the same command resumes the batch")
             case StoreUnavailable():
-                return StoreUnavailable(f"{str(self.path)!r} is locked by other writers", hint="use fewer workers")
+                return LedgerAway(f"{str(self.path)!r} is locked by other writers", hint="use fewer workers")
             case _:
                 return RecordError(f"the ledger {str(self.path)!r} failed: {error}")
 
@@ -140,10 +201,15 @@ class _SqliteTransaction:
 class PostgresLedger:
     """A ledger on a PostgreSQL server, in its own schema (extra ``postgres``)."""
 
-    def __init__(self, url: str, make: bool, clock: Callable[[], float] | None = None) -> None:
-        self._clock = clock
-        server = PostgresqlServer(url, schema=LEDGER_SCHEMA, what="ledger", option="--ledger", failure=RecordError)
-        self._connection, _ = server.open(
+    def __init__(self, url: str, make: bool, clock: Callable[[], float] | None = None, wait: float = 0.0) -> None:
+        self._clock, self.wait = clock, wait
+        self._server = PostgresqlServer(
+            url, schema=LEDGER_SCHEMA, what="ledger", option="--ledger", failure=RecordError, away=LedgerAway
+        )
+        self._connection = self._open(make)
+
+    def _open(self, make: bool) -> Any:
+        connection, _ = self._server.open(
             _TABLES,
             {"schema": str(_SCHEMA)},
             make=make,
@@ -154,11 +220,15 @@ class PostgresLedger:
             keepalives_idle=10,
             tcp_user_timeout=BUSY * 1000,  # detects a server whose machine is lost
         )
-        self._errors = server.errors
+        return connection
+
+    def reopen(self) -> None:
+        self._connection.close()
+        self._connection = self._open(make=False)
 
     @contextmanager
     def transaction(self) -> Iterator[LedgerTransaction]:
-        with self._errors(), self._connection.transaction():
+        with self._server.errors(), self._connection.transaction():
             yield _PostgresTransaction(self._connection, self._clock)
 
     def close(self) -> None:

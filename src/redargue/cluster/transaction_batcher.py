@@ -1,8 +1,9 @@
 """Batches a worker's requests to the shared database into few transactions, in one thread.
 
 Requests that arrive during a transaction go into the next one together: the busier the database, the fewer and larger
-the transactions. The thread also sends the worker's heartbeats, even if the event loop is busy. After a transaction
-fails, the batcher accepts no more requests, and its worker ends; its claims are leased to other workers.
+the transactions. The thread also sends the worker's heartbeats, even if the event loop is busy. While the ledger is
+away, requests wait. After a transaction fails otherwise, or the ledger was waited for long enough, the batcher accepts
+no more requests, and its worker ends; its claims are leased to other workers.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from redargue.cluster.store import LedgerTransaction, SharedDatabase
+from redargue.cluster.store import LedgerTransaction, SharedDatabase, repeated
 from redargue.errors import RecordError, RedargueError
 
 
@@ -38,6 +39,7 @@ class TransactionBatcher:
         handlers: called in this order, the same in all workers: two workers then cannot wait for each other's locks.
         begin: called at the beginning of every transaction; raises RecordError if the worker has expired.
         interval: maximum seconds between transactions.
+        recover: whether the last transaction was committed, asked when the ledger was away and has returned.
 
     Attributes:
         failure: the error that ended the batcher, if any.
@@ -51,8 +53,10 @@ class TransactionBatcher:
         *,
         begin: Callable[[LedgerTransaction], None],
         interval: float,
+        recover: Callable[[LedgerTransaction], bool] = lambda db: False,
     ) -> None:
         self._connect, self._handlers, self._begin, self._interval = connect, tuple(handlers), begin, interval
+        self._recover = recover
         self._pending: list[list[_Request]] = [[] for _ in handlers]
         self._in_transaction: list[list[_Request]] = []
         self._changed = threading.Condition()
@@ -102,18 +106,38 @@ class TransactionBatcher:
             database = self._connect()
             try:
                 while (batches := self._next()) is not None:
-                    with database.transaction() as db:
-                        self._begin(db)
-                        answers = [
-                            handler.handle(db, [request.value for request in batch]) if batch else ()
-                            for handler, batch in zip(self._handlers, batches, strict=True)
-                        ]
+                    answers = self._commit(database, batches)
                     self.transactions += 1
                     self._deliver(batches, answers)
             finally:
                 database.close()
         except BaseException as error:
             self._fail(error)
+
+    def _commit(self, database: SharedDatabase, batches: Sequence[Sequence[_Request]]) -> Sequence[Sequence[Any]]:
+        """The handlers' answers, from exactly one transaction, even if the answer to its commit is lost."""
+        answers: list[Sequence[Any]] | None = None
+
+        def attempt() -> Sequence[Sequence[Any]]:
+            nonlocal answers
+            if answers is not None:
+                with database.transaction() as db:
+                    committed = self._recover(db)
+                if committed and len(answers) == len(self._handlers):  # the lost answer was that to its commit
+                    return answers
+            answers = []
+            with database.transaction() as db:
+                self._begin(db)
+                for handler, batch in zip(self._handlers, batches, strict=True):
+                    answers.append(handler.handle(db, [request.value for request in batch]) if batch else ())
+            return answers
+
+        return repeated(database, attempt, pause=self._pause)
+
+    def _pause(self, seconds: float) -> None:
+        with self._changed:
+            if self._changed.wait_for(lambda: self._closing, seconds):
+                raise RecordError("the worker was stopped while its ledger was away")
 
     def _next(self) -> list[list[_Request]] | None:
         """The requests of the next transaction by handler; None when the batcher closes and none are left."""

@@ -18,7 +18,7 @@ from redargue.cluster.heartbeat import LEASE, Heartbeat, Leave
 from redargue.cluster.queue import Batch, Finish, Job, Lease, Leased, Queue, compress
 from redargue.cluster.rate_limit import RateTable, SharedLimiter
 from redargue.cluster.record import PaidCallTable, SharedRecord
-from redargue.cluster.store import LedgerTransaction, open_ledger
+from redargue.cluster.store import WAIT, LedgerTransaction, open_ledger
 from redargue.cluster.transaction_batcher import TransactionBatcher
 from redargue.errors import UsageError
 from redargue.net.rate_limit import Rate
@@ -34,7 +34,10 @@ Verify = Callable[[Job], Awaitable[Verdict]]
 
 
 class Worker:
-    """One process of a batch; an async context manager. Its verifier uses its record, budget and limiter."""
+    """One process of a batch; an async context manager. Its verifier uses its record, budget and limiter.
+
+    ``wait``: seconds that a ledger which does not answer is waited for.
+    """
 
     def __init__(
         self,
@@ -46,6 +49,7 @@ class Worker:
         owner: str = "",
         lease: float = LEASE,
         secrets: Secrets | None = None,
+        wait: float = WAIT,
     ) -> None:
         self.heartbeat = Heartbeat(batch.number, owner=owner, lease=lease)
         owner, limits = self.heartbeat.owner, budget or Budget()
@@ -53,7 +57,11 @@ class Worker:
         self._rates, budgets = RateTable(owner, rates or {}), BudgetTable(owner, batch.number, limits)
         handlers = (paid_calls, self._queue, self._rates, budgets, self.heartbeat)
         self.batcher = TransactionBatcher(
-            lambda: open_ledger(where), handlers, begin=self._begin, interval=self.heartbeat.interval
+            lambda: open_ledger(where, wait=wait),
+            handlers,
+            begin=self._begin,
+            interval=self.heartbeat.interval,
+            recover=self.heartbeat.recover,
         )
         run = str(batch.about.get("run", ""))
         self.record = SharedRecord(run, self.batcher, paid_calls, secrets=secrets or Secrets.from_environment())

@@ -37,16 +37,28 @@ class Transaction:
 
 
 class PostgresqlServer:
-    """A schema on a PostgreSQL server, by its libpq URL; errors never contain the password."""
+    """A schema on a PostgreSQL server, by its libpq URL; errors never contain the password.
 
-    def __init__(self, url: str, *, schema: str, what: str, option: str, failure: type[RedargueError]) -> None:
+    ``away`` is the error for a server that does not answer, by default ``failure``.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        schema: str,
+        what: str,
+        option: str,
+        failure: type[RedargueError],
+        away: type[RedargueError] | None = None,
+    ) -> None:
         try:
             import psycopg
         except ImportError as error:
             hint = "pip install 'redargue[postgres]'"
             raise UsageError(f"a {what} on PostgreSQL needs psycopg: {error}", hint=hint) from None
         self._psycopg, self._url, self._schema = psycopg, url, schema
-        self._what, self._option, self._failure = what, option, failure
+        self._what, self._option, self._failure, self._away = what, option, failure, away or failure
         self.place = repr(display_url(url))
         self._secrets = Secrets.from_environment()
         self._secrets.add_url(url)
@@ -135,5 +147,5 @@ class PostgresqlServer:
             return UsageError(f"not the address of a PostgreSQL database: {message}", hint="postgresql://host/database")
         if isinstance(error, self._psycopg.OperationalError):
             hint = "is the server running? try psql"
-            return self._failure(f"the {self._what} {self.place} does not answer: {message}", hint=hint)
+            return self._away(f"the {self._what} {self.place} does not answer: {message}", hint=hint)
         return self._failure(f"the {self._what} {self.place} fails: {message}")

@@ -22,7 +22,7 @@ from redargue.cluster.batches import check_not_dropped, lock_folder, prepare_fol
 from redargue.cluster.engines import LocalWorkers, RayWorkers, ray_workers
 from redargue.cluster.job import WorkerJob, read_job, worker_job
 from redargue.cluster.queue import Batch, Counts, batch_id, count_finished, find_batch, progress, retry, submit
-from redargue.cluster.store import SharedDatabase, open_ledger
+from redargue.cluster.store import WAIT, SharedDatabase, open_ledger
 from redargue.cluster.worker import Worker, verify_leased
 from redargue.errors import RecordError, UsageError
 from redargue.net.secrets import Secrets
@@ -47,6 +47,7 @@ def verify_on_workers(
     workers: int | None,
     where: str,
     concurrency: int | None,
+    wait: float = WAIT,
 ) -> bool:
     """Verifies claims on several workers, and writes the batch folder from their results, in the order of the claims.
 
@@ -69,7 +70,7 @@ def verify_on_workers(
             raise RecordError(what, hint="choose another folder: -o DIR, or name the ledger: --ledger PATH")
         id_ = batch_id(claims, about)
         read_mark(out, id_)  # before a ledger or batch is created: ``redargue worker`` takes the newest batch
-        with closing(open_ledger(where)) as ledger:
+        with closing(open_ledger(where, wait=wait)) as ledger:
             check_not_dropped(out, id_, ledger)
             batch = submit(ledger, claims, about=about, job=job.model_dump(mode="json"))
             prepare_folder(out, batch, claims)
@@ -113,11 +114,11 @@ def _supervise(
         if engine == "ray":
             # What this command allows its tasks; addresses with a key come from each node's environment.
             allowed = {name: value for name, value in environment.items() if name not in batch.job.get("withheld", ())}
-            workers = stack.enter_context(ray_workers(run_on_node, where, batch.id, allowed, count=count))
+            workers = stack.enter_context(ray_workers(run_on_node, where, batch.id, allowed, ledger.wait, count=count))
         else:
             # -P: nothing is imported from the working folder, which may be a stranger's.
             command = [sys.executable, "-P", "-m", "redargue.cli.app", "worker", "--batch", batch.id]
-            environment = {**environment, "REDARGUE_LEDGER": where}
+            environment = {**environment, "REDARGUE_LEDGER": where, "REDARGUE_LEDGER_WAIT": str(ledger.wait)}
             workers = stack.enter_context(LocalWorkers(count or WORKERS, command, environment, ledger))
         unfinished = True
         while workers.supervise(totals.count) and unfinished:
@@ -147,8 +148,10 @@ class _Totals:
         return self.count - before
 
 
-def run_worker(where: str, batch_id: str, owner: str = "", allowed: Mapping[str, str] | None = None) -> None:
-    """Runs a worker in this process until no claims of the batch are left.
+def run_worker(
+    where: str, batch_id: str, owner: str = "", allowed: Mapping[str, str] | None = None, *, wait: float = WAIT
+) -> None:
+    """Runs a worker in this process until no claims of the batch are left, or the ledger is away longer than ``wait``.
 
     A coordinator gives its workers an ``owner``; they stop when standard input ends. What the batch starts, contacts,
     reads and writes has to be ``allowed``, besides this machine's environment. Raises UsageError if it is not, or this
@@ -161,22 +164,22 @@ def run_worker(where: str, batch_id: str, owner: str = "", allowed: Mapping[str,
     job = read_job(batch.job)
     spec = job.with_environment({**os.environ, **(allowed or {})})
     try:
-        asyncio.run(_work(where, batch, job, spec, owner))
+        asyncio.run(_work(where, batch, job, spec, owner, wait))
     except asyncio.CancelledError:
         return  # stopped by a signal or the coordinator; its leases are returned
 
 
-def run_on_node(where: str, batch_id: str, allowed: Mapping[str, str] | None = None) -> None:
+def run_on_node(where: str, batch_id: str, allowed: Mapping[str, str] | None = None, wait: float = WAIT) -> None:
     """Runs a worker as a task of an engine, which restarts it after a RecordError."""
     try:
-        run_worker(where, batch_id, allowed=allowed)
+        run_worker(where, batch_id, allowed=allowed, wait=wait)
     except (UsageError, RecordError):
         raise
     except Exception as error:
         raise RecordError(f"a worker failed: {error!r}") from error
 
 
-async def _work(where: str, batch: Batch, job: WorkerJob, spec: RunSpec, owner: str) -> None:
+async def _work(where: str, batch: Batch, job: WorkerJob, spec: RunSpec, owner: str, wait: float) -> None:
     budget = Budget.parse(spec.budget) if spec.budget else Budget()
     secrets = Secrets.from_environment()
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
@@ -186,7 +189,7 @@ async def _work(where: str, batch: Batch, job: WorkerJob, spec: RunSpec, owner: 
     if owner:
         stop = partial(loop.call_soon_threadsafe, task.cancel)
         threading.Thread(target=_when_stdin_ends, args=(stop,), daemon=True).start()
-    async with Worker(where, batch, budget=budget, rates=job.rates, owner=owner, secrets=secrets) as worker:
+    async with Worker(where, batch, budget=budget, rates=job.rates, owner=owner, secrets=secrets, wait=wait) as worker:
         transport = Transport(worker.limiter, secrets=secrets, offline=spec.offline)
         parts = await connect(spec, Parts(transport=transport, budget=worker.budget))
         with Verifier(spec, parts=parts, calls=worker.record) as verifier:

@@ -22,7 +22,7 @@ from redargue.cluster.job import worker_job
 from redargue.cluster.queue import Batch, batch_id, count_finished, find_batch, progress, results, retry, submit
 from redargue.cluster.store import SharedDatabase, open_ledger
 from redargue.cluster.worker import Worker, verify_leased
-from redargue.errors import BudgetReached, RecordError, RedargueError, UsageError
+from redargue.errors import BudgetReached, Busy, RecordError, RedargueError, UsageError
 from redargue.events import EVENT, ClaimEnded
 from redargue.files import make_folder, open_to_read
 from redargue.net.secrets import Secrets
@@ -34,7 +34,7 @@ from redargue.runs.record import write_atomically
 from redargue.service.budgets import DayBudgets
 from redargue.service.entries import LateWrites
 from redargue.service.pool import Pool
-from redargue.service.problems import Busy, UnknownCheck
+from redargue.service.problems import UnknownCheck
 from redargue.service.requests import CLAIM_LENGTH, RunChoices
 from redargue.service.rules import RequestRules, with_workspace
 from redargue.spec import RunSpec
