@@ -167,10 +167,14 @@ class CallReused(_AgentEvent):
 
 
 class TurnKept(_AgentEvent):
-    """A debater was not asked again: its query, its documents and the other debaters' answers had not changed."""
+    """A debater was not asked: its query, its documents and the other debaters' answers had not changed.
+
+    Or its tool found the passages of another debater, ``shared_with``, whose answer counts for both.
+    """
 
     kind: Literal["turn_kept"] = "turn_kept"
     label: str | None
+    shared_with: str = ""
 
 
 class Answered(_AgentEvent, Noted):
@@ -268,8 +272,9 @@ class StageEnded(_Event):
 
 
 class RoundEnded(_Event):
-    """All debaters have answered; a round is ``accepted`` if labels agree and every score is above its threshold.
+    """All debaters have answered; a round is ``accepted`` if labels agree, and the agreement is stable.
 
+    ``documents``: that the debaters of an accepted round have quoted; if it is one, they have agreed on one document.
     ``not_held``: further rounds that are left out, because no debater has changed.
     """
 
@@ -279,6 +284,7 @@ class RoundEnded(_Event):
     agreed: bool
     accepted: bool
     why: tuple[str, ...] = ()
+    documents: int = 0
     not_held: int = 0
 
 

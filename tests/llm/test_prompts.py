@@ -332,7 +332,7 @@ async def test_what_was_rejected_is_in_the_record(server: Loopback, tmp_path: Pa
 
     server.script = twice
     run = tmp_path / "run"
-    with verifier(run=run) as made:
+    with verifier(run=run, settings={"first_query": "model"}) as made:
         verdict = await made.verify(CLAIM)
     assert verdict.label == "SUPPORTS"
     rejected = [each for event in read_events(run) for each in getattr(event, "rejected", ())]

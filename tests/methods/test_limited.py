@@ -131,7 +131,7 @@ async def test_a_quotation_of_the_other_side_does_not_count() -> None:
     lines = {"corpus": answer("REFUTES", QUOTE), "keywords": answer("SUPPORTS", MADE_UP)}
     parts = script(AnswerClaim=lambda task, call: lines[call.agent], JudgeDebate=answer("SUPPORTS", MADE_UP))
     evidence = {name: ShelfTool(name) for name in ("corpus", "keywords")}
-    with Verifier(backend=ScriptedBackend(parts), evidence=evidence, clock=CLOCK) as verifier:
+    with Verifier(method="tool-mad", backend=ScriptedBackend(parts), evidence=evidence, clock=CLOCK) as verifier:
         verdict = await verifier.verify(CLAIM)
     assert (verdict.label, bool(verdict.side(Side.AGAINST))) == ("NOT ENOUGH INFO", True)
 

@@ -24,6 +24,7 @@ from redargue.methods.dual_position.tasks import (
     AgentText,
     AnalyseText,
     Rebut,
+    SpeakForTeam,
     Speech,
     SummariseTeam,
     TeamStatement,
@@ -31,7 +32,14 @@ from redargue.methods.dual_position.tasks import (
 )
 from redargue.methods.markov_debate.method import GiveOpinion, HeardOpinion, Opinion
 from redargue.methods.mermaid.tasks import DecomposeClaim, ForceAnswer, NextStep
-from redargue.methods.tool_mad.tasks import MOST_KEYWORDS, CheckConsensus, Keywords, SummariseAbstract, WriteKeywords
+from redargue.methods.tool_mad.tasks import (
+    MOST_KEYWORDS,
+    CheckConsensus,
+    Keywords,
+    ScoreAnswer,
+    SummariseAbstract,
+    WriteKeywords,
+)
 from redargue.tasks.answer import Answer, AnswerClaim
 from redargue.tasks.base import Profile, Task, lines
 from redargue.tasks.decompose import Decomposition, Triplet
@@ -127,6 +135,9 @@ def examples(profile: Profile) -> dict[str, Task[Any]]:
             statements=("It was lit in 1871.", "It was lit in 1875."),
             profile=profile,
         ),
+        "ScoreAnswer": ScoreAnswer(
+            claim=CLAIM, label="SUPPORTS", answer="[D1] says so.", passages=(PASSAGE,), profile=profile
+        ),
         "WriteQuestion": WriteQuestion(response=ANSWER.text, profile=profile),
         "WriteQuestions": WriteQuestions(response="It was first lit in 1871, so the claim is right.", profile=profile),
         "CompareTexts": CompareTexts(reference=CLAIM.text, texts=("When was it lit?",), profile=profile),
@@ -143,6 +154,9 @@ def examples(profile: Profile) -> dict[str, Task[Any]]:
             passages=(PASSAGE,),
             analysis="plain words",
             profile=profile,
+        ),
+        "SpeakForTeam": SpeakForTeam(
+            claim=CLAIM, position="negative", opponent=SPEECHES[0], passages=(PASSAGE,), profile=profile
         ),
         "SummariseTeam": SummariseTeam(claim=CLAIM, position="negative", texts=TEXTS, profile=profile),
         "JudgeTeams": JudgeTeams(

@@ -24,7 +24,7 @@ from pydantic import Field, ValidationError
 from redargue.backends.base import Stability, require
 from redargue.caveats import NOTHING_NOTED, Noted
 from redargue.claims import Claim, Frozen, Meaning
-from redargue.errors import UsageError, problem_of
+from redargue.errors import ExtensionError, UsageError, problem_of
 from redargue.events import Answered
 from redargue.evidence import Passage, Quote, Side
 from redargue.methods.agent import Agent
@@ -216,6 +216,9 @@ class Method:
         outcome = await self.check(self.claim, **agents)
         if isinstance(outcome, Verdict):
             return outcome
+        if not isinstance(outcome, Answer):
+            what = f"check of the method {self.name!r} returned {outcome!r:.100}, neither an answer nor a verdict"
+            raise ExtensionError(what, hint="return an agent's answer, or self.verdict(…): docs/extending.md")
         author = next((a.name for a in self.agents.values() if any(outcome is answer for answer in a.answers)), "")
         if not any(isinstance(event, Answered) for event in self.run.events):
             self.answered(author or next(iter(self.agents)), outcome)

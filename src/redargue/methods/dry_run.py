@@ -20,7 +20,15 @@ from redargue.claims import Claim
 from redargue.errors import RedargueError, UsageError
 from redargue.evidence import Passage
 from redargue.methods.base import ConfiguredMethod, Method, configure
-from redargue.methods.made_up_agents import AGREES, AGREES_LATER, DISAGREES, DOUBTS, Course, MadeUpBackend
+from redargue.methods.made_up_agents import (
+    AGREES,
+    AGREES_LATER,
+    DISAGREES,
+    DOUBTS,
+    MAKES_UP,
+    Course,
+    MadeUpBackend,
+)
 from redargue.methods.made_up_evidence import DAY, MadeUpAction, MadeUpMemory, MadeUpTool
 from redargue.methods.recalled import read_again
 from redargue.methods.verdict_parts import deciding
@@ -136,7 +144,7 @@ class _Case:
 
 @lru_cache(maxsize=256)
 def _costs(case: _Case, claim: Claim) -> Costs:
-    courses = AGREES_LATER, AGREES, DISAGREES, DOUBTS
+    courses = AGREES_LATER, AGREES, DISAGREES, DOUBTS, MAKES_UP
     runs = [dry_run(case.method, claim, course, actions=case.actions) for course in courses]
     if error := next(filter(None, (run.error for run in runs)), None):
         raise error

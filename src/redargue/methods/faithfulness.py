@@ -8,7 +8,7 @@ reason.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from redargue.errors import BadReply
@@ -16,7 +16,7 @@ from redargue.evidence import Passage
 from redargue.methods.agent import Agent
 from redargue.quotes import content_words
 from redargue.tasks.base import Profile
-from redargue.tasks.score import CheckStatements, WriteStatements
+from redargue.tasks.score import CheckedStatement, CheckStatements, WriteStatements
 from redargue.verdicts import Metric, Score
 
 
@@ -35,12 +35,6 @@ async def faithfulness(
     (``T33``); in the hardened one its reasoning (:func:`reasoning_of`) against the numbered documents with their
     titles. In [0, 1]; undefined without statements or verdicts, or where a reply could not be read.
     """
-
-    def score(value: float | None, undefined: str = "", detail: tuple[str, ...] = ()) -> Score:
-        return Score(
-            metric=Metric.FAITHFULNESS, value=value, undefined=undefined, agent=agent.name, round=round_, detail=detail
-        )
-
     documents: dict[str, Any] = {"context": "\n".join(passage.text for passage in passages)}
     if profile == "hardened":
         documents = {"passages": passages}
@@ -48,15 +42,28 @@ async def faithfulness(
         write = WriteStatements(question=question, answer=answer, profile=profile)
         written = await agent.perform(write, round_=round_)
         if not written.statements:
-            return score(None, "the answer makes no statement")
+            return share_supported(agent, (), round_)
         check = CheckStatements(**documents, statements=written.statements, profile=profile)
         checked = (await agent.perform(check, round_=round_)).statements
     except BadReply as error:  # an undefined score fails the gate (T13)
-        return score(None, f"a reply could not be read: {error.what}")
+        return share_supported(agent, (), round_, why=f"a reply could not be read: {error.what}")
+    return share_supported(agent, checked, round_, why="no verdict on any statement came back")
+
+
+def share_supported(
+    agent: Agent,
+    checked: Sequence[CheckedStatement],
+    round_: int,
+    *,
+    why: str = "the answer makes no statement",
+) -> Score:
+    """The share of statements that the documents support; undefined without any, for the reason ``why``."""
+    score = Score(metric=Metric.FAITHFULNESS, value=None, undefined=why, agent=agent.name, round=round_)
     if not checked:
-        return score(None, "no verdict on any statement came back")
+        return score
     detail = tuple(f"{item.verdict} {item.statement}" for item in checked)
-    return score(round(sum(item.verdict for item in checked) / len(checked), 9), detail=detail)
+    value = round(sum(item.verdict for item in checked) / len(checked), 9)
+    return score.model_copy(update={"value": value, "undefined": "", "detail": detail})
 
 
 def without_quotations(answer: str) -> str:

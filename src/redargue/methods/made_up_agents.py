@@ -10,7 +10,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from math import inf
 from typing import Any, cast
@@ -50,6 +50,7 @@ class Course:
         items: of a list, as far as the task allows as many.
         similarity: of compared texts, in [0, 1].
         recalls: whether the evidence memory knows anything.
+        makes_up: whether agents quote words that no passage has.
     """
 
     differing: float
@@ -58,6 +59,7 @@ class Course:
     items: int
     similarity: float
     recalls: bool = False
+    makes_up: bool = False
 
 
 # The lowest cost: all agents agree, are sure, and answer without another step.
@@ -66,10 +68,11 @@ AGREES = Course(differing=0, refusing=0, searching=0, items=1, similarity=1.0)
 # in steps takes two of them before it answers; a list has two items; texts are near (above every threshold of
 # relevance), and no two of them are the same (below every threshold of repetition).
 AGREES_LATER = Course(differing=1, refusing=1, searching=2, items=2, similarity=0.89)
-# The highest cost is that of one of two: agents that never agree, or that agree and are never content. Both always ask
-# for more, so that only a method's own bounds end it.
+# The highest cost is that of one of three: agents that never agree, that agree and are never content, or that agree and
+# have no evidence. All always ask for more, so that only a method's own bounds end it.
 DISAGREES = Course(differing=inf, refusing=inf, searching=inf, items=20, similarity=0.0, recalls=True)
 DOUBTS = Course(differing=0, refusing=inf, searching=inf, items=20, similarity=0.0, recalls=True)
+MAKES_UP = replace(DOUBTS, makes_up=True)
 
 # Fields whose names say more than their types.
 _ALWAYS = {"relevant": True, "checkworthy": True, "settled": True, "keep": False, "noncommittal": False}
@@ -136,7 +139,7 @@ class MadeUpBackend:
                 searches=self._searches[agent] < self.course.searching,
                 speaker=speakers.index(agent),
                 shift=shift,
-                quotes=quotations(task, self._quoting[agent], content=self._is_content(agent)),
+                quotes=self._quotations(task, agent),
                 numbers=self._numbers,
             )
             text = json.dumps(reply.fields, ensure_ascii=False)
@@ -148,6 +151,10 @@ class MadeUpBackend:
                 tokens = (Token("made", -0.1), Token("up", -0.1))
                 return reply, Output(answer, text, entropy=0.1, tokens=tokens)
         raise BadReply(f"{task.name()} accepts no made-up reply: {refused}", raw=text, where=agent)
+
+    def _quotations(self, task: AnyTask, agent: str) -> list[str]:
+        quoted = quotations(task, self._quoting[agent], content=self._is_content(agent))
+        return [f"(made-up) {quote[::-1]}" for quote in quoted] if self.course.makes_up else quoted
 
     def _is_content(self, agent: str) -> bool:
         return self._answers[agent] >= self.course.refusing

@@ -29,7 +29,7 @@ def why_unquoted(texts: Iterable[str], passages: Sequence[Passage]) -> str:
 
 
 def sent_back(word: str, why: str, *, can_search: bool) -> str:
-    """What an agent with steps left is told of such an answer.
+    """The note on such an answer that an agent with steps left reads.
 
     Args:
         word: that it answered.

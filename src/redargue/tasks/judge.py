@@ -25,6 +25,11 @@ class Turn(Frozen):
     kept: bool = False  # whether it kept the last round's query, and so its documents
     passages: tuple[Passage, ...] = ()
     answer: Answer
+    shared_with: str = ""  # the debater that read the same passages, whose answer this is; empty for its own
+
+    @property
+    def reader(self) -> str:
+        return self.shared_with or self.agent
 
 
 class MeanScore(Frozen):
@@ -86,6 +91,9 @@ class JudgeDebate(LabelledTask):
         )
 
     def _answer(self, turn: Turn, names: dict[str, str]) -> str:
+        if turn.shared_with:
+            reader = self._named(turn.shared_with)
+            return f"Round {turn.round}, {self._named(turn.agent)} (the documents of {reader}): as {reader}"
         groups = enumerate(by_document(turn.passages), 1)
         own = (f"[{number}] is {names[document_key(group[0])]}" for number, group in groups)
         read = f"its {', '.join(own)}" if turn.passages else "no documents"

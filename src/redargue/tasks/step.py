@@ -148,6 +148,22 @@ class StepReply(Frozen):
         return Step(thought=self.thought, action=call, answer=answer or None, quotes=quotes)
 
 
+def _same(name: str) -> Any:
+    return StepReply.model_fields[name]
+
+
+class SimpleStepReply(Frozen):
+    """A step without a reason beside its thought; read as a :class:`StepReply`."""
+
+    model_config = exactly_one("tool", "answer")
+
+    thought: str = _same("thought")
+    tool: str = _same("tool")
+    input: str = _same("input")
+    answer: str = _same("answer")
+    quotes: Quotations = _same("quotes")
+
+
 _FINISH = "finish"  # what models call the answer where they have to name a tool
 
 
@@ -212,6 +228,7 @@ class StepTask(Task[Step]):
 
     claim: Claim
     background: Decomposition | None = None  # None without a decomposer
+    simple: bool = False  # whether the claim has one relation: then the prompt neither repeats it nor asks for reasons
     memory: tuple[Recalled, ...] = ()  # evidence from earlier claims
     steps: tuple[PastStep, ...] = ()  # so far
     tools: tuple[ActionTool, ...] = ()

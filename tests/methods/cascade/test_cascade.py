@@ -18,8 +18,10 @@ from redargue.errors import UsageError
 from redargue.events import Event, StageEnded, canonical
 from redargue.evidence import Passage
 from redargue.methods.base import configure
+from redargue.methods.cascade.settings import WITH_MODEL
 from redargue.methods.dry_run import costs
 from redargue.runs.record import read_events
+from redargue.tasks.answer import Answer
 from redargue.tasks.score import ReaderAnswer
 from redargue.verdicts import Verdict
 from redargue.verifier import Verifier
@@ -41,10 +43,15 @@ UNSURE = SURE.model_copy(
 
 
 async def held(
-    reads: ReaderAnswer | list[ReaderAnswer], *, claim: Claim = CLAIM, passages: Sequence[Passage] = (), **settings: Any
+    reads: ReaderAnswer | list[ReaderAnswer],
+    *,
+    claim: Claim = CLAIM,
+    passages: Sequence[Passage] = (),
+    answers: Answer | None = None,
+    **settings: Any,
 ) -> tuple[Verdict, list[StageEnded], Counter[str]]:
     """The verdict, the stages, and how often each task was asked."""
-    backend = ScriptedBackend(script(ReadPassages=reads))
+    backend = ScriptedBackend(script(ReadPassages=reads, **({"AnswerClaim": answers} if answers else {})))
     evidence = {name: ShelfTool(name, *passages) for name in ("corpus", "keywords")}
     seen: list[Event] = []
     with Verifier(backend=backend, evidence=evidence, method="cascade", settings=settings, clock=CLOCK) as verifier:
@@ -107,7 +114,8 @@ async def test_what_a_stage_lacks_takes_the_claim_to_the_debate(
     assert why in "; ".join(stages[0].why)
     assert [stage.stopped for stage in stages] == [False, False, True]
     assert stages[-1].why == ("last stage",)
-    assert (verdict.decided_by, asked["AnswerClaim"]) == ("consensus", 3)
+    # both tools find the one passage: a single answer counts for both debaters
+    assert (verdict.decided_by, asked["AnswerClaim"]) == ("consensus", 2)
 
 
 async def test_two_documents_are_two_sources() -> None:
@@ -128,7 +136,7 @@ async def test_any_of_three_systems_debates_and_the_run_replays(debate: str, tmp
         verdict = await verifier.verify(CLAIM)
     assert verdict.error is None
     alone = configure(debate, "hardened", settings["debate_settings"]).tasks()  # type: ignore[arg-type]
-    assert {task for task, _ in zip(alone, range(2), strict=False)} & {type(task) for task, _ in backend.calls}
+    assert set(alone) & {type(task) for task, _ in backend.calls}
     seen: list[Event] = []
     assert await replay(tmp_path / "run", listeners=[seen.append], backend=ScriptedBackend(script())) == [verdict]
     assert canonical(seen) == canonical(read_events(tmp_path / "run"))
@@ -151,7 +159,29 @@ async def test_what_the_small_reader_cannot_read_goes_to_the_language_model(
     assert stages[-1].stage == "single-reader"
 
 
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        (answer("SUPPORTS"), ""),
+        (answer("NOT ENOUGH INFO"), "the evidence settles nothing"),
+        (answer("SUPPORTS", "It was lit by hand in 1640."), "no quotation was found in the evidence"),
+    ],
+)
+async def test_with_a_model_the_first_answer_decides_where_it_takes_a_side_and_is_quoted(
+    said: Answer, why: str
+) -> None:
+    settings = WITH_MODEL | {"debate": "mermaid", "debate_settings": {"max_steps": 1}}
+    _, stages, asked = await held(SURE, answers=said, **settings)
+    assert asked["ReadPassages"] == 0
+    assert [stage.stopped for stage in stages] == ([False, True] if why else [True])
+    assert why in "; ".join(stages[0].why)
+    assert bool(asked["NextStep"]) == bool(why)
+
+
 async def test_a_dry_run_counts_the_stages() -> None:
+    low, likely, high = costs(configure("cascade", "hardened", WITH_MODEL | {"debate": "mermaid"}))
+    assert (low.calls, likely.calls) == ({"AnswerClaim": 1}, {"AnswerClaim": 1})
+    assert high.calls == {**costs(configure("mermaid", "hardened", {})).high.calls, "AnswerClaim": 1}
     low, likely, high = costs(configure("cascade", "hardened", {}))
     assert low.calls == {"ReadPassages": 1}
     assert likely.calls == {"ReadPassages": 2, "AnswerClaim": 1}

@@ -15,10 +15,11 @@ from redargue.evidence import Passage, Side
 from redargue.methods.base import ConfiguredMethod, configure
 from redargue.methods.dry_run import costs
 from redargue.methods.dual_position import DualPosition
-from redargue.methods.dual_position.referees import SCORE_DIMENSIONS, Judgement, JudgeTeams
+from redargue.methods.dual_position.referees import EMPHASES, SCORE_DIMENSIONS, Judgement, JudgeTeams
 from redargue.methods.dual_position.settings import DualPositionSettings
 from redargue.methods.dual_position.tasks import (
     Rebut,
+    SpeakForTeam,
     Speech,
     SummariseTeam,
     TeamStatement,
@@ -489,3 +490,92 @@ async def test_a_round_without_a_new_quotation_is_the_last_and_one_with_a_new_on
     assert verdict.rounds == 3
     verdict, _ = await debate(JudgeTeams=judge, max_rounds=4)
     assert verdict.rounds == 4  # as published
+
+
+# One call a team and round, and referees only where they may differ (DPD-4, DPD-5).
+
+
+def speaking(*positions: str, quotes: tuple[str, ...] = (QUOTE,)) -> Any:
+    def speak(task: SpeakForTeam, call: Any) -> TeamStatement:
+        concedes = task.position in positions
+        return TeamStatement(text=f"the {task.position}", quotes=() if concedes else quotes, concedes=concedes)
+
+    return speak
+
+
+async def hardened(claim: Claim, **given: Any) -> tuple[Verdict, Run]:
+    lines = {name: given.pop(name) for name in list(given) if name[0].isupper()}
+    return await debate(claim, **lines, **configure("dual-position", "hardened", given).settings.model_dump())
+
+
+OPEN = Claim(text=CLAIM.text, labels=FEVER)
+
+
+@pytest.mark.parametrize(
+    ("concedes", "label", "said"),
+    [
+        (("negative",), "SUPPORTS", "the affirmative"),
+        (("affirmative",), "REFUTES", "the negative"),
+        (("affirmative", "negative"), "NOT ENOUGH INFO", "the affirmative\nthe negative"),
+    ],
+)
+async def test_a_concession_decides_without_a_referee(concedes: tuple[str, ...], label: str, said: str) -> None:
+    verdict, run = await hardened(OPEN, SpeakForTeam=speaking(*concedes))
+    assert (verdict.label, verdict.decided_by, verdict.rounds, verdict.reason) == (label, "concession", 1, said)
+    assert run.usage.calls == 4  # two gatherers, two statements
+    assert not asked(run, "JudgeTeams")
+    assert how_decided(verdict) == "by concession after 1 round"
+
+
+async def test_one_referee_judges_a_concession_that_no_quotation_of_the_other_team_carries() -> None:
+    made_up = speaking("negative", quotes=("Three hundred candles lit it.",))
+    verdict, run = await hardened(OPEN, SpeakForTeam=made_up, JudgeTeams=judgement("tie"))
+    assert verdict.decided_by == "tie"
+    assert asked(run, "JudgeTeams")[:1] == [(1, "factual-referee")]
+    assert {agent for _, agent in asked(run, "JudgeTeams")} == {"factual-referee"}
+
+
+async def test_one_referee_judges_where_both_concede_and_no_label_leaves_the_claim_open() -> None:
+    verdict, run = await hardened(CLAIM, SpeakForTeam=speaking("affirmative", "negative"), JudgeTeams=judgement("tie"))
+    assert verdict.decided_by == "tie"
+    assert asked(run, "JudgeTeams") == [(1, "factual-referee")]
+
+
+async def test_three_referees_judge_where_no_team_concedes() -> None:
+    _, run = await hardened(OPEN, SpeakForTeam=speaking(), max_rounds=2)
+    assert {agent for _, agent in asked(run, "JudgeTeams")} == {f"{name}-referee" for name in EMPHASES}
+
+
+@pytest.mark.parametrize(("setting", "referees"), [("all", 3), ("one", 1)])
+async def test_referees_after_a_concession_are_a_setting(setting: str, referees: int) -> None:
+    _, run = await hardened(OPEN, SpeakForTeam=speaking("negative"), after_concession=setting)
+    assert len(asked(run, "JudgeTeams")) == referees
+
+
+async def test_a_statement_is_one_call_or_two() -> None:
+    _, run = await hardened(OPEN, max_rounds=2)
+    assert len(asked(run, "SpeakForTeam")) == 4
+    assert not asked(run, "Rebut") + asked(run, "SummariseTeam")
+    _, run = await hardened(OPEN, max_rounds=2, speaking="twice")
+    assert (len(asked(run, "Rebut")), len(asked(run, "SummariseTeam")), asked(run, "SpeakForTeam")) == (4, 4, [])
+    _, run = await hardened(OPEN, max_rounds=2, rebutters=False)
+    assert (len(asked(run, "SummariseTeam")), asked(run, "SpeakForTeam")) == (4, [])
+
+
+async def test_the_speaker_reads_documents_opponent_and_analysis() -> None:
+    text = "It was lit in 1871. It fell in 1902."
+    _, run = await hardened(Claim(text=text, labels=FEVER), max_rounds=2)
+    tasks = [task for task, _ in run.backend.calls if isinstance(task, SpeakForTeam)]  # type: ignore[attr-defined]
+    first, later = tasks[0].prompt_text(), tasks[-1].prompt_text()
+    assert "has said nothing yet" in first
+    assert "plain words" in first  # of the analyst, who is not sampled where nobody weighs it
+    assert len(asked(run, "AnalyseText")) == 2
+    assert "We have a document." in later
+    assert later.count(TEXT) == 1
+
+
+@pytest.mark.parametrize(("backend", "setting"), [("embedded", "all"), ("scripted", "none")])
+def test_all_referees_judge_small_models(backend: str, setting: str) -> None:
+    given = DualPosition.defaults_for(backend, ())
+    assert configure("dual-position", "hardened", given).settings.after_concession == setting
+    assert DualPosition.defaults_for(backend, ("after_concession",)) == {}

@@ -14,8 +14,9 @@ from redargue.errors import BadReply, ToolFailed
 from redargue.events import CallFinished, Decomposed, EvidenceFound, EvidenceMissing, EvidenceRecalled, Stepped
 from redargue.evidence import Passage, QuoteStatus
 from redargue.memory.memory import open_memory
-from redargue.methods.base import ConfiguredMethod
+from redargue.methods.base import ConfiguredMethod, configure
 from redargue.methods.mermaid import Mermaid
+from redargue.methods.mermaid.method import one_relation
 from redargue.methods.mermaid.settings import MERMAID_PROFILES, MermaidSettings
 from redargue.methods.mermaid.tasks import NextStep
 from redargue.retrieval.tools.base import Search
@@ -240,3 +241,46 @@ async def test_algorithm_1_and_the_released_program_make_the_same_call_again(pro
     _, run, article = await verify(*again, repeat_calls=MERMAID_PROFILES[profile]["repeat_calls"])
     assert len(article.calls) == 2
     assert not any(each.problem for each in run.events if isinstance(each, Stepped))
+
+
+# A claim with one relation (MM-4).
+
+
+@pytest.mark.parametrize(
+    ("claim", "entities"),
+    [
+        ("Damascus is the capital of Syria", ("Damascus", "the capital of Syria")),
+        ("Jack Dorsey served as the CEO of Twitter until 2008", ("Jack Dorsey", "the CEO of Twitter until 2008")),
+        ("According to the ministry, Georgia produces 130 million pounds of peaches each year.", None),
+        ("CRY proteins mediate light signal transduction.", None),  # no verb that grammar knows: the model is asked
+        ("Asymptomatic bacteriuria has no effect on the risk for preterm delivery and low birth weight.", None),
+        ("NXT Tag Team Championship was created by WWE in 2002.", None),
+        ("Damaskus ist die Hauptstadt von Syrien und war es schon im Mittelalter.", None),
+        ("Hurling.", None),
+    ],
+)
+def test_a_claim_has_one_relation_where_grammar_finds_one_between_two_entities(claim: str, entities: Any) -> None:
+    found = one_relation(claim)
+    assert (found.entities if found else None) == entities
+
+
+@pytest.mark.parametrize(("simple", "asked"), [("whole", 0), ("decomposed", 1)])
+async def test_a_claim_with_one_relation_is_not_decomposed_by_a_model(simple: str, asked: int) -> None:
+    claim = Claim(text="Damascus is the capital of Syria.", labels=TWO)
+    run = Run(ScriptedBackend(script()), {name: ShelfTool(name) for name in ("corpus", "keywords")}, clock=CLOCK)
+    given = {"memory": "off", "simple_claims": simple}
+    verdict = await configure("mermaid", "hardened", given).verify(claim, run)
+    assert verdict.label == "SUPPORTS"
+    (decomposed,) = [event for event in run.events if isinstance(event, Decomposed)]
+    named = ("Damascus", "the capital of Syria") if simple == "whole" else ("the lighthouse", "1871")
+    assert decomposed.entities == named
+    calls = [event.task for event in run.events if isinstance(event, CallFinished)]
+    assert calls.count("DecomposeClaim") == asked
+    steps = [task for task, _ in run.backend.calls if isinstance(task, NextStep)]  # type: ignore[attr-defined]
+    assert all(("Background" in task.prompt_text()) == (simple == "decomposed") for task in steps)
+
+
+async def test_the_papers_profile_decomposes_every_claim() -> None:
+    run = Run(ScriptedBackend(script()), {name: ShelfTool(name) for name in ("corpus", "keywords")}, clock=CLOCK)
+    await configure("mermaid", "paper", {"memory": "off"}).verify(Claim(text="Ann was born in Rome.", labels=TWO), run)
+    assert any(isinstance(event, CallFinished) and event.task == "DecomposeClaim" for event in run.events)

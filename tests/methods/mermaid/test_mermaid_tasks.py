@@ -205,3 +205,16 @@ def test_a_decomposition() -> None:
     assert set(schema_of(task)["properties"]) == {"triplets", "topics"}
     read = Renderer().read(task, json.dumps({"triplets": [LIT], "topics": ["history"]}), plain=False)
     assert read == Decomposition(triplets=(Triplet(**LIT),), topics=("history",))
+
+
+def test_a_step_about_a_claim_with_one_relation_is_not_asked_for_a_reason_and_may_give_one() -> None:
+    simple = STEP.model_copy(update={"simple": True})
+    assert list(schema_of(simple)["properties"]) == ["thought", "tool", "input", "answer", "quotes"]
+    assert "reason" in schema_of(STEP)["properties"]
+    assert '"reason"' not in Renderer(plain=True).prompt(simple).user
+    assert '"reason"' in Renderer(plain=True).prompt(STEP).user
+    for more in ({}, {"reason": "why"}):
+        reply = {"thought": "t", "tool": "search", "input": "Cape Ansel", "answer": "", "quotes": [], **more}
+        step = Renderer().read(simple, json.dumps(reply), plain=False)
+        assert isinstance(step, Step)
+        assert step.action == ToolCall(name="search", input="Cape Ansel", reason=more.get("reason", ""))

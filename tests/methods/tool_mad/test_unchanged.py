@@ -11,9 +11,9 @@ import pytest
 from redargue import replay
 from redargue.backends.scripted import ScriptedBackend
 from redargue.events import CallReused, Event, RoundEnded, TurnKept, canonical
+from redargue.methods.tool_mad.tasks import AnswerCheck
 from redargue.runs.record import read_events
 from redargue.tasks.query import Query
-from redargue.tasks.score import Statements
 from redargue.verdicts import Verdict
 from redargue.verifier import Verifier
 from support.debates import CLAIM, CLOCK, ShelfTool, answer, checked, script
@@ -31,7 +31,14 @@ async def debated(
 ) -> tuple[Verdict, list[Event], Counter[str]]:
     backend, seen = ScriptedBackend(script(**parts)), list[Event]()
     evidence = {name: ShelfTool(name) for name in ("corpus", "keywords")}
-    given: dict[str, Any] = {"backend": backend, "evidence": evidence, "clock": CLOCK, "claims": [CLAIM], **options}
+    given: dict[str, Any] = {
+        "method": "tool-mad",
+        "backend": backend,
+        "evidence": evidence,
+        "clock": CLOCK,
+        "claims": [CLAIM],
+        **options,
+    }
     with Verifier(folder=folder, **given) as verifier:
         verdict = await verifier.verify(CLAIM, listeners=[seen.append])
     assert verdict.error is None
@@ -42,9 +49,9 @@ async def test_debaters_that_nothing_could_move_are_not_asked_again_and_no_furth
     verdict, seen, asked = await debated(STUBBORN, settings={"rounds": 6})
     whole, _, every = await debated(STUBBORN, settings={"rounds": 6, "keep_unchanged": False})
     assert (verdict.label, verdict.decided_by) == (whole.label, whole.decided_by) == ("REFUTES", "judge")
-    assert (whole.rounds, every["AnswerClaim"], every["WriteStatements"]) == (6, 12, 12)
+    assert (whole.rounds, every["AnswerClaim"], every["ScoreAnswer"]) == (6, 12, 12)
     assert (verdict.rounds, asked["AnswerClaim"]) == (3, 4)  # the third round shows that nothing changes
-    assert asked["WriteStatements"] == 2  # the same answers are scored once
+    assert asked["ScoreAnswer"] == 2  # the same answers are scored once
     assert Counter(event.agent for event in seen if isinstance(event, TurnKept)) == {"corpus": 1, "keywords": 1}
     assert [event.not_held for event in seen if isinstance(event, RoundEnded)] == [0, 0, 3]
     assert sum(isinstance(event, CallReused) for event in seen) > 0
@@ -57,13 +64,11 @@ async def test_the_judge_reads_rounds_that_were_not_held() -> None:
         said = answer(task.claim.labels.names[call.agent == "keywords"])
         return said if task.others else said.model_copy(update={"text": f"At first. {said.text}"})
 
-    def statements(task: Any, call: Any) -> Statements:
-        return Statements(statements=("weak",) if "At first" in task.answer else ("strong",))
+    def scores(task: Any, call: Any) -> AnswerCheck:
+        strong = "At first" not in task.answer
+        return AnswerCheck(statements=checked(int(strong)).statements, questions=("When was it lit?",))
 
-    def verdicts(task: Any, call: Any) -> Any:
-        return checked(int(task.statements == ("strong",)))
-
-    parts = STUBBORN | {"AnswerClaim": answers, "WriteStatements": statements, "CheckStatements": verdicts}
+    parts = STUBBORN | {"AnswerClaim": answers, "ScoreAnswer": scores}
     judged: dict[bool, str] = {}
     for keep in (False, True):
         parts["JudgeDebate"] = lambda task, call, keep=keep: (
@@ -89,10 +94,11 @@ async def test_a_debater_is_asked_again_when_its_opponent_changes() -> None:
 
 
 async def test_agreement_below_the_thresholds_is_scored_once_and_judged(tmp_path: Path) -> None:
-    parts = {"RewriteQuery": Query(kept=True), "CheckStatements": checked(0, 0)}
-    verdict, seen, asked = await debated(parts, tmp_path / "run")
+    low = AnswerCheck(statements=checked(0, 0).statements, questions=("When was it lit?",))
+    parts = {"RewriteQuery": Query(kept=True), "ScoreAnswer": low}
+    verdict, seen, asked = await debated(parts, tmp_path / "run", settings={"stable_by": "scores"})
     assert verdict.decided_by == "judge"
-    assert asked["CheckStatements"] == 2
+    assert asked["ScoreAnswer"] == 2
     again: list[Event] = []
     assert await replay(tmp_path / "run", listeners=[again.append], backend=ScriptedBackend(script())) == [verdict]
     assert canonical(again) == canonical(read_events(tmp_path / "run"))

@@ -21,6 +21,10 @@ SYSTEM = (Column("Key", "key"), Column("System", "name"))
 SIGNED = "+.3f"
 SHARE = ".3f"
 FLIPS_SHOWN = 500
+LEFT_OUT = (
+    "Left out: claims that the budget stopped in one of the two systems, which no figure of the pair counts. With a "
+    "larger --budget, the same command resumes them."
+)
 
 
 def key(at: int, row: ComparedSystem) -> tuple[str, str]:
@@ -171,12 +175,14 @@ def _costs(comparison: Comparison) -> Table:
 def pairs(comparison: Comparison) -> Table:
     """Every two systems on the same claims; no rows for one system."""
     place = {row.spec: at for at, row in enumerate(comparison.rows)}
+    stopped = any(pair.left_out for pair in comparison.pairs)
     columns = (
         Column("1st", "key"),
         Column("2nd", "key"),
         number("Difference in accuracy", SIGNED),
         number("In macro-F1", SIGNED),
         *(number(title, ",") for title in ("Only 1st right", "Only 2nd right", "Both", "Neither")),
+        *([number("Left out", ",")] if stopped else []),
         *(number(title, ".3g") for title in ("p", "p (Holm)")),
         Column("Detectable?", "long"),
     )
@@ -190,6 +196,7 @@ def pairs(comparison: Comparison) -> Table:
             pair.difference,
             pair.macro_f1,
             *(test.first_only, test.second_only, test.both, test.neither),
+            *([pair.left_out] if stopped else []),
             *p_values,
             pair.sight.warning or pair.sight.undefined or "yes",
         )
@@ -198,7 +205,8 @@ def pairs(comparison: Comparison) -> Table:
         "Difference: first minus second, with a paired 95 % bootstrap interval. p: McNemar's exact test; p (Holm): "
         "corrected for all pairs of this table."
     )
-    return Table("Every two systems on the same claims", columns, tuple(map(cells, comparison.pairs)), (note,))
+    notes = (note, *([LEFT_OUT] if stopped else []))
+    return Table("Every two systems on the same claims", columns, tuple(map(cells, comparison.pairs)), notes)
 
 
 def confusion_table(at: int, row: ComparedSystem) -> Table | None:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 from redargue import words
-from redargue.claims import Claim
+from redargue.claims import Claim, Meaning
 from redargue.errors import UsageError
 from redargue.events import StageEnded
 from redargue.evidence import Passage, Side
@@ -82,6 +82,8 @@ class Cascade(Method, name="cascade", settings=CascadeSettings):
     async def read(self, reader: Agent) -> ReaderAnswer | None:
         """What the small reader says about all passages so far; None for what it cannot read."""
         passages, _ = in_english(self.passages)
+        if not self.settings.asks_small_reader:
+            return None
         if self.claim.labels.free_text or language_of(self.claim.text) or len(passages) < len(self.passages):
             return None
         read = await reader.perform(ReadPassages(claim=self.claim, passages=passages, profile=self.settings.profile))
@@ -112,7 +114,7 @@ class Cascade(Method, name="cascade", settings=CascadeSettings):
 
     def is_certain(self, held: StageResult, number: int) -> bool:
         threshold = self.threshold(number)
-        return held.score is not None and threshold is not None and held.score >= threshold
+        return threshold == 0 or (threshold is not None and held.score is not None and held.score >= threshold)
 
     def threshold(self, number: int) -> float | None:
         return self.settings.chosen[number - 1] if number < len(self.settings.stages) else None
@@ -129,6 +131,8 @@ class Cascade(Method, name="cascade", settings=CascadeSettings):
             return (words.caveats(settled.caveats),)
         if not self.passages:
             return ("no evidence was found",)
+        if not self.settings.settle_open and labels.meaning(label) is Meaning.NOT_ENOUGH:
+            return ("the evidence settles nothing",)
         side, why = side_of(labels, label), []
         quotes = [quote for quote in held.verdict.quotes if can_decide(quote, self.passages)]
         if self.settings.one_sided and any(quote.side is OTHER_SIDE.get(side) for quote in quotes):
@@ -162,6 +166,8 @@ class Cascade(Method, name="cascade", settings=CascadeSettings):
         if number == len(self.settings.stages):
             return ("last stage",)
         threshold = self.threshold(number)
+        if threshold == 0:
+            return doubts or ("it is for or against the claim, and its quotations are located",)
         if held.score is None:
             return (*doubts, "no calibrated confidence")
         confidence = f"confidence {rounded_down(held.score):.2f}"
@@ -221,7 +227,7 @@ class Cascade(Method, name="cascade", settings=CascadeSettings):
 
     @classmethod
     def asks_for(cls, settings: CascadeSettings) -> tuple[type[AnyTask], ...]:
-        small: tuple[type[AnyTask], ...] = (ReadPassages,) if set(settings.stages) - {DEBATE} else ()
+        small: tuple[type[AnyTask], ...] = (ReadPassages,) if settings.asks_small_reader else ()
         single: tuple[type[AnyTask], ...] = (AnswerClaim,) if SINGLE_READER in settings.stages else ()
         debate = settings.debater.tasks() if DEBATE in settings.stages else ()
         return tuple(dict.fromkeys((*small, *single, *debate)))

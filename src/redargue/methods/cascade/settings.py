@@ -13,6 +13,7 @@ from redargue.memory.base import MemorySettings
 from redargue.methods.base import ConfiguredMethod, SearchSettings, configure
 from redargue.methods.cascade.fit import Fit, Threshold, Thresholds
 from redargue.methods.setting_types import Facts, LocalFile, SettingsOf, Word
+from redargue.spec import LANGUAGE_MODELS
 
 Stage = Literal["reader", "single-reader", "debate"]
 READER, SINGLE_READER, DEBATE = "reader", "single-reader", "debate"
@@ -21,7 +22,7 @@ _Debate = Literal["tool-mad", "mermaid", "dual-position"]
 _ROUNDS: dict[str, str] = {"tool-mad": "rounds", "mermaid": "max_steps", "dual-position": "max_rounds"}
 NEVER = "never"
 USUAL_RISK = 0.05
-_SAYS = {"profile", "tools", "top_k", "more", "debate_settings", "rounds", "one_sided", "min_sources"}
+_SAYS = {"profile", "tools", "top_k", "more", "debate_settings", "rounds", "one_sided", "settle_open", "min_sources"}
 # Chosen on the even rows of nine public data sets: `python -m benchmarks cascade --limit 60`, 2026-11-23.
 EMBEDDED = Thresholds(
     thresholds=(0.5, 0.5),
@@ -33,6 +34,16 @@ EMBEDDED = Thresholds(
         " nothing is guaranteed for other claims"
     ),
 )
+# With a language model: its first answer where it decides and is quoted, else a debate. Chosen on 36 claims that a
+# strong model had answered: `python -m benchmarks defaults`, 2026-11-24.
+WITH_MODEL: dict[str, Any] = {
+    "stages": ("single-reader", "debate"),
+    "thresholds": (0.0,),
+    "one_sided": False,
+    "settle_open": False,
+    "guarantee": "a first answer decides where it is for or against the claim and its quotations are located; it is not"
+    " fitted, and nothing is guaranteed",
+}
 # Who sets one of them has chosen the stages or their thresholds otherwise.
 _FITTED_WITH = {"stages", "debate", "fitted", "thresholds", "target_risk", "target_loss", "budget_per_claim"}
 AtLeast = Annotated[Threshold, BeforeValidator(lambda value: None if value == NEVER else value)]
@@ -55,11 +66,12 @@ class CascadeSettings(SearchSettings):
         budget_per_claim: mean cost instead of a risk: ``4calls``, ``2ktok``, ``0.002usd``; needs ``fitted``.
         fitted: file of ``redargue bench fit-cascade``, which gives ``thresholds`` and ``guarantee``; empty once it is
             read.
-        thresholds: least confidence of each stage but the last, in [0, 1], or ``never``; by default those that are
-            shipped for the embedded backend, and 1 - ``target_risk`` for other backends, stages, debates or targets.
+        thresholds: least confidence of each stage but the last, in [0, 1], or ``never``; with 0 it needs none. By
+            default those that are shipped for the backend, and 1 - ``target_risk`` for other stages or targets.
         fitted_for: backend, models and settings of the fit; without them its thresholds mean nothing.
         guarantee: what holds for the thresholds, or where they come from; empty where they are not fitted.
         one_sided: a stage stops only where no passage that it read speaks for the other side.
+        settle_open: whether a stage may stop where the evidence settles nothing.
         min_sources: independent sources that have to be quoted before a stage decides for or against a claim.
     """
 
@@ -77,6 +89,7 @@ class CascadeSettings(SearchSettings):
     fitted_for: Facts = Field(default_factory=dict)
     guarantee: Word = ""
     one_sided: bool = True
+    settle_open: bool = True
     min_sources: int = Field(default=1, ge=1, le=8)
 
     @model_validator(mode="before")
@@ -148,6 +161,11 @@ class CascadeSettings(SearchSettings):
         return self.thresholds or (round(1 - self.target_risk, 9),) * (len(self.stages) - 1)
 
     @property
+    def asks_small_reader(self) -> bool:
+        """Whether the small reader reads what a stage reads, for an answer, a confidence or the other side."""
+        return READER in self.stages or (SINGLE_READER in self.stages[:-1] and (self.one_sided or any(self.chosen)))
+
+    @property
     def debater(self) -> ConfiguredMethod:
         """The configured debate."""
         tools: tuple[str, ...] = self.tools if len(self.tools) > 1 else self.tools * 2
@@ -177,7 +195,9 @@ def _require_unfitted(values: dict[str, Any]) -> None:
 
 
 def shipped(backend: str, given: Collection[str]) -> dict[str, Any]:
-    """The thresholds that were fitted for the embedded backend, where nothing else is asked for."""
+    """The stages and thresholds that were chosen for a backend, where nothing else is asked for."""
+    if backend in LANGUAGE_MODELS and not _FITTED_WITH - {"debate"} & set(given):
+        return {name: value for name, value in WITH_MODEL.items() if name not in given}
     if backend != "embedded" or _FITTED_WITH & set(given):
         return {}
     return {"thresholds": EMBEDDED.thresholds, "guarantee": EMBEDDED.guarantee}

@@ -6,7 +6,7 @@ Framework" (ICIC 2025). ``docs/dual-position.md`` lists how ``D1`` … ``D20`` s
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
 from redargue.claims import Claim, Meaning
@@ -33,6 +33,7 @@ from redargue.methods.dual_position.tasks import (
     AnalyseText,
     Position,
     Rebut,
+    SpeakForTeam,
     Speech,
     SummariseTeam,
     TeamStatement,
@@ -60,7 +61,7 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
     paper = "He and Le, Dual-Position Debate, ICIC 2025"
     graph = (
         "both teams concurrently: (queries -> searches | analysis) -> each round: rebuttal -> agreement of samples "
-        "-> summary; then all referees concurrently"
+        "-> summary (hardened: statement); then all referees concurrently, unless a team concedes"
     )
     profiles = DUAL_POSITION_PROFILES
 
@@ -84,7 +85,9 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
             earlier = {passage.text for speech in self.speeches for passage in speech.verified}
             said = await self.make_statements(round_, opener)
             self.speeches += said
-            voted = await self.vote(round_, self.settings.referees)
+            if outcome := self.conceded(said):
+                return self.concede(round_, outcome)
+            voted = await self.vote(round_, self.referees_of(said))
             if round_ >= self.settings.min_rounds and self.is_decided(voted):
                 break
             if self.settings.stop == "settled" and self.is_settled(said, earlier, voted.winner):
@@ -102,6 +105,29 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
             return True
         quoted = {passage.text for speech in said for passage in speech.verified}
         return len(self.speeches) > len(said) and quoted <= earlier
+
+    def referees_of(self, said: Sequence[Speech]) -> tuple[str, ...]:
+        """The referees of a round: one where a team concedes and they are not expected to differ."""
+        concedes = any(speech.argument.concedes for speech in said)
+        fewer = concedes and self.settings.after_concession != "all"
+        return self.settings.referees[: 1 if fewer else None]
+
+    def conceded(self, said: Sequence[Speech]) -> Vote | None:
+        """What concessions alone decide: for the other team, if a quotation carries its side, or for neither."""
+        if self.settings.after_concession != "none":
+            return None
+        standing = [speech for speech in said if not speech.argument.concedes]
+        if not standing:
+            return "tie" if self.undecided else None
+        (speech,) = standing[:1]
+        carried = self.has_evidence(speech.argument.quotes, self.records[speech.position])
+        return speech.position if len(standing) == 1 and carried else None
+
+    def concede(self, rounds: int, outcome: Vote) -> Verdict:
+        """A verdict without referees, whose reason is the statement of the team that does not concede, or both."""
+        last = [speech for speech in self.speeches if speech.round == rounds]
+        reason = lines(*(each.argument.text for each in last if outcome in ("tie", each.position)))
+        return self.verdict(self.label_of(outcome), reason=reason, decided_by="concession", rounds=rounds)
 
     async def gather(self, position: Position) -> None:
         if not self.settings.gatherers:
@@ -133,15 +159,7 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         """Rebuttal and summary; in the first round the opponent's stance is what it said (``D11``)."""
         opponent = last.get(OPPONENTS[position])
         passages = await self.select(round_, position, opponent)
-        texts: dict[str, Statement] = {}
-        if self.settings.rebutters:
-            texts["rebutter"] = await self.rebut(round_, position, opponent, passages)
-        if position in self.analyses:
-            texts["analyst"] = self.analyses[position]
-        if passages:
-            found = [cited(line, p.title) for p in passages for line in p.text.splitlines() if line.strip()]
-            texts["gatherer"] = Statement(Argument(text="\n".join(found)), None)
-        argument = await self.summarise(round_, position, texts)
+        argument = await self.speak(round_, position, opponent, passages)
         stated = self.factual if position == "affirmative" else self.not_factual
         quotes = self.cite(
             argument.quotes, label=stated, agent=member_name(position, "team"), passages=self.records[position]
@@ -166,17 +184,29 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         nearest = sorted(range(len(records)), key=lambda place: -similarities[place])[: self.settings.selected]
         return tuple(records[place] for place in sorted(nearest))
 
-    async def rebut(
+    async def speak(
         self, round_: int, position: Position, opponent: Speech | None, passages: tuple[Passage, ...]
-    ) -> Statement:
-        task = Rebut(
-            claim=self.claim,
-            position=position,
-            opponent=opponent,
-            passages=passages,
-            analysis=self.analyses[position].argument.text if position in self.analyses else "",
-            profile=self.settings.profile,
-        )
+    ) -> TeamStatement:
+        """The team's statement: in one call, or its summariser's of what the members wrote."""
+        asked: dict[str, Any] = {"claim": self.claim, "position": position, "profile": self.settings.profile}
+        analysis = self.analyses[position].argument.text if position in self.analyses else ""
+        asked |= {"opponent": opponent, "passages": passages, "analysis": analysis}
+        if self.settings.speaks_once:
+            statement = await self.member(position, "summariser").perform(SpeakForTeam(**asked), round_=round_)
+            self.run.emit(Spoke(agent=member_name(position, "summariser"), round=round_, text=statement.text))
+            return statement
+        texts: dict[str, Statement] = {}
+        if self.settings.rebutters:
+            texts["rebutter"] = await self.rebut(round_, Rebut(**asked))
+        if position in self.analyses:
+            texts["analyst"] = self.analyses[position]
+        if passages:
+            found = [cited(line, p.title) for p in passages for line in p.text.splitlines() if line.strip()]
+            texts["gatherer"] = Statement(Argument(text="\n".join(found)), None)
+        return await self.summarise(round_, position, texts)
+
+    async def rebut(self, round_: int, task: Rebut) -> Statement:
+        position = task.position
         rebuttal = Statement(*await self.measured(position, "rebutter", task, round_))
         self.run.emit(Spoke(agent=member_name(position, "rebutter"), round=round_, text=rebuttal.argument.text))
         return rebuttal
@@ -212,7 +242,8 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         """The member's answer; its uncertainty if the summariser has another member's to compare it with (D6)."""
         member, measure = self.member(position, role), self.settings.uncertainty
         compared = self.settings.rebutters if role == "analyst" else position in self.analyses
-        if measure == "off" or not self.settings.summarisers or not compared:
+        alone = self.settings.speaks_once or not self.settings.summarisers or not compared
+        if measure == "off" or alone:
             return await member.perform(task, round_=round_), None
         sampled = await uncertain(member, task, measure=measure, samples=self.settings.samples, round_=round_)
         return sampled.output.answer, sampled.value
@@ -255,13 +286,20 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
 
     def conclude(self, rounds: int, voted: DebateOutcome) -> Verdict:
         """The winning team's label; a tie, which the verdict names, is not factual or not enough evidence (``D3``)."""
-        undecided = self.claim.labels.named(Meaning.NOT_ENOUGH) if self.settings.tied == "not-enough" else None
-        labels = {"affirmative": self.factual, "negative": self.not_factual, "tie": undecided or self.not_factual}
-        label = labels[voted.winner]
+        label = self.label_of(voted.winner)
         if voted.winner != "tie":
             return self.verdict(label, reason=self.reason, decided_by="referees", rounds=rounds)
         reason = lines(self.tie(voted), self.reason)
         return self.verdict(label, reason=reason, decided_by="tie", rounds=rounds)
+
+    @property
+    def undecided(self) -> str | None:
+        """The label of a claim that neither team has won; None where that is not factual (``D3``)."""
+        return self.claim.labels.named(Meaning.NOT_ENOUGH) if self.settings.tied == "not-enough" else None
+
+    def label_of(self, outcome: Vote) -> str:
+        tied = self.undecided or self.not_factual
+        return {"affirmative": self.factual, "negative": self.not_factual, "tie": tied}[outcome]
 
     def tie(self, voted: DebateOutcome) -> str:
         """Why neither team won: the paper's own rule knows no other outcome without an affirmative vote (``D1``)."""
@@ -283,6 +321,11 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         return teams | {referee_name(referee): None for referee in settings.referees}
 
     @classmethod
+    def defaults_for(cls, backend: str, given: Collection[str]) -> Mapping[str, Any]:
+        """All referees for small models, whose teams concede as soon as they find nothing for their side."""
+        return {"after_concession": "all"} if backend == "embedded" and "after_concession" not in given else {}
+
+    @classmethod
     def layout(cls, settings: DualPositionSettings) -> Layout:
         return Layout({f"{team} team": tuple(member_name(team, role) for role in ROLES) for team in STANCES})
 
@@ -291,8 +334,9 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         needed: dict[type[AnyTask], bool] = {
             WriteTeamQueries: settings.gatherers,
             AnalyseText: settings.analysts,
-            Rebut: settings.rebutters,
-            SummariseTeam: settings.summarisers,
+            Rebut: settings.rebutters and not settings.speaks_once,
+            SummariseTeam: settings.summarisers and not settings.speaks_once,
+            SpeakForTeam: settings.speaks_once,
             CompareTexts: (settings.summarisers and settings.uncertainty != "off") or settings.gatherers,
             JudgeTeams: True,
         }

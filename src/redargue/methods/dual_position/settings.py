@@ -17,7 +17,8 @@ ROLES = ("gatherer", "analyst", "rebutter", "summariser")
 _Transition = Literal["none", "true-skeptic", "true-trust", "always-skeptic", "always-trust"]
 DUAL_POSITION_PROFILES: dict[str, dict[str, Any]] = {
     "paper": {"profile": "paper"},
-    "hardened": {"tied": "not-enough", "transition": "none", "analysed_sentences": 2, "stop": "settled"},
+    "hardened": {"tied": "not-enough", "transition": "none", "analysed_sentences": 2, "stop": "settled"}
+    | {"speaking": "once", "after_concession": "none"},
 }
 
 
@@ -42,6 +43,11 @@ class DualPositionSettings(MethodSettings):
         consensus: share of confidence behind the winner that ends the debate (``D8``).
         stop: by consensus alone, or also, and before ``min_rounds``, once nothing is left to settle: a team concedes to
             the winner, both teams concede, or neither adds a quotation to those of earlier rounds.
+        speaking: whether a rebutter and then a summariser write a team's statement, or one call does; a team without
+            one of them has the other alone.
+        after_concession: the referees who judge a round in which a team concedes: all, one, or none. With "none" the
+            team that does not concede has won if a quotation of its own can carry its side; if both concede, the claim
+            is left open, where its labels allow that (``tied``); else one referee judges.
         transition: who opens the round after a vote (``D9``): both teams concurrently, or one whose statement the other
             answers in the same round. ``true-skeptic`` (§4.1): after a vote for factual the negative team opens,
             otherwise the affirmative one. The first round is concurrent in any case (``D11``).
@@ -65,6 +71,8 @@ class DualPositionSettings(MethodSettings):
     max_rounds: int = Field(default=4, ge=1, le=20)
     consensus: float = Field(default=0.6, ge=0, le=1)
     stop: Literal["consensus", "settled"] = "consensus"
+    speaking: Literal["twice", "once"] = "twice"
+    after_concession: Literal["all", "one", "none"] = "all"
     transition: _Transition = "true-skeptic"
     tied: Literal["not-factual", "not-enough"] = "not-factual"
 
@@ -79,6 +87,11 @@ class DualPositionSettings(MethodSettings):
         if self.gatherers and self.snippets < QUERIES:
             raise ValueError(f"snippets={self.snippets} is fewer than the {QUERIES} queries of both teams")
         return self
+
+    @property
+    def speaks_once(self) -> bool:
+        """Whether one call writes a team's rebuttal and statement."""
+        return self.speaking == "once" and self.rebutters and self.summarisers
 
     def opener(self, winner: Vote) -> Position | None:
         """Who opens the round after a vote; None: both teams speak concurrently."""

@@ -17,6 +17,7 @@ from redargue.methods.dual_position.tasks import (
     Analysis,
     Position,
     Rebut,
+    SpeakForTeam,
     Speech,
     SummariseTeam,
     TeamQueries,
@@ -60,6 +61,13 @@ def _analyse(task: AnalyseText, backend: EmbeddedBackend) -> Analysis:
 def _rebut(task: Rebut, backend: EmbeddedBackend) -> Argument:
     reading = backend.reader.read(task.claim.text, task.passages)
     return write_argument(task.claim.text, _MEANINGS[task.position], reading)
+
+
+@perform.register
+def _speak(task: SpeakForTeam, backend: EmbeddedBackend) -> TeamStatement:
+    reading = backend.reader.read(task.claim.text, task.passages)
+    argument = write_argument(task.claim.text, _MEANINGS[task.position], reading)
+    return TeamStatement(text=argument.text, quotes=argument.quotes, concedes=not argument.quotes)
 
 
 @perform.register

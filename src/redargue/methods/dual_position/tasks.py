@@ -118,8 +118,8 @@ class AnalyseText(Task[Analysis], _OfATeam):
         return {**self.team_vars(self.profile), "fields": json.dumps(fields)}
 
 
-class Rebut(Task[Argument], _OfATeam):
-    """The rebutter's answer to the opponent's last statement; in the first round to its stance (D11).
+class _Answering(_OfATeam):
+    """An answer to the opponent's last statement; in the first round to its stance (D11).
 
     Attributes:
         opponent: what the other team said last; None in the first round, when it has said nothing.
@@ -129,18 +129,32 @@ class Rebut(Task[Argument], _OfATeam):
     passages: tuple[Passage, ...] = ()
     analysis: str = ""
 
-    def template_vars(self) -> Mapping[str, object]:
+    def answering_vars(self, profile: Profile) -> dict[str, object]:
         return {
-            **self.team_vars(self.profile),
-            "documents": documents(self.passages, self.profile),
+            **self.team_vars(profile),
+            "documents": documents(self.passages, profile),
             "analysis": wrap_untrusted(self.analysis),
-            "opponent": self._opponent(),
+            "opponent": self._opponent(profile),
         }
 
-    def _opponent(self) -> str:
+    def _opponent(self, profile: Profile) -> str:
         if self.opponent:
-            return lines(wrap_untrusted(self.opponent.argument.text), evidence_of(self.opponent, self.profile))
-        return STANCES[OPPONENTS[self.position]] if self.profile == "paper" else ""
+            return lines(wrap_untrusted(self.opponent.argument.text), evidence_of(self.opponent, profile))
+        return STANCES[OPPONENTS[self.position]] if profile == "paper" else ""
+
+
+class Rebut(Task[Argument], _Answering):
+    """The rebutter's answer, of which the summariser then writes the team's statement."""
+
+    def template_vars(self) -> Mapping[str, object]:
+        return self.answering_vars(self.profile)
+
+
+class SpeakForTeam(Task[TeamStatement], _Answering):
+    """The team's statement, which is its rebuttal, too: one call instead of two (``hardened``)."""
+
+    def template_vars(self) -> Mapping[str, object]:
+        return self.answering_vars(self.profile)
 
 
 class SummariseTeam(Task[TeamStatement], _OfATeam):

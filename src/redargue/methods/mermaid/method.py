@@ -19,6 +19,8 @@ from redargue.methods.base import Method, Roles
 from redargue.methods.mermaid.settings import DECOMPOSER, EXECUTOR, MERMAID_PROFILES, MermaidSettings
 from redargue.methods.mermaid.tasks import DecomposeClaim, ForceAnswer, NextStep
 from redargue.methods.unquoted import sent_back
+from redargue.nli.grammar import decompose
+from redargue.nli.language import language_of
 from redargue.retrieval.tools.base import Observation, SearchAction
 from redargue.tasks.base import AnyTask
 from redargue.tasks.decompose import Decomposition
@@ -33,6 +35,7 @@ class Mermaid(Method, name="mermaid", settings=MermaidSettings):
 
     Attributes:
         background: D_c of Algorithm 1; None without a decomposer.
+        one_relation: D_c of a claim with one relation, which grammar finds; None for any other.
         memory: M_c, evidence from earlier claims with the same entities.
         steps: H.
         answered_in: the step in which each call was first answered; a failed call was not.
@@ -51,6 +54,7 @@ class Mermaid(Method, name="mermaid", settings=MermaidSettings):
         self.steps: list[PastStep] = []
         self.answered_in: dict[tuple[str, str], int] = {}
         self.findings: list[Finding] = []
+        self.one_relation: Decomposition | None = None
         self.background = await self.decompose()
         self.memory = await self.recall()
         tools = self.offer_tools()
@@ -74,8 +78,9 @@ class Mermaid(Method, name="mermaid", settings=MermaidSettings):
         """The claim's triplets, topics and entities; None where the decomposer is ablated (Table 3, ``M24``)."""
         if not self.settings.decomposer:
             return None
+        self.one_relation = one_relation(self.claim.text) if self.settings.simple_claims == "whole" else None
         task = DecomposeClaim(claim=self.claim, profile=self.settings.profile)
-        background = await self.agents[DECOMPOSER].perform(task)
+        background = self.one_relation or await self.agents[DECOMPOSER].perform(task)
         self.run.emit(Decomposed(agent=DECOMPOSER, **dict(background), entities=background.entities))
         return background
 
@@ -191,7 +196,7 @@ class Mermaid(Method, name="mermaid", settings=MermaidSettings):
 
     def state(self) -> dict[str, Any]:
         history = {"background": self.background, "memory": self.memory, "steps": tuple(self.steps)}
-        return history | {"profile": self.settings.profile}
+        return history | {"simple": self.one_relation is not None, "profile": self.settings.profile}
 
     def read_so_far(self) -> list[Passage]:
         """The recalled and the observed passages."""
@@ -218,6 +223,16 @@ class Mermaid(Method, name="mermaid", settings=MermaidSettings):
     def asks_for(cls, settings: MermaidSettings) -> tuple[type[AnyTask], ...]:
         decomposing: tuple[type[AnyTask], ...] = (DecomposeClaim,) if settings.decomposer else ()
         return (*decomposing, NextStep, ForceAnswer) if settings.force_answer else (*decomposing, NextStep)
+
+
+def one_relation(claim: str) -> Decomposition | None:
+    """The decomposition of an English claim with one relation between two entities; None for any other claim."""
+    if language_of(claim):
+        return None
+    found = decompose(claim)
+    (first, *further) = found.triplets
+    two = first.subject and first.object and ", " not in first.subject
+    return found if two and not first.attributes and not further else None
 
 
 def _findings(tool: str, arguments: dict[str, Any], observed: Observation) -> list[Finding]:

@@ -14,7 +14,8 @@ DECOMPOSER, EXECUTOR = "decomposer", "executor"
 
 MERMAID_PROFILES: dict[str, dict[str, Any]] = {
     "paper": {"profile": "paper", "recall_by": "entity", "repeat_calls": True},
-    "hardened": {},
+    # of unrelated claims, recalled evidence misleads (docs/memory.md)
+    "hardened": {"simple_claims": "whole", "memory": "off"},
     # the released program where it differs from the paper
     "authors": {
         "profile": "paper",
@@ -33,6 +34,8 @@ class MermaidSettings(MethodSettings):
 
     Attributes:
         decomposer: off: the claim goes to the executor as it is, and no entity recalls anything (Table 3, ``M24``).
+        simple_claims: a claim with one relation is decomposed by a model like any other, or by grammar alone: then no
+            prompt repeats it as a triplet, and a step needs no reason beside its thought.
         tools: search tools that the executor may call, besides those of MCP servers; with none it has only the memory
             (proxy memory).
         top_k: passages per search.
@@ -50,6 +53,7 @@ class MermaidSettings(MethodSettings):
     """
 
     decomposer: bool = True
+    simple_claims: Literal["decomposed", "whole"] = "decomposed"
     tools: tuple[Word, ...] = ("corpus", "keywords")
     top_k: int = Field(default=3, ge=1, le=50)
     repeat_calls: bool = False

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 
-from redargue.claims import Claim
+from redargue.claims import Claim, Frozen
 from redargue.evidence import Recalled
 from redargue.tasks.answer import LabelledTask
 from redargue.tasks.base import Profile, Task
@@ -16,6 +16,7 @@ from redargue.tasks.labels import answer_conditions, answer_lines, quotation_rul
 from redargue.tasks.step import (
     ActionTool,
     PastStep,
+    SimpleStepReply,
     StepTask,
     bounded,
     label_alone,
@@ -37,6 +38,9 @@ class DecomposeClaim(Task[Decomposition]):
 class NextStep(StepTask):
     """The next step of a verification: a tool call or the answer."""
 
+    def requested_type(self) -> type[Frozen]:
+        return SimpleStepReply if self.simple else self.reply_type()
+
     def template_vars(self) -> Mapping[str, object]:
         """The history has the memory at its head (``M8``); a prompt says which step it is (``M14``)."""
         tools = _tool_lines(self.tools) if self.profile == "paper" else _tools_section(self.tools) or "none"
@@ -45,7 +49,8 @@ class NextStep(StepTask):
         return {
             **super().template_vars(),
             "claim": claim_section(self.claim, self.profile),
-            "background": _background(self.background, self.profile),
+            "background": "" if self.simple else _background(self.background, self.profile),
+            "simple": self.simple,
             "history": _history_lines(self.memory, self.steps, self.profile) or "(nothing yet)",
             "memory": bool(self.memory),
             "tools": tools,
@@ -63,13 +68,14 @@ class ForceAnswer(LabelledTask):
     """The answer after the last step, from the same material and without tools (``M9``)."""
 
     background: Decomposition | None = None
+    simple: bool = False
     memory: tuple[Recalled, ...] = ()
     steps: tuple[PastStep, ...] = ()
 
     def template_vars(self) -> Mapping[str, object]:
         return {
             "claim": claim_section(self.claim, self.profile),
-            "background": _background(self.background, self.profile),
+            "background": "" if self.simple else _background(self.background, self.profile),
             "history": _history_lines(self.memory, self.steps, self.profile) or "(nothing)",
             "answers": ", ".join(f"**{word}**" for word in self.choice()) or "your answer",
             "conditions": answer_lines(self.claim.labels, label_words(self.claim.labels)),

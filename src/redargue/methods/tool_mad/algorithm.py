@@ -17,7 +17,7 @@ from redargue.methods.agent import Agent
 from redargue.methods.base import Layout, Method, Roles
 from redargue.methods.faithfulness import faithfulness, reasoning_of, without_quotations
 from redargue.methods.tool_mad.heard import answers_of
-from redargue.methods.tool_mad.scores import consistency, relevance
+from redargue.methods.tool_mad.scores import consistency, relevance, score_together
 from redargue.methods.tool_mad.settings import (
     JUDGE,
     MODERATOR,
@@ -26,13 +26,16 @@ from redargue.methods.tool_mad.settings import (
     ToolMadSettings,
     debater_names,
 )
-from redargue.methods.tool_mad.tasks import CheckConsensus, SummariseAbstract, WriteKeywords
+from redargue.methods.tool_mad.tasks import CheckConsensus, ScoreAnswer, SummariseAbstract, WriteKeywords
 from redargue.quotations import find_quotes
 from redargue.tasks.answer import Answer, AnswerClaim
 from redargue.tasks.base import AnyTask
+from redargue.tasks.excerpts import document_key
 from redargue.tasks.judge import JudgeDebate, MeanScore, Turn
-from redargue.tasks.query import OtherAnswer, RewriteQuery, WriteQuery
+from redargue.tasks.query import LONGEST_QUERY, OtherAnswer, RewriteQuery, WriteQuery
 from redargue.verdicts import Metric, Score, Verdict
+
+NOT_LOOKED_AGAIN = "what is missing was searched for once"
 
 
 class Agreement(NamedTuple):
@@ -96,16 +99,10 @@ class Algorithm1(Method):
             turns = await self.play_round(round_)
             self.history.append(turns)
             agreement = await self.agreement(turns)
-            scores = await self.gate_scores(turns) if agreement.reached else ()
-            accepted = (
-                agreement.reached
-                and self.may_end_early
-                and all(map(self.is_stable, scores))
-                and not any(map(self.why_ungrounded, turns))
-            )
-            settled = not accepted and self.is_settled(turns)
-            self.report_round(turns, agreement, scores, accepted=accepted, settled=settled)
-            if accepted:
+            why = await self.why_open(turns, agreement)
+            settled = bool(why) and self.is_settled(turns)
+            self.report_round(turns, agreement, why, settled=settled)
+            if not why:
                 return await self.consensus(turns, agreement)
             if settled:
                 self.not_held = self.settings.rounds - round_
@@ -113,18 +110,68 @@ class Algorithm1(Method):
         return await self.judge()
 
     async def play_round(self, round_: int) -> tuple[Turn, ...]:
-        """All debaters' turns, concurrently, each from the last round's answers (Eq. 6)."""
-        last = self.history[-1] if self.history else ()
-        return tuple(await gather_or_cancel(self.take_turn(round_, debater, last) for debater in self.debaters))
+        """All debaters' turns, concurrently, each from the last round's answers (Eq. 6): query, retrieve, respond."""
+        last = {turn.agent: turn for turn in self.history[-1]} if self.history else {}
+        others = {debater.name: self.heard_by(debater.name, last) for debater in self.debaters}
+        gathering = (
+            self.gather_evidence(round_, each, last.get(each.name), others[each.name]) for each in self.debaters
+        )
+        found = dict(zip(self.debaters, await gather_or_cancel(gathering), strict=True))
+        readers = await self.readers(round_, found)
+        answering = (
+            self.take_turn(round_, each, found[each], others[each.name], last.get(each.name))
+            for each in dict.fromkeys(readers.values())
+        )
+        turns = {turn.agent: turn for turn in await gather_or_cancel(answering)}
+        return tuple(self.share(turns[reader.name], each) for each, reader in readers.items())
 
-    async def take_turn(self, round_: int, debater: Agent, last: tuple[Turn, ...]) -> Turn:
-        """Query, retrieve, respond (Eq. 1 to 6)."""
-        own = next((turn for turn in last if turn.agent == debater.name), None)
-        others = self.heard(turn for turn in last if turn.agent != debater.name)
-        evidence = await self.gather_evidence(round_, debater, own, others)
+    async def take_turn(
+        self, round_: int, debater: Agent, evidence: Evidence, others: tuple[OtherAnswer, ...], own: Turn | None
+    ) -> Turn:
         if own and self.is_unchanged(own, evidence, others):
             return self.keep(round_, debater, own)
         return await self.respond(round_, debater, evidence, others, own)
+
+    def heard_by(self, name: str, turns: Mapping[str, Turn]) -> tuple[OtherAnswer, ...]:
+        """The others' answers; one that counts for this debater too is its own."""
+        reader = turns[name].reader if name in turns else name
+        return self.heard(turn for turn in turns.values() if turn.agent != name and turn.reader != reader)
+
+    async def readers(self, round_: int, found: dict[Agent, Evidence]) -> dict[Agent, Agent]:
+        """Who reads for each debater: itself, or one before it whose tool has found the same passages.
+
+        A debater that would read what another reads writes a query of its own first, if the claim was its query.
+        """
+        readers: dict[Agent, Agent] = {}
+        for debater in self.debaters:
+            same = self.same_reading(found, debater, readers)
+            if same and found[debater].query == self.claim.text and self.settings.query_formulation:
+                found[debater] = await self.gather_evidence(round_, debater, None, (), claim_first=False)
+                same = self.same_reading(found, debater, readers)
+            readers[debater] = same or debater
+        return readers
+
+    def same_reading(
+        self, found: Mapping[Agent, Evidence], debater: Agent, readers: Mapping[Agent, Agent]
+    ) -> Agent | None:
+        """A debater among those before it with the same passages of named documents; None where there is none."""
+        passages = found[debater].passages
+        named = all(passage.document or passage.url for passage in passages)
+        if self.settings.shared_reading == "each" or not passages or not named:
+            return None
+        before = dict.fromkeys(readers.values())
+        return next((each for each in before if _texts(found[each].passages) == _texts(passages)), None)
+
+    def share(self, turn: Turn, debater: Agent) -> Turn:
+        """A turn as that of a debater whose passages are the same; what it reads and says is one reading."""
+        if turn.agent == debater.name:
+            return turn
+        self.documents[turn.round, debater.name] = self.documents[turn.round, turn.agent]
+        if (turn.round, turn.agent) in self.kept:
+            self.kept.add((turn.round, debater.name))
+        facts = {"agent": debater.name, "round": turn.round, "label": turn.answer.label}
+        self.run.emit(TurnKept(**facts, shared_with=turn.agent))
+        return turn.model_copy(update={"agent": debater.name, "shared_with": turn.agent})
 
     def heard(self, turns: Iterable[Turn]) -> tuple[OtherAnswer, ...]:
         """Answers as other debaters hear them; hardened: with their quotations that were found, and the sources."""
@@ -132,9 +179,14 @@ class Algorithm1(Method):
 
     def is_unchanged(self, own: Turn, evidence: Evidence, others: tuple[OtherAnswer, ...]) -> bool:
         """Whether a debater would be asked what it answered in the last round: only its own answer is new."""
-        if not (self.hardened and self.settings.keep_unchanged) or own.round < 2:
+        if not (self.hardened and self.settings.keep_unchanged):
             return False
         if self.alerts.get(own.agent) or self.why_ungrounded(own):
+            return False
+        if self.settings.stable_by == "quotations" and len({turn.answer.label for turn in self.history[-1]}) == 1:
+            known = {passage.sha256 for passage in own.passages}  # the others said the same
+            return all(passage.sha256 in known for passage in evidence.passages)
+        if own.round < 2:
             return False
         before = self.heard(turn for turn in self.history[own.round - 2] if turn.agent != own.agent)
         return evidence.query == own.query and evidence.passages == own.passages and others == before
@@ -142,10 +194,10 @@ class Algorithm1(Method):
     def keep(self, round_: int, debater: Agent, own: Turn) -> Turn:
         """The last turn as this round's."""
         turn = own.model_copy(update={"round": round_, "kept": True})
+        self.documents[round_, debater.name] = self.documents.get((own.round, debater.name), ())
         self.kept.add((round_, debater.name))
         self.run.emit(TurnKept(agent=debater.name, round=round_, label=turn.answer.label))
-        if self.settings.scoring == "on" and self.settings.judge_scores:
-            self.start_scoring(turn)
+        self.score_early(turn)
         return turn
 
     def is_settled(self, turns: tuple[Turn, ...]) -> bool:
@@ -153,12 +205,18 @@ class Algorithm1(Method):
         return all((turn.round, turn.agent) in self.kept for turn in turns)
 
     async def gather_evidence(
-        self, round_: int, debater: Agent, own: Turn | None, others: tuple[OtherAnswer, ...]
+        self,
+        round_: int,
+        debater: Agent,
+        own: Turn | None,
+        others: tuple[OtherAnswer, ...],
+        *,
+        claim_first: bool = True,
     ) -> Evidence:
         """The debater's query and documents; a debater without a tool has neither (``T18``)."""
         if debater.tool is None:
             return Evidence("", False, ())
-        query, kept = await self.write_query(round_, debater, own, others)
+        query, kept = await self.write_query(round_, debater, own, others, claim_first=claim_first)
         self.run.emit(QueryWritten(agent=debater.name, round=round_, query=query, kept=kept))
         if kept and own and not debater.search_failed(query):  # its documents are kept; the tool is not asked (T7)
             self.run.emit(EvidenceKept(agent=debater.name, round=round_, tool=debater.tool, query=query))
@@ -189,13 +247,21 @@ class Algorithm1(Method):
         return self.settings.profile == "hardened"
 
     async def write_query(
-        self, round_: int, debater: Agent, own: Turn | None, others: tuple[OtherAnswer, ...]
+        self,
+        round_: int,
+        debater: Agent,
+        own: Turn | None,
+        others: tuple[OtherAnswer, ...],
+        *,
+        claim_first: bool,
     ) -> tuple[str, bool]:
         if not self.settings.query_formulation:
             return self.claim.text, own is not None
         assert debater.tool is not None
         tool = self.run.tools[debater.tool]
         first = WriteQuery(claim=self.claim, tool=tool.name, about=tool.about, profile=self.settings.profile)
+        if own is None and claim_first and self.searches_claim(debater):
+            return self.claim.text, False
         if own is None:
             return (await debater.perform(first, round_=round_)).text or self.claim.text, False
         must_revise = debater.tool in self.settings.must_revise
@@ -207,6 +273,11 @@ class Algorithm1(Method):
         query = await debater.perform(task, round_=round_)
         kept = query.kept or query.text == own.query
         return (own.query if kept else query.text), kept
+
+    def searches_claim(self, debater: Agent) -> bool:
+        """Whether the claim is the debater's first query; of debaters that share a tool, only the first one's."""
+        first = next(each for each in self.debaters if each.tool == debater.tool)
+        return self.settings.first_query == "claim" and debater is first and len(self.claim.text) <= LONGEST_QUERY
 
     async def retrieve(self, round_: int, debater: Agent, query: str) -> tuple[Passage, ...]:
         """The tool's documents (Eq. 2), found by the query or, for literature, by its keywords (``T26``)."""
@@ -253,9 +324,13 @@ class Algorithm1(Method):
         answer = await debater.perform(task, round_=round_)
         turn = Turn(agent=debater.name, round=round_, answer=answer, **evidence._asdict())
         self.answered(debater.name, answer, round_=round_, passages=self.documents.get((round_, debater.name), ()))
-        if self.settings.scoring == "on" and self.settings.judge_scores:
-            self.start_scoring(turn)
+        self.score_early(turn)
         return turn
+
+    def score_early(self, turn: Turn) -> None:
+        """Starts the scoring of an answer whose scores are needed in any case."""
+        if self.settings.scoring == "on" and self.settings.judge_scores and self.settings.stable_by == "scores":
+            self.start_scoring(turn)
 
     async def agreement(self, turns: tuple[Turn, ...]) -> Agreement:
         """Whether all labels are equal (``T10``, ``T29``); an answer without one agrees with nothing (``T12``)."""
@@ -268,10 +343,33 @@ class Algorithm1(Method):
         compared = await self.agents[MODERATOR].perform(task, round_=turns[0].round)
         return Agreement(True, compared.answer or turns[0].answer.label) if compared.agree else Agreement(False)
 
-    @property
-    def may_end_early(self) -> bool:
-        """Whether agreement may end the debate before the last round (Fig. 10, ``T16``)."""
-        return self.settings.scoring != "run_all_rounds"
+    async def why_open(self, turns: tuple[Turn, ...], agreement: Agreement) -> tuple[str, ...]:
+        """Why the debate does not end with this round; empty where its agreement is the verdict."""
+        if not agreement.reached:
+            return ("the debaters disagree",)
+        if self.settings.scoring == "run_all_rounds":  # Fig. 10, ``T16``
+            return ("all rounds are held",)
+        ungrounded = tuple(f"{turn.agent}: {lacks}" for turn in turns if (lacks := self.why_ungrounded(turn)))
+        readers = [turn for turn in turns if turn.query]
+        if self.settings.stable_by == "quotations" and readers:
+            if ungrounded:
+                return ungrounded
+            if agreement.label == self.claim.labels.named(Meaning.NOT_ENOUGH):
+                return () if self.has_looked_again(turns) else (NOT_LOOKED_AGAIN,)
+            if all(map(self.is_quoted, readers)):
+                return ()
+        scores = await self.gate_scores(turns)
+        return (*(self.objection(score) for score in scores if not self.is_stable(score)), *ungrounded)
+
+    def has_looked_again(self, turns: tuple[Turn, ...]) -> bool:
+        """Whether the debaters have searched in words of their own, as far as they can: what is missing is not quoted.
+
+        An agreement that something is missing is about the search, and holds once another search has not ended it.
+        """
+        return turns[0].round > 1 or self.settings.rounds == 1 or not self.settings.query_formulation
+
+    def is_quoted(self, turn: Turn) -> bool:
+        return self.has_evidence(turn.answer.quotes, self.documents.get((turn.round, turn.agent), ()))
 
     async def gate_scores(self, turns: tuple[Turn, ...]) -> tuple[Score, ...]:
         """The scores of this round, all of which a consensus requires to be stable (``T1``)."""
@@ -333,9 +431,12 @@ class Algorithm1(Method):
         scored = await asyncio.gather(*(self.start_scoring(turn) for turns in self.history for turn in turns))
         last = scored[-len(self.history[-1]) :]
         values: dict[tuple[str, Metric], list[float]] = defaultdict(list)
-        for score in chain.from_iterable((*scored, *last * self.not_held)):
-            if score.value is not None:
-                values[score.agent, score.metric].append(score.value)
+        agents = [turn.agent for turns in self.history for turn in turns]
+        again = [turn.agent for turn in self.history[-1]] * self.not_held
+        for agent, scores in zip([*agents, *again], (*scored, *last * self.not_held), strict=True):
+            for score in scores:
+                if score.value is not None:
+                    values[agent, score.metric].append(score.value)
         return tuple(
             MeanScore(agent=debater.name, metric=metric, value=self.mean(values[debater.name, metric]))
             for debater in self.debaters
@@ -346,9 +447,9 @@ class Algorithm1(Method):
         return sum(values) / len(values) if values else None
 
     def start_scoring(self, turn: Turn) -> asyncio.Task[tuple[Score, ...]]:
-        key = turn.round, turn.agent
+        key = turn.round, turn.reader
         if key not in self.scores:
-            scoring = self.score(turn)
+            scoring = self.score(turn.model_copy(update={"agent": turn.reader}))
             try:
                 self.scores[key] = self.background.create_task(scoring)
             except RuntimeError:  # the task group is closed, because another agent has failed
@@ -360,42 +461,40 @@ class Algorithm1(Method):
         """The metrics of one answer; without documents there is relevance alone, or nothing (``T18``)."""
         settings, debater, answer, claim = self.settings, self.agents[turn.agent], turn.answer.text, self.claim.text
         documents = tuple(passage.text for passage in turn.passages)
-        shared: dict[str, Any] = {"round_": turn.round, "profile": settings.profile}
-        questions: dict[str, Any] = {"noncommittal": settings.noncommittal, "asked": settings.asked}
-        about = answer
+        about, label, committal = answer, turn.answer.label, False
         if self.hardened:
             others = [debater.name for debater in self.debaters if debater.name != turn.agent]
             about = reasoning_of(answer, claim, others)
-            unsettled = turn.answer.label is not None and turn.answer.label == self.claim.labels.named(
-                Meaning.NOT_ENOUGH
-            )
-            questions["committal"] = unsettled and about != answer
+            unsettled = label is not None and label == self.claim.labels.named(Meaning.NOT_ENOUGH)
+            committal = unsettled and about != answer
+        shared: dict[str, Any] = {"round_": turn.round, "profile": settings.profile}
+        rule: dict[str, Any] = {"noncommittal": settings.noncommittal, "committal": committal}
         metrics = {
             Metric.FAITHFULNESS: lambda: faithfulness(debater, claim, about, turn.passages, **shared),
-            Metric.RELEVANCE: lambda: relevance(debater, claim, about, **questions, **shared),
+            Metric.RELEVANCE: lambda: relevance(debater, claim, about, asked=settings.asked, **rule, **shared),
             Metric.CONSISTENCY: lambda: consistency(debater, answer, documents, round_=turn.round),
         }
         names = settings.metrics(has_documents=debater.tool is not None)
-        scores = tuple(await gather_or_cancel(metrics[name]() for name in names))
+        scores: tuple[Score, ...]
+        if settings.scores_together and len(names) > 1:
+            task = ScoreAnswer(claim=self.claim, label=label, answer=about, passages=turn.passages)
+            scores = await score_together(debater, task, round_=turn.round, **rule)
+        else:
+            scores = tuple(await gather_or_cancel(metrics[name]() for name in names))
         for score in scores:
             self.run.emit(Scored(agent=turn.agent, round=turn.round, score=score))
         return scores
 
     def report_round(
-        self, turns: tuple[Turn, ...], agreement: Agreement, scores: tuple[Score, ...], *, accepted: bool, settled: bool
+        self, turns: tuple[Turn, ...], agreement: Agreement, why: tuple[str, ...], *, settled: bool
     ) -> None:
-        self.objections = ()
-        if not agreement.reached:
-            why = ["the debaters disagree"]
-        elif not self.may_end_early:
-            why = ["all rounds are held"]
-        else:
-            why = [self.objection(score) for score in scores if not self.is_stable(score)]
-            why += [f"{turn.agent}: {lacks}" for turn in turns if (lacks := self.why_ungrounded(turn))]
-            self.objections = tuple(why)
+        self.objections = why if agreement.reached and self.settings.scoring != "run_all_rounds" else ()
         labels = tuple(turn.answer.label for turn in turns)
-        ended: dict[str, Any] = {"labels": labels, "agreed": agreement.reached, "accepted": accepted, "why": tuple(why)}
+        ended: dict[str, Any] = {"labels": labels, "agreed": agreement.reached, "accepted": not why, "why": why}
         not_held = self.settings.rounds - turns[0].round if settled else 0
+        if not why:
+            quoted = (self.quoted_by(turn.agent).values() for turn in turns)
+            ended["documents"] = len({document_key(document) for pairs in quoted for document, _ in pairs})
         self.run.emit(RoundEnded(round=turns[0].round, not_held=not_held, **ended))
 
     def objection(self, score: Score) -> str:
@@ -435,3 +534,7 @@ class Algorithm1(Method):
         queries: tuple[type[AnyTask], ...] = (WriteQuery, RewriteQuery) if settings.query_formulation else ()
         papers: tuple[type[AnyTask], ...] = (WriteKeywords, SummariseAbstract) if settings.summarised else ()
         return (*queries, *papers, AnswerClaim, *settings.scoring_tasks, JudgeDebate)
+
+
+def _texts(passages: Iterable[Passage]) -> frozenset[str]:
+    return frozenset(passage.sha256 for passage in passages)

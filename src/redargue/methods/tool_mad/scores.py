@@ -4,17 +4,22 @@ Relevance (journal, §III-C) is computed as in ragas 0.3.0: three questions writ
 their cosines to the claim, and 0 for a noncommittal response. In 0.3.0 one noncommittal question of the three is
 enough; since September 2025 all must be.
 
-In the ``hardened`` profile the three questions are written in one reply, about the answer's reasoning, and a reasoned
+In the ``hardened`` profile the questions are written in one reply, about the answer's reasoning, with its statements
+and their verdicts where both scores are needed (:func:`score_together`). A reasoned
 answer that the documents do not settle the claim is committal (``T38``): under ragas' rule it always scores 0, so that
 no debate can agree on it.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
 from redargue.methods.agent import Agent
+from redargue.methods.faithfulness import share_supported
 from redargue.methods.tool_mad.settings import QUESTIONS, Noncommittal, RelevanceQuestions
+from redargue.methods.tool_mad.tasks import ScoreAnswer
 from redargue.tasks.base import Profile
 from redargue.tasks.score import CompareTexts, Question, RateTexts, WriteQuestion, WriteQuestions
 from redargue.verdicts import Metric, Score
@@ -41,18 +46,47 @@ async def relevance(
         asked: three questions in one reply, three samples of one request, or three requests as in ragas 0.3.0.
         committal: whether the answer is known not to evade the question.
     """
-    questions: tuple[Question, ...] = ()
+    try:
+        questions = await _questions(agent, answer, round_, asked=asked, profile=profile)
+    except BadReply as error:
+        return _undefined(agent, round_, f"a reply could not be read: {error.what}")
+    return await _relevance_of(agent, claim, questions, round_=round_, noncommittal=noncommittal, committal=committal)
 
+
+async def score_together(
+    agent: Agent, task: ScoreAnswer, *, round_: int, noncommittal: Noncommittal, committal: bool
+) -> tuple[Score, Score]:
+    """Faithfulness and relevance from one call, which sees the claim, the label and the documents' numbers."""
+    try:
+        checked = await agent.perform(task, round_=round_)
+    except BadReply as error:
+        why = f"a reply could not be read: {error.what}"
+        return share_supported(agent, (), round_, why=why), _undefined(agent, round_, why)
+    questions = tuple(Question(question=text, noncommittal=checked.noncommittal) for text in checked.questions)
+    rule: dict[str, Any] = {"noncommittal": noncommittal, "committal": committal}
+    relevant = await _relevance_of(agent, task.claim.text, questions, round_=round_, **rule)
+    return share_supported(agent, checked.statements, round_), relevant
+
+
+def _undefined(agent: Agent, round_: int, why: str) -> Score:
+    return Score(metric=Metric.RELEVANCE, value=None, undefined=why, agent=agent.name, round=round_)
+
+
+async def _relevance_of(
+    agent: Agent,
+    claim: str,
+    questions: tuple[Question, ...],
+    *,
+    round_: int,
+    noncommittal: Noncommittal,
+    committal: bool,
+) -> Score:
     def score(value: float | None, undefined: str = "") -> Score:
         detail = tuple(f"{'noncommittal ' if q.noncommittal else ''}{q.question}" for q in questions)
         return Score(
             metric=Metric.RELEVANCE, value=value, undefined=undefined, agent=agent.name, round=round_, detail=detail
         )
 
-    try:
-        questions = await _questions(agent, answer, round_, asked=asked, profile=profile)
-    except BadReply as error:
-        return score(None, f"a reply could not be read: {error.what}")
     texts = tuple(q.question for q in questions)
     if not any(text.strip() for text in texts):
         return score(None, "no question could be written for the answer")

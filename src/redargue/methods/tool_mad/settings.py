@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from redargue.backends.base import Stability
 from redargue.methods.base import MethodSettings
 from redargue.methods.setting_types import Word
+from redargue.methods.tool_mad.tasks import ScoreAnswer
 from redargue.tasks.answer import LabelReading
 from redargue.tasks.base import AnyTask
 from redargue.tasks.score import (
@@ -28,7 +29,13 @@ RelevanceQuestions = Literal["together", "samples", "requests"]
 PAPER = {"profile": "paper", "faithfulness_threshold": 0.7, "relevance_threshold": 0.8}
 TOOL_MAD_PROFILES: dict[str, dict[str, Any]] = {
     "paper": PAPER,
-    "hardened": {"keep_unchanged": True},
+    "hardened": {
+        "keep_unchanged": True,
+        "stable_by": "quotations",
+        "scored_together": True,
+        "first_query": "claim",
+        "shared_reading": "once",
+    },
     "pubmedqa": PAPER | {"debaters": ("corpus", "openalex"), "summarised": ("openalex",)},
     "acl": {"profile": "paper", "scoring": "label_only_stop", "judge_metric": "consistency"},
     "authors": PAPER  # the authors' program, with the paper's prompts
@@ -81,6 +88,15 @@ class ToolMadSettings(MethodSettings):
             opponents' answers have not changed keeps its answer, an identical question its reply, and once no debater
             changes, no further round is held. The judge reads the debate, and means of its scores, as if all rounds
             had been held. It assumes that a debater repeats itself where only its own last answer is new to it.
+        stable_by: what makes an agreement stable: scores above their thresholds, or quotations that are found in each
+            debater's documents and can carry the label. An agreement on not enough evidence is then stable once the
+            debaters have searched again, and scores are computed only where nothing is quoted for an agreed answer
+            that is on no side, and for the judge.
+        scored_together: in the ``hardened`` profile, an answer's statements, their verdicts and the questions come from
+            one call, which sees the claim and the label; otherwise from three.
+        first_query: a model writes it, or it is the claim itself, if that is not too long for a query.
+        shared_reading: whether debaters whose tools find the same passages in a round each answer from them, or one of
+            them for all. With "once" a debater whose first query was the claim writes a query of its own before that.
         unread_is_conflicting: authors' AVeriTeC judge: an unreadable judgement gets the label for conflicting evidence
             (``T22``), and the judge is told that disagreement between debaters is not by itself such evidence
             (``T37``), as it always is in the ``hardened`` profile.
@@ -108,6 +124,10 @@ class ToolMadSettings(MethodSettings):
     summarised: tuple[Word, ...] = ()
     unread_is_conflicting: bool = False
     keep_unchanged: bool = False
+    stable_by: Literal["scores", "quotations"] = "scores"
+    scored_together: bool = False
+    first_query: Literal["model", "claim"] = "model"
+    shared_reading: Literal["each", "once"] = "each"
 
     def limits(self, stability: Stability) -> dict[Metric, float]:
         """Thresholds by metric; a backend's own where none are set."""
@@ -130,7 +150,14 @@ class ToolMadSettings(MethodSettings):
         if self.judge_metric == "consistency":
             return (RateTexts,)
         question = WriteQuestions if self.asked == "together" else WriteQuestion
+        if self.scores_together:
+            alone = (question,) if NO_TOOL in self.debaters else ()  # who has no documents has relevance only
+            return (ScoreAnswer, *alone, CompareTexts)
         return (WriteStatements, CheckStatements, question, CompareTexts)
+
+    @property
+    def scores_together(self) -> bool:
+        return self.scored_together and self.asked == "together"
 
     @property
     def asked(self) -> RelevanceQuestions:

@@ -2,9 +2,39 @@
 
 from __future__ import annotations
 
-from redargue.methods.tool_mad.tasks import Keywords, SummariseAbstract, Summary, WriteKeywords
+from typing import cast
+
+from redargue.methods.tool_mad.tasks import (
+    AnswerCheck,
+    Keywords,
+    ScoreAnswer,
+    SummariseAbstract,
+    Summary,
+    WriteKeywords,
+)
 from redargue.nli.backend import EmbeddedBackend, distinct_words, perform
 from redargue.nli.reader import sentences
+from redargue.tasks.score import (
+    CheckedStatements,
+    CheckStatements,
+    Questions,
+    Statements,
+    WriteQuestions,
+    WriteStatements,
+)
+
+
+@perform.register
+def _score_answer(task: ScoreAnswer, backend: EmbeddedBackend) -> AnswerCheck:
+    written = perform(WriteStatements(question=task.claim.text, answer=task.answer), backend)
+    statements = cast(Statements, written).statements
+    checked = perform(CheckStatements(passages=task.passages, statements=statements), backend) if statements else None
+    asked = cast(Questions, perform(WriteQuestions(response=task.answer), backend))
+    return AnswerCheck(
+        statements=cast(CheckedStatements, checked).statements if checked else (),
+        questions=asked.questions,
+        noncommittal=asked.noncommittal,
+    )
 
 
 @perform.register

@@ -1,4 +1,4 @@
-"""Prompts that only Tool-MAD has: keywords for literature searches, summaries of abstracts, agreement of free texts.
+"""Prompts that only Tool-MAD has: literature searches, summaries, agreement of free texts, both scores in one call.
 
 In the PubMedQA set-up keywords are taken from each query, three abstracts are retrieved and summarised, and the
 summaries replace the documents. The paper prints no prompts for this and uses a small summariser (``T26`` in
@@ -14,8 +14,11 @@ from typing import Literal
 from pydantic import Field
 
 from redargue.claims import Claim, Frozen
+from redargue.evidence import Passage
 from redargue.tasks.base import Task, json_schema, lines, list_bounds, max_length
+from redargue.tasks.documents import documents
 from redargue.tasks.query import OtherAnswer, others
+from redargue.tasks.score import CheckedStatement
 from redargue.tasks.untrusted import wrap_untrusted
 
 MOST_KEYWORDS = 8  # catalogues want every word of a query to occur
@@ -52,6 +55,35 @@ class ConsensusReply(Frozen):
         description="the answer that they share, as short as it can be said; empty if they differ",
         json_schema_extra=max_length(300),
     )
+
+
+class AnswerCheck(Frozen):
+    """An answer's statements with verdicts, three questions that it answers, and whether it is noncommittal."""
+
+    statements: tuple[CheckedStatement, ...] = Field(
+        description="the answer's statements, in its order", json_schema_extra={"maxItems": 12}
+    )
+    questions: tuple[str, ...] = Field(
+        default=(), description="the three questions", json_schema_extra=list_bounds(3, 300)
+    )
+    noncommittal: Literal[0, 1] = Field(default=0, description="1 if the answer gives no answer, otherwise 0")
+
+
+class ScoreAnswer(Task[AnswerCheck]):
+    """What faithfulness and relevance need of an answer, from one call: statements, verdicts and questions."""
+
+    claim: Claim
+    label: str | None
+    answer: str  # its reasoning
+    passages: tuple[Passage, ...]
+
+    def template_vars(self) -> Mapping[str, object]:
+        return {
+            "documents": documents(self.passages, self.profile),
+            "claim": wrap_untrusted(self.claim.text, inline=True),
+            "label": wrap_untrusted(self.label or "none", inline=True),
+            "answer": wrap_untrusted(self.answer),
+        }
 
 
 class WriteKeywords(Task[Keywords]):
