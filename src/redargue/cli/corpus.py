@@ -28,11 +28,16 @@ corpus_app = typer.Typer(help="Index files and folders, and search them without 
 
 _Store = Annotated[str, option("STORE", "Path or URI (milvus:PATH.db, milvus:http://…); default: your own corpus.")]
 
+_Version = Annotated[str, typer.Argument(metavar="NAME", help="Letters, digits, '.', '-' and '_'.")]
+
 
 @corpus_app.command("add")
 def add_documents(
     paths: Annotated[
-        list[Path], typer.Argument(help="Files and folders: txt, md, html, pdf, docx, csv, tsv, json, jsonl; also .gz.")
+        list[Path],
+        typer.Argument(
+            help="Files and folders: txt, md, html, pdf, docx, odt, rtf, xlsx, eml, csv, tsv, json, jsonl; also .gz."
+        ),
     ],
     store: _Store = "",
     dataset: Annotated[
@@ -73,6 +78,75 @@ def add_documents(
     if unreadable:
         typer.echo(f"{counted(len(unreadable), 'file or line', 'files or lines')} could not be read", err=True)
         raise typer.Exit(FINISHED_WITH_ERRORS)
+
+
+@corpus_app.command("sync")
+def sync_documents(
+    folder: Annotated[Path, typer.Argument(help="A folder; the ids of its documents are paths relative to it.")],
+    store: _Store = "",
+    empty: Annotated[bool, typer.Option("--empty", help="Remove all, if the folder has no document any more.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Add what is new or changed in a folder, and remove what was deleted."""
+    from redargue.retrieval.corpus.sync import sync_folder
+
+    with resumable("the same command resumes"), _open(store, write=True) as corpus, _progress() as show:
+        synced = sync_folder(corpus, folder, empty=empty, progress=show)
+    if as_json:
+        print_json(synced.model_dump())
+    else:
+        for sign, ids in (("+", synced.added), ("~", synced.changed), ("-", synced.removed), ("!", synced.kept)):
+            for id_ in ids:
+                typer.echo(printable(f"{sign} {id_}", lines=False))
+        typer.echo(
+            f"{len(synced.added):,} added, {len(synced.changed):,} changed, {len(synced.removed):,} removed, "
+            f"{synced.unchanged:,} unchanged" + (f", {len(synced.kept):,} kept as they were" if synced.kept else "")
+        )
+    for where, what in synced.unreadable:
+        typer.echo(printable(f"skipped: {where}: {what}", lines=False), err=True)
+    if synced.unreadable:
+        raise typer.Exit(FINISHED_WITH_ERRORS)
+
+
+@corpus_app.command("save")
+def save_version(name: _Version, store: _Store = "") -> None:
+    """Keep the corpus as it is now under a name."""
+    from redargue.retrieval.corpus.versions import save
+
+    typer.echo(f"saved: {name}, revision {save(_file(store), name)}")
+
+
+@corpus_app.command("restore")
+def restore_version(name: _Version, store: _Store = "") -> None:
+    """Make the corpus what it was when it was saved under a name."""
+    from redargue.retrieval.corpus.versions import restore
+
+    typer.echo(f"restored: {name}, revision {restore(_file(store), name)}")
+
+
+@corpus_app.command("versions")
+def list_versions(store: _Store = "", as_json: AsJson = False) -> None:
+    """List saved versions: date, revision, documents, name."""
+    from redargue.retrieval.corpus.versions import versions
+
+    found = versions(_file(store))
+    if as_json:
+        print_json({"versions": found})
+        return
+    for version in found:
+        typer.echo(f"{version.saved}  {version.revision}  {version.documents:>9,}  {version.name}")
+    typer.echo(counted(len(found), "version"), err=True)
+
+
+def _file(store: str) -> Path:
+    """The file of a corpus; raises UsageError for a Milvus store."""
+    from redargue.retrieval.corpus.index import default_store
+
+    location = str(store or default_store()).removeprefix("sqlite:")
+    if location.startswith("milvus:"):
+        hint = "a server has backups of its own; sync another ?collection=NAME, and name that in --store"
+        raise UsageError(f"{location!r} has no versions: they are copies of a SQLite file", where="--store", hint=hint)
+    return Path(location).expanduser()
 
 
 @corpus_app.command("ls")

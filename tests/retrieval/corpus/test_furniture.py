@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pypdf
 
-from redargue.retrieval.corpus.documents import Document
+from redargue.retrieval.corpus.documents import Document, sentence_spans
 from redargue.retrieval.corpus.ingest import read_file
 from redargue.retrieval.corpus.markdown import read_markdown
 from redargue.retrieval.corpus.running_lines import without_running_lines
@@ -72,3 +72,9 @@ def test_rows_of_a_table_have_the_names_of_their_columns() -> None:
 def test_a_table_in_code_stays_as_it_is() -> None:
     text = "```\n| a | b |\n|---|---|\n| 1 | 2 |\n```"
     assert read_markdown(text)["text"] == text
+
+
+def test_each_row_of_a_table_is_a_sentence_of_its_own() -> None:
+    rows = ["days: Sunday; last train: 21:12.", "days: Saturday; last train: 23:12."]
+    text = "\n".join(["The timetable is below.", *rows, "It is valid from June."])
+    assert [text[start:end] for start, end in sentence_spans(text)] == text.split("\n")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from redargue.errors import UnreadableFile, UsageError
-from redargue.retrieval.corpus import ingest, markup
+from redargue.retrieval.corpus import ingest, office
 from redargue.retrieval.corpus.documents import Document
 from redargue.retrieval.corpus.ingest import read_documents
 from support.files import docx, pdf
@@ -170,7 +170,7 @@ def test_an_unfit_pdf_is_named(tmp_path: Path, content: bytes, message: str) -> 
         ("a.md", b"ab\0c", "NUL byte at byte 2"),
         ("a.html", b"<html></html>", "the page contains no text"),
         ("a.jsonl", b"", "the file is empty"),
-        ("a.odt", b"x", "unknown file type '.odt'"),
+        ("a.epub", b"x", "unknown file type '.epub'"),
         ("a.docx", b"x", "the Word document is damaged"),
         ("a.docx", docx(""), "the Word document contains no text"),
         ("a.docx", docx("<w:p>"), "the Word document is damaged"),
@@ -192,7 +192,8 @@ def test_an_unfit_file_is_named(tmp_path: Path, name: str, content: bytes, messa
 
 
 def test_an_unknown_kind_says_which_are_known(tmp_path: Path) -> None:
-    assert ".txt .md .html .htm .pdf .docx .csv .tsv .jsonl .json" in refused(write(tmp_path / "a.odt", "x")).hint
+    hint = refused(write(tmp_path / "a.epub", "x")).hint
+    assert ".txt .md .html .htm .pdf .docx .odt .xlsx .rtf .eml .csv .tsv .jsonl .json" in hint
 
 
 def test_a_word_document_gives_its_paragraphs_and_title_without_deleted_and_repeated_text(tmp_path: Path) -> None:
@@ -214,7 +215,7 @@ def test_a_word_document_cannot_read_files_or_fill_the_memory(tmp_path: Path, mo
     entity = f'<!DOCTYPE d [<!ENTITY s SYSTEM "{secret.as_uri()}">]>'
     document = one(write(tmp_path / "a.docx", docx("<w:p><w:r><w:t>A b.&s;</w:t></w:r></w:p>", before=entity)))
     assert document.text == "A b."
-    monkeypatch.setattr(markup, "LARGEST_PART", 1000)
+    monkeypatch.setattr(office, "LARGEST_PART", 1000)
     assert "decompresses to more than 1,000 bytes" in refused(write(tmp_path / "b.docx", docx("<w:p/>" * 1000))).what
 
 

@@ -45,7 +45,20 @@ def verified(capfd: pytest.CaptureFixture[str], folder: Path, server: str, *clai
     capfd.readouterr()
     file = folder.parent / "claims.txt"
     file.write_text("\n".join(claims or (CLAIM,)))
-    options = ["--method", "mermaid", "--mcp", server, "--labels", "two", "--json", "-q", "--run", str(folder)]
+    options = [
+        "--method",
+        "mermaid",
+        "--set",
+        "memory=on",
+        "--mcp",
+        server,
+        "--labels",
+        "two",
+        "--json",
+        "-q",
+        "--run",
+        str(folder),
+    ]
     assert run(["check", str(file), *options, "--concurrency", "4"]) == 0
     return list(json.loads(capfd.readouterr().out)["verdicts"])
 
@@ -90,7 +103,7 @@ def test_methods_whose_agents_call_no_tools_refuse_servers(
     server: Loopback, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["check", CLAIM, "--mcp", "wikipedia", "-q", "--run", str(tmp_path / "run")]) == 2
-    assert "'tool-mad' cannot call tools of MCP servers" in capfd.readouterr().err
+    assert "'single-reader' cannot call tools of MCP servers" in capfd.readouterr().err
 
 
 def test_a_memory_of_ones_own_and_a_workspace(

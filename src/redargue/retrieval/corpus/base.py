@@ -13,7 +13,7 @@ from redargue.errors import UsageError
 from redargue.evidence import PAGE_BREAK, Passage, cut_ends
 from redargue.nli.encoders import Embedder, shared
 from redargue.nli.session import Floats
-from redargue.registry import Registry
+from redargue.registry import Registry, a_function
 from redargue.retrieval.corpus.documents import SIZE, Document, batches
 from redargue.retrieval.corpus.ranking import Span, uncovered
 
@@ -274,5 +274,7 @@ class Opener(Protocol):
 
 STORES = {"sqlite": "redargue.retrieval.corpus.sqlite:_open"}
 
-stores: Registry[Opener] = Registry("corpus store", builtin=STORES, group="redargue.corpus_stores", extra="scale")
+stores: Registry[Opener] = Registry(
+    "corpus store", builtin=STORES, group="redargue.corpus_stores", extra="scale", missing=a_function
+)
 """Stores by scheme; an address without a scheme is a path to a ``sqlite`` store."""

@@ -77,7 +77,7 @@ class Database:
             self._check_header()
             with self._errors():
                 self._connection = self._connect()
-            self._file = _identity(path)
+            self._file = file_identity(path)
             if self._file:
                 _OPEN[self._file] += 1
         try:
@@ -157,6 +157,17 @@ class Database:
                 self._connection.execute("ROLLBACK")
             raise
 
+    def backup(self, copy: sqlite3.Connection) -> None:
+        """Copies the file's content, as it is at one moment, into another database."""
+        with self._lock, self._errors():
+            self._guard.allow()
+            self._connection.backup(copy)
+
+    def restore_into(self, other: Database) -> None:
+        other.require_writable()
+        with other._lock, other._errors():
+            self.backup(other._connection)
+
     def shrink(self) -> None:
         with self._lock, self._errors():
             self._guard.allow()
@@ -230,7 +241,7 @@ class Database:
             if self.writable:
                 make_folder(path.parent)
             if path.exists():
-                if _OPEN[_identity(path) or (0, 0)] > 0:
+                if _OPEN[file_identity(path) or (0, 0)] > 0:
                     return
                 with open_to_read(path) as file:
                     header = file.read(100)
@@ -268,7 +279,7 @@ class Database:
         )
 
 
-def _identity(path: Path) -> tuple[int, int] | None:
+def file_identity(path: Path) -> tuple[int, int] | None:
     try:
         status = path.stat()
     except OSError:

@@ -23,7 +23,7 @@ from redargue.evidence import PAGE_BREAK
 from redargue.nli.encoders import DIMENSIONS
 from redargue.nli.furniture import is_heading
 from redargue.nli.session import Floats
-from redargue.registry import Registry, did_you_mean
+from redargue.registry import Registry, a_function, did_you_mean
 
 
 class Document(Frozen):
@@ -77,7 +77,7 @@ class Document(Frozen):
 #  [project.entry-points."redargue.documents"] my-set = "my_package:documents"
 
 readers: Registry[Callable[[Path], Iterator[Document]]] = Registry(
-    "data set with documents", group="redargue.documents", extra="lab"
+    "data set with documents", group="redargue.documents", extra="lab", missing=a_function
 )
 
 
@@ -145,11 +145,25 @@ def sentence_starts(text: str) -> tuple[int, ...]:
     A document is split for its chunks and for its sentences at about the same time.
     """
     starts = {tokens[0].offset for paragraph in segmenter.analyze(text) for tokens in paragraph}
-    starts.update(match.end() for match in _PAGE_START.finditer(text))
+    starts.update(match.end() for match in _PAGE_START.finditer(text) if match.end() < len(text))
+    starts.update(_row_edges(text))
     return tuple(sorted(starts))
 
 
-_PAGE_START = re.compile(rf"{PAGE_BREAK}\s*(?=\S)")
+_PAGE_START = re.compile(rf"{PAGE_BREAK}\s*+")
+_LINE = re.compile(r"[^\n\f]+")
+_ROW_BEGIN = re.compile(r"[^\n:;]{1,60}: \S")
+
+
+def _row_edges(text: str) -> Iterator[int]:
+    """Where the rows of a table with named cells begin, and what follows them."""
+    if "; " not in text:
+        return
+    for line in _LINE.finditer(text):
+        if line[0].endswith(".") and "; " in line[0] and _ROW_BEGIN.match(line[0]):
+            yield line.start()
+            if line.end() < len(text):
+                yield line.end()
 
 
 @lru_cache(maxsize=16)

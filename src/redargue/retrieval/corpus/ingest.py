@@ -6,7 +6,9 @@
                    the first ``# heading`` as the title
 ``.html .htm``     the main text without navigation; title, date, address and publisher from the page's metadata
 ``.pdf``           the text layer without running titles and page numbers
-``.docx``          the paragraphs; deleted text is left out
+``.docx .odt``     the paragraphs, and the rows of tables with the names of their columns; deleted text is left out
+``.xlsx .rtf``     the same, with the extra ``documents``
+``.eml``           the body, with subject, sender and date; attached files are documents of their own
 ``.csv .tsv``      the rows as sentences, each cell with the name of its column
 ``.jsonl``         one document per line: ``text``, and optionally ``id title url publisher published``; or SciFact's
                    format: ``doc_id``, ``title``, ``abstract`` (list of sentences)
@@ -36,7 +38,16 @@ from pydantic import ValidationError
 from redargue.errors import StoreUnavailable, UnreadableFile, UsageError, problem_of
 from redargue.retrieval.corpus.documents import Document
 from redargue.retrieval.corpus.markdown import named_cells, read_markdown
-from redargue.retrieval.corpus.markup import read_docx, read_html, read_pdf
+from redargue.retrieval.corpus.markup import read_html, read_pdf
+from redargue.retrieval.corpus.office import (
+    Letter,
+    read_docx,
+    read_eml,
+    read_odt,
+    read_rtf,
+    read_xlsx,
+    refuse_mislabelled,
+)
 from redargue.sanitize import NotText, encoding_of, warn_of
 
 # The mark of a corpus to which documents are being added: its searches would miss some.
@@ -82,7 +93,7 @@ def was_killed(mark: str) -> bool:
     return False
 
 
-LARGEST_DOCUMENT = 256 * 10**6  # bytes, uncompressed: a document is read into memory as a whole
+LARGEST_DOCUMENT = 128 * 10**6  # bytes, uncompressed: a document is read into memory as a whole
 LARGEST_DECOMPRESSED = 2 * 10**9  # bytes that a .jsonl.gz may decompress to
 
 _PLAIN = frozenset({".txt", ".md", ".html", ".htm", ".csv", ".tsv"})
@@ -109,6 +120,11 @@ def _read_inside(file: Path, folder: Path) -> Iterator[Document | UnreadableFile
         hint = "to index what it links to, name that path"
         return iter((UnreadableFile("a link out of the folder", where=str(file), hint=hint),))
     return read_file(file)
+
+
+def file_types() -> tuple[str, ...]:
+    """The suffixes of files that are read."""
+    return (*_READERS, ".jsonl", ".json")
 
 
 def find_files(path: Path) -> Iterator[Path]:
@@ -150,12 +166,16 @@ def read_file(path: Path) -> Iterator[Document | UnreadableFile]:
             yield from _read_lines(path, (json.dumps(document).encode() for document in documents))
         elif suffix in _READERS:
             content = _read_bytes(path, compressed)
+            refuse_mislabelled(content, suffix)
+            if suffix == ".eml":
+                yield from _letter(path, read_eml(content))
+                return
             fields = _READERS[suffix](content)
             if suffix in _PLAIN and (encoding := encoding_of(content)) != "utf-8":
                 warn_of(str(path), encoding)
             yield _document(str(path), id=str(path), path=str(path), **fields)
         else:
-            hint = f"supported types: {' '.join((*_READERS, '.jsonl', '.json'))}, optionally with .gz"
+            hint = f"supported types: {' '.join(file_types())}, optionally with .gz"
             raise UnreadableFile(f"unknown file type {path.suffix or path.name!r}", where=str(path), hint=hint)
     except UnreadableFile as error:
         yield error if error.where else UnreadableFile(error.what, where=str(path), hint=error.hint)
@@ -163,6 +183,20 @@ def read_file(path: Path) -> Iterator[Document | UnreadableFile]:
         yield UnreadableFile(f"damaged gzip data: {error}", where=str(path))
     except OSError as error:
         yield UnreadableFile(f"cannot be opened: {error.strerror or error}", where=str(path))
+
+
+def _letter(path: Path, letter: Letter) -> Iterator[Document | UnreadableFile]:
+    """An e-mail, then its attachments, named after it."""
+    yield _document(str(path), id=str(path), path=str(path), **letter.fields)
+    for number, (name, content) in enumerate(letter.attachments, 1):
+        where, suffix = f"{path}#{number}-{name}", Path(name).suffix.lower()
+        try:
+            if suffix not in _READERS or suffix == ".eml":
+                raise UnreadableFile(f"an attachment of an unknown file type: {name!r}")
+            refuse_mislabelled(content, suffix)
+            yield _document(where, id=where, path=str(path), **_READERS[suffix](content))
+        except UnreadableFile as error:
+            yield UnreadableFile(error.what, where=where, hint=error.hint)
 
 
 def _document(where: str, **fields: str) -> Document:
@@ -279,6 +313,10 @@ _READERS: dict[str, Callable[[bytes], dict[str, str]]] = {
     ".htm": lambda content: read_html(_text(content)),
     ".pdf": lambda content: read_pdf(BytesIO(content)),
     ".docx": lambda content: read_docx(BytesIO(content)),
+    ".odt": lambda content: read_odt(BytesIO(content)),
+    ".xlsx": lambda content: read_xlsx(BytesIO(content)),
+    ".rtf": read_rtf,
+    ".eml": lambda content: read_eml(content).fields,
     ".csv": lambda content: _read_table(content, ","),
     ".tsv": lambda content: _read_table(content, "\t"),
 }

@@ -28,6 +28,12 @@ def read_markdown(text: str) -> dict[str, str]:
     return {"text": "\n".join(lines), **fields}
 
 
+def front_matter_end(text: str) -> int:
+    """Where the front matter of a Markdown text ends; 0 without one that has a field."""
+    front = _FRONT.match(text)
+    return front.end() if front and _FIELD.search(front["fields"]) else 0
+
+
 def _plain(value: str) -> str:
     quoted = re.fullmatch(r"\"(.*)\"|'(.*)'", value)
     return " ".join(((quoted[1] or quoted[2] or "") if quoted else value).split())

@@ -1,10 +1,10 @@
-"""The text and metadata of HTML pages, PDF files and Word documents; all come from untrusted sources."""
+"""The text and metadata of HTML pages and PDF files, which come from untrusted sources."""
 
 from __future__ import annotations
 
 import logging
 import re
-import zipfile
+from collections.abc import Sequence
 from io import BytesIO
 from typing import TYPE_CHECKING
 
@@ -12,13 +12,13 @@ from lxml import etree  # type: ignore[import-untyped]
 
 from redargue.errors import UnreadableFile
 from redargue.evidence import PAGE_BREAK
+from redargue.retrieval.corpus.markdown import named_cells
 from redargue.retrieval.corpus.running_lines import without_running_lines
 
 if TYPE_CHECKING:
     from pypdf import PdfReader
 
 MOST_PAGES, LONGEST_PDF = 10_000, 30 * 10**6  # pages and characters of a PDF file
-LARGEST_PART = 64 * 10**6  # bytes that a part of a Word document may decompress to
 
 # Both log problems of a page or file; those that matter are raised as errors.
 for _name in ("readability", "pypdf"):
@@ -35,6 +35,7 @@ def read_html(page: str) -> dict[str, str]:
         tree = parse_html(_LONG_TAG.sub(_without_attributes, page))
         metadata = page_metadata(tree)
         mark_superscripts(tree)
+        name_cells(tree)
         text = main_text(tree).strip()
     except Exception as error:  # parsers raise many types of errors on damaged pages
         raise UnreadableFile(f"damaged HTML: {error}") from error
@@ -78,6 +79,35 @@ def mark_superscripts(tree: etree._Element) -> None:
     etree.strip_tags(tree, "raised")  # text extraction puts a space before an element
 
 
+LONGEST_HEAD = 60  # characters of the name of a column
+
+
+def name_cells(tree: etree._Element) -> None:
+    """Writes the rows of a page's tables as paragraphs of named cells, in place; tables without a head stay."""
+    for table in list(tree.iter("table")):
+        rows = list(table.iter("tr"))
+        if table.getparent() is None or len(rows) < 2 or next(table.iterdescendants("table"), None) is not None:
+            continue
+        if any(cell.get(span, "1") != "1" for cell in table.iter("td", "th") for span in ("colspan", "rowspan")):
+            continue
+        cells = [[" ".join(cell.text_content().split()) for cell in row.iter("td", "th")] for row in rows]
+        headed = next(rows[0].iter("td"), None) is None or rows[0].getparent().tag == "thead"
+        if not headed or not is_table(cells):
+            continue
+        written = etree.Element("div")
+        for row in cells[1:]:
+            etree.SubElement(written, "p").text = named_cells(cells[0], row)
+        written.tail = table.tail
+        table.getparent().replace(table, written)
+
+
+def is_table(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether the first row may name the columns of the others."""
+    head = rows[0]
+    same = len({len(row) for row in rows}) == 1 and len(rows) > 1 and len(head) > 1
+    return same and all(len(name) <= LONGEST_HEAD for name in head) and sum(map(bool, head)) > len(head) / 2
+
+
 _WEB_ADDRESS = re.compile(r"https?://[^\s<>\"`\[\]{}|\\^]+", re.IGNORECASE)
 _ROUND = str.maketrans("[]", "()")  # the brackets of Markdown's links
 
@@ -110,10 +140,19 @@ def read_pdf(file: BytesIO) -> dict[str, str]:
         raise
     except Exception as error:  # pypdf raises many types of errors on damaged files
         raise UnreadableFile(f"the PDF is damaged: {error}") from error
-    text = _storable(f"\n\n{PAGE_BREAK}".join(page.strip() for page in pages))
+    text = storable(f"\n\n{PAGE_BREAK}".join(page.strip() for page in pages))
     if not text.strip():
         raise UnreadableFile("the PDF contains no text", hint="if it is scanned, run OCR on it first")
-    return {"text": text, "title": " ".join(_storable(title).split())}
+    title = " ".join(storable(title).split())
+    return {"text": _title_apart(text, title), "title": title}
+
+
+def _title_apart(text: str, title: str) -> str:
+    """The text with a blank line below its title, which otherwise is read as the begin of the first sentence."""
+    for line in re.finditer(r"[^\n]*\n", text[: 4 * len(title)]):
+        if title and len(head := " ".join(text[: line.end()].split())) >= len(title):
+            return f"{text[: line.end()]}\n{text[line.end() :]}" if head == title else text
+    return text
 
 
 def _pdf_pages(reader: PdfReader) -> list[str]:
@@ -129,58 +168,6 @@ def _pdf_pages(reader: PdfReader) -> list[str]:
     return texts
 
 
-def read_docx(file: BytesIO) -> dict[str, str]:
-    """The paragraphs of a Word document and its title; UnreadableFile if it has none. Deleted text is omitted."""
-    try:
-        with zipfile.ZipFile(file) as archive:
-            body = _part(archive, "word/document.xml")
-            core = _part(archive, "docProps/core.xml") if "docProps/core.xml" in archive.namelist() else None
-    except UnreadableFile:
-        raise
-    except Exception as error:  # zipfile and lxml raise many types of errors on damaged files
-        hint = "if it has a password, save it without one"
-        raise UnreadableFile(f"the Word document is damaged: {error}", hint=hint) from error
-    for copy in list(
-        body.iter(f"{_COMPATIBILITY}Fallback", f"{_WORD}moveFrom")
-    ):  # copies of text that occurs elsewhere
-        copy.getparent().remove(copy)
-    paragraphs = [""]
-    for element in body.iter(*(f"{_WORD}{name}" for name in ("p", "t", "tab", "br"))):
-        match element.tag.removeprefix(_WORD):
-            case "p":
-                paragraphs.append("")
-            case "t":
-                text = element.text or ""
-                paragraphs[-1] += superscript(text) if _is_raised(element.getparent()) else text
-            case "tab" if element.getparent().tag == f"{_WORD}r":  # elsewhere it defines a tab stop
-                paragraphs[-1] += "\t"
-            case "br":
-                paragraphs[-1] += "\n"
-    text = "\n\n".join(filter(None, map(str.strip, paragraphs)))
-    if not text:
-        raise UnreadableFile("the Word document contains no text")
-    title = None if core is None else core.findtext(f"{_DUBLIN_CORE}title")
-    return {"text": text, "title": " ".join((title or "").split())}
-
-
-def _is_raised(run: etree._Element) -> bool:
-    alignment = run.find(f"{_WORD}rPr/{_WORD}vertAlign")
-    return alignment is not None and alignment.get(f"{_WORD}val") == "superscript"
-
-
-_WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-_COMPATIBILITY = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
-_DUBLIN_CORE = "{http://purl.org/dc/elements/1.1/}"
-
-
-def _part(archive: zipfile.ZipFile, name: str) -> etree._Element:
-    with archive.open(name) as part:
-        content = part.read(LARGEST_PART + 1)
-    if len(content) > LARGEST_PART:
-        raise UnreadableFile(f"{name} decompresses to more than {LARGEST_PART:,} bytes", hint="split the document")
-    return etree.fromstring(content, etree.XMLParser(resolve_entities=False, no_network=True))
-
-
-def _storable(text: str) -> str:
+def storable(text: str) -> str:
     """Removes NUL characters and unpaired surrogates, which broken character maps of PDF files produce."""
     return text.replace("\0", "").encode("utf-16", "surrogatepass").decode("utf-16", "replace")

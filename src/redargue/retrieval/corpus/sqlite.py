@@ -139,6 +139,18 @@ class SqliteCorpus(Corpus):
         self._db.shrink()
         return count
 
+    def copy_to(self, copy: sqlite3.Connection) -> None:
+        """Copies one state of the corpus into an empty database."""
+        self._db.backup(copy)
+
+    def restore_into(self, corpus: SqliteCorpus) -> None:
+        """Replaces the content of another corpus by this one's; a reader there sees either."""
+        with corpus._db.read() as db:
+            before = int(_meta(db, "generation"))
+        self._db.restore_into(corpus._db)
+        with corpus._db.write() as db:  # caches of both contents are old
+            db.execute("UPDATE meta SET value = value + ? WHERE name = 'generation'", (before + 1,))
+
     def documents(self) -> tuple[Entry, ...]:
         with self._db.read() as db:
             rows = db.execute(

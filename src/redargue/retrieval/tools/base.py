@@ -9,10 +9,10 @@ from datetime import date
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from redargue.claims import Frozen
-from redargue.errors import ToolFailed
+from redargue.errors import RedargueError, ToolFailed, UsageError
 from redargue.evidence import Passage
 from redargue.net.transport import Service, Transport
-from redargue.registry import Registry
+from redargue.registry import Registry, having, is_own
 from redargue.retrieval.corpus.index import Corpus
 from redargue.runs.budget import Account
 
@@ -159,6 +159,7 @@ TOOLS = {
     "wikipedia": "redargue.retrieval.tools.wikipedia:WikipediaTool",
     "tavily": "redargue.retrieval.tools.web:TavilyTool",
     "google": "redargue.retrieval.tools.web:GoogleTool",
+    "searxng": "redargue.retrieval.tools.searxng:SearxngTool",
     "pubmed": "redargue.retrieval.tools.literature:PubmedTool",
     "openalex": "redargue.retrieval.tools.literature:OpenAlexTool",
     "arxiv": "redargue.retrieval.tools.literature:ArxivTool",
@@ -166,13 +167,29 @@ TOOLS = {
 
 
 def _missing(entry: object) -> str:
-    lacks = [name for name in ("make", "about") if not hasattr(entry, name)]
-    if not isinstance(entry, type) or lacks:
-        return f"it has no {' and no '.join(map(repr, lacks))}" if lacks else "it is not a class"
-    return ""
+    return having("make", "about", "online")(entry) if isinstance(entry, type) else "it is not a class"
 
 
 tools: Registry[type[ToolKind]] = Registry("tool", builtin=TOOLS, group="redargue.tools", missing=_missing)
+
+
+def made_tool(name: str, sources: Sources) -> Tool | PerClaim:
+    """The tool of a name; raises UsageError if it cannot be made, or what its class makes is not a tool."""
+    kind = tools[name]
+    try:
+        tool: Tool | PerClaim = kind.make(sources)
+    except RedargueError:
+        raise
+    except Exception as error:
+        if is_own(kind):
+            raise
+        what = f"the tool {name!r} of {kind.__module__!r} cannot be made: {type(error).__name__}: {error}"
+        raise UsageError(what, hint="its author has to correct 'make': docs/search-tools.md") from error
+    wanted = ("name", "about", "revision", "for_claim" if hasattr(tool, "for_claim") else "search")
+    if lacks := having(*wanted)(tool):
+        what = f"what the tool {name!r} of {kind.__module__!r} makes cannot be searched: {lacks}"
+        raise UsageError(what, hint="its author has to correct it: docs/search-tools.md")
+    return tool
 
 
 # A search tool as an action that an agent calls by name.

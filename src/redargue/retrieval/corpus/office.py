@@ -1,0 +1,353 @@
+"""The text of office documents and letters (docx, odt, xlsx, rtf, eml), which come from untrusted sources."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections.abc import Iterator, Sequence
+from datetime import date, datetime, time
+from email import message_from_bytes, policy
+from email.message import EmailMessage
+from email.utils import parseaddr, parsedate_to_datetime
+from io import BytesIO
+from typing import Any, NamedTuple
+
+from lxml import etree  # type: ignore[import-untyped]
+
+from redargue.errors import UnreadableFile
+from redargue.registry import install
+from redargue.retrieval.corpus.markdown import named_cells
+from redargue.retrieval.corpus.markup import is_table, read_html, storable, superscript
+
+LARGEST_PART = 64 * 10**6  # bytes that a part of a document may decompress to
+MOST_CELLS = 2_000_000  # of a sheet
+
+_KINDS = {
+    ".pdf": "a PDF file",
+    ".docx": "a Word document",
+    ".xlsx": "an Excel workbook",
+    ".odt": "an OpenDocument text",
+    ".rtf": "an RTF document",
+}
+
+
+def refuse_mislabelled(content: bytes, suffix: str) -> None:
+    """Raises UnreadableFile where a file is of another kind than its name says, or encrypted."""
+    found = _kind(content)
+    if found == "encrypted":
+        raise UnreadableFile("the document is encrypted", hint="save it without a password")
+    if found == "old":
+        hint = "save it as .docx or .xlsx"
+        raise UnreadableFile("a document of an old Office format (.doc, .xls, .ppt)", hint=hint)
+    if found and found != suffix and (found in _KINDS or suffix in _KINDS):
+        what = f"named {suffix}, but it is {_KINDS.get(found, 'another ZIP archive')}"
+        raise UnreadableFile(what, hint=f"rename it to {found}" if found in _KINDS else "unpack it")
+
+
+def _kind(content: bytes) -> str:
+    """The suffix of the kind that a content shows itself to be; empty where it shows none."""
+    if b"%PDF-" in content[:1024]:
+        return ".pdf"
+    if content.startswith(b"{\\rtf"):
+        return ".rtf"
+    if content.startswith(b"\xd0\xcf\x11\xe0"):  # a compound file
+        return "encrypted" if "EncryptedPackage".encode("utf-16-le") in content else "old"
+    if not content.startswith(b"PK\x03\x04"):
+        return ""
+    try:
+        with zipfile.ZipFile(BytesIO(content)) as archive:
+            names = set(archive.namelist())
+            kind = archive.open("mimetype").read(100) if "mimetype" in names else b""
+            if kind == b"application/vnd.oasis.opendocument.text":
+                return ".odt"
+    except Exception:  # damaged, as its reader says
+        return ""
+    for name, suffix in (("word/document.xml", ".docx"), ("xl/workbook.xml", ".xlsx")):
+        if name in names:
+            return suffix
+    return ".zip"
+
+
+def read_docx(file: BytesIO) -> dict[str, str]:
+    """The paragraphs of a Word document and its title; UnreadableFile if it has none. Deleted text is omitted."""
+    try:
+        with zipfile.ZipFile(file) as archive:
+            body = _part(archive, "word/document.xml")
+            core = _part(archive, "docProps/core.xml") if "docProps/core.xml" in archive.namelist() else None
+    except UnreadableFile:
+        raise
+    except Exception as error:  # zipfile and lxml raise many types of errors on damaged files
+        hint = "if it has a password, save it without one"
+        raise UnreadableFile(f"the Word document is damaged: {error}", hint=hint) from error
+    for copy in list(
+        body.iter(f"{_COMPATIBILITY}Fallback", f"{_WORD}moveFrom")
+    ):  # copies of text that occurs elsewhere
+        copy.getparent().remove(copy)
+    for table in list(body.iter(f"{_WORD}tbl")):
+        rows = [
+            [" ".join(filter(None, map(str.strip, _word_paragraphs(cell)))) for cell in row.iter(f"{_WORD}tc")]
+            for row in table.iterchildren(f"{_WORD}tr")
+        ]
+        _write_rows(table, rows, f"{_WORD}p", f"{_WORD}t", nested=f"{_WORD}tbl")
+    text = "\n\n".join(filter(None, map(str.strip, _word_paragraphs(body))))
+    if not text:
+        raise UnreadableFile("the Word document contains no text")
+    title = None if core is None else core.findtext(f"{_DUBLIN_CORE}title")
+    return {"text": text, "title": " ".join((title or "").split())}
+
+
+def _write_rows(table: etree._Element, rows: list[list[str]], block: str, run: str, *, nested: str) -> None:
+    """Puts the rows of a table with a head in its place, as paragraphs of named cells."""
+    if table.getparent() is None or next(table.iterdescendants(nested), None) is not None or not rows:
+        return
+    if not is_table(rows):
+        return
+    parent = table.getparent()
+    at = parent.index(table)
+    parent.remove(table)
+    for row in reversed(rows[1:]):
+        paragraph = etree.Element(block)
+        etree.SubElement(paragraph, run).text = named_cells(rows[0], row)
+        parent.insert(at, paragraph)
+
+
+def _word_paragraphs(body: etree._Element) -> list[str]:
+    paragraphs = [""]
+    for element in body.iter(*(f"{_WORD}{name}" for name in ("p", "t", "tab", "br"))):
+        match element.tag.removeprefix(_WORD):
+            case "p":
+                paragraphs.append("")
+            case "t":
+                text = element.text or ""
+                paragraphs[-1] += superscript(text) if _is_raised(element.getparent()) else text
+            case "tab" if element.getparent().tag == f"{_WORD}r":  # elsewhere it defines a tab stop
+                paragraphs[-1] += "\t"
+            case "br":
+                paragraphs[-1] += "\n"
+    return paragraphs
+
+
+def _is_raised(run: etree._Element) -> bool:
+    alignment = run.find(f"{_WORD}rPr/{_WORD}vertAlign")
+    return alignment is not None and alignment.get(f"{_WORD}val") == "superscript"
+
+
+_WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_COMPATIBILITY = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
+_DUBLIN_CORE = "{http://purl.org/dc/elements/1.1/}"
+
+
+_TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
+_TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
+_OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
+_NOT_SHOWN = (f"{_TEXT}tracked-changes", f"{_OFFICE}annotation", f"{_TEXT}note-citation", f"{_TEXT}table-of-content")
+
+
+def read_odt(file: BytesIO) -> dict[str, str]:
+    """The paragraphs and table rows of an OpenDocument text, and its title; deleted text and comments are omitted."""
+    try:
+        with zipfile.ZipFile(file) as archive:
+            names = archive.namelist()
+            if "META-INF/manifest.xml" in names and b"encryption-data" in _read_part(archive, "META-INF/manifest.xml"):
+                raise UnreadableFile("the document is encrypted", hint="save it without a password")
+            content = _part(archive, "content.xml")
+            meta = _part(archive, "meta.xml") if "meta.xml" in names else None
+    except UnreadableFile:
+        raise
+    except Exception as error:  # zipfile and lxml raise many types of errors on damaged files
+        raise UnreadableFile(f"the OpenDocument text is damaged: {error}") from error
+    etree.strip_elements(content, *_NOT_SHOWN, with_tail=False)
+    for table in list(content.iter(f"{_TABLE}table")):
+        rows = [
+            [" ".join(_odt_paragraphs(cell)) for cell in row.iterchildren(f"{_TABLE}table-cell")]
+            for row in table.iter(f"{_TABLE}table-row")
+        ]
+        _write_rows(table, rows, f"{_TEXT}p", f"{_TEXT}span", nested=f"{_TABLE}table")
+    text = "\n\n".join(_odt_paragraphs(content))
+    if not text:
+        raise UnreadableFile("the OpenDocument text contains no text")
+    title = None if meta is None else next(meta.iter(f"{_DUBLIN_CORE}title"), None)
+    return {"text": text, "title": "" if title is None else " ".join("".join(title.itertext()).split())}
+
+
+_BLOCKS = (f"{_TEXT}p", f"{_TEXT}h")
+_SPACES = {f"{_TEXT}tab": "\t", f"{_TEXT}s": " ", f"{_TEXT}line-break": "\n"}
+
+
+def _odt_paragraphs(content: etree._Element) -> list[str]:
+    return list(filter(None, (_odt_text(block).strip() for block in content.iter(*_BLOCKS))))
+
+
+def _odt_text(element: etree._Element) -> str:
+    """The text of a paragraph without that of paragraphs in it, such as a footnote's."""
+    parts = [element.text or ""]
+    for child in element:
+        if child.tag not in _BLOCKS:
+            parts.append(_SPACES.get(child.tag) or _odt_text(child))
+        parts.append(child.tail or "")
+    return "".join(parts)
+
+
+def read_xlsx(file: BytesIO) -> dict[str, str]:
+    """The rows of a workbook's sheets as sentences, each cell with the name of its column, below the sheet's name."""
+    try:
+        import openpyxl
+    except ImportError:
+        raise UnreadableFile("an Excel workbook is read with openpyxl", hint=install("documents")) from None
+    try:
+        with zipfile.ZipFile(file) as archive:
+            unknown = sum(_without_value(archive, name) for name in archive.namelist())
+        book = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
+        sheets = [(sheet.title, list(_sheet_rows(sheet))) for sheet in book.worksheets]
+        title = str(book.properties.title or "")
+    except UnreadableFile:
+        raise
+    except Exception as error:  # openpyxl raises many types of errors on damaged files
+        raise UnreadableFile(f"the Excel workbook is damaged: {error}") from error
+    if unknown:
+        what = f"{unknown} of the workbook's formulas have no stored value"
+        raise UnreadableFile(what, hint="open it in a spreadsheet program, and save it")
+    parts = ["\n".join([*([name] if len(sheets) > 1 else []), *_named(rows)]) for name, rows in sheets if rows]
+    if not any(parts):
+        raise UnreadableFile("the Excel workbook contains no text")
+    return {"text": storable("\n\n".join(parts)), "title": " ".join(storable(title).split())}
+
+
+def _named(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Rows with the names of their columns; lines before the first row of several cells stay as they are."""
+    head = next((at for at, row in enumerate(rows) if sum(map(bool, row)) > 1), len(rows))
+    for row in rows[:head]:
+        yield " ".join(filter(None, row))
+    if head + 1 == len(rows):
+        yield "; ".join(filter(None, rows[head]))
+    yield from filter(None, (named_cells(list(rows[head]), list(row)) for row in rows[head + 1 :]))
+
+
+def _sheet_rows(sheet: Any) -> Iterator[list[str]]:
+    cells = 0
+    for row in sheet.iter_rows():
+        cells += len(row)
+        if cells > MOST_CELLS:
+            raise UnreadableFile(f"the workbook has more than {MOST_CELLS:,} cells", hint="split it")
+        texts = [_cell_text(cell.value, str(cell.number_format or "")) for cell in row]
+        if any(texts):
+            yield texts
+
+
+def _cell_text(value: Any, shown_as: str) -> str:
+    """A cell as its reader sees it: dates in ISO 8601, shares in per cent, other numbers without their last noise."""
+    match value:
+        case None:
+            return ""
+        case bool():
+            return str(value).lower()
+        case datetime():
+            return value.date().isoformat() if value.time() == time() else value.isoformat(" ", "minutes")
+        case date() | time():
+            return value.isoformat()
+        case int() | float():
+            if "%" in shown_as:
+                return f"{value * 100:.10g}%"
+            return str(value) if isinstance(value, int) else f"{value:.12g}"
+    return " ".join(str(value).split())
+
+
+_FORMULA = re.compile(rb"</?f\b[^<>]*>(?:[^<>]*</f>)?(?:<v\s*/>|<v></v>)?</c>")
+
+
+def _without_value(archive: zipfile.ZipFile, name: str) -> int:
+    """Formulas of a sheet whose value no program has stored; raises UnreadableFile for a part that is too large."""
+    sheet = name.startswith("xl/worksheets/")
+    if not sheet and archive.getinfo(name).file_size <= LARGEST_PART:
+        return 0
+    return len(_FORMULA.findall(_read_part(archive, name)))
+
+
+_ROW = re.compile(r"[^|\n]*(?:\|[^|\n]*)+\|[ \t]*")  # as striprtf writes one
+_TITLE = re.compile(r"\{\\title ([^{}\\]{1,300})\}")
+
+
+def read_rtf(content: bytes) -> dict[str, str]:
+    """The text of an RTF document and its title; rows of tables have the names of their columns."""
+    try:
+        from striprtf.striprtf import rtf_to_text
+    except ImportError:
+        raise UnreadableFile("an RTF document is read with striprtf", hint=install("documents")) from None
+    if not content.startswith(b"{\\rtf"):
+        raise UnreadableFile("not an RTF document")
+    source = content.decode("latin-1")
+    try:
+        plain = storable(str(rtf_to_text(source, errors="replace")))
+    except Exception as error:  # of a damaged document
+        raise UnreadableFile(f"the RTF document is damaged: {error}") from error
+    lines: list[str] = []
+    table: list[list[str]] = []
+    for line in [*plain.split("\n"), ""]:
+        if _ROW.fullmatch(line):
+            table.append([cell.strip() for cell in line.strip().removesuffix("|").split("|")])
+            continue
+        if table:
+            headed = is_table(table)
+            lines += [named_cells(table[0], row) for row in table[1:]] if headed else map("; ".join, table)
+            table = []
+        lines += [line.strip(), ""] if line.strip() else []
+    text = "\n".join(lines).strip()
+    if not text:
+        raise UnreadableFile("the RTF document contains no text")
+    title = _TITLE.search(source)
+    return {"text": text, "title": " ".join(title[1].split()) if title else ""}
+
+
+class Letter(NamedTuple):
+    """An e-mail: the fields of its document, and its attached files with their names."""
+
+    fields: dict[str, str]
+    attachments: tuple[tuple[str, bytes], ...]
+
+
+def read_eml(content: bytes) -> Letter:
+    """The body of an e-mail with its subject, sender and date; raises UnreadableFile if it has no text."""
+    try:
+        letter = message_from_bytes(content, policy=policy.default)
+        assert isinstance(letter, EmailMessage)
+        body = letter.get_body(("plain", "html"))
+        text = str(body.get_content()) if body is not None else ""
+        attached = [
+            (" ".join((part.get_filename() or part.get_content_type()).split()), part.get_payload(decode=True))
+            for part in letter.iter_attachments()
+            if part.get_content_maintype() != "image"
+        ]
+        subject, (name, address) = str(letter.get("subject") or ""), parseaddr(str(letter.get("from") or ""))
+        sent = _day(str(letter.get("date") or ""))
+    except Exception as error:  # the parser raises many types of errors on damaged letters
+        raise UnreadableFile(f"the e-mail is damaged: {error}") from error
+    if not letter.keys():
+        raise UnreadableFile("not an e-mail: it has no header")
+    if body is not None and body.get_content_subtype() == "html":
+        text = read_html(text)["text"]
+    if not text.strip():
+        raise UnreadableFile("the e-mail contains no text")
+    fields = {"text": storable(text.replace("\r\n", "\n")).strip()}
+    fields |= {"title": subject, "publisher": name or address, "published": sent}
+    clean = {name: value if name == "text" else " ".join(storable(value).split()) for name, value in fields.items()}
+    return Letter(clean, tuple((name, data) for name, data in attached if isinstance(data, bytes)))
+
+
+def _day(sent: str) -> str:
+    try:
+        return parsedate_to_datetime(sent).date().isoformat()
+    except (ValueError, TypeError):
+        return ""
+
+
+def _part(archive: zipfile.ZipFile, name: str) -> etree._Element:
+    content = _read_part(archive, name)
+    return etree.fromstring(content, etree.XMLParser(resolve_entities=False, no_network=True))
+
+
+def _read_part(archive: zipfile.ZipFile, name: str) -> bytes:
+    with archive.open(name) as part:
+        content = part.read(LARGEST_PART + 1)
+    if len(content) > LARGEST_PART:
+        raise UnreadableFile(f"{name} decompresses to more than {LARGEST_PART:,} bytes", hint="split the document")
+    return content

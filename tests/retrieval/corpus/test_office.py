@@ -1,0 +1,226 @@
+"""Office documents and letters, as other programs write them."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from datetime import date
+from email.message import EmailMessage
+from pathlib import Path
+
+import pytest
+
+from redargue.errors import UnreadableFile
+from redargue.retrieval.corpus import ingest, office
+from redargue.retrieval.corpus.documents import Document
+from redargue.retrieval.corpus.ingest import read_documents
+from support.files import docx, paragraphs, pdf
+
+_NAMES = " ".join(
+    f'xmlns:{short}="urn:oasis:names:tc:opendocument:xmlns:{long}:1.0"'
+    for short, long in (("office", "office"), ("text", "text"), ("table", "table"), ("manifest", "manifest"))
+)
+
+
+def read(path: Path, content: bytes) -> list[Document | UnreadableFile]:
+    path.write_bytes(content)
+    return list(read_documents(path))
+
+
+def one(path: Path, content: bytes) -> Document:
+    (document,) = read(path, content)
+    assert isinstance(document, Document), document
+    return document
+
+
+def refused(path: Path, content: bytes) -> UnreadableFile:
+    (error,) = read(path, content)
+    assert isinstance(error, UnreadableFile), error
+    return error
+
+
+def odt(body: str, *, title: str = "", manifest: str = "") -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("mimetype", "application/vnd.oasis.opendocument.text")
+        text = f"<office:document-content {_NAMES}><office:body><office:text>{body}</office:text></office:body>"
+        archive.writestr("content.xml", f"{text}</office:document-content>")
+        meta = (
+            f'<office:document-meta {_NAMES} xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>{title}</dc:title>'
+        )
+        archive.writestr("meta.xml", f"{meta}</office:document-meta>")
+        archive.writestr("META-INF/manifest.xml", f"<manifest:manifest {_NAMES}>{manifest}</manifest:manifest>")
+    return file.getvalue()
+
+
+def odt_row(*cells: str) -> str:
+    inner = "".join(f"<table:table-cell><text:p>{cell}</text:p></table:table-cell>" for cell in cells)
+    return f"<table:table-row>{inner}</table:table-row>"
+
+
+def letter(body: str, *, html: bool = False) -> EmailMessage:
+    made = EmailMessage()
+    made["Subject"] = "Figures for the  line"
+    made["From"] = "Delia Marsh <press@avr.example>"
+    made["Date"] = "Tue, 12 May 2026 09:30:00 +0100"
+    made.set_content(body, subtype="html" if html else "plain")
+    return made
+
+
+def test_an_opendocument_text_has_its_paragraphs_rows_and_title_without_deleted_text_and_comments(
+    tmp_path: Path,
+) -> None:
+    body = (
+        "<text:tracked-changes><text:changed-region><text:p>Deleted.</text:p></text:changed-region></text:tracked-changes>"
+        "<text:h>The line</text:h><text:p>It is <text:span>17<text:s/>km</text:span> long"
+        "<office:annotation><text:p>Check.</text:p></office:annotation>.<text:note><text:note-citation>1</text:note-citation>"
+        "<text:note-body><text:p>Measured in 2025.</text:p></text:note-body></text:note></text:p>"
+        f"<table:table>{odt_row('station', 'opened')}{odt_row('Oxley', '1998')}</table:table>"
+    )
+    document = one(tmp_path / "a.odt", odt(body, title="A  title"))
+    assert document.text.split("\n\n") == [
+        "The line",
+        "It is 17 km long.",
+        "Measured in 2025.",
+        "station: Oxley; opened: 1998.",
+    ]
+    assert document.title == "A title"
+
+
+def test_an_encrypted_or_damaged_opendocument_text_is_named(tmp_path: Path) -> None:
+    entry = "<manifest:file-entry><manifest:encryption-data/></manifest:file-entry>"
+    assert refused(tmp_path / "a.odt", odt("", manifest=entry)).what == "the document is encrypted"
+    assert refused(tmp_path / "b.odt", odt("")).what == "the OpenDocument text contains no text"
+    assert "damaged" in refused(tmp_path / "c.odt", odt("<text:p>")).what
+
+
+def test_rows_of_a_word_table_have_the_names_of_their_columns_and_one_without_a_head_stays(tmp_path: Path) -> None:
+    def table(*rows: tuple[str, ...]) -> str:
+        cells = [[f"<w:tc><w:p><w:r><w:t>{cell}</w:t></w:r></w:p></w:tc>" for cell in row] for row in rows]
+        return f"<w:tbl>{''.join(f'<w:tr>{chr(10).join(row)}</w:tr>' for row in cells)}</w:tbl>"
+
+    named = docx(table(("year", "passengers"), ("2024", "9.1 million"), ("2025", "9.6 million")))
+    assert one(tmp_path / "a.docx", named).text == (
+        "year: 2024; passengers: 9.1 million.\n\nyear: 2025; passengers: 9.6 million."
+    )
+    assert one(tmp_path / "b.docx", docx(table(("A sentence in a frame.",)))).text == "A sentence in a frame."
+
+
+def test_rows_of_a_pages_table_have_the_names_of_their_columns(tmp_path: Path) -> None:
+    table = "<table><tr><th>year</th><th>passengers</th></tr><tr><td>2025</td><td>9.6 million</td></tr></table>"
+    page = f"<html><body><main><p>{'The line was opened again. ' * 9}</p>{table}</main></body></html>"
+    assert "year: 2025; passengers: 9.6 million." in one(tmp_path / "a.html", page.encode()).text
+
+
+@pytest.mark.extra
+def test_a_workbook_is_read_row_by_row_with_its_heads_dates_and_shares(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl", reason="needs the extra documents")
+    book = openpyxl.Workbook()
+    sheet = book.active
+    sheet.title = "Segments"
+    for row in (
+        ["Pellworth, 2025"],
+        ["segment", "change", "closed on"],
+        ["Bakery", 0.028, date(2025, 12, 31)],
+        [None, 0.1],
+    ):
+        sheet.append(row)
+    sheet["B3"].number_format = "0.0%"
+    book.create_sheet("Notes").append(["All figures are audited."])
+    book.properties.title = "Results"
+    file = io.BytesIO()
+    book.save(file)
+    document = one(tmp_path / "a.xlsx", file.getvalue())
+    assert document.text == (
+        "Segments\nPellworth, 2025\nsegment: Bakery; change: 2.8%; closed on: 2025-12-31.\nchange: 0.1.\n\n"
+        "Notes\nAll figures are audited."
+    )
+    assert document.title == "Results"
+    sheet["B4"] = "=B3*2"
+    file = io.BytesIO()
+    book.save(file)
+    assert refused(tmp_path / "b.xlsx", file.getvalue()).what == "1 of the workbook's formulas have no stored value"
+
+
+@pytest.mark.extra
+def test_an_rtf_document_has_its_paragraphs_rows_and_title(tmp_path: Path) -> None:
+    pytest.importorskip("striprtf", reason="needs the extra documents")
+    row = r"\trowd\cellx1\cellx2 {0}\cell {1}\cell\row "
+    body = r"{\rtf1\ansi{\info{\title The line}}It cost \'a3214 million.\par " + "".join(
+        row.replace("{0}", one).replace("{1}", two) for one, two in (("year", "cost"), ("2025", "214"))
+    )
+    document = one(tmp_path / "a.rtf", f"{body}}}".encode())
+    assert document.text == "It cost £214 million.\n\nyear: 2025; cost: 214."
+    assert document.title == "The line"
+
+
+def test_a_letter_has_its_body_subject_sender_and_date_and_its_attachments_are_documents(tmp_path: Path) -> None:
+    made = letter("The line is 17.4 km long.")
+    made.add_attachment(paragraphs("It has five stations."), maintype="application", subtype="x", filename="note.docx")
+    made.add_attachment(b"\x89PNG", maintype="image", subtype="png", filename="logo.png")
+    made.add_attachment(b"\0\1", maintype="application", subtype="zip", filename="all.zip")
+    body, note, rest = read(tmp_path / "a.eml", made.as_bytes())
+    assert isinstance(body, Document)
+    assert (body.text, body.title, body.publisher, body.published) == (
+        "The line is 17.4 km long.", "Figures for the line", "Delia Marsh", "2026-05-12",
+    )  # fmt: skip
+    assert isinstance(note, Document)
+    assert note.text == "It has five stations."
+    assert note.id.endswith("a.eml#1-note.docx")
+    assert isinstance(rest, UnreadableFile)
+    assert "all.zip" in rest.what
+
+
+def test_a_letter_in_html_is_read_as_its_words_and_one_without_a_header_is_refused(tmp_path: Path) -> None:
+    assert "17.4 km" in one(tmp_path / "a.eml", letter("<p>It is <b>17.4 km</b> long.</p>", html=True).as_bytes()).text
+    assert "no header" in refused(tmp_path / "b.eml", b"\n\nOnly a body.").what
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "what", "hint"),
+    [
+        ("a.pdf", paragraphs("Text."), "named .pdf, but it is a Word document", "rename it to .docx"),
+        ("a.docx", pdf("Text."), "named .docx, but it is a PDF file", "rename it to .pdf"),
+        ("a.txt", odt("<text:p>Text.</text:p>"), "named .txt, but it is an OpenDocument text", "rename it to .odt"),
+        ("a.docx", b"{\\rtf1 Text.}", "named .docx, but it is an RTF document", "rename it to .rtf"),
+        (
+            "a.docx",
+            b"\xd0\xcf\x11\xe0" + "EncryptedPackage".encode("utf-16-le"),
+            "the document is encrypted",
+            "password",
+        ),
+        ("a.docx", b"\xd0\xcf\x11\xe0" + bytes(20), "a document of an old Office format", "save it as .docx"),
+    ],
+)
+def test_a_mislabelled_encrypted_or_old_document_is_named_with_what_to_do(
+    name: str, content: bytes, what: str, hint: str, tmp_path: Path
+) -> None:
+    error = refused(tmp_path / name, content)
+    assert what in error.what
+    assert hint in error.hint
+
+
+def test_an_unreadable_file_of_a_folder_is_named_and_the_others_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ingest, "LARGEST_DOCUMENT", 2000)
+    (tmp_path / "a.txt").write_text("The line is long.")
+    (tmp_path / "b.pdf").write_bytes(pdf(""))
+    (tmp_path / "c.pdf").write_bytes(paragraphs("Text."))
+    (tmp_path / "d.docx").write_bytes(b"")
+    (tmp_path / "e.txt").write_bytes(b"x" * 2001)
+    (tmp_path / "f.eml").write_bytes(letter("It opened.").as_bytes())
+    found = list(read_documents(tmp_path))
+    assert [Path(each.id).name for each in found if isinstance(each, Document)] == ["a.txt", "f.eml"]
+    errors = {Path(each.where).name: each.what for each in found if isinstance(each, UnreadableFile)}
+    assert errors == {
+        "b.pdf": "the PDF contains no text",
+        "c.pdf": "named .pdf, but it is a Word document",
+        "d.docx": "the file is empty",
+        "e.txt": "larger than 2,000 bytes",
+    }
+
+
+def test_a_part_of_an_archive_that_grows_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(office, "LARGEST_PART", 1000)
+    assert "more than 1,000 bytes" in refused(tmp_path / "a.odt", odt("<text:p/>" * 1000)).what
