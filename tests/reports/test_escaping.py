@@ -33,8 +33,8 @@ OURS = set(
     " polyline rect circle g".split()
 )
 ATTRIBUTES = set(
-    "lang charset http-equiv content name class id href rel scope dir open tabindex role aria-label viewbox points fill"
-    " x y x1 y1 x2 y2 cx cy r width height text-anchor".split()
+    "lang charset http-equiv content name class id href rel scope colspan dir open tabindex role aria-label viewbox"
+    " points fill x y x1 y1 x2 y2 cx cy r width height text-anchor".split()
 )
 CONTROLS = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 

@@ -221,14 +221,14 @@ def test_a_texts_claims_are_marked_where_they_stand_and_lead_to_their_debates(tm
         ("The first claim.", "supported"),
         ("The second claim.", "refuted"),
     ]
-    (prose,) = tree.xpath("//section[h2[@id='text']]/p[@class='prose']")
+    (prose,) = tree.xpath("//section[h2[@id='text']]/details/p[@class='prose']")
     assert prose.text_content() == "The first claim. [1: Supported]\n\nThe second claim. [2: Refuted]"
     assert [each.get("href") for each in prose.xpath(".//a")] == ["#c-0", "#c-1"]
     told = "Not factual: 1 of 2 claims is refuted."
     assert told in tree.text_content()
     markdown = render(folder, "md")
     assert told in markdown
-    assert "| 18–35 | The second claim. | The second claim. | Refuted |" in markdown
+    assert "**Refuted (1)**" in markdown
     assert json.loads(render(folder, "json"))["run"]["text"]["claims"][1]["start"] == 18
 
 

@@ -8,11 +8,11 @@ from typing import NamedTuple, TypeVar
 
 from redargue import words
 from redargue.reports.load import SingleRun
-from redargue.reports.phrases import citation_text, label_of, outcome_text
+from redargue.reports.phrases import label_of, outcome_text
 from redargue.reports.reproducibility import shortened_cell
-from redargue.reports.table import Cell, Column, Table, number
+from redargue.reports.table import Cell, Column, Table
 from redargue.text.extract import Extraction
-from redargue.text.report import Citation, outcome, unchecked_reasons
+from redargue.text.report import outcome, unchecked_reasons
 from redargue.text.segment import Text
 from redargue.verdicts import Verdict
 
@@ -133,31 +133,3 @@ def unchecked_table(text: Text, extraction: Extraction) -> Table:
     )
     columns = (Column("Characters"), Column("The text says", "long"), Column("Not checked because", "long"))
     return Table("Sentences that were not checked", columns, rows)
-
-
-def text_table(run: SingleRun, text: Text, extraction: Extraction) -> Table:
-    citations = run.citations
-    rows: tuple[tuple[Cell, ...], ...] = tuple(
-        (
-            item + 1,
-            f"{claim.start}–{claim.end}",
-            shortened_cell(readable_text(text.text[claim.start : claim.end])),
-            shortened_cell(claim.claim),
-            label_of(run.verdicts.get(item)),
-            *([_cited(citations.get(item))] if citations else []),
-        )
-        for item, claim in enumerate(extraction.claims)
-    )
-    columns = (
-        number("No."),
-        Column("Characters"),
-        Column("The text says", "long"),
-        Column("Claim", "long"),
-        Column("Verdict"),
-        *([Column("Cited page", "long")] if citations else []),
-    )
-    return Table("Claims in the text", columns, rows, (text_outcome(run),))
-
-
-def _cited(citation: Citation | None) -> str:
-    return f"{citation.url}: {citation_text(citation)}" if citation else ""

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from redargue.errors import UsageError
-from redargue.registry import Registry
+from redargue.registry import Registry, a_function, having
 from redargue.reports.exchange import Signature
 from redargue.reports.load import SingleRun
 from redargue.reports.table import Column, Table
@@ -56,8 +56,12 @@ class FolderKind(Protocol):
         """In the layout of the templates ``around``, which need the values ``layout``."""
 
 
-kinds: Registry[FolderKind] = Registry("kind of folder", group="redargue.report_folders", extra="lab")
-sections: Registry[Callable[[SingleRun], Table | None]] = Registry("report section", group="redargue.report_sections")
+kinds: Registry[FolderKind] = Registry(
+    "kind of folder", group="redargue.report_folders", extra="lab", missing=having("is_kind", "render", "page")
+)
+sections: Registry[Callable[[SingleRun], Table | None]] = Registry(
+    "report section", group="redargue.report_sections", missing=a_function
+)
 
 
 def kind_of(folder: Path) -> FolderKind | None:

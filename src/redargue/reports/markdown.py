@@ -7,9 +7,10 @@ from collections.abc import Iterable
 
 from redargue.evidence import Quote, Side
 from redargue.reports import reproducibility
-from redargue.reports.annotated_text import text_table, unchecked_table
+from redargue.reports.annotated_text import text_outcome, unchecked_table
 from redargue.reports.folders import further_tables
 from redargue.reports.load import SingleRun
+from redargue.reports.overview import risk_tables, run_rows
 from redargue.reports.phrases import (
     QUOTE_STATUS,
     citation_text,
@@ -75,13 +76,10 @@ def run_markdown(run: SingleRun) -> str:
     parts = []
     if len(run.verdicts) > 1:
         parts += [f"# {counted(len(run.verdicts), 'claim')}", plain(label_counts(run.verdicts.values())) + "."]
-        parts.append(table_markdown(run_table(run, ())))
+        parts += [] if run.text else [table_markdown(run_table(run, ()))]
     if run.text:
-        parts += [
-            "## The text",
-            table_markdown(text_table(run, *run.text)),
-            *tables_markdown([unchecked_table(*run.text)]),
-        ]
+        parts += [f"**{plain(text_outcome(run))}**", *tables_markdown(risk_tables(run_rows(run)))]
+        parts += tables_markdown([unchecked_table(*run.text)])
     several = len(run.manifest.claims) > 1
     citations = run.citations
     for item, verdict in run.verdicts.items():

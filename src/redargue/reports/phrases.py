@@ -21,6 +21,7 @@ DECIDED_BY = {
     "reader": "by one reader",
     "leader": "by the leader of the last state",
     "vote": "by a vote",
+    "concession": "by concession",
     "tie": "by a tie of the referees",
     "forced": "by the executor, forced to answer,",
 }
@@ -161,9 +162,15 @@ def how_decided(verdict: Verdict) -> str:
 def summary(verdict: Verdict) -> str:
     if verdict.error:
         return f"{verdict.error.type}: {verdict.error.what}"
-    rest = f"{'; '.join(filter(None, (confidence_text(verdict), counted(verdict.usage.calls, 'call'))))}."
+    calls = "" if is_local(verdict) else counted(verdict.usage.calls, "call")
+    rest = f"{'; '.join(filter(None, (confidence_text(verdict), calls))) or 'no confidence'}."
     how = how_decided(verdict).strip()
     return f"Decided {how}; {rest}" if how else f"{rest[0].upper()}{rest[1:]}"
+
+
+def is_local(verdict: Verdict) -> bool:
+    """Whether the bundled reader did all the work, whose calls and tokens have no price."""
+    return verdict.backend == "embedded" and verdict.usage.usd is None
 
 
 def cost(usage: Usage) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from itertools import groupby
 from typing import Any, NamedTuple
 
 from markupsafe import Markup
@@ -19,6 +20,7 @@ from redargue.reports.folders import further_tables
 from redargue.reports.html.debate import Debate, Line, Passages, debate
 from redargue.reports.html.environment import macro, page
 from redargue.reports.load import CLAIMS_SHOWN, SingleRun, Trace, traces
+from redargue.reports.overview import TITLES, Risk, Row, run_rows
 from redargue.reports.phrases import label_counts
 from redargue.reports.reproducibility import run_table
 from redargue.runs.manifest import RunManifest
@@ -49,8 +51,11 @@ class VerdictView(NamedTuple):
     debate: Debate
 
 
-def verdict_view(item: int, verdict: Verdict, trace: Trace, limits: Mapping[Metric, float]) -> VerdictView:
-    passages = Passages(item, [trace])
+def verdict_view(
+    item: int, verdict: Verdict, trace: Trace, limits: Mapping[Metric, float], shared: Passages | None = None
+) -> VerdictView:
+    """``shared``: the passages of all claims, where the page shows them once."""
+    passages = shared or Passages(item, [trace])
     arguments: dict[Side, Answered | None] = {}
     for side, meaning in ((Side.FOR, Meaning.SUPPORTED), (Side.AGAINST, Meaning.REFUTED)):
         label = verdict.claim.labels.named(meaning)
@@ -88,10 +93,11 @@ def run_page(run: SingleRun) -> str:
         return page("claim.html", title=verdict.claim.text[:80], view=view, further=further, **done)
 
     citations = run.citations
+    shared = Passages(0, events.values()) if run.text else None
 
     def claim(item: int) -> Markup:
-        view = verdict_view(item, run.verdicts[item], events[item], limits)
-        return macro("run_parts.html", "claim")(item, view, citations.get(item))
+        view = verdict_view(item, run.verdicts[item], events[item], limits, shared)
+        return macro("run_parts.html", "claim")(item, view, citations.get(item), alone=shared is None)
 
     claims = within_bound(shown, claim)
     return page(
@@ -100,11 +106,18 @@ def run_page(run: SingleRun) -> str:
         run=run,
         counts=label_counts(run.verdicts.values()),
         claims=claims,
-        claims_table=run_table(run, claims),
+        claims_table=None if run.text else run_table(run, claims),
+        rows=by_risk(run),
+        passages=shared,
         further=further,
         **text_parts(run),
         **done,
     )
+
+
+def by_risk(run: SingleRun) -> list[tuple[Risk, str, list[Row]]]:
+    """The rows of a text in their groups, each with its title."""
+    return [(risk, TITLES[risk], list(rows)) for risk, rows in groupby(run_rows(run), lambda row: row.risk)]
 
 
 def text_parts(run: SingleRun) -> dict[str, Any]:

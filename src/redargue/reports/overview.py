@@ -1,0 +1,253 @@
+"""The claims of a text by risk, for an editor: each beside its nearest sentence and what differs between them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import NamedTuple
+
+from redargue import words
+from redargue.caveats import Difference
+from redargue.claims import Meaning
+from redargue.evidence import Quote, Side
+from redargue.nli.alignment import compare_quantities, parsed
+from redargue.nli.consistency import LONGEST, MOST_NUMBERS
+from redargue.nli.edits import edit_of
+from redargue.nli.quantities import Quantity
+from redargue.quotes import content_words
+from redargue.reports.load import SingleRun
+from redargue.reports.phrases import citation_text, place_of, why_unsure
+from redargue.reports.table import Column, Table, number
+from redargue.text.report import CheckedClaim, Citation, Report
+from redargue.text.segment import UncheckedSentence
+from redargue.verdicts import Verdict
+
+
+class Risk(StrEnum):
+    """What a claim would cost if it were printed, worst first."""
+
+    REFUTED = "refuted"
+    DIFFERS = "differs"
+    OPEN = "open"
+    UNCHECKED = "unchecked"
+    SUPPORTED = "supported"
+
+
+TITLES = {
+    Risk.REFUTED: "Refuted",
+    Risk.DIFFERS: "Open, and the nearest sentence differs",
+    Risk.OPEN: "Open",
+    Risk.UNCHECKED: "Not checked",
+    Risk.SUPPORTED: "Supported",
+}
+_SIDES = {
+    Risk.REFUTED: (Side.AGAINST, Side.CONTEXT, Side.FOR),
+    Risk.SUPPORTED: (Side.FOR, Side.CONTEXT, Side.AGAINST),
+}
+_OPEN_SIDES = (Side.AGAINST, Side.CONTEXT, Side.FOR)
+_QUOTED = 600  # characters of a quotation in a row
+
+
+class Row(NamedTuple):
+    """A claim, or a sentence without one that may state something.
+
+    Attributes:
+        number: of the claim, from 1; 0 for a sentence without a claim.
+        quote: the nearest sentence of the sources; None where nothing was quoted.
+        place: its file and page, or its title and publisher.
+        differences: between the claim and ``quote``.
+        lacking: figures of the claim that ``quote`` does not have.
+        notes: why it was not checked, what its verdict does not rest on, failed searches, and what the page that it
+            cites is to it, in lines.
+    """
+
+    risk: Risk
+    number: int
+    claim: str
+    quote: Quote | None = None
+    place: str = ""
+    differences: tuple[Difference, ...] = ()
+    lacking: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        text = " ".join(self.quote.text.split()) if self.quote else ""
+        return text if len(text) <= _QUOTED else f"{text[:_QUOTED]} …"
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """What differs, in lines."""
+        lines = [words.difference(each) for each in self.differences]
+        if self.lacking:
+            lines.append(f"not in the sentence: {', '.join(self.lacking)}")
+        return (*lines, *self.notes)
+
+
+def report_rows(report: Report) -> tuple[Row, ...]:
+    return rows_of(report.text, list(enumerate(report.claims, 1)), report.unchecked)
+
+
+def run_rows(run: SingleRun) -> tuple[Row, ...]:
+    """Of the finished claims of a run's text; empty for a run without a text."""
+    if run.text is None:
+        return ()
+    (text, extraction), citations = run.text, run.citations
+    claims = [
+        (
+            item + 1,
+            CheckedClaim(
+                start=each.start, end=each.end, stated="", verdict=run.verdicts[item], citation=citations.get(item)
+            ),
+        )
+        for item, each in enumerate(extraction.claims)
+        if item in run.verdicts
+    ]
+    return rows_of(text.text, claims, extraction.unchecked)
+
+
+def rows_of(
+    text: str, claims: Sequence[tuple[int, CheckedClaim]], unread: Iterable[UncheckedSentence]
+) -> tuple[Row, ...]:
+    """The rows, worst first and otherwise in the order of the text.
+
+    Args:
+        claims: each with its number, from 1.
+    """
+    quotes = {each: quote for each, claim in claims if (quote := nearest(claim.verdict))}
+    names = _names(quotes.values())
+    rows = [_row(each, claim.verdict, quotes.get(each), names, claim.citation) for each, claim in claims]
+    rows += [
+        Row(Risk.UNCHECKED, 0, " ".join(text[each.start : each.end].split()), notes=(words.unchecked(each.why),))
+        for each in unread
+        if each.why.may_state
+    ]
+    order = list(Risk)
+    return tuple(sorted(rows, key=lambda row: order.index(row.risk)))
+
+
+def _row(number: int, verdict: Verdict, quote: Quote | None, names: dict[str, str], citation: Citation | None) -> Row:
+    found = list(verdict.differences)
+    lacking: tuple[str, ...] = ()
+    if quote and (not found or verdict.meaning is not Meaning.REFUTED):
+        compared, lacking = compared_words(verdict.claim.text, " ".join(quote.text.split()))
+        found += [each for each in compared if each not in found]
+    place = ", ".join(filter(None, (names.get(_document(quote), ""), *_rest(quote)))) if quote else ""
+    doubted = verdict.unsure is not None and verdict.claim.labels.meaning(verdict.unsure.label) is Meaning.REFUTED
+    risk = _risk(verdict, differs=bool(found) or doubted or (quote is not None and quote.side is Side.AGAINST))
+    claim = " ".join(verdict.claim.text.split())
+    return Row(risk, number, claim, quote, place, tuple(found), lacking, tuple(_notes(verdict, citation)))
+
+
+def _notes(verdict: Verdict, citation: Citation | None) -> Iterator[str]:
+    if verdict.error:
+        yield f"error: {verdict.error.what}" + (f" → {verdict.error.hint}" if verdict.error.hint else "")
+    elif verdict.why_unchecked:
+        yield words.unchecked(verdict.why_unchecked)
+    elif verdict.caveats:
+        yield words.caveats(verdict.caveats)
+    if verdict.unsure and not verdict.unchecked:
+        yield f"{why_unsure(verdict)}: it would have answered {verdict.claim.labels.plain(verdict.unsure.label)}"
+    if verdict.meaning is Meaning.CONFLICTING:
+        yield words.meaning(verdict.meaning)
+    yield from map(words.gap, verdict.failed_searches)
+    if citation:
+        yield f"cites {citation.url}: {citation_text(citation)}"
+
+
+def _risk(verdict: Verdict, *, differs: bool) -> Risk:
+    if verdict.why_unchecked:
+        return Risk.UNCHECKED
+    match verdict.meaning:
+        case Meaning.REFUTED:
+            return Risk.REFUTED
+        case Meaning.SUPPORTED:
+            return Risk.SUPPORTED
+        case Meaning.CONFLICTING:
+            return Risk.DIFFERS
+    return Risk.DIFFERS if differs else Risk.OPEN
+
+
+def nearest(verdict: Verdict) -> Quote | None:
+    """Of the quotations on the verdict's side, or else on any, the one that differs or shares the most words."""
+    sides = _SIDES.get(_risk(verdict, differs=False), _OPEN_SIDES)
+    quotes = next((found for side in sides if (found := verdict.side(side))), ())
+    own = content_words(verdict.claim.text)
+    given = frozenset().union(*(content_words(each.evidence) for each in verdict.differences))
+
+    def nearness(quote: Quote) -> tuple[int, int]:
+        said = content_words(quote.text)
+        return len(given & said), len(own & said)
+
+    return max(quotes, key=nearness, default=None)
+
+
+def compared_words(claim: str, sentence: str) -> tuple[tuple[Difference, ...], tuple[str, ...]]:
+    """The figures and opposites in which a sentence differs from a claim, and the claim's figures that it lacks.
+
+    Figures that count different things are not compared.
+    """
+    if any(len(text) > LONGEST or len(re.findall(r"\d+", text)) > MOST_NUMBERS for text in (claim, sentence)):
+        return (), ()
+    ours, theirs = parsed(claim), parsed(sentence)
+    differences = []
+    for one, other, kind in edit_of(ours, theirs).pairs:
+        if kind == "opposite" or (kind == "number" and _comparable(one.quantity, other.quantity)):
+            differences.append(Difference(kind=kind, claim=one.text.rstrip(".,;"), evidence=other.text.rstrip(".,;")))
+    compared = compare_quantities(ours, theirs)
+    named = {each.claim for each in differences}
+    absent = sorted({*compared.missing, *(one for one, _ in compared.unequal)}, key=lambda each: each.start)
+    lacking = (figure for each in absent if (figure := claim[each.start : each.end].strip(" .,;")) not in named)
+    return tuple(dict.fromkeys(differences)), tuple(dict.fromkeys(lacking))
+
+
+def _comparable(one: Quantity | None, other: Quantity | None) -> bool:
+    """Whether two figures measure the same; counts do where they count the same things."""
+    if one is None or other is None:
+        return False
+    return one.dimension not in ("count", "ordinal") or bool(one.nouns & other.nouns)
+
+
+def _document(quote: Quote) -> str:
+    return quote.source.document or quote.source.title or quote.source.url if quote.source else ""
+
+
+def _names(quotes: Iterable[Quote]) -> dict[str, str]:
+    """A short name for each document: of a file its name, with its folder where two files have the same."""
+    paths = {document: Path(document) for quote in quotes if (document := _document(quote)).startswith("/")}
+    count = Counter(path.name for path in paths.values())
+    return {
+        document: path.name if count[path.name] == 1 else str(Path(path.parent.name) / path.name)
+        for document, path in paths.items()
+    }
+
+
+def _rest(quote: Quote) -> tuple[str, ...]:
+    """Where it is, without the name of a file."""
+    if _document(quote).startswith("/"):
+        return (f"page {quote.page}",) if quote.page else ()
+    return place_of(quote)
+
+
+def risk_tables(rows: Sequence[Row]) -> tuple[Table, ...]:
+    """A table for each risk that has rows."""
+    columns = (
+        number("No."),
+        Column("Claim", "long"),
+        Column("Nearest sentence", "long"),
+        Column("What differs", "long"),
+    )
+    found = []
+    for risk in Risk:
+        shown = [row for row in rows if row.risk is risk]
+        if shown:
+            cells = tuple((row.number or None, row.claim, _cited(row), "; ".join(row.said)) for row in shown)
+            found.append(Table(f"{TITLES[risk]} ({len(shown)})", columns, cells))
+    return tuple(found)
+
+
+def _cited(row: Row) -> str:
+    return f"“{row.sentence}” ({row.place})" if row.place else row.sentence and f"“{row.sentence}”"

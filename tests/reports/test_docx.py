@@ -1,0 +1,46 @@
+"""The report as a Word document, read back as a document of another program is."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+
+from redargue.cli.app import run
+from redargue.errors import UsageError
+from redargue.reports import docx as written_docx
+from redargue.retrieval.corpus.office import read_docx
+from support.reported import run_of, text_of
+
+pytestmark = pytest.mark.extra
+
+
+def test_a_word_report_has_the_claims_by_risk_and_how_to_repeat_the_run(tmp_path: Path) -> None:
+    pytest.importorskip("docx", reason="needs the extra documents")
+    folder = text_of(tmp_path / "r", ["The first claim\x07.", "The second <claim>."])
+    out = tmp_path / "report.docx"
+    assert run(["report", str(folder), "-o", str(out)]) == 0
+    text = read_docx(BytesIO(out.read_bytes()))["text"]
+    assert text.startswith("A text of 2 claims\n\n1 Refuted, 1 Supported.\n\nNot factual: 1 of 2 claims is refuted.")
+    assert text.index("Refuted (1)") < text.index("Supported (1)")
+    assert "No.: 2; Claim: The second <claim>.; Nearest sentence: “" in text
+    assert f"redargue replay {folder}" in text
+
+
+def test_a_run_of_claims_has_its_table(tmp_path: Path) -> None:
+    pytest.importorskip("docx", reason="needs the extra documents")
+    text = read_docx(BytesIO(written_docx.run_docx(run_of(tmp_path / "r", ["one", "two"]))))["text"]
+    assert "No.: 1; Claim: one; Verdict: Supported" in text
+
+
+def test_a_word_report_needs_a_file(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["report", str(run_of(tmp_path / "r", ["one"])), "-f", "docx"]) == 2
+    assert "name it: --out report.docx" in capfd.readouterr().err
+
+
+def test_without_the_library_the_error_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "docx", None)
+    with pytest.raises(UsageError) as error:
+        written_docx.run_docx(run_of(tmp_path / "r", ["one"]))
+    assert "redargue[documents]" in error.value.hint

@@ -1,0 +1,113 @@
+"""The table by risk that an editor reads first."""
+
+from __future__ import annotations
+
+from lxml import html  # type: ignore[import-untyped]
+
+from redargue.caveats import Difference, Leaning, Unchecked, UncheckedReason
+from redargue.claims import Claim, Meaning
+from redargue.evidence import Quote, QuoteStatus, Side, Source
+from redargue.reports.html.environment import macro
+from redargue.reports.overview import TITLES, Risk, Row, compared_words, risk_tables, rows_of
+from redargue.text.report import CheckedClaim
+from redargue.text.segment import UncheckedSentence
+from redargue.verdicts import Unsure, Verdict
+
+LABELS = {Meaning.SUPPORTED: "SUPPORTS", Meaning.REFUTED: "REFUTES", Meaning.NOT_ENOUGH: "NOT ENOUGH INFO"}
+
+
+def quoted(text: str, side: Side = Side.CONTEXT, document: str = "/news/fact-sheet.pdf", page: int = 0) -> Quote:
+    return Quote(
+        text=text, status=QuoteStatus.VERIFIED, start=0, end=len(text), side=side, page=page,
+        source=Source(document=document, title="A title"),
+    )  # fmt: skip
+
+
+def verdict(text: str, meaning: Meaning = Meaning.NOT_ENOUGH, *quotes: Quote, **fields: object) -> Verdict:
+    whole = {"claim": Claim(text=text), "label": LABELS[meaning], "meaning": meaning, "quotes": quotes} | fields
+    return Verdict.model_validate(whole)
+
+
+def rows(*verdicts: Verdict, text: str = "", unread: tuple[UncheckedSentence, ...] = ()) -> tuple[Row, ...]:
+    claims = [(at, CheckedClaim(start=0, end=0, stated="", verdict=each)) for at, each in enumerate(verdicts, 1)]
+    return rows_of(text, claims, unread)
+
+
+def test_refuted_claims_come_first_and_open_ones_with_a_differing_sentence_before_those_without() -> None:
+    language = Unchecked(reason=UncheckedReason.LANGUAGE)
+    found = rows(
+        verdict("The fleet has six trains.", Meaning.SUPPORTED, quoted("It has six trains.", Side.FOR)),
+        verdict("Ferne Züge.", unchecked=language),
+        verdict("The line is quiet.", Meaning.NOT_ENOUGH, quoted("The line opens in June.")),
+        verdict("A charge lasts 70 kilometres.", Meaning.NOT_ENOUGH, quoted("A charge lasts at least 70 miles.")),
+        verdict("All stations are step-free.", Meaning.REFUTED, quoted("Oxley Bridge is not.", Side.AGAINST)),
+    )
+    assert [(row.risk, row.number) for row in found] == [
+        (Risk.REFUTED, 5),
+        (Risk.DIFFERS, 4),
+        (Risk.OPEN, 3),
+        (Risk.UNCHECKED, 2),
+        (Risk.SUPPORTED, 1),
+    ]
+    assert found[1].differences == (Difference(kind="number", claim="70 kilometres", evidence="at least 70 miles"),)
+
+
+def test_a_recorded_difference_an_opposed_quotation_and_a_doubted_refutation_rank_above_open_claims() -> None:
+    given = Difference(kind="negation", claim="", evidence="not")
+    ranked = rows(
+        verdict("It is open.", Meaning.NOT_ENOUGH, quoted("It was seen."), differences=(given,)),
+        verdict("It is open.", Meaning.NOT_ENOUGH, quoted("It shuts.", Side.AGAINST)),
+        verdict("It is open.", unsure=Unsure(label="REFUTES", min_confidence=0.9), confidence=0.5),
+        verdict("It is open.", Meaning.NOT_ENOUGH, quoted("It was seen."), leaning=Leaning(supports=0.2, refutes=0.5)),
+    )
+    assert [row.risk for row in ranked] == [Risk.DIFFERS] * 3 + [Risk.OPEN]
+    assert ranked[0].said == ("claim: no negation; evidence: not",)
+    assert "it would have answered Refuted" in ranked[2].said[0]
+
+
+def test_the_nearest_sentence_has_the_most_words_of_the_claim_and_names_its_file_and_page() -> None:
+    far, near = quoted("Trains are fine.", page=1), quoted("The first  public\ntrain leaves at six.", page=2)
+    (row,) = rows(verdict("The first public train leaves on Sunday.", Meaning.NOT_ENOUGH, far, near))
+    assert (row.sentence, row.place) == ("The first public train leaves at six.", "fact-sheet.pdf, page 2")
+
+
+def test_files_of_the_same_name_are_named_with_their_folders() -> None:
+    found = rows(
+        verdict("One.", Meaning.NOT_ENOUGH, quoted("One.", document="/a/minutes.txt")),
+        verdict("Two.", Meaning.NOT_ENOUGH, quoted("Two.", document="/b/minutes.txt")),
+    )
+    assert [row.place for row in found] == ["a/minutes.txt", "b/minutes.txt"]
+
+
+def test_figures_are_compared_where_they_measure_the_same_and_missing_ones_are_named() -> None:
+    swapped, _ = compared_words(
+        "3.1 km run in tunnel and 1.2 km on viaducts.", "1.2 km run in tunnel and 3.1 km on viaducts."
+    )
+    assert {(each.claim, each.evidence) for each in swapped} == {("3.1 km", "1.2 km"), ("1.2 km", "3.1 km")}
+    other, lacking = compared_words("The two stations are open.", "It is sent at five o'clock.")
+    assert (other, lacking) == ((), ("two",))
+    assert compared_words("It opened in 1998 after 58 years.", "It opened in 1998.") == ((), ("58 years",))
+    assert compared_words("1 " * 80, "2 " * 80) == ((), ())
+
+
+def test_a_sentence_that_may_state_something_and_has_no_claim_is_listed_as_not_checked() -> None:
+    fragment, silent = (
+        UncheckedSentence(start=start, end=end, why=Unchecked(reason=reason))
+        for start, end, reason in ((0, 20, UncheckedReason.FRAGMENT), (22, 29, UncheckedReason.NOT_A_CLAIM))
+    )
+    (row,) = rows(text="Dividend of 48 cents\n\nContact", unread=(fragment, silent))
+    assert (row.risk, row.number, row.claim) == (Risk.UNCHECKED, 0, "Dividend of 48 cents")
+
+
+def test_the_page_shows_a_row_with_its_sentence_place_and_difference_and_tables_have_the_same() -> None:
+    found = rows(verdict("A charge lasts 70 km <sic>.", Meaning.NOT_ENOUGH, quoted("A charge lasts 90 km.", page=3)))
+    page = macro("run_parts.html", "overview")([(Risk.DIFFERS, TITLES[Risk.DIFFERS], found)], {0})
+    (claim,) = html.fromstring(page).xpath("//th[@scope='row']")
+    assert claim.text_content() == "1. A charge lasts 70 km <sic>."
+    assert claim.xpath("./a/@href") == ["#c-0"]
+    sentence, differs = (cell.text_content() for cell in html.fromstring(page).xpath("//td"))
+    assert sentence == "A charge lasts 90 km.fact-sheet.pdf, page 3"
+    assert "70" in differs
+    (table,) = risk_tables(found)
+    assert table.title == "Open, and the nearest sentence differs (1)"
+    assert table.text_rows[0][2] == "“A charge lasts 90 km.” (fact-sheet.pdf, page 3)"
