@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from collections.abc import Mapping
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from redargue.bench.compare import Comparison, compare, read_results
+from redargue.bench.compare import Comparison, compare, make_row, read_results
 from redargue.bench.datasets.base import GoldEvidence
 from redargue.bench.datasets.loading import load
 from redargue.bench.harness import Bench, reopen
@@ -207,7 +208,9 @@ async def test_a_bench_goes_on_adds_systems_and_keeps_its_sample(tmp_path: Path,
         await more.run(system, on_outcome=lambda item, outcome: seen.append(item))
     assert canonical(read_events(first.folder / first.systems[0].slug)) == before
     lengthen(file)
-    with pytest.raises(UsageError, match="bench whose sample differs"):
+    with pytest.raises(
+        UsageError, match=r"another sample: sha256: .* there, .* here; rows: 4 there, 5 here; .*labels: SUP"
+    ):
         bench(tmp_path / "b", file, FROZEN)
     with pytest.raises(UsageError, match="twice"):
         bench(tmp_path / "c", file, FROZEN, FROZEN)
@@ -231,6 +234,29 @@ async def test_the_comparison_has_every_figure_and_is_kept(tmp_path: Path, file:
     assert re.search(rf"^A +{re.escape(FROZEN)} ", text, re.MULTILINE)
     assert re.search(r"^A +B +[+-]\d\.\d{3} \(", text, re.MULTILINE)
     assert pair.sight.warning.split()[0] in text
+    assert pair.left_out == 0
+    assert "Left out" not in text
+
+
+async def test_claims_that_the_budget_stopped_are_in_no_figure_of_a_pair_and_are_counted(
+    tmp_path: Path, file: Path
+) -> None:
+    each = bench(tmp_path / "b", file, FROZEN, "single-reader:tools=frozen")
+    rows = [make_row(each, system, await each.run(system), draws=100) for system in each.systems]
+    stopped = [said.model_copy(update={"label": None, "error": "BudgetReached"}) for said in rows[1].said[1:]]
+    scores = rows[1].scores.model_copy(update={"right": (rows[1].scores.right[0], False, False, False)})
+    cut = rows[1].model_copy(update={"said": (rows[1].said[0], *stopped), "scores": scores})
+    made = {row.slug: row for row in (rows[0], cut)}
+    result = compare(each, made=made, draws=100)
+    (pair,) = result.pairs
+    assert (pair.left_out, pair.test.n, pair.difference.value) == (3, 1, 0)
+    assert {flip.item for flip in pair.flips} <= {0}
+    text = printed(result)
+    assert "Left out" in text.split("Every two systems")[1].splitlines()[1]
+    assert "the budget stopped in one of the two systems" in text
+    none_left = cut.model_copy(update={"said": (stopped[0], *stopped)})
+    (empty,) = compare(each, made=made | {none_left.slug: none_left}, draws=100).pairs
+    assert (empty.left_out, empty.test.n, empty.difference.value) == (4, 0, None)
 
 
 async def test_rescoring_tells_other_thresholds_from_the_record_and_counts_what_it_cannot(
@@ -414,6 +440,39 @@ def test_the_command_runs_compares_lists_and_scores_again(
     assert json.loads(capfd.readouterr().out)["would_need_calls"] == 0
     assert reopen(folder, file).examples[0].claim.text == ROWS[0]["claim"]
     assert run(["bench", "compare", str(tmp_path)]) == 2
+
+
+def test_words_for_labels_and_files_for_a_paper(tmp_path: Path, file: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    own = tmp_path / "own.csv"
+    words = {"SUPPORTS": "right", "REFUTES": "wrong", "NOT ENOUGH INFO": "open"}
+    lines = [f'"{row["claim"]}",{words[row["label"]]},"{TEXT}"' for row in ROWS]
+    own.write_text("\n".join(["claim,label,evidence", *lines]) + "\n")
+    folder = tmp_path / "bench"
+    command = ["bench", "run", "--dataset", "table", "--path", str(own), "--map", MAPPING, "-q", "--out", str(folder)]
+    command += ["--method", "single-reader:tools=frozen", "--method", FROZEN]
+    assert run(command) == 2
+    assert "label: expected one of SUPPORTS, REFUTES" in capfd.readouterr().err
+    command += ["--labels", "right=SUPPORTS,wrong=REFUTES,open=NOT ENOUGH INFO"]
+    assert run(command) == 0
+    assert "Gold labels in the sample: 2 right, 1 wrong, 1 open" in capfd.readouterr().out
+    assert run(["bench", "compare", str(folder), "--tables", str(tmp_path / "paper")]) == 0
+    table = list(csv.DictReader((tmp_path / "paper" / "accuracy-of-each-system.csv").read_text().splitlines()))
+    figure = read_results(folder).rows[0].scores.figure("accuracy")
+    assert [float(table[0][name]) for name in ("Accuracy", "Accuracy, low", "Accuracy, high")] == [
+        figure.value,
+        figure.low,
+        figure.high,
+    ]
+    latex = (tmp_path / "paper" / "accuracy-of-each-system.tex").read_text()
+    assert latex.count(r"\\") == 3
+    assert r"A & single-reader:tools=frozen & " in latex
+    assert r"95 \% bootstrap intervals" in latex
+    assert {"every-two-systems-on-the-same-claims.tex", "accuracy-against-cost.csv"} <= {
+        path.name for path in (tmp_path / "paper").iterdir()
+    }
+    (tmp_path / "taken").write_text("")
+    assert run(["bench", "compare", str(folder), "--tables", str(tmp_path / "taken")]) == 2
+    assert "cannot write tables to" in capfd.readouterr().err
 
 
 async def test_triplets_are_drawn_once_and_their_judgements_are_kept(

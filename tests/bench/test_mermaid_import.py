@@ -303,8 +303,29 @@ def test_a_bench_keeps_a_memory_of_its_own_and_never_touches_the_users(
     file.write_text("".join(json.dumps(each) + "\n" for each in rows))
     given = ["--dataset", "table", "--path", str(file), "--map", "claim=claim,label=label", "--store", "starter"]
     out = tmp_path / "bench"
-    assert run(["bench", "run", *given, "--offline", "-q", "--method", "mermaid", "--out", str(out)]) == 0
+    assert run(["bench", "run", *given, "--offline", "-q", "--method", "mermaid:memory=on", "--out", str(out)]) == 0
     (kept,) = out.glob("*.memory.db")
     with open_memory(kept, settings=MemorySettings(mode="frozen")) as memory:
         assert memory.count() > 0
     assert not default_memory().exists()
+
+
+def test_a_row_that_cannot_be_read_is_skipped_by_name_and_an_empty_answer_is_the_programs_output(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    empty = row("Thought: t", "Answer: True", decomposition={"triplets": [[]], "topic": "Capes"})
+    silent = row("Thought: t", "Answer: ", prediction="False", label="false")
+    file = tmp_path / "runs.json"
+    file.write_text(json.dumps([row("Thought: t", "Thought: u", "Answer: True"), empty, silent]))
+    assert run(["bench", "import", str(file), "-o", str(tmp_path / "out"), "--json"]) == 0
+    assert "row 2" in (err := capfd.readouterr().err)
+    assert "decomposition: " in err
+    ended = [event.verdict.label for event in events_of(tmp_path / "out") if isinstance(event, ClaimEnded)]
+    assert ended == ["true", "false"]
+    file.write_text(json.dumps([empty]))
+    assert run(["bench", "import", str(file), "-o", str(tmp_path / "none")]) == 2
+    assert "row 1" in capfd.readouterr().err
+
+
+def events_of(folder: Path) -> list[Event]:
+    return [event for record in sorted(folder.glob("*/run.json")) for event in read_events(record.parent)]

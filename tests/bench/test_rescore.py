@@ -97,7 +97,13 @@ def test_a_system_that_is_as_right_for_less_is_on_the_frontier() -> None:
 
 
 @pytest.mark.extra
-def test_the_frontier_is_drawn_as_png(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "begins"), [("f.png", b"\x89PNG"), ("f.svg", b"<?xml"), ("f.pdf", b"%PDF")])
+def test_the_frontier_is_drawn_for_screen_and_print(name: str, begins: bytes, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="needs the extra plots")
-    draw_frontier(results(("model", MODEL), ("reader", READER)), tmp_path / "f.png")
-    assert (tmp_path / "f.png").read_bytes().startswith(b"\x89PNG")
+    draw_frontier(results(("model", MODEL), ("reader", READER)), tmp_path / name)
+    assert (tmp_path / name).read_bytes().startswith(begins)
+
+
+def test_a_figure_of_another_kind_is_refused_before_it_is_drawn(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"'f.bmp' does not end in .png, .svg, .pdf"):
+        draw_frontier(results(("model", MODEL)), tmp_path / "f.bmp")

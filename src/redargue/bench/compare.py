@@ -25,7 +25,7 @@ from redargue.bench.statistics.seeds import SeedAgreement, seed_agreement
 from redargue.bench.system import System
 from redargue.bench.temporal import EvidenceDates, count_dates
 from redargue.claims import Frozen, Meaning
-from redargue.errors import RecordError, UsageError
+from redargue.errors import BudgetReached, RecordError, UsageError
 from redargue.files import open_to_read, replacing
 from redargue.runs.record import read_events
 from redargue.verdicts import Verdict
@@ -84,10 +84,12 @@ class Pair(Frozen):
         difference: of accuracy, first minus second, with a paired bootstrap interval.
         macro_f1: difference of macro-F1; undefined for free text.
         sight: the smallest difference that this many claims can show.
+        left_out: claims that the budget stopped in one of the two; no figure of the pair counts them.
     """
 
     first: str
     second: str
+    left_out: int = 0
     test: McNemar
     holm: float
     difference: PairedDifference
@@ -265,22 +267,29 @@ def _labels(row: ComparedSystem) -> list[str | None]:
 
 
 def _pairs(examples: Sequence[Example], rows: Sequence[ComparedSystem], draws: int) -> tuple[Pair, ...]:
-    gold = [example.gold for example in examples]
-    row_pairs = list(itertools.combinations(rows, 2))
-    tests = [mcnemar(first.scores.right, second.scores.right) for first, second in row_pairs]
-    corrected = holm([test.p_value for test in tests])
-    return tuple(
-        Pair(
-            first=first.spec,
-            second=second.spec,
-            test=test,
-            holm=p_value,
-            difference=paired_difference(first.scores.right, second.scores.right, draws=draws),
-            macro_f1=_macro_f1(examples, first, second, draws),
-            sight=power_analysis(test),
-            flips=flips(gold, _labels(first), _labels(second)),
-        )
-        for (first, second), test, p_value in zip(row_pairs, tests, corrected, strict=True)
+    made = [_pair(examples, first, second, draws) for first, second in itertools.combinations(rows, 2)]
+    corrected = holm([pair.test.p_value for pair in made])
+    return tuple(pair.model_copy(update={"holm": p_value}) for pair, p_value in zip(made, corrected, strict=True))
+
+
+def _pair(examples: Sequence[Example], first: ComparedSystem, second: ComparedSystem, draws: int) -> Pair:
+    both = list(zip(first.said, second.said, strict=True))
+    reached = [all(said.error != BudgetReached.__name__ for said in pair) for pair in both]
+    gold = [example.gold if reached[item] else None for item, example in enumerate(examples)]
+    paired = {example.id for example, truth in zip(examples, gold, strict=True) if truth is not None}
+    scores = (first.scores, second.scores)
+    right = [[hit for name, hit in zip(each.ids, each.right, strict=True) if name in paired] for each in scores]
+    test = mcnemar(*right)
+    return Pair(
+        first=first.spec,
+        second=second.spec,
+        left_out=reached.count(False),
+        test=test,
+        holm=test.p_value,
+        difference=paired_difference(*right, draws=draws),
+        macro_f1=_macro_f1(gold, first, second, draws),
+        sight=power_analysis(test),
+        flips=tuple(flip for flip in flips(gold, _labels(first), _labels(second)) if reached[flip.item]),
     )
 
 
@@ -309,13 +318,14 @@ def _retrieval(bench: Bench, system: System) -> tuple[MetricValue, ...]:
 
 
 def _macro_f1(
-    examples: Sequence[Example], first: ComparedSystem, second: ComparedSystem, draws: int
+    gold: Sequence[str | None], first: ComparedSystem, second: ComparedSystem, draws: int
 ) -> PairedDifference:
+    """The difference over the claims with a gold label."""
     labels = [
-        (example.gold, one.label, other.label)
-        for example, one, other in zip(examples, first.said, second.said, strict=True)
-        if example.gold is not None
+        (truth, one.label, other.label)
+        for truth, one, other in zip(gold, first.said, second.said, strict=True)
+        if truth is not None
     ]
-    gold, predicted, compared = zip(*labels, strict=True) if labels else ((), (), ())
+    known, predicted, compared = zip(*labels, strict=True) if labels else ((), (), ())
     scores = first.scores
-    return macro_f1_difference(gold, predicted, compared, labels=scores.labels, over=scores.averaged, draws=draws)
+    return macro_f1_difference(known, predicted, compared, labels=scores.labels, over=scores.averaged, draws=draws)

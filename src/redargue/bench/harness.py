@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from redargue.assembly import connect, tools_setting
-from redargue.bench.datasets.base import Example
+from redargue.bench.datasets.base import Example, datasets
 from redargue.bench.datasets.loading import load
 from redargue.bench.evidence_spans import load_qrels
 from redargue.bench.extra import require_bench_extra
 from redargue.bench.memory_copy import copy_memory, require_same_passages
 from redargue.bench.memory_usage import reset_peak, resident_peak
+from redargue.bench.official_metrics import official_metrics
 from redargue.bench.system import DEBATED, FROZEN, FROZEN_WORDS, System
 from redargue.bench.temporal import apply_as_of
 from redargue.errors import RecordError, ReplayMiss, UsageError
@@ -89,10 +90,7 @@ class Bench:
         self._claims = hashlib.sha256(json.dumps([example.claim.text for example in examples]).encode()).hexdigest()
         old = self._described()
         if old:
-            for name, value in (("sample", self.sample), ("claims", self._claims)):
-                if old.get(name) != json.loads(json.dumps(value)):
-                    hint = "give --out another folder, or the same sample"
-                    raise UsageError(f"{str(folder)!r} already holds a bench whose {name} differs", hint=hint)
+            self._require_same_sample(old)
             known = [System.model_validate(fields) for fields in old["contenders"]]
             self.systems = (*known, *(system for system in systems if system not in known))
         self.pages, self.qrels = _file("pages", pages, old), _file("qrels", qrels, old)
@@ -105,6 +103,16 @@ class Bench:
 
     def arguments(self, system: System) -> tuple[str, ...]:
         return tuple(self._described().get("arguments", {}).get(system.slug, ()))
+
+    def _require_same_sample(self, old: Mapping[str, Any]) -> None:
+        there, here = old["sample"], json.loads(json.dumps(self.sample))
+        names = [name for name in {**there, **here} if there.get(name) != here.get(name)]
+        differs = [f"{name}: {_brief(there.get(name))} there, {_brief(here.get(name))} here" for name in names]
+        if not differs and old.get("claims") != self._claims:
+            differs = ["the same rows now give other claims"]
+        if differs:
+            what = f"{str(self.folder)!r} already holds a bench of another sample: {'; '.join(differs)}"
+            raise UsageError(what, hint="give --out another folder, or the same sample")
 
     def _described(self) -> dict[str, Any]:
         return read_bench_file(self.folder) if (self.folder / BENCH).exists() else {}
@@ -136,6 +144,8 @@ class Bench:
             RecordError: another process is writing there, or the folder has another run.
         """
         require_bench_extra()
+        if (dataset := self.sample["dataset"]) in datasets:  # before any claim; imported runs have no data set
+            official_metrics[datasets[dataset].metric]
         evidence = self.evidence(system)
         claims = [example.claim for example in self.examples]
         seconds: dict[int, float] = {}
@@ -304,6 +314,13 @@ class Bench:
         for name, tool in verifier.tools.items():
             if not isinstance(tool, PerClaim) and getattr(tool, "online", False):
                 verifier.tools[name] = CachedTool(tool, self.folder / f"searches-{name}.jsonl")
+
+
+def _brief(value: Any) -> str:
+    """A value of a sample; counts and options as names with values."""
+    pairs = isinstance(value, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in value)
+    words = ", ".join(f"{name or 'hidden'}={count}" for name, count in value) or "none" if pairs else repr(value)
+    return words if len(words) <= 120 else f"{words[:120]}…"
 
 
 def _changed(source: str, when: str) -> UsageError:

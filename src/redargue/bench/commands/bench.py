@@ -57,6 +57,13 @@ class SampleParameters:
         ),
     ] = None
     mapping: Annotated[str, typer.Option("--map", help="Columns of a CSV or JSONL file: claim=…,label=…")] = ""
+    labels: Annotated[
+        str,
+        typer.Option(
+            metavar="SET|WORD=LABEL,…",
+            help="Labels of a file of your own: a label set, or its words: true=SUPPORTS,false=REFUTES.",
+        ),
+    ] = ""
     limit: Annotated[int | None, typer.Option(min=1, help="Maximum number of claims.")] = None
     take: Annotated[str, typer.Option(help="Sampling: first, random, balanced, or group (--limit per group).")] = (
         "first"
@@ -122,8 +129,10 @@ def run_bench(
     """
     from redargue.bench.harness import Bench
     from redargue.bench.system import System, require_evidence
+    from redargue.spec import default_method
 
-    systems = [System.parse(spec) for spec in method or ["tool-mad"]]
+    shown = method or [default_method(backend="", model=" ".join(options.model or ()))]
+    systems = [System.parse(spec) for spec in shown]
     if seeds > 1:
         systems = [system.seeded(sample.seed + more) for system in systems for more in range(seeds)]
     examples, drawn = drawn_examples(sample)
@@ -144,7 +153,8 @@ def drawn_examples(sample: SampleParameters) -> tuple[tuple[Example, ...], dict[
     from redargue.cli.options import read_settings
     from redargue.spec import read_date
 
-    options = read_settings(sample.option or []) | ({"mapping": sample.mapping} if sample.mapping else {})
+    named = {"mapping": sample.mapping, "labels": sample.labels}
+    options = read_settings(sample.option or []) | {name: value for name, value in named.items() if value}
     how, limit, half = sample.take, sample.limit, sample.half
     loaded = load(sample.dataset, sample.path, limit=limit, take=how, half=half, seed=sample.seed, options=options)
     drawn, as_of = loaded.sample.model_dump(mode="json"), read_date(sample.as_of)
@@ -177,7 +187,10 @@ def compare_benches(
     ] = None,
     frontier: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.png", help="Also draw accuracy against calls, tokens, dollars and seconds."),
+        typer.Option(metavar="FILE.png|svg|pdf", help="Also draw accuracy against calls, tokens, dollars and seconds."),
+    ] = None,
+    tables: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Also write each table there, as CSV and as LaTeX (booktabs).")
     ] = None,
     json: AsJson = False,
 ) -> None:
@@ -189,6 +202,11 @@ def compare_benches(
         comparison.write_results(comparison.compare(reopen(bench, path)), bench)
     result = comparison.read_results(bench)
     show_comparison(result, json=json)
+    if tables:
+        from redargue.bench.reports.publishing import publishable, write_tables
+
+        for file in write_tables(publishable(result), tables):
+            typer.echo(f"written: {file}", err=True)
     if frontier:
         from redargue.bench.reports.frontier import draw_frontier, frontier_table
         from redargue.reports.terminal import print_tables

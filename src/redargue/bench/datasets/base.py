@@ -13,7 +13,7 @@ from pydantic import Field
 from redargue.claims import Claim, Frozen, LabelSet
 from redargue.evidence import Passage
 from redargue.inputs.rows import Row
-from redargue.registry import Registry
+from redargue.registry import Registry, having
 
 
 class GoldEvidence(Frozen):
@@ -76,6 +76,8 @@ class Dataset(ABC):
     def __init_subclass__(cls, *, name: str, **options: Any) -> None:
         super().__init_subclass__(**options)
         cls.name = name
+        if lacks := having("about", "labels", "metric")(cls):
+            raise TypeError(f"the data set {cls.__qualname__}: {lacks}; see docs/extending.md")
         datasets.register(name)(dataclass(kw_only=True)(cls))
 
     @abstractmethod
@@ -85,6 +87,10 @@ class Dataset(ABC):
         Raises:
             UsageError: not in this data set's format; names the row, the field, its value and what was expected.
         """
+
+
+def _missing(entry: object) -> str:
+    return "" if isinstance(entry, type) and issubclass(entry, Dataset) else "it is not a subclass of Dataset"
 
 
 datasets: Registry[type[Dataset]] = Registry(
@@ -109,4 +115,5 @@ datasets: Registry[type[Dataset]] = Registry(
         "table": "redargue.bench.datasets.table:TableFile",
     },
     group="redargue.datasets",
+    missing=_missing,
 )

@@ -15,6 +15,7 @@ from redargue.reports.table import DASH, Cell, Column, Table, number
 from redargue.sanitize import counted
 
 COSTS = {"calls": ".1f", "tokens": ",.0f", "usd": ".4f", "seconds": ".2f"}
+FIGURES = (".png", ".svg", ".pdf")
 UNITS = {"calls": "calls", "tokens": "tokens", "usd": "dollars", "seconds": "seconds"}
 
 
@@ -94,11 +95,14 @@ def frontier_table(comparison: Comparison) -> Table | None:
 
 
 def draw_frontier(comparison: Comparison, path: Path) -> None:
-    """Writes a PNG with accuracy against calls, tokens, dollars and seconds; costs that are not known are left out.
+    """Draws accuracy against calls, tokens, dollars and seconds; costs that are not known are left out.
 
     Raises:
-        UsageError: matplotlib is not installed.
+        UsageError: matplotlib is not installed, or the file's suffix is not one of FIGURES.
     """
+    if path.suffix.lower() not in FIGURES:
+        what = f"{path.name!r} does not end in {', '.join(FIGURES)}"
+        raise UsageError(what, where="--frontier", hint=f"for print: {path.with_suffix('.pdf')}")
     try:
         import matplotlib
     except ModuleNotFoundError:
@@ -124,7 +128,8 @@ def draw_frontier(comparison: Comparison, path: Path) -> None:
     figure.text(0.01, 0.01, names, fontsize=7, wrap=True)
     figure.tight_layout(rect=(0, 0.06, 1, 1))
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=120, metadata={"Software": "redargue"})
+    dated = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}  # equal results give equal files
+    figure.savefig(path, dpi=120, metadata=dated.get(path.suffix.lower(), {"Software": "redargue"}))
     pyplot.close(figure)
 
 

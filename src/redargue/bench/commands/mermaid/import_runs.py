@@ -9,6 +9,7 @@ import typer
 
 from redargue.bench.commands.bench import show_comparison
 from redargue.cli.parameters import AsJson
+from redargue.sanitize import printable
 
 
 def import_released(
@@ -23,6 +24,8 @@ def import_released(
     from redargue.bench.commands.mermaid import released_runs
 
     imported = released_runs.import_runs(file, out)
+    for error in imported.refused:
+        typer.echo(printable(f"skipped: {error}"), err=True)
     skipped = f"; skipped {imported.left_out} rows without a run" if imported.left_out else ""
     typer.echo(f"{imported.table.rows[0].scores.n} runs in {out / imported.system.slug}{skipped}", err=True)
     show_comparison(imported.table, json=json)

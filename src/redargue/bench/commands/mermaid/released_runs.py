@@ -59,8 +59,12 @@ class ObservedCall(NamedTuple):
 
 
 class ReleasedRun(NamedTuple):
-    """One row's run; ``memory`` lists recalled items as their original query and their text in the log."""
+    """One row's run; ``memory`` lists recalled items as their original query and their text in the log.
 
+    ``row`` is its number in the file, from 1.
+    """
+
+    row: int
     recording: Recording
     calls: tuple[ObservedCall, ...]
     memory: tuple[tuple[str, str], ...]
@@ -90,11 +94,24 @@ def failure_of(text: str) -> Failure:
     return "error" if answer.get("error") else "empty" if answer.get("results") == [] else ""
 
 
-def read_runs(path: Path) -> list[ReleasedRun]:
-    """The runs of a file, in its order; skips rows without one, as :class:`MermaidRuns` does."""
+def read_runs(path: Path) -> tuple[list[ReleasedRun], list[UsageError]]:
+    """The runs of a file, in its order, and why rows cannot be used; rows without a run are left out.
+
+    Raises:
+        UsageError: no row has a run that can be read.
+    """
     file_rows = tuple(rows(path))
     labels = labels_of_run(file_rows)
-    return [_run(row, labels) for row in with_runs(file_rows)]
+    runs: list[ReleasedRun] = []
+    refused: list[UsageError] = []
+    for row in with_runs(file_rows):
+        try:
+            runs.append(_run(row, labels))
+        except UsageError as error:
+            refused.append(error)
+    if not runs:
+        raise refused[0]
+    return runs, refused
 
 
 def _run(row: Row, labels: LabelSet) -> ReleasedRun:
@@ -112,6 +129,8 @@ def _run(row: Row, labels: LabelSet) -> ReleasedRun:
         elif kind == "[Memory]" and (item := _RECALLED.fullmatch(text)):
             memory.append((item[1], item[2]))
         elif kind in ("Action:", "Answer:"):
+            if kind == "Answer:" and not text.strip():  # the program's output is what it answered
+                text = row.optional("prediction")
             if (call := _parse_call(text)) and kind == "Action:":
                 calls.append(call)
             steps.append(_step(kind, thought or "", text, call, labels))
@@ -123,7 +142,7 @@ def _run(row: Row, labels: LabelSet) -> ReleasedRun:
     answered = bool(steps) and isinstance(steps[-1], Step) and steps[-1].answer is not None
     prediction = "" if answered else row.optional("prediction")
     recording = Recording(decomposition=_decomposition(row), steps=tuple(steps), final_output=prediction)
-    return ReleasedRun(recording, tuple(calls), tuple(memory))
+    return ReleasedRun(row.number, recording, tuple(calls), tuple(memory))
 
 
 def _parse_call(text: str) -> ObservedCall | None:
@@ -135,6 +154,8 @@ def _parse_call(text: str) -> ObservedCall | None:
 
 def _step(kind: str, thought: str, text: str, call: ObservedCall | None, labels: LabelSet) -> Step | str:
     """A call (its text was passed as ``query`` whatever the tool's parameters), an answer, or plain text."""
+    if kind == "Answer:" and not text.strip():
+        return f"{thought}\n{kind}"
     if kind == "Answer:":
         unsettled = labels.named(Meaning.NOT_ENOUGH) if text.strip().casefold() == "insufficient" else None
         return Step(thought=thought, answer=unsettled or text)
@@ -225,11 +246,15 @@ class RecordedMemory:
 
 
 class Imported(NamedTuple):
-    """A bench folder of recorded runs; ``left_out`` counts rows without a run."""
+    """A bench folder of recorded runs.
+
+    ``left_out`` counts rows without a run; ``refused`` says of each row whose run cannot be read why.
+    """
 
     table: comparison.Comparison
     system: System
     left_out: int
+    refused: tuple[UsageError, ...] = ()
 
 
 def import_runs(path: Path, out: Path, *, clock: Clock | None = None) -> Imported:
@@ -239,11 +264,14 @@ def import_runs(path: Path, out: Path, *, clock: Clock | None = None) -> Importe
     times, so ``clock`` provides them.
 
     Raises:
-        UsageError: the file is missing or in another format, or the folder exists or cannot be created.
+        UsageError: the file is missing or in another format, no run can be read, or the folder exists or cannot be
+            created.
     """
     if out.exists():
         raise UsageError(f"{str(out)!r} already exists", where="--out", hint="name a new folder")
-    runs, loaded = read_runs(path), load(MermaidRuns.name, path)
+    (runs, refused), loaded = read_runs(path), load(MermaidRuns.name, path)
+    read = {run.row for run in runs}
+    examples = tuple(example for example in loaded.examples if example.row in read)
     calls = [run.calls for run in runs]
     names = sorted({call.tool for run in runs for call in run.calls})
     parts = Parts(
@@ -259,14 +287,14 @@ def import_runs(path: Path, out: Path, *, clock: Clock | None = None) -> Importe
             folder = Path(temporary) / out.name
             sample = loaded.sample.model_dump(mode="json")
             spec = RunSpec(offline=True)
-            bench = Bench(folder, loaded.examples, [system], sample=sample, spec=spec, parts=parts)
+            bench = Bench(folder, examples, [system], sample=sample, spec=spec, parts=parts)
             asyncio.run(bench.run(system, concurrency=1))
             table = comparison.compare(bench)
             comparison.write_results(table, folder)
             folder.replace(out)
     except OSError as error:
         raise UsageError(f"cannot create {str(out)!r}: {error.strerror}", where="--out") from error
-    return Imported(table, system, sum(1 for _ in rows(path)) - len(runs))
+    return Imported(table, system, sum(1 for _ in rows(path)) - len(loaded.examples), tuple(refused))
 
 
 def _spec(runs: Sequence[ReleasedRun]) -> str:

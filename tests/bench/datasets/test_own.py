@@ -1,0 +1,43 @@
+"""A data set of another package is refused before any claim where it lacks something."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from redargue.bench.datasets.base import Dataset, Example
+from redargue.bench.harness import Bench
+from redargue.bench.system import System
+from redargue.claims import FEVER, Claim
+from redargue.errors import UsageError
+
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("own_registrations")]
+EXAMPLE = Example(id="1", claim=Claim(text="Lyon is in France."), gold="SUPPORTS", row=1)
+
+
+def test_a_data_set_without_a_metric_cannot_be_defined() -> None:
+    with pytest.raises(TypeError, match="it has no 'metric'"):
+
+        class Own(Dataset, name="own"):
+            about, labels = "one claim", FEVER
+
+            def read(self, path: Path) -> Iterator[Example]:
+                yield EXAMPLE
+
+
+async def test_a_metric_that_nobody_knows_is_refused_before_any_claim(tmp_path: Path) -> None:
+    pytest.importorskip("scipy", reason="needs the extra lab")
+
+    class Own(Dataset, name="own"):
+        about, labels, metric = "one claim", FEVER, "acuracy"
+
+        def read(self, path: Path) -> Iterator[Example]:
+            yield EXAMPLE
+
+    system = System.parse("single-reader")
+    bench = Bench(tmp_path / "b", [EXAMPLE], [system], sample={"dataset": Own.name})
+    with pytest.raises(UsageError, match="unknown metric 'acuracy'"):
+        await bench.run(system)
+    assert not (tmp_path / "b").exists()
