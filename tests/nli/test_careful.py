@@ -15,7 +15,7 @@ from redargue.errors import UsageError
 from redargue.evidence import Passage
 from redargue.nli.aggregation import WEIGHTS, Weights
 from redargue.nli.backend import EmbeddedBackend, answer_from
-from redargue.nli.careful import IN_CONTEXT, PICKED, CarefulReader, SourceKind, read_weights
+from redargue.nli.careful import IN_CONTEXT, PICKED, CarefulReader, SourceKind, read_weights, source_kind
 from redargue.nli.encoders import CrossEncoder, Entailment, shared
 from redargue.nli.reader import Reading
 from redargue.nli.session import WEIGHTS_FOLDER
@@ -27,7 +27,7 @@ BRIDGE = Passage(
     document="bridge",
 )
 HARBOUR = Passage(
-    text="The harbour is old. Since 1950 ferries leave every hour from the Alma Bridge.",
+    text="The harbour is old. Ferries leave every hour from the Alma Bridge.",
     title="Harbour",
     document="harbour",
 )
@@ -52,7 +52,7 @@ class Scripted:
 
 
 def read(claim: str, passages: Sequence[Passage], model: Any, weights: Weights = CERTAIN) -> Reading:
-    least: dict[SourceKind, float] = {"documents": 0.63, "web": 0.97}
+    least: dict[SourceKind, float] = {"documents": 0.63, "abstracts": 0.9, "web": 0.97}
     return CarefulReader(shared(1), CrossEncoder(threads=1), model, weights=weights, least=least).read(claim, passages)
 
 
@@ -80,7 +80,7 @@ def test_a_heading_between_two_sentences_keeps_them_apart() -> None:
 
 
 def test_sentences_of_two_passages_that_decide_together_are_both_quoted() -> None:
-    model = Scripted(lambda text: SUPPORTS if "ferries" in text and "1932" in text else NEITHER)
+    model = Scripted(lambda text: SUPPORTS if "Ferries" in text and "1932" in text else NEITHER)
     claim = "Ferries leave from the Alma Bridge, which opened in 1932."
     answer = answer_from(read(claim, [BRIDGE, HARBOUR], model), Claim(text=claim))
     assert answer.label == "SUPPORTS"
@@ -118,6 +118,47 @@ def test_pages_of_the_web_need_more_confidence_than_documents() -> None:
     assert read("The bridge opened in 1932.", [page], model).label(FEVER) == "NOT ENOUGH INFO"
 
 
+@pytest.mark.parametrize(
+    ("text", "url", "kind"),
+    [
+        (BRIDGE.text, "", "documents"),
+        (BRIDGE.text, "https://example.org/bridge", "web"),
+        ("Of 80 patients in the cohort, 12 improved (p < 0.05).", "", "abstracts"),
+        ("OBJECTIVE: to see. RESULTS: mice improved.", "https://doi.org/10.1/x", "abstracts"),
+        ("Patients may park behind the clinic.", "", "documents"),
+    ],
+)
+def test_the_kind_of_a_source_is_read_from_its_address_and_its_words(text: str, url: str, kind: str) -> None:
+    assert source_kind([Passage(text=text, url=url)]) == kind
+
+
+GATES = Passage(text="The north gate is locked at dusk and the south gate an hour later.", document="gates")
+
+
+class Believing(Scripted):
+    """A large model that believes the listed claims, whatever the evidence says."""
+
+    def __init__(self, *claims: str) -> None:
+        super().__init__(lambda _: NEITHER)
+        self.claims = claims
+
+    def read(self, pairs: Sequence[tuple[str, str]]) -> list[Entailment]:
+        return [SUPPORTS if claim in self.claims else NEITHER for claim, _ in pairs]
+
+
+def test_support_counts_only_where_the_claim_of_another_holder_has_none() -> None:
+    north, south = (f"The {side} gate is locked an hour after dusk." for side in ("north", "south"))
+    assert read(north, [GATES], Believing(north)).strongest(Meaning.SUPPORTED) > 0.8
+    assert read(north, [GATES], Believing(north, south)).strongest(Meaning.SUPPORTED) == 0
+    assert read(north, [GATES], Believing(north, south)).label(FEVER) == "NOT ENOUGH INFO"
+
+
+def test_pairings_by_order_are_not_left_to_the_large_model() -> None:
+    rooms = Passage(text="Rooms 4 and 9 are for the choir and the chess club, respectively.", document="rooms")
+    claim = "The chess club has room 4."
+    assert read(claim, [rooms], Believing(claim)).strongest(Meaning.SUPPORTED) == 0
+
+
 def test_nothing_to_read_is_open() -> None:
     assert (
         read("The bridge opened in 1932.", [Passage(text="#", document="1")], Scripted(lambda _: SUPPORTS)).spans == ()
@@ -137,7 +178,7 @@ def package(tmp_path: Path) -> Path:
 
 
 def write_manifest(folder: Path, aggregation: dict[str, Any]) -> None:
-    least = {"documents": 0.63, "web": 0.8}
+    least = {"documents": 0.63, "abstracts": 0.7, "web": 0.8}
     manifest = {"sha256": {"entailment.onnx": "a1b2c3d4e5f6a7b8"}, "aggregation": aggregation, "least": least}
     (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
 

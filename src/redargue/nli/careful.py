@@ -8,9 +8,10 @@ text. A text that it reads is quoted whole or not at all, so that a verdict rest
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
@@ -19,14 +20,18 @@ from redargue.claims import Meaning
 from redargue.errors import UsageError
 from redargue.evidence import Passage
 from redargue.nli.aggregation import Weights
-from redargue.nli.encoders import CrossEncoder, Embedder, EntailmentModel
+from redargue.nli.alignment import parsed
+from redargue.nli.binding import bind
+from redargue.nli.encoders import CrossEncoder, Embedder, Entailment, EntailmentModel
 from redargue.nli.reader import SHOWN, Candidate, Reader, ScoredSpan, SourcedSentence
+from redargue.nli.twins import BY_ORDER, twin
 
 PACKAGE, MANIFEST = "redargue_reader", "manifest.json"
 LONGEST = 192  # tokens of an input, as in training
 PICKED = 3  # sentences that the large model reads
+LONGEST_ABSTRACT = 5000  # characters that tell a text's kind
 IN_CONTEXT = 2  # of them, also read after the sentence before
-SourceKind = Literal["documents", "web"]
+SourceKind = Literal["documents", "abstracts", "web"]
 _SIDES = (Meaning.SUPPORTED, Meaning.REFUTED)
 
 
@@ -107,20 +112,56 @@ class CarefulReader(Reader):
         contexts = {at: text for at, one in enumerate(picked[:IN_CONTEXT]) if (text := _in_context(one, candidates))}
         texts = [*picked, *contexts.values(), *_two_passages([alone[at] for at in order])]
         read = self._judged(claim, texts, self._far(claim, texts), self._careful)
-        spans = [replace(span, careful=True) for span in read]
+        spans = self._without_twins(claim, texts, [replace(span, careful=True) for span in read])
         for place, at in enumerate(contexts, len(picked)):
             if _repeats(spans[place], spans[at]):
                 spans[place] = replace(spans[place], kind="skimmed")
         return (*spans, *(replace(span, kind="skimmed") for span in skimmed))
+
+    def _without_twins(self, claim: str, texts: Sequence[Candidate], spans: list[ScoredSpan]) -> list[ScoredSpan]:
+        """The spans, without support that the text gives to the claim of another holder as well."""
+        found = {}
+        for at, (each, span) in enumerate(zip(texts, spans, strict=True)):
+            if span.judgement.supports > SHOWN:
+                text = parsed(" ".join(sentence.quote for sentence in each.cited))
+                if BY_ORDER.search(text.text) and bind(parsed(claim), text).finding != "bound":
+                    spans[at] = _unsupported(span)
+                elif other := twin(parsed(claim), text):
+                    found[at] = other, each.text
+        judgements = self._careful.read(list(found.values()))
+        for at, judgement in zip(found, judgements, strict=True):
+            if judgement.supports > SHOWN:
+                spans[at] = _unsupported(spans[at])
+        return spans
 
     def _far(self, claim: str, candidates: Sequence[Candidate]) -> list[float]:
         return self._nearness(claim, [candidate.text for candidate in candidates])
 
 
 def source_kind(passages: Sequence[Passage]) -> SourceKind:
-    """Whether most passages are pages of the web, which say less plainly what a claim asks, or documents."""
+    """What most passages are: documents, or what says less plainly what a claim asks: research, pages of the web."""
+    most = len(passages) / 2
+    if sum(map(_is_research, passages)) > most:
+        return "abstracts"
     pages = sum(passage.url.startswith(("http://", "https://")) for passage in passages)
-    return "web" if pages > len(passages) / 2 else "documents"
+    return "web" if pages > most else "documents"
+
+
+_RESEARCH = re.compile(
+    r"\b(?:methods?|results?|conclusions?|objective|background):|\bp ?[<=] ?0?\.\d"
+    r"|\b(?:patients?|cohort|in vitro|in vivo|95 ?% CI|confidence interval|mice|cells?|gene expression"
+    r"|receptors?|randomi[sz]ed|placebo|significantly"
+    r"|we (?:found|show|report|demonstrate|investigated|examined|identified|performed|propose|conclude)"
+    r"|(?:was|were) associated with|clinical|mortality|(?:our|these) (?:results|findings|data)|this study"
+    r"|meta-analysis|baseline|proteins?|signaling)\b",
+    re.IGNORECASE,
+)
+
+
+@lru_cache(maxsize=1024)
+def _is_research(passage: Passage) -> bool:
+    """Whether a text has two of the terms of research reports; of other texts, two in a thousand have them."""
+    return len({term.lower() for term in _RESEARCH.findall(passage.text[:LONGEST_ABSTRACT])}) > 1
 
 
 def _promise(span: ScoredSpan) -> float:
@@ -155,6 +196,11 @@ def _two_passages(order: Sequence[Candidate]) -> list[Candidate]:
             text = f"{first.text} {second.text}"
             return [Candidate("joined", (*first.cited, *second.cited), text)]
     return []
+
+
+def _unsupported(span: ScoredSpan) -> ScoredSpan:
+    supports, refutes, neither = span.judgement
+    return replace(span, judgement=Entailment(0.0, refutes, supports + neither))
 
 
 def _repeats(context: ScoredSpan, alone: ScoredSpan) -> bool:

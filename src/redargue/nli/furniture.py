@@ -31,13 +31,16 @@ _ADDRESS = r"[\w.+-]+@[\w-]+\.[\w.-]+|(?:https?://|www\.)\S+"
 _LINE = re.compile(
     r"(?:strictly )?(?:under )?embargo(?:ed)?(?:\s*:| until| till| for)?[^!?\n]{0,80}"
     r"|(?:not )?for (?:immediate )?(?:release|publication|broadcast)(?: (?:on|before|until|at)?[^.!?\n]{0,60})?"
+    r"|not for (?:release|publication|broadcast) (?:before|until) [^!?\n]{0,60}"
     r"|(?:news|press|media) (?:release|information|statement|notice)(?:\W+[\w ,./-]{0,40})?"
     r"|(?:(?:press|media|investor|editorial|public|corporate|general|sales)\s(?:and \w+ )?)?"
     r"(?:contacts?|enquir(?:y|ies)|inquir(?:y|ies)|relations|office)\s*:[^\n]{0,120}"
     r"|for (?:further|more|additional|all) (?:information|details|enquiries|inquiries)\b[^\n]{0,120}"
     r"|(?:tel(?:ephone)?|phone|fax|mobile|cell|e-?mail|web(?:site)?|twitter|linkedin)\.?\s*:[^\n]{0,120}"
-    rf"|(?:[\w.'’ -]{{1,60}}[,;:|]\s*)?(?:{_TELEPHONE}|{_ADDRESS})(?:\s*[,;|/]?\s*(?:{_TELEPHONE}|{_ADDRESS})){{0,3}}"
-    r"|notes? (?:to|for) (?:the )?editors?|editors?['’] notes?|about the (?:company|author|study)|boilerplate"
+    rf"|(?:[\w.'’ -]{{1,60}}[,;:|]\s*){{0,3}}(?:{_TELEPHONE}|{_ADDRESS})"
+    rf"(?:\s*[,;|/]?\s*(?:{_TELEPHONE}|{_ADDRESS})){{0,3}}"
+    r"|notes? (?:to|for) (?:the )?editors?|editors?['’] notes?"
+    r"|about (?:the |our )?(?-i:[A-ZÀ-Þ])[\w.'’&-]{0,40}(?: [\w.'’&-]{1,40}){0,4}|boilerplate"
     r"|ends?|# ?# ?#+|- ?30 ?-"
     r"|page \d+(?: of \d+)?|\d+ ?(?:/|of) ?\d+",
     re.IGNORECASE,
@@ -73,12 +76,12 @@ def is_furniture(line: str) -> bool:
 
 HEADINGS_WORDS = 9
 _CAPITAL = re.compile(r"\s*(?:#+\s+|\*\*|__)?[A-ZÀ-Þ]")
-_UNENDED = re.compile(r"[^.!?…;,:]\s*\Z")
+_ENDS = frozenset(".!?…;,:")
 
 
 def is_heading(line: str) -> bool:
     """Whether a line by itself reads as a heading: a few words without a verb, a figure or a final stop."""
     words = line.split()
-    if not 0 < len(words) <= HEADINGS_WORDS or not _CAPITAL.match(line) or not _UNENDED.search(line):
+    if not 0 < len(words) <= HEADINGS_WORDS or not _CAPITAL.match(line) or words[-1][-1] in _ENDS:
         return False
     return re.search(r"[\d|:=]", line) is None and not has_finite_verb(line)

@@ -174,8 +174,8 @@ class Reading:
         return tuple(by_passage.values())
 
     def strongest(self, meaning: Meaning) -> float:
-        """The strongest span's strength, in [0, 1]; 0 if nothing was read."""
-        return max((span.strength(meaning) for span in self.spans), default=0.0)
+        """The strength of the strongest span that may be quoted, in [0, 1]; 0 if nothing was read."""
+        return max((span.strength(meaning) for span in self.spans if span.kind != "skimmed"), default=0.0)
 
     @property
     def features(self) -> tuple[float, ...]:
