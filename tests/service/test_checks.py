@@ -12,23 +12,25 @@ import pytest
 from redargue.backends.base import Call, Reply
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import Meaning
-from redargue.errors import BudgetReached, UsageError
+from redargue.errors import BudgetReached, Busy, UsageError
 from redargue.events import canonical
 from redargue.parts import Parts
 from redargue.reports.load import CheckResult
+from redargue.runs.budget import Cost
 from redargue.runs.folders import run_folders
 from redargue.runs.record import read_events
-from redargue.service.budgets import DayBudgets
+from redargue.service.budgets import DayBudgets, KeyBudget
 from redargue.service.checks import CheckStore
 from redargue.service.log import EventLine
 from redargue.service.page.runs import budget_of
-from redargue.service.problems import Busy, UnknownCheck
+from redargue.service.problems import UnknownCheck
 from redargue.service.requests import CheckRequest
 from redargue.spec import RunSpec
 from redargue.tasks.base import Out, Task
 from redargue.verifier import Verifier
 from support.debates import ShelfTool, answer, checked, script
 from support.reported import run_of
+from support.serving import LONG_DEBATE
 
 pytestmark = pytest.mark.anyio
 CLAIM = CheckRequest(claim="The lighthouse at Cape Ansel was lit in 1871.")
@@ -55,7 +57,7 @@ async def store(
 ) -> AsyncIterator[CheckStore]:
     tools = {name: ShelfTool(name) for name in ("corpus", "keywords")}
     parts = Parts(backend=backend or Gate(), evidence=tools)
-    spec = RunSpec(settings={"debaters": ("corpus", "keywords")})
+    spec = RunSpec(method="tool-mad", settings={"debaters": ("corpus", "keywords"), **LONG_DEBATE})
     async with CheckStore(spec, parts=parts, running=running, waiting=waiting) as made:
         yield made
 
@@ -148,7 +150,7 @@ async def test_several_requests_erase_a_check_together() -> None:
 @pytest.mark.parametrize(("own", "calls"), [("", 300), ("40calls", 40), ("400calls", 300)])
 async def test_a_page_shows_the_budget_that_holds_for_a_check(own: str, calls: int) -> None:
     tools = {name: ShelfTool(name) for name in ("corpus", "keywords")}
-    spec = RunSpec(settings={"debaters": ("corpus", "keywords")}, budget="300calls")
+    spec = RunSpec(method="tool-mad", settings={"debaters": ("corpus", "keywords"), **LONG_DEBATE}, budget="300calls")
     async with CheckStore(spec, parts=Parts(backend=Gate(), evidence=tools)) as made:
         budget = budget_of(made.submit(CLAIM.model_copy(update={"budget": own})))
     assert budget
@@ -291,3 +293,36 @@ async def test_a_folder_that_someone_else_may_have_filled_starts_no_check() -> N
         assert not other.get(check.id).ended
         with pytest.raises(UnknownCheck):
             other.get("x" * 400)
+
+
+async def test_checks_are_refused_once_those_that_are_active_will_have_spent_the_day() -> None:
+    """Two checks have cost 5 calls each; what is left pays for two more, and a third would find nothing."""
+    budgets = DayBudgets(lambda owner: "20calls")
+    for _ in range(4):
+        assert isinstance(budgets.of_check("a", None), KeyBudget)
+    day = budgets.of("a")
+    assert day
+    day.recall(Cost(calls=10))
+    budgets.require("a", 1)
+    with pytest.raises(BudgetReached, match="2 checks that you have sent may spend the rest"):
+        budgets.require("a", 2)
+    budgets.require("a")
+    day.recall(Cost(calls=10))
+    with pytest.raises(BudgetReached, match="is spent"):
+        budgets.require("a", 2)
+
+
+@pytest.mark.parametrize(("spent", "closed"), [(0.0, False), (0.04, True)])
+async def test_a_call_that_no_longer_fits_closes_the_day_unless_much_is_left(spent: float, closed: bool) -> None:
+    budgets = DayBudgets(lambda owner: "0.05usd")
+    check = budgets.of_check("a", None)
+    assert check
+    day = budgets.of("a")
+    assert day
+    day.recall(Cost(usd=spent))
+    with pytest.raises(BudgetReached):
+        check.hold(Cost(calls=1, usd=0.06))
+    assert day.is_spent() == closed
+    if closed:
+        with pytest.raises(BudgetReached, match="is spent"):
+            budgets.require("a")

@@ -305,6 +305,21 @@ async def test_a_spent_day_is_402_and_a_full_queue_429(monkeypatch: pytest.Monke
         problem(refused[-1], 429)
 
 
+@pytest.mark.parametrize(
+    ("answer", "contexts", "outcome", "reasons"),
+    [("", ["B."], "not_checkable", {}), (" …", [], "not_checkable", {}), ("A b c.", [], "unchecked", {"no_context": 1})]
+    + [("A b c.", [given], "unchecked", {"no_context": 1}) for given in ("", " ", {"text": " "})],
+)
+async def test_an_answer_that_cannot_be_checked_is_an_outcome(
+    answer: str, contexts: list[object], outcome: str, reasons: dict[str, int]
+) -> None:
+    async with client() as http:
+        reply = await http.post("/v1/ground", json={"answer": answer, "contexts": contexts})
+        assert reply.status_code == 200
+        assert (reply.json()["outcome"], reply.json()["not_checked"]) == (outcome, reasons)
+        problem(await http.post("/v1/ground", json={"answer": answer, "contexts": [], "method": "nonsense"}), 422)
+
+
 async def test_mcp_has_no_stream_of_its_own_that_would_outlast_a_stop() -> None:
     pytest.importorskip("mcp", reason="the extra mcp is not installed")
     async with client() as http:

@@ -19,9 +19,12 @@ from mcp.types import CallToolResult, ResourceLink, TextContent  # noqa: E402
 
 from redargue.backends.base import Call, Reply  # noqa: E402
 from redargue.caveats import Caveat, CaveatKind  # noqa: E402
+from redargue.errors import UsageError  # noqa: E402
 from redargue.evidence import Gap, GapKind, Passage, QuoteStatus, Side  # noqa: E402
 from redargue.parts import Parts  # noqa: E402
-from redargue.retrieval.corpus.index import open_store  # noqa: E402
+from redargue.retrieval.corpus.documents import Document  # noqa: E402
+from redargue.retrieval.corpus.index import open_corpus, open_store  # noqa: E402
+from redargue.retrieval.corpus.ingest import read_documents  # noqa: E402
 from redargue.service.checks import LOCAL, CheckStore  # noqa: E402
 from redargue.service.mcp.documents import Documents  # noqa: E402
 from redargue.service.mcp.server import build_verifier_server  # noqa: E402
@@ -65,7 +68,7 @@ async def connected(
     parts: Parts | None = None, mode: Literal["legacy", "auto"] = "auto"
 ) -> AsyncIterator[tuple[Client, CheckStore]]:
     settings = {"debaters": ("corpus", "keywords")} if parts else {}
-    spec = RunSpec(offline=True, store="starter", settings=settings)
+    spec = RunSpec(method="tool-mad" if parts else "", offline=True, store="starter", settings=settings)
     documents = Documents(lambda: open_store("starter"))
     async with CheckStore(spec, parts=parts) as store:
         tools = VerifierTools(lambda: store, documents, owner=lambda _: LOCAL)
@@ -189,6 +192,27 @@ async def test_a_failed_check_is_not_a_verdict() -> None:
     assert (answer["state"], answer["outcome"], answer["reason"]) == ("failed", "unchecked", "checker_failed")
     assert answer["error"]["what"] in answer["explanation"]
     assert text(result).startswith("Not checked (checker_failed)")
+
+
+async def test_ids_show_no_folder_of_the_server_and_are_found_again(tmp_path: Path) -> None:
+    secret = tmp_path / "srv-secret"
+    secret.mkdir()
+    (secret / "bridge.txt").write_text("The bridge was built in 1894.")
+    (secret / "rows.jsonl").write_text('{"text": "The bridge was painted in 1901."}\n')
+    with open_corpus(tmp_path / "c.db", write=True) as corpus:
+        corpus.add(each for each in read_documents(secret) if isinstance(each, Document))
+    documents = Documents(lambda: open_corpus(tmp_path / "c.db"))
+    found = await documents.search("the bridge")
+    assert sorted(each.id.partition("~")[0] for each in found.results) == ["bridge.txt", "rows.jsonl:1"]
+    fetched = [await documents.fetch(each.id) for each in found.results]
+    assert sorted(each.text for each in fetched) == [
+        "The bridge was built in 1894.",
+        "The bridge was painted in 1901.",
+    ]
+    with pytest.raises(UsageError, match="no document 'brigde'") as caught:
+        await documents.fetch("brigde")
+    assert "srv-secret" not in f"{found} {fetched} {caught.value}"
+    documents.close()
 
 
 async def test_search_and_fetch_keep_the_contract_over_the_corpus() -> None:

@@ -52,7 +52,7 @@ def begin(page: Page, service: Service, claim: str = CLAIM, document: str = "") 
     page.get_by_label("Claim or text").focus()
     page.keyboard.type(claim)
     if document:
-        page.get_by_text("More", exact=True).click()
+        page.get_by_text("Or paste a document", exact=True).click()
         page.get_by_label("Document that is the only evidence").fill(document)
     page.get_by_role("button", name="Start the check").focus()
     page.keyboard.press("Enter")
@@ -165,7 +165,7 @@ def test_strangers_words_run_nothing_and_load_nothing(browser: Browser, service:
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("width", [320, 1280])
+@pytest.mark.parametrize("width", [320, 390, 1280])
 def test_axe_finds_nothing(browser: Browser, service: Service, width: int, dark: bool) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
@@ -189,6 +189,38 @@ def test_axe_finds_nothing(browser: Browser, service: Service, width: int, dark:
                 ]
             assert page.evaluate("document.documentElement.scrollWidth") <= width, address
     assert found == {}
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_files_are_uploaded_and_those_that_cannot_be_read_are_named(
+    browser: Browser, service: Service, tmp_path: Path, width: int, dark: bool
+) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    if not service.process:
+        service.start()
+    (tmp_path / "empty.txt").write_text("")
+    (tmp_path / "notes.md").write_text(CLAIM)
+    (tmp_path / "press.txt").write_text(f"{CLAIM} It stands on a reef.")
+    with chromium.opened(browser, dark=dark, width=width) as seen:
+        page = seen.page
+        page.goto(f"{service.url}/")
+        page.get_by_label("Claim or text").fill(CLAIM)
+        page.get_by_label("Or only these files").set_input_files([tmp_path / "empty.txt", tmp_path / "notes.md"])
+        page.get_by_role("button", name="Start the check").press("Enter")
+        assert page.get_by_role("alert").get_by_role("listitem").all_inner_texts() == ["empty.txt: the file is empty"]
+        assert page.get_by_label("Claim or text").input_value() == CLAIM
+        assert page.get_by_label("notes.md").is_checked()
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        tags = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag22aa"]}}
+        assert Axe().run(page, options=tags).response["violations"] == []
+        page.get_by_label("Claim or text").fill("")
+        page.get_by_label("Or a file with the text").set_input_files(tmp_path / "press.txt")
+        page.get_by_role("button", name="Start the check").press("Enter")
+        page.wait_for_url(re.compile("/runs/"))
+        page.goto(f"{service.url}/")
+        assert page.locator("tbody tr").first.get_by_role("link").inner_text() == "press.txt"
 
 
 def test_a_finished_page_prints_all_that_is_folded(browser: Browser, service: Service, tmp_path: Path) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import os
 import re
 import signal
 import subprocess
 import sys
+import zipfile
 from datetime import UTC, datetime
+from html import unescape
 from pathlib import Path
 
 import httpx2
@@ -49,6 +52,7 @@ async def test_with_keys_a_page_leads_to_signing_in_and_each_key_sees_its_own_ch
             assert http.cookies[COOKIE]
         started = await one.post("/checks", data={"words": CLAIM, "what": "claim", "method": "tool-mad"})
         path = started.headers["location"]
+        assert (await one.get(f"{path}/frames", params={"waiting": True})).text.endswith("event: reset\ndata:\n\n")
         frames = (await one.get(f"{path}/frames")).text
         assert frames.endswith("event: end\ndata:\n\n")
         rest = (await one.get(f"{path}/frames", headers={"Last-Event-ID": "5"})).text
@@ -158,3 +162,85 @@ def test_view_opens_a_run_folder_anywhere_and_ends_when_it_is_asked_to(tmp_path:
         assert (page.status_code, "two here" in page.text) == (200, True)
         process.send_signal(signal.SIGINT)
         process.wait(120)
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    """One file for each way in which a file cannot be used."""
+    from pypdf import PdfWriter
+
+    writer = PdfWriter()
+    writer.add_blank_page(100, 100)
+    writer.encrypt("secret")
+    writer.write(folder / "locked.pdf")
+    with zipfile.ZipFile(folder / "bomb.docx", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("word/document.xml", b"<w:p/>" * 11_000_000)
+    return {
+        "empty.txt": b"",
+        "program.exe": b"MZ",
+        "archive.zip": b"PK",
+        "bomb.txt.gz": gzip.compress(b"a" * 100_000),
+        "noname": b"words",
+        "large.md": b"a" * 32_000_001,
+        "picture.pdf": b"\x89PNG\r\n\x1a\n",
+        "locked.pdf": (folder / "locked.pdf").read_bytes(),
+        "bomb.docx": (folder / "bomb.docx").read_bytes(),
+        "../../../etc/<b>passwd</b>.conf": b"root",
+    }
+
+
+DOCUMENT = "The lighthouse at Cape Ansel was first lit in 1871."
+
+
+async def test_files_that_cannot_be_used_are_named_and_what_was_written_and_read_is_kept(tmp_path: Path) -> None:
+    bad = files_of(tmp_path)
+    application = create_app(settings(), service_parts())
+    transport = httpx2.ASGITransport(application, raise_app_exceptions=False)
+    async with (
+        application.router.lifespan_context(application),
+        httpx2.AsyncClient(transport=transport, base_url="http://localhost", timeout=120) as http,
+    ):
+        files = [("files", (name, content)) for name, content in [("good.md", DOCUMENT.encode()), *bad.items()]]
+        files.append(("files", ("folder/.DS_Store", b"x")))
+        given = {"words": CLAIM, "what": "claim", "method": "tool-mad"}
+        reply = await http.post("/checks", data=given, files=files)
+        assert reply.status_code == 422
+        told = re.findall(r"<li dir=\"auto\">(.*?)</li>", reply.text)
+        assert [line.partition(":")[0] for line in told] == [
+            *(name for name in bad if "/" not in name),
+            "b&gt;.conf",
+        ]
+        for word in ("empty", "type is not read", "32 MB", "encrypted", "decompresses to more than"):
+            assert any(word in line for line in told), word
+        assert f">{CLAIM}</textarea>" in reply.text
+        kept = re.findall(r'name="keep" value="([^"]*)"', reply.text)
+        assert len(kept) == 1
+        assert not list(application.state.store.folder.iterdir())
+        again = await http.post("/checks", data={**given, "keep": unescape(kept[0])})
+        id_ = again.headers["location"].rpartition("/")[2]
+        (context,) = application.state.store._active[id_].entry.request.contexts
+        assert (context.text, context.title) == (DOCUMENT, "good.md")
+
+
+async def test_a_run_is_named_by_its_file_and_searches_the_corpus_that_was_chosen(tmp_path: Path) -> None:
+    application = create_app(settings(corpora={"archive": str(tmp_path / "a.db")}), service_parts())
+    transport = httpx2.ASGITransport(application, raise_app_exceptions=False)
+    async with (
+        application.router.lifespan_context(application),
+        httpx2.AsyncClient(transport=transport, base_url="http://localhost", timeout=120) as http,
+    ):
+        home = (await http.get("/")).text
+        assert "sixty sample articles" in home
+        assert "<option>archive</option>" in home
+        assert "single-reader: " in home
+        article = [("article", ("../press release.md", DOCUMENT.encode()))]
+        both = await http.post("/checks", data={"words": CLAIM}, files=article)
+        assert "press release.md: write a text or choose its file, not both" in both.text
+        for corpus, store in (("archive", str(tmp_path / "a.db")), ("starter", "starter")):
+            started = await http.post("/checks", data={"words": "", "corpus": corpus}, files=article)
+            id_ = started.headers["location"].rpartition("/")[2]
+            request = application.state.store._active[id_].entry.request
+            assert application.state.store.rules.prepare(request).spec.store == store
+        assert (await http.get("/")).text.count(">press release.md</a>") == 2
+        unknown = await http.post("/checks", data={"words": CLAIM, "corpus": "/etc/passwd"})
+        assert unknown.status_code == 422
+        assert "no corpus of this name" in unknown.text

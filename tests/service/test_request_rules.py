@@ -38,7 +38,7 @@ ROUTES: dict[str, dict[str, Any]] = {  # each with the body that carries a metho
 NESTED = {"method": "cascade", "settings": {"debate_settings": {"debaters": ["google", "google"]}}}
 REACHING: dict[str, tuple[dict[str, Any], str]] = {
     "of a reader": ({"method": "single-reader", "settings": {"tools": ["google"]}}, "/settings/tools"),
-    "of a debater": ({"settings": {"debaters": ["keywords", "google"]}}, "/settings/debaters"),
+    "of a debater": ({"method": "tool-mad", "settings": {"debaters": ["keywords", "google"]}}, "/settings/debaters"),
     "beside others": ({"method": "mermaid", "settings": {"tools": "keywords+google"}}, "/settings/tools"),
     "of a debate in a cascade": (NESTED, "/settings/debate_settings/debaters"),
     "unknown": ({"method": "single-reader", "settings": {"tools": ["../tool"]}}, "/settings/tools"),

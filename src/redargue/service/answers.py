@@ -6,23 +6,24 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Request
 from pydantic import Field
 
 from redargue.assembly import connect
+from redargue.errors import Busy
 from redargue.estimate import Estimate, claims_in
 from redargue.estimate import estimate as estimate_cost
+from redargue.evidence import Passage
 from redargue.service.budgets import DayBudgets
 from redargue.service.context import Caller, Store
-from redargue.service.problems import Busy
-from redargue.service.requests import CONTEXTS, TEXT_LENGTH, CheckRequest, Context, RunChoices
+from redargue.service.requests import CONTEXT_LENGTH, CONTEXTS, TEXT_LENGTH, CheckRequest, ContextDocument, RunChoices
 from redargue.service.routes import problems
 from redargue.service.schemas import OFFSETS
 from redargue.text.report import Report
 from redargue.text.segment import Kind
-from redargue.text.verification import CONCURRENCY, prepare
+from redargue.text.verification import CONCURRENCY, prepare, without_check
 from redargue.verifier import Verifier
 
 answers_router = APIRouter(prefix="/v1", tags=["answers"])
@@ -35,14 +36,21 @@ class GroundRequest(RunChoices):
         question: the question that was answered, or the dialogue before the answer.
     """
 
-    answer: str = Field(min_length=1, max_length=TEXT_LENGTH)
-    contexts: tuple[Context, ...] = Field(min_length=1, max_length=CONTEXTS)
+    answer: str = Field(max_length=TEXT_LENGTH)
+    contexts: tuple[Annotated[str, Field(max_length=CONTEXT_LENGTH)] | ContextDocument, ...] = Field(
+        max_length=CONTEXTS
+    )
     question: str = Field(default="", max_length=TEXT_LENGTH)
     kind: Kind = "text"
 
     def as_check(self) -> CheckRequest:
-        values = dict(self)
+        values = dict(self) | {"contexts": tuple(filter(None, self.contexts))}
         return CheckRequest(text=values.pop("answer"), **values)
+
+    def without_check(self) -> Report | None:
+        texts = [each if isinstance(each, str) else each.text for each in self.contexts]
+        documents = [Passage(text=text) for text in texts]
+        return without_check(self.answer, documents, kind=self.kind, context=self.question)
 
 
 class GroundAnswer(Report):
@@ -71,7 +79,13 @@ class AnswerSlots:
 
 @answers_router.post("/ground", responses=problems(402, 429, 502, 503))
 async def ground_answer(request: GroundRequest, http: Request, store: Store, caller: Caller) -> GroundAnswer:
-    """Check an answer against given documents only; nothing is stored."""
+    """Check an answer against given documents only; nothing is stored.
+
+    An answer without words is `not_checkable`; without a context, its sentences are unchecked (`no_context`).
+    """
+    if report := request.without_check():
+        store.rules.spec_for(request)
+        return GroundAnswer(**dict(report))
     check = request.as_check()
     prepared = await store.prepare(check)
     assert prepared.text is not None  # as_check gives a text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
@@ -18,7 +19,7 @@ from redargue.parts import Parts
 from redargue.service import answers, promptfoo, routes, system
 from redargue.service.budgets import DayBudgets
 from redargue.service.checks import CheckStore
-from redargue.service.context import ServiceSettings, listeners_of, service_parts
+from redargue.service.context import MAX_UPLOAD, ServiceSettings, listeners_of, service_parts
 from redargue.service.guard import Guard
 from redargue.service.keys import Keys
 from redargue.service.mcp import mcp_endpoint
@@ -88,7 +89,8 @@ def create_app(settings: ServiceSettings | None = None, parts: Parts | None = No
     mcp = mcp_endpoint(application, settings)
     if settings.origins:
         _allow_pages_of(settings.origins, application)
-    application.add_middleware(Guard, hosts=settings.hosts, origins=settings.origins, max_body=settings.max_body)
+    guard = partial(Guard, hosts=settings.hosts, origins=settings.origins, max_body=settings.max_body)
+    application.add_middleware(guard, larger={"/checks": MAX_UPLOAD})
     return application
 
 

@@ -8,6 +8,7 @@ from datetime import UTC, date, datetime
 
 from redargue.errors import BudgetReached, UsageError
 from redargue.runs.budget import Budget, Cost
+from redargue.sanitize import counted
 from redargue.service.entries import CheckEntry
 from redargue.verifier import cost_of, goes_online
 
@@ -19,10 +20,30 @@ def _never(tool: str) -> bool:
     return False  # whatever the tools are called, they have answered from the request's contexts
 
 
+class DayBudget(Budget):
+    """The budget of a key and day."""
+
+    checks = 0  # that it pays for or has paid for
+    _refused = _LEAST  # the last call that no longer fitted
+
+    def refuse(self, bound: Cost) -> None:
+        """Notes a call that did not fit, unless so much is left that others will."""
+        if any(getattr(self.spent, unit) >= limit / 2 for unit, limit in self.limits.items()):
+            self._refused = bound
+
+    def is_spent(self, active: int = 0) -> bool:
+        """Whether a further check would find nothing left once ``active`` ones have cost what the others did."""
+        ended = self.checks - active
+        share = active / ended if ended > 0 else 0.0
+        calls, tokens, usd, searches = self.spent
+        expected = Cost(int(calls * share), int(tokens * share), usd * share, int(searches * share))
+        return bool(self._limit_exceeded_by(self.spent.plus(expected).plus(self._refused)))
+
+
 class KeyBudget(Budget):
     """The budget of one check, which also reserves from its key's budget of the day."""
 
-    def __init__(self, day: Budget, own: Budget | None = None) -> None:
+    def __init__(self, day: DayBudget, own: Budget | None = None) -> None:
         super().__init__(**(own or Budget()).limits)
         self._day = day
 
@@ -39,6 +60,7 @@ class KeyBudget(Budget):
         try:
             held = self._day.hold(bound)
         except BudgetReached:
+            self._day.refuse(bound)
             self.held = self.held.plus(bound, -1)
             raise BudgetReached("the key's budget of this day is spent", hint="try again tomorrow (UTC)") from None
         if not held:
@@ -63,35 +85,41 @@ class DayBudgets:
 
     def __init__(self, limit_of: Callable[[str], str], now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self._limit_of, self._now = limit_of, now
-        self._days: dict[date, dict[str, Budget]] = {}
+        self._days: dict[date, dict[str, DayBudget]] = {}
 
     def load(self, entries: Iterable[CheckEntry]) -> None:
         for entry in entries:
             if entry.ended and entry.usage and (budget := self._on(entry.ended.date(), entry.owner)):
                 searched = goes_online if entry.request.contexts is None else _never
                 budget.recall(cost_of(entry.usage, searched))
+                budget.checks += 1
 
-    def of(self, owner: str) -> Budget | None:
+    def of(self, owner: str) -> DayBudget | None:
         """An owner's budget of today; None without a limit."""
         return self._on(self.today(), owner)
 
     def today(self) -> date:
         return max(self._now().date(), min(self._days, default=date.min))
 
-    def _on(self, day: date, owner: str) -> Budget | None:
+    def _on(self, day: date, owner: str) -> DayBudget | None:
         if day not in self._days and len(self._days) == DAYS:
             del self._days[min(self._days)]
         budgets = self._days.setdefault(day, {})
         if owner not in budgets:
             if not (limit := self._limit_of(owner)):
                 return None
-            budgets[owner] = Budget.parse(limit)
+            budgets[owner] = DayBudget.parse(limit)
         return budgets[owner]
 
-    def require(self, owner: str) -> None:
-        """Raises BudgetReached if nothing is left today."""
+    def require(self, owner: str, active: int = 0) -> None:
+        """Raises BudgetReached if nothing is left today, or nothing will be after the owner's ``active`` checks."""
         budget = self.of(owner)
-        if budget and budget._limit_exceeded_by(budget.spent.plus(_LEAST)):
+        if budget and budget.is_spent(active):
+            if active and not budget.is_spent():
+                what = (
+                    f"{counted(active, 'check')} that you have sent may spend the rest of the key's budget of this day"
+                )
+                raise BudgetReached(what, hint="send this again when they have ended")
             raise BudgetReached("the key's budget of this day is spent", hint="try again tomorrow (UTC)")
 
     def commit(self, owner: str, budget: str, day: date | None = None) -> Cost:
@@ -119,4 +147,7 @@ class DayBudgets:
     def of_check(self, owner: str, own: str | None) -> Budget | None:
         """The budget of one check, with its own limits; None where it has none at all."""
         mine = Budget.parse(own) if own else None
-        return KeyBudget(day, mine) if (day := self.of(owner)) else mine
+        if not (day := self.of(owner)):
+            return mine
+        day.checks += 1
+        return KeyBudget(day, mine)

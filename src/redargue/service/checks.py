@@ -20,7 +20,7 @@ from types import MappingProxyType, TracebackType
 from typing import NamedTuple, Self
 
 from redargue.assembly import connect
-from redargue.errors import RecordError, RedargueError, UsageError
+from redargue.errors import Busy, RecordError, RedargueError, UsageError
 from redargue.events import CallFailed, CallFinished, Event, EvidenceFound, EvidenceMissing
 from redargue.files import make_folder
 from redargue.parts import Parts
@@ -42,7 +42,7 @@ from redargue.service.entries import (
 )
 from redargue.service.log import EventLine, LogReader
 from redargue.service.pool import Pool
-from redargue.service.problems import Busy, UnknownCheck
+from redargue.service.problems import UnknownCheck
 from redargue.service.requests import CheckRequest
 from redargue.service.rules import PreparedRequest, RequestRules, with_workspace
 from redargue.spec import RunSpec
@@ -257,7 +257,7 @@ class CheckStore:
         if self.closing.is_set():
             raise Busy("the service is stopping", draining=True, hint="try again in a few seconds")
         if self._budgets:
-            self._budgets.require(owner)
+            self._budgets.require(owner, sum(each.entry.owner == owner for each in self._active.values()))
         counts = self.counts()
         if counts["queued"] >= self._waiting + max(0, self._running - counts["running"]):
             raise Busy(f"{self._waiting} checks are waiting", hint="try again later")

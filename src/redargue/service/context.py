@@ -17,7 +17,7 @@ Another package adds a router through the entry point ``redargue.service_parts``
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -29,7 +29,7 @@ from starlette.exceptions import HTTPException
 
 from redargue.events import Event
 from redargue.parts import Parts
-from redargue.registry import Registry
+from redargue.registry import Registry, having
 from redargue.service.checks import LOCAL, CheckStore
 from redargue.service.guard import LOOPBACK
 from redargue.service.keys import ApiKey, Keys
@@ -47,9 +47,12 @@ class ServicePart(Protocol):
     def opened(self, application: FastAPI, parts: Parts) -> AbstractAsyncContextManager[None]: ...
 
 
-service_parts: Registry[ServicePart] = Registry("part of the service", group="redargue.service_parts")
+service_parts: Registry[ServicePart] = Registry(
+    "part of the service", group="redargue.service_parts", missing=having("router", "opened")
+)
 COOKIE = "redargue_session"
 MAX_BODY = 2_000_000  # bytes
+MAX_UPLOAD = 256_000_000  # bytes of a form with files; a file that is too large is read to its end and dropped
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +72,7 @@ class ServiceSettings:
         live: the search tool of requests that name none.
         tools: search tools that requests may use; None for those of ``spec``, its corpus and ``live``.
         running, waiting: number of checks that run and that may wait.
+        corpora: where the corpora are that a request may name, by name.
         hosts: names by which clients may reach the service.
         origins: sites whose pages may send requests (CORS), exactly.
         day_budget: of each key and day (UTC), such as ``5usd``; empty for none.
@@ -80,6 +84,7 @@ class ServiceSettings:
     spec: RunSpec = field(default_factory=RunSpec)
     live: str = "keywords"
     tools: tuple[str, ...] | None = None
+    corpora: Mapping[str, str] = field(default_factory=dict)
     running: int = 4
     waiting: int = 100
     hosts: tuple[str, ...] = LOOPBACK
@@ -91,7 +96,7 @@ class ServiceSettings:
 
     @cached_property
     def rules(self) -> RequestRules:
-        return RequestRules(self.spec, self.live, self.tools)
+        return RequestRules(self.spec, self.live, self.tools, self.corpora)
 
 
 def listeners_of(settings: ServiceSettings) -> list[Callable[[Event], None]]:

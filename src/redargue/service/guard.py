@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
 
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
@@ -25,9 +26,19 @@ class Guard:
         hosts: names by which the service may be reached.
         origins: sites whose pages may send requests, such as ``https://example.org``.
         max_body: bytes.
+        larger: bytes of requests to certain paths.
     """
 
-    def __init__(self, app: ASGIApp, *, hosts: Collection[str], origins: Collection[str], max_body: int) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        hosts: Collection[str],
+        origins: Collection[str],
+        max_body: int,
+        larger: Mapping[str, int] = MappingProxyType({}),
+    ) -> None:
+        self._larger = larger
         self._app, self._hosts = app, frozenset(host.lower() for host in hosts)
         self._origins, self._max_body = frozenset(origins), max_body
 
@@ -38,7 +49,8 @@ class Guard:
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        if refused := self._refusal(headers):
+        most = self._larger.get(scope["path"], self._max_body)
+        if refused := self._refusal(headers, most):
             await _refusal_of(scope["path"], *refused)(scope, receive, send)
             return
         read = 0
@@ -47,13 +59,13 @@ class Guard:
             nonlocal read
             message = await receive()
             read += len(message.get("body", b""))
-            if read > self._max_body:
-                raise HTTPException(413, f"the body has more than {self._max_body:,} bytes")
+            if read > most:
+                raise HTTPException(413, f"the body has more than {most:,} bytes")
             return message
 
         await self._app(scope, limited, send)
 
-    def _refusal(self, headers: Headers) -> tuple[int, str] | None:
+    def _refusal(self, headers: Headers, most: int) -> tuple[int, str] | None:
         hosts = headers.getlist("host")
         if len(hosts) != 1 or host_of(hosts[0]) not in self._hosts:
             return 400, "the Host header names another host: redargue serve --trusted-host NAME allows one"
@@ -63,8 +75,8 @@ class Guard:
         if unclear(headers.raw):
             return 400, UNCLEAR
         length = headers.get("content-length", "")
-        if length.isdigit() and int(length) > self._max_body:
-            return 413, f"the body has more than {self._max_body:,} bytes"
+        if length.isdigit() and int(length) > most:
+            return 413, f"the body has more than {most:,} bytes"
         return None
 
 

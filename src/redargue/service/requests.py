@@ -82,6 +82,8 @@ class CheckRequest(RunChoices):
         kind: of the text: ``text``, ``dialogue`` (a reply), ``summary`` or ``qa`` (an answer, verified whole).
         question: the question that a text answers, or the dialogue before it.
         contexts: the only evidence; without them, the service searches.
+        corpus: name of a corpus of the operator's (`serve --corpus`), or `starter`, for the sample articles.
+        name: how lists call the check, such as the name of the text's file.
     """
 
     claim: str | None = Field(default=None, max_length=CLAIM_LENGTH)
@@ -89,6 +91,9 @@ class CheckRequest(RunChoices):
     kind: Kind = "text"
     question: str = Field(default="", max_length=TEXT_LENGTH)
     contexts: tuple[Context, ...] | None = Field(default=None, min_length=1, max_length=CONTEXTS)
+
+    corpus: str = Field(default="", max_length=100)
+    name: str = Field(default="", max_length=200)
 
     @model_validator(mode="after")
     def _one_input(self) -> Self:
@@ -106,7 +111,7 @@ class CheckRequest(RunChoices):
 
     @property
     def first_words(self) -> str:
-        return (self.claim if self.claim is not None else self.text) or ""
+        return self.name or (self.claim if self.claim is not None else self.text) or ""
 
 
 def _document(number: int, context: str | ContextDocument) -> Passage:

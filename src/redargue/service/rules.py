@@ -6,9 +6,9 @@ Every route of the service and the MCP server go through these rules, so that no
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -26,6 +26,7 @@ from redargue.text.verification import check_options
 
 # What a check's options are called in a request.
 _OPTIONS = {"--strict-as-of": "as_of", "--labels": "labels", "--context": "contexts"}
+SAMPLE = "starter"  # the articles that come with redargue
 _LOCAL = ("corpus", "keywords")  # they search the operator's corpus, and cost nothing
 
 
@@ -50,11 +51,13 @@ class RequestRules:
         live: the search tool that takes the place of ``keywords`` where a request names no tools.
         tools: search tools that requests may use (``serve --tool``); None for those of ``spec``, its corpus and
             ``live``.
+        corpora: where the corpora are that a request may name, by name.
     """
 
     spec: RunSpec
     live: str = "keywords"
     tools: tuple[str, ...] | None = None
+    corpora: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def allowed(self) -> tuple[str, ...]:
@@ -72,6 +75,8 @@ class RequestRules:
             UsageError: ``where`` is the field of the request that cannot be carried out or is not allowed.
         """
         spec = self.spec_for(request, tools=tools)
+        if request.corpus:
+            spec = spec.updated(store=self._store(request.corpus))
         if request.claim is not None:
             with _field("claim"):
                 return PreparedRequest(spec=spec, claim=spec.claim(request.claim), text=None)
@@ -82,6 +87,14 @@ class RequestRules:
         except UsageError as error:
             raise UsageError(error.what, where=_OPTIONS.get(error.where, "text"), hint=error.hint) from None
         return PreparedRequest(spec=spec, claim=None, text=text)
+
+    def _store(self, corpus: str) -> str:
+        if corpus == SAMPLE:
+            return SAMPLE
+        if corpus not in self.corpora:
+            hint = f"corpora: {', '.join((*self.corpora, SAMPLE))}"
+            raise UsageError("the service has no corpus of this name", where="corpus", hint=hint)
+        return self.corpora[corpus]
 
     def spec_for(self, choices: RunChoices, *, tools: tuple[str, ...] | None = None) -> RunSpec:
         """The service's spec with the choices of a request; arguments and errors as of :meth:`prepare`."""

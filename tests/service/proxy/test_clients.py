@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from redargue.service.proxy.settings import Mode
-from service.proxy.conftest import ANSWER, BRIDGE, Start
+from service.proxy.conftest import ANSWER, BRIDGE, FALSE, TRUE, Start
 from service.proxy.test_stream import items_stream
 from support.chat_upstream import STREAM, Asked, Written, chat, chat_stream, chunk, sse
 
@@ -142,12 +142,60 @@ def test_openai_pythons_responses_helper_reads_reasoning_and_calls(start: Start,
     assert (ANSWER in str(response)) == (mode == "annotate")
 
 
+OPEN = "The Millau Viaduct is painted green every seven years."
+
+
+@pytest.mark.parametrize(
+    ("given", "asked", "withheld"),
+    [
+        ({}, {}, True),
+        ({}, {"undecided": "pass"}, False),
+        ({"undecided": "pass"}, {}, False),
+        ({"undecided": "pass"}, {"undecided": "block"}, True),
+        ({"mode": "block"}, {"undecided": "pass"}, True),
+        ({"undecided": "block"}, {"undecided": "pass"}, True),
+    ],
+)
+def test_block_withholds_an_answer_that_could_not_be_confirmed_unless_it_may_pass(
+    start: Start, given: dict[str, Any], asked: dict[str, Any], withheld: bool
+) -> None:
+    body = options("block")
+    body["redargue"] |= asked
+    with client(start(chat(f"{TRUE} {OPEN}"), **given).url) as openai:
+        raw = openai.chat.completions.with_raw_response.create(model="m", messages=MESSAGES, extra_body=body)
+    message = raw.parse().choices[0].message
+    assert (OPEN not in message.content) == withheld
+    assert message.redargue.get("withheld", "") == ("unsupported" if withheld else "")
+    assert ("withheld=unsupported; sentences=2" in raw.headers["x-redargue-check"]) == withheld
+
+
+@pytest.mark.parametrize("mode", ["annotate", "block"])
+def test_an_application_learns_which_sentence_withheld_an_answer_and_may_ask_for_its_words(
+    start: Start, mode: Mode
+) -> None:
+    body = options("block")
+    with client(start(chat(ANSWER), mode=mode).url) as openai:
+        plain = openai.chat.completions.create(model="m", messages=MESSAGES, extra_body=body)
+        body["redargue"]["show_withheld"] = True
+        shown = openai.chat.completions.create(model="m", messages=MESSAGES, extra_body=body)
+    assert [(each["sentence"], each["claim"]) for each in plain.choices[0].message.redargue["claims"]][1] == (2, "")
+    if mode == "block":  # the operator withholds what the answer said from everyone
+        assert FALSE not in str(shown)
+        return
+    claims = shown.choices[0].message.redargue["claims"]
+    assert [(each["sentence"], each["claim"]) for each in claims] == [(2, FALSE)]
+    assert FALSE not in shown.choices[0].message.content
+
+
 def test_openai_python_raises_typed_errors_for_withheld_answers_and_broken_streams(start: Start) -> None:
     library = imported("openai")
     running = start(chat(ANSWER), block_as="error")
     with client(running.url) as openai, pytest.raises(library.BadRequestError) as caught:
         openai.chat.completions.create(model="m", messages=MESSAGES, extra_body=options("block"))
     assert caught.value.code == "refuted"
+    assert caught.value.response.headers["x-redargue-check"].endswith(
+        "outcome=non_factual; withheld=refuted; sentences=2"
+    )
     cut = start(lambda asked: Written(chat_stream(ANSWER)[:3], content_type=STREAM, cut=True))
     with client(cut.url) as openai, pytest.raises(library.APIError, match="broke off"):
         for _ in openai.chat.completions.create(model="m", messages=MESSAGES, stream=True, extra_body=options()):

@@ -59,3 +59,7 @@ def test_a_keys_budget_of_the_day_pays_for_the_checks_of_answers(monkeypatch: py
             fact = {"inputs": ANSWER, "parameters": {"context": BRIDGE}}
             assert client.post(f"{service.url}/classify", json=fact).status_code == 402
             assert len(upstream.asked) == 2
+            closed = client.post(url, json={**body, "redargue": {**GIVEN["redargue"], "on_failure": "closed"}})
+            assert (closed.status_code, closed.json()["error"]["code"]) == (402, "insufficient_quota")
+            assert closed.headers["x-should-retry"] == "false"
+            assert len(upstream.asked) == 2  # nothing was sent for it

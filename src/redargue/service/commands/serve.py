@@ -25,6 +25,27 @@ _Telemetry = Annotated[
     ),
 ]
 
+_DayBudget = Annotated[
+    str, option("DAY_BUDGET", "Limit of each key and day (UTC): 5usd, 200ktok, 400calls, 90searches.")
+]
+Corpora = Annotated[
+    list[str] | None,
+    option("CORPORA", "A corpus that a check may name: NAME=STORE; repeatable.", "--corpus", metavar="NAME=STORE"),
+]
+
+
+def read_corpora(given: list[str] | None) -> dict[str, str]:
+    """Corpora by name; raises UsageError for one without a name or a store."""
+    corpora = {}
+    for pair in given or []:
+        name, _, store = pair.partition("=")
+        if not name.strip() or not store.strip() or name in corpora or name == "starter":
+            hint = "write it like --corpus archive=archive.db, each name once; starter is the sample articles"
+            raise UsageError(f"{pair!r} does not name a corpus", where="--corpus", hint=hint)
+        corpora[name] = store
+    return corpora
+
+
 serve_app = typer.Typer(help="Serve checks over HTTP.", invoke_without_command=True)
 key_app = typer.Typer(help="Add, list and remove API keys.", no_args_is_help=True)
 serve_app.add_typer(key_app, name="key")
@@ -46,9 +67,8 @@ def serve(
     ] = None,
     running: Annotated[int, option("SERVE_RUNNING", "Checks that run at the same time.", min=1)] = 4,
     waiting: Annotated[int, option("SERVE_WAITING", "Checks that may wait; others are refused.", min=0)] = 100,
-    day_budget: Annotated[
-        str, option("DAY_BUDGET", "Limit of each key and day (UTC): 5usd, 200ktok, 400calls, 90searches.")
-    ] = "",
+    corpus: Corpora = None,
+    day_budget: _DayBudget = "",
     max_body: Annotated[int, option("SERVE_MAX_BODY", "Maximum size of a request, in bytes.", min=1_000)] = 2_000_000,
     ledger: Annotated[
         str, option("LEDGER", "Ledger of batches, for workers on other machines: postgresql://… or a local file.")
@@ -81,6 +101,7 @@ def serve(
         spec=run_config(options, search),
         live=live_tool(offline=search.offline),
         tools=named_tools(search),
+        corpora=read_corpora(corpus),
         running=running,
         waiting=waiting,
         hosts=allowed_hosts(host, tuple(trusted_host or ()), has_keys=bool(Keys().list())),

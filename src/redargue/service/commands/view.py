@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +10,7 @@ import typer
 
 from redargue.cli.parameters import Offline, option
 from redargue.errors import UsageError
+from redargue.service.commands.serve import Corpora, read_corpora
 
 
 def view(
@@ -18,6 +20,7 @@ def view(
     port: Annotated[int, option("VIEW_PORT", "Port; 0 for a free one.", min=0, max=65535)] = 0,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")] = True,
     offline: Offline = False,
+    corpus: Corpora = None,
 ) -> None:
     """Open a run, or the list of runs, in a page on this machine.
 
@@ -32,19 +35,20 @@ def view(
     from redargue.reports.folders import kind_of
     from redargue.runs.folders import find_run, runs_folder
 
+    given = (port, browser, offline, read_corpora(corpus))
     if run is None:
-        _serve(runs_folder(), "", port, browser, offline)
+        _serve(runs_folder(), "", *given)
         return
     folder = find_run(run).resolve()
     if any((folder / name).is_file() for name in ("run.json", "check.json")):
-        _serve(folder.parent, f"runs/{folder.name}", port, browser, offline)
+        _serve(folder.parent, f"runs/{folder.name}", *given)
     elif kind_of(folder):
-        _serve(folder, "report", port, browser, offline)
+        _serve(folder, "report", *given)
     else:
         raise UsageError(f"{str(folder)!r} is neither a bench nor a run", hint="redargue runs ls lists runs")
 
 
-def _serve(folder: Path, path: str, port: int, browser: bool, offline: bool) -> None:
+def _serve(folder: Path, path: str, port: int, browser: bool, offline: bool, corpora: Mapping[str, str]) -> None:
     import webbrowser
 
     from redargue.cli.options import live_tool
@@ -63,5 +67,7 @@ def _serve(folder: Path, path: str, port: int, browser: bool, offline: bool) -> 
             webbrowser.open(url)
 
     with only_one(own, "redargue view"):
-        application = create_viewer(folder, own, spec=RunSpec(offline=offline), live=live_tool(offline=offline))
+        application = create_viewer(
+            folder, own, spec=RunSpec(offline=offline), live=live_tool(offline=offline), corpora=corpora
+        )
         Server(application, ready).run(sockets=[listener])

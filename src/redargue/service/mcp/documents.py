@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import os
 from collections.abc import Callable
 
 from redargue.errors import UsageError
 from redargue.evidence import Passage
 from redargue.net.fetch import PageFetcher
+from redargue.retrieval.corpus.documents import Document
 from redargue.retrieval.corpus.index import Corpus
 from redargue.retrieval.web_pages import read_page
 from redargue.sanitize import link_address
@@ -35,10 +38,9 @@ class Documents:
         passages = await asyncio.to_thread(corpus.search, query, _RESULTS)
         best: dict[str, Passage] = {}  # of each document
         for passage in passages:
-            best.setdefault(passage.document, passage)
+            best.setdefault(public_id(passage.document), passage)
         results = [
-            SearchResult(id=passage.document, title=passage.title or passage.document, url=address(passage.url))
-            for passage in best.values()
+            SearchResult(id=id_, title=passage.title or id_, url=address(passage.url)) for id_, passage in best.items()
         ]
         return SearchResults(results=tuple(results))
 
@@ -46,10 +48,11 @@ class Documents:
         """Raises UsageError, and for addresses also ProviderError or UnreadableFile."""
         corpus = await self._opened()
         try:
-            document = await asyncio.to_thread(corpus.document, id_)
+            document = await asyncio.to_thread(_find, corpus, id_)
         except UsageError:
             if not link_address(id_):
-                raise
+                hint = "give an id that search returned"
+                raise UsageError(f"no document {id_!r:.200}", hint=hint) from None  # its own hint lists ids
             return await self._page(id_)
         fields = {name: getattr(document, name) for name in ("publisher", "published")}
         return _bounded(id_, document.title, document.text, address(document.url), fields)
@@ -71,6 +74,18 @@ class Documents:
         if self._corpus:
             self._corpus.close()
             self._corpus = None
+
+
+def public_id(id_: str) -> str:
+    """An id without the server's folders: ``bridge.txt~1f0c…`` for a file that was added by its absolute path."""
+    if not os.path.isabs(id_):
+        return id_
+    return f"{os.path.basename(id_)}~{hashlib.sha256(id_.encode()).hexdigest()[:12]}"
+
+
+def _find(corpus: Corpus, id_: str) -> Document:
+    hidden = "~" in id_ and next((each.id for each in corpus.documents() if public_id(each.id) == id_), "")
+    return corpus.document(hidden or id_)
 
 
 def address(url: str) -> str:

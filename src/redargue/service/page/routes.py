@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Annotated
 from urllib.parse import parse_qs, urlencode
@@ -13,10 +13,13 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response, Streamin
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 
-from redargue.errors import BudgetReached, RecordError, RedargueError, UsageError, problem_of
+from redargue.errors import BudgetReached, Busy, RecordError, RedargueError, UsageError, problem_of
 from redargue.methods.base import methods
 from redargue.reports.html.pages import how_done
 from redargue.reports.render import render
+from redargue.retrieval.corpus.index import has_no_corpus
+from redargue.retrieval.corpus.ingest import file_types
+from redargue.sanitize import shortened
 from redargue.service.checks import Check, CheckStore
 from redargue.service.context import COOKIE, Caller, CallerInfo, Store, caller_of
 from redargue.service.keys import SESSION_SECONDS, Keys
@@ -25,14 +28,19 @@ from redargue.service.page.batch import Filter
 from redargue.service.page.compare import compare_verdicts
 from redargue.service.page.environment import POLICY, render_page, script, style
 from redargue.service.page.frames import FrameLog, encoded
-from redargue.service.page.runs import Pages, control, is_text, manifest_of
-from redargue.service.problems import Busy, UnknownCheck, status_of
-from redargue.service.requests import CheckRequest
+from redargue.service.page.runs import Pages, control, is_text, manifest_of, name_of
+from redargue.service.page.uploads import LARGEST_FILE, MOST_FILES, Uploads, read_uploads
+from redargue.service.problems import UnknownCheck, status_of
+from redargue.service.requests import CONTEXTS, CheckRequest, ContextDocument
 from redargue.service.routes import MEDIA, REPORT_POLICY
+from redargue.service.rules import SAMPLE
 
+_ABOUT = 90  # characters
 _PING = 15.0  # seconds
 LOOK = 0.25  # seconds between looks at a check that has not begun, which another process may run
 RUNS_COMPARED = 6
+_LARGEST_FIELD = 8_000_000  # bytes: a document that an earlier form kept
+_FIELDS = ("words", "what", "document", "as_of", "budget", "corpus", "name")
 LISTED = 50
 HEADERS = {
     "content-security-policy": POLICY,
@@ -58,6 +66,14 @@ def failed(error: RedargueError) -> HTMLResponse:
 
 def to(path: str) -> RedirectResponse:
     return RedirectResponse(path, 303, HEADERS)
+
+
+async def _uploaded(request: Request) -> tuple[Mapping[str, str], Uploads]:
+    """The fields and the files of the form of the first page."""
+    async with request.form(max_files=MOST_FILES, max_fields=100, max_part_size=_LARGEST_FIELD) as form:
+        store: CheckStore = request.app.state.store
+        read = await store.pool.run(lambda: read_uploads(form))
+        return {name: value for name, value in form.multi_items() if isinstance(value, str)}, read
 
 
 async def form_of(request: Request) -> Mapping[str, str]:
@@ -117,24 +133,43 @@ async def module() -> Response:
     return Response(script(), media_type="text/javascript", headers={**HEADERS, "cache-control": "max-age=3600"})
 
 
+def about_method(name: str) -> str:
+    """One line on a method."""
+    return shortened(methods[name].about, _ABOUT)
+
+
 @page_router.get("/")
 async def home(store: Store, visitor: Visitor, cursor: str = "") -> HTMLResponse:
     return shown(await _home(store, visitor.owner, cursor=cursor))
 
 
 async def _home(
-    store: CheckStore, owner: str, *, cursor: str = "", given: Mapping[str, str] | None = None, problem: str = ""
+    store: CheckStore,
+    owner: str,
+    *,
+    cursor: str = "",
+    given: Mapping[str, str] | None = None,
+    problems: Sequence[str] = (),
+    kept: Sequence[ContextDocument] = (),
 ) -> str:
     listed = await asyncio.to_thread(store.list, owner=owner, cursor=cursor)
-    blank = dict.fromkeys(("words", "what", "document", "as_of", "budget"), "") | {"method": store.spec.method}
+    blank = dict.fromkeys(_FIELDS, "") | {"method": store.spec.method}
+    sample = await asyncio.to_thread(has_no_corpus, store.spec.store)
     return render_page(
         "home.html",
         title="Checks",
         signed_in=bool(owner),
         path="/",
-        problem=problem,
+        problems=problems,
+        kept=kept,
         given=blank | dict(given or {}),
-        methods=list(methods),
+        methods={name: about_method(name) for name in methods},
+        corpora=tuple(store.rules.corpora),
+        sample=sample or store.spec.store == SAMPLE,
+        live="" if store.rules.live == "keywords" else store.rules.live,
+        types=file_types(),
+        largest=LARGEST_FILE // 10**6,
+        most=CONTEXTS,
         checks=listed.checks,
         cursor=listed.cursor,
     )
@@ -142,26 +177,42 @@ async def _home(
 
 @page_router.post("/checks")
 async def start(request: Request, store: Store, visitor: Visitor) -> Response:
-    given = await form_of(request)
+    given: Mapping[str, str] = {}
+    uploads = Uploads()
+
+    async def refused(*problems: str, status: int = 422) -> HTMLResponse:
+        """The form again, with what was written and read."""
+        return shown(await _home(store, visitor.owner, given=given, kept=uploads.documents, problems=problems), status)
+
     try:
-        asked = _request(given)
+        given, uploads = await _uploaded(request)
+        if uploads.article and given.get("words", "").strip():
+            return await refused(f"{uploads.name}: write a text or choose its file, not both")
+        if uploads.article:
+            given = {**given, "what": "text", "name": uploads.name, "words": uploads.article}
+        if uploads.problems:
+            return await refused(*uploads.problems)
+        asked = _request(given, uploads.documents)
         check = store.submit(asked, owner=visitor.owner, prepared=await store.prepare(asked))
     except ValidationError as error:
         first = error.errors()[0]
-        problem = f"{'.'.join(map(str, first['loc'])) or 'The form'}: {problem_of(error)}"
-        return shown(await _home(store, visitor.owner, given=given, problem=problem), 422)
+        return await refused(f"{'.'.join(map(str, first['loc'])) or 'The form'}: {problem_of(error)}")
+    except HTTPException as error:
+        hint = "choose fewer files, or add them to a corpus: redargue corpus add FOLDER"
+        return await refused(f"The form cannot be read: {error.detail}; {hint}", status=error.status_code)
     except RedargueError as error:
-        status = status_of(error) if isinstance(error, Busy | BudgetReached) else 422
-        return shown(await _home(store, visitor.owner, given=given, problem=str(error)), status)
+        return await refused(str(error), status=status_of(error) if isinstance(error, Busy | BudgetReached) else 422)
     return to(f"/runs/{check.id}")
 
 
-def _request(given: Mapping[str, str]) -> CheckRequest:
+def _request(given: Mapping[str, str], uploaded: Sequence[ContextDocument] = ()) -> CheckRequest:
     words, document = given.get("words", "").strip(), given.get("document", "").strip()
     return CheckRequest.model_validate(
         {
             "text" if given.get("what") == "text" else "claim": words,
-            "contexts": (document,) if document else None,
+            "contexts": (*uploaded, *((document,) if document else ())) or None,
+            "corpus": given.get("corpus", ""),
+            "name": given.get("name", "") if given.get("what") == "text" else "",
             "method": given.get("method", ""),
             "as_of": given.get("as_of") or None,
             "budget": given.get("budget", "").strip(),
@@ -193,11 +244,11 @@ def _run(check: Check, pages: Pages, filter_: Filter) -> str:
     if manifest.text is None and len(manifest.claims) == 1:
         return _claim(check, pages, 0)
     element, lines = pages.batch(check, filter_)
-    words = "A text" if manifest.text else "A check"
+    words = name_of(check) or ("A text" if manifest.text else "A check")
     count = len(manifest.claims)
     return render_page(
         "batch.html",
-        title=f"{words} of {count} claim{'s' * (count != 1)}",
+        title=f"{words}{':' if name_of(check) else ' of'} {count} claim{'s' * (count != 1)}",
         element=element,
         how=how_done(pages.loaded(check)) if check.ended else None,
         frames="" if check.ended else f"/runs/{check.id}/frames?after={lines}",
@@ -247,11 +298,11 @@ async def frames(
     check = store.get(id_, owner=caller.owner)
     last = request.headers.get("last-event-id", "")
     after = int(last) if last.isascii() and last.isdecimal() and len(last) < 12 else after
-    stream = (
-        _waiting(store, id_, caller.owner)
-        if waiting
-        else _frames(store, id_, caller.owner, pages, pages.log(check, claim), after)  # an error comes before it begins
-    )
+    if waiting or (not check.ended and manifest_of(check) is None):  # a check is queued before its run is recorded
+        stream = _waiting(store, id_, caller.owner)
+    else:
+        log = pages.log(check, claim)  # its errors precede the stream
+        stream = _frames(store, id_, caller.owner, pages, log, after)
     headers = {**HEADERS, "x-accel-buffering": "no"}
     return StreamingResponse(stream, media_type="text/event-stream", headers=headers)
 

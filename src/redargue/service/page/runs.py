@@ -29,6 +29,12 @@ def is_text(check: Check) -> bool:
     return entry is not None and entry.request.text is not None
 
 
+def name_of(check: Check) -> str:
+    """What its owner called a check; empty without a name."""
+    entry = read_entry(check.folder)
+    return entry.request.name if entry else ""
+
+
 def budget_of(check: Check) -> Budget | None:
     entry = read_entry(check.folder)
     return Budget.parse(entry.budget) if entry and entry.budget else None

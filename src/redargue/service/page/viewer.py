@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import MappingProxyType
 
 from fastapi import FastAPI
 from fastapi.responses import HTMLResponse
@@ -16,7 +17,7 @@ from redargue.parts import Parts
 from redargue.reports.folders import kind_of
 from redargue.runs.folders import runs_folder
 from redargue.service.checks import CheckStore
-from redargue.service.context import MAX_BODY
+from redargue.service.context import MAX_BODY, MAX_UPLOAD
 from redargue.service.guard import LOOPBACK, Guard
 from redargue.service.keys import Keys
 from redargue.service.page.environment import LAYOUT, page_environment
@@ -32,6 +33,7 @@ def create_viewer(
     *,
     spec: RunSpec | None = None,
     live: str = "keywords",
+    corpora: Mapping[str, str] = MappingProxyType({}),
     parts: Parts | None = None,
 ) -> FastAPI:
     """The page of the run folders in ``folder``; ``own`` is a folder for itself, in which there are no keys.
@@ -45,7 +47,7 @@ def create_viewer(
         transport = Transport(limiter(), offline=spec.offline)
         shared = parts or Parts(transport=transport)
         store = CheckStore(
-            rules=RequestRules(spec, live),
+            rules=RequestRules(spec, live, corpora=corpora),
             parts=shared,
             folder=folder,
             name="view",
@@ -70,5 +72,5 @@ def create_viewer(
             return failed(error)
 
     application.include_router(page_router)
-    application.add_middleware(Guard, hosts=LOOPBACK, origins=(), max_body=MAX_BODY)
+    application.add_middleware(Guard, hosts=LOOPBACK, origins=(), max_body=MAX_BODY, larger={"/checks": MAX_UPLOAD})
     return application

@@ -18,6 +18,7 @@ from redargue.service.proxy.settings import Plan
 from redargue.text.report import CheckedClaim, Outcome, outcome
 from redargue.verdicts import Usage, Verdict, total_usage
 
+_LISTED = 50  # sentences in a header
 _QUOTES = 3  # of one side of a claim, at most
 FOOTNOTES = "Checked by redargue:"
 BlockReason = Literal[
@@ -71,13 +72,15 @@ class ClaimBlock(Frozen):
     """A claim of an answer.
 
     Attributes:
+        sentence: number of its sentence in the answer, from 1.
         start: offset of its sentence in the answer, in code points from 0.
         end: one past its last.
-        claim: empty, and the offsets 0, where the answer was withheld: they would tell what it said.
+        claim: empty, and the offsets 0, where the answer was withheld and the request does not ask for it.
         label: of the label set; None where the claim was not checked.
         unchecked: why it was not; empty where it was.
     """
 
+    sentence: int = 0
     start: int
     end: int
     claim: str
@@ -130,8 +133,10 @@ class CheckBlock(Frozen):
         left_out |= {"revision"} if not self.revision else set()
         return self.model_dump(mode="json", by_alias=True, exclude=left_out)
 
-    def of_withheld(self, why: str) -> CheckBlock:
-        """The block without what the answer said, which the client must not get."""
+    def of_withheld(self, why: str, plan: Plan) -> CheckBlock:
+        """The block without what the answer said, unless the application asks for the claims that withheld it."""
+        if plan.show_withheld:
+            return self.model_copy(update={"withheld": why, "claims": self.bad})
         claims = tuple(claim.model_copy(update={"claim": "", "start": 0, "end": 0}) for claim in self.claims)
         return self.model_copy(update={"withheld": why, "claims": claims})
 
@@ -149,7 +154,7 @@ class CheckBlock(Frozen):
 
 def block_of(checked: Checked, plan: Plan, check: str) -> CheckBlock:
     """The block of a finished check."""
-    claims = tuple(map(_claim, checked.claims))
+    claims = tuple(_claim(claim, checked) for claim in checked.claims)
     late: BlockReason = "checker_late"
     reasons = Counter[BlockReason](claim.unchecked for claim in claims if claim.unchecked)
     reasons.update({late: len(checked.late)} if checked.late else {})
@@ -180,10 +185,11 @@ def unchecked_block(plan: Plan, check: str, reason: BlockReason) -> CheckBlock:
     return CheckBlock(check=check, mode=plan.mode, outcome=Outcome.UNCHECKED, reason=reason, unchecked={reason: 1})
 
 
-def _claim(claim: CheckedClaim) -> ClaimBlock:
+def _claim(claim: CheckedClaim, checked: Checked) -> ClaimBlock:
     verdict = claim.verdict
     why = reason_of(verdict)
     return ClaimBlock(
+        sentence=sum(sentence.start <= claim.start for sentence in checked.sentences),
         start=claim.start,
         end=claim.end,
         claim=verdict.claim.text,
@@ -231,7 +237,8 @@ def citations(block: CheckBlock) -> list[tuple[int, int, str, str]]:
     return list(dict.fromkeys(found))
 
 
-_WORDS = {Meaning.REFUTED: "refuted", Meaning.CONFLICTING: "conflicting evidence", Meaning.NOT_ENOUGH: "not supported"}
+_OPEN = "could not be confirmed"
+_WORDS = {Meaning.REFUTED: "refuted", Meaning.CONFLICTING: "conflicting evidence", Meaning.NOT_ENOUGH: _OPEN}
 _REASON_WORDS: dict[str, str] = {
     "no_context": "there was no document to check it against",
     "language": "only English is read",
@@ -252,7 +259,7 @@ def footnotes(block: CheckBlock, text: str) -> str:
     lines = []
     for number, claim in enumerate(block.bad, 1):
         stated = markdown.plain(shortened(text[claim.start : claim.end], 120))
-        line = f"[{number}] {_WORDS.get(claim.meaning or Meaning.NOT_ENOUGH, 'not supported')}: “{stated}”"
+        line = f"[{number}] {_WORDS.get(claim.meaning or Meaning.NOT_ENOUGH, _OPEN)}: “{stated}”"
         against = [quote for quote in claim.quotes if quote.side is Side.AGAINST]
         if against:
             source = against[0].title or against[0].document
@@ -271,5 +278,11 @@ def without_footnotes(text: str) -> str:
 
 
 def header(blocks: Sequence[CheckBlock]) -> str:
-    """The outcomes, for people who read headers: ``chk_1; outcome=factual``."""
-    return "; ".join([blocks[0].check, *(f"outcome={block.outcome}" for block in blocks)]) if blocks else ""
+    """The outcomes, for programs that read headers: ``chk_1; outcome=non_factual; withheld=refuted; sentences=2,4``."""
+    parts = [blocks[0].check] if blocks else []
+    for block in blocks:
+        parts.append(f"outcome={block.outcome}")
+        if block.withheld:
+            numbers = sorted({claim.sentence for claim in block.bad})
+            parts += [f"withheld={block.withheld}", f"sentences={','.join(map(str, numbers[:_LISTED]))}"]
+    return "; ".join(parts)

@@ -19,10 +19,9 @@ from redargue.claims import Claim, Meaning
 from redargue.concurrency import gather_or_cancel
 from redargue.errors import RedargueError, UsageError
 from redargue.evidence import Passage
-from redargue.nli import language
 from redargue.parts import Parts
 from redargue.runs.budget import Budget
-from redargue.service.budgets import KeyBudget
+from redargue.service.budgets import DayBudget, KeyBudget
 from redargue.service.proxy.settings import FIRST_READER, Plan, ProxySettings
 from redargue.service.requests import RunChoices
 from redargue.service.rules import RequestRules
@@ -103,7 +102,7 @@ class Checkers:
 
     @asynccontextmanager
     async def open(
-        self, documents: tuple[Passage, ...], plan: Plan, day: Budget | None = None
+        self, documents: tuple[Passage, ...], plan: Plan, day: DayBudget | None = None
     ) -> AsyncIterator[asyncio.Task[Readers]]:
         """The readers, which a thread makes meanwhile; the task raises NoEvidence, or what keeps them from being made.
 
@@ -141,7 +140,7 @@ class Checkers:
             if not entry.users:
                 _close_when_made(entry.readers)
 
-    async def _make(self, documents: tuple[Passage, ...], plan: Plan, day: Budget | None) -> Readers:
+    async def _make(self, documents: tuple[Passage, ...], plan: Plan, day: DayBudget | None) -> Readers:
         if documents:
             return await asyncio.to_thread(self._grounded, documents, plan, day)
         if not self.settings.search:
@@ -150,7 +149,7 @@ class Checkers:
         reading, debating = _budgets(debate, day)
         return Readers(Searcher(first, reading), Searcher(debate, debating) if debate else None)
 
-    def _grounded(self, documents: tuple[Passage, ...], plan: Plan, day: Budget | None) -> Readers:
+    def _grounded(self, documents: tuple[Passage, ...], plan: Plan, day: DayBudget | None) -> Readers:
         first, debate = self._configs(plan)
         reading, debating = _budgets(debate, day)
         grounder = Grounder(documents, spec=first, budget=reading)
@@ -192,7 +191,7 @@ class Checkers:
         await asyncio.gather(*(entry.readers for entry in entries), return_exceptions=True)
 
 
-def _budgets(debate: RunSpec | None, day: Budget | None) -> tuple[Budget | None, Budget | None]:
+def _budgets(debate: RunSpec | None, day: DayBudget | None) -> tuple[Budget | None, Budget | None]:
     """Of the first reader and of the debate; None where their configurations say all."""
     if not day:
         return None, None
@@ -335,10 +334,3 @@ async def _debated(claim: CheckedClaim, debate: _Reader) -> CheckedClaim:
     if verdict.unchecked or not doubtful:
         return claim
     return claim.model_copy(update={"verdict": await debate.verify(verdict.claim)})
-
-
-def warm() -> None:
-    """Loads what the first answer would wait for; takes a second."""
-    language.language_of("Una breve frase en otro idioma para cargar el modelo.")
-    with Grounder(["The proxy loads its models and word lists."], method=FIRST_READER) as grounder:
-        asyncio.run(grounder.ground("The proxy does not load its two models."))

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from redargue.claims import Meaning
 from redargue.concurrency import gather_or_cancel
 from redargue.evidence import Passage
-from redargue.runs.budget import Budget
+from redargue.service.budgets import DayBudget
 from redargue.service.proxy.block import CheckBlock, block_of, footnotes, without_footnotes, without_text
 from redargue.service.proxy.checker import AnswerCheck, Checked, Checkers
 from redargue.service.proxy.contexts import contexts_of
@@ -33,7 +33,7 @@ async def check_whole(
     plan: Plan,
     tally: ProxyTally,
     route: str,
-    day: Budget | None = None,
+    day: DayBudget | None = None,
 ) -> tuple[Checked, CheckBlock]:
     """The check of a text, which is counted."""
     check = f"chk_{uuid.uuid4().hex}"
@@ -193,7 +193,7 @@ class Guardrail:
         self._checkers, self._tally, self._calls = checkers, tally, Calls()
 
     async def apply(
-        self, request: GuardrailRequest, day: Budget | None = None, *, owner: str = ""
+        self, request: GuardrailRequest, day: DayBudget | None = None, *, owner: str = ""
     ) -> GuardrailResponse:
         """Raises UsageError for parameters that do not fit; ``day`` is the day's budget of ``owner``, the caller."""
         settings = self._checkers.settings

@@ -19,9 +19,9 @@ _TEMPORARY = ("checker_down", "checker_late", "search_failed")
 class Withheld(RedargueError):
     """An answer that is not sent; ``status`` is that of the response, ``code`` the word for why."""
 
-    def __init__(self, what: str, *, status: int, code: str) -> None:
+    def __init__(self, what: str, *, status: int, code: str, block: CheckBlock | None = None) -> None:
         super().__init__(what)
-        self.status, self.code = status, code
+        self.status, self.code, self.block = status, code, block
 
     @property
     def may_retry(self) -> bool:
@@ -32,6 +32,8 @@ def objection(block: CheckBlock, plan: Plan) -> str:
     """Why an answer may not be sent as it is: ``refuted``, ``unsupported``; empty where it may."""
     if block.outcome is Outcome.NON_FACTUAL:
         return "refuted"
+    if plan.mode == "block" and plan.undecided == "block" and block.bad:
+        return "unsupported"
     return "unsupported" if block.supported < plan.min_supported else ""
 
 
@@ -49,7 +51,7 @@ def blocked(block: CheckBlock, plan: Plan, settings: ProxySettings) -> str:
     """The text in place of an answer that may not be sent; empty where it may. Raises Withheld."""
     why = objection(block, plan)
     if why and plan.block_as == "error":
-        raise Withheld(settings.block_message, status=400, code=why)
+        raise Withheld(settings.block_message, status=400, code=why, block=block.of_withheld(why, plan))
     return settings.block_message if why else ""
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import httpx2
 
 from redargue.errors import ProviderError, RedargueError, UsageError
-from redargue.runs.budget import Budget
+from redargue.service.budgets import DayBudget
 from redargue.service.problems import openai_error
 from redargue.service.proxy.block import (
     FOOTNOTES,
@@ -45,6 +45,7 @@ from redargue.service.proxy.tally import ProxyTally
 from redargue.service.proxy.upstream import Headers, ProxyReply, Upstream, is_stream, refuse
 
 DIALECTS: Mapping[str, type[Dialect]] = {"/chat/completions": ChatDialect, "/responses": ResponsesDialect}
+SPENT = "the key's budget of this day is spent, and no answer is sent that was not checked; try again tomorrow (UTC)"
 NO_UPSTREAM = "this service has no upstream; the operator sets REDARGUE_UPSTREAM_URL"
 REDIRECTED = "the upstream redirects ({}); the operator sets REDARGUE_UPSTREAM_URL to its new address"
 STREAM_TYPE = "text/event-stream; charset=utf-8"
@@ -60,7 +61,7 @@ class Proxy:
     tally: ProxyTally
 
     async def serve(
-        self, path: str, reply: ProxyReply, raw: bytes, client: Mapping[str, str], day: Budget | None = None
+        self, path: str, reply: ProxyReply, raw: bytes, client: Mapping[str, str], day: DayBudget | None = None
     ) -> None:
         """Answers a request.
 
@@ -80,6 +81,10 @@ class Proxy:
             await refuse(
                 reply, status, str(error), kind="invalid_request_error", code="redargue", param=error.where or None
             )
+            return
+        if decided.mode != "off" and decided.on_failure == "closed" and day and day.is_spent():
+            kind = "insufficient_quota"  # of OpenAI's own API, which clients do not repeat
+            await refuse(reply, 402, SPENT, kind=kind, code=kind, headers={"x-should-retry": "false"})
             return
         if decided.mode != "off" and FOOTNOTES.encode() in raw:
             body = _without_footnotes(body)
@@ -182,7 +187,10 @@ class _Exchange:
     async def _withhold(self, error: Withheld) -> None:
         self.proxy.tally.withheld(self.path, error.code)
         kind = "checker_error" if error.status == 503 else "answer_withheld"
-        headers = {CHECK_HEADER: self.id, "x-should-retry": "true" if error.may_retry else "false"}
+        headers = {
+            CHECK_HEADER: header([error.block] if error.block else []) or self.id,
+            "x-should-retry": "true" if error.may_retry else "false",
+        }
         await refuse(self.reply, error.status, error.what, kind=kind, code=error.code, headers=headers)
 
     def _done(self, block: CheckBlock) -> None:
@@ -245,7 +253,7 @@ class _Exchange:
             if self.plan.mode == "block" and (sentence := blocked(final, self.plan, settings)):
                 self.proxy.tally.withheld(self.path, objection(final, self.plan))
                 dialect.replaced[key] = sentence
-                final = final.of_withheld(objection(final, self.plan))
+                final = final.of_withheld(objection(final, self.plan), self.plan)
             elif self.plan.mode == "footnote" and text:
                 dialect.appended[key] = footnotes(final, text)
             dialect.blocks[key] = final

@@ -12,11 +12,11 @@ from fastapi import APIRouter, Depends, FastAPI, Request, Response
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from redargue.runs.budget import Budget
+from redargue.service import budgets
 from redargue.service.budgets import DayBudgets
 from redargue.service.context import Caller, caller_of
 from redargue.service.problems import openai_error
-from redargue.service.proxy.checker import Checkers, warm
+from redargue.service.proxy.checker import Checkers
 from redargue.service.proxy.gateways import (
     GUARDRAIL_PATH,
     ClassifyRequest,
@@ -33,6 +33,7 @@ from redargue.service.proxy.tally import ProxyTally
 from redargue.service.proxy.upstream import ProxyExchange, ProxyReply, Upstream
 from redargue.service.routes import problems
 from redargue.spec import RunSpec
+from redargue.text.grounder import warm_up
 from redargue.text.report import Outcome
 
 UNCHECKED_STATUS = {
@@ -80,19 +81,19 @@ def proxy_router(proxy: Proxy) -> APIRouter:
 
 def _warm(settings: ProxySettings) -> None:
     if settings.upstream:
-        warm()
+        asyncio.run(warm_up())
 
 
-def _day_budget(request: Request, caller: Caller) -> Budget | None:
+def _day_budget(request: Request, caller: Caller) -> budgets.DayBudget | None:
     """What is left for the caller's checks today; None without a limit."""
-    budgets: DayBudgets | None = getattr(request.app.state, "budgets", None)
-    return budgets.of(caller.owner) if budgets else None
+    days: DayBudgets | None = getattr(request.app.state, "budgets", None)
+    return days.of(caller.owner) if days else None
 
 
-DayBudget = Annotated[Budget | None, Depends(_day_budget)]
+DayBudget = Annotated[budgets.DayBudget | None, Depends(_day_budget)]
 
 
-_Serve = Callable[[ProxyReply, bytes, Mapping[str, str], Budget | None], Awaitable[None]]
+_Serve = Callable[[ProxyReply, bytes, Mapping[str, str], budgets.DayBudget | None], Awaitable[None]]
 
 
 def _openai_routes(routes: APIRouter, proxy: Proxy) -> None:

@@ -29,8 +29,10 @@ Mode = Literal["off", "annotate", "footnote", "revise", "block"]
 MODES: tuple[Mode, ...] = get_args(Mode)
 OnFailure = Literal["open", "closed"]
 BlockAs = Literal["message", "error"]
+Undecided = Literal["block", "pass"]
 MAX_CONTEXTS = 50
 MAX_CONTEXT = 1_000_000  # characters
+_OF_BLOCK = ("undecided", "show_withheld")
 LONGEST_TIMEOUT = 60.0  # seconds
 FIRST_READER = "single-reader"
 
@@ -51,6 +53,10 @@ class ProxySettings(Frozen):
         budget: per answer; a request may set a lower one.
         timeout_s: seconds after the end of an answer in which its check has to finish; a request may set fewer.
         min_supported: share of an answer's claims that have to be supported, in [0, 1]; a request may set a larger one.
+        undecided: what ``block`` does if a claim of an answer could not be confirmed; None: withholds it, unless
+            a request that chose ``block`` itself asks to let it pass.
+        show_withheld: whether a request may ask for the sentences because of which its answer was withheld; None:
+            where ``block`` is not the operator's mode.
         context_roles: roles of the messages whose delimited parts are contexts.
         spec: backend, models, tools and labels of the checks.
     """
@@ -68,6 +74,8 @@ class ProxySettings(Frozen):
     timeout_s: float = Field(default=10.0, gt=0, le=LONGEST_TIMEOUT)
     min_supported: float = Field(default=0.0, ge=0, le=1)
     block_as: BlockAs = "message"
+    undecided: Undecided | None = None
+    show_withheld: bool | None = None
     block_message: str = (
         "This answer was withheld, because the documents that it was checked against do not support it."
     )
@@ -84,7 +92,17 @@ class ProxySettings(Frozen):
         """
         variables = os.environ if environment is None else environment
         values: dict[str, Any] = {}
-        for name in ("mode", "on_failure", "search", "method", "budget", "timeout_s", "min_supported", "block_as"):
+        for name in (
+            "mode",
+            "on_failure",
+            "search",
+            "method",
+            "budget",
+            "timeout_s",
+            "min_supported",
+            "block_as",
+            *_OF_BLOCK,
+        ):
             if value := variables.get(f"REDARGUE_PROXY_{name.upper()}", "").strip():
                 values[name] = value
         for name in ("modes", "methods"):
@@ -164,6 +182,8 @@ class CheckOptions(Frozen):
     as_of: date | None = None
     on_failure: OnFailure | None = None
     block_as: BlockAs | None = None
+    undecided: Undecided | None = None
+    show_withheld: bool = False
 
 
 class Plan(Frozen):
@@ -177,6 +197,8 @@ class Plan(Frozen):
     min_supported: float
     on_failure: OnFailure
     block_as: BlockAs
+    undecided: Undecided = "block"
+    show_withheld: bool = False
     budget: str | None = None
     as_of: date | None = None
 
@@ -217,9 +239,21 @@ def plan(settings: ProxySettings, options: CheckOptions, header: str = "") -> Pl
         min_supported=max(settings.min_supported, options.min_supported or 0.0),
         on_failure="closed" if strict else "open",
         block_as=options.block_as or settings.block_as,
+        undecided=_undecided(settings, options),
+        show_withheld=options.show_withheld and _may_show(settings),
         budget=budget,
         as_of=options.as_of,
     )
+
+
+def _undecided(settings: ProxySettings, options: CheckOptions) -> Undecided:
+    """A request can withhold what the operator lets pass, and not the other way around."""
+    allowed = settings.undecided == "pass" or (settings.undecided is None and settings.mode != "block")
+    return (options.undecided or settings.undecided or "block") if allowed else "block"
+
+
+def _may_show(settings: ProxySettings) -> bool:
+    return settings.mode != "block" if settings.show_withheld is None else settings.show_withheld
 
 
 def _as_strict(settings: ProxySettings) -> tuple[Mode, ...]:
