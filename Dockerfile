@@ -1,6 +1,6 @@
 # redargue's command line with its models: docker build -t redargue . && docker run --rm redargue check "Bees are insects."
 FROM python:3.13-slim AS build
-# Parts and extras: docker build --build-arg PARTS="serve scale[postgres]" --build-arg EXTRAS=otel -t redargue .
+# Parts and extras: docker build --build-arg PARTS="serve reader scale[postgres]" --build-arg EXTRAS=otel -t redargue .
 ARG PARTS=""
 ARG EXTRAS=""
 WORKDIR /source
@@ -14,6 +14,7 @@ RUN python -m venv /opt/redargue \
 
 FROM python:3.13-slim
 COPY --from=build /opt/redargue /opt/redargue
+COPY --from=build /source/packages/healthcheck.py /opt/redargue/
 ENV PATH=/opt/redargue/bin:$PATH \
     PYTHONDONTWRITEBYTECODE=1 \
     REDARGUE_HOME=/data
@@ -23,6 +24,6 @@ VOLUME /data
 WORKDIR /data
 USER 65532:65532
 HEALTHCHECK --interval=60s --timeout=20s --start-period=10s \
-    CMD ["python", "-c", "import os, redargue, sys; sys.exit(not os.access(os.environ['REDARGUE_HOME'], os.W_OK))"]
+    CMD ["python", "/opt/redargue/healthcheck.py"]
 ENTRYPOINT ["redargue"]
 CMD ["--help"]

@@ -3,9 +3,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: demo test test-all check bench tables docs wheel-check clean
+.PHONY: demo test test-all check bench tables docs wheels wheel-check prices clean
 
 demo: $(STAMP)
+	$(BIN)/redargue demo
 	$(BIN)/redargue check examples/demo.txt --store starter --concurrency 1 --offline
 
 test: $(STAMP)  # the quick tier: two minutes on two cores; needs no extra, no PostgreSQL and no data
@@ -37,8 +38,15 @@ docs: $(STAMP)  # the documentation site, in build/docs
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[docs]"
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs build/docs
 
+wheels: $(STAMP)  # in dist
+	for source in . packages/redargue-*; do $(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist $$source || exit; done
+
 wheel-check: $(STAMP)  # builds the wheels, installs them for each Python at hand, alone and together, and runs the demo
 	$(BIN)/python -m benchmarks wheel
+
+prices: $(STAMP)  # the models of src/redargue/runs/prices.toml, before a release
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade genai-prices
+	$(BIN)/python -m benchmarks prices
 
 clean:
 	rm -rf .venv build dist

@@ -45,9 +45,12 @@ EVERY = (
     "cluster",
     "endurance",
     "chatbot",
+    "embedded",
     "proxy",
+    "hook",
+    "cited",
 )
-BY_NAME = ("relay", "wheel", "size")  # the first needs the data folder, the second a package index
+BY_NAME = ("relay", "defaults", "wheel", "size", "prices")  # they need the data folder, a package index, genai-prices
 
 
 def main() -> None:

@@ -1,4 +1,7 @@
-"""What the cross-encoder scores on development pairs: three-way, and two-way where a set has two labels."""
+"""What a cross-encoder scores on development pairs: the large one, where it is installed.
+
+Three-way, and two-way where a set has two labels.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import json
 
 from benchmarks import pool
 from benchmarks.statistics import accuracy, interval, macro_f1
+from redargue.nli.careful import careful_weights
 from redargue.nli.encoders import CrossEncoder
 
 LABELS = ("SUPPORTS", "REFUTES", "NEI")
@@ -25,8 +29,10 @@ def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="benchmarks entailment", description=__doc__)
     parser.add_argument("--half", choices=("even", "odd"), default="even")
     parser.add_argument("--limit", type=int, default=2500)
+    parser.add_argument("--small", action="store_true", help="the bundled model, also where the large one is installed")
     given = parser.parse_args(arguments)
-    model = CrossEncoder()
+    careful = careful_weights()
+    model = careful.model() if careful and not given.small else CrossEncoder()
     for name in SETS:
         rows = [
             row

@@ -52,7 +52,7 @@ def main(arguments: list[str]) -> None:
     about = {"half": given.half, "reader": given.reader, "split": given.split}
     lines: list[Line] = []
     for name in given.sets:
-        rows = [_row(row) for row in pool.rows(folder / f"{name}.jsonl.gz")]
+        rows = [read_row(row) for row in pool.rows(folder / f"{name}.jsonl.gz")]
         wanted = [row.is_even == (given.half == "even") for row in rows]
         taken = sample(wanted, rows, given.rows)
         for line in measured(name, rows, taken, read):
@@ -134,7 +134,7 @@ def means(lines: Sequence[Line]) -> list[Line]:
     return averaged
 
 
-def _row(row: dict[str, Any]) -> Row:
+def read_row(row: dict[str, Any]) -> Row:
     supported = row["label"] == "SUPPORTS"
     even = pool.is_even(row["claim"])
     return Row(row["claim"], row["evidence"], supported, even, row.get("title") or "")

@@ -25,7 +25,7 @@ def main(arguments: list[str]) -> None:
     for file in files():
         counts = dict.fromkeys(total, 0)
         claims = (Claim(text=row.text("claim")) for row in with_runs(tuple(rows(file))))
-        for claim, run in zip(claims, read_runs(file), strict=True):
+        for claim, run in zip(claims, read_runs(file)[0], strict=True):
             for query, why, observed in _calls(claim, run):
                 counts["calls"] += 1
                 counts["after an observation"] += observed

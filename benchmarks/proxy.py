@@ -27,9 +27,9 @@ import uvicorn
 from fastapi import FastAPI
 
 from redargue.service.keys import Keys
-from redargue.service.proxy.checker import warm
 from redargue.service.proxy.routes import make_proxy, proxy_router
 from redargue.service.proxy.settings import LONGEST_TIMEOUT, ProxySettings
+from redargue.text.grounder import warm_up
 
 ANSWERS = Path(__file__).parent / "chatbot_answers.jsonl"
 ARTICLES = Path(str(files("redargue.retrieval.corpus") / "starter"))
@@ -98,7 +98,7 @@ def main(arguments: list[str]) -> None:
 async def _run(count: int, *, same: bool) -> dict[str, object]:
     upstream = _Upstream()
     cases = _cases(count, same=same)
-    await asyncio.to_thread(warm)
+    await warm_up()
     async with _served(upstream, "off") as url:
         application = FastAPI()
         application.state.keys = Keys()

@@ -33,6 +33,7 @@ from redargue.retrieval.corpus.index import open_corpus
 CODES = {name: code for code, name in enumerate(FEVER.names)} | {"NEI": FEVER.names.index("NOT ENOUGH INFO")}
 SCIFACT = {"SUPPORT": 0, "CONTRADICT": 1, "NOT ENOUGH INFO": 2}
 SHARES = {"fever": 1.0, "scifact": 0.5, "held-out contrast": 1.0, "own": 0.6, "contrast": 0.6}  # of the whole weight
+RESEARCH = ("scifact",)
 OWN_ROWS = Path(__file__).parents[1] / "training" / "contrast_rows.jsonl"
 LETTERS = {"S": "SUPPORTS", "R": "REFUTES", "N": "NEI"}
 HELD_OUT = 10  # as in training/contrast_mix.py
@@ -79,7 +80,12 @@ def main(arguments: list[str]) -> None:
         print(f"{name} = {tuple(row)}")
     on_web = _softmax(web.x, weights)
     print(json.dumps({"part": "web", "n": len(web.gold), "at": _at_thresholds(web.gold, on_web)}))
-    least = {"documents": least_confidence(gold, predicted), "web": least_confidence(web.gold, on_web)}
+    of_research = np.concatenate([np.full(len(part.gold), name in RESEARCH) for name, part in parts.items()])
+    least = {
+        "documents": least_confidence(gold[~of_research], predicted[~of_research]),
+        "abstracts": least_confidence(gold[of_research], predicted[of_research]),
+        "web": least_confidence(web.gold, on_web),
+    }
     print(json.dumps({"least": least}))
     if options.write:
         aggregation = dict(zip(Weights._fields, weights.round(4).tolist(), strict=True))

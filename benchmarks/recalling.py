@@ -91,7 +91,7 @@ def sets(files: Sequence[Path]) -> Iterator[tuple[str, list[Asked]]]:
         examples = load("mermaid-runs", file).examples
         yield (
             file.name.partition(".json")[0],
-            [_traced(example, run) for example, run in zip(examples, read_runs(file), strict=True)],
+            [_traced(example, run) for example, run in zip(examples, read_runs(file)[0], strict=True)],
         )
     for path in sorted((pool.data() / "snapshots").glob("*.jsonl.gz")):
         examples = load("snapshots", path).examples

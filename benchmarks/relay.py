@@ -5,6 +5,11 @@ and its replies. Tools answer as recorded, the model answers the requests that i
 request that it does not know. A change that must not change prompts leaves ``unknown`` empty and every label equal;
 after one that does, ``unknown`` counts the claims whose requests are new, and ``equal`` those that need none of them.
 
+``--steps`` counts what a claim costs now: each step gets the recorded reply of that agent, task and round, whatever its
+prompt, and the recorded evidence, so that the course of each debate is the recorded one as far as it is still held.
+Tokens are characters / 4. A claim is "agreed", "disagreed" or "open" by the labels of the first round of Tool-MAD, else
+"open" or "decided" by the recorded verdict.
+
 Whatever the prompts, every recorded reply has to be read, with its label: the last line counts the replies, those that
 are read, and among those with a label the ones that have it still.
 """
@@ -21,10 +26,11 @@ import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, cast
 
 import httpx2
 
+from redargue.backends.base import Call, Output, Reply, Stability
 from redargue.claims import FEVER, Claim, Label, LabelSet, Meaning
 from redargue.errors import ToolFailed
 from redargue.evidence import Passage
@@ -35,12 +41,14 @@ from redargue.methods.base import configure
 from redargue.methods.dual_position.referees import JudgeTeams
 from redargue.methods.dual_position.tasks import Rebut, SummariseTeam, WriteTeamQueries
 from redargue.methods.mermaid.tasks import DecomposeClaim, NextStep
+from redargue.methods.tool_mad.tasks import ScoreAnswer
 from redargue.net.transport import Service, Transport
+from redargue.nli.backend import EmbeddedBackend
 from redargue.parts import Parts
 from redargue.retrieval.tools.base import Search
 from redargue.spec import RunSpec
 from redargue.tasks.answer import AnswerClaim
-from redargue.tasks.base import AnyTask
+from redargue.tasks.base import AnyTask, Out, Task
 from redargue.tasks.judge import JudgeDebate
 from redargue.tasks.query import RewriteQuery, WriteQuery
 from redargue.tasks.score import CheckStatements, WriteQuestions, WriteStatements
@@ -56,8 +64,12 @@ def main(arguments: list[str]) -> None:
     """Prints a line for each run, and one for all."""
     parser = argparse.ArgumentParser(prog="benchmarks relay", description=__doc__)
     parser.add_argument("--method", help="only the runs of one method, such as tool-mad")
+    parser.add_argument("--steps", action="store_true", help="calls and tokens of a claim, from the recorded steps")
     given = parser.parse_args(arguments)
     folder = Path(os.environ["REDARGUE_DATA"]) / "relay"
+    if given.steps:
+        count_steps(folder, given.method)
+        return
     replies = read_replies(folder / "replies.jsonl.gz")
     total: Counter[str] = Counter()
     for path in sorted(folder.glob("*/*/*/*/run.json")):
@@ -228,14 +240,119 @@ class _RecordedTool:
     online = False
 
     def __init__(
-        self, name: str, entry: Mapping[str, str], found: Mapping[tuple[int, str, str], Mapping[str, Any]]
+        self,
+        name: str,
+        entry: Mapping[str, str],
+        found: Mapping[tuple[int, str, str], Mapping[str, Any]],
+        *,
+        in_order: bool = False,
     ) -> None:
         self.name, self.about, self.revision = entry["name"], entry["about"], entry["revision"]
         self._recorded_name, self._found, self.item = name, found, 0
+        self._in_order, self._searches = in_order, Counter[int]()
 
     async def search(self, query: str, k: int, *, search: Search) -> tuple[Passage, ...]:
         event = self._found.get((self.item, self._recorded_name, query))
+        if event is None and self._in_order:  # another query has the answer that was recorded at its place
+            all_of_it = [each for key, each in self._found.items() if key[:2] == (self.item, self._recorded_name)]
+            event = all_of_it[min(self._searches[self.item], len(all_of_it) - 1)]
+        self._searches[self.item] += 1
         if event is None or "passages" not in event:
             raise ToolFailed("this search was not recorded, or failed")
         known = [{name: each[name] for name in _PASSAGE if name in each} for each in event["passages"]]
         return tuple(map(Passage.model_validate, known))
+
+
+def count_steps(folder: Path, method: str | None) -> None:
+    """Prints, for each method and kind of claim, the means of calls, tokens and searches, and equal labels."""
+    rows: dict[tuple[str, str], list[dict[str, float]]] = defaultdict(list)
+    for path in sorted(folder.glob("*/*/*/*/run.json")):
+        about, log = json.loads(path.read_text(encoding="utf-8")), path.with_name("events.jsonl")
+        if method in (None, about["method"]):
+            for kind, row in asyncio.run(_stepped(about, log)):
+                rows[about["method"], kind].append(row)
+                rows[about["method"], "all"].append(row)
+    for (name, kind), counts in sorted(rows.items()):
+        means = {each: round(sum(row[each] for row in counts) / len(counts), 2) for each in counts[0]}
+        print(json.dumps({"method": name, "kind": kind, "claims": len(counts), **means}))
+
+
+async def _stepped(about: Mapping[str, Any], log: Path) -> list[tuple[str, dict[str, float]]]:
+    found, labels = _recorded(log)
+    backend, kinds = _RecordedSteps(log), _kinds(log, labels)
+    tools = {name: _RecordedTool(name, entry, found, in_order=True) for name, entry in about["tools"].items()}
+    settings = {name: about["settings"][name] for name in ("debaters", "tools") if name in about["settings"]}
+    rows = []
+    with tempfile.TemporaryDirectory() as home:
+        remembering = getattr(configure(about["method"], "hardened", settings).settings, "remembering", None)
+        memory = open_memory(Path(home) / "memory.db", settings=remembering, write=True) if remembering else None
+        spec = RunSpec(method=about["method"], settings=settings, seed=about["seed"])
+        with Verifier(spec, parts=Parts(backend=backend, evidence=tools, memory=memory)) as verifier:
+            for item, given in enumerate(about["claims"]):
+                backend.item, backend.counts = item, Counter()
+                for tool in tools.values():
+                    tool.item = item
+                verdict = await verifier.verify(Claim.model_validate(given), item=item)
+                counts = {name: backend.counts[name] for name in ("calls", "prompt", "reply")}
+                equal = {"equal": float(verdict.label == labels[item]), "searches": verdict.usage.searches}
+                rows.append((kinds[item], {**counts, **equal}))
+        if memory:
+            memory.close()
+    return rows
+
+
+def _kinds(log: Path, labels: Mapping[int, str | None]) -> dict[int, str]:
+    kinds: dict[int, str] = {}
+    for event in _events(log):
+        if event["kind"] == "round_ended" and event["round"] == 1:
+            first, *others = event["labels"]
+            agreed = "open" if str(first).startswith("NOT") else "agreed"
+            kinds[event["item"]] = agreed if {*others} == {first} else "disagreed"
+    return {item: "open" if str(label).startswith("NOT") else "decided" for item, label in labels.items()} | kinds
+
+
+class _RecordedSteps:
+    """Performs each task with the recorded reply of the same agent, task and round, or else of an earlier one."""
+
+    name = identity = "recorded steps"
+    supports_attention_weights = english_only = False
+    stability = Stability(0.7, 0.6)  # of the recorded runs
+    _same: ClassVar = {"SpeakForTeam": "SummariseTeam"}
+
+    def __init__(self, log: Path) -> None:
+        self._replies: dict[tuple[int, str, str], list[dict[str, Any]]] = defaultdict(list)
+        for event in _events(log):
+            if event["kind"] == "call_finished":
+                self._replies[event["item"], event["task"], event["agent"]].append(event["outputs"][0])
+        self._given: Counter[tuple[int, str, str]] = Counter()
+        self._small = EmbeddedBackend()
+        self.item, self.counts = 0, Counter[str]()
+
+    def can(self, task: type[AnyTask]) -> bool:
+        return True
+
+    def render(self, task: AnyTask) -> str:
+        return ""
+
+    async def perform(self, task: Task[Out], call: Call) -> Reply[Out]:
+        if task.charge == "embedding":
+            return await self._small.perform(task, call)
+        text = self._reply(cast(AnyTask, task), call.agent)
+        words = sum(len(each["content"]) for each in Renderer().prompt(task).messages())
+        self.counts.update({"calls": 1, "prompt": words / 4, "reply": len(text) / 4})
+        async with call.account.request() as receipt:
+            receipt.pay()
+        return Reply((Output(cast(Out, Renderer().read(task, text, plain=False)), text),))
+
+    def _reply(self, task: AnyTask, agent: str) -> str:
+        if isinstance(task, ScoreAnswer):
+            checked, asked = (self._next(name, agent) for name in ("CheckStatements", "WriteQuestions"))
+            return json.dumps({"statements": checked["answer"]["statements"], **asked["answer"]})
+        known = self._next(self._same.get(task.name(), task.name()), agent)
+        return str(known["text"]) if known else json.dumps({"keep": True, "query": ""})  # a round that was not held
+
+    def _next(self, task: str, agent: str) -> dict[str, Any]:
+        key = self.item, task, agent
+        known = self._replies[key]
+        self._given[key] += 1
+        return known[min(self._given[key], len(known)) - 1] if known else {}

@@ -3,7 +3,7 @@
 ``python -m benchmarks wheel`` builds the core and the optional parts, and installs the core alone, with each part, and
 with all of them, for each Python from 3.11 to 3.14 that it finds on PATH or under pyenv; ``--python PATH`` names
 another, ``--keep DIR`` keeps wheels and environments. It ends with exit code 1 if a demo does not give the verdicts
-that it should, or a part's command is found without the part or not found with it.
+that it should, or a part's command (or the large reader) is found without the part or not found with it.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ import sys
 import tempfile
 import time
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
 VERSIONS = ("3.11", "3.12", "3.13", "3.14")
-PARTS = {"lab": "bench", "serve": "serve", "scale": "worker"}  # and a command of each
+PARTS = {"lab": "bench", "serve": "serve", "scale": "worker", "reader": ""}  # and a command of each that has one
 LABELS = ("SUPPORTS", "REFUTES", "NOT ENOUGH INFO")  # of examples/demo.txt
 
 
@@ -42,7 +42,8 @@ def main(arguments: list[str]) -> None:
     for python in given.python or interpreters():
         for parts in ((), *((part,) for part in PARTS), tuple(PARTS)):
             figures = installed(python, [wheels["core"], *(wheels[part] for part in parts)], parts, folder)
-            failed |= figures["labels"] != list(LABELS) or figures["commands"] != sorted(PARTS[part] for part in parts)
+            failed |= figures["labels"] != list(LABELS) or figures["commands"] != _commands(parts)
+            failed |= figures["large_reader"] is not ("reader" in parts)
             print(json.dumps(figures), flush=True)
     if not given.keep:
         shutil.rmtree(folder)
@@ -110,7 +111,8 @@ def installed(python: str, wheels: Sequence[Path], parts: Sequence[str], folder:
     return {
         "python": version,
         "parts": list(parts),
-        "commands": sorted(name for name in PARTS.values() if _starts(command[0], name, variables)),
+        "commands": [name for name in _commands(PARTS) if _starts(command[0], name, variables)],
+        "large_reader": _has_large_reader(command[0], variables),
         "install_seconds": round(seconds, 1),
         "installed_mb": megabytes(size(environment) - before),
         "packages": len(list(environment.glob("lib/python*/site-packages/*.dist-info"))),
@@ -127,6 +129,16 @@ def _demo(command: list[str], folder: Path, environment: dict[str, str]) -> tupl
     seconds = time.perf_counter() - began, _children() - processor
     labels = [verdict["label"] for verdict in json.loads(done.stdout)["verdicts"]]
     return labels, round(seconds[0], 1), round(seconds[1], 1)
+
+
+def _commands(parts: Iterable[str]) -> list[str]:
+    return sorted(PARTS[part] for part in parts if PARTS[part])
+
+
+def _has_large_reader(redargue: str, environment: dict[str, str]) -> bool:
+    done = subprocess.run([redargue, "doctor"], env=environment, capture_output=True, text=True, check=False)
+    (row,) = (line for line in (done.stdout + done.stderr).splitlines() if "large reader: " in line)
+    return "not installed" not in row
 
 
 def _starts(redargue: str, command: str, environment: dict[str, str]) -> bool:

@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, settings
 from redargue.backends.base import backends
 from redargue.bench.datasets.base import datasets
 from redargue.methods import methods
+from redargue.retrieval.corpus.base import stores
 from redargue.retrieval.corpus.index import open_starter
 from redargue.retrieval.tools.base import tools
 from support import postgres
@@ -70,7 +71,7 @@ def _own_home(
 @pytest.fixture
 def own_registrations(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the test registers by name is gone after it: an example and the page that shows it have one name."""
-    for registry in (methods, tools, backends, datasets):
+    for registry in (methods, tools, backends, datasets, stores):
         monkeypatch.setattr(registry, "_loaded", dict(registry._loaded))
 
 

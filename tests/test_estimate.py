@@ -18,10 +18,11 @@ from redargue.methods import Agent, Method
 from redargue.methods.dry_run import costs
 from redargue.net.transport import Service, Transport
 from redargue.runs.usage import Price, Prices
-from redargue.tasks.answer import AnswerClaim
+from redargue.spec import RunSpec
+from redargue.tasks.answer import Answer, AnswerClaim
 from redargue.verdicts import Verdict
 from redargue.verifier import Verifier
-from support.debates import CLAIM, ShelfTool, checked, script
+from support.debates import CLAIM, ShelfTool, answer, checked, script
 from support.loopback import Behaviour, Loopback
 from support.scripts import agreeing, disagreeing, doubtful
 
@@ -29,15 +30,25 @@ pytestmark = pytest.mark.anyio
 
 TOOLS = ("corpus", "keywords")
 BRIDGE = Claim(text="The bridge at Orvell was opened in 1889.")
+
+
+def opposed(task: Any, call: Any) -> Answer:
+    return answer("SUPPORTS" if call.agent.startswith("corpus") else "REFUTES")
+
+
 COURSES: dict[str, dict[str, Any]] = {
     "low": {},
-    "likely": {"CheckStatements": [*[checked(0, 0)] * 2, *[checked(1, 1)] * 2]},
-    "high": {"CheckStatements": checked(0, 0)},
+    "likely": {"AnswerClaim": lambda task, call: opposed(task, call) if not task.own else answer("SUPPORTS")},
+    "high": {"AnswerClaim": lambda task, call: opposed(task, call), "CheckStatements": checked(0, 0)},
 }
+DEBATE = RunSpec(method="tool-mad")
 SETTINGS: list[dict[str, Any]] = [
     {},
     {"rounds": 2},
     {"rounds": 1},
+    {"stable_by": "scores"},
+    {"first_query": "model"},
+    {"scored_together": False},
     {"one_request": False},
     {"query_formulation": False},
     {"scoring": "label_only_stop"},
@@ -57,7 +68,7 @@ async def held(parts: dict[str, Any], settings: dict[str, Any]) -> tuple[Counter
     backend = ScriptedBackend(script(**parts))
     # Scripted debaters never change their minds: a dry run is of a debate in which something is new each round.
     settings = {"keep_unchanged": False, **settings}
-    with Verifier(backend=backend, evidence=evidence(), settings=settings, claims=[CLAIM]) as verifier:
+    with Verifier(DEBATE, backend=backend, evidence=evidence(), settings=settings, claims=[CLAIM]) as verifier:
         verdict = await verifier.verify(CLAIM)
     assert verdict.error is None
     return Counter(task.name() for task, _ in backend.calls), verdict.usage.searches
@@ -67,16 +78,16 @@ async def held(parts: dict[str, Any], settings: dict[str, Any]) -> tuple[Counter
 @pytest.mark.parametrize("course", ["low", "high"])
 async def test_a_dry_run_counts_what_a_debate_of_its_course_asks(course: str, settings: dict[str, Any]) -> None:
     asked, searches = await held(COURSES[course], settings)
-    with Verifier(backend=ScriptedBackend(script()), evidence=evidence(), settings=settings) as verifier:
+    with Verifier(DEBATE, backend=ScriptedBackend(script()), evidence=evidence(), settings=settings) as verifier:
         low, _, high = costs(verifier.method)
-    run = low if course == "low" or settings.get("scoring") == "label_only_stop" else high
+    run = low if course == "low" else high
     assert run.calls == dict(asked)
     assert run.searches.total() == searches
 
 
 async def test_the_likely_course_ends_in_its_second_round() -> None:
     asked, searches = await held(COURSES["likely"], {})
-    with Verifier(backend=ScriptedBackend(script()), evidence=evidence()) as verifier:
+    with Verifier(DEBATE, backend=ScriptedBackend(script()), evidence=evidence()) as verifier:
         likely = costs(verifier.method).likely
     assert likely.calls == dict(asked)
     assert likely.searches.total() == searches
@@ -91,13 +102,23 @@ def told(
     **options: Any,
 ) -> Estimate:
     backend = ChatBackend(Transport(), Service(name="model", url="http://127.0.0.1:9"), model)
-    with Verifier(backend=backend, evidence=evidence(), prices=prices, **options) as verifier:
+    with Verifier(DEBATE, backend=backend, evidence=evidence(), prices=prices, **options) as verifier:
         return estimate(verifier, rows or [BRIDGE] * claims, concurrency=4)
 
 
-@pytest.mark.parametrize(("course", "expected"), [("low", (10, 5, 2)), ("likely", (20, 8, 4)), ("high", (31, 16, 6))])
-def test_calls_depth_and_searches_of_the_papers_settings(course: str, expected: tuple[int, int, int]) -> None:
-    row = getattr(told(), course)
+@pytest.mark.parametrize(
+    ("profile", "course", "expected"),
+    [
+        ("paper", "low", (10, 5, 2)),
+        ("paper", "likely", (20, 8, 4)),
+        ("paper", "high", (31, 16, 6)),
+        ("hardened", "low", (2, 2, 2)),
+        ("hardened", "likely", (6, 5, 4)),
+        ("hardened", "high", (17, 10, 6)),
+    ],
+)
+def test_calls_depth_and_searches_of_a_debate(profile: str, course: str, expected: tuple[int, int, int]) -> None:
+    row = getattr(told(profile=profile), course)
     assert (row.calls, row.depth, row.searches) == expected
 
 
@@ -105,7 +126,7 @@ def test_price_time_and_calls_grow_with_the_claims_and_an_unknown_price_is_none(
     one, ten = told().likely, told(claims=10).likely
     assert one.usd is not None
     assert ten.usd == pytest.approx(10 * one.usd, rel=1e-3)
-    assert (ten.calls, ten.seconds) == (200, 3 * one.seconds)  # four at once: three waves
+    assert (ten.calls, ten.seconds) == (60, 3 * one.seconds)  # four at once: three waves
     unknown = told("a-model-of-my-own")
     assert unknown.likely.usd is None
     assert any("a-model-of-my-own" in line for line in unknown.assumed)
@@ -216,7 +237,7 @@ async def debate(server: Loopback, **options: Any) -> Any:
         Transport(), Service(name="model", url=f"{server.url}/v1"), "judge", embedding_model="loopback-embedding"
     )
     models = {"corpus": "for-model", "keywords": "against-model"}
-    with Verifier(backend=backend, evidence=evidence(), models=models, profile="paper", **options) as verifier:
+    with Verifier(DEBATE, backend=backend, evidence=evidence(), models=models, profile="paper", **options) as verifier:
         return await verifier.verify(BRIDGE)
 
 
@@ -246,8 +267,13 @@ def test_estimate_on_the_command_line_sends_nothing(
 
     with Loopback() as server:
         monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
-        assert app.run(["estimate", BRIDGE.text, "--model", "gpt-4o-mini", "--rounds", "2", "--json"]) == 0
-        assert Estimate.model_validate_json(capsys.readouterr().out).high.calls == 21
+        assert (
+            app.run(
+                ["estimate", BRIDGE.text, "--model", "gpt-4o-mini", "--method", "tool-mad", "--rounds", "2", "--json"]
+            )
+            == 0
+        )
+        assert Estimate.model_validate_json(capsys.readouterr().out).high.calls == 11
         assert app.run(["estimate", BRIDGE.text]) == 0
         assert "likely" in capsys.readouterr().out
         assert not server.requests

@@ -1,4 +1,4 @@
-"""What the README shows works, and tests reach no network."""
+"""What the documentation shows works, and tests reach no network."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ ROOT = Path(__file__).parents[1]
 
 
 @pytest.mark.usefixtures("own_registrations")
-def test_the_readmes_method_is_the_examples_and_its_verdict_carries_verified_quotations() -> None:
+def test_the_documented_method_is_the_examples_and_its_verdict_carries_verified_quotations() -> None:
     source = (ROOT / "examples" / "single_question.py").read_text(encoding="utf-8")
     shown = source[source.index("class SingleQuestion") : source.index("\n\nif __name__")].rstrip()
-    assert shown in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert shown in (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
     runpy.run_path(str(ROOT / "examples" / "single_question.py"))
     backend = redargue.ScriptedBackend({AnswerClaim: answer("SUPPORTS")})
     verdict = redargue.verify_sync(

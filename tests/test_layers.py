@@ -146,6 +146,9 @@ def test_imports_inside_functions_are_for_slow_modules_or_the_command_line() -> 
         "redargue",
         "pymilvus",
         "milvus_lite",
+        "openpyxl",
+        "striprtf",
+        "docx",
     }
     slow |= {"mcp", "jsonschema", "referencing", "anyio", "uvicorn", "psycopg", "matplotlib", "opentelemetry"}
     slow |= {"torch", "transformers", "safetensors", "huggingface_hub", "ray", "scipy", "nltk", "importlib", "tomllib"}
@@ -203,15 +206,18 @@ def test_no_function_is_longer_than_60_lines_with_its_signature() -> None:
 
 def test_public_names() -> None:
     assert sorted(redargue.__all__) == [
+        "Background",
         "BadReply",
         "Budget",
         "BudgetReached",
+        "Busy",
         "Caveat",
         "CheckedClaim",
         "Citation",
         "CitationOutcome",
         "Claim",
         "CorpusError",
+        "ExtensionError",
         "Gap",
         "Grounder",
         "Label",
@@ -248,6 +254,7 @@ def test_public_names() -> None:
         "verify_citations",
         "verify_sync",
         "verify_text",
+        "warm_up",
         "watch",
     ]
     for name in redargue.__all__:

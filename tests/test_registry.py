@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import pkgutil
+import re
 import subprocess
 import sys
 import tomllib
-from importlib.metadata import EntryPoint
+from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from typer.testing import CliRunner
 
 from redargue.backends.base import backends
 from redargue.bench.datasets.base import datasets
+from redargue.cli import doctor
 from redargue.cli.extensions import EXTRAS
 from redargue.cli.list import list_app
 from redargue.errors import UsageError
@@ -97,6 +100,67 @@ def test_a_list_names_the_broken_entries_and_lists_the_rest(monkeypatch: pytest.
     assert listed.exit_code == 0
     assert "corpus: " in listed.stdout
     assert "left out: the tool 'gaz' of the package 'no_such_package' cannot be loaded" in listed.stderr
+
+
+def points(monkeypatch: pytest.MonkeyPatch, *found: tuple[str, str, str]) -> None:
+    """Makes these the entry points of other packages: name, value, group."""
+    given = EntryPoints(EntryPoint(*point) for point in found)
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda **chosen: given.select(**chosen))
+    for registry in (methods, tools, backends, datasets, sections):
+        monkeypatch.setattr(registry, "_installed", None)
+        monkeypatch.setattr(registry, "_clashes", {})
+
+
+@pytest.mark.parametrize(
+    ("group", "value", "lacks"),
+    [
+        ("methods", "decimal:Decimal", "it is not a subclass of Method"),
+        ("tools", "decimal:Decimal", "it has no 'make' and no 'about' and no 'online'"),
+        ("tools", "decimal:getcontext", "it is not a class"),
+        ("backends", "decimal:Decimal", "it has no 'can' and no 'perform' and no 'render'"),
+        ("datasets", "decimal:Decimal", "it is not a subclass of Dataset"),
+        ("report_sections", "math:pi", "it is not a function but 'float'"),
+        ("tools", "this_exits:Tool", "cannot be loaded"),
+    ],
+)
+def test_an_entry_of_the_wrong_class_is_named_by_doctor_with_what_it_lacks(
+    group: str, value: str, lacks: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    points(monkeypatch, ("wrong", value, f"redargue.{group}"))
+    (row,) = doctor._extensions()
+    assert row["ok"] is False
+    assert "'wrong' of the package" in row["found"]
+    assert lacks in row["found"]
+
+
+def test_doctor_lists_extensions_with_their_distribution_clashes_and_groups_that_are_not_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    points(
+        monkeypatch,
+        ("almanac", "support.outside.redargue_outside:Almanac", "redargue.tools"),
+        ("corpus", "decimal:Decimal", "redargue.tools"),
+        ("almanac", "decimal:Decimal", "redargue.tools"),
+        ("x", "decimal:Decimal", "redargue.tool"),
+    )
+    found = [(row["ok"], row["found"]) for row in doctor._extensions()]
+    assert (True, "tool 'almanac' of support.outside.redargue_outside") in found
+    bad = "\n".join(text for ok, text in found if not ok)
+    assert "the tool 'corpus' of the package 'decimal' is left out: redargue has one of that name" in bad
+    assert "the tool 'almanac' of the package 'decimal' is left out: support.outside" in bad
+    assert "no group 'redargue.tool'; did you mean 'redargue.tools'" in bad
+    assert tools["corpus"].__module__.startswith("redargue.")
+    listed = CliRunner().invoke(list_app, ["tools"])
+    assert "almanac: an almanac" in listed.stdout
+    assert listed.stderr.count("is left out") == 2
+
+
+def test_doctor_knows_every_group_of_entry_points() -> None:
+    sources = Path(doctor.__file__).parents[1].rglob("*.py")
+    groups = {group for path in sources for group in re.findall(r'group="(redargue\.\w+)"', path.read_text("utf-8"))}
+    assert groups == set(doctor.REGISTRIES)
+    for group, place in doctor.REGISTRIES.items():
+        assert pkgutil.resolve_name(place).group == group
 
 
 def test_a_section_that_fails_says_so_in_its_place(monkeypatch: pytest.MonkeyPatch) -> None:

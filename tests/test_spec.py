@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from mypy import api as mypy
 
+from redargue.assembly import method_of
 from redargue.claims import AVERITEC, FEVER, Claim
 from redargue.cli.app import run
 from redargue.cli.options import run_config
@@ -29,6 +30,47 @@ KNOWN: Known = {
 
 def test_the_keywords_are_the_fields_of_the_configuration_and_the_components() -> None:
     assert set(RunOptions.__annotations__) == {*RunSpec.model_fields, *OBJECTS}
+
+
+@pytest.mark.parametrize(
+    ("given", "method"),
+    [
+        ({}, "single-reader"),
+        ({"model": "m"}, "tool-mad"),
+        ({"model": "m", "backend": "embedded"}, "single-reader"),
+        ({"backend": "chat"}, "tool-mad"),
+        ({"model": "m", "method": "mermaid"}, "mermaid"),
+    ],
+)
+def test_a_run_without_a_method_reads_once_and_debates_only_with_a_model(given: dict[str, Any], method: str) -> None:
+    assert RunSpec(**given).method == method
+    assert RunSpec.model_validate_json(RunSpec(**given).model_dump_json()).method == method
+
+
+def test_a_method_that_nobody_named_follows_the_model_and_a_named_one_stays() -> None:
+    assert RunSpec().updated(model="m").method == "tool-mad"
+    assert RunSpec(model="m").updated(model="", seed=2).method == "single-reader"
+    assert RunSpec(method="single-reader").updated(model="m").method == "single-reader"
+    assert RunSpec(model="m", seed=2).updated(offline=True) == RunSpec(model="m", seed=2, offline=True)
+    assert repr(RunSpec(model="m")) == "RunSpec(model='m')"
+
+
+def test_a_cascade_with_a_model_debates_only_where_its_first_answer_settles_nothing() -> None:
+    settings = method_of(RunSpec(method="cascade", model="m")).settings
+    assert (settings.stages, settings.debate, settings.chosen) == (("single-reader", "debate"), "tool-mad", (0.0,))
+    assert method_of(RunSpec(method="cascade", model="m", settings={"debate": "mermaid"})).settings.chosen == (0.0,)
+    assert method_of(RunSpec(method="cascade", model="m", settings={"target_risk": 0.1})).settings.stages[0] == "reader"
+    assert method_of(RunSpec(method="cascade")).settings.chosen == (0.5, 0.5)
+
+
+def test_mermaid_remembers_where_a_memory_is_named_and_in_the_papers_profile(tmp_path: Path) -> None:
+    def memory(**given: Any) -> str:
+        return str(method_of(RunSpec(method="mermaid", **given)).settings.memory)
+
+    assert (memory(), memory(profile="paper")) == ("off", "on")
+    assert (memory(memory=tmp_path / "m.db"), memory(workspace="desk")) == ("on", "on")
+    assert memory(memory=tmp_path / "m.db", settings={"memory": "frozen"}) == "frozen"
+    assert method_of(RunSpec(method="mermaid"), memory=True).settings.memory == "on"
 
 
 def test_a_configuration_survives_json() -> None:

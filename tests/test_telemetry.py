@@ -35,7 +35,7 @@ async def traced(replies: dict[Any, Any], *, content: bool = False) -> tuple[lis
     loggers.add_log_record_processor(SimpleLogRecordProcessor(logs))
     tools = {name: ShelfTool(name) for name in ("corpus", "keywords")}
     parts = Parts(backend=redargue.ScriptedBackend(replies), evidence=tools)
-    spec = RunSpec(settings={"debaters": ("corpus", "keywords")})
+    spec = RunSpec(method="tool-mad", settings={"debaters": ("corpus", "keywords")})
     claim = spec.claim(CLAIM)
     listener = Telemetry(content=content, tracer_provider=tracers, logger_provider=loggers)
     with Verifier(spec, parts=parts) as verifier:

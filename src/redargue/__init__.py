@@ -21,9 +21,12 @@ if TYPE_CHECKING:
     from redargue.claims import Label as Label
     from redargue.claims import LabelSet as LabelSet
     from redargue.claims import Meaning as Meaning
+    from redargue.concurrency import Background as Background
     from redargue.errors import BadReply as BadReply
     from redargue.errors import BudgetReached as BudgetReached
+    from redargue.errors import Busy as Busy
     from redargue.errors import CorpusError as CorpusError
+    from redargue.errors import ExtensionError as ExtensionError
     from redargue.errors import ProviderError as ProviderError
     from redargue.errors import RecordError as RecordError
     from redargue.errors import RedargueError as RedargueError
@@ -43,6 +46,7 @@ if TYPE_CHECKING:
     from redargue.spec import RunSpec as RunSpec
     from redargue.text.citations import verify_citations as verify_citations
     from redargue.text.grounder import Grounder as Grounder
+    from redargue.text.grounder import warm_up as warm_up
     from redargue.text.report import CheckedClaim as CheckedClaim
     from redargue.text.report import Citation as Citation
     from redargue.text.report import CitationOutcome as CitationOutcome
@@ -63,11 +67,14 @@ _HOMES = {
     "redargue.backends.scripted": ("ScriptedBackend",),
     "redargue.caveats": ("Caveat", "Unchecked"),
     "redargue.claims": ("Claim", "Label", "LabelSet", "Meaning"),
+    "redargue.concurrency": ("Background",),
     "redargue.spec": ("RunSpec",),
     "redargue.errors": (
         "BadReply",
         "BudgetReached",
+        "Busy",
         "CorpusError",
+        "ExtensionError",
         "ProviderError",
         "RecordError",
         "RedargueError",
@@ -82,7 +89,7 @@ _HOMES = {
     "redargue.playback": ("replay",),
     "redargue.runs.budget": ("Budget",),
     "redargue.text.citations": ("verify_citations",),
-    "redargue.text.grounder": ("Grounder",),
+    "redargue.text.grounder": ("Grounder", "warm_up"),
     "redargue.text.stream": ("check_stream",),
     "redargue.text.verification": ("ground", "verify_text"),
     "redargue.text.report": ("CheckedClaim", "Citation", "CitationOutcome", "Outcome", "Report"),

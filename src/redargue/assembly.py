@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from redargue.backends.base import Backend, backends
 from redargue.errors import UsageError
@@ -37,14 +37,26 @@ def tools_setting(method: str) -> str:
     return "debaters" if "debaters" in methods[method].settings_class.model_fields else "tools"
 
 
-def method_of(spec: RunSpec, backend: Backend | None = None) -> ConfiguredMethod:
-    """The method of a configuration, with its own backend unless another is given."""
-    tools = {}
+def method_of(spec: RunSpec, backend: Backend | None = None, *, memory: bool = False) -> ConfiguredMethod:
+    """The method of a configuration, with its own backend unless another is given.
+
+    Args:
+        memory: whether an evidence memory is given as an object. A method that can use one does so where one is given
+            or named, unless its settings say otherwise.
+    """
+    tools: dict[str, Any] = {}
     if spec.tools is not None:
-        tools = {tools_setting(spec.method): with_default_tool(spec.tools, spec.method, spec.profile)}
+        tools[tools_setting(spec.method)] = with_default_tool(spec.tools, spec.method, spec.profile)
+    remembers: dict[str, Any] = {}
+    if (memory or spec.memory or spec.workspace != "default") and can_remember(spec.method):
+        remembers["memory"] = "on"
     name = backend.name if backend else _backend(spec)
     defaults = methods[spec.method].defaults_for(name, {*spec.settings, *tools})
-    return configure(spec.method, spec.profile, {**defaults, **spec.settings, **tools})
+    return configure(spec.method, spec.profile, {**defaults, **remembers, **spec.settings, **tools})
+
+
+def can_remember(method: str) -> bool:
+    return "memory" in methods[method].settings_class.model_fields
 
 
 def without_files(spec: RunSpec) -> RunSpec:
@@ -173,7 +185,9 @@ def memory_of(spec: RunSpec, method: ConfiguredMethod) -> Memory | None:
         return open_memory(spec.memory, workspace=spec.workspace, settings=settings)
     if spec.memory or spec.workspace != "default":
         raise UsageError(
-            f"{method.name!r} has no memory with these settings", where="--memory", hint="mermaid has one by default"
+            f"{method.name!r} has no memory with these settings",
+            where="--memory",
+            hint="mermaid can have one: --method mermaid",
         )
     return None
 

@@ -61,6 +61,7 @@ class UncheckedReason(StrEnum):
     FRAGMENT = "fragment"  # a heading, a cell, a caption or a line without a verb that may state something
     TABLE = "table"
     NO_LINK = "no_link"  # only claims with a link are checked
+    NO_CONTEXT = "no_context"  # an answer without a document to check it against
 
 
 class Unchecked(Frozen):

@@ -1,12 +1,15 @@
-"""Runs several coroutines concurrently, any of which may fail."""
+"""Runs several coroutines concurrently, any of which may fail, and runs them beside an application's event loop."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Iterable
-from typing import Any, TypeVar
+from concurrent.futures import Future, ThreadPoolExecutor
+from threading import BoundedSemaphore, Thread
+from types import TracebackType
+from typing import Any, Self, TypeVar
 
-from redargue.errors import RedargueError
+from redargue.errors import Busy, RedargueError
 
 _T = TypeVar("_T")
 
@@ -31,3 +34,73 @@ def first_error(error: BaseException) -> BaseException:
     while isinstance(error, BaseExceptionGroup):
         error = (error.subgroup(RedargueError) or error).exceptions[0]
     return error
+
+
+class Background:
+    """An event loop in a thread of its own, for checks in an application whose event loop must not wait for them.
+
+    Readings compute in a few further threads, which are not those of ``asyncio.to_thread`` in the application.
+
+    Args:
+        running: checks at a time.
+        waiting: checks that may wait; any further one raises Busy.
+        threads: in which readings compute; more would take turns with the application's event loop.
+
+    Example:
+        >>> async with redargue.Background() as background:
+        ...     report = await background.run(redargue.ground(answer, contexts=documents))
+    """
+
+    def __init__(self, *, running: int = 4, waiting: int = 100, threads: int = 2) -> None:
+        self._places, self._waiting, self._threads = BoundedSemaphore(running + waiting), waiting, threads
+        self._slots = asyncio.Semaphore(running)
+        self._closing = asyncio.Event()
+        self._started: Future[asyncio.AbstractEventLoop] = Future()
+        self._thread = Thread(target=self._serve, name="redargue", daemon=True)
+        self._thread.start()
+
+    def _serve(self) -> None:
+        with asyncio.Runner() as runner:  # which at its end cancels what still runs
+            executor = ThreadPoolExecutor(self._threads, thread_name_prefix="redargue")
+            runner.get_loop().set_default_executor(executor)
+            self._started.set_result(runner.get_loop())
+            runner.run(self._closed())
+
+    async def _closed(self) -> None:
+        await self._closing.wait()
+
+    async def run(self, check: Coroutine[Any, Any, _T]) -> _T:
+        """The result of a check, such as ``redargue.ground(…)``; cancelling this cancels the check.
+
+        Raises:
+            Busy: as many checks wait as may wait, or the background was closed.
+        """
+        if not self._thread.is_alive() or not self._places.acquire(blocking=False):
+            check.close()
+            closed = not self._thread.is_alive()
+            what = "the background was closed" if closed else f"{self._waiting} checks are waiting"
+            raise Busy(what, draining=closed, hint="" if closed else "try again later")
+        done = asyncio.run_coroutine_threadsafe(self._one(check), self._started.result())
+        done.add_done_callback(lambda _: self._places.release())
+        return await asyncio.wrap_future(done)
+
+    async def _one(self, check: Coroutine[Any, Any, _T]) -> _T:
+        try:
+            async with self._slots:
+                return await check
+        finally:
+            check.close()  # cancelled before it began
+
+    async def close(self) -> None:
+        """Cancels what still runs."""
+        if self._thread.is_alive():
+            self._started.result().call_soon_threadsafe(self._closing.set)
+            await asyncio.to_thread(self._thread.join)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()

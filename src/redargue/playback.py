@@ -12,7 +12,7 @@ from typing import Any
 from redargue.assembly import method_of, read_prompts
 from redargue.backends.base import Backend, Stability, backends
 from redargue.backends.replay import ReplayBackend
-from redargue.errors import RecordError
+from redargue.errors import RecordError, ReplayMiss
 from redargue.evidence import Passage
 from redargue.llm.chat import ChatBackend
 from redargue.llm.local import TransformersBackend
@@ -21,7 +21,7 @@ from redargue.net.transport import Service, Transport
 from redargue.parts import Parts
 from redargue.retrieval.tools.base import Search
 from redargue.run import Run
-from redargue.runs.manifest import ActionEntry, RunManifest, ToolEntry
+from redargue.runs.manifest import ActionEntry, RunManifest, ToolEntry, replayed_by
 from redargue.runs.record import Record
 from redargue.spec import RunSpec
 from redargue.text.extract import extract, recorded
@@ -43,6 +43,16 @@ async def replay(
         ReplayMiss: a call was not recorded.
     """
     record = folder if isinstance(folder, Record) else Record(folder, mode="replay")
+    try:
+        return await _replay(record, backend, listeners, items)
+    except ReplayMiss as error:
+        hint = replayed_by(record.manifest.redargue) or error.hint
+        raise ReplayMiss(error.what, where=error.where or str(record.folder), hint=hint) from error
+
+
+async def _replay(
+    record: Record, backend: Backend | None, listeners: Sequence[Listener], items: Iterable[int] | None
+) -> list[Verdict]:
     recorded, verdicts = record.verdicts(), []
     for item in range(len(record.manifest.claims)):
         if items is not None and item not in items:
@@ -72,7 +82,7 @@ async def _replay_extraction(record: Record, source: Mapping[str, Any], backend:
     if not (await extract(text, run, profile=profile, known=extraction)).agrees_with(extraction):
         raise RecordError(
             f"the extraction yields claims that differ from those in {str(record.folder)!r}",
-            hint="the code has changed since the run was recorded",
+            hint=replayed_by(manifest.redargue) or "the code has changed since the run was recorded",
         )
 
 

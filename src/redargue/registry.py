@@ -66,6 +66,7 @@ class Registry(Generic[T]):
         self._missing = missing
         self._loaded: dict[str, T] = {}
         self._installed: dict[str, EntryPoint] | None = None
+        self._clashes: dict[str, UsageError] = {}
 
     def register(self, name: str) -> Callable[[T], T]:
         def add(entry: T) -> T:
@@ -117,6 +118,15 @@ class Registry(Generic[T]):
                 found[name] = error
         return found
 
+    def clashes(self) -> Mapping[str, UsageError]:
+        """Entries of other packages whose name another entry has, which is used instead."""
+        self._other_packages()
+        return self._clashes
+
+    def installed(self) -> Mapping[str, str]:
+        """The entries of other packages, with the distribution of each."""
+        return {name: distribution(point) for name, point in self._other_packages().items()}
+
     def _builtin(self, name: str) -> str:
         """The place of an entry as ``module:attribute``; empty if there is none."""
         return self._core.get(name) or self._optional().get(name, "")
@@ -136,13 +146,23 @@ class Registry(Generic[T]):
             raise UsageError(f"the {self.kind} {name!r} is defined twice", hint="rename one of the two")
 
     def _other_packages(self) -> dict[str, EntryPoint]:
-        """Entry points by name; they never replace a built-in entry."""
+        """Entry points by name; they never replace a built-in entry, nor one of a package before."""
         if self._installed is None:
             from importlib.metadata import entry_points
 
-            points = entry_points(group=self.group) if self.group else ()
-            self._installed = {point.name: point for point in points if point.name not in self.builtin}
+            self._installed = {}
+            for point in entry_points(group=self.group) if self.group else ():
+                known = self._installed.get(point.name)
+                if point.name not in self.builtin and known is None:
+                    self._installed[point.name] = point
+                elif known is None or known.value != point.value:  # not the same package twice on the path
+                    self._clashes[point.name] = self._clash(point, distribution(known) if known else "redargue")
         return self._installed
+
+    def _clash(self, point: EntryPoint, other: str) -> UsageError:
+        package = distribution(point)
+        what = f"the {self.kind} {point.name!r} of the package {package!r} is left out: {other} has one of that name"
+        return UsageError(what, where=point.value, hint=f"{package} has to rename it, or uninstall one of the two")
 
     def _load_installed(self, name: str) -> T:
         point = self._other_packages()[name]
@@ -150,7 +170,7 @@ class Registry(Generic[T]):
         what = f"the {self.kind} {name!r} of the package {package!r}"
         try:
             entry: T = point.load()
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             why = f"{type(error).__name__}: {error}"
             hint = _hint_for(error, package)
             raise UsageError(f"{what} cannot be loaded: {why}", where=point.value, hint=hint) from error
@@ -160,7 +180,33 @@ class Registry(Generic[T]):
         return entry
 
 
-def _hint_for(error: Exception, package: str) -> str:
+def distribution(point: EntryPoint) -> str:
+    """The package of an entry point, with its version."""
+    return f"{point.dist.name} {point.dist.version}" if point.dist else point.module
+
+
+def is_own(entry: object) -> bool:
+    """Whether a class, function or instance is redargue's own and not an extension's."""
+    module = getattr(entry, "__module__", "") or type(entry).__module__
+    return f"{module}.".startswith("redargue.")
+
+
+def having(*names: str) -> Callable[[object], str]:
+    """For ``missing``: an entry that needs these attributes."""
+
+    def missing(entry: object) -> str:
+        lacks = [repr(name) for name in names if not hasattr(entry, name)]
+        return f"it has no {' and no '.join(lacks)}" if lacks else ""
+
+    return missing
+
+
+def a_function(entry: object) -> str:
+    """For ``missing``: an entry that is called."""
+    return "" if callable(entry) else f"it is not a function but {type(entry).__name__!r}"
+
+
+def _hint_for(error: BaseException, package: str) -> str:
     """What to do about an entry that cannot be loaded."""
     if isinstance(error, ModuleNotFoundError) and error.name:
         return f"install {error.name.partition('.')[0]}, which {package} needs, or uninstall {package}"

@@ -16,7 +16,7 @@ from typing import Any, cast
 
 from redargue.backends.base import Backend, Call, Output, Sampling, Token
 from redargue.claims import Claim
-from redargue.errors import BadReply, RecordError, RedargueError, ReplayMiss, ToolFailed, UsageError
+from redargue.errors import BadReply, ExtensionError, RecordError, RedargueError, ReplayMiss, ToolFailed, UsageError
 from redargue.events import (
     CallFailed,
     CallFinished,
@@ -273,6 +273,9 @@ class Run:
             why = f"{error.what}; {error.hint}" if error.hint else error.what
             requests = max(least, account.requests)
             return self._finish_search(EvidenceMissing(**facts, why=why, requests=requests, usd=account.usd))
+        if not (isinstance(results, list | tuple) and all(isinstance(passage, Passage) for passage in results)):
+            what = f"the tool {facts['tool']!r} returned {results!r:.100}, which is not a list of passages"
+            raise ExtensionError(what, hint="its author has to return redargue.Passage objects: docs/search-tools.md")
         found = {"tool": facts["tool"], "retrieved": self.clock.now(), "query": facts["query"]}
         origin: dict[str, Any] = {} if stored else found
         passages = tuple(

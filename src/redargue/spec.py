@@ -41,10 +41,22 @@ RECORDED = frozenset(
 )
 
 
+# Chosen by accuracy and calls (docs/choosing.md): a debate of small models changes no label, one of a language
+# model ends after two calls where its debaters agree.
+WITHOUT_MODEL, WITH_MODEL = "single-reader", "tool-mad"
+LANGUAGE_MODELS = frozenset({"chat", "transformers"})  # backends
+
+
+def default_method(*, backend: str, model: str) -> str:
+    """The method of a run that names none."""
+    return WITH_MODEL if (backend in LANGUAGE_MODELS if backend else model) else WITHOUT_MODEL
+
+
 class RunSpec(Frozen):
     """Everything that defines a run, as JSON values.
 
     Attributes:
+        method: empty for ``tool-mad`` where a model is named, else ``single-reader``.
         settings: of the method, by field name, where they differ from the profile's.
         tools: evidence tools, one per debater where the method has debaters; None for the profile's.
         backend: registered name; empty for ``chat`` where a model is named, else ``embedded``.
@@ -68,7 +80,7 @@ class RunSpec(Frozen):
         UsageError: an unknown name, or a value that does not fit; pydantic's error is its cause.
     """
 
-    method: str = "tool-mad"
+    method: str = ""
     profile: str = "hardened"
     settings: dict[str, Any] = Field(default_factory=dict)
     tools: tuple[str, ...] | None = None
@@ -103,6 +115,13 @@ class RunSpec(Frozen):
             Budget.parse(value)
         return value or None
 
+    @model_validator(mode="after")
+    def _choose_method(self) -> Self:
+        if not self.method:
+            self.__dict__["method"] = default_method(backend=self.backend, model=self.model)
+            self.model_fields_set.discard("method")  # so that it follows the model when this is updated
+        return self
+
     @model_validator(mode="wrap")
     @classmethod
     def _explain(cls, values: Any, validate: ModelWrapValidatorHandler[Self]) -> Self:
@@ -114,11 +133,13 @@ class RunSpec(Frozen):
     def __repr__(self) -> str:
         """The fields that differ from their defaults, so that it can be written in code."""
         fields = type(self).model_fields
-        changed = {name: value for name, value in self if value != fields[name].get_default(call_default_factory=True)}
+        given = ((name, value) for name, value in self if name != "method" or name in self.model_fields_set)
+        changed = {name: value for name, value in given if value != fields[name].get_default(call_default_factory=True)}
         return f"RunSpec({', '.join(f'{name}={value!r}' for name, value in changed.items())})"
 
     def updated(self, **changes: Unpack[SpecOptions]) -> RunSpec:
-        return RunSpec(**{**dict(self), **changes})
+        given = {name: value for name, value in self if name in self.model_fields_set}
+        return RunSpec(**{**given, **changes})
 
     def recorded(self) -> RunSpec:
         """The fields that results depend on; the others have their defaults."""

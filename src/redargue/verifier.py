@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from importlib.metadata import version
 from pathlib import Path
+from traceback import walk_tb
 from typing import TYPE_CHECKING, Any, Unpack
 
 from redargue.assembly import make_backend, memory_of, method_of
@@ -15,7 +16,7 @@ from redargue.backends.base import AsksModel, Backend, RendersPrompts, require
 from redargue.backends.replay import ReplayBackend
 from redargue.caveats import Unchecked, UncheckedReason
 from redargue.claims import Claim
-from redargue.errors import RecordError, RedargueError, UsageError
+from redargue.errors import ExtensionError, RecordError, RedargueError, UsageError
 from redargue.events import ClaimEnded, ClaimStarted, Event
 from redargue.memory.base import EvidenceMemory
 from redargue.methods.base import ConfiguredMethod
@@ -25,8 +26,9 @@ from redargue.net.services import limiter, require_local, services
 from redargue.net.transport import Transport
 from redargue.nli.language import language_of
 from redargue.parts import Parts, RunOptions, read_options
+from redargue.registry import is_own
 from redargue.retrieval.corpus.index import Corpus, open_store
-from redargue.retrieval.tools.base import PerClaim, Sources, Tool, for_claim, tools
+from redargue.retrieval.tools.base import PerClaim, Sources, Tool, for_claim, made_tool, tools
 from redargue.run import Run
 from redargue.runs.budget import Budget, Cost
 from redargue.runs.clock import SystemClock
@@ -78,7 +80,7 @@ class Verifier:
             raise UsageError(
                 "the tools of MCP servers are not listed yet", hint="pass the result of redargue.assembly.connect"
             )
-        self.method: ConfiguredMethod = method_of(self.spec, parts.backend)
+        self.method: ConfiguredMethod = method_of(self.spec, parts.backend, memory=parts.memory is not None)
         self.prices = parts.prices or Prices.read(self.spec.prices)
         transport = parts.transport or (parts.backend.transport if isinstance(parts.backend, AsksModel) else None)
         self.transport = transport or Transport(limiter(), offline=self.spec.offline)
@@ -125,7 +127,7 @@ class Verifier:
         )
         for name in self.method.tools():
             if name not in made:
-                made[name] = tools[name].make(sources)
+                made[name] = made_tool(name, sources)
         return made
 
     def _is_online(self, tool: str) -> bool:
@@ -262,6 +264,20 @@ class Verifier:
             raise  # the record itself cannot be used, so no verdict can be recorded
         except RedargueError as error:
             return Verdict(claim=claim, label=None, error=ErrorInfo.of(error))
+        except Exception as error:
+            module = self._extension_of(error, run)
+            if not module:
+                raise
+            what = f"{module!r}, an extension, failed: {type(error).__name__}: {error}"
+            failed = ExtensionError(what, hint="report it to its author; other claims are not affected")
+            return Verdict(claim=claim, label=None, error=ErrorInfo.of(failed))
+
+    def _extension_of(self, error: Exception, run: Run) -> str:
+        """The module of an extension whose code raised an error; empty for redargue's own."""
+        parts = (self.method.kind, self.backend, *run.tools.values(), *run.actions.values())
+        modules = {getattr(part, "__module__", "") for part in parts if not is_own(part)}
+        frames = (frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__))
+        return next((name for name in reversed(list(frames)) if name in modules), "")
 
     def _page_action(self, run: Run) -> PageAction | None:
         """Reads addresses of recalled evidence, in a run that goes online anyway."""

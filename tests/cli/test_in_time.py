@@ -32,7 +32,7 @@ def store(tmp_path: Path) -> str:
 def checked(store: str, folder: Path, capfd: pytest.CaptureFixture[str], *more: str) -> dict[str, Any]:
     capfd.readouterr()
     command = ["check", CLAIM, "--store", store, "--tool", "corpus", "--tool", "keywords", "--offline", "--json", "-q"]
-    assert run([*command, "--set", "rounds=1", "--run", str(folder), *more]) == 0
+    assert run([*command, "--method", "tool-mad", "--set", "rounds=1", "--run", str(folder), *more]) == 0
     (verdict,) = json.loads(capfd.readouterr().out)["verdicts"]
     return dict(verdict)
 

@@ -31,6 +31,8 @@ def command(tmp_path: Path) -> list[str]:
         str(claims),
         "--store",
         "starter",
+        "--method",
+        "tool-mad",
         "-q",
         "--json",
         "--run",

@@ -17,7 +17,19 @@ from redargue.cli.app import app, run
 from redargue.errors import UsageError
 from redargue.text.report import Outcome
 
-CHECK = ["check", "Bees are insects.", "--store", "starter", "--offline", "--rounds", "1", "--no-record", "-q"]
+CHECK = [
+    "check",
+    "Bees are insects.",
+    "--store",
+    "starter",
+    "--offline",
+    "--method",
+    "tool-mad",
+    "--rounds",
+    "1",
+    "--no-record",
+    "-q",
+]
 JARGON = ("Value error", "Traceback", "codec", "pydantic", "Tuple should", "validation error")
 
 
@@ -86,7 +98,9 @@ async def test_a_context_that_is_no_text_is_named() -> None:
 
 @pytest.mark.anyio
 async def test_a_budget_may_be_a_string_and_is_explained_where_it_cannot_be_met() -> None:
-    verdict = await redargue.verify("Bees are insects.", budget="1call", store="starter", offline=True)
+    verdict = await redargue.verify(
+        "Bees are insects.", method="tool-mad", budget="1call", store="starter", offline=True
+    )
     assert verdict.error is not None
     assert "1 call" in verdict.error.what
     with pytest.raises(UsageError, match="give the budget in calls"):

@@ -31,9 +31,11 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Loopback]:
         yield running
 
 
-def checked(capfd: pytest.CaptureFixture[str], *options: str) -> tuple[int, dict[str, Any], str]:
+def checked(
+    capfd: pytest.CaptureFixture[str], *options: str, method: str = "tool-mad"
+) -> tuple[int, dict[str, Any], str]:
     """The exit code, the first verdict and what stood on stderr."""
-    code = run(["check", CLAIM, "--store", "starter", "--json", "-q", *options])
+    code = run(["check", CLAIM, "--store", "starter", "--json", "-q", "--method", method, *options])
     out, err = capfd.readouterr()
     return code, json.loads(out)["verdicts"][0] if out else {}, err
 
@@ -210,7 +212,7 @@ def test_doctor_says_what_an_endpoint_can_do_and_remembers_it(
 def test_a_method_without_tools_is_asked_from_the_command_line(
     server: Loopback, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    code, verdict, _ = checked(capfd, *MODEL, "--method", "zero-shot")
+    code, verdict, _ = checked(capfd, *MODEL, method="zero-shot")
     assert (code, verdict["label"], verdict["usage"]["searches"]) == (0, "SUPPORTS", 0)
     assert run(["check", CLAIM, "--method", "zero-shot", "--store", "starter", "-q"]) == 2
     assert "'embedded' cannot perform 'zero-shot'" in capfd.readouterr().err

@@ -45,7 +45,7 @@ def test_runs_are_listed_newest_first_with_their_verdicts(capsys: pytest.Capture
     assert run(["runs", "ls"]) == 0
     out, err = capsys.readouterr()
     first, second, third = out.strip().split("\n")[1:4]
-    assert first.split()[:3] == ["20260102-000000-bbbbbb", "tool-mad", "4"]
+    assert first.split()[:3] == ["20260102-000000-bbbbbb", "single-reader", "4"]
     assert "1 error, 1 refuted, 1 unchecked, 1 unfinished" in first
     assert "Bees are birds." in first
     assert "1 supported" in second
@@ -80,7 +80,23 @@ def test_a_run_is_named_by_its_folder_its_name_a_beginning_or_last(tmp_path: Pat
 
 @pytest.mark.parametrize("command", [["replay"], ["report", "-f", "md"], ["runs", "show"], ["why"]])
 def test_commands_take_the_name_of_a_run(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["check", "Bees are insects.", "--store", "starter", "--offline", "--rounds", "1", "-q"]) == 0
+    assert (
+        run(
+            [
+                "check",
+                "Bees are insects.",
+                "--store",
+                "starter",
+                "--offline",
+                "--method",
+                "tool-mad",
+                "--rounds",
+                "1",
+                "-q",
+            ]
+        )
+        == 0
+    )
     capsys.readouterr()
     assert run([*command, "last"]) == 0
     assert "Bees are insects" in capsys.readouterr().out
@@ -146,7 +162,7 @@ def test_prune_removes_old_runs_and_keeps_the_newest(capsys: pytest.CaptureFixtu
 
 @pytest.mark.parametrize("text", ["Bees are insects.", "Bees are insects. Bees live in hives."])
 def test_a_check_without_record_leaves_no_run(text: str, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["check", text, "--store", "starter", "--offline", "--rounds", "1", "-q"]
+    arguments = ["check", text, "--store", "starter", "--offline", "--method", "tool-mad", "--rounds", "1", "-q"]
     assert run([*arguments, "--no-record"]) == 0
     out = capsys.readouterr().out
     assert run_folders() == []

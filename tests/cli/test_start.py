@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 
 import redargue
 from redargue.cli.app import app, run
+from redargue.files import home
 
 
 @pytest.mark.parametrize("flag", ["--version", "-V"])
@@ -34,6 +35,23 @@ def test_h_is_help_on_every_level(command: list[str], capsys: pytest.CaptureFixt
     assert run([*command, "-h"]) == 0
     assert capsys.readouterr().out == long
     assert "Usage: redargue" in long
+
+
+def test_the_demo_catches_what_its_source_contradicts_and_names_sentence_and_difference(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REDARGUE_MODEL", "gpt-none")  # a demo that needs no key must not ask for one
+    assert run(["demo"]) == 0
+    first, second, third, last = re.split(r"^\d\. ", capsys.readouterr().out, flags=re.M)[1:]
+    assert "Supported" in first
+    assert "Refuted" in second
+    assert "on Sundays at 9:15.”" in second
+    assert "claim: 7:30 on Sundays; evidence: Sundays at 9:15" in second
+    assert "Refuted" in third
+    assert "claim: 75 minutes; evidence: 55 minutes" in third
+    assert "Not enough evidence" in last
+    assert "redargue ground" in last
+    assert not (home() / "runs").exists()
 
 
 def test_the_package_runs_as_a_module() -> None:
@@ -76,7 +94,15 @@ def test_the_readme_names_commands_that_exist() -> None:
     named = set(re.findall(r"^(?:uvx )?redargue ([a-z][a-z-]*)", blocks, re.MULTILINE))
     assert named <= set(group.list_commands(typer.Context(group)))
     assert {"check", "ground", "why", "diff", "report", "runs", "doctor"} <= named
-    for word in ("redargue.toml", "REDARGUE_HOME", "--no-record", "pip install redargue", "uvx redargue"):
+    for word in (
+        "redargue.toml",
+        "REDARGUE_HOME",
+        "--no-record",
+        "make demo",
+        "make test",
+        "pip install",
+        "uvx redargue",
+    ):
         assert word in readme
 
 

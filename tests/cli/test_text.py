@@ -63,9 +63,9 @@ def test_a_person_reads_the_claims_where_they_stand_and_what_they_make_of_the_te
     given = [*GROUND, "--answer", answer, "--context", DOCUMENT]
     assert run(given) == 0
     out = capfd.readouterr().out
-    assert "1. The bridge at Orvell was opened in 1889. (0–40)" in out
-    assert "not checked, 41–51 (states nothing that can be checked): I love it!" in out
-    assert "2 claims, 3 calls" in out
+    assert "Supported (1)\n  1. The bridge at Orvell was opened in 1889.\n     “" in out
+    assert "1 sentence without a claim" in out
+    assert "tokens" not in out
     assert run([*given, "--fail-on", "supported", "--jsonl"]) == 1
     lines = [json.loads(each) for each in capfd.readouterr().out.splitlines()]
     assert {each["stated"] for each in lines} == {

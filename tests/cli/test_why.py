@@ -45,7 +45,11 @@ async def asked(
 ) -> Counterfactual:
     """A scripted debate, recorded, and what its verdict stands on."""
     tools = {name: ShelfTool(name, *SHELF) for name in ("corpus", "keywords")}
-    made: dict[str, Any] = {"backend": ScriptedBackend(parts), "settings": {"debaters": ("corpus", "keywords")}}
+    made: dict[str, Any] = {
+        "backend": ScriptedBackend(parts),
+        "method": "tool-mad",
+        "settings": {"debaters": ("corpus", "keywords")},
+    }
     with Verifier(**made, profile=profile, evidence=tools, folder=folder, claims=[CLAIM]) as verifier:
         await verifier.verify(CLAIM)
     recorded = RecordedClaim(folder)
@@ -95,7 +99,10 @@ async def test_a_claim_that_does_not_come_out_as_recorded_shows_nothing(tmp_path
 def test_the_command_names_the_passages_and_writes_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "claims.txt"
     file.write_text(f"{RITZ}\nFred Perry was left-handed.\n")
-    assert run(["check", str(file), "--store", "starter", "--rounds", "1", "-q", "--run", "run"]) == 0
+    assert (
+        run(["check", str(file), "--store", "starter", "--method", "tool-mad", "--rounds", "1", "-q", "--run", "run"])
+        == 0
+    )
     before = {path.name: path.read_bytes() for path in Path("run").iterdir()}
     capfd.readouterr()
     assert run(["why", "run", "--item", "1", "--json"]) == 0
@@ -128,7 +135,19 @@ def reading(ask: Ask) -> Said:
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Loopback]:
     with Loopback(reading) as running:
         monkeypatch.setenv("OPENAI_BASE_URL", f"{running.url}/v1")
-        check = ["check", RITZ, "--store", "starter", "--rounds", "1", "-q", "--model", "gpt-4o-mini"]
+        check = [
+            "check",
+            RITZ,
+            "--store",
+            "starter",
+            "--method",
+            "tool-mad",
+            "--rounds",
+            "1",
+            "-q",
+            "--model",
+            "gpt-4o-mini",
+        ]
         assert run([*check, "--set", "scoring=label_only_stop", "--run", "run"]) == 0
         yield running
 
@@ -182,7 +201,11 @@ async def test_what_cannot_be_asked_is_exit_2(
 ) -> None:
     claims = [CLAIM, Claim(text="It is lit.")]
     tools = {name: ShelfTool(name) for name in ("corpus", "keywords")}
-    made = {"backend": ScriptedBackend(script()), "settings": {"debaters": ("corpus", "keywords")}}
+    made = {
+        "backend": ScriptedBackend(script()),
+        "method": "tool-mad",
+        "settings": {"debaters": ("corpus", "keywords")},
+    }
     with Verifier(**made, evidence=tools, folder=tmp_path / "run", claims=claims) as verifier:  # type: ignore[arg-type]
         await verifier.verify(CLAIM)
     assert run(["why", *arguments]) == 2

@@ -11,11 +11,12 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from benchmarks.wheel import LABELS
+from benchmarks.wheel import LABELS, PARTS
 
 from redargue.claims import FEVER
 from redargue.cli.extensions import commands
 from support.pages import ROOT
+from support.served_process import Serving
 
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
 
@@ -26,7 +27,7 @@ def test_the_image_runs_as_a_user_without_rights_and_keeps_its_data_in_one_volum
     assert re.findall(r"^USER (.+)$", stages[1], re.M) == ["65532:65532"]
     assert "REDARGUE_HOME=/data" in stages[1]
     assert re.search(r"^VOLUME /data$", stages[1], re.M)
-    assert re.search(r"^HEALTHCHECK ", stages[1], re.M)
+    assert re.search(r"^HEALTHCHECK (.+\\\n)+ +CMD .+healthcheck\.py", stages[1], re.M)
 
 
 def test_what_the_image_copies_exists_and_is_not_ignored() -> None:
@@ -37,13 +38,51 @@ def test_what_the_image_copies_exists_and_is_not_ignored() -> None:
         assert f"!{name}" in allowed
 
 
+def test_every_package_is_checked_named_by_the_release_and_an_extra() -> None:
+    packages = {path.name.removeprefix("redargue-") for path in (ROOT / "packages").glob("redargue-*")}
+    assert packages == set(PARTS)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert packages <= set(project["optional-dependencies"])
+    releasing = (ROOT / "docs" / "releasing.md").read_text(encoding="utf-8")
+    assert packages <= set(re.findall(r"`redargue-(\w+)`", releasing))
+
+
+def test_the_workflows_run_targets_and_scripts_that_exist() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M))
+    for workflow in (ROOT / ".github" / "workflows").iterdir():
+        text = workflow.read_text(encoding="utf-8")
+        for names in re.findall(r"run: make (.+)$", text, re.M):
+            assert set(names.split()) <= targets, workflow.name
+        for script in re.findall(r"run: (\.github/\S+)", text):
+            assert os.access(ROOT / script, os.X_OK), script
+
+
+HEALTH = [sys.executable, str(ROOT / "packages" / "healthcheck.py")]
+
+
 @pytest.mark.slow
 def test_the_health_check_passes_where_the_home_can_be_written_and_fails_elsewhere(tmp_path: Path) -> None:
-    code = re.search(r'CMD \["python", "-c", "(.+)"\]', DOCKERFILE)
-    assert code
+    (tmp_path / "cmdline").write_text("redargue\0batch\0claims.csv\0")
     for home, expected in ((tmp_path, 0), (tmp_path / "none", 1)):
         environment = os.environ | {"REDARGUE_HOME": str(home)}
-        assert subprocess.run([sys.executable, "-c", code[1]], env=environment, check=False).returncode == expected
+        done = subprocess.run([*HEALTH, str(tmp_path / "cmdline")], env=environment, check=False)
+        assert done.returncode == expected
+
+
+@pytest.mark.slow
+def test_the_health_check_asks_a_service_and_fails_once_it_has_ended(tmp_path: Path) -> None:
+    def check() -> subprocess.CompletedProcess[str]:
+        environment = os.environ | {"http_proxy": "http://127.0.0.1:9"}  # which must not be asked
+        command = [*HEALTH, str(tmp_path / "cmdline")]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+    with Serving(tmp_path / "home") as service:
+        port = service.url.rpartition(":")[2].strip("/")
+        (tmp_path / "cmdline").write_text(f"python\0/opt/redargue/bin/redargue\0serve\0--port\0{port}\0")
+        assert check().returncode == 0
+    ended = check()
+    assert ended.returncode == 1
+    assert f":{port}/healthz" in ended.stderr
 
 
 def test_the_action_installs_the_version_of_this_source() -> None:

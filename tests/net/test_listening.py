@@ -122,6 +122,22 @@ async def test_a_slow_upload_that_lives_is_waited_for() -> None:
     await server.close()
 
 
+async def test_a_large_body_in_pieces_is_read_to_its_end() -> None:
+    """The application reads more slowly than the client sends, so that reading pauses between the pieces."""
+    server = Server()
+    made, pipe = server.connect()
+    made.data_received(POST)
+    made.data_received(b"x" * 99_000)
+    assert made.flow.read_paused
+    made.data_received(b"x" * 1_000)  # the rest
+    await asyncio.sleep(0)
+    assert not pipe.closed
+    server.go.set()
+    await asyncio.gather(*server.clients.tasks)
+    assert b" 204 " in pipe.written
+    await server.close()
+
+
 async def test_a_client_that_waits_for_its_answer_is_waited_for() -> None:
     server = Server()
     made, pipe = server.connect()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import redargue
 from redargue import replay
 from redargue.claims import Claim
 from redargue.cli.app import run
@@ -63,3 +65,43 @@ def test_a_verdict_of_other_weights_is_not_explained_by_these(
     described.write_text(described.read_text().replace('"identity": "', '"identity": "other-'))
     assert run(["why", str(recorded), "--json"]) == 2
     assert "verify the claim again, and explain the new run" in capsys.readouterr().err
+
+
+def _by(release: str, folder: Path, *, form: int | None = None) -> None:
+    described = json.loads((folder / "run.json").read_text()) | {"redargue": release}
+    (folder / "run.json").write_text(json.dumps(described | ({"format": form} if form else {})))
+
+
+def test_a_run_of_another_release_says_which_made_it_and_replays_it(
+    recorded: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _by("0.1.0", recorded)
+    assert run(["replay", str(recorded), "-q"]) == 0  # what has not changed is replayed
+    other = Template("[instructions]\nThink twice.\n[input]\n{claim}")
+    monkeypatch.setattr(AnswerClaim, "template", classmethod(lambda kind, profile: other))
+    assert run(["replay", str(recorded), "-q"]) == 2
+    said = capsys.readouterr().err
+    assert "redargue 0.1.0 recorded the run and replays it" in said
+    assert f"this is redargue {redargue.__version__}" in said
+    _by(redargue.__version__, recorded)
+    assert run(["replay", str(recorded), "-q"]) == 2
+    assert "have changed since" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("release", "said"),
+    [
+        ("0.1.0", "redargue 0.1.0 recorded the run and replays it"),
+        ("1; rm -rf ~", "use the release that recorded the run"),
+        ("", "use the release that recorded the run"),
+    ],
+)
+def test_a_run_in_another_format_says_which_release_made_it_and_repeats_nothing_else(
+    recorded: Path, capsys: pytest.CaptureFixture[str], release: str, said: str
+) -> None:
+    _by(release, recorded, form=2)
+    assert run(["replay", str(recorded)]) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert "has the format '2'" in error
+    assert "rm -rf" not in error

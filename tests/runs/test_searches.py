@@ -141,7 +141,7 @@ async def test_the_searches_of_a_key_and_day_are_counted_also_after_a_restart() 
     tools = {name: PaidTool(name) for name in ("google", "tavily")}
 
     async def state(http: httpx2.AsyncClient, **body: Any) -> tuple[str, str]:
-        asked = {"claim": CLAIM, "settings": {"debaters": ["google", "tavily"]}, **body}
+        asked = {"claim": CLAIM, "method": "tool-mad", "settings": {"debaters": ["google", "tavily"]}, **body}
         answer = (await http.post("/v1/checks", json=asked, headers={"Prefer": "wait=60"})).json()
         return answer["state"], (answer["error"] or {}).get("type", "")
 
@@ -153,7 +153,7 @@ async def test_the_searches_of_a_key_and_day_are_counted_also_after_a_restart() 
         assert await state(http) == ("failed", "BudgetReached")
         assert sum(tool.sent for tool in tools.values()) == 7
         assert await state(http, contexts=["The lighthouse at Cape Ansel was lit in 1871."]) == ("done", "")
-        batch = {"claims": [CLAIM], "budget": "40calls"}
+        batch = {"claims": [CLAIM], "method": "tool-mad", "budget": "40calls"}
         refused = await http.post("/v1/batches", json=batch)
         assert (refused.status_code, refused.json()["errors"][0]["pointer"]) == (422, "/budget")
 

@@ -32,6 +32,7 @@ TRUSTED_FIELDS = {
     "emphasis": "redargue's own",
     "referee": "redargue's own name for an agent",
     "agent": "an agent's name, from the configuration",
+    "Turn.shared_with": "an agent's name, from the configuration",
     "tool": "a tool's name, from the configuration",
     "tools": "what the tools of the configuration do",
     "about": "what a tool of the configuration does",

@@ -16,6 +16,7 @@ from redargue.methods.dual_position.tasks import (
     AnalyseText,
     Analysis,
     Rebut,
+    SpeakForTeam,
     SummariseTeam,
     TeamQueries,
     TeamStatement,
@@ -25,7 +26,14 @@ from redargue.methods.markov_debate.method import GiveOpinion, Opinion
 from redargue.methods.mermaid.tasks import DecomposeClaim, ForceAnswer, NextStep
 from redargue.methods.tool_mad import ToolMad
 from redargue.methods.tool_mad.settings import ToolMadSettings
-from redargue.methods.tool_mad.tasks import Keywords, SummariseAbstract, Summary, WriteKeywords
+from redargue.methods.tool_mad.tasks import (
+    AnswerCheck,
+    Keywords,
+    ScoreAnswer,
+    SummariseAbstract,
+    Summary,
+    WriteKeywords,
+)
 from redargue.retrieval.tools.base import Search, Tool
 from redargue.run import Run
 from redargue.tasks.answer import Answer, AnswerClaim, Argument
@@ -117,6 +125,10 @@ def script(**lines: Any) -> Script:
         ),
         CompareTexts: lambda task, call: Similarities(values=(0.9,) * len(task.texts)),
         RateTexts: lambda task, call: Similarities(values=(0.9,) * len(task.texts)),
+        ScoreAnswer: AnswerCheck(
+            statements=checked(1, 1).statements,
+            questions=("When was it lit?", "Was it lit in 1871?", "What was lit?"),
+        ),
         JudgeDebate: answer("REFUTES"),
         WriteKeywords: Keywords(keywords=("lighthouse", "Ansel")),
         SummariseAbstract: Summary(summary="In short: lit in 1871."),
@@ -129,6 +141,7 @@ def script(**lines: Any) -> Script:
         AnalyseText: Analysis(phrases="", common_sense="", bias="", language="", summary="plain words"),
         Rebut: Argument(text="They have no document.", quotes=(QUOTE,)),
         SummariseTeam: TeamStatement(text="We have a document.", quotes=(QUOTE,)),
+        SpeakForTeam: TeamStatement(text="We have a document.", quotes=(QUOTE,)),
         JudgeTeams: JUDGED,
         GiveOpinion: Opinion(opinion="It says so.", factuality=True, severity=0, quotes=(QUOTE,)),
         **baselines.SCRIPT,

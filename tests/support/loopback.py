@@ -6,10 +6,10 @@ interpreter with it: ``with LoopbackProcess("package.module:function") as server
 
 Base addresses: OpenAI ``{url}/v1``, Tavily ``{url}/tavily``, Serper ``{url}/serper``, Custom Search
 ``{url}/customsearch/v1``, MediaWiki ``{url}/w/api.php``, E-utilities ``{url}/entrez/eutils``, OpenAlex ``{url}/works``,
-arXiv ``{url}/api/query``.
-Routes are named chat, embeddings, models, tavily, serper, cse, mediawiki, pubmed, openalex and arxiv. Every request
-ends in ``counts`` as answered or as one fault; which requests get a fault depends on the seed and on how many requests
-their route has had, so the same order of requests meets the same faults.
+arXiv ``{url}/api/query``, SearXNG ``{url}/searxng``.
+Routes are named chat, embeddings, models, tavily, serper, cse, mediawiki, pubmed, openalex, arxiv and searxng. Every
+request ends in ``counts`` as answered or as one fault; which requests get a fault depends on the seed and on how many
+requests their route has had, so the same order of requests meets the same faults.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ __all__ += ["Request"]
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 KINDS = ("truncated", "prose", "wrong_label", "empty", "huge", "html", "choices_null", "not_json", "fenced")
-ROUTES = ("chat", "embeddings", "tavily", "serper", "mediawiki", "cse", "pubmed", "openalex", "arxiv")
+ROUTES = ("chat", "embeddings", "tavily", "searxng", "serper", "mediawiki", "cse", "pubmed", "openalex", "arxiv")
 DIMENSIONS = 32
 FINAL = "give_final_answer"  # the function that ends a method's steps
 
@@ -690,6 +690,7 @@ def _route(method: str, path: str) -> str:
         return "serper"
     gets = {"/customsearch/v1": "cse", "/w/api.php": "mediawiki", "/v1/models": "models", "/works": "openalex"}
     gets["/api/query"] = "arxiv"
+    gets["/searxng/search"] = "searxng"
     gets |= dict.fromkeys(("/entrez/eutils/esearch.fcgi", "/entrez/eutils/efetch.fcgi"), "pubmed")
     return gets.get(path, "unknown") if method == "GET" else "unknown"
 

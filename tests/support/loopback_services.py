@@ -13,7 +13,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import lru_cache
+from http import HTTPStatus
 from typing import Any
+from urllib.parse import urlsplit
 
 Headers = tuple[tuple[str, str], ...]
 STOP = frozenset("a an and are at by did do does for from in is it of on or that the to was were what when who".split())
@@ -207,6 +209,10 @@ def failure(
     elif request.route == "openalex":
         name, text = _OPENALEX.get(status, ("Error", f"Status {status}."))
         said = {"error": name + tail, "message": (message or text) + tail}
+    elif request.route == "searxng":  # a page of its web framework
+        title = f"{status} {HTTPStatus(status).phrase}"
+        page = f"<!doctype html>\n<html lang=en>\n<title>{title}</title>\n<h1>{title[4:]}</h1>\n<p>{message}</p>\n"
+        return Raw(status, page.encode(), "text/html; charset=utf-8", headers, fault="error")
     elif request.route == "arxiv":
         text = (message or ("Rate exceeded." if status == 429 else f"Status {status}.")) + tail
         return Raw(status, text.encode(), "text/plain; charset=utf-8", headers, fault="error")
@@ -517,8 +523,39 @@ def _html(text: str) -> str:
     return f'<div class="mw-content-ltr mw-parser-output" lang="en" dir="ltr">{"".join(parts)}</div>'
 
 
+def searxng(request: Request, docs: Sequence[Doc]) -> Raw:
+    """SearXNG's search with ``format=json``."""
+    asked = request.fields
+    if asked.get("format") != "json" or not str(asked.get("q", "")).strip():
+        return failure(request, 400)
+    query = asked["q"]
+    results = [
+        {
+            "url": doc.url,
+            "title": doc.title,
+            "content": doc.lead,
+            "publishedDate": f"{doc.date}T00:00:00" if doc.date else None,
+            "thumbnail": "",
+            "engine": "brave",
+            "template": "default.html",
+            "parsed_url": [*urlsplit(doc.url)[:3], "", *urlsplit(doc.url)[3:]],
+            "img_src": "",
+            "priority": "",
+            "engines": ["brave", "duckduckgo"],
+            "positions": [place, place],
+            "score": round(4 / place, 4),
+            "category": "general",
+        }
+        for place, (_, doc) in enumerate(ranked(docs, query), 1)
+    ]
+    said = {"query": query, "number_of_results": 0, "results": results, "answers": [], "corrections": []}
+    down = [["google", "access denied"], ["qwant", "timeout"]] if query == "engines down" else []
+    return reply(said | {"infoboxes": [], "suggestions": [], "unresponsive_engines": down})
+
+
 SEARCHES: Mapping[str, Callable[[Request, Sequence[Doc]], Raw]] = {
     "tavily": tavily,
+    "searxng": searxng,
     "serper": serper,
     "cse": custom_search,
     "mediawiki": mediawiki,

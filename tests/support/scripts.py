@@ -57,20 +57,27 @@ def _reply(ask: Ask, *, label: str, verdict: int) -> Said:
             if not ask.schema:
                 return f"The document says it. {STATEMENT}\n**{chosen}**"
             return {"reasoning": f"The document says it. {STATEMENT}", "quotes": _quotes(ask.user), "label": chosen}
-        case "CheckStatements":
-            if '"verdicts"' in ask.system + ask.user or "verdicts" in (ask.schema or {}).get("properties", {}):
-                return {"verdicts": [{"number": 1, "reason": "it says so", "verdict": verdict}]}
-            return {"statements": [{"statement": STATEMENT, "reason": "it says so", "verdict": verdict}]}
+        case "CheckStatements" | "ScoreAnswer":
+            return _scored(role, ask, verdict)
         case "CheckConsensus":
             return {"agree": verdict, "answer": "1889" if verdict else ""}
         case "DecomposeClaim" | "NextStep":
             return _acting(ask, label)
-        case "Rebut" | "SummariseTeam" | "JudgeTeams" | "GiveOpinion":
+        case "Rebut" | "SummariseTeam" | "SpeakForTeam" | "JudgeTeams" | "GiveOpinion":
             return _arguing(role, ask, label)
     said = ALWAYS.get(role) or baselines.reply(role, ask, label) or _of_sentences(role, ask.user)
     if isinstance(said, dict) and said.get("quotes") == []:
         return said | {"quotes": _quotes(ask.user)}
     return said
+
+
+def _scored(role: str, ask: Ask, verdict: int) -> dict[str, Any]:
+    item = {"statement": STATEMENT, "reason": "it says so", "verdict": verdict}
+    if role == "ScoreAnswer":
+        return {"statements": [item], "questions": [STATEMENT], "noncommittal": 0}
+    if '"verdicts"' in ask.system + ask.user or "verdicts" in (ask.schema or {}).get("properties", {}):
+        return {"verdicts": [{"number": 1, "reason": "it says so", "verdict": verdict}]}
+    return {"statements": [item]}
 
 
 def _arguing(role: str, ask: Ask, label: str) -> dict[str, Any]:
@@ -82,7 +89,8 @@ def _arguing(role: str, ask: Ask, label: str) -> dict[str, Any]:
     if role == "GiveOpinion":
         said: dict[str, Any] = {"opinion": STATEMENT, "factuality": label != "REFUTES", "severity": 0}
         return said | {"quotes": _quotes(ask.user)}
-    return {"text": STATEMENT, "quotes": _quotes(ask.user)}
+    spoken = {"concedes": False} if role == "SpeakForTeam" else {}
+    return {"text": STATEMENT, "quotes": _quotes(ask.user), **spoken}
 
 
 def _acting(ask: Ask, label: str) -> dict[str, Any] | Calls:
@@ -126,6 +134,7 @@ SIGNS = {  # of prompts in the papers' own form, which name no task
     "You gather information for a team": "WriteTeamQueries",
     "You analyse a text for a team": "AnalyseText",
     "You rebut for a team": "Rebut",
+    "You speak for one of two teams that debate a claim, and": "SpeakForTeam",
     "You summarise for a team": "SummariseTeam",
     "You referee a debate": "JudgeTeams",
     "how grave its error is": "GiveOpinion",
@@ -139,6 +148,7 @@ SIGNS = {  # of prompts in the papers' own form, which name no task
     "Break each sentence": "WriteStatements",
     "Break an answer about": "WriteStatements",
     "For each statement": "CheckStatements",
+    "Check an answer about a claim": "ScoreAnswer",
     "Write three different questions": "WriteQuestions",
     "Write a question": "WriteQuestion",
     "answered the same question": "CheckConsensus",

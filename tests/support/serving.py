@@ -34,6 +34,10 @@ TURN = 0.01  # seconds between looks at it
 READY = 600.0  # seconds that a busy machine may take
 
 
+# An agreement is scored in three calls an answer, and held back by its scores: 23 calls a claim.
+LONG_DEBATE = {"stable_by": "scores", "scored_together": False, "first_query": "model"}
+
+
 class Held(ScriptedBackend):
     """A debate of 23 calls, of which so many are answered, and the rest when a file exists."""
 
@@ -71,7 +75,7 @@ def service_parts() -> Parts:
 
 
 def settings(**options: object) -> ServiceSettings:
-    spec = RunSpec(offline=True, settings={"debaters": ("corpus", "keywords")})
+    spec = RunSpec(method="tool-mad", offline=True, settings={"debaters": ("corpus", "keywords"), **LONG_DEBATE})
     return ServiceSettings(spec=spec, **options)  # type: ignore[arg-type]
 
 

@@ -83,10 +83,7 @@ async def test_two_grounders_with_one_document_do_not_take_it_from_each_other() 
     assert shared(0)._session._held == {}
 
 
-def test_without_a_document_there_is_nothing_to_check_against(tmp_path: Path) -> None:
-    for contexts in ([], "", [" "]):
-        with pytest.raises(UsageError, match="no document"):
-            redargue.Grounder(contexts)
+def test_a_memory_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="the only evidence"):
         redargue.Grounder(DOCUMENTS, method="mermaid", memory=str(tmp_path / "m.db"))
 
@@ -113,3 +110,12 @@ def test_a_document_is_split_into_sentences_once(monkeypatch: pytest.MonkeyPatch
     document = "This document is new to every cache. " + "Bees are insects. They have six legs. " * 60
     with redargue.Grounder([document], method="single-reader"):
         assert split.count(document.strip()) + split.count(document) == 1
+
+
+@pytest.mark.anyio
+async def test_the_front_matter_of_an_answer_is_neither_a_claim_nor_unchecked() -> None:
+    answer = "---\ntitle: Trains return after 58 years\ndate: 2026-05-12\n---\n\nThe Vasa sank in 1628.\n"
+    report = await redargue.ground(answer, contexts=["The Vasa sank in 1628."], method="single-reader")
+    assert [claim.stated for claim in report.claims] == ["The Vasa sank in 1628."]
+    assert report.unchecked == ()
+    assert report.text == answer

@@ -189,9 +189,11 @@ async def checked_answer(answer: str, contexts: Contexts, **options: Unpack[Text
 
 def unanswerable(answer: str, contexts: Contexts) -> Grounding | None:
     """The outcome of an answer that cannot be checked at all; None for others."""
+    if not re.search(r"\w", answer):
+        return nothing_to_check("the answer has no words")
     if not any(document.text.strip() for document in documents_of(contexts)):
         return _unchecked(Reason.NO_CONTEXT, "there is no context to check the answer against")
-    return None if re.search(r"\w", answer) else nothing_to_check("the answer has no words")
+    return None
 
 
 def choose_method(options: VerifyOptions) -> None:

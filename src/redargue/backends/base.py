@@ -9,7 +9,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar, runtime_checkabl
 from redargue.claims import Frozen
 from redargue.errors import UnsupportedTask
 from redargue.net.transport import Service, Transport
-from redargue.registry import Registry
+from redargue.registry import Registry, a_function, having
 from redargue.runs.budget import Account
 from redargue.tasks.base import AnyTask, Out, Task
 
@@ -149,7 +149,12 @@ BACKENDS = {
     "recorded": "redargue.methods.mermaid.recorded:RecordedBackend",
 }
 
-backends: Registry[BackendMaker] = Registry("backend", builtin=BACKENDS, group="redargue.backends")
+
+def _missing(entry: object) -> str:
+    return having("can", "perform", "render")(entry) if isinstance(entry, type) else a_function(entry)
+
+
+backends: Registry[BackendMaker] = Registry("backend", builtin=BACKENDS, group="redargue.backends", missing=_missing)
 
 
 def require(backend: Backend, method: str, tasks: tuple[type[AnyTask], ...]) -> None:

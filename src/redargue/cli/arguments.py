@@ -7,7 +7,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import date
 from itertools import islice, pairwise
 from pathlib import Path
@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from redargue.claims import Claim, LabelSet, Meaning, with_strict_as_of
 from redargue.errors import UnreadableFile, UsageError, problem_of
 from redargue.evidence import Passage
-from redargue.inputs.claims import ClaimRow, RefusedRow
+from redargue.inputs.claims import ClaimRow, RefusedRow, read_mapping
 from redargue.inputs.claims import read_rows as read_table
 from redargue.inputs.rows import unpacked_suffix
 from redargue.registry import did_you_mean
@@ -29,9 +29,9 @@ from redargue.text.segment import KINDS, Kind, Text, sentences_of, text_of
 
 CLAIM, CLAIMS = "claim", "claims"
 _TABLES = (".csv", ".tsv", ".json", ".jsonl")
-DOCUMENTS = (".md", ".html", ".htm", ".pdf", ".docx")
+DOCUMENTS = (".md", ".html", ".htm", ".pdf", ".docx", ".odt", ".rtf", ".xlsx", ".eml")
 HTML = (".html", ".htm")
-NOT_READ = (".doc", ".odt", ".rtf", ".rst", ".tex", ".epub", ".ppt", ".pptx", ".xls", ".xlsx", ".xml", ".yaml", ".yml")
+NOT_READ = (".doc", ".rst", ".tex", ".epub", ".ppt", ".pptx", ".xls", ".xml", ".yaml", ".yml")
 NAMED_BY_SUFFIX = (".txt", *_TABLES, *DOCUMENTS, *NOT_READ)
 
 _URL = re.compile(r"(?:[a-z][a-z0-9+.-]*://|www\.)\S+", re.IGNORECASE)
@@ -55,9 +55,16 @@ class Input(NamedTuple):
 
 
 def read_input(
-    argument: str, kind: str, question: str, spec: RunSpec, *, fetch: bool = False, links: bool = False
+    argument: str,
+    kind: str,
+    question: str,
+    spec: RunSpec,
+    *,
+    fetch: bool = False,
+    links: bool = False,
+    mapping: Sequence[str] = (),
 ) -> Input:
-    """Reads the argument of ``check``; ``kind`` is the value of --as, and ``fetch`` allows a URL.
+    """Reads the argument of ``check``; ``kind`` is the value of --as, ``mapping`` of --map; ``fetch`` allows a URL.
 
     With ``links``, the text of an HTML file is its source.
 
@@ -77,7 +84,11 @@ def read_input(
     is_file = argument == "-" or (os.path.exists(argument) if kind == CLAIM else bool(named_path(argument)))
     suffix = unpacked_suffix(Path(argument)) if is_file else ""
     if kind != CLAIM and suffix in _TABLES:
-        return _claims(read_table(Path(argument), {}, labels=spec.labels, as_of=spec.as_of), question, spec)
+        roles = read_mapping(mapping)
+        return _claims(read_table(Path(argument), roles, labels=spec.labels, as_of=spec.as_of), question, spec)
+    if mapping:
+        what = f"{printable(argument, lines=False)!r:.80} has no columns"
+        raise UsageError(what, where="--map", hint=f"name a file of claims: {', '.join(_TABLES)}")
     if kind == CLAIMS and suffix in DOCUMENTS:
         hint = "without --as claims, check extracts them"
         raise UsageError(f"{argument!r} is a text whose claims have not been extracted", hint=hint)
@@ -227,6 +238,8 @@ def _content(argument: str, where: str = "") -> str:
         if isinstance(document, UnreadableFile):
             raise UsageError(document.what, where=document.where, hint=document.hint)
         documents.append(document)
+        if path.suffix.lower() == ".eml":  # the letter itself; what is attached to it is not the text
+            break
     if len(documents) != 1:
         raise UsageError(f"{argument!r} contains {counted(len(documents), 'document')}; a text is one", where=where)
     return documents[0].text

@@ -10,7 +10,15 @@ import typer
 
 from redargue.cli.check import CLAIM_CONCURRENCY
 from redargue.cli.exit import INTERRUPTED, exit_code, read_gate
-from redargue.cli.parameters import OutputParameters, RunParameters, SearchParameters, option, with_parameters
+from redargue.cli.parameters import (
+    LedgerWait,
+    Mapping,
+    OutputParameters,
+    RunParameters,
+    SearchParameters,
+    option,
+    with_parameters,
+)
 from redargue.errors import UsageError
 from redargue.sanitize import counted, printable
 
@@ -22,14 +30,6 @@ if TYPE_CHECKING:
 ONE_PROCESS = "leave out --workers and --engine"
 Deferred = Annotated[
     bool, typer.Option("--deferred", help="Ask the model through the provider's batch endpoint: cheaper, within a day.")
-]
-Mapping = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--map",
-        metavar="ROLE=COLUMN,…",
-        help="claim=…,id=…,question=…,answer=…,context=…,contexts=…,options=…,labels=…,as_of=…",
-    ),
 ]
 Poll = Annotated[float, option("POLL", "--deferred: seconds between looks at a batch of the provider.", min=0.01)]
 
@@ -52,6 +52,7 @@ def batch(
         int | None, typer.Option(min=1, help="Number of workers; default: 2 processes, or one task per CPU.")
     ] = None,
     ledger: Annotated[str, option("LEDGER", "Ledger of the workers: postgresql://… or a local file.")] = "",
+    ledger_wait: LedgerWait = 60.0,
     deferred: Deferred = False,
     poll: Poll = 30.0,
 ) -> None:
@@ -80,7 +81,9 @@ def batch(
     result = BatchOutput(out, accepted, refused, tally, answers, output)
     if several:
         verify = engines[engine or "local"]
-        interrupted = verify(spec, result, workers=workers, where=ledger, concurrency=options.concurrency)
+        interrupted = verify(
+            spec, result, workers=workers, where=ledger, concurrency=options.concurrency, wait=ledger_wait
+        )
     else:
         spec, parts = with_contexts(spec, accepted)
         at_once = options.concurrency or (max(1, len(accepted)) if deferred else CLAIM_CONCURRENCY)

@@ -17,7 +17,7 @@ from redargue.cli.parameters import OutputParameters
 from redargue.cli.progress import Progress
 from redargue.inputs.claims import ClaimRow, RefusedRow
 from redargue.parts import Parts
-from redargue.registry import Registry
+from redargue.registry import Registry, a_function
 from redargue.sanitize import counted
 from redargue.spec import RunSpec
 from redargue.text.report import Report
@@ -98,11 +98,19 @@ class Engine(Protocol):
         workers: how many; None for the engine's default.
         where: the workers' ledger; empty for a file in the folder.
         concurrency: claims that a worker verifies concurrently; None for the default.
+        wait: seconds that a ledger which does not answer is waited for.
     """
 
     def __call__(
-        self, spec: RunSpec, output: BatchOutput, *, workers: int | None, where: str, concurrency: int | None
+        self,
+        spec: RunSpec,
+        output: BatchOutput,
+        *,
+        workers: int | None,
+        where: str,
+        concurrency: int | None,
+        wait: float,
     ) -> bool: ...
 
 
-engines: Registry[Engine] = Registry("engine", group="redargue.engines", extra="scale")
+engines: Registry[Engine] = Registry("engine", group="redargue.engines", extra="scale", missing=a_function)

@@ -14,6 +14,7 @@ from redargue.cli.output import JsonLines, print_json
 from redargue.cli.parameters import (
     AsJson,
     Fetch,
+    Mapping,
     NoRecord,
     OutputParameters,
     RunFolder,
@@ -39,7 +40,8 @@ def check(
         typer.Argument(
             metavar="CLAIM|FILE|URL|-",
             help="A claim; a text (several sentences); a file of claims (csv, tsv, json, jsonl, or txt, one per line); "
-            "a document (txt, md, html, pdf, docx); the URL of a page, with --fetch; or - for standard input.",
+            "a document (txt, md, html, pdf, docx, odt, rtf, eml); the URL of a page, with --fetch; or - for standard "
+            "input.",
         ),
     ],
     *,
@@ -59,6 +61,7 @@ def check(
         ),
     ] = False,
     fetch: Fetch = False,
+    mapping: Mapping = None,
     options: RunParameters,
     search: SearchParameters,
     run: RunFolder = None,
@@ -77,7 +80,7 @@ def check(
     spec = run_config(options, replace(search, offline=search.offline or cited), run)
     spec = spec.updated(offline=search.offline)
     kind = "text" if cited and not as_ else as_
-    text, rows, note = read_input(claim, kind, question, spec, fetch=fetch, links=cited)
+    text, rows, note = read_input(claim, kind, question, spec, fetch=fetch, links=cited, mapping=mapping or ())
     if cited and not text:
         hint = "drop --as, or choose text, dialogue or qa"
         raise UsageError("claims cite no pages: --cited checks a text", where="--cited", hint=hint)

@@ -17,6 +17,7 @@ from redargue.cli.output import print_json
 from redargue.cli.parameters import AsJson, BaseUrl, EmbeddingModel, Offline, option
 from redargue.errors import UsageError
 from redargue.files import config_home, home
+from redargue.registry import did_you_mean, distribution
 from redargue.sanitize import printable
 
 
@@ -50,6 +51,7 @@ def doctor(
             rows.append({"check": name, "ok": True, "found": check()})
         except Exception as error:  # one failed check must not hide the others
             rows.append({"check": name, "ok": False, "found": str(error)})
+    rows += _extensions()
     rows += _endpoints(model or [], base_url, embedding_model, offline)
     if json:
         print_json({"schema_version": 1, "checks": rows})
@@ -58,6 +60,50 @@ def doctor(
             mark = {True: "ok ", False: "BAD", None: " - "}[row["ok"]]
             print(f"{mark} {row['check']}: {printable(str(row['found']))}")  # noqa: T201
     raise typer.Exit(2 if any(row["ok"] is False for row in rows) else 0)
+
+
+REGISTRIES = {  # by group of entry points
+    "redargue.methods": "redargue.methods.base:methods",
+    "redargue.tools": "redargue.retrieval.tools.base:tools",
+    "redargue.backends": "redargue.backends.base:backends",
+    "redargue.commands": "redargue.cli.extensions:commands",
+    "redargue.report_sections": "redargue.reports.folders:sections",
+    "redargue.report_folders": "redargue.reports.folders:kinds",
+    "redargue.datasets": "redargue.bench.datasets.base:datasets",
+    "redargue.documents": "redargue.retrieval.corpus.documents:readers",
+    "redargue.corpus_stores": "redargue.retrieval.corpus.base:stores",
+    "redargue.memory_stores": "redargue.memory.memory:memory_stores",
+    "redargue.engines": "redargue.cli.batch_output:engines",
+    "redargue.service_parts": "redargue.service.context:service_parts",
+}
+
+
+def _extensions() -> list[dict[str, Any]]:
+    """What other packages add, with their distributions; what cannot be used, and names that clash."""
+    from importlib.metadata import entry_points
+    from pkgutil import resolve_name
+
+    points = entry_points()
+    groups = [group for group in sorted(points.groups) if group.startswith("redargue.")]
+    rows: list[dict[str, Any]] = []
+    for group in groups:
+        if group not in REGISTRIES:
+            packages = ", ".join(sorted({distribution(point) for point in points.select(group=group)}))
+            found = f"{packages}: no group {group!r}; {did_you_mean(group, REGISTRIES)}"
+            rows.append({"check": "extensions", "ok": False, "found": found})
+            continue
+        try:
+            registry = resolve_name(REGISTRIES[group])
+        except ModuleNotFoundError as error:
+            found = f"{group}: needs {error.name}, which is not installed"
+            rows.append({"check": "extensions", "ok": None, "found": found})
+            continue
+        problems, clashes = registry.problems(), registry.clashes()
+        for name, package in registry.installed().items():
+            found = str(problems[name]) if name in problems else f"{registry.kind} {name!r} of {package}"
+            rows.append({"check": "extensions", "ok": name not in problems, "found": found})
+        rows += [{"check": "extensions", "ok": False, "found": str(clash)} for clash in clashes.values()]
+    return rows or [{"check": "extensions", "ok": True, "found": "none of other packages"}]
 
 
 def _endpoints(models: list[str], base_url: str, embedding_model: str, offline: bool) -> list[dict[str, Any]]:
@@ -95,8 +141,8 @@ def _search(offline: bool) -> str:
     available = services()
     keys = [name for name in ("tavily", "serper", "google-cse") if available[name].key]
     line = f"debates search with {live_tool(offline=offline)!r}; keys: {', '.join(keys) or 'none'}"
-    if not keys:
-        line += ". To search the web, set TAVILY_API_KEY or SERPER_API_KEY"
+    if not keys and not available["searxng"].url:
+        line += ". To search the web, set TAVILY_API_KEY, SERPER_API_KEY or REDARGUE_SEARXNG_URL"
     if not available["wikipedia"].extra.get("contact"):
         line += ". Set REDARGUE_CONTACT to your e-mail address: Wikipedia asks for one"
     return line

@@ -10,6 +10,7 @@ from redargue.cli.check import CLAIM_CONCURRENCY
 from redargue.cli.parameters import (
     AsJson,
     Fetch,
+    Mapping,
     NoRecord,
     OutputParameters,
     RunFolder,
@@ -38,6 +39,7 @@ def estimate_costs(
         bool, typer.Option("--cited", help="As for check; every claim counts, also one without a link.")
     ] = False,
     fetch: Fetch = False,
+    mapping: Mapping = None,
     options: RunParameters,
     search: SearchParameters,
     run: RunFolder = None,
@@ -61,7 +63,7 @@ def estimate_costs(
     from redargue.verifier import Verifier
 
     spec = run_config(options, search)
-    given = read_input(claim, "text" if cited and not as_ else as_, question, spec, fetch=fetch)
+    given = read_input(claim, "text" if cited and not as_ else as_, question, spec, fetch=fetch, mapping=mapping or ())
     if given.note and not output.quiet:
         typer.echo(given.note, err=True)
     text = given.text

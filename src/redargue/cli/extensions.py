@@ -21,6 +21,7 @@ from redargue.errors import UsageError
 from redargue.registry import Registry, install
 
 COMMANDS = {
+    "demo": "redargue.cli.demo:demo",
     "check": "redargue.cli.check:check",
     "ground": "redargue.cli.ground:ground_answer",
     "batch": "redargue.cli.batch:batch",
@@ -37,9 +38,9 @@ COMMANDS = {
     "doctor": "redargue.cli.doctor:doctor",
 }
 EXTRAS = {  # commands of optional packages, by the extra that installs the package
-    "lab": ("bench", "diff", "list datasets", "why"),
+    "lab": ("bench", "calibrate", "diff", "list datasets", "why"),
     "scale": ("ledger", "worker"),
-    "serve": ("mcp", "serve", "view"),
+    "serve": ("hook", "mcp", "serve", "view"),
 }
 
 

@@ -34,7 +34,7 @@ def ground_answer(
         typer.Option(
             "--answer",
             metavar="TEXT|FILE|-",
-            help="The answer: text, a txt, md, html, pdf, docx or json file, or - for standard input.",
+            help="The answer: text, a txt, md, html, pdf, docx, odt, rtf, eml or json file, or - for standard input.",
         ),
     ],
     context: Annotated[
@@ -42,8 +42,8 @@ def ground_answer(
         typer.Option(
             "--context",
             metavar="TEXT|FILE|FOLDER|URL|-",
-            help="A source document: text, a file (txt, md, html, pdf, docx, csv, tsv, json, jsonl), a folder, or - "
-            "for standard input; repeatable.",
+            help="A source document: text, a file (txt, md, html, pdf, docx, odt, rtf, xlsx, eml, csv, tsv, json, "
+            "jsonl), a folder, or - for standard input; repeatable.",
         ),
     ],
     kind: Annotated[
@@ -107,7 +107,7 @@ def _documents(context: str, unread: list[UnreadableFile], *, fetch: bool, offli
         if not isinstance(document, UnreadableFile):
             fields = document.model_dump(include={"text", "title", "url", "publisher", "published"})
             passages.append(Passage(**fields, document=document.id))
-        elif path.is_dir():
+        elif passages or path.is_dir():  # what is attached to an e-mail follows it
             typer.echo(f"skipped: {printable(str(document))}", err=True)
             unread.append(document)
         else:

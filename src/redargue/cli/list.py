@@ -106,9 +106,9 @@ def labels(json: AsJson = False) -> None:
 
 
 def usable(registry: Registry[T]) -> dict[str, T]:
-    """The entries by name; those of other packages that cannot be used are named on standard error."""
+    """The entries by name; those of other packages that are left out are named on standard error."""
     problems = registry.problems()
-    for problem in problems.values():
+    for problem in (*problems.values(), *registry.clashes().values()):
         typer.echo(f"left out: {printable(str(problem))}", err=True)
     return {name: registry[name] for name in registry if name not in problems}
 

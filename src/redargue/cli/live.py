@@ -88,7 +88,8 @@ def _turn_text(event: events.Event, labels: LabelSet) -> str:
             quotes = "".join(f"\n    {MARKS[quote.status]} “{printable(quote.text)[:200]}”" for quote in event.quotes)
             return f"answers: {label_text(event.label, labels)}{quotes}"
         case events.TurnKept():
-            return f"is not asked again, as nothing has changed: {label_text(event.label, labels)}"
+            why = f"the passages are {event.shared_with}'s" if event.shared_with else "nothing has changed"
+            return f"is not asked again, as {why}: {label_text(event.label, labels)}"
         case events.Scored():
             score = event.score
             value = f"undefined ({score.undefined})" if score.value is None else f"{score.value:.3f}"
@@ -235,13 +236,20 @@ class Viewer:
     """Shows a run: one debate after another, or a progress bar where claims are verified concurrently.
 
     A context manager. Off a terminal it prints one line per claim, where there are several; if verbose, one per event.
+    The line has the words of the claim if ``named``.
     """
 
     def __init__(
-        self, verifier: Verifier, claims: Sequence[Claim], *, concurrency: int, output: OutputParameters
+        self,
+        verifier: Verifier,
+        claims: Sequence[Claim],
+        *,
+        concurrency: int,
+        output: OutputParameters,
+        named: bool = True,
     ) -> None:
         self._console = Console(file=sys.stderr, highlight=False)
-        self._claims, self._quiet, self._verbose = claims, output.quiet, output.verbose
+        self._claims, self._quiet, self._verbose, self._named = claims, output.quiet, output.verbose, named
         for note in (verifier.method.note(), _what_is_searched(verifier)) if not self._quiet else ():
             if note:
                 self._console.print(Text(note), soft_wrap=True)
@@ -274,7 +282,7 @@ class Viewer:
         if self._verbose:
             return describe(event, self._claims[event.item].labels)
         if isinstance(event, events.ClaimEnded) and len(self._claims) > 1:
-            return outcome_line(event.verdict)
+            return outcome_line(event.verdict, named=self._named)
         return ""
 
     def _draw(self, event: events.Event) -> None:
@@ -313,10 +321,10 @@ def _what_is_searched(verifier: Verifier) -> str:
     return f"the corpus is {articles} sample articles; for your own documents: redargue corpus add FOLDER"
 
 
-def outcome_line(verdict: Verdict) -> str:
+def outcome_line(verdict: Verdict, *, named: bool = True) -> str:
     """``Refuted (0.75): The Ritz opened in 1926.``."""
     sure = "" if verdict.shown_confidence is None else f" ({verdict.shown_confidence:.2f})"
-    return printable(f"{label_of(verdict)}{sure}: {verdict.claim.text}", lines=False)
+    return printable(f"{label_of(verdict)}{sure}{f': {verdict.claim.text}' if named else ''}", lines=False)
 
 
 def _bar(score: Score, limits: Mapping[Metric, float]) -> str:

@@ -207,13 +207,13 @@ async def _recheck(opened: Memory, records: Sequence[MemoryRecord], store: str, 
 
 
 def _tools(names: Iterable[str], sources: Any) -> Mapping[str, Tool]:
-    from redargue.retrieval.tools.base import tools
+    from redargue.retrieval.tools.base import made_tool, tools
 
-    made = {}
+    made: dict[str, Any] = {}
     for name in sorted(names):
         if name in tools:
             try:
-                made[name] = tools[name].make(sources)
+                made[name] = made_tool(name, sources)
             except RedargueError as error:
                 typer.echo(printable(f"{name}: {error}"), err=True)
     return made

@@ -18,7 +18,7 @@ from redargue.net.services import services
 from redargue.parts import Parts
 from redargue.runs.manifest import load_manifest
 from redargue.runs.record import new_run_folder
-from redargue.spec import RunSpec
+from redargue.spec import RunSpec, default_method
 
 if TYPE_CHECKING:
     from redargue.inputs.claims import ClaimRow
@@ -33,23 +33,24 @@ def run_config(run: RunParameters, search: SearchParameters, folder: Path | None
     given = {"rounds": run.rounds, "top_k": run.top_k}
     settings |= {name: value for name, value in given.items() if value is not None}
     same_name = {name: value for name, value in (vars(run) | vars(search)).items() if name in RunSpec.model_fields}
-    tools = _tools(run, search, settings, folder)
+    method = run.method or default_method(backend=run.backend, model=model)
+    tools = _tools(method, run.profile, search, settings, folder)
     named = {"model": model, "models": models, "settings": settings, "tools": tools, "mcp": tuple(search.mcp or ())}
     return RunSpec(**{**same_name, **named})
 
 
 def _tools(
-    run: RunParameters, search: SearchParameters, settings: Mapping[str, Any], folder: Path | None
+    method: str, profile: str, search: SearchParameters, settings: Mapping[str, Any], folder: Path | None
 ) -> tuple[str, ...] | None:
-    fields, name = methods[run.method].settings_class.model_fields, tools_setting(run.method)
+    fields, name = methods[method].settings_class.model_fields, tools_setting(method)
     if search.tool:
-        tools = with_default_tool(tuple(search.tool), run.method, run.profile)
+        tools = with_default_tool(tuple(search.tool), method, profile)
         return tuple(tool if tool in search.tool else _live(tool, search) for tool in tools)
     if name in settings or name not in fields:  # a closed-book method has no tools
         return () if search.mcp and name not in settings else None
     if search.mcp:
         return ()  # only the servers' tools
-    default = methods[run.method].profiles.get(run.profile, {}).get(name, fields[name].default)
+    default = methods[method].profiles.get(profile, {}).get(name, fields[name].default)
     recorded = _recorded_tools(folder, name)
     return recorded if _may_choose(recorded, default) else tuple(_live(tool, search) for tool in default)
 
@@ -118,18 +119,19 @@ def read_models(options: list[str]) -> tuple[str, dict[str, str]]:
 
 
 def live_tool(*, offline: bool) -> str:
-    """The search tool that is available: Tavily or Google with a key, else Wikipedia; offline, keywords."""
+    """The search tool that is available: Tavily or Google with a key, or SearXNG, else Wikipedia; offline, keywords."""
     if offline:
         return "keywords"
-    if with_key := _tools_with_key():
-        return with_key[0]
+    if configured := _web_tools():
+        return configured[0]
     return "wikipedia" if _reachable(services()["wikipedia"].display_url) else "keywords"
 
 
-def _tools_with_key() -> list[str]:
+def _web_tools() -> list[str]:
     available = services()
     google = available["serper"].key or (available["google-cse"].key and available["google-cse"].extra.get("cx"))
-    return [name for name, key in (("tavily", available["tavily"].key), ("google", google)) if key]
+    tools = (("tavily", available["tavily"].key), ("google", google), ("searxng", available["searxng"].url))
+    return [name for name, configured in tools if configured]
 
 
 def _may_choose(tools: Sequence[str], default: Sequence[str]) -> bool:
@@ -138,7 +140,7 @@ def _may_choose(tools: Sequence[str], default: Sequence[str]) -> bool:
     A run folder may be a stranger's, so it chooses among these only. Where it names others, the run's defaults are
     taken, and opening the run says that they differ: the user's own ``--tool`` confirms them.
     """
-    live = {"keywords", "wikipedia", *_tools_with_key()}
+    live = {"keywords", "wikipedia", *_web_tools()}
     return len(tools) == len(default) and all(
         tool == usual or (usual == "keywords" and tool in live) for tool, usual in zip(tools, default, strict=True)
     )

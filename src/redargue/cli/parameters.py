@@ -107,11 +107,23 @@ Concurrency = Annotated[
 ]
 Quiet = Annotated[bool, option("QUIET", "Show no progress.", "--quiet", "-q")]
 Verbose = Annotated[bool, option("VERBOSE", "Off a terminal, show every step of every claim.", "--verbose", "-v")]
+Mapping = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--map",
+        metavar="ROLE=COLUMN,…",
+        help="Columns of a file of claims: claim=…,id=…,question=…,answer=…,context=…,contexts=…,options=…,labels=…,"
+        "as_of=…",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Fetch = Annotated[bool, option("FETCH", "Fetch the page of an argument that is a URL.", "--fetch")]
 RunFolder = Annotated[
     Path | None,
     typer.Option("--run", metavar="DIR", help="Record the run there; the same command resumes an interrupted run."),
+]
+LedgerWait = Annotated[
+    float, option("LEDGER_WAIT", "Seconds to wait for a ledger that does not answer.", "--ledger-wait", min=0.0)
 ]
 NoRecord = Annotated[bool, option("NO_RECORD", "Do not record the run.", "--no-record")]
 RunName = Annotated[
@@ -127,8 +139,13 @@ class RunParameters:
     """What defines a run, apart from the evidence that it may search."""
 
     method: Annotated[
-        str, option("METHOD", "Verification method; see redargue list methods.", autocompletion=complete_method)
-    ] = "tool-mad"
+        str,
+        option(
+            "METHOD",
+            "See redargue list methods; default: tool-mad with a model, else single-reader.",
+            autocompletion=complete_method,
+        ),
+    ] = ""
     profile: Annotated[str, option("PROFILE", "Settings to start from: paper or hardened.")] = "hardened"
     model: Models = None
     base_url: BaseUrl = ""

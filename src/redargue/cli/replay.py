@@ -32,6 +32,7 @@ def replay_run(
     from redargue.playback import replay as replay_run
     from redargue.reports.load import CheckResult
     from redargue.runs.folders import find_run
+    from redargue.runs.manifest import replayed_by
     from redargue.runs.record import Record, read_events
 
     console = Console(file=sys.stderr, highlight=False)
@@ -57,7 +58,7 @@ def replay_run(
         raise RecordError(
             f"the replay differs from the record, first in an event of kind {kind!r}",
             where=str(folder),
-            hint="the code has changed since the run was recorded",
+            hint=replayed_by(record.manifest.redargue) or "the code has changed since the run was recorded",
         )
     done = f"{len(replayed):,} of {counted(len(verdicts), 'claim')}"
     console.print(Text(f"replayed {done}: every event is as recorded", "green"))

@@ -19,7 +19,8 @@ def write_report(
         typer.Option(
             "--format",
             "-f",
-            help="html, md, json, claimreview, adjudication, sarif, junit or annotation; default: by --out, else html.",
+            help="html, md, docx, json, claimreview, adjudication, sarif, junit or annotation; default: by --out, else "
+            "html.",
         ),
     ] = "",
     out: Annotated[
@@ -49,6 +50,9 @@ def write_report(
     from redargue.runs.folders import find_run
 
     written = format or _format_of(out)
+    if written == "docx":
+        _write_docx(run, out)
+        return
     signature = read_signature(author, url, date) if written == "claimreview" else None
     csv = out is not None and out.suffix.lower() == ".csv"  # of an adjudication queue; JSON Lines otherwise
     text = render(
@@ -64,7 +68,29 @@ def write_report(
     typer.echo(f"{written} report: {out} ({len(text.encode()):,} bytes)", err=True)
 
 
-BY_SUFFIX = {".html": "html", ".htm": "html", ".md": "md", ".json": "json", ".sarif": "sarif", ".xml": "junit"}
+def _write_docx(run: str, out: Path | None) -> None:
+    from redargue.reports.docx import run_docx
+    from redargue.runs.folders import find_run
+
+    if out is None:
+        raise UsageError("a Word document is written to a file", where="--format", hint="name it: --out report.docx")
+    content = run_docx(find_run(run))
+    try:
+        out.write_bytes(content)
+    except OSError as error:
+        raise UsageError(f"{str(out)!r} cannot be written: {error.strerror}", where="--out") from error
+    typer.echo(f"docx report: {out} ({len(content):,} bytes)", err=True)
+
+
+BY_SUFFIX = {
+    ".docx": "docx",
+    ".html": "html",
+    ".htm": "html",
+    ".md": "md",
+    ".json": "json",
+    ".sarif": "sarif",
+    ".xml": "junit",
+}
 
 
 def _format_of(out: Path | None) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from itertools import groupby
 from pathlib import Path
 
 from rich.console import Console
@@ -13,12 +14,13 @@ from rich.text import Text
 from redargue import words
 from redargue.evidence import Gap, Quote, QuoteStatus, Side
 from redargue.files import home
+from redargue.reports.overview import TITLES, Risk, Row, report_rows
 from redargue.reports.phrases import (
-    citation_text,
     confidence_text,
     cost,
     heading,
     how_decided,
+    is_local,
     label_counts,
     meaning_text,
     outcome_text,
@@ -29,6 +31,7 @@ from redargue.text.report import Report
 from redargue.verdicts import Verdict
 
 _STYLES = {"supported": "bold green", "refuted": "bold red", "not_enough": "bold yellow", "conflicting": "bold magenta"}
+_MEANINGS = {Risk.REFUTED: "refuted", Risk.DIFFERS: "conflicting", Risk.OPEN: "not_enough", Risk.SUPPORTED: "supported"}
 _TITLES = ((Side.FOR, "For"), (Side.AGAINST, "Against"), (Side.CONTEXT, "Related, for neither side"))
 
 
@@ -47,41 +50,35 @@ def verdicts(verdicts: list[Verdict], folder: Path | None) -> None:
 
 
 def print_report(report: Report, folder: Path | None) -> None:
+    """The claims by risk, each once; ``redargue report`` shows how they were decided."""
     console = _console()
-    for number, claim in enumerate(report.claims, 1):
+    rows = report_rows(report)
+    for risk, group in groupby(rows, lambda row: row.risk):
         console.rule(style="dim")
-        stated, whole = (" ".join(printable(text).split()) for text in (claim.stated, claim.verdict.claim.text))
-        span = (f" ({claim.start}–{claim.end})", "dim")
-        _print(console, Text.assemble((f"{number}. {stated}", "bold"), span))
-        if whole != stated:  # the claim was written to be understood without its text
-            _print(console, Text(f"claim: {whole}"))
-        if claim.citation:
-            cited = f"cites {claim.citation.url}: {citation_text(claim.citation)}"
-            _print(console, Text(printable(cited, lines=False), style="bold"))
-        _verdict(console, claim.verdict)
+        shown = list(group)
+        _print(console, Text(f"{TITLES[risk]} ({len(shown)})", style=_STYLES.get(_MEANINGS.get(risk, ""), "bold")))
+        for row in shown:
+            _row(console, row)
     console.rule(style="dim")
-    for span_ in report.unchecked:
-        sentence = " ".join(printable(report.text[span_.start : span_.end]).split())
-        _print(
-            console,
-            Text(f"not checked, {span_.start}–{span_.end} ({words.unchecked(span_.why)}): {sentence}", style="dim"),
-        )
+    silent = sum(not each.why.may_state for each in report.unchecked)
+    if silent:
+        _print(console, Text(f"{counted(silent, 'sentence')} without a claim", style="dim"))
     verdicts = [claim.verdict for claim in report.claims]
     _print(console, Text(outcome_text(report.outcome, verdicts), style="bold"))
-    for title, numbers in (
-        ("Refuted", [number for number, verdict in enumerate(verdicts, 1) if verdict.meaning == "refuted"]),
-        ("Not checked", [number for number, verdict in enumerate(verdicts, 1) if verdict.unchecked]),
-        ("Not verified because of an error", [number for number, verdict in enumerate(verdicts, 1) if verdict.error]),
-    ):
-        if numbers:
-            _print(console, Text(f"{title}: {counted_claims(numbers)}."))
-    _print(console, Text(f"{counted(len(verdicts), 'claim')}, {cost(report.usage)}", style="dim"))
+    if not all(map(is_local, verdicts)):
+        _print(console, Text(f"{counted(len(verdicts), 'claim')}, {cost(report.usage)}", style="dim"))
     _recorded(console, folder)
 
 
-def counted_claims(numbers: list[int]) -> str:
-    """``claim 2``, ``claims 2, 5``."""
-    return f"{'claim' if len(numbers) == 1 else 'claims'} {', '.join(map(str, numbers))}"
+def _row(console: Console, row: Row) -> None:
+    number = f"{row.number}. " if row.number else ""
+    _print(console, Text(printable(f"{number}{row.claim}", lines=False), style="bold"), indent=2)
+    if row.sentence:
+        place = f" — {row.place}" if row.place else ""
+        cited = Text.assemble(f"“{printable(row.sentence, lines=False)}”", (printable(place, lines=False), "dim"))
+        _print(console, cited, indent=5)
+    for line in row.said:
+        _print(console, Text(printable(line, lines=False)), indent=5)
 
 
 def _console() -> Console:

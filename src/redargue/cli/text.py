@@ -59,7 +59,8 @@ def verify_and_print(
             unchecked = len(prepared.extraction.unchecked)
             rest = f"; {counted(unchecked, 'sentence')} without one" if unchecked else ""
             typer.echo(f"{counted(len(prepared.claims), 'claim')} in {len(text.text):,} characters{rest}", err=True)
-        return await _verify(prepared, whole, output, concurrency or CONCURRENCY)
+        named = json or output.jsonl  # the report below names each claim once
+        return await _verify(prepared, whole, output, concurrency or CONCURRENCY, named=named)
 
     with resumable(how_to_resume(folder)):
         report = asyncio.run(verify())
@@ -72,7 +73,12 @@ def verify_and_print(
 
 
 async def _verify(
-    prepared: PreparedText, whole: PreparedText | PreparedCitations, output: OutputParameters, concurrency: int
+    prepared: PreparedText,
+    whole: PreparedText | PreparedCitations,
+    output: OutputParameters,
+    concurrency: int,
+    *,
+    named: bool,
 ) -> Report:
     from redargue.batch.verdict_files import to_json_line
     from redargue.cli.live import Viewer
@@ -87,7 +93,7 @@ async def _verify(
     with prepared.verifier() as verifier:
         if not prepared.claims:
             return whole.report([])
-        with Viewer(verifier, prepared.claims, concurrency=concurrency, output=output) as viewer:
+        with Viewer(verifier, prepared.claims, concurrency=concurrency, output=output, named=named) as viewer:
             verdicts = await verifier.verify_all(
                 prepared.claims, concurrency=concurrency, listeners=[viewer.see], done=done
             )

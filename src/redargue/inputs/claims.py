@@ -106,7 +106,7 @@ def read_rows(
     for number, row in enumerate(table_rows(path) if suffix in (".csv", ".tsv") else rows(path), 1):
         fields = {role: mapping.get(role, role) for role in _ROLES if role in mapping or role in row.fields}
         if column not in row.fields and fields.get("answer") not in row.fields:
-            hint = f"name the column of the claims: redargue batch {path} -o DIR --map claim=COLUMN"
+            hint = f"name the column of the claims: redargue estimate {path} --map claim=COLUMN sends nothing"
             raise row.error(f"no field {column}; its fields: {', '.join(list(row.fields)[:12]) or 'none'}", hint=hint)
         row_id = ""
         try:

@@ -38,7 +38,7 @@ from redargue.memory.records import MemoryStore, MemoryTransaction, SqliteMemory
 from redargue.net.secrets import Secrets
 from redargue.nli.encoders import DIMENSIONS, Embedder, shared
 from redargue.nli.session import Floats
-from redargue.registry import Registry
+from redargue.registry import Registry, a_function
 from redargue.retrieval.corpus.base import Encoder
 from redargue.retrieval.corpus.ranking import fuse
 
@@ -48,7 +48,7 @@ _MAX_CLAIM = 500  # characters of a stored claim: databases limit the size of in
 _CLAIMS_SHOWN = 3  # claims per recalled record, of those that it was found for
 
 memory_stores: Registry[Callable[..., MemoryStore]] = Registry(
-    "memory store", group="redargue.memory_stores", extra="scale"
+    "memory store", group="redargue.memory_stores", extra="scale", missing=a_function
 )
 """Stores by the scheme of their address; an address without a scheme is the path of a SQLite file."""
 

@@ -189,7 +189,8 @@ class Connection(HttpProtocol):
         self._unread = self.flow.write_paused or self.transport.is_closing()
         wanted = cycle is None or cycle.more_body or cycle.response_complete
         self._waits = self._unread or (wanted and not self.flow.read_paused)
-        state = (cycle, self._unread, self._waits)
+        # Between two pieces of a large body nobody may wait for the client: its end is a new state all the same.
+        state = (cycle, cycle is not None and cycle.more_body, self._unread, self._waits)
         if state != self._state:
             self._state, self._since, self._received = state, self.loop.time(), 0
             self._pending = self.transport.get_write_buffer_size()

@@ -39,6 +39,7 @@ SERVICES = {
         Rate(in_flight=8),
         {"cx": "GOOGLE_CSE_ID"},
     ),
+    "searxng": _ServiceDefaults("", (), 20, Rate(in_flight=4, requests_per_minute=60)),  # the user's own instance
     "wikipedia": _ServiceDefaults(
         "https://{language}.wikipedia.org",
         (),
@@ -93,7 +94,7 @@ def services(
         extra = {option: variables.get(variable, "") for option, variable in defaults.extra.items()}
         url, url_name = (base_url, "--base-url") if base_url and name == "model" else (url or defaults.url, url_name)
         url = url.replace("{language}", extra.get("language") or "en")
-        if not url.startswith(("http://", "https://")):
+        if url and not url.startswith(("http://", "https://")):
             public = url.rpartition("@")[2].partition("?")[0]  # without credentials
             raise UsageError(f"{public!r} is not an address", where=url_name, hint="begin it with http:// or https://")
         timeout = _number(variables, f"{_prefix(name)}_TIMEOUT", defaults.timeout)

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
 from redargue.errors import BudgetReached, UsageError
 from redargue.sanitize import counted
@@ -64,7 +64,7 @@ class Budget:
         self._waiting: list[asyncio.Future[None]] = []
 
     @classmethod
-    def parse(cls, text: str) -> Budget:
+    def parse(cls, text: str) -> Self:
         """Parses ``40calls``, ``200ktok``, ``0.50usd``, ``50searches``, or several joined by commas."""
         limits: dict[str, float] = {}
         for part in text.split(","):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -103,6 +105,18 @@ class RunManifest(Frozen):
         return facts | self.backend.model_dump(mode="json") | self.spec.model_dump(mode="json", include=set(RECORDED))
 
 
+def replayed_by(recorded: object) -> str:
+    """An error's hint: the release that recorded a run, and so can replay it; empty if it is this one, or not named.
+
+    Anyone may have written the name, so that nothing else than a version is repeated.
+    """
+    own = version("redargue")
+    if not isinstance(recorded, str) or recorded == own or not re.fullmatch(r"\d[\w.+!]{0,30}", recorded, re.A):
+        return ""
+    install = f"in an environment of its own, pip install redargue=={recorded}"
+    return f"redargue {recorded} recorded the run and replays it ({install}); this is redargue {own}"
+
+
 def read_description(folder: Path) -> Any:
     """The JSON value in a run folder's ``run.json``, which anyone may have written; raises OSError and ValueError."""
     with open_to_read(folder / "run.json") as file:
@@ -131,12 +145,12 @@ def read_manifest(values: object, where: str) -> RunManifest:
     """Reads a manifest; raises RecordError."""
     if not isinstance(values, dict):
         raise RecordError(f"{where!r} is not a run's description", hint="restore it, or run again")
-    version = values.get("format")
-    if version != _FORMAT:
-        found = "no format number" if version is None else f"the format {str(version)[:20]!r}"
+    form = values.get("format")
+    if form != _FORMAT:
+        found = "no format number" if form is None else f"the format {str(form)[:20]!r}"
         raise RecordError(
             f"{where!r} has {found}, and this release reads {_FORMAT}",
-            hint="use the release that recorded the run",
+            hint=replayed_by(values.get("redargue")) or "use the release that recorded the run",
         )
     try:
         return RunManifest.model_validate(values)

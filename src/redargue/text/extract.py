@@ -15,6 +15,7 @@ from redargue.nli import claim_filter
 from redargue.nli.backend import EmbeddedBackend
 from redargue.nli.language import language_of
 from redargue.quotes import content_words
+from redargue.retrieval.corpus.markdown import front_matter_end
 from redargue.run import Run
 from redargue.tasks.base import AnyTask, Profile
 from redargue.tasks.extract import BLOCK, ExtractClaims, MarkOpinions
@@ -88,7 +89,9 @@ async def extract(
     if text.kind == "qa":
         start = len(text.text) - len(text.text.lstrip())
         return Extraction(claims=(LocatedClaim(claim=text.whole, start=start, end=len(text.text.rstrip())),))
-    extractor, sentences = Agent(EXTRACTOR, run), sentences_of(text.text)
+    fields = front_matter_end(text.text)
+    extractor = Agent(EXTRACTOR, run)
+    sentences = [sentence for sentence in sentences_of(text.text) if sentence.start >= fields]
     why = {sentence: reason for sentence in sentences if (reason := _unread(sentence, run))}
     if text.kind == "dialogue":
         read = [sentence for sentence in sentences if sentence not in why]

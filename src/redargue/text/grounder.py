@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
@@ -10,6 +11,7 @@ from typing import Self, Unpack
 from redargue.claims import Claim
 from redargue.evidence import Passage
 from redargue.nli.backend import EmbeddedBackend
+from redargue.nli.language import language_of
 from redargue.nli.reader import encoded_texts
 from redargue.parts import RunOptions, read_options
 from redargue.run import Run
@@ -21,12 +23,14 @@ from redargue.text.report import CheckedClaim, Report, build_report
 from redargue.text.segment import Kind, Sentence, Text, UncheckedSentence, text_of
 from redargue.text.verification import (
     CONCURRENCY,
+    NO_CONTEXT,
     check_options,
     claims_of,
     closed,
     documents_of,
     ground,
     shared_evidence,
+    without_check,
 )
 from redargue.verdicts import Verdict
 from redargue.verifier import Listener, Verifier
@@ -43,7 +47,7 @@ class Grounder:
         options: as for :func:`redargue.verify`.
 
     Raises:
-        UsageError: there is no document, or an option does not fit.
+        UsageError: an option does not fit.
 
     Example:
         >>> with redargue.Grounder(["Bees are insects. They have six legs."], method="single-reader") as grounder:
@@ -59,7 +63,8 @@ class Grounder:
     ) -> None:
         self.documents = tuple(documents_of(contexts))
         spec, parts = read_options(options, spec)
-        check_options(Text(text="any text"), spec, self.documents)
+        self._no_context = not any(document.text.strip() for document in self.documents)
+        check_options(Text(text="any text"), spec, None if self._no_context else self.documents)
         self._spec, self._parts = closed(spec, parts), parts
         extracting = {EXTRACTOR, ExtractClaims.name(), MarkOpinions.name()}
         self._models = spec.models  # those of the extraction too
@@ -94,6 +99,8 @@ class Grounder:
             UsageError: the answer cannot be checked.
             BadReply, BudgetReached, ProviderError: the extraction of its claims failed.
         """
+        if outcome := without_check(answer, self.documents, kind=kind, context=context):
+            return outcome
         text, verifier = text_of(answer, kind=kind, context=context), self._verifier
         if text.kind in ("dialogue", "summary"):  # whose evidence differs by answer or claim
             budget = self._parts.budget or verifier.budget
@@ -121,11 +128,17 @@ class Grounder:
         A sentence that may state something and could not be read has a verdict that says so; one that states nothing
         has none.
         """
+        if self._no_context:
+            return (_checked(sentences[-1], self._unread(self._spec.claim(sentences[-1].text))),)
         return await check_sentence(sentences, self._verifier, run=self._run())
 
     async def verify(self, claim: Claim) -> Verdict:
         """The verdict on one claim, which need not be one of a text."""
-        return await self._verifier.verify(claim)
+        return self._unread(claim) if self._no_context else await self._verifier.verify(claim)
+
+    @staticmethod
+    def _unread(claim: Claim) -> Verdict:
+        return Verdict(claim=claim, label=None, unchecked=NO_CONTEXT)
 
     def _run(self) -> Run:
         return extraction_run(self._verifier, self._models)
@@ -172,3 +185,9 @@ def extraction_run(verifier: Verifier, models: Mapping[str, str]) -> Run:
         models=models,
         priced=verifier.priced,
     )
+
+
+async def warm_up() -> None:
+    """Loads the models and word lists that the first answer would wait for; takes a second."""
+    await asyncio.to_thread(language_of, "Una breve frase en otro idioma para cargar el modelo.")
+    await ground("It does not load its two models.", contexts=["It loads its models."], method="single-reader")

@@ -15,13 +15,13 @@ from typing import NamedTuple, Unpack
 import numpy as np
 from pydantic import ValidationError
 
-from redargue.assembly import connect, method_of
+from redargue.assembly import can_remember, connect, method_of
 from redargue.backends.base import require
+from redargue.caveats import Unchecked, UncheckedReason
 from redargue.claims import Claim, Meaning
 from redargue.errors import RecordError, UsageError, problem_of
 from redargue.events import CallFailed, CallFinished, Event
 from redargue.evidence import Passage
-from redargue.methods.base import methods
 from redargue.nli.backend import EmbeddedBackend
 from redargue.parts import Parts, RunOptions, read_options
 from redargue.retrieval.corpus.base import Encoder
@@ -30,8 +30,8 @@ from redargue.run import Run
 from redargue.runs.manifest import read_description
 from redargue.spec import RunSpec
 from redargue.text.extract import EXTRACTOR, Extraction, extract, extraction_tasks, recorded
-from redargue.text.report import CheckedClaim, Report, build_report
-from redargue.text.segment import Kind, LocatedClaim, Sentence, Text, sentences_of, text_of
+from redargue.text.report import CheckedClaim, Outcome, Report, build_report
+from redargue.text.segment import Kind, LocatedClaim, Sentence, Text, UncheckedSentence, sentences_of, text_of
 from redargue.verdicts import Usage, Verdict
 from redargue.verifier import Listener, Verifier, cost_of, goes_online
 
@@ -160,7 +160,7 @@ def closed(spec: RunSpec, parts: Parts) -> RunSpec:
 
 
 def _without_memory(spec: RunSpec) -> RunSpec:
-    if "memory" not in methods[spec.method].settings_class.model_fields:
+    if not can_remember(spec.method):
         return spec
     settings = {**spec.settings, "memory": "off"}
     return spec.model_copy(update={"memory": "", "workspace": "default", "settings": settings})
@@ -281,9 +281,12 @@ async def verify_text(
         RedargueError: the extraction failed, or the run could not be started.
     """
     spec, parts = read_options(options, spec)
-    text = text_of(text, kind=kind, context=context)
     if documents is None:
         parts = await connect(spec, parts)
+    elif outcome := without_check(text, documents, kind=kind, context=context):
+        method_of(spec)  # an option that does not fit is an error all the same
+        return outcome
+    text = text_of(text, kind=kind, context=context)
     prepared = await prepare(text, spec, parts, documents=documents, folder=folder)
     with prepared.verifier() as verifier:
         verdicts = await verifier.verify_all(prepared.claims, concurrency=concurrency, listeners=listeners, done=done)
@@ -295,12 +298,30 @@ async def ground(
 ) -> Report:
     """Verifies an answer against given documents only, without search requests.
 
+    An answer without words is ``not_checkable``; without a document, every sentence is unchecked (``no_context``).
+
     Args:
         answer: text to check; its kind may also be ``summary``.
         contexts: whole documents, or one; a claim of a summary is checked against its ten most similar sentences.
         options: as for :func:`verify_text`.
     """
     return await verify_text(answer, documents=documents_of(contexts), **options)
+
+
+NO_CONTEXT = Unchecked(reason=UncheckedReason.NO_CONTEXT)
+
+
+def without_check(
+    answer: str | Text, documents: Sequence[Passage], *, kind: Kind = "text", context: str = ""
+) -> Report | None:
+    """The report on an answer without words, or without a document that has any; None for others."""
+    if isinstance(answer, str) and not re.search(r"\w", answer):
+        return Report(text=answer, kind=kind, context=context, outcome=Outcome.NOT_CHECKABLE, claims=())
+    if any(document.text.strip() for document in documents):
+        return None
+    text = text_of(answer, kind=kind, context=context)
+    sentences = [UncheckedSentence(start=s.start, end=s.end, why=NO_CONTEXT) for s in sentences_of(text.text)]
+    return build_report(text, Extraction(claims=(), unchecked=tuple(sentences)), (), Usage())
 
 
 _FILE_NAME = re.compile(r"\S+\.(?:pdf|docx?|md|txt|html?|csv|tsv|jsonl?)", re.IGNORECASE)

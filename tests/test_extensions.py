@@ -1,0 +1,138 @@
+"""Errors of an extension's own code end its claim, by name, and no other claim."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+import redargue
+from redargue.errors import UsageError
+from redargue.methods import FROM_SETTINGS, Agent, Method, SearchSettings
+from redargue.parts import Parts
+from redargue.retrieval.tools.base import Search, Sources, made_tool, tools
+from redargue.spec import RunSpec
+from redargue.tasks import Answer, AnswerClaim
+from redargue.verifier import Verifier
+
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("own_registrations")]
+CLAIMS = [redargue.Claim(text="Denver is the capital of Colorado."), redargue.Claim(text="Lyon is in France.")]
+
+
+class Shelf:
+    """Answers with what it was given; fails for claims about Denver."""
+
+    name: ClassVar[str] = "shelf"
+    about: ClassVar[str] = "a shelf"
+    online: ClassVar[bool] = False
+    revision = "1"
+
+    def __init__(self, answer: Callable[[str], Any]) -> None:
+        self._answer = answer
+
+    @classmethod
+    def make(cls, sources: Sources) -> Shelf:
+        return cls(lambda query: ())
+
+    async def search(self, query: str, k: int, *, search: Search) -> tuple[redargue.Passage, ...]:
+        return self._answer(query)  # type: ignore[no-any-return]
+
+
+def defined(check: Callable[..., Any] | None = None) -> str:
+    """Registers a method that searches what its setting names, or runs ``check``."""
+
+    class Own(Method, name="own-method", settings=SearchSettings):
+        roles = {"reader": FROM_SETTINGS}
+        asks = (AnswerClaim,)
+
+        async def check(self, claim: redargue.Claim, reader: Agent) -> Answer:
+            if check:
+                return check(claim)  # type: ignore[no-any-return]
+            return await reader.perform(AnswerClaim(claim=claim, passages=await reader.search(claim.text)))
+
+    return Own.name
+
+
+async def verdicts(folder: Path, tool: Any) -> list[redargue.Verdict]:
+    spec = RunSpec(method="own-method", settings={"tools": ("shelf",)})
+    with Verifier(spec, parts=Parts(evidence={"shelf": tool}), folder=folder, claims=CLAIMS) as verifier:
+        return await verifier.verify_all(CLAIMS)
+
+
+def on_denver(wrong: Callable[[], Any]) -> Callable[[str], Any]:
+    right = (redargue.Passage(text="Lyon is in France.", title="Atlas", document="atlas"),)
+    return lambda query: wrong() if "Denver" in query else right
+
+
+def fails() -> Any:
+    return dict[str, str]()["place"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (fails, "test_extensions', an extension, failed: KeyError: 'place'"),
+        (lambda: None, "the tool 'shelf' returned None, which is not a list of passages"),
+        (lambda: [{"text": "x"}], "the tool 'shelf' returned [{'text': 'x'}], which is not a list of passages"),
+    ],
+)
+async def test_an_error_in_a_tool_ends_its_claim_and_the_others_are_verified(
+    wrong: Callable[[], Any], said: str, tmp_path: Path
+) -> None:
+    defined()
+    failed, fine = await verdicts(tmp_path / "run", Shelf(on_denver(wrong)))
+    assert failed.error
+    assert (failed.error.type, failed.error.exit_code, said in failed.error.what) == ("ExtensionError", 3, True)
+    assert (fine.error, fine.label) == (None, "SUPPORTS")
+
+
+@pytest.mark.parametrize(
+    ("check", "said"),
+    [
+        (lambda claim: fails(), "an extension, failed: KeyError: 'place'"),
+        (lambda claim: "SUPPORTS", "check of the method 'own-method' returned 'SUPPORTS', neither an answer"),
+    ],
+)
+async def test_an_error_in_a_method_ends_its_claim_and_is_recorded(
+    check: Callable[..., Any], said: str, tmp_path: Path
+) -> None:
+    defined(check)
+    found = await verdicts(tmp_path / "run", Shelf(lambda query: ()))
+    assert [said in verdict.error.what for verdict in found if verdict.error] == [True, True]
+    assert (tmp_path / "run" / "events.jsonl").read_text().count("ExtensionError") == 2
+
+
+async def test_an_error_of_redargues_own_code_is_not_called_an_extensions(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    async def broken(self: object, claim: redargue.Claim, reader: Agent) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("redargue.methods.single_reader.SingleReader.check", broken)
+    with pytest.raises(ZeroDivisionError):
+        await redargue.verify("Lyon is in France.", method="single-reader", store="starter")
+
+
+async def test_a_tool_class_that_makes_no_tool_is_refused_before_any_claim() -> None:
+    class Halfway(Shelf):
+        name: ClassVar[str] = "halfway"
+
+        @classmethod
+        def make(cls, sources: Sources) -> Any:
+            return object()
+
+    class Raising(Halfway):
+        @classmethod
+        def make(cls, sources: Sources) -> Any:
+            return fails()
+
+    tools.register("halfway")(Halfway)
+    tools.register("raising")(Raising)
+    with pytest.raises(
+        UsageError, match=r"'halfway' of '.*test_extensions' makes cannot be searched: it has no 'name'"
+    ):
+        made_tool("halfway", None)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match=r"'raising' of '.*test_extensions' cannot be made: KeyError: 'place'"):
+        made_tool("raising", None)  # type: ignore[arg-type]

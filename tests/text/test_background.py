@@ -1,0 +1,106 @@
+"""Answers without words or documents are outcomes; checks run beside an application's event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import pytest
+
+import redargue
+from redargue.caveats import UncheckedReason
+from redargue.errors import UsageError
+from redargue.text.verification import NO_CONTEXT
+
+ANSWER, DOCUMENT = "It was opened in 1889. It is 330 metres long.", "The bridge was opened in 1889."
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("answer", ["", "  \n", "…"])
+@pytest.mark.parametrize("contexts", [[DOCUMENT], []])
+async def test_an_answer_without_words_is_not_checkable(answer: str, contexts: list[str]) -> None:
+    report = await redargue.ground(answer, contexts=contexts)
+    assert (report.outcome, report.text, report.claims) == ("not_checkable", answer, ())
+    with redargue.Grounder(contexts) as grounder:
+        assert await grounder.ground(answer) == report
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("contexts", [[], "", ["", " \n"]])
+async def test_without_a_document_every_sentence_is_unchecked(contexts: str | list[str]) -> None:
+    report = await redargue.ground(ANSWER, contexts=contexts)
+    assert (report.outcome, report.not_checked) == ("unchecked", {UncheckedReason.NO_CONTEXT: 2})
+    assert [report.text[each.start : each.end] for each in report.unchecked] == [ANSWER[:22], ANSWER[23:]]
+    with redargue.Grounder(contexts) as grounder:
+        assert await grounder.ground(ANSWER) == report
+        streamed = [claim async for claim in redargue.check_stream([ANSWER], grounder)]
+    assert [claim.verdict.unchecked for claim in streamed] == [NO_CONTEXT] * 2
+
+
+@pytest.mark.anyio
+async def test_an_option_that_does_not_exist_is_an_error_all_the_same() -> None:
+    with pytest.raises(UsageError, match="nonsense"):
+        await redargue.ground("", contexts=[], method="nonsense")
+
+
+@pytest.mark.anyio
+async def test_a_check_runs_in_a_thread_beside_the_event_loop() -> None:
+    async with redargue.Background() as background:
+        report = await background.run(redargue.ground(ANSWER, contexts=[DOCUMENT], method="single-reader"))
+        assert report.claims[0].verdict.label == "SUPPORTS"
+
+        async def where() -> tuple[str, str]:
+            return threading.current_thread().name, await asyncio.to_thread(lambda: threading.current_thread().name)
+
+        loop, reading = await background.run(where())
+        assert loop == "redargue"
+        assert reading.startswith("redargue_")
+
+
+@pytest.mark.anyio
+async def test_as_many_checks_run_and_wait_as_may() -> None:
+    begun: list[int] = []
+    free = threading.Event()
+
+    async def held(number: int) -> int:
+        begun.append(number)
+        await asyncio.to_thread(free.wait, 120)
+        return number
+
+    async with redargue.Background(running=1, waiting=1) as background:
+        tasks = [asyncio.create_task(background.run(held(number))) for number in range(2)]
+        async with asyncio.timeout(120):
+            while not begun:  # noqa: ASYNC110 - another thread does it
+                await asyncio.sleep(0)
+        with pytest.raises(redargue.Busy, match="1 checks are waiting"):
+            await background.run(held(2))
+        free.set()
+        assert await asyncio.gather(*tasks) == [0, 1] == begun
+        assert await background.run(held(3)) == 3
+    with pytest.raises(redargue.Busy, match="closed"):
+        await background.run(held(4))
+
+
+@pytest.mark.anyio
+async def test_cancelling_ends_a_check_and_closing_ends_all() -> None:
+    ended: list[str] = []
+    begun = threading.Semaphore(0)
+
+    async def endless(name: str) -> None:
+        begun.release()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append(name)
+
+    async with redargue.Background() as background:
+        first = asyncio.create_task(background.run(endless("cancelled")))
+        assert await asyncio.to_thread(begun.acquire, timeout=120)
+        first.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await first
+        second = asyncio.create_task(background.run(endless("closed")))
+        assert await asyncio.to_thread(begun.acquire, timeout=120)
+    with pytest.raises(asyncio.CancelledError):
+        await second
+    assert ended == ["cancelled", "closed"]
