@@ -83,9 +83,10 @@ def children(pid: int) -> list[int]:
     return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
-def begun(command: list[str], out: Path) -> subprocess.Popen[bytes]:
+def begun(command: list[str], out: Path, stderr: int | None = None) -> subprocess.Popen[bytes]:
     """Runs the command in a process, and returns when both of its workers have leased claims."""
-    process = subprocess.Popen([sys.executable, "-m", "redargue.cli.app", *command, str(out), "--engine", "local"])
+    arguments = [*command, str(out), "--engine", "local"]
+    process = subprocess.Popen([sys.executable, "-m", "redargue.cli.app", *arguments], stderr=stderr)
     deadline = time.monotonic() + DEADLINE
     while len(leased(out / "ledger.db")) < 2:
         assert process.poll() is None, "the batch ended before it could be disturbed"
@@ -125,10 +126,13 @@ def test_a_killed_worker_is_replaced_and_nothing_is_lost_or_repeated(
     command: list[str], one: Path, tmp_path: Path
 ) -> None:
     many = tmp_path / "many" / "run"
-    process = begun([*command[:-1], "--concurrency", "2", "-o"], many)
+    process = begun([*command[:-1], "--concurrency", "2", "-o"], many, subprocess.PIPE)
     victim = children(process.pid)[0]
     os.kill(victim, signal.SIGKILL)
-    assert process.wait(DEADLINE) == 0
+    _, err = process.communicate(timeout=DEADLINE)
+    assert process.returncode == 0
+    assert b" died (exit code -9); " in err
+    assert b" replaces it\n" in err
     assert set(keys(many).values()) == {1}
     assert same(many, one)
 

@@ -10,8 +10,10 @@ import typer
 
 from redargue.cli.check import CLAIM_CONCURRENCY
 from redargue.cli.exit import INTERRUPTED, exit_code, read_gate
+from redargue.cli.logs import log_to_stderr
 from redargue.cli.parameters import (
     LedgerWait,
+    LogLevel,
     Mapping,
     OutputParameters,
     RunParameters,
@@ -55,6 +57,7 @@ def batch(
     ledger_wait: LedgerWait = 60.0,
     deferred: Deferred = False,
     poll: Poll = 30.0,
+    log_level: LogLevel = "warning",
 ) -> None:
     """Verify the claims of a file.
 
@@ -67,6 +70,7 @@ def batch(
     from redargue.cli.options import run_config, with_contexts
     from redargue.inputs.claims import ClaimRow, RefusedRow, read_mapping, read_rows
 
+    log_to_stderr(log_level)
     gate, spec = read_gate(output), run_config(options, search, out)
     rows = checked_rows(read_rows(file, read_mapping(mapping or []), labels=spec.labels, as_of=spec.as_of), spec)
     accepted = [row for row in rows if isinstance(row, ClaimRow)]

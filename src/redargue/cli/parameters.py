@@ -125,6 +125,10 @@ RunFolder = Annotated[
 LedgerWait = Annotated[
     float, option("LEDGER_WAIT", "Seconds to wait for a ledger that does not answer.", "--ledger-wait", min=0.0)
 ]
+LogLevel = Annotated[
+    str,
+    option("LOG_LEVEL", "Which lines are logged, on stderr.", "--log-level", metavar="error|warning|info|debug"),
+]
 NoRecord = Annotated[bool, option("NO_RECORD", "Do not record the run.", "--no-record")]
 RunName = Annotated[
     str,

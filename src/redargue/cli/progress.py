@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Sequence
+from itertools import pairwise
+from statistics import median
 from typing import TYPE_CHECKING, Protocol
 
 from rich.console import Console
@@ -16,7 +18,8 @@ from redargue.sanitize import counted
 if TYPE_CHECKING:
     from redargue.runs.clock import Clock
 
-WINDOW = 32  # claims whose rate the time left is estimated from
+WINDOW = 288  # claims whose pace the time left is estimated from
+STRETCHES = 9  # whose median pace counts
 LINE_SECONDS = 10.0  # between two lines off a terminal
 
 
@@ -34,7 +37,7 @@ class Counted(Protocol):
 
 
 class ProgressRate:
-    """The rate at which the last claims finished: the first ones of a run may be much slower, or were recorded."""
+    """The pace of the last claims, as a median: neither a slow first claim nor a pause makes the time left jump."""
 
     def __init__(self, began: float) -> None:
         self._finished: deque[tuple[float, int]] = deque([(began, 0)], WINDOW + 1)
@@ -43,9 +46,18 @@ class ProgressRate:
         self._finished.append((now, self._finished[-1][1] + count))
 
     def seconds_left(self, now: float, claims: int) -> float | None:
-        """For that many claims; None before one has finished."""
-        (since, before), (_, done) = self._finished[0], self._finished[-1]
-        return claims * (now - since) / (done - before) if done > before else None
+        """For that many claims; None before one has finished.
+
+        The last claims are divided into stretches of as many each, because those that run concurrently may finish
+        together. What has taken long since the last claim is expected to take as long again.
+        """
+        steps = len(self._finished) - 1
+        if not steps:
+            return None
+        count = min(STRETCHES, steps)
+        marks = [self._finished[round(steps * n / count)] for n in range(count + 1)]
+        paces = [(end - start) / max(1, done - before) for (start, before), (end, done) in pairwise(marks)]
+        return max(claims * median(paces), now - self._finished[-1][0])
 
 
 def duration(seconds: float) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import socket
@@ -14,6 +15,8 @@ from typing import Any
 from redargue.cluster.heartbeat import expire_worker
 from redargue.cluster.store import LedgerAway, SharedDatabase
 from redargue.errors import RecordError, StoreUnavailable, UsageError
+
+_log = logging.getLogger("redargue.cluster")
 
 # Restart policy for crashed workers.
 
@@ -55,13 +58,16 @@ class LocalWorkers:
         self._running: dict[str, subprocess.Popen[bytes]] = {}
         self._policy = RestartPolicy(count)
 
-    def _start(self) -> None:
+    def _start(self) -> str:
+        """The name of a new worker."""
         name = f"{socket.gethostname()}:{uuid.uuid4().hex[:12]}"
         environment = {**os.environ, **self._environment, "REDARGUE_WORKER": name}
         # A new session: Ctrl-C reaches the coordinator only. If the coordinator dies, the closed pipe stops the worker.
         self._running[name] = subprocess.Popen(
             self._command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, start_new_session=True
         )
+        _log.info("worker %s started", name)
+        return name
 
     def supervise(self, finished: int) -> bool:
         """Restarts workers that died; returns False when all have exited normally.
@@ -81,7 +87,9 @@ class LocalWorkers:
             if code:
                 self._expire(name)
                 self._policy.worker_died("see their messages above")
-                self._start()
+                _log.warning("worker %s died (exit code %d); %s replaces it", name, code, self._start())
+            else:
+                _log.info("worker %s ended", name)
         return bool(self._running)
 
     def _expire(self, name: str) -> None:
@@ -141,6 +149,7 @@ class RayWorkers:
                     what = f"a worker on the cluster failed: {error.cause}"
                     raise UsageError(what, hint="see the output of: ray logs") from None
                 self._policy.worker_died(f"the last one: {error.cause}")
+                _log.warning("a worker on the cluster failed (%s); another one replaces it", error.cause)
                 self._running.append(self._start())
         return bool(self._running)
 

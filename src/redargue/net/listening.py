@@ -214,6 +214,7 @@ class PatientServer(uvicorn.Server):
             timeout_graceful_shutdown=_GRACE,
             access_log=False,
             log_level="warning",
+            log_config=None,  # the command chooses its form
             server_header=False,
             proxy_headers=False,
             ws="none",

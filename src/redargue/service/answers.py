@@ -18,6 +18,7 @@ from redargue.estimate import estimate as estimate_cost
 from redargue.evidence import Passage
 from redargue.service.budgets import DayBudgets
 from redargue.service.context import Caller, Store
+from redargue.service.request_log import note
 from redargue.service.requests import CONTEXT_LENGTH, CONTEXTS, TEXT_LENGTH, CheckRequest, ContextDocument, RunChoices
 from redargue.service.routes import problems
 from redargue.service.schemas import OFFSETS
@@ -85,6 +86,7 @@ async def ground_answer(request: GroundRequest, http: Request, store: Store, cal
     """
     if report := request.without_check():
         store.rules.spec_for(request)
+        note("", str(report.outcome))
         return GroundAnswer(**dict(report))
     check = request.as_check()
     prepared = await store.prepare(check)
@@ -99,7 +101,9 @@ async def ground_answer(request: GroundRequest, http: Request, store: Store, cal
         text = await prepare(prepared.text, spec, parts, documents=documents)
         with text.verifier() as verifier:
             verdicts = await verifier.verify_all(text.claims, concurrency=CONCURRENCY)
-    return GroundAnswer(**dict(text.report(verdicts)))
+    found = text.report(verdicts)
+    note("", str(found.outcome))
+    return GroundAnswer(**dict(found))
 
 
 @answers_router.post("/estimate", responses=problems(429, 502, 503))

@@ -26,6 +26,7 @@ from redargue.service.mcp import mcp_endpoint
 from redargue.service.page.routes import page_router
 from redargue.service.problems import MEDIA_TYPE, handle_problems
 from redargue.service.proxy.routes import from_environment
+from redargue.service.request_log import RequestLog
 from redargue.service.system import Metrics
 
 EXPOSED = [
@@ -91,6 +92,7 @@ def create_app(settings: ServiceSettings | None = None, parts: Parts | None = No
         _allow_pages_of(settings.origins, application)
     guard = partial(Guard, hosts=settings.hosts, origins=settings.origins, max_body=settings.max_body)
     application.add_middleware(guard, larger={"/checks": MAX_UPLOAD})
+    application.add_middleware(RequestLog)
     return application
 
 

@@ -576,6 +576,10 @@ class CheckStore:
         )  # killed before there is room: resumed
         self._active.pop(active.folder.name, None)
         self._finished(active.entry)
+        seconds = (changes["ended"] - active.entry.created).total_seconds()
+        outcome = ending.outcome or ending.state
+        fields = {"check": active.folder.name, "outcome": outcome, "ms": round(1_000 * seconds)}
+        _log.info("check %s ended: %s", active.folder.name, outcome, extra={"fields": fields})
         active.ended.set()
         active.ring()
 

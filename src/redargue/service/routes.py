@@ -20,6 +20,7 @@ from redargue.service.checks import Check, CheckStore
 from redargue.service.context import Caller, Store
 from redargue.service.log import EventLine
 from redargue.service.problems import MEDIA_TYPE, Problem, UnknownCheck, problem_of_error, rate_limit
+from redargue.service.request_log import note
 from redargue.service.requests import CheckRequest
 from redargue.service.schemas import CheckAnswer, CheckList, CheckSummary
 
@@ -271,6 +272,7 @@ def _passage(checks: tuple[Check, ...], sha256: str) -> str | None:
 
 
 async def _answer(store: CheckStore, check: Check, owner: str) -> CheckAnswer:
+    note(check.id, check.outcome or check.state)
     result = await asyncio.to_thread(store.result, check.id, owner=owner) if check.ended else None
     return CheckAnswer.with_result(check, result)
 

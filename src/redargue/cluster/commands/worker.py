@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from redargue.cli.exit import resumable
-from redargue.cli.parameters import LedgerWait
+from redargue.cli.logs import log_to_stderr
+from redargue.cli.parameters import LedgerWait, LogLevel
 from redargue.cluster.commands.ledger import Where
 from redargue.errors import RecordError, StoreUnavailable
 
@@ -17,10 +18,12 @@ def worker(
     ledger: Where,
     batch: Annotated[str, typer.Option(metavar="ID", help="Batch id (see ledger.json); default: the newest.")] = "",
     ledger_wait: LedgerWait = 60.0,
+    log_level: LogLevel = "warning",
 ) -> None:
     """Verify claims of a batch started by batch --engine."""
     from redargue.cluster.commands.coordinator import run_worker
 
+    log_to_stderr(log_level)
     try:
         with resumable():
             run_worker(ledger, batch, owner=os.environ.get("REDARGUE_WORKER", ""), wait=ledger_wait)

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
+from redargue.cli.logs import log_to_stderr
 from redargue.cli.output import print_json
-from redargue.cli.parameters import AsJson, RunParameters, SearchParameters, option, with_parameters
+from redargue.cli.parameters import AsJson, LogLevel, RunParameters, SearchParameters, option, with_parameters
 from redargue.errors import UsageError
 from redargue.registry import did_you_mean
 from redargue.sanitize import counted, printable
@@ -25,6 +26,12 @@ _Telemetry = Annotated[
     ),
 ]
 
+_Log = Annotated[
+    bool,
+    option(
+        "LOG", "Log JSON Lines: one a request, with its check, outcome and milliseconds; no texts, no keys.", "--log"
+    ),
+]
 _DayBudget = Annotated[
     str, option("DAY_BUDGET", "Limit of each key and day (UTC): 5usd, 200ktok, 400calls, 90searches.")
 ]
@@ -74,6 +81,8 @@ def serve(
         str, option("LEDGER", "Ledger of batches, for workers on other machines: postgresql://… or a local file.")
     ] = "",
     telemetry: _Telemetry = "off",
+    log: _Log = False,
+    log_level: LogLevel = "warning",
     options: RunParameters,
     search: SearchParameters,
 ) -> None:
@@ -87,6 +96,7 @@ def serve(
     if context.invoked_subcommand:
         return
     _require_packages()
+    log_to_stderr(log_level, structured=log)
     from redargue.cli.options import live_tool, named_tools, run_config
     from redargue.runs.budget import Budget
     from redargue.service.context import ServiceSettings

@@ -99,7 +99,8 @@ class McpDoor:
         server.streamable_http_app(streamable_http_path=_PATH, transport_security=_transport_security(settings))
         self._sessions = server.session_manager
         # No GET: its stream is for messages of the server's own, of which there are none, and would outlast a stop.
-        application.router.routes.append(Route(_PATH, endpoint=self, methods=["POST", "DELETE"]))
+        self._route = Route(_PATH, endpoint=self, methods=["POST", "DELETE"])
+        application.router.routes.append(self._route)
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
@@ -110,6 +111,7 @@ class McpDoor:
             self._documents.close()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope["route"] = self._route
         scope[OWNER] = caller_of(Request(scope)).owner
         await self._sessions.handle_request(scope, receive, send)
 

@@ -24,6 +24,7 @@ from redargue.service.checks import Check, CheckStore
 from redargue.service.mcp.answers import FetchedDocument, SearchResults, ToolAnswer, answer_of, not_made, tool_text
 from redargue.service.mcp.documents import Documents
 from redargue.service.problems import UnknownCheck
+from redargue.service.request_log import note
 from redargue.service.requests import CheckRequest
 from redargue.text.segment import Kind
 
@@ -177,6 +178,8 @@ class VerifierTools:
         finally:
             progress.cancel()
             await asyncio.gather(progress, return_exceptions=True)
+        if request := context.request_context.request:
+            note(check.id, check.outcome or check.state, request.scope)
         result = await asyncio.to_thread(store.result, id_, owner=owner)
         return _result(answer_of(check, result))
 

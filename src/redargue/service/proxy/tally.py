@@ -1,4 +1,4 @@
-"""Counts what became of answers, by words of closed lists; never any text."""
+"""Counts the outcomes of answers, by words of closed lists; never any text."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from prometheus_client.core import CounterMetricFamily
 from prometheus_client.registry import Collector
 
 from redargue.service.proxy.block import CheckBlock
+from redargue.service.request_log import note
 
 
 @dataclass(eq=False)  # a registry keeps it in a dictionary
@@ -23,12 +24,14 @@ class ProxyTally(Collector):
     unknown_calls: int = 0  # responses of LiteLLM whose request was not seen
 
     def checked(self, route: str, block: CheckBlock) -> None:
+        note(block.check, str(block.outcome))
         self.answers[route, block.mode, str(block.outcome)] += 1
         for reason, count in block.unchecked.items():
             self.unchecked[route, reason] += count
 
     def graded(self, route: str, outcome: str, reason: str) -> None:
         """An answer that an adapter's check graded; ``reason`` where none of it was checked."""
+        note("", outcome)
         self.answers[route, "grade", outcome] += 1
         if outcome == "unchecked":
             self.unchecked[route, reason] += 1
