@@ -93,9 +93,9 @@ def test_figures_are_compared_where_they_measure_the_same_and_missing_ones_are_n
 def test_a_sentence_that_may_state_something_and_has_no_claim_is_listed_as_not_checked() -> None:
     fragment, silent = (
         UncheckedSentence(start=start, end=end, why=Unchecked(reason=reason))
-        for start, end, reason in ((0, 20, UncheckedReason.FRAGMENT), (22, 29, UncheckedReason.NOT_A_CLAIM))
+        for start, end, reason in ((0, 22, UncheckedReason.FRAGMENT), (24, 31, UncheckedReason.NOT_A_CLAIM))
     )
-    (row,) = rows(text="Dividend of 48 cents\n\nContact", unread=(fragment, silent))
+    (row,) = rows(text="# Dividend of 48 cents\n\nContact", unread=(fragment, silent))
     assert (row.risk, row.number, row.claim) == (Risk.UNCHECKED, 0, "Dividend of 48 cents")
 
 

@@ -121,7 +121,12 @@ def rows_of(
     names = _names(quotes.values())
     rows = [_row(each, claim.verdict, quotes.get(each), names, claim.citation) for each, claim in claims]
     rows += [
-        Row(Risk.UNCHECKED, 0, " ".join(text[each.start : each.end].split()), notes=(words.unchecked(each.why),))
+        Row(
+            Risk.UNCHECKED,
+            0,
+            " ".join(text[each.start : each.end].lstrip("# ").split()),
+            notes=(words.unchecked(each.why),),
+        )
         for each in unread
         if each.why.may_state
     ]

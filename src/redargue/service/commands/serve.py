@@ -103,10 +103,7 @@ def serve(
     from redargue.service.keys import Keys
     from redargue.service.server import allowed_hosts
 
-    if day_budget:
-        Budget.parse(day_budget)
-    for origin in cors or []:
-        _require_origin(origin)
+    Budget.parse(day_budget or "1calls")
     settings = ServiceSettings(
         spec=run_config(options, search),
         live=live_tool(offline=search.offline),
@@ -115,7 +112,7 @@ def serve(
         running=running,
         waiting=waiting,
         hosts=allowed_hosts(host, tuple(trusted_host or ()), has_keys=bool(Keys().list())),
-        origins=tuple(cors or ()),
+        origins=tuple(map(_site, cors or ())),
         day_budget=day_budget,
         max_body=max_body,
         ledger=ledger,
@@ -158,10 +155,12 @@ def _run(settings: ServiceSettings, host: str, port: int) -> None:
         server.run(sockets=[listener])
 
 
-def _require_origin(origin: str) -> None:
+def _site(origin: str) -> str:
+    """Raises UsageError."""
     scheme, _, host = origin.partition("://")
     if scheme not in ("http", "https") or not host or "/" in host or "*" in host:
         raise UsageError(f"{origin!r} is not a site", where="--cors", hint="write it like https://example.org")
+    return origin
 
 
 @key_app.command("add")
