@@ -32,7 +32,7 @@ from redargue.service.mcp.tools import VerifierTools  # noqa: E402
 from redargue.spec import RunSpec  # noqa: E402
 from redargue.tasks.base import Out, Task  # noqa: E402
 from support.debates import ShelfTool  # noqa: E402
-from support.serving import OPEN, Held  # noqa: E402
+from support.serving import LONG_DEBATE, OPEN, Held  # noqa: E402
 
 pytestmark = pytest.mark.anyio
 CLAIM = "The lighthouse at Cape Ansel was lit in 1871."
@@ -67,7 +67,7 @@ def let_it_end() -> None:
 async def connected(
     parts: Parts | None = None, mode: Literal["legacy", "auto"] = "auto"
 ) -> AsyncIterator[tuple[Client, CheckStore]]:
-    settings = {"debaters": ("corpus", "keywords")} if parts else {}
+    settings = {"debaters": ("corpus", "keywords"), **LONG_DEBATE} if parts else {}
     spec = RunSpec(method="tool-mad" if parts else "", offline=True, store="starter", settings=settings)
     documents = Documents(lambda: open_store("starter"))
     async with CheckStore(spec, parts=parts) as store:
