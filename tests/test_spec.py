@@ -189,7 +189,7 @@ def test_flags_win_over_variables_and_these_over_the_file(
 DESCRIBED = {
     "format": 3,
     "run": "20260101-000000-abcdef",
-    "redargue": "0.2.0",
+    "redargue": "0.3.0",
     "spec": {
         "method": "tool-mad",
         "settings": {"rounds": 2, "debaters": ["corpus", "keywords"]},

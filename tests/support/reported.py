@@ -40,7 +40,7 @@ def written(folder: Path, claims: Sequence[Claim], events: Sequence[Event], **ab
     manifest = {
         "format": 3,
         "run": folder.name,
-        "redargue": "0.2.0",
+        "redargue": "0.3.0",
         "spec": {"method": "tool-mad", "settings": {"rounds": 2}, "backend": "embedded"},
         "backend": {"identity": "embedded:abc", "stability": [0.0, 0.0]},
         "tools": {"corpus": {"name": "corpus", "revision": "r1"}},
