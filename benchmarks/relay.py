@@ -56,6 +56,7 @@ from redargue.tasks.step import ActionTool, label_words
 from redargue.verifier import Verifier
 
 _WORD = re.compile(r"<(/?)data-[a-z]{10}>")  # a fence with its word, which every installation has for itself
+_TODAY = re.compile(r"Today is \d{4}-\d\d-\d\d\.\\n")  # in JSON; the recorded requests have none
 MOST_STATEMENTS = 20  # that a reply may have a verdict on
 _PASSAGE = Passage.model_fields.keys() - {"timing", "retrieved"}  # which the run sets
 
@@ -153,7 +154,8 @@ def _names(task: AnyTask) -> dict[str, str]:
 
 
 def _key(messages: Sequence[Mapping[str, str]]) -> str:
-    return _WORD.sub(r"<\1data>", json.dumps([[each["role"], each["content"]] for each in messages]))
+    words = json.dumps([[each["role"], each["content"]] for each in messages])
+    return _TODAY.sub("", _WORD.sub(r"<\1data>", words))
 
 
 async def verify_again(about: Mapping[str, Any], log: Path, replies: Mapping[str, Sequence[str]]) -> dict[str, int]:
