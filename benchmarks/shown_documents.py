@@ -37,7 +37,8 @@ def shown(prompts: Iterable[str]) -> Shown:
 
 
 def _in_one(documents: list[str]) -> Shown:
-    titles = [text.partition("\n")[0] for text in documents]
+    headings = [text.partition("\n")[0] for text in documents]
+    titles = [heading.partition(": ")[2] or heading for heading in headings]  # without the publisher
     bodies = [" ".join((text.partition("\n")[2] or text).split()) for text in documents]
     inside = sum(
         any(body in other and (body != other or place > at) for at, other in enumerate(bodies) if at != place)

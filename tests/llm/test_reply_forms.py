@@ -104,7 +104,7 @@ def labels_read(labels: LabelSet, text: str) -> dict[str, str | None]:
     """The label that each reader takes from a text: of a field, of the last line, and of a step."""
     claim = CLAIMS[labels.name]
     answer, step = AnswerClaim(claim=claim, passages=(PASSAGE,)), NextStep(claim=claim)
-    replies = {
+    replies: dict[str, tuple[Any, dict[str, Any] | str]] = {
         "field": (answer, {"reasoning": "r", "quotes": [FIRST], "label": text}),
         "line": (answer, f"The register was read.\n{text}"),
         "bold": (answer, f"The register was read.\n**{text}**"),
@@ -118,7 +118,7 @@ def labels_read(labels: LabelSet, text: str) -> dict[str, str | None]:
 
 
 @pytest.mark.parametrize("labels", [FEVER, AVERITEC, TWO], ids=lambda labels: str(labels.name))
-@pytest.mark.parametrize("text", (*OPEN, *HEDGED))
+@pytest.mark.parametrize("text", [*OPEN, *HEDGED])
 def test_what_is_open_or_hedged_is_never_one_of_the_sides(text: str, labels: LabelSet) -> None:
     open_ = {"fever": "NOT ENOUGH INFO", "averitec": "Not Enough Evidence"}.get(labels.name, ASKED)
     assert set(labels_read(labels, text).values()) <= {open_, ASKED}

@@ -53,10 +53,12 @@ class Pages:
         return (Passage(text="The lighthouse at Cape Ansel is lit at dusk.", title="Lights"),)
 
 
-def check(backend: Backend, day: str, claim: Claim = CLAIM, *, profile: Profile = "hardened", **given: Path) -> Verdict:
+def check(
+    backend: Backend, day: str, claim: Claim = CLAIM, *, profile: Profile = "hardened", folder: Path | None = None
+) -> Verdict:
     spec = RunSpec(method="single-reader", profile=profile)
     parts = Parts(backend=backend, evidence={"corpus": Pages()}, clock=Day(day))
-    with Verifier(spec, parts=parts, claims=[claim], **given) as verifier:
+    with Verifier(spec, parts=parts, claims=[claim], folder=folder) as verifier:
         return asyncio.run(verifier.verify(claim))
 
 
