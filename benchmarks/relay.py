@@ -10,6 +10,10 @@ prompt, and the recorded evidence, so that the course of each debate is the reco
 Tokens are characters / 4. A claim is "agreed", "disagreed" or "open" by the labels of the first round of Tool-MAD, else
 "open" or "decided" by the recorded verdict.
 
+``--documents`` compares the documents in the prompts that were sent, by task, with those of the prompts that the same
+course has now: how many there are, how many twice, how long they are, and how many are cut off. The evidence is the
+recorded one, so that what tools find differently now does not show.
+
 Whatever the prompts, every recorded reply has to be read, with its label: the last line counts the replies, those that
 are read, and among those with a label the ones that have it still.
 """
@@ -30,6 +34,7 @@ from typing import Any, ClassVar, cast
 
 import httpx2
 
+from benchmarks.shown_documents import shown
 from redargue.backends.base import Call, Output, Reply, Stability
 from redargue.claims import FEVER, Claim, Label, LabelSet, Meaning
 from redargue.errors import ToolFailed
@@ -56,6 +61,7 @@ from redargue.tasks.step import ActionTool, label_words
 from redargue.verifier import Verifier
 
 _WORD = re.compile(r"<(/?)data-[a-z]{10}>")  # a fence with its word, which every installation has for itself
+_TODAY = re.compile(r"Today is \d{4}-\d\d-\d\d\.\\n")  # in JSON; the recorded requests have none
 MOST_STATEMENTS = 20  # that a reply may have a verdict on
 _PASSAGE = Passage.model_fields.keys() - {"timing", "retrieved"}  # which the run sets
 
@@ -65,8 +71,12 @@ def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="benchmarks relay", description=__doc__)
     parser.add_argument("--method", help="only the runs of one method, such as tool-mad")
     parser.add_argument("--steps", action="store_true", help="calls and tokens of a claim, from the recorded steps")
+    parser.add_argument("--documents", action="store_true", help="compare the documents in the prompts")
     given = parser.parse_args(arguments)
     folder = Path(os.environ["REDARGUE_DATA"]) / "relay"
+    if given.documents:
+        count_documents(folder, given.method)
+        return
     if given.steps:
         count_steps(folder, given.method)
         return
@@ -153,7 +163,8 @@ def _names(task: AnyTask) -> dict[str, str]:
 
 
 def _key(messages: Sequence[Mapping[str, str]]) -> str:
-    return _WORD.sub(r"<\1data>", json.dumps([[each["role"], each["content"]] for each in messages]))
+    words = json.dumps([[each["role"], each["content"]] for each in messages])
+    return _TODAY.sub("", _WORD.sub(r"<\1data>", words))
 
 
 async def verify_again(about: Mapping[str, Any], log: Path, replies: Mapping[str, Sequence[str]]) -> dict[str, int]:
@@ -277,9 +288,32 @@ def count_steps(folder: Path, method: str | None) -> None:
         print(json.dumps({"method": name, "kind": kind, "claims": len(counts), **means}))
 
 
-async def _stepped(about: Mapping[str, Any], log: Path) -> list[tuple[str, dict[str, float]]]:
+def count_documents(folder: Path, method: str | None) -> None:
+    """Prints, for each task, the documents of the distinct prompts that were sent, and of those that are made now."""
+    before, now = defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
+    for row in _rows(folder / "replies.jsonl.gz") if method is None else ():
+        before[row["response_format"]["json_schema"]["name"]].add(
+            _WORD.sub(r"<\1data>", row["messages"][-1]["content"])
+        )
+    for path in sorted(folder.glob("*/*/*/*/run.json")):
+        about = json.loads(path.read_text(encoding="utf-8"))
+        if method in (None, about["method"]):
+            asyncio.run(_stepped(about, path.with_name("events.jsonl"), now))
+    for prompts, when in ((before, "sent"), (now, "now")):
+        for task in (*sorted(prompts), "all"):
+            texts = set[str]().union(*prompts.values()) if task == "all" else prompts[task]
+            counts = shown(sorted(texts))
+            if counts.prompts:
+                print(json.dumps({"prompts of": when, "task": task, **counts._asdict()}))
+
+
+async def _stepped(
+    about: Mapping[str, Any], log: Path, prompts: dict[str, set[str]] | None = None
+) -> list[tuple[str, dict[str, float]]]:
+    """The costs of each claim with its kind; ``prompts`` gets the messages that are made, by task."""
     found, labels = _recorded(log)
     backend, kinds = _RecordedSteps(log), _kinds(log, labels)
+    backend.prompts = prompts if prompts is not None else defaultdict(set)
     tools = {name: _RecordedTool(name, entry, found, in_order=True) for name, entry in about["tools"].items()}
     settings = {name: about["settings"][name] for name in ("debaters", "tools") if name in about["settings"]}
     rows = []
@@ -327,6 +361,7 @@ class _RecordedSteps:
         self._given: Counter[tuple[int, str, str]] = Counter()
         self._small = EmbeddedBackend()
         self.item, self.counts = 0, Counter[str]()
+        self.prompts: dict[str, set[str]] = defaultdict(set)
 
     def can(self, task: type[AnyTask]) -> bool:
         return True
@@ -338,7 +373,9 @@ class _RecordedSteps:
         if task.charge == "embedding":
             return await self._small.perform(task, call)
         text = self._reply(cast(AnyTask, task), call.agent)
-        words = sum(len(each["content"]) for each in Renderer().prompt(task).messages())
+        messages = Renderer().prompt(task).messages()
+        self.prompts[task.name()].add(messages[-1]["content"])
+        words = sum(len(each["content"]) for each in messages)
         self.counts.update({"calls": 1, "prompt": words / 4, "reply": len(text) / 4})
         async with call.account.request() as receipt:
             receipt.pay()

@@ -120,8 +120,10 @@ class LabelSet(Frozen):
             return None
         if self.free_text:
             return lines[-1].strip("*_ ")
-        if whole_line := self._by_alias.get(_bare(lines[-1])):
+        if whole_line := self._whole(lines[-1]):
             return whole_line
+        if len(lines[-1].split()) <= _SHORT and HEDGED_LABEL.search(lines[-1]):
+            return None
         if named := self._stated(lines[-1]):
             bold = self._bold(lines[-1]) if len(named) > 1 else named
             return bold.pop() if len(bold) == 1 else None
@@ -188,11 +190,17 @@ class LabelSet(Frozen):
         """The only label that the text names; None where it names none or several."""
         if self.free_text:
             return text.strip() or None
-        named = self._by_alias.get(_bare(text))
+        named = self._whole(text)
         if not named and HEDGED_LABEL.search(text):
             return None
         labels = {named} if named else set(self._occurrences(text))
         return labels.pop() if len(labels) == 1 else None
+
+    def _whole(self, text: str) -> str | None:
+        """The label of a text that is its name and nothing else, or plain words for "not enough"."""
+        if named := self._by_alias.get(_bare(text)):
+            return named
+        return self.named(Meaning.NOT_ENOUGH) if self.in_prose and _OPEN.fullmatch(_bare(text)) else None
 
     @cached_property
     def _by_alias(self) -> dict[str, str]:
@@ -221,12 +229,27 @@ class LabelSet(Frozen):
 _DENIAL = r"(?i:no|none|nothing|never|neither|nor|cannot|whether|if|\w+n['’]t)"
 _HEDGED = re.compile(rf"\b(?:{_DENIAL}|(?i:not|unless|unclear|uncertain|doubt|doubts|may|might|could|would))\b")
 _ASCRIBED = re.compile(r"(?i)\b(?:debaters?|opponents?|agents?|others?|they|considered|said)\b")
-# "partially true", "most likely refuted": half a label, which is asked for again.
+_SHORT = 8  # words of a last line that is a label and little else
+_SIDE = r"(?:true|false|correct|incorrect|right|wrong|support(?:s|ed)?|refute[sd]?|contradict(?:s|ed)?)"
+# "partially true", "most likely refuted", "SUPPORTS (low confidence)": half a label, which is asked for again.
 HEDGED_LABEL = re.compile(
     r"(?i)\b(?:partial(?:ly)?|part(?:ly)?|half|most(?:ly)?|largely|mainly|somewhat|broadly|generally|nearly|almost"
-    r"|(?:un)?likely|probab(?:ly|le)|possibl[ye]|potentially|perhaps|maybe|may be|might be|could be)"
-    r"[\s-]+(?:\w+\s+)?(?:true|false|correct|incorrect|right|wrong|support(?:s|ed)?|refute[sd]?|contradict(?:s|ed)?)\b"
+    r"|(?:un)?likely|probab(?:ly|le)|possibl[ye]|potentially|perhaps|maybe|may be|might be|could be|plausibl[ye]"
+    r"|seem(?:s|ingly)?|appear(?:s|ently)?|apparently|tend(?:s|ing)?|lean(?:s|ing)?|presumably|supposedly|arguably"
+    r"|weak(?:ly)?|tentative(?:ly)?|roughly|guess|suspect|close)"
+    rf"[\s-]+(?:\w+\s+){{0,2}}{_SIDE}\b"
+    rf"|\b{_SIDE}\b[\s*_\"')]*(?:\?|\W*(?:\w+\s+){{0,3}}(?:caveats?|reservations?|qualifications?|tentative(?:ly)?"
+    r"|(?:low|little|limited|moderate|some) confidence|in part\b|partly|or at least|probably|likely|perhaps|maybe"
+    r"|to (?:some|a certain) (?:extent|degree)))"
 )
+_OPEN = re.compile(
+    r"(?:the )?(?:(?:(?:not|too|in)[ -]?(?:enough|little|sufficient)|no) )(?:info(?:rmation)?|evidence|data)"
+    r"|not[ -]enough[ -]info(?:rmation)?"
+    r"|(?:the )?(?:evidence|information)(?: is)? (?:insufficient|inconclusive)"
+    r"|inconclusive|undetermined|undecided|unverifiable|unverified|unknown|unclear"
+    r"|(?:it )?(?:cannot|can not|could not) be (?:determined|decided|verified)"
+    r"|neither (?:supported nor refuted|supports nor refutes|true nor false)"
+)  # whole answers that name "not enough"
 _TRUTH = {
     Meaning.SUPPORTED: ("true", "correct"),
     Meaning.REFUTED: ("false", "incorrect", "wrong", "untrue"),

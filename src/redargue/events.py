@@ -7,12 +7,13 @@ tool's passages (``EvidenceFound``) and the memory's state (``EvidenceRecalled``
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import date
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from redargue.caveats import Noted
-from redargue.claims import Claim, Frozen
+from redargue.claims import Claim, Frozen, detail
 from redargue.evidence import Gap, GapKind, Omission, Passage, Quote, Recalled, without_retrieval_times
 from redargue.tasks.decompose import Triplet
 from redargue.verdicts import ErrorInfo, Score, Usage, Verdict
@@ -128,11 +129,15 @@ class EvidenceRemembered(_AgentEvent):
 
 
 class CallFinished(_AgentEvent):
-    """The backend performed a task; ``outputs`` have each sample's answer and verbatim text; ``usd``: 0 if unknown."""
+    """The backend performed a task; ``outputs`` have each sample's answer and verbatim text; ``usd``: 0 if unknown.
+
+    ``today``: the day that the prompt stated, if any.
+    """
 
     kind: Literal["call_finished"] = "call_finished"
     task: str
     key: str
+    today: date | None = detail(None)
     outputs: tuple[dict[str, Any], ...]
     charge: Literal["call", "embedding"] = "call"
     rejected: tuple[dict[str, str], ...] = ()
@@ -144,11 +149,15 @@ class CallFinished(_AgentEvent):
 
 
 class CallFailed(_AgentEvent):
-    """The backend failed to perform a task; ``raw`` is the unreadable reply, if any, cut to 2,000 characters."""
+    """The backend failed to perform a task; ``raw`` is the unreadable reply, if any, cut to 2,000 characters.
+
+    ``today``: the day that the prompt stated, if any.
+    """
 
     kind: Literal["call_failed"] = "call_failed"
     task: str
     key: str
+    today: date | None = detail(None)
     error: ErrorInfo
     raw: str = ""
     charge: Literal["call", "embedding"] = "call"

@@ -13,7 +13,7 @@ from redargue.quotes import find_quote
 _SHORTEST = 3  # words between quotation marks: fewer are a name or a term
 _REFERENCE = r"(?:document|doc|source|passage|evidence|excerpt)s?\.?\s*"
 _REFERENCE_BEFORE = re.compile(  # a bare number may be part of the quotation
-    rf"^\s*(?:(?:{_REFERENCE})?(?:\[D?\d{{1,3}}\]|\(D?\d{{1,3}}\))|{_REFERENCE}D?\d{{1,3}}(?=\s*[:–—]))\s*[:,–—-]*\s*",
+    rf"^\s*(?:(?:{_REFERENCE})?(?:\[D?\d{{1,3}}\]|\(D?\d{{1,3}}\))|(?:{_REFERENCE}D?|D)\d{{1,3}}(?=\s*[:–—]))\s*[:,–—-]*\s*",
     re.IGNORECASE,
 )
 _REFERENCE_AFTER = re.compile(

@@ -2,6 +2,8 @@
 
 Every paid answer is recorded under a key made of the question, the prompt, the settings, the agent, the round and the
 number of earlier identical questions. To resume, a run consults its record first; to replay, it consults nothing else.
+The day that a prompt states is recorded beside the answer and is not part of the key: what was paid on one day is not
+asked again on the next.
 """
 
 from __future__ import annotations
@@ -143,9 +145,11 @@ class Run:
         account = Account(self.budget, charge=task.charge)
         seeds = {"seed": int(key[:8], 16), "run_seed": self.seed}
         call = Call(agent=agent, model=model, sampling=sampling, account=account, **seeds)
+        asked = task.asked_on(self.clock.now().date())
         facts = {"agent": agent, "round": round_, "task": task.name(), "charge": task.charge, "key": key}
+        facts |= {"today": asked.today}
         try:
-            reply = await self.backend.perform(task, call)
+            reply = await self.backend.perform(asked, call)
         except (RedargueError, asyncio.CancelledError) as error:
             if account.requests:  # whatever the outcome, the requests that were sent may be billed
                 cause = error if isinstance(error, RedargueError) else RedargueError("cancelled while in progress")

@@ -67,6 +67,15 @@ def test_a_hardened_prompt_has_the_claims_date_and_when_each_document_was_publis
         assert "undated" in words
 
 
+@pytest.mark.parametrize("name", prompts("hardened"))
+def test_a_hardened_prompt_has_the_day_of_the_run_where_the_claim_has_no_date(name: str) -> None:
+    day = date(2026, 3, 1)
+    undated = prompts("hardened", claim=CLAIM.model_copy(update={"as_of": None}))[name]
+    assert undated.asked_on(day).prompt_text().count("\nToday is 2026-03-01.\n") == 1
+    assert undated.asked_on(day).fingerprint == undated.fingerprint
+    assert "Today is" not in prompts("hardened")[name].asked_on(day).prompt_text()
+
+
 @pytest.mark.parametrize("name", prompts("paper"))
 def test_the_papers_prompts_have_no_dates(name: str) -> None:
     words = prompts("paper")[name].prompt_text()

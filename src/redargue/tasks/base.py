@@ -11,9 +11,10 @@ import json
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Generic, Literal, NamedTuple, TypeVar, cast
+from typing import Annotated, Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeVar, cast
 
 from pydantic import ConfigDict, Field, ValidationError
 from pydantic.config import JsonDict
@@ -78,6 +79,7 @@ class Task(Frozen, Generic[Out]):
         prompt: the text, if it is not in a file; the same in every profile.
         profile: whether the prompt has the paper's structure alone or is hardened against hostile text.
         sample: makes a deliberate repetition a different task.
+        today: the day on which a run asks, which the hardened prompt states; see :meth:`asked_on`.
     """
 
     charge: ClassVar[Literal["call", "embedding"]] = "call"
@@ -85,6 +87,7 @@ class Task(Frozen, Generic[Out]):
 
     profile: Profile = "hardened"
     sample: int = 0
+    today: date | None = None
 
     @classmethod
     def name(cls) -> str:
@@ -179,7 +182,7 @@ class Task(Frozen, Generic[Out]):
         """The task as a model reads it, with other values of its variables if given."""
         parts = self._filled(**changed)
         if self.profile == "hardened":
-            parts = self._with_fence_rule(parts)
+            parts = self._with_fence_rule(self._with_day(parts))
         parts = [(name, self.fill(text)) for name, text in parts]
         whole = []
         for name, text in parts:
@@ -230,14 +233,29 @@ class Task(Frozen, Generic[Out]):
     def prompt_text(self) -> str:
         return self.rendered().prompt_text
 
+    def asked_on(self, day: date) -> Self:
+        """The task with the day in its prompt, if that is hardened and has a claim without an as-of date."""
+        claim = getattr(self, "claim", None)
+        dated = claim is None or claim.as_of is not None
+        if dated or self.profile == "paper" or self.charge == "embedding":
+            return self
+        return self.model_copy(update={"today": day})
+
+    def _with_day(self, parts: list[tuple[PartName, str]]) -> list[tuple[PartName, str]]:
+        if not self.today:
+            return parts
+        at = next((place for place, (name, _) in enumerate(parts) if name == "input"), len(parts))
+        return [*parts[:at], ("input", f"Today is {self.today}."), *parts[at:]]
+
     @property
     def fingerprint(self) -> str:
         """sha256 over type, text and all fields except times: tasks with equal fingerprints are the same question.
 
-        Fences and the rule on them do not count, so recordings survive a change in how text is fenced.
+        Fences and the rule on them do not count, so recordings survive a change in how text is fenced; nor does the
+        day, so that a run may be resumed on another one.
         """
         parts = (text for _, text in self._filled())
-        fields = json.dumps(without_retrieval_times(self.model_dump(mode="json")))
+        fields = json.dumps(without_retrieval_times(self.model_dump(mode="json", exclude={"today"})))
         hashed = (type(self).__qualname__, strip_marks(lines(*parts)), fields)
         return hashlib.sha256("".join(f"{part}\0" for part in hashed).encode()).hexdigest()
 

@@ -15,7 +15,7 @@ from redargue.tasks.base import list_bounds
 
 SHORTEST_QUOTE = 3  # words of a quotation in running text
 MOST_LOOKED_UP = 12  # quotations in reasons
-_TEXT_FIELDS = ("text", "quote", "quotation", "passage", "sentence", "excerpt")
+_TEXT_FIELDS = ("text", "quote", "quotation", "passage", "sentence", "excerpt", "content")
 
 
 def _texts(value: Any) -> Any:

@@ -107,7 +107,7 @@ async def test_the_judge_lists_candidates_from_the_first_answers_mad_2(
     assert isinstance(deciding, DecideDebate)
     (before,) = deciding.chat_history()
     assert before.reply == '{"candidates":["one","the other"]}'
-    assert before.prompt_text == listing.prompt_text()
+    assert before.prompt_text == listing.model_copy(update={"today": None}).prompt_text()
 
 
 async def test_a_judge_without_an_answer_gives_no_label_mad_4() -> None:  # MAD-4

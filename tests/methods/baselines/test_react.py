@@ -64,6 +64,7 @@ async def test_thought_action_and_observation_until_finish() -> None:
         ("", {}, "SUPPORTS", ""),
     ]
     assert seen[1].rendered().input_text.splitlines() == [
+        "Today is 2026-01-02.",
         f"Claim: <data>{CLAIM.text}</data>",
         "Thought 1: I look.",
         "Action 1: search[Cape Ansel]",
