@@ -33,8 +33,9 @@ OPPOSITE = {Side.FOR: Side.AGAINST, Side.AGAINST: Side.FOR}
 class Pair(Method, name="pair", settings=PairSettings):
     """Two readers, of two models or with opposed questions; a debate between them only where they do not agree.
 
-    Their agreement is the verdict if each quotes words that are located in the evidence and can carry the label, if it
-    is not that the evidence settles nothing, and if the small reader does not read the other side in what they quote.
+    Their agreement is the verdict if each quotes words that are located in the evidence and can carry the label, and it
+    is not that the evidence settles nothing; on request also if the small reader does not read the other side in what
+    they quote.
     """
 
     paper = "none: redargue's own, over the debate of Tool-MAD"

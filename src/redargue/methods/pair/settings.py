@@ -24,12 +24,13 @@ class PairSettings(SearchSettings):
             readers have different ones, else the question.
         rounds: most rounds with the readings, which are the first; the judge decides after the last.
         small_reader: whether the small reader reads what they quote; where it reads the other side, there is a debate.
+            Replayed on 36 claims it cost a call a claim and mended none (``python -m benchmarks defaults``).
     """
 
     tools: tuple[Word, ...] = Field(default=("corpus", "keywords"), min_length=1, max_length=8)
     differ: Literal["auto", "model", "question"] = "auto"
     rounds: int = Field(default=2, ge=1, le=20)
-    small_reader: bool = True
+    small_reader: bool = False
 
     @property
     def debater(self) -> ConfiguredMethod:
