@@ -74,7 +74,7 @@ def scripted(first: Answer, second: Answer, reads: ReaderAnswer) -> ScriptedBack
 
 async def test_two_quoted_answers_that_agree_end_a_claim_after_two_calls() -> None:
     verdict, readings, asked, seen = await held(answer("SUPPORTS"))
-    assert (verdict.label, verdict.decided_by, verdict.rounds) == ("SUPPORTS", "agreement", 1)
+    assert (verdict.label, verdict.decided_by, verdict.rounds) == ("SUPPORTS", "consensus", 1)
     assert (readings.accepted, readings.why) == (True, ())
     assert asked == {("AnswerClaim", "first"): 1, ("DoubtClaim", "second"): 1}
     assert verdict.usage.calls == 2
@@ -183,3 +183,21 @@ def test_settings_that_do_not_fit_are_refused(settings: dict[str, Any], message:
 def test_the_names_of_debaters_fit_their_number() -> None:
     with pytest.raises(UsageError, match="2 debaters need as many names"):
         configure("tool-mad", "hardened", {"names": ("one", "judge")})
+
+
+async def test_a_run_that_stopped_between_the_readings_and_the_debate_resumes_without_asking_again(
+    tmp_path: Path,
+) -> None:
+    said = answer("SUPPORTS"), answer("REFUTES")
+    evidence = {name: ShelfTool(name) for name in ("corpus", "keywords")}
+    shared: dict[str, Any] = {"evidence": evidence, "method": "pair", "clock": CLOCK, "claims": [CLAIM]}
+    stopped = tmp_path / "run"
+    with Verifier(backend=scripted(*said, READS), folder=stopped, budget="3calls", **shared) as verifier:
+        verdict = await verifier.verify(CLAIM)
+    assert verdict.error is not None
+    assert verdict.error.type == "BudgetReached"
+    backend = scripted(*said, READS)
+    with Verifier(backend=backend, folder=stopped, **shared) as verifier:
+        verdict = await verifier.verify(CLAIM)
+    assert (verdict.error, verdict.decided_by) == (None, "judge")
+    assert not [task for task, _ in backend.calls if task.name() == "DoubtClaim"]

@@ -99,7 +99,7 @@ class Pair(Method, name="pair", settings=PairSettings):
             answer.label,
             reason=answer.text,
             confidence=sum(given) / len(given) if len(given) == len(turns) else None,
-            decided_by="agreement",
+            decided_by="consensus",
             rounds=1,
             round_labels=[tuple(turn.answer.label for turn in turns)],
             noted=answer,
