@@ -4,9 +4,13 @@
 claims as a single reader, in MERMAID and in Tool-MAD. A rule asks one of them first and another where the answer is
 open, or rests on no located quotation, or differs. "Tool-MAD today" has the recorded labels of each round, and ends as
 the hardened profile does now: 2 calls for an agreement on a side, 4 more for a second round, 17 for a disagreement to
-the end. Its first query is the claim now, so that it may read other passages than those of the record. For each rule:
-right verdicts and calls a claim. Then, for several prices of a mended claim in calls, the rule with the most right
-verdicts for its calls, and how often it is right on a claim that it was not chosen with (leave one out).
+the end. Its first query is the claim now, so that it may read other passages than those of the record. "Pair" takes the
+single reader and the first answer of Tool-MAD's first debater as its two readers, or both debaters' first answers; for
+its debate the recorded second round; and after a disagreement in that, the recorded verdict, at a judge's one call.
+Neither reader of the record was asked what speaks against the claim, and they read different passages, which those of
+``pair`` do not. For each rule: right verdicts and calls a claim. Then, for several prices of a mended claim in calls,
+the rule with the most right verdicts for its calls, and how often it is right on a claim that it was not chosen with
+(leave one out).
 """
 
 from __future__ import annotations
@@ -15,13 +19,21 @@ import argparse
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
+
+from redargue.claims import Claim as Stated
+from redargue.claims import Meaning
+from redargue.evidence import Passage
+from redargue.nli.backend import EmbeddedBackend, perform
+from redargue.tasks.score import ReaderAnswer, ReadPassages
 
 READER, MERMAID, DEBATE, TODAY = "single-reader", "mermaid", "tool-mad", "tool-mad today"
 SIDES = ("supported", "refuted")
 AGREED, SECOND, DISPUTED = 2, 6, 17  # calls of Tool-MAD today
+PAIR, PAIR_READ, DEBATERS = "pair", "pair with the small reader", "pair of the debaters"
+PAIR_DEBATE, PAIR_JUDGED = 6, 7  # calls of pair, up to an agreement in its debate and to its judge
 PRICES = (20, 40, 60, 100, 200)  # calls that a right verdict more is worth
 
 
@@ -31,6 +43,13 @@ class Held(NamedTuple):
     label: str | None
     calls: int
     settled: bool
+
+
+class Reading(NamedTuple):
+    """An answer, and its quotations that were located."""
+
+    label: str | None
+    quotes: tuple[Passage, ...]
 
 
 Claim = Mapping[str, Held]  # by method
@@ -69,6 +88,9 @@ RULES: dict[str, Rule] = {
     "MERMAID": alone(MERMAID),
     "MERMAID, then Tool-MAD today": then(MERMAID, TODAY),
     "single reader and MERMAID, where they differ Tool-MAD today": agreed(READER, MERMAID, TODAY),
+    "pair: single reader and first debater": alone(PAIR),
+    "pair: single reader and first debater, small reader": alone(PAIR_READ),
+    "pair: first answers of both debaters": alone(DEBATERS),
     "Tool-MAD today": alone(TODAY),
     "Tool-MAD as recorded": alone(DEBATE),
 }
@@ -115,20 +137,62 @@ def figures(held: Mapping[str, Claim], gold: Mapping[str, str]) -> list[dict[str
 def read(folder: Path) -> dict[str, dict[str, Held]]:
     """Recorded verdicts by claim and method."""
     held: dict[str, dict[str, Held]] = {}
+    readings: dict[str, dict[str, Reading]] = {}
+    debates: dict[str, Mapping[str, Any]] = {}
     for path in sorted(folder.glob("*/*/*/*/events.jsonl")):
         calls = Counter[int]()
+        answers: dict[int, dict[str, Reading]] = {}
         for line in path.read_text(encoding="utf-8").splitlines():
             event = json.loads(line)
             calls[event["item"]] += event["kind"] == "call_finished" and event["charge"] == "call"
+            if event["kind"] == "answered" and event["round"] <= 1:
+                answers.setdefault(event["item"], {})[event["agent"]] = reading_of(event)
             if event["kind"] == "claim_ended":
                 verdict = event["verdict"]
                 located = any(quote["status"] != "not_found" for quote in verdict["quotes"])
                 settled = located and verdict["meaning"] in SIDES
                 about = held.setdefault(verdict["claim"]["text"], {})
                 about[verdict["method"]] = Held(verdict["label"], calls[event["item"]], settled)
+                if verdict["method"] in (DEBATE, READER):
+                    readings.setdefault(verdict["claim"]["text"], {}).update(answers.get(event["item"], {}))
                 if verdict["method"] == DEBATE:
                     about[TODAY] = today(verdict, settled)
+                    debates[verdict["claim"]["text"]] = verdict
+    for text, verdict in debates.items():
+        debaters = [read for agent, read in sorted(readings[text].items()) if agent != "reader"]
+        held[text][DEBATERS] = pair(verdict, debaters)
+        if "reader" in readings[text]:
+            two = [readings[text]["reader"], debaters[0]]
+            held[text] |= {PAIR: pair(verdict, two), PAIR_READ: pair(verdict, two, small_reader=True)}
     return held
+
+
+def reading_of(event: Mapping[str, Any]) -> Reading:
+    located = (quote for quote in event["quotes"] if quote["status"] != "not_found")
+    shown = (Passage(text=quote["text"], title=(quote["source"] or {}).get("title", "")) for quote in located)
+    return Reading(event["label"], tuple(shown))
+
+
+def pair(verdict: Mapping[str, Any], readings: Sequence[Reading], *, small_reader: bool = False) -> Held:
+    """How the method ``pair`` ends with these readings, as far as the record of a debate allows."""
+    claim = Stated.model_validate(verdict["claim"])
+    sides = {label.name: label.meaning for label in claim.labels.labels if label.meaning in SIDES}
+    labels = {reading.label for reading in readings}
+    label = next(iter(labels))
+    if len(labels) == 1 and label in sides and all(reading.quotes for reading in readings):
+        quotes = tuple(quote for reading in readings for quote in reading.quotes)
+        if not (small_reader and contradicts(claim, quotes, sides[label])):
+            return Held(label, AGREED, settled=True)
+    later = [set(labels) for labels in verdict["round_labels"]][1:2]
+    if later and len(later[0]) == 1:
+        return Held(min(later[0]), PAIR_DEBATE, settled=later[0] <= sides.keys())
+    return Held(verdict["label"], PAIR_JUDGED, settled=verdict["meaning"] in SIDES)
+
+
+def contradicts(claim: Stated, quotes: tuple[Passage, ...], side: Meaning) -> bool:
+    read = cast(ReaderAnswer, perform(ReadPassages(claim=claim, passages=quotes), EmbeddedBackend()))
+    other = claim.labels.meaning(read.label) if read.label else Meaning.NOT_ENOUGH
+    return other in SIDES and other is not side
 
 
 def today(verdict: Mapping[str, Any], settled: bool) -> Held:

@@ -55,6 +55,7 @@ def made(name: str, server: Loopback, folder: Path) -> Backend:
     if name == "scripted":
         parts = script(
             AnswerClaim=lambda task, call: answer(task.claim.labels.names[call.agent == "keywords"]),
+            DoubtClaim=lambda task, call: answer(task.claim.labels.names[1]),
             JudgeDebate=lambda task, call: answer(task.claim.labels.names[-1]),
         )
         return ScriptedBackend(parts)
@@ -82,7 +83,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def played() -> list[Any]:
     """Every method and profile on every backend; the default profiles of the papers' methods and of fakes are quick."""
     pairs = []
-    papers = ("tool-mad", "mermaid", "dual-position", "single-reader")
+    papers = ("tool-mad", "mermaid", "dual-position", "pair", "single-reader")
     for name in backends:
         if name == "recorded":  # it plays what another program did, and nothing else
             continue

@@ -42,7 +42,7 @@ from redargue.runs.budget import Account, Budget, Cost
 from redargue.runs.clock import Clock, SystemClock
 from redargue.runs.record import CallRecord, Paid
 from redargue.runs.usage import UsageCounter, cost_of_usage
-from redargue.tasks.base import Out, Task
+from redargue.tasks.base import AnyTask, Out, Task
 from redargue.verdicts import ErrorInfo, Usage
 
 STRICT_FACTOR = 4  # times as many passages are requested where those not in time are left out
@@ -101,6 +101,10 @@ class Run:
         outputs = await self.ask(task, agent=agent, round_=round_, n=n, temperature=temperature)
         return tuple(output.answer for output in outputs)
 
+    def model_for(self, task: type[AnyTask], agent: str) -> str:
+        """The model that a task or an agent has of its own; empty for the run's."""
+        return self._models.get(task.name()) or self._models.get(agent, "")
+
     async def ask_once(self, task: Task[Out], *, agent: str, round_: int = 0) -> tuple[Output[Out], ...]:
         """As :meth:`ask` with one sample; the agent's answer to the same question in an earlier round is kept."""
         key = "\0".join((agent, task.fingerprint, self.backend.render(task)))
@@ -131,7 +135,7 @@ class Run:
             BadReply, BudgetReached, ProviderError: from the backend.
         """
         sampling = Sampling(n=n, temperature=temperature)
-        model = self._models.get(task.name()) or self._models.get(agent, "")
+        model = self.model_for(type(task), agent)
         backend = self.backend.render(task), self.backend.identity, model, sampling.model_dump(), self.seed
         key = self._key("call", task.fingerprint, *backend, agent, round_)
         known = self._recorded(key)

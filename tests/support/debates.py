@@ -24,6 +24,7 @@ from redargue.methods.dual_position.tasks import (
 )
 from redargue.methods.markov_debate.method import GiveOpinion, Opinion
 from redargue.methods.mermaid.tasks import DecomposeClaim, ForceAnswer, NextStep
+from redargue.methods.pair.tasks import DoubtClaim
 from redargue.methods.tool_mad import ToolMad
 from redargue.methods.tool_mad.settings import ToolMadSettings
 from redargue.methods.tool_mad.tasks import (
@@ -117,6 +118,7 @@ def script(**lines: Any) -> Script:
         WriteQuery: Query(text="first query"),
         RewriteQuery: lambda task, call: Query(text=f"{task.used} again"),
         AnswerClaim: answer("SUPPORTS"),
+        DoubtClaim: answer("SUPPORTS"),
         WriteStatements: Statements(statements=("a", "b")),
         CheckStatements: checked(1, 1),
         WriteQuestion: Question(question="When was it lit?", noncommittal=0),

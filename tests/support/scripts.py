@@ -51,7 +51,7 @@ def _reply(ask: Ask, *, label: str, verdict: int) -> Said:
         case "RewriteQuery":  # a new query in each round, so that every round searches
             query = f"bridge Orvell opened {len(ask.user)}"
             return {"keep": False, "query": query} if ask.schema else f"[{query}]"
-        case "AnswerClaim" | "JudgeDebate" | "ForceAnswer":
+        case "AnswerClaim" | "DoubtClaim" | "JudgeDebate" | "ForceAnswer":
             named = _labels(ask)
             chosen = named[min(label == "REFUTES", len(named) - 1)]
             if not ask.schema:

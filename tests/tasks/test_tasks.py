@@ -32,6 +32,7 @@ from redargue.methods.dual_position.tasks import (
 )
 from redargue.methods.markov_debate.method import GiveOpinion, HeardOpinion, Opinion
 from redargue.methods.mermaid.tasks import DecomposeClaim, ForceAnswer, NextStep
+from redargue.methods.pair.tasks import DoubtClaim
 from redargue.methods.tool_mad.tasks import (
     MOST_KEYWORDS,
     CheckConsensus,
@@ -128,6 +129,7 @@ def examples(profile: Profile) -> dict[str, Task[Any]]:
             own="It was lit in 1871." if profile == "hardened" else "",
             profile=profile,
         ),
+        "DoubtClaim": DoubtClaim(claim=CLAIM, passages=(PASSAGE,), profile=profile),
         "WriteStatements": WriteStatements(question=CLAIM.text, answer=ANSWER.text, profile=profile),
         "CheckStatements": CheckStatements(
             context=PASSAGE.text if profile == "paper" else "",

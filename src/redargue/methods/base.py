@@ -37,6 +37,7 @@ from redargue.registry import Registry, did_you_mean
 from redargue.run import Run
 from redargue.tasks.answer import Answer
 from redargue.tasks.base import AnyTask, Profile
+from redargue.tasks.judge import Turn
 from redargue.verdicts import Metric, Score, Verdict
 
 Tools = str | tuple[str, ...] | None
@@ -105,6 +106,7 @@ class Method:
         calls_actions: whether its agents call tools of MCP servers, with arguments of their choice.
         few_shot: whether its prompts contain examples, which are ours and not the paper's.
         quotes: cited so far.
+        opening: the turns of a first round that was held before, from which a debate that can do so continues.
     """
 
     name: ClassVar[str] = ""
@@ -120,6 +122,7 @@ class Method:
     few_shot: ClassVar[bool] = False
 
     settings: Any
+    opening: tuple[Turn, ...] = ()
 
     def __init_subclass__(
         cls,

@@ -7,5 +7,6 @@ METHODS = {
     "mermaid": "redargue.methods.mermaid:Mermaid",
     "dual-position": "redargue.methods.dual_position:DualPosition",
     "cascade": "redargue.methods.cascade:Cascade",
+    "pair": "redargue.methods.pair:Pair",
     "single-reader": "redargue.methods.single_reader:SingleReader",
 }

@@ -101,7 +101,7 @@ class MadeUpBackend:
         self._answers = Counter[str]()  # by agent: replies that choose something
         self._searches = Counter[str]()  # by agent: replies that ask for another step
         self._quoting = Counter[str]()  # by agent: replies with quotations
-        self._speakers: dict[type[AnyTask], list[str]] = {}
+        self._speakers: dict[type[Frozen], list[str]] = {}
 
     def can(self, task: type[AnyTask]) -> bool:
         return True
@@ -126,7 +126,7 @@ class MadeUpBackend:
 
     def _made(self, task: AnyTask, agent: str) -> tuple[_Reply, Output[Any]]:
         """The first reply that the task accepts."""
-        speakers = self._speakers.setdefault(type(task), [])
+        speakers = self._speakers.setdefault(task.answer_type(), [])
         if agent not in speakers:
             speakers.append(agent)
         refused = ""

@@ -24,7 +24,6 @@ from redargue.methods.tool_mad.settings import (
     NO_TOOL,
     TOOL_MAD_PROFILES,
     ToolMadSettings,
-    debater_names,
 )
 from redargue.methods.tool_mad.tasks import CheckConsensus, ScoreAnswer, SummariseAbstract, WriteKeywords
 from redargue.quotations import find_quotes
@@ -79,10 +78,10 @@ class Algorithm1(Method):
     async def check(self, claim: Claim) -> Verdict:
         if claim.labels.free_text:
             self.require(CheckConsensus)
-        self.debaters = tuple(self.agents[name] for name in debater_names(self.settings.debaters))
-        self.history: list[tuple[Turn, ...]] = []
+        self.debaters = tuple(self.agents[name] for name in self.settings.debater_names)
+        self.history: list[tuple[Turn, ...]] = [self.opening] if self.opening else []
         self.scores: dict[tuple[int, str], asyncio.Task[tuple[Score, ...]]] = {}
-        self.documents: dict[tuple[int, str], tuple[Passage, ...]] = {}
+        self.documents = {(turn.round, turn.agent): turn.passages for turn in self.opening}
         self.alerts: dict[str, tuple[Metric, ...]] = {}
         self.objections: tuple[str, ...] = ()
         self.kept: set[tuple[int, str]] = set()
@@ -95,7 +94,7 @@ class Algorithm1(Method):
 
     async def debate(self) -> Verdict:
         """Algorithm 1: up to T rounds of query, retrieval and response, ended by consensus; else the judge decides."""
-        for round_ in range(1, self.settings.rounds + 1):
+        for round_ in range(len(self.history) + 1, self.settings.rounds + 1):
             turns = await self.play_round(round_)
             self.history.append(turns)
             agreement = await self.agreement(turns)
@@ -517,13 +516,13 @@ class Algorithm1(Method):
 
     @classmethod
     def roles_for(cls, settings: ToolMadSettings) -> Roles:
-        debaters = zip(debater_names(settings.debaters), settings.debaters, strict=True)
+        debaters = zip(settings.debater_names, settings.debaters, strict=True)
         roles = {name: None if tool == NO_TOOL else tool for name, tool in debaters}
         return roles | {JUDGE: None, MODERATOR: None}  # the moderator compares free-text answers
 
     @classmethod
     def layout(cls, settings: ToolMadSettings) -> Layout:
-        return Layout({name: (name,) for name in debater_names(settings.debaters)})
+        return Layout({name: (name,) for name in settings.debater_names})
 
     @classmethod
     def limits(cls, settings: ToolMadSettings, stability: Stability) -> Mapping[Metric, float]:

@@ -60,6 +60,7 @@ class ToolMadSettings(MethodSettings):
 
     Attributes:
         debaters: one evidence tool per debater, or ``none`` (the paper's VANILLA); a tool may occur several times.
+        names: of the debaters; empty for those of their tools.
         rounds: T, the most debate rounds.
         top_k: documents retrieved per query.
         faithfulness_threshold: lower bound, exclusive; None for the backend's own (the paper's is 0.7).
@@ -103,6 +104,7 @@ class ToolMadSettings(MethodSettings):
     """
 
     debaters: tuple[Word, ...] = Field(default=("corpus", "keywords"), min_length=2, max_length=8)
+    names: tuple[Word, ...] = ()
     rounds: int = Field(default=3, ge=1, le=20)
     top_k: int = Field(default=3, ge=1, le=50)
     faithfulness_threshold: float | None = Field(default=None, ge=0, le=1)
@@ -144,6 +146,10 @@ class ToolMadSettings(MethodSettings):
         return (Metric.FAITHFULNESS, Metric.RELEVANCE) if has_documents else (Metric.RELEVANCE,)
 
     @property
+    def debater_names(self) -> tuple[str, ...]:
+        return self.names or debater_names(self.debaters)
+
+    @property
     def scoring_tasks(self) -> tuple[type[AnyTask], ...]:
         if self.scoring != "on" and not self.judge_scores:
             return ()
@@ -170,6 +176,8 @@ class ToolMadSettings(MethodSettings):
     def _gate_has_thresholds(self) -> Self:
         if self.scoring == "on" and self.judge_metric == "consistency":
             raise ValueError("consistency has no threshold: it needs scoring=label_only_stop or run_all_rounds")
+        if self.names and len({*self.names, JUDGE, MODERATOR}) != len(self.debaters) + 2:
+            raise ValueError(f"{len(self.debaters)} debaters need as many names, all different, not {self.names!r}")
         return self
 
 

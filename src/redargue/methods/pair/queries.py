@@ -1,0 +1,21 @@
+"""The query for evidence of the other side, made without a call."""
+
+from __future__ import annotations
+
+import re
+
+from redargue.quotes import content_words
+
+_HIDDEN = re.compile(r"(?i)\b(?:not|never|no|\w+n['’]t)\b|[^\s]*\d[^\s]*")
+LEAST = 2  # content words of a query
+
+
+def open_query(claim: str) -> str:
+    """The claim without its numbers, dates and negations; itself where too little would be left.
+
+    Evidence against "It opened in 1889" says when it opened, and not that it did not: a negated claim finds the same
+    texts as the claim, one without the value those with any value.
+    """
+    query = " ".join(_HIDDEN.sub(" ", claim).split()).strip(" .,;:?!")
+    same = query == claim.strip(" .,;:?!")
+    return claim if same or len(content_words(query)) < LEAST else query
