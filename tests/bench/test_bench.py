@@ -262,7 +262,7 @@ async def test_claims_that_the_budget_stopped_are_in_no_figure_of_a_pair_and_are
 async def test_rescoring_tells_other_thresholds_from_the_record_and_counts_what_it_cannot(
     tmp_path: Path, file: Path
 ) -> None:
-    each = bench(tmp_path / "b", file, FROZEN)
+    each = bench(tmp_path / "b", file, f"{FROZEN},stable_by=scores")
     (debate,) = each.systems
     outcomes = await each.run(debate)
     again, lost = await each.rescore(debate, {})
@@ -353,7 +353,7 @@ async def test_evidence_that_is_not_there_or_was_cut_off_is_not_read_as_if_it_we
         await bare.run(bare.systems[0])
     assert not (tmp_path / "c").exists()
     each = bench(tmp_path / "b", file, FROZEN, "single-reader:tools=debated")
-    each.spec = RunSpec(budget="25calls")
+    each.spec = RunSpec(budget="5calls")
     outcomes = await each.run(each.systems[0])
     assert any(verdict.error for verdict, _ in outcomes)
     with pytest.raises(RecordError, match="ended in BudgetReached"):

@@ -179,7 +179,7 @@ def test_a_cell_is_run_once_whatever_tables_show_it(
     assert len(printed(capfd)) == 4
     after = {path: path.read_bytes() for path in (tmp_path / "runs").rglob("events.jsonl")}
     assert after.items() > before.items()
-    assert len(after) == 3  # both figures of scores show debates in which they decide (stable_by=scores)
+    assert len(after) == 4  # both figures of scores show debates in which they decide (stable_by=scores)
 
 
 def test_three_debaters_pairs_and_medical_questions_run(

@@ -78,6 +78,7 @@ def test_another_day_is_another_bench_and_strict_mode_needs_a_day(
 ) -> None:
     assert run([*command, "--as-of", "2020-06-01", "--out", str(tmp_path / "b")]) == 0
     assert run([*command, "--as-of", "2021-06-01", "--out", str(tmp_path / "b")]) == 2
-    assert "bench whose sample differs" in capfd.readouterr().err
+    said = capfd.readouterr().err
+    assert "already holds a bench of another sample: as_of: '2020-06-01' there, '2021-06-01' here" in said
     assert run([*command, "--strict-as-of", "--out", str(tmp_path / "c")]) == 2
     assert "give one: --as-of" in capfd.readouterr().err

@@ -107,7 +107,7 @@ def test_a_spent_budget_is_exit_4_with_partial_results(tmp_path: Path, capfd: py
                 "--store",
                 "starter",
                 "--budget",
-                "12calls",
+                "3calls",
                 "--method",
                 "tool-mad",
                 "--rounds",
@@ -119,7 +119,7 @@ def test_a_spent_budget_is_exit_4_with_partial_results(tmp_path: Path, capfd: py
         )
         == 4
     )
-    assert "the budget of 12 calls is spent" in capfd.readouterr().out
+    assert "the budget of 3 calls is spent" in capfd.readouterr().out
 
 
 @pytest.mark.parametrize(
