@@ -132,7 +132,7 @@ async def test_a_method_reaches_a_verdict_and_replays(
 
 async def test_a_backend_that_cannot_play_a_method_is_refused_by_name_before_it_starts() -> None:
     with pytest.raises(UnsupportedTask, match=r"'scripted' cannot perform 'tool-mad'.*JudgeDebate"):
-        Verifier(backend=ScriptedBackend({}), store="starter")
+        Verifier(method="tool-mad", backend=ScriptedBackend({}), store="starter")
 
 
 UNREADABLE = {"nothing": "", "too much": "word " * 20_000, "null": "null", "no number": '{"confidence": NaN}'}

@@ -22,11 +22,10 @@ if TYPE_CHECKING:
     from redargue.claims import LabelSet as LabelSet
     from redargue.claims import Meaning as Meaning
     from redargue.concurrency import Background as Background
+    from redargue.concurrency import Busy as Busy
     from redargue.errors import BadReply as BadReply
     from redargue.errors import BudgetReached as BudgetReached
-    from redargue.errors import Busy as Busy
     from redargue.errors import CorpusError as CorpusError
-    from redargue.errors import ExtensionError as ExtensionError
     from redargue.errors import ProviderError as ProviderError
     from redargue.errors import RecordError as RecordError
     from redargue.errors import RedargueError as RedargueError
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
     from redargue.evidence import QuoteStatus as QuoteStatus
     from redargue.evidence import Side as Side
     from redargue.playback import replay as replay
+    from redargue.registry import ExtensionError as ExtensionError
     from redargue.runs.budget import Budget as Budget
     from redargue.spec import RunSpec as RunSpec
     from redargue.text.citations import verify_citations as verify_citations
@@ -67,14 +67,13 @@ _HOMES = {
     "redargue.backends.scripted": ("ScriptedBackend",),
     "redargue.caveats": ("Caveat", "Unchecked"),
     "redargue.claims": ("Claim", "Label", "LabelSet", "Meaning"),
-    "redargue.concurrency": ("Background",),
+    "redargue.concurrency": ("Background", "Busy"),
+    "redargue.registry": ("ExtensionError",),
     "redargue.spec": ("RunSpec",),
     "redargue.errors": (
         "BadReply",
         "BudgetReached",
-        "Busy",
         "CorpusError",
-        "ExtensionError",
         "ProviderError",
         "RecordError",
         "RedargueError",

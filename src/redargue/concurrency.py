@@ -9,9 +9,24 @@ from threading import BoundedSemaphore, Thread
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from redargue.errors import Busy, RedargueError
+from redargue.errors import RedargueError
 
 _T = TypeVar("_T")
+
+
+class Busy(RedargueError):
+    """As many checks wait as may wait.
+
+    Attributes:
+        retry_after: in seconds.
+        draining: the service, or the background, is stopping.
+    """
+
+    exit_code = 5
+
+    def __init__(self, what: str, *, retry_after: int = 5, draining: bool = False, hint: str = "") -> None:
+        super().__init__(what, hint=hint)
+        self.retry_after, self.draining = retry_after, draining
 
 
 async def gather_or_cancel(coroutines: Iterable[Coroutine[Any, Any, _T]]) -> list[_T]:

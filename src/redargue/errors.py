@@ -78,31 +78,10 @@ class BadReply(RedargueError):
         self.raw = raw[:2000]
 
 
-class ExtensionError(RedargueError):
-    """Code of an extension failed with an error of its own; it ends the claim, and no other."""
-
-    exit_code = 3
-
-
 class BudgetReached(RedargueError):
     """The next call would exceed the budget; nothing was sent."""
 
     exit_code = 4
-
-
-class Busy(RedargueError):
-    """As many checks wait as may wait.
-
-    Attributes:
-        retry_after: in seconds.
-        draining: the service, or the background, is stopping.
-    """
-
-    exit_code = 5
-
-    def __init__(self, what: str, *, retry_after: int = 5, draining: bool = False, hint: str = "") -> None:
-        super().__init__(what, hint=hint)
-        self.retry_after, self.draining = retry_after, draining
 
 
 class ProviderError(RedargueError):

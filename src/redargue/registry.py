@@ -18,7 +18,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from redargue.errors import UsageError
+from redargue.errors import RedargueError, UsageError
 
 if TYPE_CHECKING:  # loads the email package, which --help does not need
     from importlib.metadata import EntryPoint
@@ -41,6 +41,12 @@ def optional_entries() -> Mapping[str, Mapping[str, str]]:
             for group, names in tomllib.loads(text).items():
                 entries.setdefault(group, {}).update(names)
     return entries
+
+
+class ExtensionError(RedargueError):
+    """Code of an extension failed with an error of its own; it ends the claim, and no other."""
+
+    exit_code = 3
 
 
 class Registry(Generic[T]):

@@ -18,7 +18,7 @@ from typing import Any, cast
 
 from redargue.backends.base import Backend, Call, Output, Sampling, Token
 from redargue.claims import Claim
-from redargue.errors import BadReply, ExtensionError, RecordError, RedargueError, ReplayMiss, ToolFailed, UsageError
+from redargue.errors import BadReply, RecordError, RedargueError, ReplayMiss, ToolFailed, UsageError
 from redargue.events import (
     CallFailed,
     CallFinished,
@@ -36,7 +36,7 @@ from redargue.memory.base import EvidenceMemory, Finding, Recall
 from redargue.memory.lookup import MemoryLookup
 from redargue.nli.language import in_english, language_of
 from redargue.outgoing import reason_to_refuse
-from redargue.registry import did_you_mean
+from redargue.registry import ExtensionError, did_you_mean
 from redargue.retrieval.tools.base import Action, Observation, Search, Tool
 from redargue.runs.budget import Account, Budget, Cost
 from redargue.runs.clock import Clock, SystemClock

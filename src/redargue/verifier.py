@@ -16,7 +16,7 @@ from redargue.backends.base import AsksModel, Backend, RendersPrompts, require
 from redargue.backends.replay import ReplayBackend
 from redargue.caveats import Unchecked, UncheckedReason
 from redargue.claims import Claim
-from redargue.errors import ExtensionError, RecordError, RedargueError, UsageError
+from redargue.errors import RecordError, RedargueError, UsageError
 from redargue.events import ClaimEnded, ClaimStarted, Event
 from redargue.memory.base import EvidenceMemory
 from redargue.methods.base import ConfiguredMethod
@@ -26,7 +26,7 @@ from redargue.net.services import limiter, require_local, services
 from redargue.net.transport import Transport
 from redargue.nli.language import language_of
 from redargue.parts import Parts, RunOptions, read_options
-from redargue.registry import is_own
+from redargue.registry import ExtensionError, is_own
 from redargue.retrieval.corpus.index import Corpus, open_store
 from redargue.retrieval.tools.base import PerClaim, Sources, Tool, for_claim, made_tool, tools
 from redargue.run import Run

@@ -84,7 +84,7 @@ def test_a_spent_budget_is_exit_4_and_a_gate_exit_1(tmp_path: Path, capfd: pytes
     file = tmp_path / "claims.jsonl"
     file.write_text('{"claim": "The Ritz in London opened in 1926."}\n\n{"claim": "Fred Perry was left-handed."}\n')
     command = ["batch", str(file), "-q", "--concurrency", "1", *OPTIONS]
-    assert run([*command, "-o", "cut", "--budget", "12calls"]) == 4
+    assert run([*command, "-o", "cut", "--budget", "3calls"]) == 4
     out, err = capfd.readouterr()
     assert out.startswith("2 claims: 1 BudgetReached, 1 Refuted\n")
     assert err == ""

@@ -127,7 +127,7 @@ def test_errors_are_outcomes_too_and_the_command_says_where_runs_part(
         "-q",
     ]
     assert run([*check, "--run", "whole"]) == 0
-    assert run([*check, "--run", "cut", "--budget", "12calls", "--top-k", "1"]) == 4
+    assert run([*check, "--run", "cut", "--budget", "7calls", "--top-k", "1"]) == 4
     capfd.readouterr()
     assert run(["diff", "whole", "cut", "--json"]) == 0
     found = RunDiff.model_validate_json(capfd.readouterr().out)

@@ -58,12 +58,12 @@ def test_with_a_model_and_a_key_the_debate_is_held_by_the_model_between_corpus_a
 
 def test_roles_have_models_of_their_own(server: Loopback, capfd: pytest.CaptureFixture[str]) -> None:
     server.script = disagreeing
-    options = ["--model", "corpus=for-x", "--model", "keywords=against-x", "--model", "CheckStatements=scorer"]
+    options = ["--model", "corpus=for-x", "--model", "keywords=against-x", "--model", "ScoreAnswer=scorer"]
     code, verdict, _ = checked(capfd, *MODEL, *options)
     assert (code, verdict["decided_by"]) == (0, "judge")
     asked = {(each.body["model"], role(each.body)) for each in server.requests if each.route == "chat"}
     assert {model for model, task in asked if task == "AnswerClaim"} == {"for-x", "against-x"}
-    assert {model for model, task in asked if task == "CheckStatements"} == {"scorer"}
+    assert {model for model, task in asked if task == "ScoreAnswer"} == {"scorer"}
     assert {model for model, task in asked if task == "JudgeDebate"} == {"gpt-4o-mini"}
 
 
@@ -134,10 +134,10 @@ def test_no_key_for_the_default_endpoint_says_what_to_set(capfd: pytest.CaptureF
 def test_a_spent_budget_is_exit_4_and_an_endpoint_that_is_not_there_exit_5(
     server: Loopback, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert checked(capfd, *MODEL, "--budget", "5calls")[0] == 4
-    assert server.counts.requests["chat"] == 5
+    assert checked(capfd, *MODEL, "--budget", "1calls")[0] == 4
+    assert server.counts.requests["chat"] == 1
     assert checked(capfd, *MODEL, "--budget", "0.0000001usd")[0] == 4
-    assert server.counts.requests["chat"] == 5
+    assert server.counts.requests["chat"] == 1
     server.behaviour = Behaviour(statuses={"chat": 401})
     assert checked(capfd, *MODEL)[0] == 2
     code, verdict, _ = checked(capfd, *MODEL, "--base-url", "http://127.0.0.1:9/v1")
@@ -152,7 +152,8 @@ def test_a_run_in_which_replies_could_not_be_read_is_replayed_as_it_was(
 
     server.script = mute
     folder = tmp_path / "run"
-    code, verdict, _ = checked(capfd, *MODEL, "--run", str(folder))
+    scored = ("--set", "stable_by=scores", "--set", "scored_together=false")
+    code, verdict, _ = checked(capfd, *MODEL, *scored, "--run", str(folder))
     assert code == 0
     undefined = [score["undefined"] for score in verdict["scores"] if score["value"] is None]
     assert len(undefined) == 6
@@ -163,7 +164,7 @@ def test_a_run_in_which_replies_could_not_be_read_is_replayed_as_it_was(
     sent = len(server.requests)
     assert run(["replay", str(folder), "--json", "-q"]) == 0
     assert json.loads(capfd.readouterr().out)["verdicts"] == [verdict]
-    again = checked(capfd, *MODEL, "--run", str(folder))[1]
+    again = checked(capfd, *MODEL, *scored, "--run", str(folder))[1]
     assert (again, len(server.requests)) == (verdict, sent)
     assert canonical(read_events(folder)) == canonical(events)
 

@@ -21,7 +21,8 @@ def test_the_prompts_of_every_task_of_a_method_are_shown(name: str) -> None:
     for profile in methods[name].profiles:
         shown = {prompt.task for prompt in preview(RunSpec(method=name, profile=profile))}
         tasks = {task.name() for task in configure(name, profile, {}).tasks() if task.charge == "call"}
-        assert tasks - shown <= NOT_ASKED
+        short = {"WriteQuery"} if profile == "hardened" else set()  # its first query is the claim, unless that is long
+        assert tasks - shown <= NOT_ASKED | short
 
 
 def test_the_prompts_are_printed_with_their_tokens(capsys: pytest.CaptureFixture[str]) -> None:

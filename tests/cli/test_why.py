@@ -169,7 +169,7 @@ def test_a_language_model_is_asked_only_after_the_estimate_and_a_yes_or_a_budget
     assert (found.before, found.after, found.how) == ("SUPPORTS", "REFUTES", "smallest")
     assert server.counts.requests["chat"] == asked + found.calls
     assert found.usd
-    assert run(["why", "run", "--budget", "7calls", "--json", "-q"]) == 4
+    assert run(["why", "run", "--budget", "1calls", "--json", "-q"]) == 4
     cut = Counterfactual.model_validate_json(capfd.readouterr().out)
     assert cut.error is not None
     assert (cut.how, cut.error.type) == ("none", "BudgetReached")

@@ -171,9 +171,9 @@ def test_the_budget_is_that_of_all_workers_and_what_was_paid_is_not_paid_again(
     command: list[str], one: Path, tmp_path: Path
 ) -> None:
     many = tmp_path / "many" / "run"
-    assert run([*command, str(many), "--engine", "local", "--budget", "40calls"]) == 4
+    assert run([*command, str(many), "--engine", "local", "--budget", "12calls"]) == 4
     spent = sum(each["usage"]["calls"] for each in lines(many))
-    assert 0 < spent <= 40
+    assert 0 < spent <= 12
     assert {each["error"]["type"] for each in lines(many) if each["error"]} == {"BudgetReached"}
     assert run([*command, str(many), "--engine", "local"]) == 0  # without the budget it goes on
     assert set(keys(many).values()) == {1}

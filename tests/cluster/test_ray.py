@@ -62,9 +62,10 @@ def test_a_batch_gives_ray_a_function_and_says_what_its_tasks_may_do(
     command = ["batch", str(file), "-o", str(tmp_path / "run"), *OPTIONS, "--engine", "ray", "--workers", "1"]
     command += ["--ledger", str(tmp_path / "ledger.db")]
     assert run(command) == 2  # the task ends at once, and the claim is left
-    ((function, ledger, batch, allowed),) = tasks
+    ((function, ledger, batch, allowed, wait),) = tasks
     assert (function, bool(ledger), len(batch)) == (run_on_node, True, 64)
     assert isinstance(allowed, dict)
+    assert wait > 0
 
 
 @pytest.fixture

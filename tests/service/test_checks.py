@@ -12,7 +12,8 @@ import pytest
 from redargue.backends.base import Call, Reply
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import Meaning
-from redargue.errors import BudgetReached, Busy, UsageError
+from redargue.concurrency import Busy
+from redargue.errors import BudgetReached, UsageError
 from redargue.events import canonical
 from redargue.parts import Parts
 from redargue.reports.load import CheckResult

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterable
 from itertools import groupby
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.padding import Padding
@@ -14,7 +15,6 @@ from rich.text import Text
 from redargue import words
 from redargue.evidence import Gap, Quote, QuoteStatus, Side
 from redargue.files import home
-from redargue.reports.overview import TITLES, Risk, Row, report_rows
 from redargue.reports.phrases import (
     confidence_text,
     cost,
@@ -30,8 +30,11 @@ from redargue.sanitize import counted, printable
 from redargue.text.report import Report
 from redargue.verdicts import Verdict
 
+if TYPE_CHECKING:
+    from redargue.reports.overview import Row
+
 _STYLES = {"supported": "bold green", "refuted": "bold red", "not_enough": "bold yellow", "conflicting": "bold magenta"}
-_MEANINGS = {Risk.REFUTED: "refuted", Risk.DIFFERS: "conflicting", Risk.OPEN: "not_enough", Risk.SUPPORTED: "supported"}
+_MEANINGS = {"refuted": "refuted", "differs": "conflicting", "open": "not_enough", "supported": "supported"}  # of risks
 _TITLES = ((Side.FOR, "For"), (Side.AGAINST, "Against"), (Side.CONTEXT, "Related, for neither side"))
 
 
@@ -51,6 +54,8 @@ def verdicts(verdicts: list[Verdict], folder: Path | None) -> None:
 
 def print_report(report: Report, folder: Path | None) -> None:
     """The claims by risk, each once; ``redargue report`` shows how they were decided."""
+    from redargue.reports.overview import TITLES, report_rows  # a check of one claim does without it
+
     console = _console()
     rows = report_rows(report)
     for risk, group in groupby(rows, lambda row: row.risk):

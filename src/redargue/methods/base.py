@@ -24,7 +24,7 @@ from pydantic import Field, ValidationError
 from redargue.backends.base import Stability, require
 from redargue.caveats import NOTHING_NOTED, Noted
 from redargue.claims import Claim, Frozen, Meaning
-from redargue.errors import ExtensionError, UsageError, problem_of
+from redargue.errors import UsageError, problem_of
 from redargue.events import Answered
 from redargue.evidence import Passage, Quote, Side
 from redargue.methods.agent import Agent
@@ -33,7 +33,7 @@ from redargue.methods.setting_types import Word
 from redargue.methods.unquoted import why_unquoted
 from redargue.methods.verdict_parts import distinct, gaps, side_of
 from redargue.quotations import find_quotes
-from redargue.registry import Registry, did_you_mean
+from redargue.registry import ExtensionError, Registry, did_you_mean
 from redargue.run import Run
 from redargue.tasks.answer import Answer
 from redargue.tasks.base import AnyTask, Profile

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Request
 from pydantic import Field
 
 from redargue.assembly import connect
-from redargue.errors import Busy
+from redargue.concurrency import Busy
 from redargue.estimate import Estimate, claims_in
 from redargue.estimate import estimate as estimate_cost
 from redargue.evidence import Passage

@@ -20,7 +20,8 @@ from types import MappingProxyType, TracebackType
 from typing import NamedTuple, Self
 
 from redargue.assembly import connect
-from redargue.errors import Busy, RecordError, RedargueError, UsageError
+from redargue.concurrency import Busy
+from redargue.errors import RecordError, RedargueError, UsageError
 from redargue.events import CallFailed, CallFinished, Event, EvidenceFound, EvidenceMissing
 from redargue.files import make_folder
 from redargue.parts import Parts

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from redargue.errors import Busy
+from redargue.concurrency import Busy
 
 THREADS = 2  # they compute in Python: more would only take turns with the event loop
 _T = TypeVar("_T")

@@ -12,9 +12,9 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from redargue.claims import Frozen
+from redargue.concurrency import Busy
 from redargue.errors import (
     BudgetReached,
-    Busy,
     CorpusError,
     ProviderError,
     RecordError,

@@ -22,7 +22,8 @@ from redargue.cluster.job import worker_job
 from redargue.cluster.queue import Batch, batch_id, count_finished, find_batch, progress, results, retry, submit
 from redargue.cluster.store import SharedDatabase, open_ledger
 from redargue.cluster.worker import Worker, verify_leased
-from redargue.errors import BudgetReached, Busy, RecordError, RedargueError, UsageError
+from redargue.concurrency import Busy
+from redargue.errors import BudgetReached, RecordError, RedargueError, UsageError
 from redargue.events import EVENT, ClaimEnded
 from redargue.files import make_folder, open_to_read
 from redargue.net.secrets import Secrets

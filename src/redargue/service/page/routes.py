@@ -13,7 +13,8 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response, Streamin
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 
-from redargue.errors import BudgetReached, Busy, RecordError, RedargueError, UsageError, problem_of
+from redargue.concurrency import Busy
+from redargue.errors import BudgetReached, RecordError, RedargueError, UsageError, problem_of
 from redargue.methods.base import methods
 from redargue.reports.html.pages import how_done
 from redargue.reports.render import render
