@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -9,10 +10,12 @@ from typing import Any
 import pytest
 
 from redargue import replay
+from redargue.backends.base import Call, Reply
 from redargue.backends.scripted import ScriptedBackend
 from redargue.events import CallReused, Event, RoundEnded, TurnKept, canonical
-from redargue.methods.tool_mad.tasks import AnswerCheck
+from redargue.methods.tool_mad.tasks import AnswerCheck, ScoreAnswer
 from redargue.runs.record import read_events
+from redargue.tasks.base import Out, Task
 from redargue.tasks.query import Query
 from redargue.verdicts import Verdict
 from redargue.verifier import Verifier
@@ -103,6 +106,29 @@ async def test_agreement_below_the_thresholds_is_scored_once_and_judged(tmp_path
     assert await replay(tmp_path / "run", listeners=[again.append], backend=ScriptedBackend(script())) == [verdict]
     assert canonical(again) == canonical(read_events(tmp_path / "run"))
     assert [event.kind for event in seen].count("judged") == 1
+
+
+async def test_a_question_of_two_rounds_is_recorded_in_the_first_whichever_is_scored_faster(tmp_path: Path) -> None:
+    """The answers of the rounds differ and are scored alone; the questions written from them are compared once."""
+
+    class SlowAtFirst(ScriptedBackend):
+        async def perform(self, task: Task[Out], call: Call) -> Reply[Out]:
+            if isinstance(task, ScoreAnswer) and "At first" in task.answer:
+                for _ in range(100):
+                    await asyncio.sleep(0)
+            return await super().perform(task, call)
+
+    def answers(task: Any, call: Any) -> Any:
+        said = answer(task.claim.labels.names[call.agent == "keywords"])
+        return said if task.others else said.model_copy(update={"text": f"At first. {said.text}"})
+
+    parts = STUBBORN | {"AnswerClaim": answers}
+    folder = tmp_path / "run"
+    verdict, seen, _ = await debated(parts, folder, backend=SlowAtFirst(script(**parts)), settings={"rounds": 2})
+    assert sum(isinstance(event, CallReused) and event.task == "CompareTexts" for event in seen) == 2
+    again: list[Event] = []
+    assert await replay(folder, listeners=[again.append], backend=ScriptedBackend(script(**parts))) == [verdict]
+    assert canonical(again) == canonical(read_events(folder))
 
 
 async def test_the_papers_profile_asks_every_round() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -448,7 +448,8 @@ class Algorithm1(Method):
     def start_scoring(self, turn: Turn) -> asyncio.Task[tuple[Score, ...]]:
         key = turn.round, turn.reader
         if key not in self.scores:
-            scoring = self.score(turn.model_copy(update={"agent": turn.reader}))
+            earlier = [task for (round_, reader), task in self.scores.items() if reader == key[1] and round_ < key[0]]
+            scoring = self.score(turn.model_copy(update={"agent": turn.reader}), after=earlier)
             try:
                 self.scores[key] = self.background.create_task(scoring)
             except RuntimeError:  # the task group is closed, because another agent has failed
@@ -456,8 +457,12 @@ class Algorithm1(Method):
                 raise asyncio.CancelledError from None
         return self.scores[key]
 
-    async def score(self, turn: Turn) -> tuple[Score, ...]:
+    async def score(self, turn: Turn, *, after: Collection[asyncio.Task[tuple[Score, ...]]] = ()) -> tuple[Score, ...]:
         """The metrics of one answer; without documents there is relevance alone, or nothing (``T18``)."""
+        if after and self.settings.keep_unchanged:
+            # A question that is asked in two rounds is asked once: which round asks it must not depend on their speed,
+            # or a replay would look for it in the other round.
+            await asyncio.wait(after)
         settings, debater, answer, claim = self.settings, self.agents[turn.agent], turn.answer.text, self.claim.text
         documents = tuple(passage.text for passage in turn.passages)
         about, label, committal = answer, turn.answer.label, False
