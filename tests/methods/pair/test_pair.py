@@ -163,6 +163,7 @@ def test_the_query_for_the_other_side_hides_values_and_negations() -> None:
     assert open_query("The Eiffel Tower opened in 1889.") == "The Eiffel Tower opened in"
     assert open_query("Aspirin does not lower fever.") == "Aspirin does lower fever"
     assert open_query("Bees are insects.") == "Bees are insects."
+    assert open_query("x" * 400_000) == "x" * 400_000  # which took time with its square
     assert open_query("It is 3.") == "It is 3."
 
 

@@ -153,7 +153,7 @@ class Pair(Method, name="pair", settings=PairSettings):
         return {
             FIRST: settings.tools,
             SECOND: settings.tools,
-            **{name: None for name in debate if name not in _READERS},
+            **{name: None for name in debate if name not in (FIRST, SECOND)},
         }
 
     @classmethod
@@ -165,6 +165,3 @@ class Pair(Method, name="pair", settings=PairSettings):
         question: tuple[type[AnyTask], ...] = () if settings.differ == "model" else (DoubtClaim,)
         small: tuple[type[AnyTask], ...] = (ReadPassages,) if settings.small_reader else ()
         return tuple(dict.fromkeys((AnswerClaim, *question, *small, *settings.debater.tasks())))
-
-
-_READERS = (FIRST, SECOND)

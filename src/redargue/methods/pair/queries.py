@@ -6,7 +6,8 @@ import re
 
 from redargue.quotes import content_words
 
-_HIDDEN = re.compile(r"(?i)\b(?:not|never|no|\w+n['’]t)\b|[^\s]*\d[^\s]*")
+_NEGATION = re.compile(r"(?i)\b(?:not|never|no|\w+n['’]t)\b")
+_DIGIT = re.compile(r"\d")
 LEAST = 2  # content words of a query
 
 
@@ -16,6 +17,7 @@ def open_query(claim: str) -> str:
     Evidence against "It opened in 1889" says when it opened, and not that it did not: a negated claim finds the same
     texts as the claim, one without the value those with any value.
     """
-    query = " ".join(_HIDDEN.sub(" ", claim).split()).strip(" .,;:?!")
+    without_numbers = " ".join(word for word in claim.split() if not _DIGIT.search(word))
+    query = " ".join(_NEGATION.sub(" ", without_numbers).split()).strip(" .,;:?!")
     same = query == claim.strip(" .,;:?!")
     return claim if same or len(content_words(query)) < LEAST else query
