@@ -114,7 +114,7 @@ def told(
         ("paper", "high", (31, 16, 6)),
         ("hardened", "low", (2, 2, 2)),
         ("hardened", "likely", (6, 5, 4)),
-        ("hardened", "high", (17, 10, 6)),
+        ("hardened", "high", (17, 12, 6)),
     ],
 )
 def test_calls_depth_and_searches_of_a_debate(profile: str, course: str, expected: tuple[int, int, int]) -> None:
