@@ -53,6 +53,7 @@ MAIN = (  # tasks of the main methods
     "WriteTeamQueries,SpeakForTeam,JudgeTeams"
 )
 TIMEOUT = 300.0  # seconds of one reply
+SLOTS = 4  # requests that are answered concurrently: one read of the weights serves them all
 WORDS = {True: "SUPPORTS", False: "REFUTES"}
 
 
@@ -205,30 +206,38 @@ async def measure(name: str, form: str, cases: list[Case], transport: Transport,
     """Asks for one task in one form about all cases."""
     asked, service = TASKS[name], Service(name="model", url=url, timeout=TIMEOUT)
     backend = ChatBackend(transport, service, "real", form=form, max_tokens=LONGEST_REPLY)
-    read = repaired = lost = follow = tokens = 0
+    calls = [Call(agent="bench", sampling=Sampling(temperature=0.0, max_tokens=LONGEST_REPLY)) for _ in cases]
+    replies: list[Any] = [None] * len(cases)
+    read = repaired = lost = follow = 0
     unread = []
-    for case in cases:
-        call = Call(agent="bench", sampling=Sampling(temperature=0.0, max_tokens=LONGEST_REPLY))
-        try:
-            reply = await backend.perform(asked.task(case), call)
-        except BadReply as error:
+
+    async def ask(place: int) -> None:
+        async with slots:
+            try:
+                replies[place] = await backend.perform(asked.task(cases[place]), calls[place])
+            except BadReply as error:
+                replies[place] = error
+
+    slots = asyncio.Semaphore(SLOTS)
+    await asyncio.gather(*(ask(place) for place in range(len(cases))))
+    for case, reply in zip(cases, replies, strict=True):
+        if isinstance(reply, BadReply):
             lost += 1
-            unread.append(error.what)
+            unread.append(reply.what)
             continue
-        finally:
-            tokens += call.account.prompt_tokens
         read += not reply.rejected
         repaired += bool(reply.rejected)
         unread += [rejected.why for rejected in reply.rejected]
         label = asked.label(reply.outputs[0].answer) if asked.label else None
         follow += label == case.label or (asked.two and label == "REFUTES" and case.label == "NOT ENOUGH INFO")
     followed = follow if asked.label else None
+    tokens = sum(call.account.prompt_tokens for call in calls)
     return Counts(name, form, len(cases), read, repaired, lost, followed, tokens // len(cases), tuple(unread))
 
 
 async def _all(options: argparse.Namespace, cases: list[Case], model: Path | None) -> None:
     with ExitStack() as running:
-        url = running.enter_context(served(model)) if model else "http://127.0.0.1:9/v1"
+        url = running.enter_context(served(model, context=4096, slots=SLOTS)) if model else "http://127.0.0.1:9/v1"
         inner = httpx2.AsyncHTTPTransport() if model else None
         async with Transport(inner=KeptReplies(options.replies, inner), patience=0.0) as transport:
             for name in options.tasks.split(","):

@@ -27,11 +27,11 @@ _FENCE = re.compile(rb"<(/?)data-[a-z]{10}>")  # its word is secret, and differs
 
 
 @contextmanager
-def served(model: Path, *, threads: int = 2, context: int = 8192) -> Iterator[str]:
-    """The base URL of an endpoint that answers with a GGUF model."""
+def served(model: Path, *, threads: int = 2, context: int = 8192, slots: int = 1) -> Iterator[str]:
+    """The base URL of an endpoint that answers with a GGUF model, ``slots`` requests of ``context`` tokens at a time."""
     xllamacpp = importlib.import_module("xllamacpp")
     parameters = xllamacpp.CommonParams()
-    parameters.model.path, parameters.n_ctx, parameters.n_parallel = str(model), context, 1
+    parameters.model.path, parameters.n_ctx, parameters.n_parallel = str(model), context * slots, slots
     parameters.hostnames, parameters.port = ["127.0.0.1"], 0
     parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = threads
     parameters.verbosity = -1  # its log
