@@ -5,9 +5,10 @@ that the document does not settle. An instruction that confuses a small model is
 
     python -m benchmarks prompts --model FILE.gguf [--tasks A,B] [--cases N] [--forms plain,json,schema]
 
-Runs the model with :mod:`benchmarks.real`; the hardened prompts are sent as in a run, and an unreadable reply is sent
-back once. Decoding is greedy. Replies are kept in the file of ``--replies``: a measurement that was interrupted is
-resumed, and counted again without the model.
+Runs the model with :mod:`benchmarks.real`, or asks the endpoint of ``--url``, for instance a llama-server that was
+built for this machine's processor. The hardened prompts are sent as in a run, and an unreadable reply is sent back
+once. Decoding is greedy. Replies are kept in the file of ``--replies``: a measurement that was interrupted is resumed,
+and counted again without the model.
 """
 
 from __future__ import annotations
@@ -237,8 +238,10 @@ async def measure(name: str, form: str, cases: list[Case], transport: Transport,
 
 async def _all(options: argparse.Namespace, cases: list[Case], model: Path | None) -> None:
     with ExitStack() as running:
-        url = running.enter_context(served(model, context=4096, slots=SLOTS)) if model else "http://127.0.0.1:9/v1"
-        inner = httpx2.AsyncHTTPTransport() if model else None
+        url = options.url or "http://127.0.0.1:9/v1"
+        if model and not options.url:
+            url = running.enter_context(served(model, context=4096, slots=SLOTS))
+        inner = httpx2.AsyncHTTPTransport() if model or options.url else None
         async with Transport(inner=KeptReplies(options.replies, inner), patience=0.0) as transport:
             for name in options.tasks.split(","):
                 for form in options.forms.split(","):
@@ -250,13 +253,14 @@ def main(arguments: list[str]) -> None:
     """Prints a row per task and form."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks prompts")
     parser.add_argument("--model", type=Path, help="GGUF; without it, kept replies are counted again")
+    parser.add_argument("--url", help="base URL of an OpenAI-compatible endpoint, which is asked instead")
     parser.add_argument("--tasks", default=MAIN)
     parser.add_argument("--forms", default="plain,json,schema")
     parser.add_argument("--cases", type=int, default=20)
     parser.add_argument("--replies", type=Path, default=Path("prompt-replies.jsonl"))
     options = parser.parse_args(arguments)
     model = model_file(options.model)
-    if not model and not options.replies.is_file():
+    if not model and not options.url and not options.replies.is_file():
         print("skipped: name a model in GGUF: --model FILE (pip install xllamacpp)")
         return
     methods.load_builtin()

@@ -28,7 +28,10 @@ _FENCE = re.compile(rb"<(/?)data-[a-z]{10}>")  # its word is secret, and differs
 
 @contextmanager
 def served(model: Path, *, threads: int = 2, context: int = 8192, slots: int = 1) -> Iterator[str]:
-    """The base URL of an endpoint that answers with a GGUF model, ``slots`` requests of ``context`` tokens at a time."""
+    """The base URL of an endpoint that answers with a GGUF model, ``slots`` requests concurrently.
+
+    Each request may have ``context`` tokens, with its reply.
+    """
     xllamacpp = importlib.import_module("xllamacpp")
     parameters = xllamacpp.CommonParams()
     parameters.model.path, parameters.n_ctx, parameters.n_parallel = str(model), context * slots, slots
