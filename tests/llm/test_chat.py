@@ -15,7 +15,7 @@ from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply, BudgetReached, ProviderError, UsageError
 from redargue.evidence import Passage
 from redargue.llm.chat import ChatBackend
-from redargue.llm.prompted import MOST_SHOWN, RELEVANCE
+from redargue.llm.prompted import MOST_SHOWN_OF_CUT, RELEVANCE
 from redargue.net.secrets import Secrets
 from redargue.net.transport import Service, Transport
 from redargue.nli.backend import EmbeddedBackend
@@ -166,7 +166,7 @@ async def test_the_second_bad_reply_is_an_error_that_keeps_it(server: Loopback) 
 @pytest.mark.parametrize(
     ("bad", "shown"),
     [
-        ("x" * 100_000, "x" * MOST_SHOWN),
+        ("x" * 100_000, "x" * MOST_SHOWN_OF_CUT),
         ("", None),
         (Raw(200, b"<html><body>Sign in</body></html>", "text/html"), None),
         (Raw(200, b'{"choices": null}'), None),
@@ -204,6 +204,18 @@ async def test_a_reply_that_was_stopped_is_not_read_even_where_it_could_be(
         with pytest.raises(BadReply, match=why):
             await backend.perform(WRITE, call())
     assert server.counts.requests["chat"] == 2
+
+
+async def test_of_a_reply_that_was_cut_only_the_beginning_is_sent_back_and_a_shorter_one_is_asked_for(
+    server: Loopback,
+) -> None:
+    endless = {"message": {"content": "again, " * 500}, "finish_reason": "length"}
+    replying(server, Raw(200, json.dumps({"choices": [endless]}).encode()), QUERY)
+    async with chat(server) as backend:
+        await backend.perform(WRITE, call())
+    shown, repair = (each["content"] for each in bodies(server)[1]["messages"][-2:])
+    assert len(shown) == 300
+    assert "Reply again and more briefly" in repair
 
 
 async def test_each_sample_is_repaired_alone(server: Loopback) -> None:

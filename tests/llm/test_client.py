@@ -159,6 +159,19 @@ async def test_a_schema_is_sent_without_the_bounds_that_strict_endpoints_refuse_
     assert loose == {"type": "json_object", "schema": SCHEMA}
 
 
+@pytest.mark.parametrize("form", [None, "schema"])
+async def test_lists_have_their_greatest_length_in_a_strict_schema_unless_the_endpoint_refuses_it(
+    form: str | None, server: Loopback
+) -> None:
+    server.behaviour = Behaviour(refuse=("maxItems",))
+    listed = {**SCHEMA, "properties": {"colour": {"type": "array", "items": {"type": "string"}, "maxItems": 3}}}
+    for _ in range(2):  # as two processes
+        async with opened(server) as endpoint:
+            await ask(endpoint, schema=("Colours", listed), form=form)
+    assert ["maxItems" in json.dumps(body) for body in bodies(server)] == [True, False, False]
+    assert forms(server) == ["json_schema"] * 3
+
+
 async def test_of_fields_that_exclude_each_other_a_grammar_lets_one_hold_something(server: Loopback) -> None:
     step = NextStep(claim=Claim(text="Bees are insects."), tools=(ActionTool(name="look", about="", parameters={}),))
     async with opened(server) as endpoint:

@@ -232,6 +232,10 @@ _REFUSALS: dict[str, tuple[Callable[[Mapping[str, Any]], bool], str]] = {  # whe
     "tool_choice": (lambda body: body.get("tool_choice") not in (None, "auto", "none"), ""),
     "json_schema": (_format("json_schema"), _SCHEMA),
     "json_schema_500": (_format("json_schema"), "failed to parse grammar"),
+    "maxItems": (
+        lambda body: _format("json_schema")(body) and '"maxItems"' in json.dumps(body["response_format"]),
+        "Invalid schema for response_format: In context=('properties', 'quotes'), 'maxItems' is not permitted.",
+    ),
 }
 _PLAIN = ("max_tokens", "max_completion_tokens", "seed", "stop", "response_format", "stream_options", "tools")
 for _name in (*_PLAIN, "parallel_tool_calls"):
@@ -247,7 +251,9 @@ def _refused(request: Request, refuse: Sequence[str]) -> Raw | None:
         if name == "json_schema_500":  # as llama.cpp's server does
             said += f" (key: {request.key})" if request.echo else ""
             return reply({"error": {"code": 500, "message": said, "type": "server_error"}}, 500, fault="refused")
-        param, code = ("response_format", None) if name == "json_schema" else (name, "unsupported_parameter")
+        param, code = (
+            ("response_format", None) if name in ("json_schema", "maxItems") else (name, "unsupported_parameter")
+        )
         if not said:
             value = json.dumps(request.fields.get(name))
             said = f"Unsupported value: '{name}' does not support {value} with this model."

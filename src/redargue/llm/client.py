@@ -124,7 +124,7 @@ class Endpoint:
         self, request: CompletionRequest, account: Account, sampling: Sampling, seed: int
     ) -> tuple[Choice, ...]:
         tried: Form | None = None  # after a server error with a stricter form; stored once it has worked
-        for _ in range(len(OPTIONAL) + len(FORMS) + 2):
+        for _ in range(len(OPTIONAL) + len(FORMS) + 3):
             form = request.form or tried or self.capabilities.form
             body = self._body(request, form, sampling, seed)
             answer = await self._send(body, account, form)
@@ -168,7 +168,7 @@ class Endpoint:
         if self.capabilities.limit:
             body[self.capabilities.limit] = sampling.max_tokens or self.max_tokens
         if request.schema:
-            body |= _response_format(form, *request.schema)
+            body |= _response_format(form, *request.schema, bounded=BOUND not in self.capabilities.refused)
         return body | dict(request.extra)
 
     async def _send(self, body: dict[str, Any], account: Account, form: Form) -> HttpAnswer:
@@ -232,6 +232,9 @@ class Endpoint:
                 if self.capabilities.limit == name:
                     self.remember(limit=successor)
                 return True
+        if form == "schema" and BOUND.lower() in message and BOUND not in self.capabilities.refused:
+            self._refuse(BOUND)
+            return True
         if refuses_form(body, answer) and not pinned and form != "text":
             if self.capabilities.form == form:
                 self.remember(form=FORMS[FORMS.index(form) + 1])
@@ -265,9 +268,9 @@ class Endpoint:
         return ProviderError(what, hint=f"{hint}, or choose another endpoint: --base-url")
 
 
-def _response_format(form: Form, name: str, schema: dict[str, Any]) -> dict[str, Any]:
+def _response_format(form: Form, name: str, schema: dict[str, Any], *, bounded: bool) -> dict[str, Any]:
     if form == "schema":
-        strict = {"name": name, "strict": True, "schema": strict_schema(schema)}
+        strict = {"name": name, "strict": True, "schema": strict_schema(schema, bounded=bounded)}
         return {"response_format": {"type": "json_schema", "json_schema": strict}}
     # llama.cpp and vLLM enforce a schema given here; others ignore the extra field
     if form == "json":
@@ -295,12 +298,14 @@ def _filled(field: dict[str, Any]) -> dict[str, Any]:
     return field | ({"enum": [value for value in field["enum"] if value]} if "enum" in field else {"minLength": 1})
 
 
-_REFUSED = ("maxLength", "maxItems", EXACTLY_ONE)  # by strict endpoints: bounds, and redargue's own
+BOUND = "maxItems"  # without it a small model may fill a list up to its token limit; some strict endpoints refuse it
+_REFUSED = ("maxLength", EXACTLY_ONE)  # by strict endpoints: the former, and redargue's own keyword
 
 
-def strict_schema(schema: dict[str, Any]) -> dict[str, Any]:
-    """A reply's schema as strict endpoints are sent it."""
-    sent: dict[str, Any] = _without(schema, *_REFUSED, "description")
+def strict_schema(schema: dict[str, Any], *, bounded: bool = True) -> dict[str, Any]:
+    """A reply's schema as strict endpoints are sent it; ``bounded``: whether lists have a greatest length."""
+    refused = _REFUSED if bounded else (BOUND, *_REFUSED)
+    sent: dict[str, Any] = _without(schema, *refused, "description")
     return sent
 
 

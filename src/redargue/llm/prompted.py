@@ -16,7 +16,7 @@ from redargue.llm.fence_secret import fence_secret
 from redargue.llm.parsing import with_all_quotations
 from redargue.llm.prompts import Prompts
 from redargue.llm.rendering import Prompt, Renderer
-from redargue.llm.response import Choice
+from redargue.llm.response import CUT, Choice
 from redargue.llm.tool_calls import step_of
 from redargue.nli.backend import EmbeddedBackend
 from redargue.tasks.base import AnyTask, Out, Task
@@ -26,6 +26,7 @@ from redargue.tasks.untrusted import fence_word
 
 RELEVANCE = 0.6  # threshold with the bundled embedder: ``python -m benchmarks relevance``, chosen on even claims
 MOST_SHOWN = 4_000  # characters of an invalid reply that are sent back
+MOST_SHOWN_OF_CUT = 300  # a reply that was cut often repeats itself, and a model repeats what it reads
 
 
 class PromptedBackend(ABC):
@@ -96,12 +97,7 @@ class PromptedBackend(ABC):
             return self._parse(task, prompt, choice, call.model), None
         except ValueError as error:
             first = Rejected(why=str(error), raw=choice.verbatim[:2000])
-        repair = (
-            f"That reply cannot be read: {first.why}. Reply again, in the form that was asked for and nothing else."
-        )
-        more = [{"role": "user", "content": repair}]
-        if not choice.refused and (choice.verbatim.strip() or not choice.problem):
-            more.insert(0, {"role": "assistant", "content": choice.verbatim[:MOST_SHOWN]})
+        more = _repair(choice, first.why)
         (second,) = await self._complete(task, prompt, call, 1, more, turn=index + 1)
         try:
             return self._parse(task, prompt, second, call.model), first
@@ -122,6 +118,18 @@ class PromptedBackend(ABC):
             answer = self._renderer.read(task, choice.text, plain=prompt.schema is None)
         answer = with_all_quotations(answer, task, "" if prompt.schema else choice.text)
         return Output(cast(Out, answer), choice.verbatim, choice.thoughts, choice.entropy, choice.tokens)
+
+
+def _repair(choice: Choice, why: str) -> list[Message]:
+    """The reply that cannot be read, where it may be shown, and the request for another."""
+    cut = choice.problem == CUT
+    again = "Reply again and more briefly" if cut else "Reply again"
+    asked = f"That reply cannot be read: {why}. {again}, in the form that was asked for and nothing else."
+    messages: list[Message] = [{"role": "user", "content": asked}]
+    if not choice.refused and (choice.verbatim.strip() or not choice.problem):
+        shown = choice.verbatim[: MOST_SHOWN_OF_CUT if cut else MOST_SHOWN]
+        messages.insert(0, {"role": "assistant", "content": shown})
+    return messages
 
 
 def _word(task: AnyTask, prompt: Prompt, call: Call) -> str:

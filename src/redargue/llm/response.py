@@ -76,6 +76,7 @@ def read_response(text: str, *, called: bool = False) -> tuple[Choice, ...]:
         return (Choice(text=text[:2000], problem=f"the endpoint answered with {kind}", refused=True),)
 
 
+CUT = "the reply was cut at its token limit"
 _THOUGHTS = re.compile(r"\s*<(think|thinking)>(.*?)</\1>\s*", re.DOTALL)
 # Some chat templates open the tag themselves, so the reply has only the closing tag, on a line by itself.
 _ENDED = re.compile(r"(?!\s*[{<])(.*?)^[ \t]*</(?:think|thinking)>[ \t]*\r?\n\s*", re.DOTALL | re.MULTILINE)
@@ -95,7 +96,7 @@ def _choice(choice: Mapping[str, Any], *, called: bool) -> Choice:
     if isinstance(refusal, str) and refusal and not text:
         problem = f"the model refused: {refusal[:200]}"
     elif choice.get("finish_reason") == "length":
-        problem = "the reply was cut at its token limit"
+        problem = CUT
     elif choice.get("finish_reason") == "content_filter":
         problem, refused = "the endpoint's content filter stopped the reply", True
     elif (not text.strip() and not calls) or text.lstrip().startswith(("<think>", "<thinking>")):
