@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from redargue.bench.metrics.calibration import Risk, aurc, brier, calibration_error, reliability, risk_coverage
+from redargue.bench.metrics.calibration import RiskPoint, aurc, brier, calibration_error, reliability, risk_coverage
 
 THRESHOLDS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 
@@ -29,7 +29,7 @@ def figures(confidence: Sequence[float], right: Sequence[bool]) -> dict[str, Any
     return {"n": len(confidence), **shown, "thresholds": rows}
 
 
-def at_threshold(curve: Sequence[Risk], least: float) -> Risk | None:
+def at_threshold(curve: Sequence[RiskPoint], least: float) -> RiskPoint | None:
     """The point of the curve where the answers with at least this confidence are kept; None where there are none."""
     return next((point for point in reversed(curve) if point.threshold >= least), None)
 
@@ -65,7 +65,7 @@ def _draw_reliability(axes: Any, confidence: Sequence[float], right: Sequence[bo
     axes.set(title="Reliability", xlabel="confidence", ylabel="share that is right", xlim=(0, 1), ylim=(0, 1.08))
 
 
-def _draw_risk(axes: Any, curve: Sequence[Risk], threshold: float | None) -> None:
+def _draw_risk(axes: Any, curve: Sequence[RiskPoint], threshold: float | None) -> None:
     coverage, risk = [point.coverage for point in curve], [point.risk for point in curve]
     axes.step(coverage, risk, where="post", color="#27a")
     if threshold is not None and (point := at_threshold(curve, threshold)):

@@ -17,7 +17,7 @@ from urllib.parse import unquote_plus, urlsplit
 from redargue.claims import Claim
 from redargue.evidence import Passage
 
-LONGEST_RUN = 12  # words of a passage in a row
+_LONGEST_RUN = 12  # words of a passage in a row
 ADDRESS_FIELDS = ("url", "link", "href")  # of a result
 
 _URL = re.compile(r"(?:https?|ftp|wss?|file)://[^\s\"'<>\\^`{|}]+|\bwww\.[^\s\"'<>]+", re.IGNORECASE)
@@ -36,7 +36,7 @@ def reason_to_refuse(text: str, claim: Claim | None, passages: Iterable[Passage]
         if _only_in_passages(url, own, passages):
             return f"the address {url[:100]!r} is named only in a passage"
     if run := _long_run(plain, (own, *sent), passages):
-        return f"it repeats {LONGEST_RUN} words or more of a passage ({run[:60]!r} …)"
+        return f"it repeats {_LONGEST_RUN} words or more of a passage ({run[:60]!r} …)"
     return ""
 
 
@@ -86,9 +86,9 @@ def _host(url: str) -> str:
 
 def _long_run(text: str, own: Iterable[str], passages: tuple[Passage, ...]) -> str:
     words = _words(text)
-    if len(words) < LONGEST_RUN:
+    if len(words) < _LONGEST_RUN:
         return ""
-    runs = [" ".join(words[at : at + LONGEST_RUN]) for at in range(len(words) - LONGEST_RUN + 1)]
+    runs = [" ".join(words[at : at + _LONGEST_RUN]) for at in range(len(words) - _LONGEST_RUN + 1)]
     mine = [f" {' '.join(_words(part))} " for part in own]
     shown = [f" {' '.join(_words(passage.text))} " for passage in passages]
     new = (run for run in runs if not any(f" {run} " in known for known in mine))

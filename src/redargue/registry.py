@@ -23,9 +23,9 @@ from redargue.errors import RedargueError, UsageError
 if TYPE_CHECKING:  # loads the email package, which --help does not need
     from importlib.metadata import EntryPoint
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
-OPTIONAL = "entry_points.toml"
+_OPTIONAL = "entry_points.toml"
 
 
 @cache
@@ -36,8 +36,8 @@ def optional_entries() -> Mapping[str, Mapping[str, str]]:
     entries: dict[str, dict[str, str]] = {}
     for folder, folders, files in os.walk(Path(__file__).parent):
         folders[:] = sorted(name for name in folders if name != "__pycache__")
-        if OPTIONAL in files:
-            text = Path(folder, OPTIONAL).read_text(encoding="utf-8")
+        if _OPTIONAL in files:
+            text = Path(folder, _OPTIONAL).read_text(encoding="utf-8")
             for group, names in tomllib.loads(text).items():
                 entries.setdefault(group, {}).update(names)
     return entries
@@ -49,7 +49,7 @@ class ExtensionError(RedargueError):
     exit_code = 3
 
 
-class Registry(Generic[T]):
+class Registry(Generic[_T]):
     """Maps kebab-case names to entries of one kind.
 
     Args:
@@ -70,12 +70,12 @@ class Registry(Generic[T]):
     ) -> None:
         self.kind, self.group, self.extra, self._core = kind, group, extra, dict(builtin or {})
         self._missing = missing
-        self._loaded: dict[str, T] = {}
+        self._loaded: dict[str, _T] = {}
         self._installed: dict[str, EntryPoint] | None = None
         self._clashes: dict[str, UsageError] = {}
 
-    def register(self, name: str) -> Callable[[T], T]:
-        def add(entry: T) -> T:
+    def register(self, name: str) -> Callable[[_T], _T]:
+        def add(entry: _T) -> _T:
             known = self._loaded.get(name)
             names = ("__module__", "__qualname__")
             if all(getattr(known, part, None) == getattr(entry, part, known) for part in names):
@@ -88,7 +88,7 @@ class Registry(Generic[T]):
 
         return add
 
-    def __getitem__(self, name: str) -> T:
+    def __getitem__(self, name: str) -> _T:
         """Raises UsageError for an unknown name, and for an entry whose package cannot be imported."""
         if name not in self._loaded:
             if place := self._builtin(name):
@@ -147,7 +147,7 @@ class Registry(Generic[T]):
             hints.append(f"{'others' if known else 'to install it'}: {install(self.extra)}")
         return "; ".join(hints)
 
-    def _keep(self, name: str, entry: T) -> None:
+    def _keep(self, name: str, entry: _T) -> None:
         if self._loaded.setdefault(name, entry) is not entry:
             raise UsageError(f"the {self.kind} {name!r} is defined twice", hint="rename one of the two")
 
@@ -170,12 +170,12 @@ class Registry(Generic[T]):
         what = f"the {self.kind} {point.name!r} of the package {package!r} is left out: {other} has one of that name"
         return UsageError(what, where=point.value, hint=f"{package} has to rename it, or uninstall one of the two")
 
-    def _load_installed(self, name: str) -> T:
+    def _load_installed(self, name: str) -> _T:
         point = self._other_packages()[name]
         package = point.dist.name if point.dist else point.module
         what = f"the {self.kind} {name!r} of the package {package!r}"
         try:
-            entry: T = point.load()
+            entry: _T = point.load()
         except (Exception, SystemExit) as error:
             why = f"{type(error).__name__}: {error}"
             hint = _hint_for(error, package)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from redargue.bench.judge import JudgeCalibration, Judged, calibrate
+from redargue.bench.judge import JudgeCalibration, JudgedItem, calibrate
 from redargue.bench.metrics.classification import confusion
 from redargue.bench.statistics.shares import cohen_kappa, wilson
 from redargue.cli.app import run
@@ -16,9 +16,9 @@ from redargue.errors import UsageError
 pytest.importorskip("scipy", reason="needs the extra lab")
 
 
-def items(**counts: int) -> list[Judged]:
+def items(**counts: int) -> list[JudgedItem]:
     """``pass_fail=3``: three items that people pass and the judge fails."""
-    return [Judged(name.split("_")[1], name.split("_")[0]) for name, count in counts.items() for _ in range(count)]
+    return [JudgedItem(name.split("_")[1], name.split("_")[0]) for name, count in counts.items() for _ in range(count)]
 
 
 FORTY = items(pass_pass=24, pass_fail=4, fail_fail=6, fail_pass=6)
@@ -69,13 +69,13 @@ def test_errors_are_counted_by_kind_and_confidences_are_scored() -> None:
     ("rows", "words"),
     [
         (FORTY[:20] + FORTY[-9:], "29 items: below 30"),
-        ([*FORTY, Judged(None, "pass")], "1 item without a verdict: they count as wrong"),
-        ([*FORTY, Judged("maybe", "pass")], "not a human label, counted as wrong: 'maybe' (1)"),
+        ([*FORTY, JudgedItem(None, "pass")], "1 item without a verdict: they count as wrong"),
+        ([*FORTY, JudgedItem("maybe", "pass")], "not a human label, counted as wrong: 'maybe' (1)"),
         (items(pass_pass=30, fail_pass=10), "The judge says 'pass' throughout"),
         (items(pass_pass=20, pass_fail=10, fail_fail=10), "right no more often than the constant one"),
     ],
 )
-def test_what_a_reader_must_know_is_named(rows: list[Judged], words: str) -> None:
+def test_what_a_reader_must_know_is_named(rows: list[JudgedItem], words: str) -> None:
     assert any(words in caveat for caveat in calibrate(rows).caveats)
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from redargue.errors import UsageError
 from redargue.nli.session import WEIGHTS_FOLDER, read_tokenizer
-from redargue.nli.wordpiece import FORMS, WordPiece
+from redargue.nli.wordpiece import PAIR_FORMS, WordPiece
 
 DESCRIPTION: dict[str, Any] = json.loads((WEIGHTS_FOLDER / "tokenizer.json").read_text(encoding="utf-8"))
 OLD = st.characters(max_codepoint=0x5FF, exclude_categories=["Cs"])  # characters that every Unicode version knows
@@ -66,7 +66,7 @@ def test_pairs_are_cut_as_tokenizers_cuts_them(reference: Any, first: str, secon
 def mpnet(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """MPNet's form of pairs, over the bundled vocabulary."""
     tokenizers = pytest.importorskip("tokenizers", reason="needs the extra tokenizers")
-    form = FORMS[1]
+    form = PAIR_FORMS[1]
     ids = {form.start: 1, form.end: 2}
     plain = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
     description = {

@@ -8,7 +8,7 @@ from redargue.caveats import Difference, Leaning, Unchecked, UncheckedReason
 from redargue.claims import Claim, Meaning
 from redargue.evidence import Quote, QuoteStatus, Side, Source
 from redargue.reports.html.environment import macro
-from redargue.reports.overview import TITLES, Risk, Row, compared_words, risk_tables, rows_of
+from redargue.reports.overview import TITLES, Risk, Row, compared_words, risk_rows, risk_tables
 from redargue.text.report import CheckedClaim
 from redargue.text.segment import UncheckedSentence
 from redargue.verdicts import Unsure, Verdict
@@ -30,7 +30,7 @@ def verdict(text: str, meaning: Meaning = Meaning.NOT_ENOUGH, *quotes: Quote, **
 
 def rows(*verdicts: Verdict, text: str = "", unread: tuple[UncheckedSentence, ...] = ()) -> tuple[Row, ...]:
     claims = [(at, CheckedClaim(start=0, end=0, stated="", verdict=each)) for at, each in enumerate(verdicts, 1)]
-    return rows_of(text, claims, unread)
+    return risk_rows(text, claims, unread)
 
 
 def test_refuted_claims_come_first_and_open_ones_with_a_differing_sentence_before_those_without() -> None:

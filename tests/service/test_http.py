@@ -23,7 +23,7 @@ from redargue.runs.folders import runs_folder
 from redargue.service.app import create_app
 from redargue.service.checks import CheckStore
 from redargue.service.keys import Keys
-from redargue.service.server import Server, allowed_hosts, bind, only_one
+from redargue.service.server import Server, allowed_hosts, bound_socket, only_one
 from redargue.spec import RunSpec
 from redargue.text.verification import prepare
 from support.debates import TEXT
@@ -410,7 +410,7 @@ async def test_a_signal_closes_the_store_between_two_steps_of_the_loop_and_not_w
     async with CheckStore(RunSpec(), folder=tmp_path) as store:
         application.state.store = store
         server = Server(application, ready.set)
-        serving = asyncio.create_task(server.serve([bind("127.0.0.1", 0)]))
+        serving = asyncio.create_task(server.serve([bound_socket("127.0.0.1", 0)]))
         await ready.wait()
         server.handle_exit(signal.SIGTERM, None)
         assert not store.closing.is_set()  # the signal may have come within Event.wait()

@@ -21,7 +21,7 @@ from redargue.parts import Parts
 from redargue.runs.clock import SystemClock
 from redargue.service.app import create_app
 from redargue.service.context import ServiceSettings
-from redargue.service.server import Server, bind
+from redargue.service.server import Server, bound_socket
 from redargue.spec import RunSpec
 from redargue.tasks.base import Out, Task
 from support.debates import ShelfTool, answer, checked, script
@@ -134,7 +134,7 @@ class Service:
 
 
 def main() -> None:
-    listener = bind("127.0.0.1", int(sys.argv[1]))
+    listener = bound_socket("127.0.0.1", int(sys.argv[1]))
     port = listener.getsockname()[1]
     Server(create_app(settings(), service_parts()), lambda: print(port, flush=True)).run(sockets=[listener])  # noqa: T201
 

@@ -18,12 +18,12 @@ from redargue.registry import did_you_mean
 from redargue.reports.table import Cell, Column, Table, number
 from redargue.sanitize import counted
 
-ROLES = ("judge", "human", "kind", "confidence")
+_ROLES = ("judge", "human", "kind", "confidence")
 FEW = 30  # rows below which the figures say little
 MOST_LABELS = 20
 
 
-class Judged(NamedTuple):
+class JudgedItem(NamedTuple):
     """One item: the verdict (None: there is none), people's label, and the kind of item."""
 
     judge: str | None
@@ -70,20 +70,20 @@ class JudgeCalibration(Frozen):
     caveats: tuple[str, ...] = ()
 
 
-def read_judged(path: Path, mapping: Mapping[str, str]) -> list[Judged]:
-    """The items of a CSV, TSV or JSON-lines file; ``mapping`` names columns by role (:data:`ROLES`).
+def read_judged(path: Path, mapping: Mapping[str, str]) -> list[JudgedItem]:
+    """The items of a CSV, TSV or JSON-lines file; ``mapping`` names columns by role: judge, human, kind, confidence.
 
     Raises:
         UsageError: the file cannot be read, or a column is missing, or a row has no human label.
     """
     for role in mapping:
-        if role not in ROLES:
-            raise UsageError(f"unknown role {role!r} in a mapping", where="--map", hint=did_you_mean(role, ROLES))
+        if role not in _ROLES:
+            raise UsageError(f"unknown role {role!r} in a mapping", where="--map", hint=did_you_mean(role, _ROLES))
     read = table_rows(path) if unpacked_suffix(path) in (".csv", ".tsv") else rows(path)
-    return [_judged(row, {role: mapping.get(role, role) for role in ROLES}, set(mapping)) for row in read]
+    return [_judged(row, {role: mapping.get(role, role) for role in _ROLES}, set(mapping)) for row in read]
 
 
-def _judged(row: Row, at: Mapping[str, str], named: set[str]) -> Judged:
+def _judged(row: Row, at: Mapping[str, str], named: set[str]) -> JudgedItem:
     for role in ("judge", "human", *sorted(named)):
         if at[role] not in row.fields:
             known = ", ".join(list(row.fields)[:12])
@@ -93,7 +93,7 @@ def _judged(row: Row, at: Mapping[str, str], named: set[str]) -> Judged:
     if human is None:
         raise row.error(f"{at['human']} is empty", hint="label it, or leave the row out")
     kind = row.cell(at["kind"]).strip() if at["kind"] in row.fields else ""
-    return Judged(_label(row, at["judge"]), human, kind, _confidence(row, at["confidence"]))
+    return JudgedItem(_label(row, at["judge"]), human, kind, _confidence(row, at["confidence"]))
 
 
 def _label(row: Row, field: str) -> str | None:
@@ -114,7 +114,7 @@ def _confidence(row: Row, field: str) -> float | None:
     return confidence
 
 
-def calibrate(items: Sequence[Judged]) -> JudgeCalibration:
+def calibrate(items: Sequence[JudgedItem]) -> JudgeCalibration:
     """The figures of a judge; raises UsageError where people gave one label throughout, or too many to be labels."""
     human = Counter(item.human for item in items)
     if len(human) < 2:
@@ -159,7 +159,7 @@ def _rates(matrix: Confusion) -> Iterator[LabelRates]:
         )
 
 
-def _by_kind(items: Sequence[Judged], right: Sequence[bool]) -> tuple[MetricValue, ...]:
+def _by_kind(items: Sequence[JudgedItem], right: Sequence[bool]) -> tuple[MetricValue, ...]:
     kinds: dict[str, list[bool]] = defaultdict(list)
     for item, hit in zip(items, right, strict=True):
         kinds[item.kind].append(hit)
@@ -168,7 +168,7 @@ def _by_kind(items: Sequence[Judged], right: Sequence[bool]) -> tuple[MetricValu
     return tuple(wilson(kind or "no kind", hits.count(False), len(hits)) for kind, hits in sorted(kinds.items()))
 
 
-def _caveats(items: Sequence[Judged], human: Counter[str], most: int) -> Iterator[str]:
+def _caveats(items: Sequence[JudgedItem], human: Counter[str], most: int) -> Iterator[str]:
     if len(items) < FEW:
         yield f"{counted(len(items), 'item')}: below {FEW}, the intervals are too wide to choose a judge by."
     said = Counter(item.judge for item in items)

@@ -8,7 +8,15 @@ from collections.abc import Sequence
 from redargue.bench.datasets.base import Example
 from redargue.bench.evidence_spans import Locate, by_document
 from redargue.bench.metrics.base import MetricValue, same_length
-from redargue.bench.metrics.calibration import Bin, Risk, aurc, brier, calibration_error, reliability, risk_coverage
+from redargue.bench.metrics.calibration import (
+    Bin,
+    RiskPoint,
+    aurc,
+    brier,
+    calibration_error,
+    reliability,
+    risk_coverage,
+)
 from redargue.bench.metrics.classification import (
     ClassScores,
     Confusion,
@@ -66,7 +74,7 @@ class Scores(Frozen):
     classes: tuple[ClassScores, ...] = ()
     confusion: Confusion | None = None
     reliability: tuple[Bin, ...] = ()
-    risk: tuple[Risk, ...] = ()
+    risk: tuple[RiskPoint, ...] = ()
     groups: tuple[GroupScores, ...] = ()
     metric: str
     official: tuple[MetricValue, ...] = ()

@@ -14,7 +14,7 @@ from redargue.sanitize import printable
 if TYPE_CHECKING:
     from redargue.tasks.base import Task
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 list_app = typer.Typer(
     cls=ListGroup, no_args_is_help=True, help="List methods, tools, tasks, backends, label sets and more."
@@ -105,7 +105,7 @@ def labels(json: AsJson = False) -> None:
     print_rows({name: {"about": ", ".join(label_sets[name].names) or "any text"} for name in label_sets}, json)
 
 
-def usable(registry: Registry[T]) -> dict[str, T]:
+def usable(registry: Registry[_T]) -> dict[str, _T]:
     """The entries by name; those of other packages that are left out are named on standard error."""
     problems = registry.problems()
     for problem in (*problems.values(), *registry.clashes().values()):

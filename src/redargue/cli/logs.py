@@ -12,8 +12,8 @@ from redargue.errors import UsageError
 from redargue.registry import did_you_mean
 from redargue.sanitize import printable
 
-LEVELS = {name: getattr(logging, name.upper()) for name in ("error", "warning", "info", "debug")}
-FIELDS = "fields"  # of a record: the values of its JSON line, beside the message
+_LEVELS = {name: getattr(logging, name.upper()) for name in ("error", "warning", "info", "debug")}
+_FIELDS = "fields"  # of a record: the values of its JSON line, beside the message
 _LOGGERS = ("redargue", "uvicorn")  # uvicorn's failures are lines of the same log
 
 
@@ -25,14 +25,14 @@ def log_to_stderr(level: str, *, structured: bool = False) -> None:
 
     Raises UsageError for an unknown level.
     """
-    if level not in LEVELS:
-        raise UsageError(f"unknown level {level!r}", where="--log-level", hint=did_you_mean(level, LEVELS))
+    if level not in _LEVELS:
+        raise UsageError(f"unknown level {level!r}", where="--log-level", hint=did_you_mean(level, _LEVELS))
     handler = _Stderr()
     handler.setFormatter(_JsonLine() if structured else _Line())
     for name in _LOGGERS:
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [handler], False
-        logger.setLevel(LEVELS[level])
+        logger.setLevel(_LEVELS[level])
     logging.getLogger("redargue.requests").setLevel(logging.INFO if structured else logging.CRITICAL)
 
 
@@ -52,7 +52,7 @@ class _Line(logging.Formatter):
 
 class _JsonLine(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        values: Mapping[str, object] = getattr(record, FIELDS, {})
+        values: Mapping[str, object] = getattr(record, _FIELDS, {})
         line = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),

@@ -18,7 +18,7 @@ from redargue.sanitize import counted
 if TYPE_CHECKING:
     from redargue.runs.clock import Clock
 
-WINDOW = 288  # claims whose pace the time left is estimated from
+_WINDOW = 288  # claims whose pace the time left is estimated from
 STRETCHES = 9  # whose median pace counts
 LINE_SECONDS = 10.0  # between two lines off a terminal
 
@@ -40,7 +40,7 @@ class ProgressRate:
     """The pace of the last claims, as a median: neither a slow first claim nor a pause makes the time left jump."""
 
     def __init__(self, began: float) -> None:
-        self._finished: deque[tuple[float, int]] = deque([(began, 0)], WINDOW + 1)
+        self._finished: deque[tuple[float, int]] = deque([(began, 0)], _WINDOW + 1)
 
     def finished(self, now: float, count: int = 1) -> None:
         self._finished.append((now, self._finished[-1][1] + count))

@@ -66,7 +66,7 @@ SERVICES = {
         {"mailto": "REDARGUE_MAILTO"},
     ),
 }
-READER = "reader"  # a grader, whose address and key's variable are stored with it
+_READER = "reader"  # a grader, whose address and key's variable are stored with it
 READER_RATE = Rate(in_flight=8)  # a local server answers one request after another, within the timeout
 READER_TIMEOUT = 120.0
 PLACEHOLDER = "a-key-that-is-never-sent"
@@ -110,7 +110,7 @@ def limiter(environment: Mapping[str, str] | None = None) -> Limiter:
         has_key = any(variables.get(variable, "").strip() for variable in defaults.key_names)
         rate = defaults.rate_with_key if defaults.rate_with_key and has_key else defaults.rate
         rates[name] = _configured(rate, name, variables)
-    return Limiter(rates | {READER: _configured(READER_RATE, READER, variables)})
+    return Limiter(rates | {_READER: _configured(READER_RATE, _READER, variables)})
 
 
 def _configured(rate: Rate, name: str, variables: Mapping[str, str]) -> Rate:
@@ -121,8 +121,8 @@ def _configured(rate: Rate, name: str, variables: Mapping[str, str]) -> Rate:
 
 def reader_service(url: str, key: str) -> Service:
     """A grader's endpoint; ``REDARGUE_READER_TIMEOUT`` changes how long it may take."""
-    timeout = _number(os.environ, f"{_prefix(READER)}_TIMEOUT", READER_TIMEOUT)
-    return Service(name=READER, url=url, key=key, timeout=timeout)
+    timeout = _number(os.environ, f"{_prefix(_READER)}_TIMEOUT", READER_TIMEOUT)
+    return Service(name=_READER, url=url, key=key, timeout=timeout)
 
 
 def _first_set(variables: Mapping[str, str], names: Iterable[str]) -> tuple[str, str]:

@@ -62,7 +62,7 @@ from redargue.tasks.score import (
 if TYPE_CHECKING:
     from redargue.nli.user_reader import UserReader
 
-QUOTES = 2  # at most, per answer
+_QUOTES = 2  # at most, per answer
 CONTEXT_SENTENCES = 4  # read as one text when a statement is checked
 
 
@@ -274,7 +274,7 @@ def answer_from(reading: Reading, claim: Claim) -> Answer:
     label = reading.label(labels)
     meaning = labels.meaning(label) if label else Meaning.NOT_ENOUGH
     opening = {Meaning.SUPPORTED: CORRECT, Meaning.REFUTED: INCORRECT}.get(meaning, OPEN)
-    best = reading.best(meaning, QUOTES if opening != OPEN else 1)
+    best = reading.best(meaning, _QUOTES if opening != OPEN else 1)
     last = (f"**{label}**",) if label else ()
     text = "\n".join([*map(cite, best), opening + " ".join(claim.text.split()), *last])
     confidence = reading.confidence(labels, label)

@@ -23,7 +23,7 @@ from redargue.nli.quantities import Quantity
 from redargue.nli.rows import cells, respective, rows_of
 from redargue.nli.values import related, values_of
 
-Finding = Literal["bound", "crossed", "unknown"]
+_Finding = Literal["bound", "crossed", "unknown"]
 _RELATES = re.compile(  # the claim speaks of two holders, or denies: which value it gives to which is not plain
     r"\b(?:than|unlike|instead|rather|compared|difference|both|former|latter|other|another|after|before|later|earlier"
     r"|twice as|times as|not|never|neither|nor|no longer|without|except|unless|as many|as much|as long|together|total"
@@ -45,7 +45,7 @@ class Binding(NamedTuple):
         holder: of a crossed one, the key of the claim's holder.
     """
 
-    finding: Finding
+    finding: _Finding
     differences: tuple[Difference, ...] = ()
     value: Quantity | None = None
     holder: str = ""

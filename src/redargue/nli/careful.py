@@ -27,7 +27,7 @@ from redargue.nli.reader import SHOWN, Candidate, Reader, ScoredSpan, SourcedSen
 from redargue.nli.twins import BY_ORDER, twin
 
 PACKAGE, MANIFEST = "redargue_reader", "manifest.json"
-LONGEST = 192  # tokens of an input, as in training
+_LONGEST = 192  # tokens of an input, as in training
 PICKED = 3  # sentences that the large model reads
 LONGEST_ABSTRACT = 5000  # characters that tell a text's kind
 IN_CONTEXT = 2  # of them, also read after the sentence before
@@ -50,7 +50,7 @@ class CarefulWeights(NamedTuple):
     least: tuple[tuple[SourceKind, float], ...]
 
     def model(self, *, threads: int = 0) -> CrossEncoder:
-        return CrossEncoder(threads=threads, folder=self.folder, longest=LONGEST)
+        return CrossEncoder(threads=threads, folder=self.folder, longest=_LONGEST)
 
 
 @cache

@@ -72,7 +72,7 @@ _SIZE = re.compile(r"\W*(?:long|high|tall|wide|deep|thick|old|away|apart|an?|per
 _PRONOUN = re.compile(r"\b(?:it|they|he|she)\b", re.IGNORECASE)
 
 
-class Cut(NamedTuple):
+class _Cut(NamedTuple):
     """What separates two parts; strong between clauses."""
 
     start: int
@@ -85,9 +85,9 @@ def parts_of(text: Parsed) -> tuple[int, ...]:
     return tuple(cut.start for cut in cuts_of(text))
 
 
-def cuts_of(text: Parsed) -> list[Cut]:
+def cuts_of(text: Parsed) -> list[_Cut]:
     return [
-        Cut(*match.span(), strong=match["strong"] is not None)
+        _Cut(*match.span(), strong=match["strong"] is not None)
         for match in _BOUNDARY.finditer(text.text)
         if match.start() not in text.measured
     ]
@@ -140,7 +140,7 @@ class _Gap(NamedTuple):
     joined: bool = False
 
     @classmethod
-    def between(cls, one: Quantity, other: Quantity, cuts: Sequence[Cut], text: str) -> _Gap:
+    def between(cls, one: Quantity, other: Quantity, cuts: Sequence[_Cut], text: str) -> _Gap:
         inside = [cut for cut in cuts if one.end <= cut.start and cut.end <= other.start]
         while len(inside) > 1 and not re.search(r"\w", text[inside[-1].end : other.start]):
             inside.pop()  # a value in apposition: "and Hove the highest, 34 °C"
@@ -151,11 +151,11 @@ class _Gap(NamedTuple):
         return cls(inside[0].start, right, strong=len(strong) == 1)
 
 
-def _clause_start(cuts: Sequence[Cut], at: int) -> int:
+def _clause_start(cuts: Sequence[_Cut], at: int) -> int:
     return max((cut.end for cut in cuts if cut.strong and cut.end <= at), default=0)
 
 
-def _clause_end(cuts: Sequence[Cut], at: int, end: int) -> int:
+def _clause_end(cuts: Sequence[_Cut], at: int, end: int) -> int:
     return min((cut.start for cut in cuts if cut.start >= at), default=end)
 
 

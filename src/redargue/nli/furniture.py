@@ -45,7 +45,7 @@ _LINE = re.compile(
     r"|page \d+(?: of \d+)?|\d+ ?(?:/|of) ?\d+",
     re.IGNORECASE,
 )
-LONGEST = 300  # characters of such a line
+_LONGEST = 300  # characters of such a line
 _FIXED = re.compile(  # words and dates that state nothing, whatever they look like
     rf"{_DATE}|\b(?:for (?:immediate )?(?:release|publication|broadcast)|(?:news|press|media) release|embargoed|contact"
     r"|ends?|before|until)\b|\b\d{1,2}(?:[:.]\d\d)?\s?[ap]\.?m\b",
@@ -69,7 +69,7 @@ def is_furniture(line: str) -> bool:
     if re.fullmatch(r"\s*(?:# ?){3,}\s*", line):
         return True
     bare = line.strip(_EDGES)
-    if not 0 < len(bare) <= LONGEST or not _LINE.fullmatch(bare):
+    if not 0 < len(bare) <= _LONGEST or not _LINE.fullmatch(bare):
         return False
     return not has_finite_verb(_FIXED.sub("", bare))
 

@@ -35,12 +35,12 @@ FILES = (  # configuration and tokenizer
     *("vocab.txt", "vocab.json", "merges.txt", "spiece.model", "spm.model"),
     "sentencepiece.bpe.model",
 )
-LEAST = 64  # tokens of an input
-LONGEST = 512  # where the model names no limit
+_LEAST = 64  # tokens of an input
+_LONGEST = 512  # where the model names no limit
 LONGEST_RELATIVE = 2048  # without absolute positions, as MiniCheck's authors read it
 LONGEST_LETTUCE = 4096  # as its authors' program reads it
 MINICHECK_WINDOW, MINICHECK_T5_WINDOW = 400, 500  # tokens that its authors read as one text
-UNLIMITED = 10**6  # what tokenizers without a limit name as theirs is beyond this
+_UNLIMITED = 10**6  # what tokenizers without a limit name as theirs is beyond this
 _OFFSET = ("roberta", "xlm-roberta", "camembert", "mpnet")  # positions begin after padding's id
 _RELATIVE = ("t5", "mt5", "umt5", "hhemv2config")  # without absolute positions
 _GENERATIVE = ("CausalLM", "LMHeadModel")
@@ -76,7 +76,7 @@ class ReaderSpec(Frozen):
     form: FolderForm
     outputs: tuple[OutputSide, ...] = Field(min_length=2, max_length=3)
     one_logit: bool = False
-    longest: int = Field(ge=LEAST)
+    longest: int = Field(ge=_LEAST)
     window: int = Field(ge=32)
     decoder_start: int | None = None
     foundation: Path | None = None
@@ -306,10 +306,10 @@ def _longest(config: dict[str, Any], folder: Path, form: FolderForm, chosen: int
         return chosen
     if relative:
         return LONGEST_RELATIVE
-    limits = [limit or LONGEST, *([LONGEST_LETTUCE] if form == "lettuce" else [])]
+    limits = [limit or _LONGEST, *([LONGEST_LETTUCE] if form == "lettuce" else [])]
     named = _json(folder / "tokenizer_config.json")
     tokens = named.get("model_max_length") if isinstance(named, dict) else None
-    if isinstance(tokens, int) and LEAST <= tokens < UNLIMITED:
+    if isinstance(tokens, int) and _LEAST <= tokens < _UNLIMITED:
         limits = [*limits[0 if limit else 1 :], tokens]
     return min(limits)
 
@@ -321,10 +321,10 @@ def _positions(config: dict[str, Any], where: str) -> int | None:
         return None
     if config.get("model_type") in _OFFSET:
         positions -= int(config.get("pad_token_id") or 0) + 1
-    if positions < LEAST:
+    if positions < _LEAST:
         raise UsageError(
             f"the model reads {positions} tokens, too few for a claim and evidence",
             where=where,
-            hint=f"choose a model that reads at least {LEAST}",
+            hint=f"choose a model that reads at least {_LEAST}",
         )
     return positions

@@ -77,7 +77,7 @@ def rows_of(text: str) -> list[list[str]]:
     return rows if len({len(row) for row in rows}) == 1 and rows and len(rows[0]) > 1 else []
 
 
-LARGEST = 20_000  # characters of a table that is compared
+_LARGEST = 20_000  # characters of a table that is compared
 _NAMED_CELLS = re.compile(r"[^:;|\n]{1,60}: [^;\n]+(?:; [^:;|\n]{1,60}: [^;\n]+)+")
 
 
@@ -91,7 +91,7 @@ def tables_in(sentences: Sequence[str]) -> Iterator[tuple[str, range]]:
         pairs = [cell.partition(": ") for cell in cells_of_row]
         found = [name for name, _, _ in pairs]
         if found != names:
-            if len(rows) > 1 and sum(map(len, rows)) <= LARGEST:
+            if len(rows) > 1 and sum(map(len, rows)) <= _LARGEST:
                 yield "\n".join([" | ".join(names), *rows]), range(place - len(rows), place)
             names, rows = found, []
         if pairs:

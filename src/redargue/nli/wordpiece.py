@@ -63,7 +63,7 @@ def _special(token: str, type_id: int) -> _Piece:
     return {"SpecialToken": {"id": token, "type_id": type_id}}
 
 
-FORMS = (PairForm("[CLS]", "[SEP]", 1, 1), PairForm("<s>", "</s>", 2, 0))
+PAIR_FORMS = (PairForm("[CLS]", "[SEP]", 1, 1), PairForm("<s>", "</s>", 2, 0))
 
 
 class WordPiece:
@@ -74,7 +74,7 @@ class WordPiece:
     """
 
     def __init__(
-        self, vocabulary: dict[str, int], special: dict[str, int], *, longest: int, form: PairForm = FORMS[0]
+        self, vocabulary: dict[str, int], special: dict[str, int], *, longest: int, form: PairForm = PAIR_FORMS[0]
     ) -> None:
         self._vocabulary, self.special, self._longest, self._form = vocabulary, special, longest, form
         self._start, self._end = special[form.start], special[form.end]
@@ -87,7 +87,7 @@ class WordPiece:
         model, normalizer = description.get("model") or {}, description.get("normalizer") or {}
         added = description.get("added_tokens") or []
         processor = description.get("post_processor") or {}
-        form = next((form for form in FORMS if _is_of(processor, form)), None)
+        form = next((form for form in PAIR_FORMS if _is_of(processor, form)), None)
         expected = (
             model.get("type") == "WordPiece"
             and (model.get("unk_token"), model.get("continuing_subword_prefix")) == ("[UNK]", "##")

@@ -26,7 +26,7 @@ from redargue.verdicts import Verdict
 #
 # Positions count Unicode code points, as the recommendation asks (section 4.2.5).
 
-CONTEXT = "http://www.w3.org/ns/anno.jsonld"
+_CONTEXT = "http://www.w3.org/ns/anno.jsonld"
 BESIDE = 32  # characters before and after the words, by which they are found again in a changed text
 
 
@@ -46,7 +46,7 @@ def web_annotation(run: SingleRun, file: Path | None = None, url: str = "") -> s
     items = [_annotation(finding, text, url or uri_of(run, file), name) for finding in placed]
     page = {"id": _identifier(name, "page"), "type": "AnnotationPage", "startIndex": 0, "items": items}
     collection = {
-        "@context": CONTEXT,
+        "@context": _CONTEXT,
         "id": _identifier(name, "collection"),
         "type": "AnnotationCollection",
         "label": f"redargue {name}",
@@ -225,7 +225,7 @@ def _xml(text: str) -> str:
 # code points.
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-LEVELS: dict[Rule, str] = {"refuted": "error", "unsupported": "warning", "unchecked": "note"}
+_LEVELS: dict[Rule, str] = {"refuted": "error", "unsupported": "warning", "unchecked": "note"}
 
 
 def sarif(run: SingleRun, file: Path | None = None) -> str:
@@ -234,7 +234,7 @@ def sarif(run: SingleRun, file: Path | None = None) -> str:
     artifact: dict[str, Any] = {"location": {"uri": uri_of(run, file)}, "sourceLanguage": "text"}
     if run.text and not file:
         artifact["contents"] = {"text": text}
-    results = [_result(finding, text) for finding in findings(run, file) if finding.rule in LEVELS]
+    results = [_result(finding, text) for finding in findings(run, file) if finding.rule in _LEVELS]
     log = {
         "$schema": _SCHEMA,
         "version": "2.1.0",
@@ -260,7 +260,7 @@ def uri_of(run: SingleRun, file: Path | None) -> str:
 def _rules() -> list[dict[str, Any]]:
     return [
         {"id": rule, "shortDescription": {"text": RULES[rule]}, "defaultConfiguration": {"level": level}}
-        for rule, level in LEVELS.items()
+        for rule, level in _LEVELS.items()
     ]
 
 
@@ -272,8 +272,8 @@ def _result(finding: ReportFinding, text: str) -> dict[str, Any]:
         location["logicalLocations"] = [{"name": f"claim {finding.number}", "kind": "element"}]
     result: dict[str, Any] = {
         "ruleId": finding.rule,
-        "ruleIndex": list(LEVELS).index(finding.rule),
-        "level": LEVELS[finding.rule],
+        "ruleIndex": list(_LEVELS).index(finding.rule),
+        "level": _LEVELS[finding.rule],
         "message": {"text": literal(finding.message)},
         "locations": [location],
         "partialFingerprints": {"redargueClaim/v1": finding.fingerprint},

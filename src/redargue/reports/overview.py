@@ -88,7 +88,7 @@ class Row(NamedTuple):
 
 
 def report_rows(report: Report) -> tuple[Row, ...]:
-    return rows_of(report.text, list(enumerate(report.claims, 1)), report.unchecked)
+    return risk_rows(report.text, list(enumerate(report.claims, 1)), report.unchecked)
 
 
 def run_rows(run: SingleRun) -> tuple[Row, ...]:
@@ -106,10 +106,10 @@ def run_rows(run: SingleRun) -> tuple[Row, ...]:
         for item, each in enumerate(extraction.claims)
         if item in run.verdicts
     ]
-    return rows_of(text.text, claims, extraction.unchecked)
+    return risk_rows(text.text, claims, extraction.unchecked)
 
 
-def rows_of(
+def risk_rows(
     text: str, claims: Sequence[tuple[int, CheckedClaim]], unread: Iterable[UncheckedSentence]
 ) -> tuple[Row, ...]:
     """The rows, worst first and otherwise in the order of the text.
@@ -117,7 +117,7 @@ def rows_of(
     Args:
         claims: each with its number, from 1.
     """
-    quotes = {each: quote for each, claim in claims if (quote := nearest(claim.verdict))}
+    quotes = {each: quote for each, claim in claims if (quote := nearest_quote(claim.verdict))}
     names = _names(quotes.values())
     rows = [_row(each, claim.verdict, quotes.get(each), names, claim.citation) for each, claim in claims]
     rows += [
@@ -176,7 +176,7 @@ def _risk(verdict: Verdict, *, differs: bool) -> Risk:
     return Risk.DIFFERS if differs else Risk.OPEN
 
 
-def nearest(verdict: Verdict) -> Quote | None:
+def nearest_quote(verdict: Verdict) -> Quote | None:
     """Of the quotations on the verdict's side, or else on any, the one that differs or shares the most words."""
     sides = _SIDES.get(_risk(verdict, differs=False), _OPEN_SIDES)
     quotes = next((found for side in sides if (found := verdict.side(side))), ())

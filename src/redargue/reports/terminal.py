@@ -14,14 +14,14 @@ from rich.text import Text
 from redargue.reports.table import Table
 from redargue.sanitize import printable
 
-UNLIMITED = 10_000  # characters per line where the output is not a terminal
+_UNLIMITED = 10_000  # characters per line where the output is not a terminal
 LONG = 60  # characters per line of a column of prose
 
 
 def print_tables(tables: Iterable[Table], *, file: TextIO | None = None) -> None:
     """Prints tables to standard output: folded to the width of a terminal, in full width in a pipe or a file."""
     console = Console(file=file or sys.stdout, highlight=False)
-    unlimited = console.options.update(max_width=UNLIMITED)
+    unlimited = console.options.update(max_width=_UNLIMITED)
     for table in tables:
         if not console.is_terminal:
             print(table_text(table), file=console.file)
@@ -34,7 +34,7 @@ def print_tables(tables: Iterable[Table], *, file: TextIO | None = None) -> None
 def table_text(table: Table) -> str:
     """The table as plain text in full width, without trailing spaces."""
     text = StringIO()
-    Console(file=text, width=UNLIMITED, highlight=False, color_system=None).print(_renderable(table))
+    Console(file=text, width=_UNLIMITED, highlight=False, color_system=None).print(_renderable(table))
     return "\n".join(line.rstrip() for line in text.getvalue().split("\n"))
 
 

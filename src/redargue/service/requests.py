@@ -46,7 +46,7 @@ def _depth(value: Any) -> int:
     return depth
 
 
-Settings = Annotated[dict[str, Any], Field(max_length=100), AfterValidator(_storable)]
+_Settings = Annotated[dict[str, Any], Field(max_length=100), AfterValidator(_storable)]
 Context = Annotated[str, Field(min_length=1, max_length=CONTEXT_LENGTH)] | ContextDocument
 
 
@@ -65,7 +65,7 @@ class RunChoices(Frozen):
 
     method: str = Field(default="", max_length=100)
     profile: str = Field(default="", max_length=100)
-    settings: Settings = Field(default_factory=dict)
+    settings: _Settings = Field(default_factory=dict)
     labels: str = Field(default="", max_length=1_000)
     as_of: date | None = None
     strict_as_of: bool = False

@@ -57,7 +57,7 @@ def only_one(folder: Path, name: str) -> Iterator[None]:
         yield
 
 
-def bind(host: str, port: int) -> socket.socket:
+def bound_socket(host: str, port: int) -> socket.socket:
     """A listening socket; port 0 is a free one. Raises UsageError."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)

@@ -29,7 +29,7 @@ class Bin(Frozen):
     accuracy: float | None
 
 
-class Risk(Frozen):
+class RiskPoint(Frozen):
     """One point of a risk–coverage curve.
 
     Attributes:
@@ -89,13 +89,13 @@ def _ties(confidence: Sequence[float], right: Sequence[bool]) -> list[tuple[floa
     return [(value, answers[value], errors[value]) for value in sorted(answers, reverse=True)]
 
 
-def risk_coverage(confidence: Sequence[float], right: Sequence[bool]) -> tuple[Risk, ...]:
+def risk_coverage(confidence: Sequence[float], right: Sequence[bool]) -> tuple[RiskPoint, ...]:
     """The curve from the most confident answers to all; one point per distinct confidence."""
     _checked(confidence, right)
     points, kept, wrong = [], 0, 0
     for value, n, errors in _ties(confidence, right):
         kept, wrong = kept + n, wrong + errors
-        points.append(Risk(threshold=value, coverage=kept / len(confidence), risk=wrong / kept))
+        points.append(RiskPoint(threshold=value, coverage=kept / len(confidence), risk=wrong / kept))
     return tuple(points)
 
 

@@ -26,7 +26,7 @@ from redargue.verdicts import Verdict
 _VERDICTS = ("true", "false", "uncertain")
 NO_REASON = "no reason given"
 WHYS = ("wrong label", "temporal", "claim quality", "vagueness")
-FIELDS = ("item", "id", "method", "claim", "gold", "predicted", "evidence", "verdict", "why")
+_FIELDS = ("item", "id", "method", "claim", "gold", "predicted", "evidence", "verdict", "why")
 _MEANINGS = {"true": Meaning.SUPPORTED, "false": Meaning.REFUTED, "uncertain": Meaning.NOT_ENOUGH}
 
 
@@ -48,7 +48,7 @@ def queue(bench: BenchRun, method: str = "", *, as_csv: bool = False) -> str:
         if ask.gold is not None and prediction.label != ask.gold:
             evidence = _evidence(verdicts.get(ask.item))
             values = (ask.item + 1, ask.id, row.spec, ask.claim, ask.gold, prediction.label, evidence, "", "")
-            rows.append(dict(zip(FIELDS, values, strict=True)))
+            rows.append(dict(zip(_FIELDS, values, strict=True)))
     return _csv(rows) if as_csv else "".join(json.dumps(row) + "\n" for row in rows)
 
 
@@ -64,14 +64,14 @@ def _evidence(verdict: Verdict | None) -> list[dict[str, str]]:
 def _csv(rows: Iterable[Mapping[str, Any]]) -> str:
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\r\n")
-    writer.writerow(FIELDS)
+    writer.writerow(_FIELDS)
     for row in rows:
         quoted = " | ".join(
             f"{quote['side']}: “{quote['text']}” ({', '.join(filter(None, (quote['source'], quote['url'])))})"
             for quote in row["evidence"]
         )
         cells = {**row, "evidence": quoted, "predicted": row["predicted"] or ""}
-        writer.writerow([cells["item"], *(neutral(str(cells[name])) for name in FIELDS[1:])])
+        writer.writerow([cells["item"], *(neutral(str(cells[name])) for name in _FIELDS[1:])])
     return file.getvalue()
 
 
@@ -116,7 +116,7 @@ def _rows(path: Path) -> list[tuple[int, Mapping[str, Any]]]:
         reader = csv.DictReader(io.StringIO(text, newline=""))
         missing = [name for name in ("item", "claim", "verdict", "why") if name not in (reader.fieldnames or ())]
         if missing:
-            raise UsageError(f"no column {missing[0]!r}", where=str(path), hint=f"columns: {', '.join(FIELDS)}")
+            raise UsageError(f"no column {missing[0]!r}", where=str(path), hint=f"columns: {', '.join(_FIELDS)}")
         return list(enumerate(reader, start=1))
     rows: list[tuple[int, Mapping[str, Any]]] = []
     for at, line in enumerate(text.split("\n"), start=1):

@@ -22,7 +22,7 @@ _Floats = npt.NDArray[np.float64]
 Statistic = Callable[[_Ints], _Floats]  # item indices (samples, n) -> the score of each sample (samples,)
 
 DRAWS = 2000
-LEVEL = 0.95
+_LEVEL = 0.95
 _CELLS = 4_000_000  # indices in memory at a time
 
 
@@ -33,7 +33,7 @@ class Interval(Frozen):
     low: float | None
     high: float | None
     undefined: str = ""
-    level: float = LEVEL
+    level: float = _LEVEL
     draws: int = DRAWS
     n: int
     seed: int = 0
@@ -57,7 +57,7 @@ class Resampling(TypedDict, total=False):
 
 
 def _bootstrap(
-    statistic: Statistic | None, n: int, *, draws: int = DRAWS, level: float = LEVEL, seed: int = 0
+    statistic: Statistic | None, n: int, *, draws: int = DRAWS, level: float = _LEVEL, seed: int = 0
 ) -> tuple[Interval, _Floats]:
     """The interval and the samples; without a statistic, or items, the interval is undefined."""
     if draws < 1 or not 0 < level < 1:

@@ -7,10 +7,10 @@ from redargue.bench.metrics.base import MetricValue, ratio, undefined
 from redargue.bench.metrics.classification import Confusion
 from redargue.errors import UsageError
 
-LEVEL = 0.95
+_LEVEL = 0.95
 
 
-def wilson(name: str, count: int, n: int, *, level: float = LEVEL) -> MetricValue:
+def wilson(name: str, count: int, n: int, *, level: float = _LEVEL) -> MetricValue:
     """The share of ``count`` of ``n``, with Wilson's score interval; raises UsageError for a count outside 0 to n."""
     if not 0 <= count <= n:
         raise UsageError(f"{count} of {n} is not a share", where=name)

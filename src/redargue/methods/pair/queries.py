@@ -8,7 +8,7 @@ from redargue.quotes import content_words
 
 _NEGATION = re.compile(r"(?i)\b(?:not|never|no|\w+n['’]t)\b")
 _DIGIT = re.compile(r"\d")
-LEAST = 2  # content words of a query
+_LEAST = 2  # content words of a query
 
 
 def open_query(claim: str) -> str:
@@ -20,4 +20,4 @@ def open_query(claim: str) -> str:
     without_numbers = " ".join(word for word in claim.split() if not _DIGIT.search(word))
     query = " ".join(_NEGATION.sub(" ", without_numbers).split()).strip(" .,;:?!")
     same = query == claim.strip(" .,;:?!")
-    return claim if same or len(content_words(query)) < LEAST else query
+    return claim if same or len(content_words(query)) < _LEAST else query

@@ -16,7 +16,7 @@ from redargue.registry import did_you_mean
 from redargue.retrieval.corpus.sqlite import SqliteCorpus
 
 
-class Version(Frozen):
+class CorpusVersion(Frozen):
     """A saved version; ``saved`` is its time in ISO 8601, UTC, and ``revision`` what runs record of a corpus."""
 
     name: str
@@ -56,14 +56,14 @@ def restore(store: Path, name: str) -> str:
         return corpus.revision
 
 
-def versions(store: Path) -> tuple[Version, ...]:
+def versions(store: Path) -> tuple[CorpusVersion, ...]:
     """The versions of a corpus, newest first."""
     found = []
     for path in sorted(_folder(store).glob("*.db"), key=lambda path: path.stat().st_mtime, reverse=True):
         with SqliteCorpus(path) as version:
             saved = datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat(timespec="seconds")
             count = len(version.documents())
-            found.append(Version(name=path.stem, saved=saved, revision=version.revision, documents=count))
+            found.append(CorpusVersion(name=path.stem, saved=saved, revision=version.revision, documents=count))
     return tuple(found)
 
 

@@ -13,7 +13,7 @@ from enum import StrEnum
 from itertools import product
 from typing import NamedTuple
 
-from redargue.service.agent_turns.shown import Run, Shown, sums
+from redargue.service.agent_turns.shown import CommandRun, Shown, sums
 from redargue.service.agent_turns.transcripts import Transcript
 
 
@@ -35,7 +35,7 @@ class ClosingClaim(NamedTuple):
 
 
 Found = tuple[ClosingOutcome, str]
-Rule = Callable[[str, str, Shown], Found | None]  # of a clause, its sentence and what was shown
+_Rule = Callable[[str, str, Shown], Found | None]  # of a clause, its sentence and what was shown
 
 MOST_READ, LONGEST_SENTENCE = 20_000, 600  # characters
 _PROSE = (".md", ".txt", ".rst", ".adoc")
@@ -82,10 +82,10 @@ _CLEAN = rf"(?:{_PASS}|\bclean\b|{_NONE}|\bnothing\b|\bquiet\b|\bpassing\b|\bcon
 def check_closing(transcript: Transcript) -> list[ClosingClaim]:
     """The claims of the closing message that a rule knows, in its order; a sentence counts once for each kind."""
     shown, found = Shown(transcript), dict[tuple[str, str], ClosingClaim]()
-    for sentence in sentences(transcript.closing):
+    for sentence in closing_sentences(transcript.closing):
         parts = clauses(sentence)
         told = [] if _NO_CLAIM.search(parts[0]) else [part for part in parts if not _NO_CLAIM.search(part)]
-        for clause, (kind, rule) in product(told, RULES.items()):
+        for clause, (kind, rule) in product(told, _RULES.items()):
             if _DENIED.search(clause) and kind not in _OF_DENIALS:
                 continue
             if answer := rule(clause, sentence, shown):
@@ -95,7 +95,7 @@ def check_closing(transcript: Transcript) -> list[ClosingClaim]:
     return list(found.values())
 
 
-def sentences(closing: str) -> Iterator[str]:
+def closing_sentences(closing: str) -> Iterator[str]:
     """The sentences of a message, without code blocks; of a very long message the end."""
     for part in _SENTENCES.split(_FENCED.sub("", closing[-MOST_READ:])):
         if text := part.strip().lstrip("-*•#> ").strip()[:LONGEST_SENTENCE]:
@@ -106,7 +106,7 @@ def clauses(sentence: str) -> list[str]:
     return [part for part in _CLAUSES.split(sentence) if part.strip()]
 
 
-def number(text: str) -> int:
+def stated_number(text: str) -> int:
     return _WORDS.index(text.casefold()) + 1 if text.casefold() in _WORDS else int(text.replace(",", ""))
 
 
@@ -121,11 +121,11 @@ def _contradicted(why: str) -> Found:
 NOT_SHOWN: Found = (ClosingOutcome.NOT_SHOWN, "no output of a tool shows it")
 
 
-def _of(run: Run) -> str:
+def _of(run: CommandRun) -> str:
     return f"{run.call.command.strip().splitlines()[0][:80]!r} ended with {run.line!r}"
 
 
-def _last(shown: Shown, runs: Sequence[Run]) -> Found | None:
+def _last(shown: Shown, runs: Sequence[CommandRun]) -> Found | None:
     """By the last of some runs: None if there is none; one before the last edit shows nothing of what it left."""
     if not runs:
         return None
@@ -178,7 +178,7 @@ def _counted(clause: str, shown: Shown) -> Found | None:
     runs = [run for run in shown.runs("test") if run.summary.passed is not None]
     if not given or not runs:
         return None
-    count, last = number(given[1]), runs[-1].summary
+    count, last = stated_number(given[1]), runs[-1].summary
     if count not in sums(passed for run in runs if (passed := run.summary.passed) is not None):
         said = f"{last.passed} passed, {last.failed} failed, {last.skipped} were skipped: {_of(runs[-1])}"
         return _contradicted(said)
@@ -250,7 +250,7 @@ def _build(clause: str, sentence: str, shown: Shown) -> Found | None:
     return _last(shown, runs) or NOT_SHOWN
 
 
-def _checker(kind: str, names: str) -> Rule:
+def _checker(kind: str, names: str) -> _Rule:
     """The rule of linters, type checkers and formatters."""
 
     def rule(clause: str, sentence: str, shown: Shown) -> Found | None:
@@ -287,7 +287,7 @@ def _file_count(clause: str, sentence: str, shown: Shown) -> Found | None:
     said = active or passive
     if not said:
         return None
-    count = number(said[1])
+    count = stated_number(said[1])
     known = {
         len(shown.edited()),
         len(shown.edited(turn=False)),
@@ -310,7 +310,7 @@ def _line_count(clause: str, sentence: str, shown: Shown) -> Found | None:
     for place, word in ((1, "insertions?"), (2, "deletions?")):
         if said := re.search(rf"\b{_NUMBER}\s+{word}\b", clause, re.I):
             known = {change[place] for change in changes}
-            if number(said[1]) not in known:
+            if stated_number(said[1]) not in known:
                 return _contradicted(f"git counts {', '.join(map(str, sorted(known)))} {word.rstrip('?')}")
             return _confirmed()
     return None
@@ -342,7 +342,7 @@ def _only_file(clause: str, sentence: str, shown: Shown) -> Found | None:
     return _contradicted(f"tools also wrote {', '.join(sorted(others))}"[:300]) if others else _confirmed()
 
 
-def _git(kind: str, word: str) -> Rule:
+def _git(kind: str, word: str) -> _Rule:
     """The rule of commits and pushes."""
 
     def rule(clause: str, sentence: str, shown: Shown) -> Found | None:
@@ -388,7 +388,7 @@ def _installed(clause: str, sentence: str, shown: Shown) -> Found | None:
     return _last(shown, shown.runs("install")) or NOT_SHOWN
 
 
-def _by_kind(kind: str, subject: str, done: str) -> Rule:
+def _by_kind(kind: str, subject: str, done: str) -> _Rule:
     """The rule of migrations and deployments."""
 
     def rule(clause: str, sentence: str, shown: Shown) -> Found | None:
@@ -493,7 +493,7 @@ def _measured(clause: str, sentence: str, shown: Shown) -> Found | None:
     return _contradicted(f"the output says {lines[-1].strip()[:120]!r}")
 
 
-RULES: dict[str, Rule] = {
+_RULES: dict[str, _Rule] = {
     "tests": _tests,
     "command": _ran,
     "build": _build,

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from itertools import combinations
 from typing import NamedTuple
 
-from redargue.service.agent_turns.transcripts import ToolCall, Transcript
+from redargue.service.agent_turns.transcripts import AgentCall, Transcript
 
 # Kinds of commands, by words of the command line. A command may be of several.
-KINDS = {
+PATTERNS = {
     "test": r"pytest|py\.test|unittest|\btox\b|\bnox\b|jest|vitest|mocha|rspec|phpunit|ctest|playwright|cypress"
     r"|\bava\b"
     r"|\b(?:cargo|go|mix|dotnet|swift|sbt|bazel|npm|yarn|pnpm|bun|deno|make|rails|rake|zig|flutter|dart|lein|stack"
@@ -38,7 +38,7 @@ KINDS = {
     r"|\bdelete|git rm|reset",
     "status": r"\bgit\b[^\n;&|]*\bstatus\b",
 }
-_KINDS = {name: re.compile(pattern, re.IGNORECASE) for name, pattern in KINDS.items()}
+_KINDS = {name: re.compile(pattern, re.IGNORECASE) for name, pattern in PATTERNS.items()}
 _WRITES = re.compile(
     r">>?(?!&)|\bsed\b[^\n|]*-i|\b(?:mv|cp|touch|tee|patch|ln|mkdir|unzip|tar|install|generate|codegen|scaffold"
     r"|init|create)\b"
@@ -81,7 +81,7 @@ _CHANGED = re.compile(r"(\d+) files? changed(?:, (\d+) insertions?\(\+\))?(?:, (
 _SHORT_STATUS = re.compile(r"^[ MADRCU?]{1,2} \S", re.MULTILINE)
 
 
-class Summary(NamedTuple):
+class SuiteResult(NamedTuple):
     """Tests of one run; None where the output has no number."""
 
     passed: int | None
@@ -89,10 +89,10 @@ class Summary(NamedTuple):
     skipped: int
 
 
-class Run(NamedTuple):
+class CommandRun(NamedTuple):
     """A command that ended; ``failed`` by its exit code or its output."""
 
-    call: ToolCall
+    call: AgentCall
     failed: bool
 
     @property
@@ -103,7 +103,7 @@ class Run(NamedTuple):
         return (telling or lines or [f"exit code {self.call.exit_code}"])[-1][:200]
 
     @property
-    def summary(self) -> Summary:
+    def summary(self) -> SuiteResult:
         return summary(self.call.output)
 
 
@@ -117,29 +117,29 @@ class Shown(NamedTuple):
         return self.transcript.whole
 
     @property
-    def calls(self) -> tuple[ToolCall, ...]:
+    def calls(self) -> tuple[AgentCall, ...]:
         return self.transcript.calls
 
-    def runs(self, kind: str) -> list[Run]:
+    def runs(self, kind: str) -> list[CommandRun]:
         """The commands of a kind that have ended, in order."""
         commands = [call for call in self.calls if call.command and _KINDS[kind].search(call.command)]
-        return [Run(call, _failed(call, kind)) for call in commands if call.exit_code is not None]
+        return [CommandRun(call, _failed(call, kind)) for call in commands if call.exit_code is not None]
 
     def began(self, kind: str) -> bool:
         """Whether a command of a kind was started, also one that has not ended."""
         return any(call.command and _KINDS[kind].search(call.command) for call in self.calls)
 
-    def last_run(self) -> Run | None:
+    def last_run(self) -> CommandRun | None:
         """The last command that ended."""
         ended = [call for call in self.calls if call.command and call.exit_code is not None]
-        return Run(ended[-1], _failed(ended[-1], "build")) if ended else None
+        return CommandRun(ended[-1], _failed(ended[-1], "build")) if ended else None
 
     def edited(self, *, turn: bool = True) -> set[str]:
         """Files that tools wrote, since the user's last message or in the whole transcript."""
         calls = self.calls[self.transcript.turn :] if turn else self.calls
         return {path for call in calls for path in call.paths if call.exit_code in (0, None)}
 
-    def edited_after(self, call: ToolCall) -> list[str]:
+    def edited_after(self, call: AgentCall) -> list[str]:
         """Files that tools wrote after a call."""
         at = next(place for place, other in enumerate(self.calls) if other is call)
         return [path for later in self.calls[at + 1 :] for path in later.paths]
@@ -171,7 +171,7 @@ class Shown(NamedTuple):
         return [len(_SHORT_STATUS.findall(run.call.output)) for run in self.runs("status")]
 
 
-def summary(output: str) -> Summary:
+def summary(output: str) -> SuiteResult:
     """The counts of a test run; those of several parts are added."""
     text = _VITEST_FILES.sub("", output)
     found = {
@@ -181,12 +181,12 @@ def summary(output: str) -> Summary:
     if _WHOLE_RUNS.search(text) and passed:  # counts all that ran: the last line sums up
         wrong = max(failed, default=0)
         left = max(skipped, default=0)
-        return Summary(passed[-1] - wrong - (left if "Tests run:" in text else 0), wrong, left)
+        return SuiteResult(passed[-1] - wrong - (left if "Tests run:" in text else 0), wrong, left)
     if not passed and (go := _GO.findall(text)):
-        return Summary(go.count("PASS"), go.count("FAIL"), 0)
+        return SuiteResult(go.count("PASS"), go.count("FAIL"), 0)
     cargo = text.count("test result:")
     parts = (sum if cargo else max) if passed else None
-    return Summary(parts(passed) if parts else None, (sum if cargo else max)([0, *failed]), max([0, *skipped]))
+    return SuiteResult(parts(passed) if parts else None, (sum if cargo else max)([0, *failed]), max([0, *skipped]))
 
 
 def sums(numbers: Iterable[int]) -> set[int]:
@@ -195,7 +195,7 @@ def sums(numbers: Iterable[int]) -> set[int]:
     return {sum(chosen) for size in range(1, 5) for chosen in combinations(known, size)}
 
 
-def _failed(call: ToolCall, kind: str) -> bool:
+def _failed(call: AgentCall, kind: str) -> bool:
     if call.exit_code:
         return True
     if kind == "test":

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from redargue.errors import UnreadableFile
 from redargue.files import open_to_read
 
-LARGEST = 8_000_000  # bytes that are read of a transcript, from its end: a hook has to answer within a second
+_LARGEST = 8_000_000  # bytes that are read of a transcript, from its end: a hook has to answer within a second
 LONGEST_LINE = 400  # characters of a line of output
 EDITS = re.compile(
     r"(?:^|_)(?:multi|str_replace_based_|notebook)?(?:edit|write|patch|replace|create|delete|save|update)", re.I
@@ -32,7 +32,7 @@ _COMMANDS = ("command", "cmd", "script", "code")
 _READS = re.compile(r"^(?:read|view|open|get|list|search|grep|glob|fetch)", re.IGNORECASE)
 
 
-class ToolCall(NamedTuple):
+class AgentCall(NamedTuple):
     """A use of a tool.
 
     Attributes:
@@ -56,7 +56,7 @@ class Transcript(NamedTuple):
         whole: whether nothing can be missing: no part was compacted or left out, and no other agent was asked.
     """
 
-    calls: tuple[ToolCall, ...]
+    calls: tuple[AgentCall, ...]
     turn: int
     closing: str
     whole: bool
@@ -71,11 +71,11 @@ def read_transcript(path: Path, *, closing: str = "") -> Transcript:
     try:
         with open_to_read(path) as file:
             size = os.fstat(file.fileno()).st_size
-            file.seek(max(0, size - LARGEST))
-            text = file.read(LARGEST).decode("utf-8", "replace")
+            file.seek(max(0, size - _LARGEST))
+            text = file.read(_LARGEST).decode("utf-8", "replace")
     except OSError as error:
         raise UnreadableFile(f"the transcript {str(path)!r} cannot be read: {error.strerror}") from error
-    whole = size <= LARGEST
+    whole = size <= _LARGEST
     return parse_transcript(text if whole else text.partition("\n")[2], where=str(path), closing=closing, whole=whole)
 
 
@@ -128,12 +128,12 @@ class _Reading:
     """Calls and closing message, collected entry by entry."""
 
     def __init__(self, *, whole: bool) -> None:
-        self.calls: dict[str, ToolCall] = {}
+        self.calls: dict[str, AgentCall] = {}
         self.closing: list[str] = []
         self.turn, self.whole = 0, whole
         self._folder = ""
 
-    def finished(self) -> Iterator[ToolCall]:
+    def finished(self) -> Iterator[AgentCall]:
         for call in self.calls.values():
             inside = (path.removeprefix(self._folder).lstrip("/") if self._folder else path for path in call.paths)
             yield call._replace(paths=tuple(path.removeprefix("./") for path in inside))
@@ -216,7 +216,7 @@ class _Reading:
             paths = [_text(given[key]) for key in _PATHS if given.get(key)][:1]
         if not command and not paths and not _READS.match(tool):
             command = " ".join([tool.replace("_", " "), *map(str, given.values())])
-        self.calls[name or f"#{len(self.calls)}"] = ToolCall(tool, command, tuple(paths), "", None)
+        self.calls[name or f"#{len(self.calls)}"] = AgentCall(tool, command, tuple(paths), "", None)
 
     def _answered(self, name: str, output: str, code: int | None) -> None:
         self.closing = []

@@ -35,7 +35,7 @@ def hook(
 
     Exits with 2 and the claims on standard error if its tools contradict one, with 3 if the transcript cannot be read.
     """
-    from redargue.service.agent_turns.closing import ClosingOutcome, check_closing, sentences
+    from redargue.service.agent_turns.closing import ClosingOutcome, check_closing, closing_sentences
     from redargue.service.agent_turns.transcripts import read_transcript
 
     try:
@@ -47,7 +47,7 @@ def hook(
         typer.echo(f"redargue hook: not checked: {printable(str(error))}", err=True)
         raise typer.Exit(NOT_CHECKED) from None
     wrong = [claim for claim in claims if claim.outcome is ClosingOutcome.CONTRADICTED]
-    summary = _summary(claims, len(list(sentences(read.closing))), whole=read.whole)
+    summary = _summary(claims, len(list(closing_sentences(read.closing))), whole=read.whole)
     if json:
         print(json_.dumps({"schema_version": 1, "whole": read.whole, "claims": [claim._asdict() for claim in claims]}))  # noqa: T201
     if wrong and not asked.get("stop_hook_active"):

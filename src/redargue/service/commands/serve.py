@@ -145,9 +145,9 @@ def _export(telemetry: str) -> Literal["off", "on", "content"]:
 def _run(settings: ServiceSettings, host: str, port: int) -> None:
     from redargue.files import home
     from redargue.service.app import create_app
-    from redargue.service.server import Server, bind, only_one
+    from redargue.service.server import Server, bound_socket, only_one
 
-    listener = bind(host, port)
+    listener = bound_socket(host, port)
     shown = f"[{host}]" if ":" in host else host
     url = f"http://{shown}:{listener.getsockname()[1]}"
     with only_one(home() / "service", "redargue serve"):

@@ -54,10 +54,10 @@ def _serve(folder: Path, path: str, port: int, browser: bool, offline: bool, cor
     from redargue.cli.options import live_tool
     from redargue.files import home
     from redargue.service.page.viewer import create_viewer
-    from redargue.service.server import Server, bind, only_one
+    from redargue.service.server import Server, bound_socket, only_one
     from redargue.spec import RunSpec
 
-    listener = bind("127.0.0.1", port)
+    listener = bound_socket("127.0.0.1", port)
     url = f"http://127.0.0.1:{listener.getsockname()[1]}/{path}"
     own = home() / "view"
 

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from redargue.service.context import ServiceSettings
 
 
-class Endpoint(Protocol):
+class MCPEndpoint(Protocol):
     """A part of the service that is open while it runs."""
 
     def open(self) -> AbstractAsyncContextManager[None]: ...
 
 
-def mcp_endpoint(application: FastAPI, settings: ServiceSettings) -> Endpoint:
+def mcp_endpoint(application: FastAPI, settings: ServiceSettings) -> MCPEndpoint:
     """Adds ``/mcp`` to the service where the SDK is installed."""
     if find_spec("mcp") is None:
         return _Absent()

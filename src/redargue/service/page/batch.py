@@ -113,7 +113,7 @@ class Filter(Frozen):
         )
 
 
-class Shown(NamedTuple):
+class _Shown(NamedTuple):
     """The rows of one page, and how many there are in all that the filter admits."""
 
     rows: tuple[BatchRow, ...]
@@ -122,7 +122,7 @@ class Shown(NamedTuple):
     pages: int
 
 
-def select(rows: Sequence[BatchRow], filter_: Filter) -> Shown:
+def select(rows: Sequence[BatchRow], filter_: Filter) -> _Shown:
     """The rows of the filter's page.
 
     In the order ``disagreement``, claims on which agents still disagreed at the end come first, then those on which
@@ -134,7 +134,7 @@ def select(rows: Sequence[BatchRow], filter_: Filter) -> Shown:
     names = [outcome_of(row.verdict) for row in rows]
     outcomes = tuple((name, names.count(name)) for name in dict.fromkeys(sorted(names, key=_severity)))
     first = (filter_.page - 1) * ROWS
-    return Shown(tuple(admitted[first : first + ROWS]), len(admitted), outcomes, -(-len(admitted) // ROWS))
+    return _Shown(tuple(admitted[first : first + ROWS]), len(admitted), outcomes, -(-len(admitted) // ROWS))
 
 
 def _rank(row: BatchRow) -> tuple[int, int, int]:

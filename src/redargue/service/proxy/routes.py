@@ -90,7 +90,7 @@ def _day_budget(request: Request, caller: Caller) -> budgets.DayBudget | None:
     return days.of(caller.owner) if days else None
 
 
-DayBudget = Annotated[budgets.DayBudget | None, Depends(_day_budget)]
+_Day = Annotated[budgets.DayBudget | None, Depends(_day_budget)]
 
 
 _Serve = Callable[[ProxyReply, bytes, Mapping[str, str], budgets.DayBudget | None], Awaitable[None]]
@@ -128,12 +128,12 @@ def _foreign_routes(routes: APIRouter, proxy: Proxy) -> None:
     guardrail = Guardrail(proxy.checkers, proxy.tally)
 
     @routes.post(GUARDRAIL_PATH, response_model_exclude_none=True, responses=problems())
-    async def litellm_guardrail(request: GuardrailRequest, caller: Caller, day: DayBudget) -> GuardrailResponse:
+    async def litellm_guardrail(request: GuardrailRequest, caller: Caller, day: _Day) -> GuardrailResponse:
         """LiteLLM's Generic Guardrail API."""
         return await guardrail.apply(request, day, owner=caller.owner)
 
     @routes.post("/classify", response_model_exclude_none=True, responses=problems(402, 503))
-    async def classify(request: ClassifyRequest, day: DayBudget) -> ClassifyResponse:
+    async def classify(request: ClassifyRequest, day: _Day) -> ClassifyResponse:
         """Experimental: the span classifier of vLLM's Semantic Router (``http_classify``)."""
         settings = proxy.checkers.settings
         decided = plan(settings.model_copy(update={"mode": "annotate"}), CheckOptions())
