@@ -117,7 +117,8 @@ OPINION = HeardOpinion(author="skeptic", opinion=Opinion(opinion="It was lit in 
 def examples(profile: Profile) -> dict[str, Task[Any]]:
     tool = {"tool": "corpus", "about": "a collection of documents", "profile": profile}
     own = "" if profile == "paper" else "It was lit in 1871."
-    asked = {"used": "Cape Ansel lit", "found": ("Cape Ansel",), "own": own}
+    quoted = () if profile == "paper" else ('[1] "The lighthouse was first lit in 1871." (Cape Ansel)',)
+    asked = {"used": "Cape Ansel lit", "found": ("Cape Ansel",), "own": own, "quoted": quoted}
     later = RewriteQuery(claim=CLAIM, others=(OTHER,), **asked, **tool)
     return {
         "WriteQuery": WriteQuery(claim=CLAIM, **tool),
@@ -138,7 +139,7 @@ def examples(profile: Profile) -> dict[str, Task[Any]]:
             profile=profile,
         ),
         "ScoreAnswer": ScoreAnswer(
-            claim=CLAIM, label="SUPPORTS", answer="[D1] says so.", passages=(PASSAGE,), profile=profile
+            claim=CLAIM, label="SUPPORTS", answer="[1] says so.", passages=(PASSAGE,), profile=profile
         ),
         "WriteQuestion": WriteQuestion(response=ANSWER.text, profile=profile),
         "WriteQuestions": WriteQuestions(response="It was first lit in 1871, so the claim is right.", profile=profile),

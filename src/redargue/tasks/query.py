@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import ClassVar
 
 from pydantic import Field
@@ -43,7 +43,7 @@ class OtherAnswer(Frozen):
     """Another debater's answer of the last round.
 
     Attributes:
-        found: its quotations that its documents contain, with their sources.
+        found: its quotations that its documents contain, after the numbers of their documents, with their sources.
     """
 
     agent: str
@@ -60,8 +60,11 @@ def others(answers: tuple[OtherAnswer, ...]) -> str:
 
 
 def _found(answer: OtherAnswer) -> str:
-    shown = [f"- {wrap_untrusted(quotation, inline=True)}" for quotation in answer.found]
-    return lines("Quotations found in its documents:", *shown) if shown else ""
+    return lines("Quotations found in its documents:", _items(answer.found)) if answer.found else ""
+
+
+def _items(texts: Iterable[str]) -> str:
+    return "\n".join(f"- {wrap_untrusted(text, inline=True)}" for text in texts)
 
 
 class QueryTask(Task[Query]):
@@ -114,8 +117,9 @@ class RewriteQuery(WriteQuery):
 
     others: tuple[OtherAnswer, ...]
     used: str  # the agent's own last query, not all of them (``T6``)
-    found: tuple[str, ...] = ()  # titles of the documents that the last query found, which may be empty
+    found: tuple[str, ...] = ()  # titles of the agent's documents, which may be empty, after their numbers
     own: str = ""  # the agent's own last answer
+    quoted: tuple[str, ...] = ()  # what it quotes that the agent's documents contain, as in ``OtherAnswer.found``
     must_revise: bool = False  # says that a contradicted or insufficient query has to change (``T34``)
 
     def template_vars(self) -> Mapping[str, object]:
@@ -126,6 +130,7 @@ class RewriteQuery(WriteQuery):
             "used": wrap_untrusted(self.used, inline=True),
             "found": wrap_untrusted("; ".join(self.found), inline=True),
             "own": wrap_untrusted(self.own),
+            "quoted": _items(self.quoted),
             "must_revise": self.must_revise,
         }
 
