@@ -77,8 +77,14 @@ def document(excerpts: tuple[Passage, ...], number: int) -> str:
     source = excerpts[0]
     when = dated(source)
     heading = ": ".join(filter(None, (publisher_of(source), source.title)))
-    fenced = wrap_untrusted(lines(heading, joined(excerpts)))
+    fenced = wrap_untrusted(lines(heading, _without_title(joined(excerpts), source.title)))
     return f"[{number}]{f' ({when})' if when else ''}\n{fenced}"
+
+
+def _without_title(text: str, title: str) -> str:
+    """The text without a first line that is its title, which the heading has."""
+    first, _, rest = text.partition("\n")
+    return rest.lstrip("\n") if rest.strip() and first.strip("# \t\r") == title.strip() else text
 
 
 def sourced(text: str, source: Source) -> str:
