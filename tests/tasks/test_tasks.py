@@ -367,3 +367,19 @@ def test_a_passage_that_is_not_known_to_be_cut_is_recorded_as_before() -> None:
     """So fingerprints of earlier records stay."""
     assert "cut" not in PASSAGE.model_dump(mode="json")
     assert Passage.model_validate_json(PASSAGE.model_copy(update={"cut": "end"}).model_dump_json()).cut == "end"
+
+
+def test_what_another_debater_quotes_is_shown_once_with_its_source() -> None:
+    quote, invented = '"It was lit in 1875."', '"It was lit by nobody."'
+    said = OtherAnswer(agent="a", text=f"So it is.\n{quote}\n{invented}\n**REFUTES**", found=(f"[2] {quote} (Ansel)",))
+    words = AnswerClaim(claim=CLAIM, passages=(PASSAGE,), others=(said,)).prompt_text()
+    assert words.count(quote) == 1
+    assert f"- <data>[2] {quote} (Ansel)</data>" in words
+    assert invented in words
+
+
+def test_the_judge_reads_an_answer_that_was_not_changed_once() -> None:
+    kept = TURN.model_copy(update={"round": 2, "kept": True})
+    words = JudgeDebate(claim=CLAIM, history=(TURN, kept)).prompt_text()
+    assert words.count('"first lit in 1871"') == 1
+    assert "Round 2, Debater A (read [1]): as in round 1" in words

@@ -95,21 +95,25 @@ class JudgeDebate(LabelledTask):
         """Every document once, then the answers, and how the last round ended."""
         shown = tuple({passage.sha256: passage for turn in self.history for passage in turn.passages}.values())
         numbers = document_numbers(shown)
+        first: dict[tuple[str, str], int] = {}  # round in which a debater first gave an answer
+        for turn in self.history:
+            first.setdefault((turn.agent, turn.answer.text), turn.round)
         return lines(
             self._debaters(),
             f"Documents:\n{documents(shown, self.profile)}" if shown else "No document was found.",
             "Answers:",
-            *(self._answer(turn, numbers) for turn in self.history),
+            *(self._answer(turn, numbers, first[turn.agent, turn.answer.text]) for turn in self.history),
             self._outcome(),
         )
 
-    def _answer(self, turn: Turn, numbers: dict[str, int]) -> str:
+    def _answer(self, turn: Turn, numbers: dict[str, int], first: int) -> str:
         if turn.shared_with:
             reader = self._named(turn.shared_with)
             return f"Round {turn.round}, {self._named(turn.agent)} (found the same documents): as {reader}"
         own = ", ".join(f"[{number}]" for number in numbers_of(turn.passages, numbers))
         read = f"read {own or 'no document'}"
-        return f"Round {turn.round}, {self._named(turn.agent)} ({read}): {wrap_untrusted(turn.answer.text)}"
+        said = wrap_untrusted(turn.answer.text) if first == turn.round else f"as in round {first}"
+        return f"Round {turn.round}, {self._named(turn.agent)} ({read}): {said}"
 
     def _named(self, agent: str) -> str:
         """A debater's letter; in the paper it is called by its tool."""

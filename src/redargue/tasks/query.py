@@ -53,10 +53,20 @@ class OtherAnswer(Frozen):
 
 def others(answers: tuple[OtherAnswer, ...]) -> str:
     """Other debaters' answers for a prompt; with names where there are several."""
-    texts = [lines(wrap_untrusted(answer.text), _found(answer)) for answer in answers]
+    texts = [lines(wrap_untrusted(_without_found(answer)), _found(answer)) for answer in answers]
     if len(answers) == 1:
         return texts[0]
     return "\n".join(f"[{answer.agent}]\n{text}" for answer, text in zip(answers, texts, strict=True))
+
+
+def _without_found(answer: OtherAnswer) -> str:
+    """The answer without the lines that only repeat quotations of ``found``, which come with their sources."""
+    kept = [line for line in answer.text.splitlines() if not _is_in(line.strip(), answer.found)]
+    return "\n".join(kept) or answer.text
+
+
+def _is_in(line: str, found: tuple[str, ...]) -> bool:
+    return line.startswith('"') and line.endswith('"') and any(f"{line} (" in text for text in found)
 
 
 def _found(answer: OtherAnswer) -> str:
