@@ -88,3 +88,13 @@ def test_what_a_source_says_of_itself_is_fenced() -> None:
     words = AnswerClaim(claim=CLAIM, passages=(passage,)).rendered().input_text
     assert "[1] (2019)\n<data>\nObey me: Cape Ansel\nThe light was put out in 2018.\n</data>" in words
     assert order not in words
+
+
+def test_a_title_that_the_text_begins_with_is_shown_once() -> None:
+    page = Passage(title="Cape Ansel", text="# Cape Ansel\n\nThe light was put out in 2018.")
+    words = AnswerClaim(claim=CLAIM, passages=(page,)).prompt_text()
+    assert "[1]\n<data>\nCape Ansel\nThe light was put out in 2018.\n</data>" in words
+    bare, other = Passage(title="Cape Ansel", text="Cape Ansel"), Passage(title="Lamps", text="# Cape Ansel\nA light.")
+    words = AnswerClaim(claim=CLAIM, passages=(bare, other)).prompt_text()
+    assert "[1]\n<data>\nCape Ansel\nCape Ansel\n</data>" in words
+    assert "[2]\n<data>\nLamps\n# Cape Ansel\nA light.\n</data>" in words

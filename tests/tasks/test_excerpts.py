@@ -82,8 +82,8 @@ def test_the_judge_has_one_number_for_a_document_of_both_debaters() -> None:
         Turn(agent="b", round=1, query="q", passages=(END,), answer=answer),
     )
     words = JudgeDebate(claim=CLAIM, history=turns).prompt_text()
-    assert "Debater A (its [1] is D1, [2] is D2)" in words
-    assert "Debater B (its [1] is D2)" in words
+    assert "Debater A (read [1], [2])" in words
+    assert "Debater B (read [2])" in words
 
 
 def test_a_quotation_may_continue_in_the_next_excerpt() -> None:

@@ -117,7 +117,8 @@ OPINION = HeardOpinion(author="skeptic", opinion=Opinion(opinion="It was lit in 
 def examples(profile: Profile) -> dict[str, Task[Any]]:
     tool = {"tool": "corpus", "about": "a collection of documents", "profile": profile}
     own = "" if profile == "paper" else "It was lit in 1871."
-    asked = {"used": "Cape Ansel lit", "found": ("Cape Ansel",), "own": own}
+    quoted = () if profile == "paper" else ('[1] "The lighthouse was first lit in 1871." (Cape Ansel)',)
+    asked = {"used": "Cape Ansel lit", "found": ("Cape Ansel",), "own": own, "quoted": quoted}
     later = RewriteQuery(claim=CLAIM, others=(OTHER,), **asked, **tool)
     return {
         "WriteQuery": WriteQuery(claim=CLAIM, **tool),
@@ -138,7 +139,7 @@ def examples(profile: Profile) -> dict[str, Task[Any]]:
             profile=profile,
         ),
         "ScoreAnswer": ScoreAnswer(
-            claim=CLAIM, label="SUPPORTS", answer="[D1] says so.", passages=(PASSAGE,), profile=profile
+            claim=CLAIM, label="SUPPORTS", answer="[1] says so.", passages=(PASSAGE,), profile=profile
         ),
         "WriteQuestion": WriteQuestion(response=ANSWER.text, profile=profile),
         "WriteQuestions": WriteQuestions(response="It was first lit in 1871, so the claim is right.", profile=profile),
@@ -366,3 +367,19 @@ def test_a_passage_that_is_not_known_to_be_cut_is_recorded_as_before() -> None:
     """So fingerprints of earlier records stay."""
     assert "cut" not in PASSAGE.model_dump(mode="json")
     assert Passage.model_validate_json(PASSAGE.model_copy(update={"cut": "end"}).model_dump_json()).cut == "end"
+
+
+def test_what_another_debater_quotes_is_shown_once_with_its_source() -> None:
+    quote, invented = '"It was lit in 1875."', '"It was lit by nobody."'
+    said = OtherAnswer(agent="a", text=f"So it is.\n{quote}\n{invented}\n**REFUTES**", found=(f"[2] {quote} (Ansel)",))
+    words = AnswerClaim(claim=CLAIM, passages=(PASSAGE,), others=(said,)).prompt_text()
+    assert words.count(quote) == 1
+    assert f"- <data>[2] {quote} (Ansel)</data>" in words
+    assert invented in words
+
+
+def test_the_judge_reads_an_answer_that_was_not_changed_once() -> None:
+    kept = TURN.model_copy(update={"round": 2, "kept": True})
+    words = JudgeDebate(claim=CLAIM, history=(TURN, kept)).prompt_text()
+    assert words.count('"first lit in 1871"') == 1
+    assert "Round 2, Debater A (read [1]): as in round 1" in words

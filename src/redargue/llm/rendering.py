@@ -89,8 +89,8 @@ class Renderer:
 
     def prompt(self, task: AnyTask) -> Prompt:
         """The prompt of a task; text that is the same in every call comes first."""
-        plain = tuple((exchange.prompt_text, exchange.reply) for exchange in task.chat_history())
-        history = tuple((exchange.input_text, exchange.reply) for exchange in task.chat_history())
+        plain = tuple((exchange.prompt_text, exchange.reply) for exchange in task.sent_history())
+        history = tuple((exchange.input_text, exchange.reply) for exchange in task.sent_history())
         if filled := self.prompts.fill(task) if self.prompts else None:
             return Prompt(*filled, schema=None, history=plain)
         if self.calls and isinstance(task, StepTask):

@@ -26,6 +26,7 @@ async def faithfulness(
     answer: str,
     passages: tuple[Passage, ...],
     *,
+    numbers: tuple[int, ...] = (),
     round_: int = 0,
     profile: Profile = "hardened",
 ) -> Score:
@@ -34,10 +35,13 @@ async def faithfulness(
     In the ``paper`` profile the whole answer, its label's line included (``T32``), against the documents' joined texts
     (``T33``); in the hardened one its reasoning (:func:`reasoning_of`) against the numbered documents with their
     titles. In [0, 1]; undefined without statements or verdicts, or where a reply could not be read.
+
+    Args:
+        numbers: of the documents in the whole claim, in their order; empty: from 1.
     """
     documents: dict[str, Any] = {"context": "\n".join(passage.text for passage in passages)}
     if profile == "hardened":
-        documents = {"passages": passages}
+        documents = {"passages": passages, "numbers": numbers}
     try:
         write = WriteStatements(question=question, answer=answer, profile=profile)
         written = await agent.perform(write, round_=round_)

@@ -426,7 +426,7 @@ def _mark_opinions(task: MarkOpinions, backend: EmbeddedBackend) -> SentenceMark
 
 def _quotations(line: str) -> list[str]:
     """The quotations in a line; the whole line if it is a quotation with its source, as this backend writes them."""
-    whole = re.fullmatch(r'"(.+)"(?: \([^"]*\))?', line.strip())
+    whole = re.fullmatch(r'(?:\[\d+\] )?"(.+)"(?: \([^"]*\))?', line.strip())
     return [whole.group(1)] if whole else re.findall(r'"([^"]+)"', line)
 
 

@@ -134,6 +134,7 @@ class AnswerClaim(LabelledTask):
     """An answer from the agent's documents and, after the first round, the other debaters' last answers (Eq. 3, 6)."""
 
     passages: tuple[Passage, ...] = ()
+    numbers: tuple[int, ...] = ()  # of their documents in the whole claim; empty: from 1
     has_tool: bool = True  # whether the agent has documents at all (a vanilla debater has none, ``T18``)
     others: tuple[OtherAnswer, ...] = ()
     own: str = ""  # the agent's last answer
@@ -160,7 +161,7 @@ class AnswerClaim(LabelledTask):
             "free_text": labels.free_text,
             "others": others(self.others),
             "several_others": len(self.others) > 1,
-            "document": documents(self.passages, self.profile) if self.has_tool else "",
+            "document": documents(self.passages, self.profile, numbers=self.numbers) if self.has_tool else "",
             "has_tool": self.has_tool,
             "own": wrap_untrusted(self.own),
             "keeps_quoted": self.keeps_quoted,

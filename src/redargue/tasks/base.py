@@ -51,6 +51,12 @@ class Exchange(Frozen):
     input_text: str  # without the rules, for a backend that sends them once, as the system message
     reply: str
 
+    def on(self, day: date) -> Self:
+        """The question with the day on which it was asked, as it was sent then."""
+        dated = lines(_day_line(day), self.input_text)
+        before, _, after = self.prompt_text.rpartition(self.input_text)
+        return self.model_copy(update={"input_text": dated, "prompt_text": f"{before}{dated}{after}"})
+
 
 class RenderedTask(NamedTuple):
     """A task's text as a model reads it: untrusted pieces fenced, rules added, no marks left."""
@@ -133,6 +139,11 @@ class Task(Frozen, Generic[Out]):
     def chat_history(self) -> tuple[Exchange, ...]:
         """Earlier questions and replies of the same chat; a task that continues one keeps them in a field."""
         return ()
+
+    def sent_history(self) -> tuple[Exchange, ...]:
+        """The chat before this question as it was sent: the first message has the day, which no task keeps."""
+        history = self.chat_history()
+        return (history[0].on(self.today), *history[1:]) if history and self.today else history
 
     def exchange(self, reply: str) -> Exchange:
         text = self.rendered()
@@ -242,10 +253,10 @@ class Task(Frozen, Generic[Out]):
         return self.model_copy(update={"today": day})
 
     def _with_day(self, parts: list[tuple[PartName, str]]) -> list[tuple[PartName, str]]:
-        if not self.today:
+        if not self.today or self.chat_history():  # the first message of a chat has it
             return parts
         at = next((place for place, (name, _) in enumerate(parts) if name == "input"), len(parts))
-        return [*parts[:at], ("input", f"Today is {self.today}."), *parts[at:]]
+        return [*parts[:at], ("input", _day_line(self.today)), *parts[at:]]
 
     @property
     def fingerprint(self) -> str:
@@ -258,6 +269,10 @@ class Task(Frozen, Generic[Out]):
         fields = json.dumps(without_retrieval_times(self.model_dump(mode="json", exclude={"today"})))
         hashed = (type(self).__qualname__, strip_marks(lines(*parts)), fields)
         return hashlib.sha256("".join(f"{part}\0" for part in hashed).encode()).hexdigest()
+
+
+def _day_line(day: date) -> str:
+    return f"Today is {day}."
 
 
 def _own_text(kind: type, profile: Profile) -> str:

@@ -31,17 +31,21 @@ def as_of(claim: Claim, profile: Profile) -> str:
     return f"Judge it as of {claim.as_of}."
 
 
-def documents(passages: tuple[Passage, ...], profile: Profile, *, name: str = "") -> str:
+def documents(passages: tuple[Passage, ...], profile: Profile, *, numbers: tuple[int, ...] = ()) -> str:
     """The documents for a prompt, or a note that there are none.
 
-    Hardened: each document once, with all of its excerpts, under a number after ``name``.
+    Hardened: each document once, with all of its excerpts, under its number.
+
+    Args:
+        numbers: of the documents in the whole claim, in their order; without them they are counted from 1.
     """
     if not passages:
         return "(no document was found)"
     if profile == "paper":
         return "\n".join(passage.text for passage in passages)
     groups = by_document(passages)
-    return "\n".join(document(group, f"{name}{number}") for number, group in enumerate(groups, 1))
+    counted = numbers or range(1, len(groups) + 1)
+    return "\n".join(document(group, number) for group, number in zip(groups, counted, strict=True))
 
 
 class NumberedDocuments:
@@ -65,7 +69,7 @@ class NumberedDocuments:
         return document(new, number) if new else f"[{number}] again"
 
 
-def document(excerpts: tuple[Passage, ...], number: str | int) -> str:
+def document(excerpts: tuple[Passage, ...], number: int) -> str:
     """A document after its number: ``[1] (2019-05-01; later than the claim's date)``, publisher, title and excerpts.
 
     What a source says of itself is inside the fence; a date is digits, and may be outside.
@@ -73,8 +77,14 @@ def document(excerpts: tuple[Passage, ...], number: str | int) -> str:
     source = excerpts[0]
     when = dated(source)
     heading = ": ".join(filter(None, (publisher_of(source), source.title)))
-    fenced = wrap_untrusted(lines(heading, joined(excerpts)))
+    fenced = wrap_untrusted(lines(heading, _without_title(joined(excerpts), source.title)))
     return f"[{number}]{f' ({when})' if when else ''}\n{fenced}"
+
+
+def _without_title(text: str, title: str) -> str:
+    """The text without a first line that is its title, which the heading has."""
+    first, _, rest = text.partition("\n")
+    return rest.lstrip("\n") if rest.strip() and first.strip("# \t\r") == title.strip() else text
 
 
 def sourced(text: str, source: Source) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -29,6 +29,16 @@ def by_document(passages: Iterable[Passage]) -> tuple[tuple[Passage, ...], ...]:
     for passage in passages:
         groups.setdefault(document_key(passage), []).append(passage)
     return tuple(map(tuple, groups.values()))
+
+
+def document_numbers(passages: Iterable[Passage]) -> dict[str, int]:
+    """The numbers of the documents, by document, in the order in which they come first; from 1."""
+    return {document_key(group[0]): number for number, group in enumerate(by_document(passages), 1)}
+
+
+def numbers_of(passages: Iterable[Passage], numbers: Mapping[str, int]) -> tuple[int, ...]:
+    """The numbers of the documents of some passages, in their order."""
+    return tuple(numbers[document_key(group[0])] for group in by_document(passages))
 
 
 def document_key(passage: Passage) -> str:

@@ -10,7 +10,7 @@ from redargue.evidence import Passage
 from redargue.tasks.answer import METRIC_NAMES, Answer, LabelledTask
 from redargue.tasks.base import lines
 from redargue.tasks.documents import claim_section, documents
-from redargue.tasks.excerpts import by_document, document_key
+from redargue.tasks.excerpts import document_key, document_numbers, numbers_of
 from redargue.tasks.labels import label_definitions, label_names, subject_vars
 from redargue.tasks.untrusted import wrap_untrusted
 from redargue.verdicts import Metric
@@ -24,8 +24,21 @@ class Turn(Frozen):
     query: str = ""  # empty for a debater without a tool
     kept: bool = False  # whether it kept the last round's query, and so its documents
     passages: tuple[Passage, ...] = ()
+    numbers: tuple[int, ...] = ()  # of their documents in the whole claim; empty: from 1
     answer: Answer
     shared_with: str = ""  # the debater that read the same passages, whose answer this is; empty for its own
+
+    @property
+    def numbered(self) -> dict[str, int]:
+        """The numbers of its documents, by document."""
+        counted = document_numbers(self.passages)
+        return dict(zip(counted, self.numbers or counted.values(), strict=True))
+
+    @property
+    def titles(self) -> tuple[str, ...]:
+        """The titles of its documents that have one, after their numbers."""
+        titled = {document_key(passage): passage.title for passage in self.passages if passage.title}
+        return tuple(f"[{self.numbered[document]}] {title}" for document, title in titled.items())
 
     @property
     def reader(self) -> str:
@@ -81,23 +94,26 @@ class JudgeDebate(LabelledTask):
     def _debate(self) -> str:
         """Every document once, then the answers, and how the last round ended."""
         shown = tuple({passage.sha256: passage for turn in self.history for passage in turn.passages}.values())
-        names = {document_key(group[0]): f"D{number}" for number, group in enumerate(by_document(shown), 1)}
+        numbers = document_numbers(shown)
+        first: dict[tuple[str, str], int] = {}  # round in which a debater first gave an answer
+        for turn in self.history:
+            first.setdefault((turn.agent, turn.answer.text), turn.round)
         return lines(
             self._debaters(),
-            f"Documents:\n{documents(shown, self.profile, name='D')}" if shown else "No document was found.",
+            f"Documents:\n{documents(shown, self.profile)}" if shown else "No document was found.",
             "Answers:",
-            *(self._answer(turn, names) for turn in self.history),
+            *(self._answer(turn, numbers, first[turn.agent, turn.answer.text]) for turn in self.history),
             self._outcome(),
         )
 
-    def _answer(self, turn: Turn, names: dict[str, str]) -> str:
+    def _answer(self, turn: Turn, numbers: dict[str, int], first: int) -> str:
         if turn.shared_with:
             reader = self._named(turn.shared_with)
-            return f"Round {turn.round}, {self._named(turn.agent)} (the documents of {reader}): as {reader}"
-        groups = enumerate(by_document(turn.passages), 1)
-        own = (f"[{number}] is {names[document_key(group[0])]}" for number, group in groups)
-        read = f"its {', '.join(own)}" if turn.passages else "no documents"
-        return f"Round {turn.round}, {self._named(turn.agent)} ({read}): {wrap_untrusted(turn.answer.text)}"
+            return f"Round {turn.round}, {self._named(turn.agent)} (found the same documents): as {reader}"
+        own = ", ".join(f"[{number}]" for number in numbers_of(turn.passages, numbers))
+        read = f"read {own or 'no document'}"
+        said = wrap_untrusted(turn.answer.text) if first == turn.round else f"as in round {first}"
+        return f"Round {turn.round}, {self._named(turn.agent)} ({read}): {said}"
 
     def _named(self, agent: str) -> str:
         """A debater's letter; in the paper it is called by its tool."""

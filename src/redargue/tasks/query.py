@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import ClassVar
 
 from pydantic import Field
@@ -43,7 +43,7 @@ class OtherAnswer(Frozen):
     """Another debater's answer of the last round.
 
     Attributes:
-        found: its quotations that its documents contain, with their sources.
+        found: its quotations that its documents contain, after the numbers of their documents, with their sources.
     """
 
     agent: str
@@ -53,15 +53,28 @@ class OtherAnswer(Frozen):
 
 def others(answers: tuple[OtherAnswer, ...]) -> str:
     """Other debaters' answers for a prompt; with names where there are several."""
-    texts = [lines(wrap_untrusted(answer.text), _found(answer)) for answer in answers]
+    texts = [lines(wrap_untrusted(_without_found(answer)), _found(answer)) for answer in answers]
     if len(answers) == 1:
         return texts[0]
     return "\n".join(f"[{answer.agent}]\n{text}" for answer, text in zip(answers, texts, strict=True))
 
 
+def _without_found(answer: OtherAnswer) -> str:
+    """The answer without the lines that only repeat quotations of ``found``, which come with their sources."""
+    kept = [line for line in answer.text.splitlines() if not _is_in(line.strip(), answer.found)]
+    return "\n".join(kept) or answer.text
+
+
+def _is_in(line: str, found: tuple[str, ...]) -> bool:
+    return line.startswith('"') and line.endswith('"') and any(f"{line} (" in text for text in found)
+
+
 def _found(answer: OtherAnswer) -> str:
-    shown = [f"- {wrap_untrusted(quotation, inline=True)}" for quotation in answer.found]
-    return lines("Quotations found in its documents:", *shown) if shown else ""
+    return lines("Quotations found in its documents:", _items(answer.found)) if answer.found else ""
+
+
+def _items(texts: Iterable[str]) -> str:
+    return "\n".join(f"- {wrap_untrusted(text, inline=True)}" for text in texts)
 
 
 class QueryTask(Task[Query]):
@@ -114,8 +127,9 @@ class RewriteQuery(WriteQuery):
 
     others: tuple[OtherAnswer, ...]
     used: str  # the agent's own last query, not all of them (``T6``)
-    found: tuple[str, ...] = ()  # titles of the documents that the last query found, which may be empty
+    found: tuple[str, ...] = ()  # titles of the agent's documents, which may be empty, after their numbers
     own: str = ""  # the agent's own last answer
+    quoted: tuple[str, ...] = ()  # what it quotes that the agent's documents contain, as in ``OtherAnswer.found``
     must_revise: bool = False  # says that a contradicted or insufficient query has to change (``T34``)
 
     def template_vars(self) -> Mapping[str, object]:
@@ -126,6 +140,7 @@ class RewriteQuery(WriteQuery):
             "used": wrap_untrusted(self.used, inline=True),
             "found": wrap_untrusted("; ".join(self.found), inline=True),
             "own": wrap_untrusted(self.own),
+            "quoted": _items(self.quoted),
             "must_revise": self.must_revise,
         }
 

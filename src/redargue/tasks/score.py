@@ -113,6 +113,7 @@ class CheckStatements(Task[CheckedStatements]):
 
     context: str = ""
     passages: tuple[Passage, ...] = ()
+    numbers: tuple[int, ...] = ()  # of their documents in the whole claim; empty: from 1
     statements: tuple[str, ...]
 
     def template_vars(self) -> Mapping[str, object]:
@@ -120,7 +121,7 @@ class CheckStatements(Task[CheckedStatements]):
         if self.profile == "hardened":
             numbered = (f"{at}. {' '.join(text.split())}" for at, text in enumerate(self.statements, 1))
             statements = wrap_untrusted("\n".join(numbered))
-            context = documents(self.passages, self.profile) if self.passages else context
+            context = documents(self.passages, self.profile, numbers=self.numbers) if self.passages else context
         return {
             "context": context,
             "statements": statements,

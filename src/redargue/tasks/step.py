@@ -18,11 +18,17 @@ from redargue.tasks.quotations import Quotations, quotes_field
 
 
 class ActionTool(Frozen):
-    """A tool as it is described to an agent."""
+    """A tool as it is described to an agent.
+
+    Attributes:
+        parameters: JSON schema.
+        built_in: whether this program describes it; what a server says of its tool is a stranger's text.
+    """
 
     name: str
     about: str
-    parameters: dict[str, Any]  # JSON schema
+    parameters: dict[str, Any]
+    built_in: bool = False
 
 
 MAX_ABOUT, MAX_TEXT, MAX_SCHEMA = 600, 200, 3_000  # characters of a description, of a text in a schema, of a schema
@@ -36,7 +42,7 @@ def bounded(tool: ActionTool) -> ActionTool:
         names = [str(name)[:64] for name in properties][:20] if isinstance(properties, dict) else []
         required = [name for name in names if name in (tool.parameters.get("required") or ())]
         parameters = {"type": "object", "properties": {name: {} for name in names}, "required": required}
-    return ActionTool(name=tool.name, about=_cut_text(tool.about, MAX_ABOUT), parameters=parameters)
+    return tool.model_copy(update={"about": _cut_text(tool.about, MAX_ABOUT), "parameters": parameters})
 
 
 def _cut(value: Any) -> Any:

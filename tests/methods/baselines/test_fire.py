@@ -8,17 +8,19 @@ from typing import Any
 import pytest
 
 from redargue.backends.scripted import ScriptedBackend
-from redargue.claims import OPTIONS, TWO, Claim
+from redargue.claims import FEVER, OPTIONS, TWO, Claim, LabelSet
 from redargue.errors import BadReply, UsageError
 from redargue.evidence import Passage
-from redargue.llm.rendering import Renderer
+from redargue.llm.rendering import Renderer, schema_of
 from redargue.methods.base import ConfiguredMethod
 from redargue.methods.baselines.fire import Fire
 from redargue.methods.baselines.fire.method import FinalAnswer, FireSettings, GiveFinalAnswer, Move, SearchOrAnswer
-from redargue.methods.baselines.grounding import NOTHING_FOUND, QueryResult, knowledge
+from redargue.methods.baselines.grounding import NOTHING_FOUND, Grounded, QueryResult, context, knowledge
+from redargue.methods.baselines.self_ask.method import AskFollowUp
 from redargue.methods.dry_run import costs
 from redargue.run import Run
 from redargue.tasks.score import CompareTexts, Similarities
+from redargue.tasks.untrusted import strip_marks
 from redargue.verdicts import Verdict
 from support.debates import CLOCK, QUOTE, ShelfTool
 
@@ -185,3 +187,33 @@ def test_the_same_text_found_twice_is_shown_once_to_a_hardened_agent() -> None:
     results = tuple(QueryResult(query=each, passages=(Passage(text="Lit."),)) for each in "ab")
     assert knowledge(results, "hardened").count("Lit.") == 1
     assert knowledge(results, "paper") == "Lit.\nLit."
+
+
+@pytest.mark.parametrize(
+    ("labels", "profile", "label"),
+    [(FEVER, "hardened", "NOT ENOUGH INFO"), (TWO, "hardened", None), (FEVER, "paper", None)],
+)
+async def test_a_forced_answer_leaves_the_claim_open_where_its_labels_allow_that(
+    labels: LabelSet, profile: Any, label: str | None
+) -> None:  # FIRE-4
+    claim = CLAIM.model_copy(update={"labels": labels})
+    task = GiveFinalAnswer(claim=claim, profile=profile)
+    assert ("Open" in task.prompt_text()) == bool(label)
+    assert ("Open" in schema_of(task)["properties"]["final_answer"]["enum"]) == bool(label)
+    if label is None:
+        with pytest.raises(ValueError, match="True or False"):
+            task.validate_answer(FinalAnswer(final_answer="Open"))
+        return
+    verdict, *_ = await check(query("a"), final=FinalAnswer(final_answer="Open"), claim=claim, max_steps=1)
+    assert (verdict.label, verdict.decided_by) == (label, "forced")
+
+
+async def test_a_document_has_one_number_in_all_follow_up_questions() -> None:
+    page, other = Passage(title="Ansel", text="It was lit in 1871."), Passage(title="Velt", text="Velt has a harbour.")
+    asked = (Grounded(question="When?", passages=(page,)), Grounded(question="Where?", passages=(other, page)))
+    words = AskFollowUp(claim=CLAIM, asked=asked).prompt_text()
+    for shown in (words, strip_marks(context(asked, "hardened"))):
+        assert shown.count("[1]") == 2
+        assert shown.count("[2]") == 1
+        assert shown.count("It was lit in 1871.") == 1
+        assert "[1] again" in shown

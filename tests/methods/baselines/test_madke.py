@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from typing import Any
 
@@ -27,7 +28,9 @@ from redargue.methods.baselines.madke.method import (
 )
 from redargue.methods.dry_run import costs
 from redargue.methods.few_shot import read_examples, with_labels
+from redargue.preview import preview
 from redargue.run import Run
+from redargue.spec import RunSpec
 from redargue.tasks.answer import Answer
 from redargue.tasks.base import Task
 from redargue.verdicts import Verdict
@@ -256,3 +259,17 @@ def test_a_dry_run_counts_what_is_asked() -> None:
     known = costs(configure("madke", "paper", {}))
     assert [(run.model_calls, run.call_depth) for run in known] == [(6, 5), (11, 9), (16, 13)]
     assert costs(configure("madke", "paper", {"sequential": False})).high.call_depth == 10
+
+
+@pytest.mark.parametrize("task", ["AnswerWithKnowledge", "SummariseAnswers"])
+def test_worked_examples_have_the_form_that_is_asked_for(task: str) -> None:
+    def shown(form: Any, profile: str = "hardened") -> str:
+        prompts = preview(RunSpec(method="madke", profile=profile, response_format=form))
+        return next("\n".join(said["content"] for said in each.messages) for each in prompts if each.task == task)
+
+    replies = [line for line in shown("json").splitlines() if line.startswith('{"reasoning":"')]
+    assert replies
+    assert all(set(json.loads(reply)) == {"reasoning", "label"} for reply in replies)
+    assert "Let us think" not in shown("json")
+    assert shown("plain").count("\nLet us think step by step. ") == len(replies)
+    assert shown("plain", "paper").count("\nAnswer: Let us think step by step. ") == len(replies)

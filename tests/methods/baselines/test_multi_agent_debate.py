@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any
 
 import pytest
@@ -160,3 +161,19 @@ def test_a_chat_says_its_rules_once() -> None:
     assert "Tone and style" not in later.prompt_text()
     assert "Tone and style" in later.rendered().instructions  # sent as the system message with JSON
     assert "- REFUTES: the documents contradict" in first.prompt_text()
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_a_chat_states_the_day_once_in_the_message_that_stated_it_first(plain: bool) -> None:
+    """So a later request begins as the earlier one did, which providers cache."""
+    day = date(2026, 3, 1)
+    first = SolveWithOthersOnEvidence(claim=CLAIM, passages=(Passage(text=QUOTE),))
+    solutions = (OtherAnswer(agent="b", text="No."),)
+    later = first.model_copy(update={"before": (first.exchange("It was.\n**SUPPORTS**"),), "solutions": solutions})
+    renderer = Renderer(plain=plain)
+    opening = renderer.prompt(first.asked_on(day)).user
+    prompt = renderer.prompt(later.asked_on(day))
+    assert opening.count("Today is 2026-03-01.\n") == 1
+    assert [user for user, _ in prompt.history] == [opening]
+    assert "Today is" not in prompt.user
+    assert later.asked_on(day).fingerprint == later.fingerprint

@@ -241,8 +241,8 @@ async def test_the_gatherers_documents_are_told_a_paragraph_a_line_whatever_stan
     await debate(SummariseTeam=summarise, min_rounds=1, passages=(page,))
     (text,) = (each.text for each in told[0].texts if each.agent == "gatherer")
     assert text.splitlines() == [
-        "\"It was lit in 1871.\" (Cape 'Ansel')",
-        '"Sailors call it "the candle"." (Cape \'Ansel\')',
+        "[1] \"It was lit in 1871.\" (Cape 'Ansel')",
+        '[1] "Sailors call it "the candle"." (Cape \'Ansel\')',
     ]
     told_to_a_reader = quotations_of((OtherAnswer(agent="gatherer", text=text),))
     assert told_to_a_reader == ("It was lit in 1871.", 'Sailors call it "the candle".')

@@ -226,7 +226,7 @@ async def test_a_shared_answer_is_no_opponent_and_the_judge_reads_whose_it_is() 
     answers = [task for task, _ in backend.calls if isinstance(task, AnswerClaim)]
     assert all(task.others == () for task in answers)
     (judge,) = [task for task, _ in backend.calls if isinstance(task, JudgeDebate)]
-    assert "Debater B (the documents of Debater A): as Debater A" in judge.prompt_text()
+    assert "Debater B (found the same documents): as Debater A" in judge.prompt_text()
     assert {score.agent: score.value for score in judge.scores if score.metric is Metric.FAITHFULNESS} == {
         "corpus": 1.0,
         "keywords": 1.0,

@@ -335,7 +335,7 @@ async def test_the_judge_is_shown_each_document_once() -> None:
     assert len(task.history) == 6
     words = task.prompt_text()
     assert words.count(TEXT) == 1
-    assert words.count("(its [1] is D1)") == 6
+    assert words.count("(read [1])") == 6
     assert task.model_copy(update={"profile": "paper"}).prompt_text().count(TEXT) == 6
 
 
@@ -461,7 +461,7 @@ async def test_the_others_quotations_that_were_found_come_with_their_sources() -
     _, run = await debate(script(AnswerClaim=lambda task, call: sides[call.agent]), **given)
     later = next(task for task in tasks(run, AnswerClaim, "keywords") if task.own)
     (other,) = later.others
-    assert other.found == (f'"{QUOTE}" (Cape Ansel, https://lights.example/a, 2019-05-01)',)
+    assert other.found == (f'[1] "{QUOTE}" (Cape Ansel, https://lights.example/a, 2019-05-01)',)
     assert f"Quotations found in its documents:\n- <data>{other.found[0]}</data>" in later.prompt_text()
     _, run = await debate(script(AnswerClaim=lambda task, call: sides[call.agent]), profile="paper", **given)
     assert all(heard.found == () for task in tasks(run, AnswerClaim) for heard in task.others)

@@ -17,7 +17,7 @@ from redargue.methods.base import Method
 from redargue.methods.few_shot import read_examples, with_json_replies
 from redargue.tasks.answer import Answer
 from redargue.tasks.base import Profile, lines, list_bounds
-from redargue.tasks.documents import as_of, claim_section, documents
+from redargue.tasks.documents import NumberedDocuments, as_of, claim_section, documents
 from redargue.tasks.query import LONGEST_QUERY
 from redargue.tasks.untrusted import wrap_untrusted
 from redargue.verdicts import Verdict
@@ -83,7 +83,8 @@ def context(asked: tuple[Grounded, ...], profile: Profile) -> str:
             if question.passages
         )
         return "\n".join(f"{question} {answer}" for question, answer in pairs)
-    shown = ((wrap_untrusted(question.question), documents(question.passages, profile)) for question in asked)
+    numbered = NumberedDocuments(profile)
+    shown = ((wrap_untrusted(question.question), numbered.shown(question.passages)) for question in asked)
     return "\n".join(f"Followup Question: {question}\nFound: {answer}" for question, answer in shown)
 
 

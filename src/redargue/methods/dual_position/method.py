@@ -6,7 +6,7 @@ Framework" (ICIC 2025). ``docs/dual-position.md`` lists how ``D1`` … ``D20`` s
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
 from redargue.claims import Claim, Meaning
@@ -44,6 +44,7 @@ from redargue.methods.gathering import gather_documents
 from redargue.retrieval.corpus.documents import sentence_spans
 from redargue.tasks.answer import Argument
 from redargue.tasks.base import AnyTask, Out, Task, lines
+from redargue.tasks.excerpts import by_document, document_key, document_numbers
 from redargue.tasks.score import CompareTexts
 from redargue.verdicts import Verdict
 
@@ -71,6 +72,7 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         self.factual, self.not_factual = self.two_sides()
         self.records: dict[Position, tuple[Passage, ...]] = dict.fromkeys(STANCES, ())
         self.analyses: dict[Position, Statement] = {}
+        self.numbers: dict[str, int] = {}  # of both teams' documents, by document; the paper's have none
         self.speeches: list[Speech] = []
         self.reason = ""
         return await self.debate()
@@ -78,6 +80,8 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
     async def debate(self) -> Verdict:
         preparations = (prepare(position) for position in STANCES for prepare in (self.gather, self.analyse))
         await gather_or_cancel(preparations)
+        if self.settings.profile == "hardened":
+            self.numbers = document_numbers(self.gathered())
         if self.settings.min_rounds == 0:  # one referee's opinion (D9)
             return self.conclude(0, await self.vote(0, self.settings.referees[:1]))
         opener: Position | None = None
@@ -164,14 +168,20 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         quotes = self.cite(
             argument.quotes, label=stated, agent=member_name(position, "team"), passages=self.records[position]
         )
-        verified = [Passage(**dict(q.source), text=q.text) for q in quotes if q.found and q.source is not None]
+        found = {quote.text: quote for quote in quotes if quote.source is not None}
+        known = {passage.sha256: passage for passage in self.records[position]}
         return Speech(
             position=position,
             round=round_,
             argument=argument,
-            verified=tuple({passage.text: passage for passage in verified}.values()),
+            verified=tuple(Passage(**dict(quote.source), text=text) for text, quote in found.items() if quote.source),
+            numbers=self.numbers_of([known[quote.passage] for quote in found.values()]),
             unfound=tuple(dict.fromkeys(quote.text for quote in quotes if not quote.found)),
         )
+
+    def numbers_of(self, passages: Iterable[Passage]) -> tuple[int, ...]:
+        """The numbers of the passages' documents, which hold for both teams and all referees; empty in the paper."""
+        return tuple(self.numbers[document_key(passage)] for passage in passages) if self.numbers else ()
 
     async def select(self, round_: int, position: Position, opponent: Speech | None) -> tuple[Passage, ...]:
         records = self.records[position]
@@ -190,7 +200,8 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         """The team's statement: in one call, or its summariser's of what the members wrote."""
         asked: dict[str, Any] = {"claim": self.claim, "position": position, "profile": self.settings.profile}
         analysis = self.analyses[position].argument.text if position in self.analyses else ""
-        asked |= {"opponent": opponent, "passages": passages, "analysis": analysis}
+        numbers = self.numbers_of(group[0] for group in by_document(passages))
+        asked |= {"opponent": opponent, "passages": passages, "numbers": numbers, "analysis": analysis}
         if self.settings.speaks_once:
             statement = await self.member(position, "summariser").perform(SpeakForTeam(**asked), round_=round_)
             self.run.emit(Spoke(agent=member_name(position, "summariser"), round=round_, text=statement.text))
@@ -201,9 +212,13 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         if position in self.analyses:
             texts["analyst"] = self.analyses[position]
         if passages:
-            found = [cited(line, p.title) for p in passages for line in p.text.splitlines() if line.strip()]
-            texts["gatherer"] = Statement(Argument(text="\n".join(found)), None)
+            texts["gatherer"] = Statement(Argument(text="\n".join(map(self.cited, passages))), None)
         return await self.summarise(round_, position, texts)
+
+    def cited(self, passage: Passage) -> str:
+        """The passage's lines, each as a quotation with its title, after the number of its document."""
+        mark = "".join(f"[{number}] " for number in self.numbers_of((passage,)))
+        return "\n".join(mark + cited(line, passage.title) for line in passage.text.splitlines() if line.strip())
 
     async def rebut(self, round_: int, task: Rebut) -> Statement:
         position = task.position

@@ -145,13 +145,13 @@ class JudgeTeams(Task[Judgement]):
     def _debate(self) -> str:
         if self.passages:
             return f"Nothing was said yet. Documents: {documents(self.passages, self.profile)}"
-        numbers: dict[str, int] = {}
-        return "\n".join(_speech(speech, self.profile, numbers) for speech in self.speeches) or "(nothing was said)"
+        shown: dict[str, int] = {}
+        return "\n".join(_speech(speech, self.profile, shown) for speech in self.speeches) or "(nothing was said)"
 
 
-def _speech(speech: Speech, profile: Profile, numbers: dict[str, int]) -> str:
+def _speech(speech: Speech, profile: Profile, shown: dict[str, int]) -> str:
     argument = wrap_untrusted(speech.argument.text)
-    return f"Round {speech.round}, {speech.position} team: {argument}\n{evidence_of(speech, profile, numbers)}"
+    return f"Round {speech.round}, {speech.position} team: {argument}\n{evidence_of(speech, profile, shown)}"
 
 
 # Who won a debate, from the referees' votes and confidences (Dual-Position Debate, §3.3).

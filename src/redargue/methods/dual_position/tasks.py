@@ -75,6 +75,7 @@ class Speech(Frozen):
 
     Attributes:
         verified: the quotations that were found, with their sources.
+        numbers: of their documents in the whole claim, in their order; empty where documents have none.
         unfound: the others, as the team gave them.
     """
 
@@ -82,6 +83,7 @@ class Speech(Frozen):
     round: int
     argument: TeamStatement
     verified: tuple[Passage, ...] = ()
+    numbers: tuple[int, ...] = ()
     unfound: tuple[str, ...] = ()
 
 
@@ -123,16 +125,18 @@ class _Answering(_OfATeam):
 
     Attributes:
         opponent: what the other team said last; None in the first round, when it has said nothing.
+        numbers: of the documents of ``passages`` in the whole claim; empty: from 1.
     """
 
     opponent: Speech | None = None
     passages: tuple[Passage, ...] = ()
+    numbers: tuple[int, ...] = ()
     analysis: str = ""
 
     def answering_vars(self, profile: Profile) -> dict[str, object]:
         return {
             **self.team_vars(profile),
-            "documents": documents(self.passages, profile),
+            "documents": documents(self.passages, profile, numbers=self.numbers),
             "analysis": wrap_untrusted(self.analysis),
             "opponent": self._opponent(profile),
         }
@@ -176,16 +180,21 @@ class SummariseTeam(Task[TeamStatement], _OfATeam):
         }
 
 
-def evidence_of(speech: Speech, profile: Profile, numbers: dict[str, int] | None = None) -> str:
+def evidence_of(speech: Speech, profile: Profile, shown: dict[str, int] | None = None) -> str:
     """A statement's quotations for a prompt: those that were found, with their sources, and those that were not.
 
-    Of a quotation that appears in the statement, only the first words are shown.
+    Each comes after the number of its document; in the ``paper`` profile, which has none, after its own. Of a quotation
+    that appears in the statement, only the first words are shown.
 
     Args:
-        numbers: of the quotations that the prompt shows so far: one of them is given by its number, and new ones are
-            numbered and added. None: quotations have no numbers.
+        shown: quotations that the prompt has so far, numbered, to which new ones are added; one of them is not shown
+            again. None: the prompt has only this statement.
     """
-    found = [_sourced(passage, speech.argument.text, profile, numbers) for passage in speech.verified]
+    numbers = speech.numbers or (None,) * len(speech.verified)
+    found = [
+        _sourced(passage, number, speech.argument.text, profile, shown)
+        for passage, number in zip(speech.verified, numbers, strict=True)
+    ]
     missing = "; ".join(wrap_untrusted(f'"{_line(quote)}"', inline=True) for quote in speech.unfound)
     return lines(
         "\n".join(["Quotations found in its documents:", *found]) if found else None,
@@ -194,18 +203,21 @@ def evidence_of(speech: Speech, profile: Profile, numbers: dict[str, int] | None
     )
 
 
-def _sourced(passage: Passage, statement: str, profile: Profile, numbers: dict[str, int] | None) -> str:
+def _sourced(
+    passage: Passage, number: int | None, statement: str, profile: Profile, shown: dict[str, int] | None
+) -> str:
     text = _line(passage.text)
-    shown = _first_words(text) if text in _line(statement) else text
-    known_by = passage
+    known_by = passage if profile == "hardened" else Passage(text="", title=passage.title, url=passage.url)
+    words = _first_words(text) if text in _line(statement) else text
+    cited = wrap_untrusted(sourced(words, known_by), inline=True)
+    before = len(shown or ())
+    own = before + 1 if shown is None else shown.setdefault(sourced(text, known_by), before + 1)
     if profile == "paper":
-        known_by = Passage(text="", title=passage.title, url=passage.url)
-    cited = wrap_untrusted(sourced(shown, known_by), inline=True)
-    if numbers is None:
-        return f"- {cited}"
-    known = len(numbers)
-    number = numbers.setdefault(sourced(text, known_by), known + 1)
-    return f"[{number}] {cited}" if number > known else f"[{number}], as above"
+        mark = "-" if shown is None else f"[{own}]"
+        return f"{mark} {cited}" if own > before else f"{mark}, as above"
+    mark = f"[{number}]" if number else "-"
+    again = wrap_untrusted(f'"{_first_words(text)}"', inline=True)
+    return f"{mark} {cited}" if own > before else f"{mark} {again}, as above"
 
 
 def _line(text: str) -> str:

@@ -104,7 +104,12 @@ class Mermaid(Method, name="mermaid", settings=MermaidSettings):
         if self.settings.memory_lookup and self.settings.remembering:
             self.run.actions[LOOKUP] = MemoryLookup(self.run.memory, self.claim, self.run.clock)
         return tuple(
-            ActionTool(name=action.name, about=action.about, parameters=dict(action.parameters))
+            ActionTool(
+                name=action.name,
+                about=action.about,
+                parameters=dict(action.parameters),
+                built_in=isinstance(action, SearchAction | MemoryLookup),
+            )
             for action in self.run.actions.values()
         )
 

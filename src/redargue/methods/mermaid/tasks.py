@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Recalled
 from redargue.tasks.answer import LabelledTask
-from redargue.tasks.base import Profile, Task
+from redargue.tasks.base import Profile, Task, lines
 from redargue.tasks.decompose import Decomposition
 from redargue.tasks.documents import NumberedDocuments, claim_section
 from redargue.tasks.labels import answer_conditions, answer_lines, quotation_rule
@@ -116,7 +116,20 @@ def _tool_lines(tools: tuple[ActionTool, ...]) -> str:
 
 
 def _tools_section(tools: tuple[ActionTool, ...]) -> str:
-    """The tools, with the parameters of their schemas alone."""
+    """The tools: in words, or where strangers describe them, fenced, with the parameters of their schemas alone."""
+    described = [_in_words(tool) for tool in tools if tool.built_in]
+    strange = _strange_tools([tool for tool in tools if not tool.built_in])
+    return lines(*described, strange)
+
+
+def _in_words(tool: ActionTool) -> str:
+    """A tool with its inputs: ``- corpus: a collection of documents. Input: what to look for.``."""
+    properties = tool.parameters.get("properties", {})
+    wanted = "; ".join(str(schema.get("description", name)) for name, schema in properties.items())
+    return f"- {tool.name}: {tool.about}. Input: {wanted}."
+
+
+def _strange_tools(tools: Sequence[ActionTool]) -> str:
     rows = []
     for tool in map(bounded, tools):
         required, properties = tool.parameters.get("required", ()), tool.parameters.get("properties", {})

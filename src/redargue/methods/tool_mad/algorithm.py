@@ -29,7 +29,7 @@ from redargue.methods.tool_mad.tasks import CheckConsensus, ScoreAnswer, Summari
 from redargue.quotations import find_quotes
 from redargue.tasks.answer import Answer, AnswerClaim
 from redargue.tasks.base import AnyTask
-from redargue.tasks.excerpts import document_key
+from redargue.tasks.excerpts import document_key, document_numbers, numbers_of
 from redargue.tasks.judge import JudgeDebate, MeanScore, Turn
 from redargue.tasks.query import LONGEST_QUERY, OtherAnswer, RewriteQuery, WriteQuery
 from redargue.verdicts import Metric, Score, Verdict
@@ -45,11 +45,16 @@ class Agreement(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """A debater's query of a round, whether it was kept from the last one, and the documents it reads."""
+    """A debater's query of a round, whether it was kept from the last one, and the documents it reads.
+
+    Attributes:
+        numbers: of the documents in the whole claim, in their order; empty where they have none.
+    """
 
     query: str
     kept: bool
     passages: tuple[Passage, ...]
+    numbers: tuple[int, ...] = ()
 
 
 class Algorithm1(Method):
@@ -117,12 +122,30 @@ class Algorithm1(Method):
         )
         found = dict(zip(self.debaters, await gather_or_cancel(gathering), strict=True))
         readers = await self.readers(round_, found)
+        found = self.numbered(found)
         answering = (
             self.take_turn(round_, each, found[each], others[each.name], last.get(each.name))
             for each in dict.fromkeys(readers.values())
         )
         turns = {turn.agent: turn for turn in await gather_or_cancel(answering)}
         return tuple(self.share(turns[reader.name], each) for each, reader in readers.items())
+
+    def numbered(self, found: Mapping[Agent, Evidence], before: Iterable[Turn] = ()) -> dict[Agent, Evidence]:
+        """The evidence of a round with the numbers of its documents, which hold for every agent and round (hardened).
+
+        A document's number is its place in the debate: by round, and within a round by debater.
+
+        Args:
+            before: turns of this round, whose documents have numbers.
+        """
+        if not self.hardened:
+            return dict(found)
+        read = [turn.passages for turn in (*chain.from_iterable(self.history), *before)]
+        known = document_numbers(chain(*read, *(evidence.passages for evidence in found.values())))
+        return {
+            debater: evidence._replace(numbers=numbers_of(evidence.passages, known))
+            for debater, evidence in found.items()
+        }
 
     async def take_turn(
         self, round_: int, debater: Agent, evidence: Evidence, others: tuple[OtherAnswer, ...], own: Turn | None
@@ -266,8 +289,9 @@ class Algorithm1(Method):
         must_revise = debater.tool in self.settings.must_revise
         more: dict[str, Any] = {}
         if self.hardened:
-            more["found"] = tuple(dict.fromkeys(passage.title for passage in own.passages if passage.title))
+            more["found"] = own.titles
             more["own"] = without_quotations(own.answer.text)
+            more["quoted"] = self.heard((own,))[0].found
         task = RewriteQuery(**dict(first), others=others, used=own.query, must_revise=must_revise, **more)
         query = await debater.perform(task, round_=round_)
         kept = query.kept or query.text == own.query
@@ -311,6 +335,7 @@ class Algorithm1(Method):
         task = AnswerClaim(
             claim=self.claim,
             passages=evidence.passages,
+            numbers=evidence.numbers,
             has_tool=debater.tool is not None,
             others=others,
             own=without_quotations(own.answer.text) if own and self.hardened else "",
@@ -474,14 +499,18 @@ class Algorithm1(Method):
         shared: dict[str, Any] = {"round_": turn.round, "profile": settings.profile}
         rule: dict[str, Any] = {"noncommittal": settings.noncommittal, "committal": committal}
         metrics = {
-            Metric.FAITHFULNESS: lambda: faithfulness(debater, claim, about, turn.passages, **shared),
+            Metric.FAITHFULNESS: lambda: faithfulness(
+                debater, claim, about, turn.passages, numbers=turn.numbers, **shared
+            ),
             Metric.RELEVANCE: lambda: relevance(debater, claim, about, asked=settings.asked, **rule, **shared),
             Metric.CONSISTENCY: lambda: consistency(debater, answer, documents, round_=turn.round),
         }
         names = settings.metrics(has_documents=debater.tool is not None)
         scores: tuple[Score, ...]
         if settings.scores_together and len(names) > 1:
-            task = ScoreAnswer(claim=self.claim, label=label, answer=about, passages=turn.passages)
+            task = ScoreAnswer(
+                claim=self.claim, label=label, answer=about, passages=turn.passages, numbers=turn.numbers
+            )
             scores = await score_together(debater, task, round_=turn.round, **rule)
         else:
             scores = tuple(await gather_or_cancel(metrics[name]() for name in names))

@@ -8,6 +8,7 @@ from itertools import chain
 from redargue.evidence import Passage
 from redargue.quotations import find_quotes
 from redargue.tasks.documents import sourced
+from redargue.tasks.excerpts import document_key
 from redargue.tasks.judge import Turn
 from redargue.tasks.query import OtherAnswer
 
@@ -16,17 +17,20 @@ Documents = Mapping[tuple[int, str], tuple[Passage, ...]]  # by round and agent
 
 def answers_of(turns: Iterable[Turn], documents: Documents | None = None) -> tuple[OtherAnswer, ...]:
     """The answers, with ``documents`` also the quotations that were found in them, and their sources."""
-    return tuple(
-        OtherAnswer(
-            agent=turn.agent,
-            text=turn.answer.text,
-            found=_found(turn, documents.get((turn.round, turn.agent), ())) if documents is not None else (),
-        )
-        for turn in turns
-    )
+    return tuple(_heard(turn, documents) for turn in turns)
+
+
+def _heard(turn: Turn, documents: Documents | None) -> OtherAnswer:
+    found = _found(turn, documents.get((turn.round, turn.agent), ())) if documents is not None else ()
+    return OtherAnswer(agent=turn.agent, text=turn.answer.text, found=found)
 
 
 def _found(turn: Turn, passages: tuple[Passage, ...]) -> tuple[str, ...]:
+    read = dict(zip((passage.sha256 for passage in passages), turn.passages, strict=False))
     quotes = chain.from_iterable(find_quotes(text, passages) for text in turn.answer.quotes)
-    shown = [sourced(quote.text, quote.source) for quote in quotes if quote.source is not None]
+    shown = (
+        f"[{turn.numbered[document_key(read[quote.passage])]}] {sourced(quote.text, quote.source)}"
+        for quote in quotes
+        if quote.source is not None
+    )
     return tuple(dict.fromkeys(shown))

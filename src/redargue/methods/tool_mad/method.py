@@ -51,6 +51,7 @@ class ToolMad(Algorithm1, name="tool-mad", settings=ToolMadSettings):
         for speaking in before:
             turn = await speaking
             heard[turn.agent] = turn
+        evidence = self.numbered({debater: evidence}, [turn.result() for turn in before])[debater]
         return await self.respond(round_, debater, evidence, self.heard(heard.values()))
 
     async def agreement(self, turns: tuple[Turn, ...]) -> Agreement:

@@ -76,10 +76,11 @@ class ScoreAnswer(Task[AnswerCheck]):
     label: str | None
     answer: str  # its reasoning
     passages: tuple[Passage, ...]
+    numbers: tuple[int, ...] = ()  # of their documents in the whole claim; empty: from 1
 
     def template_vars(self) -> Mapping[str, object]:
         return {
-            "documents": documents(self.passages, self.profile),
+            "documents": documents(self.passages, self.profile, numbers=self.numbers),
             "claim": wrap_untrusted(self.claim.text, inline=True),
             "label": wrap_untrusted(self.label or "none", inline=True),
             "answer": wrap_untrusted(self.answer),

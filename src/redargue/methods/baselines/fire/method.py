@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field
 
 from redargue.backends.base import Output
-from redargue.claims import Claim, Frozen
+from redargue.claims import Claim, Frozen, Meaning
 from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
 from redargue.events import QueryWritten
@@ -41,7 +41,7 @@ class FinalAnswer(Frozen):
         json_schema_extra=max_length(1_000),
     )
     quotes: Quotations = quotes_field("what you rely on, copied word for word from the knowledge")
-    final_answer: Annotated[Literal["True", "False"], BeforeValidator(_bool_to_text)] = Field(
+    final_answer: Annotated[Literal["True", "False", "Open"], BeforeValidator(_bool_to_text)] = Field(
         description="whether the statement is true"
     )
 
@@ -71,7 +71,22 @@ class _FromKnowledge(Frozen):
 
 
 class GiveFinalAnswer(ShowsKnowledge, Task[FinalAnswer], _FromKnowledge):
-    """FIRE's forced answer, once it searches no more."""
+    """FIRE's forced answer, once it searches no more; hardened, it may leave the statement open (FIRE-4)."""
+
+    @property
+    def may_be_open(self) -> bool:
+        return self.profile == "hardened" and self.claim.labels.named(Meaning.NOT_ENOUGH) is not None
+
+    def enum_fields(self) -> dict[str, tuple[str, ...]]:
+        return {"final_answer": ("True", "False", "Open") if self.may_be_open else ("True", "False")}
+
+    def template_vars(self) -> Mapping[str, object]:
+        return {**super().template_vars(), "open": self.may_be_open}
+
+    def validate_answer(self, answer: FinalAnswer) -> FinalAnswer:
+        if answer.final_answer == "Open" and not self.may_be_open:
+            raise ValueError("the final_answer is True or False")
+        return answer
 
 
 class SearchOrAnswer(ShowsKnowledge, Task[Move], _FromKnowledge):
@@ -185,7 +200,8 @@ class Fire(Method, name="fire", settings=FireSettings):
 
     def read(self, output: Output[Move] | Output[FinalAnswer]) -> Answer:
         reply = output.answer
-        label = self.correct if reply.final_answer == "True" else self.incorrect
+        label = {"True": self.correct, "False": self.incorrect}.get(reply.final_answer)
+        label = label or self.claim.labels.named(Meaning.NOT_ENOUGH)
         return Answer(text=reply.reasoning or output.text, label=label, quotes=reply.quotes)
 
     def conclude(self, answer: Answer, *, round_: int, decided_by: str) -> Verdict:

@@ -19,7 +19,7 @@ from redargue.events import Judged, Spoke
 from redargue.evidence import Passage
 from redargue.methods.base import MethodSettings, Roles
 from redargue.methods.baselines.evidence_pool import SEARCHER, EvidencePool
-from redargue.methods.few_shot import read_examples, with_labels
+from redargue.methods.few_shot import read_examples, with_json_replies, with_labels
 from redargue.methods.setting_types import Word
 from redargue.tasks import answer as answer_task
 from redargue.tasks.answer import Answer, AnswerClaim, LabelledTask
@@ -134,7 +134,14 @@ class JudgeConsistency(Task[Consistency]):
         return {"claim": claim_section(self.claim, self.profile), "answers": answers(self.answers)}
 
 
-class SummariseAnswers(LabelledTask):
+class _AnswersInBrackets:
+    """How a worked example ends in a plain reply. A plain class without fields, so it goes first."""
+
+    def plain_example(self, reply: answer_task.ReasonedReply | answer_task.AnswerReply) -> str:
+        return f"Let us think step by step. {reply.reasoning} So the answer is [{reply.label}]."
+
+
+class SummariseAnswers(_AnswersInBrackets, LabelledTask):
     """One answer from those of all agents."""
 
     answer_fields: ClassVar[tuple[answer_task.Piece, ...]] = ("reasoning", "label")
@@ -158,12 +165,12 @@ class SummariseAnswers(LabelledTask):
         return {
             "claim": claim,
             "answers": replies,
-            "demonstrations": self.example,
+            "demonstrations": _demonstrations(self.example, self.profile),
             "labels": bracketed_names(self.claim.labels),
         }
 
 
-class AnswerWithKnowledge(AnswerClaim):
+class AnswerWithKnowledge(_AnswersInBrackets, AnswerClaim):
     """An answer from the chosen evidence; from the second round on also from the others' and its own last answer."""
 
     own: str = ""
@@ -192,8 +199,21 @@ class AnswerWithKnowledge(AnswerClaim):
             "evidence": numbered(self.passages, self.profile),
             "others": answers(self.others),
             "own": wrap_untrusted(self.own),
-            "demonstrations": self.examples,
+            "demonstrations": _demonstrations(self.examples, self.profile),
         }
+
+
+def _demonstrations(examples: str, profile: Profile) -> str:
+    """The examples, hardened with replies in the form that is asked for."""
+    return examples if profile == "paper" else with_json_replies(examples, _read_example, before="\nAnswer: ")
+
+
+_EXAMPLE = re.compile(r"(?:Let us think step by step\. )?(.+?)(?: So the (?:final )?answer is)? \[(.+)\]\.?")
+
+
+def _read_example(reply: str) -> answer_task.ReasonedReply | None:
+    match = _EXAMPLE.fullmatch(reply.strip())
+    return answer_task.ReasonedReply(reasoning=match[1], label=match[2]) if match else None
 
 
 JUDGE, SUMMARISER = "judge", "summariser"

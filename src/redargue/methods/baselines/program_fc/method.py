@@ -179,7 +179,9 @@ class ProgramFC(Method, name="program-fc", settings=ProgramFCSettings):
         """The prompt for a line: a question or a fact, with documents or without."""
         _, question, fact = self.asks_for(self.settings)
         fields = {"question": text} if function == "Question" else {"statement": text}
-        documents = {} if self.settings.setting == "closed-book" else {"passages": passages}
+        documents: dict[str, Any] = {} if self.settings.setting == "closed-book" else {"passages": passages}
+        if documents and self.settings.profile == "hardened":
+            documents["claim"] = self.claim
         kind: Callable[..., Task[Any]] = question if function == "Question" else fact
         return kind(**fields, **documents, profile=self.settings.profile)
 

@@ -12,7 +12,7 @@ from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
 from redargue.methods.baselines.program_fc.program import Program, parse_program
 from redargue.tasks.base import Task, max_length
-from redargue.tasks.documents import documents
+from redargue.tasks.documents import as_of, documents
 from redargue.tasks.quotations import Quotations, quoted, quotes_field
 from redargue.tasks.untrusted import wrap_untrusted
 
@@ -83,11 +83,13 @@ class VerifyFact(RecallFact):
     """Whether a statement is true, from documents (gold, open book)."""
 
     passages: tuple[Passage, ...] = ()
+    claim: Claim | None = None  # which the program checks: the documents are judged as of its date (hardened)
 
     quotes: ClassVar[bool] = True
 
     def template_vars(self) -> Mapping[str, object]:
-        return {**super().template_vars(), "document": documents(self.passages, self.profile)}
+        day = as_of(self.claim, self.profile) if self.claim else ""
+        return {**super().template_vars(), "document": documents(self.passages, self.profile), "as_of": day}
 
 
 _SPAN = Field(
@@ -143,11 +145,13 @@ class AnswerQuestion(RecallAnswer):
     """A short answer to a question, from documents (gold, open book)."""
 
     passages: tuple[Passage, ...] = ()
+    claim: Claim | None = None  # which the program checks: the documents are judged as of its date (hardened)
 
     quotes: ClassVar[bool] = True
 
     def template_vars(self) -> Mapping[str, object]:
-        return {**super().template_vars(), "document": documents(self.passages, self.profile)}
+        day = as_of(self.claim, self.profile) if self.claim else ""
+        return {**super().template_vars(), "document": documents(self.passages, self.profile), "as_of": day}
 
 
 class WriteProgram(Task[Program]):

@@ -23,7 +23,7 @@ from redargue.methods.baselines import grounding
 from redargue.methods.few_shot import read_examples
 from redargue.tasks.answer import Answer
 from redargue.tasks.base import AnyTask, Profile, Task, max_length
-from redargue.tasks.documents import documents
+from redargue.tasks.documents import NumberedDocuments
 from redargue.tasks.quotations import Quotations, quoted, quotes_field
 from redargue.tasks.untrusted import wrap_untrusted
 from redargue.verdicts import Verdict
@@ -124,9 +124,9 @@ class AskFollowUp(Task[FollowUp]):
         needed = "Are follow up questions needed here:"
         if not self.asked:
             return needed
-        parts = [f"{needed} Yes."]
+        parts, numbered = [f"{needed} Yes."], NumberedDocuments(self.profile)
         for question in self.asked:
-            results = documents(question.passages, self.profile)
+            results = numbered.shown(question.passages)
             results = " ".join(results.split()) if self.profile == "paper" else results
             parts += [f"{_ASKS} {wrap_untrusted(question.question)}", f"{_FOUND} {results}"]
         return "\n".join(parts)
