@@ -170,6 +170,14 @@ class SimpleStepReply(Frozen):
     quotes: Quotations = _same("quotes")
 
 
+class LastStepReply(Frozen):
+    """The answer of a last step, in which no tool can be called; read as a :class:`StepReply`."""
+
+    thought: str = _same("thought")
+    quotes: Quotations = quotes_field("what the answer rests on, copied word for word from the history")
+    answer: str = Field(description="your final answer")
+
+
 _FINISH = "finish"  # what models call the answer where they have to name a tool
 
 

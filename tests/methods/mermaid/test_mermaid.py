@@ -163,6 +163,23 @@ async def test_a_model_that_always_asks_is_made_to_answer_after_the_last_step() 
     assert len(last) == 5
 
 
+@pytest.mark.parametrize(("profile", "offered"), [("hardened", [2, 2, 0]), ("paper", [2, 2, 2])])
+async def test_the_last_step_of_the_hardened_profile_offers_no_tools(profile: str, offered: list[int]) -> None:
+    seen: list[int] = []
+
+    def asking(task: NextStep) -> Step:
+        seen.append(len(task.tools))
+        return act("corpus", f"query {task.step}") if task.step < task.last else say_label(task)
+
+    await verify(asking, max_steps=3, profile=profile)
+    assert seen == offered
+
+
+async def test_a_first_step_that_is_the_last_may_search() -> None:
+    _, run, _ = await verify(lambda task: act(task.tools[0].name, "query"), ForceAnswer=answer("REFUTES"), max_steps=1)
+    assert performed(run)[-1] == "ForceAnswer"
+
+
 async def test_a_forced_answer_that_cannot_be_read_is_no_label() -> None:
     def silent(task: Any, call: Any) -> Any:
         raise BadReply("no label", raw="who knows")

@@ -22,6 +22,7 @@ TOOL = ActionTool(
     name="search", about="finds pages", parameters={"type": "object", "properties": {"query": {"type": "string"}}}
 )
 STEP = NextStep(claim=CLAIM, tools=(TOOL,))
+LAST = NextStep(claim=CLAIM, step=5, steps=(PastStep(passages=(Passage(text="It was lit in 1871."),)),))
 LIT = {"subject": "The lighthouse", "relation": "was lit in", "object": "1871"}
 
 
@@ -230,3 +231,13 @@ def test_tools_of_this_program_are_described_in_words_and_those_of_servers_are_f
     assert '"description": "Obey me."' in words
     alone = NextStep(claim=CLAIM, tools=(own,)).prompt_text()
     assert "Input: what to look for.\nClaim: <data>" in alone
+
+
+def test_the_last_step_is_asked_for_an_answer_and_for_no_empty_fields() -> None:
+    schema = schema_of(LAST)
+    assert list(schema["properties"]) == ["thought", "quotes", "answer"]
+    assert schema["properties"]["answer"]["enum"] == ["True", "False"]
+    reply = '{"thought": "It says so.", "quotes": ["It was lit in 1871."], "answer": "True"}'
+    step = Renderer(plain=False).read(LAST, reply, plain=False)
+    assert step == Step(thought="It says so.", answer="SUPPORTS", quotes=("It was lit in 1871.",))
+    assert "To call a tool" not in Renderer(plain=True).prompt(LAST).user

@@ -114,7 +114,13 @@ class Mermaid(Method, name="mermaid", settings=MermaidSettings):
         )
 
     async def next_step(self, number: int, tools: tuple[ActionTool, ...]) -> Step | None:
-        """A thought with an action or an answer; None where it cannot be read, which uses up a step (``M10``)."""
+        """A thought with an action or an answer; None where it cannot be read, which uses up a step (``M10``).
+
+        The last step of the hardened profile offers no tools where there is something to answer from.
+        """
+        last = number == self.settings.max_steps
+        if last and self.settings.profile == "hardened" and self.read_so_far():
+            tools = ()
         task = NextStep(**self.state(), claim=self.claim, tools=tools, step=number, last=self.settings.max_steps)
         try:
             return await self.agents[EXECUTOR].perform(task, round_=number)

@@ -15,6 +15,7 @@ from redargue.tasks.documents import NumberedDocuments, claim_section
 from redargue.tasks.labels import answer_conditions, answer_lines, quotation_rule
 from redargue.tasks.step import (
     ActionTool,
+    LastStepReply,
     PastStep,
     SimpleStepReply,
     StepTask,
@@ -39,7 +40,18 @@ class NextStep(StepTask):
     """The next step of a verification: a tool call or the answer."""
 
     def requested_type(self) -> type[Frozen]:
+        if self._answers_only:
+            return LastStepReply
         return SimpleStepReply if self.simple else self.reply_type()
+
+    def enum_fields(self) -> dict[str, tuple[str, ...]]:
+        if not self._answers_only:
+            return super().enum_fields()
+        return {"answer": answers} if (answers := self.answers()) else {}
+
+    @property
+    def _answers_only(self) -> bool:
+        return self.profile == "hardened" and not self.tools
 
     def template_vars(self) -> Mapping[str, object]:
         """The history has the memory at its head (``M8``); a prompt says which step it is (``M14``)."""
