@@ -10,7 +10,7 @@ import pytest
 from redargue.errors import RecordError, ToolFailed, UsageError
 from redargue.evidence import Passage
 from redargue.nli.encoders import Embedder
-from redargue.retrieval.tools.base import PerClaim, Search
+from redargue.retrieval.tools.base import PerClaim, Search, tools
 from redargue.retrieval.tools.cached_tool import CachedTool
 from redargue.retrieval.tools.fixed_passages import FixedPassages
 from support.debates import ShelfTool
@@ -92,3 +92,11 @@ async def test_a_failed_search_is_not_kept_and_a_torn_line_is_left_out(tmp_path:
     path.write_text(json.dumps({"not": "a search"}) + "\n" + path.read_text())
     with pytest.raises(UsageError, match="line 1"):
         CachedTool(ShelfTool("w"), path)
+
+
+def test_no_two_tools_of_a_debate_are_described_alike_and_one_says_what_it_is_good_for() -> None:
+    shipped = [tools[name].about for name in tools if isinstance(getattr(tools[name], "about", None), str)]
+    both, words = FixedPassages([()], encoder=Embedder()).about, FixedPassages([()], name="frozen-words").about
+    assert len(shipped) > 3
+    assert len({*shipped, both, words}) == len(shipped) + 2
+    assert "good for names and numbers" in words

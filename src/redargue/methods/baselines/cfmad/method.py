@@ -21,6 +21,7 @@ from redargue.methods.baselines.evidence_pool import SEARCHER, EvidencePool, lab
 from redargue.tasks.answer import AnswerClaim, Argument, LabelledTask
 from redargue.tasks.base import Task, lines
 from redargue.tasks.documents import claim_section, documents
+from redargue.tasks.labels import label_definitions, subject_vars
 from redargue.tasks.untrusted import wrap_untrusted
 from redargue.verdicts import Verdict
 
@@ -122,6 +123,8 @@ class JudgeStances(LabelledTask):
 
     def template_vars(self) -> Mapping[str, object]:
         return {
+            **subject_vars(self.claim.labels),
+            "label_definitions": label_definitions(self.claim.labels),
             "claim": claim_section(self.claim, self.profile),
             "evidence": documents(self.passages, self.profile),
             "label_question": label_question(self.claim.labels),
