@@ -90,6 +90,12 @@ def test_figures_are_compared_where_they_measure_the_same_and_missing_ones_are_n
     assert compared_words("1 " * 80, "2 " * 80) == ((), ())
 
 
+def test_a_figure_in_a_table_has_the_unit_of_its_column() -> None:
+    row = "Route: Tarn; Departures on time (percent): 98.9; Depth (m): 6.5."
+    assert compared_words("98.9 percent of the departures to Tarn were on time, at 6.5 metres.", row) == ((), ())
+    assert compared_words("It is 8.5 metres deep.", row)[0][0].evidence == "6.5 m"
+
+
 def test_a_sentence_that_may_state_something_and_has_no_claim_is_listed_as_not_checked() -> None:
     fragment, silent = (
         UncheckedSentence(start=start, end=end, why=Unchecked(reason=reason))

@@ -17,6 +17,7 @@ from redargue.nli.alignment import compare_quantities, parsed
 from redargue.nli.consistency import LONGEST, MOST_NUMBERS
 from redargue.nli.edits import edit_of
 from redargue.nli.quantities import Quantity
+from redargue.nli.rows import with_units
 from redargue.quotes import content_words
 from redargue.reports.load import SingleRun
 from redargue.reports.phrases import citation_text, place_of, why_unsure
@@ -197,7 +198,7 @@ def compared_words(claim: str, sentence: str) -> tuple[tuple[Difference, ...], t
     """
     if any(len(text) > LONGEST or len(re.findall(r"\d+", text)) > MOST_NUMBERS for text in (claim, sentence)):
         return (), ()
-    ours, theirs = parsed(claim), parsed(sentence)
+    ours, theirs = parsed(claim), parsed(with_units(sentence))
     differences = []
     for one, other, kind in edit_of(ours, theirs).pairs:
         if kind == "opposite" or (kind == "number" and _comparable(one.quantity, other.quantity)):
