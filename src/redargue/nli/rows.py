@@ -102,7 +102,7 @@ _CELL_WITH_UNIT = re.compile(r"(?<![^\s;])([^:;|\n()]{1,60}) \(([^()\n]{1,40})\)
 
 
 def with_units(row: str) -> str:
-    """A row with the unit of a column behind its figure: "On time (percent): 97.2." becomes "On time: 97.2 percent."."""
+    """A row with the unit of a column behind its figure: "Length (m): 8." becomes "Length: 8 m."."""
     return _CELL_WITH_UNIT.sub(lambda cell: f"{cell[1]}: {cell[3]} {cell[2]}", row)
 
 
