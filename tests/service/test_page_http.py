@@ -221,6 +221,15 @@ async def test_files_that_cannot_be_used_are_named_and_what_was_written_and_read
         assert (context.text, context.title) == (DOCUMENT, "good.md")
 
 
+async def test_the_page_says_that_it_searches_the_sample_articles_where_there_is_nothing_else() -> None:
+    application = create_app(settings(), service_parts())
+    async with (
+        application.router.lifespan_context(application),
+        httpx2.AsyncClient(transport=httpx2.ASGITransport(application), base_url="http://localhost") as http,
+    ):
+        assert "There is no corpus of yours yet: sixty sample articles" in (await http.get("/")).text
+
+
 async def test_a_run_is_named_by_its_file_and_searches_the_corpus_that_was_chosen(tmp_path: Path) -> None:
     application = create_app(settings(corpora={"archive": str(tmp_path / "a.db")}), service_parts())
     transport = httpx2.ASGITransport(application, raise_app_exceptions=False)
@@ -229,8 +238,8 @@ async def test_a_run_is_named_by_its_file_and_searches_the_corpus_that_was_chose
         httpx2.AsyncClient(transport=transport, base_url="http://localhost", timeout=120) as http,
     ):
         home = (await http.get("/")).text
-        assert "sixty sample articles" in home
-        assert "<option>archive</option>" in home
+        assert "no corpus of yours" not in home  # the first of the list is searched
+        assert re.search(r'<select id="corpus"[^>]*><option>archive</option>', home)
         assert "single-reader: " in home
         article = [("article", ("../press release.md", DOCUMENT.encode()))]
         both = await http.post("/checks", data={"words": CLAIM}, files=article)
