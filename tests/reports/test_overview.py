@@ -90,6 +90,14 @@ def test_figures_are_compared_where_they_measure_the_same_and_missing_ones_are_n
     assert compared_words("1 " * 80, "2 " * 80) == ((), ())
 
 
+def test_the_only_figures_of_one_measure_in_sentences_of_the_same_words_differ() -> None:
+    claim = "Tarn Ferries carried 1.8 million guests in 2025, an increase of 12 percent over 2024."
+    near = "In 2025 Tarn Ferries carried 1.8 million guests, which is 7 percent more than in 2024."
+    ((found,), lacking) = compared_words(claim, near)
+    assert (found.kind, found.claim, found.evidence, lacking) == ("number", "12 percent", "7 percent", ())
+    assert compared_words(claim, "7 percent of the guests bring a dog.")[0] == ()
+
+
 def test_a_figure_in_a_table_has_the_unit_of_its_column() -> None:
     row = "Route: Tarn; Departures on time (percent): 98.9; Depth (m): 6.5."
     assert compared_words("98.9 percent of the departures to Tarn were on time, at 6.5 metres.", row) == ((), ())

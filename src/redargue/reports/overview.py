@@ -13,7 +13,7 @@ from redargue import words
 from redargue.caveats import Difference
 from redargue.claims import Meaning
 from redargue.evidence import Quote, Side
-from redargue.nli.alignment import compare_quantities, parsed
+from redargue.nli.alignment import Parsed, compare_quantities, parsed
 from redargue.nli.consistency import LONGEST, MOST_NUMBERS
 from redargue.nli.edits import edit_of
 from redargue.nli.quantities import Quantity
@@ -204,10 +204,23 @@ def compared_words(claim: str, sentence: str) -> tuple[tuple[Difference, ...], t
         if kind == "opposite" or (kind == "number" and _comparable(one.quantity, other.quantity)):
             differences.append(Difference(kind=kind, claim=one.text.rstrip(".,;"), evidence=other.text.rstrip(".,;")))
     compared = compare_quantities(ours, theirs)
+    if len(own := content_words(claim)) <= 2 * len(own & content_words(sentence)):
+        for one, other in compared.unequal:
+            if _comparable(one, other) and _alone(one, ours) and _alone(other, theirs):
+                differences.append(Difference(kind="number", claim=_figure(claim, one), evidence=other.text))
     named = {each.claim for each in differences}
     absent = sorted({*compared.missing, *(one for one, _ in compared.unequal)}, key=lambda each: each.start)
-    lacking = (figure for each in absent if (figure := claim[each.start : each.end].strip(" .,;")) not in named)
+    lacking = (figure for each in absent if (figure := _figure(claim, each)) not in named)
     return tuple(dict.fromkeys(differences)), tuple(dict.fromkeys(lacking))
+
+
+def _figure(text: str, quantity: Quantity) -> str:
+    return text[quantity.start : quantity.end].strip(" .,;")
+
+
+def _alone(quantity: Quantity, text: Parsed) -> bool:
+    """Whether a text has no other figure of the same measure, which could be meant instead."""
+    return sum(each.dimension == quantity.dimension for each in text.quantities) == 1
 
 
 def _comparable(one: Quantity | None, other: Quantity | None) -> bool:
