@@ -159,8 +159,9 @@ def _notes(verdict: Verdict, citation: Citation | None) -> Iterator[str]:
         yield f"{why_unsure(verdict)}: it would have answered {verdict.claim.labels.plain(verdict.unsure.label)}"
     if verdict.meaning is Meaning.CONFLICTING:
         yield words.meaning(verdict.meaning)
-    yield from map(words.gap, verdict.failed_searches)
-    if citation:
+    if not citation:
+        yield from map(words.gap, verdict.failed_searches)
+    else:
         yield f"cites {citation.url}: {citation_text(citation)}"
 
 
