@@ -164,7 +164,7 @@ async def _home(
         problems=problems,
         kept=kept,
         given=blank | dict(given or {}),
-        methods={name: about_method(name) for name in methods},
+        methods={name: about_method(name) for name in store.rules.methods},
         corpora=tuple(store.rules.corpora),
         sample=sample or store.spec.store == SAMPLE,
         live="" if store.rules.live == "keywords" else store.rules.live,
