@@ -206,9 +206,9 @@ def compared_words(claim: str, sentence: str) -> tuple[tuple[Difference, ...], t
             differences.append(Difference(kind=kind, claim=one.text.rstrip(".,;"), evidence=other.text.rstrip(".,;")))
     compared = compare_quantities(ours, theirs)
     if len(own := content_words(claim)) <= 2 * len(own & content_words(sentence)):
-        for one, other in compared.unequal:
-            if _comparable(one, other) and _alone(one, ours) and _alone(other, theirs):
-                differences.append(Difference(kind="number", claim=_figure(claim, one), evidence=other.text))
+        for mine, found in compared.unequal:
+            if _comparable(mine, found) and _alone(mine, ours) and _alone(found, theirs):
+                differences.append(Difference(kind="number", claim=_figure(claim, mine), evidence=found.text))
     named = {each.claim for each in differences}
     absent = sorted({*compared.missing, *(one for one, _ in compared.unequal)}, key=lambda each: each.start)
     lacking = (figure for each in absent if (figure := _figure(claim, each)) not in named)
