@@ -98,6 +98,12 @@ def test_the_only_figures_of_one_measure_in_sentences_of_the_same_words_differ()
     assert compared_words(claim, "7 percent of the guests bring a dog.")[0] == ()
 
 
+def test_figures_of_sentences_without_a_common_word_are_not_compared() -> None:
+    row = "Year: 2025; Revenue (million euros): 301."
+    found, lacking = compared_words("The deal is expected to close in the second quarter of 2026.", row)
+    assert (found, lacking[-1]) == ((), "2026")
+
+
 def test_a_figure_in_a_table_has_the_unit_of_its_column() -> None:
     row = "Route: Tarn; Departures on time (percent): 98.9; Depth (m): 6.5."
     assert compared_words("98.9 percent of the departures to Tarn were on time, at 6.5 metres.", row) == ((), ())

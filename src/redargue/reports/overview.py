@@ -200,12 +200,14 @@ def compared_words(claim: str, sentence: str) -> tuple[tuple[Difference, ...], t
     if any(len(text) > LONGEST or len(re.findall(r"\d+", text)) > MOST_NUMBERS for text in (claim, sentence)):
         return (), ()
     ours, theirs = parsed(claim), parsed(with_units(sentence))
+    own = content_words(claim)
+    share = len(own & content_words(sentence)) / max(1, len(own))
     differences = []
     for one, other, kind in edit_of(ours, theirs).pairs:
-        if kind == "opposite" or (kind == "number" and _comparable(one.quantity, other.quantity)):
+        if kind == "opposite" or (kind == "number" and share >= 1 / 4 and _comparable(one.quantity, other.quantity)):
             differences.append(Difference(kind=kind, claim=one.text.rstrip(".,;"), evidence=other.text.rstrip(".,;")))
     compared = compare_quantities(ours, theirs)
-    if len(own := content_words(claim)) <= 2 * len(own & content_words(sentence)):
+    if share >= 1 / 2:
         for mine, found in compared.unequal:
             if _comparable(mine, found) and _alone(mine, ours) and _alone(found, theirs):
                 differences.append(Difference(kind="number", claim=_figure(claim, mine), evidence=found.text))
