@@ -383,5 +383,5 @@ def test_a_document_of_one_endless_line_is_read_in_linear_time(before: str, unit
     is_furniture(line), is_heading(line), without_dateline(line)
     read_markdown(line)
     without_running_lines([line, line])
-    documents._PAGE_START.findall(line), list(documents._row_edges(line))
+    documents._PAGE_START.findall(line), list(documents._rows(line))
     assert time.process_time() - began < 5

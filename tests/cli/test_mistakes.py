@@ -13,6 +13,7 @@ from typer.core import TyperGroup
 
 import redargue
 from redargue.assembly import with_default_tool
+from redargue.cli import extensions
 from redargue.cli.app import app, run
 from redargue.errors import UsageError
 from redargue.text.report import Outcome
@@ -199,3 +200,11 @@ def test_only_a_full_disk_asks_for_room(
     err = capsys.readouterr().err
     assert hint in err
     assert ("make room" in err) == hint.startswith("make room")
+
+
+def test_a_page_without_its_package_leads_to_the_report(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(extensions, "extra_of", lambda name: "serve" if name == "view" else "")
+    assert run(["view"]) == 2
+    assert "redargue report last -o report.html" in capfd.readouterr().err

@@ -119,6 +119,7 @@ def test_standard_input_and_question_and_answer(
         (["check", "A b c.", "--as", "text", "--strict-as-of"], "--as-of 2024-03-31"),
         (["check", "A b c.", "--as", "text", "--labels", "free-text"], "do not say whether"),
         (["ground", "--answer", "A b c.", "--context", "missing.txt"], "no file or folder 'missing.txt'"),
+        (["ground", "--answer", "A b c.", "--context", "sources"], "no file or folder 'sources' (--context)"),
         (["ground", "--answer", "A b c.", "--context", "empty.txt"], "the file is empty"),
         (["ground", "--answer", "A b c.", "--context", " "], "no document to check"),
         (["ground", "--answer", "A b c.", "--context", "d", "--as", "claims"], "'claims' is not a kind of answer"),

@@ -123,6 +123,9 @@ def test_one_difference_is_named(claim: str, sentence: str, kind: str, text: str
         ("Quill was beaten by Dover.", "Dover beat Quill."),
         ("The company copied the lens.", "The company did not admit that it had copied the lens."),
         ("In most cases bleach is not necessary.", "Bleach is not necessary in most cases."),
+        ("No departures were cancelled by strikes.", "0 departures were cancelled by strikes."),
+        ("No departures were cancelled by strikes.", "None of the departures were cancelled by strikes."),
+        ("No departures were cancelled by strikes.", "Route: Tarn; Departures cancelled by strikes: 0."),
     ],
 )
 def test_what_agrees_or_is_about_something_else_is_not_contradicted(claim: str, sentence: str) -> None:

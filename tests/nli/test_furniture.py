@@ -7,6 +7,7 @@ import pytest
 from redargue.nli.claim_filter import statement
 from redargue.nli.furniture import is_furniture, is_heading, without_dateline
 from redargue.nli.reader import sentences
+from redargue.retrieval.corpus.documents import headings_in
 from redargue.text.segment import sentences_of
 
 RELEASE = """PRESS RELEASE
@@ -108,12 +109,21 @@ def test_the_lines_of_a_release_are_sentences_of_their_own() -> None:
     ]
 
 
-@pytest.mark.parametrize("line", ["Opening hours", "## The second plant", "**Prices and discounts**", "Terms of Use"])
+def test_the_number_of_a_section_is_part_of_its_heading() -> None:
+    assert headings_in("2 Depth\nThe harbour has a depth of 6.5 metres.") == ((0, 8),)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["Opening hours", "## The second plant", "**Prices and discounts**", "Terms of Use", "2 Depth", "3.1. Two berths"],
+)
 def test_a_few_words_without_a_verb_or_a_figure_are_a_heading(line: str) -> None:
     assert is_heading(line)
 
 
-@pytest.mark.parametrize("line", ["Sales rose in May", "340 jobs", "Parking: free", "It ended.", "and other costs", ""])
+@pytest.mark.parametrize(
+    "line", ["Sales rose in May", "340 jobs", "Parking: free", "It ended.", "and other costs", "12 May", ""]
+)
 def test_other_lines_are_not_headings(line: str) -> None:
     assert not is_heading(line)
 

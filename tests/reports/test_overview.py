@@ -90,6 +90,26 @@ def test_figures_are_compared_where_they_measure_the_same_and_missing_ones_are_n
     assert compared_words("1 " * 80, "2 " * 80) == ((), ())
 
 
+def test_the_only_figures_of_one_measure_in_sentences_of_the_same_words_differ() -> None:
+    claim = "Tarn Ferries carried 1.8 million guests in 2025, an increase of 12 percent over 2024."
+    near = "In 2025 Tarn Ferries carried 1.8 million guests, which is 7 percent more than in 2024."
+    ((found,), lacking) = compared_words(claim, near)
+    assert (found.kind, found.claim, found.evidence, lacking) == ("number", "12 percent", "7 percent", ())
+    assert compared_words(claim, "7 percent of the guests bring a dog.")[0] == ()
+
+
+def test_figures_of_sentences_without_a_common_word_are_not_compared() -> None:
+    row = "Year: 2025; Revenue (million euros): 301."
+    found, lacking = compared_words("The deal is expected to close in the second quarter of 2026.", row)
+    assert (found, lacking[-1]) == ((), "2026")
+
+
+def test_a_figure_in_a_table_has_the_unit_of_its_column() -> None:
+    row = "Route: Tarn; Departures on time (percent): 98.9; Depth (m): 6.5."
+    assert compared_words("98.9 percent of the departures to Tarn were on time, at 6.5 metres.", row) == ((), ())
+    assert compared_words("It is 8.5 metres deep.", row)[0][0].evidence == "6.5 m"
+
+
 def test_a_sentence_that_may_state_something_and_has_no_claim_is_listed_as_not_checked() -> None:
     fragment, silent = (
         UncheckedSentence(start=start, end=end, why=Unchecked(reason=reason))

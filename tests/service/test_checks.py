@@ -313,6 +313,20 @@ async def test_checks_are_refused_once_those_that_are_active_will_have_spent_the
         budgets.require("a", 2)
 
 
+async def test_a_first_burst_is_refused_where_the_budget_has_no_call_left_for_a_check() -> None:
+    budgets = DayBudgets(lambda owner: "8calls")
+    for active in range(8):
+        budgets.require("a", active)
+        assert budgets.of_check("a", None)
+    with pytest.raises(BudgetReached, match="8 checks that you have sent may spend the rest"):
+        budgets.require("a", 8)
+    day = budgets.of("a")
+    assert day
+    day.recall(Cost(calls=3))  # of those that are running
+    with pytest.raises(BudgetReached, match="may spend the rest"):
+        budgets.require("a", 8)
+
+
 @pytest.mark.parametrize(("spent", "closed"), [(0.0, False), (0.04, True)])
 async def test_a_call_that_no_longer_fits_closes_the_day_unless_much_is_left(spent: float, closed: bool) -> None:
     budgets = DayBudgets(lambda owner: "0.05usd")

@@ -39,7 +39,7 @@ from redargue.runs.record import read_events
 from redargue.service.log import LogReader
 from redargue.service.page.batch import BatchFrames, BatchRow, Filter, disagreement, select
 from redargue.service.page.compare import compare_verdicts
-from redargue.service.page.frames import ClaimFrames, Frame, FrameLog, Frames
+from redargue.service.page.frames import ClaimFrames, Frame, FrameLog, Frames, meters
 from redargue.tasks.decompose import Triplet
 from redargue.verdicts import Metric, Score, Usage, Verdict
 from redargue.verifier import Verifier
@@ -215,8 +215,29 @@ def test_a_table_of_claims_changes_row_by_row(tmp_path: Path, make: Callable[[Pa
             browser.show(frame)
         counts.append(browser.body.xpath("string(//p[@id='progress'])"))
     assert list(dict.fromkeys(counts)) == [f"{done} of 3 claims finished" for done in range(4)]
-    rows = {row.get("id"): row.text_content() for row in browser.body.xpath("//tbody/tr")}
-    assert rows == {row.get("id"): row.text_content() for row in Browser(page).body.xpath("//tbody/tr")}
+    rows = {row.get("id"): row.text_content() for row in browser.body.xpath("//tbody[@id='rows']/tr")}
+    assert rows == {row.get("id"): row.text_content() for row in Browser(page).body.xpath("//tbody[@id='rows']/tr")}
+
+
+def test_the_claims_of_a_text_are_shown_by_risk_once_all_have_ended(tmp_path: Path) -> None:
+    folder = text_of(tmp_path / "run", ["one here", "two here", "three here"])
+    browser, seen = Browser(page := batch_of(folder)), []
+    for event in read_events(folder):
+        for frame in page.feed(event):
+            browser.show(frame)
+        seen.append(len(browser.body.xpath("//*[@id='risks']//table")))
+    assert (sum(seen), seen[-1]) == (seen.count(1), 1)
+    assert seen[0] == 0
+    links = browser.body.xpath("//*[@id='risks']//th/a/@href")
+    assert sorted(links) == [f"/runs/run/claims/{number}" for number in (1, 2, 3)]
+    assert browser.body.xpath("string(//*[@id='risks'])") == Browser(page).body.xpath("string(//*[@id='risks'])")
+
+
+def test_what_the_bundled_models_spend_is_shown_only_against_a_limit() -> None:
+    spent = Usage(calls=3, prompt_tokens=900)
+    assert [meter.words for meter in meters(spent, None, local=True)] == ["0 searches"]
+    assert [meter.words for meter in meters(spent, Budget(calls=4), local=True)] == ["3 calls of 4", "0 searches"]
+    assert "price unknown" in [meter.words for meter in meters(spent, None)]
 
 
 @pytest.mark.parametrize("after", [0, 3])

@@ -181,6 +181,7 @@ def files_of(folder: Path) -> dict[str, bytes]:
         "bomb.txt.gz": gzip.compress(b"a" * 100_000),
         "noname": b"words",
         "large.md": b"a" * 32_000_001,
+        "long.txt": b"a " * 500_001,
         "picture.pdf": b"\x89PNG\r\n\x1a\n",
         "locked.pdf": (folder / "locked.pdf").read_bytes(),
         "bomb.docx": (folder / "bomb.docx").read_bytes(),
@@ -209,6 +210,7 @@ async def test_files_that_cannot_be_used_are_named_and_what_was_written_and_read
             *(name for name in bad if "/" not in name),
             "b&gt;.conf",
         ]
+        assert "long.txt: more than 1,000,000 characters; add it to a corpus" in reply.text
         for word in ("empty", "type is not read", "32 MB", "encrypted", "decompresses to more than"):
             assert any(word in line for line in told), word
         assert f">{CLAIM}</textarea>" in reply.text
@@ -221,6 +223,29 @@ async def test_files_that_cannot_be_used_are_named_and_what_was_written_and_read
         assert (context.text, context.title) == (DOCUMENT, "good.md")
 
 
+@pytest.mark.parametrize(
+    ("size", "what"), [(32_000_001, "larger than 32 MB"), (100_002, "more than 100,000 characters")]
+)
+async def test_a_text_that_is_too_long_is_to_be_checked_in_parts(size: int, what: str) -> None:
+    application = create_app(settings(), service_parts())
+    async with (
+        application.router.lifespan_context(application),
+        httpx2.AsyncClient(transport=httpx2.ASGITransport(application), base_url="http://localhost") as http,
+    ):
+        article = [("article", ("long.txt", b"a " * (size // 2 + 1)))]
+        reply = await http.post("/checks", data={"words": "", "what": "text"}, files=article)
+        assert f"long.txt: {what}; check it in parts" in reply.text
+
+
+async def test_the_page_says_that_it_searches_the_sample_articles_where_there_is_nothing_else() -> None:
+    application = create_app(settings(), service_parts())
+    async with (
+        application.router.lifespan_context(application),
+        httpx2.AsyncClient(transport=httpx2.ASGITransport(application), base_url="http://localhost") as http,
+    ):
+        assert "There is no corpus of yours yet: sixty sample articles" in (await http.get("/")).text
+
+
 async def test_a_run_is_named_by_its_file_and_searches_the_corpus_that_was_chosen(tmp_path: Path) -> None:
     application = create_app(settings(corpora={"archive": str(tmp_path / "a.db")}), service_parts())
     transport = httpx2.ASGITransport(application, raise_app_exceptions=False)
@@ -229,8 +254,8 @@ async def test_a_run_is_named_by_its_file_and_searches_the_corpus_that_was_chose
         httpx2.AsyncClient(transport=transport, base_url="http://localhost", timeout=120) as http,
     ):
         home = (await http.get("/")).text
-        assert "sixty sample articles" in home
-        assert "<option>archive</option>" in home
+        assert "no corpus of yours" not in home  # the first of the list is searched
+        assert re.search(r'<select id="corpus"[^>]*><option>archive</option>', home)
         assert "single-reader: " in home
         article = [("article", ("../press release.md", DOCUMENT.encode()))]
         both = await http.post("/checks", data={"words": CLAIM}, files=article)

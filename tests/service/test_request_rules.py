@@ -79,13 +79,22 @@ async def test_a_listed_tool_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_method_that_a_request_chooses_uses_another_tool_than_the_operators(
     base: str, listed: tuple[str, ...]
 ) -> None:
-    spec = RunSpec(method=base, tools=listed if base != "tool-mad" else ("corpus", listed[-1]))
+    spec = RunSpec(method=base, model="m", tools=listed if base != "tool-mad" else ("corpus", listed[-1]))
     rules = RequestRules(spec, "tavily", listed)
     operators = {*listed, *method_of(spec).tools()}
     assert set(rules.allowed) == operators
     for method in methods.builtin:  # of this package: other tests register their own
         prepared = rules.prepare(CheckRequest(claim=CLAIM["claim"], method=method))
         assert set(method_of(prepared.spec).tools()) <= operators, method
+
+
+@pytest.mark.parametrize("method", ["zero-shot", "mad"])
+def test_a_method_that_needs_a_language_model_is_refused_where_there_is_none(method: str) -> None:
+    rules = RequestRules(RunSpec(method="single-reader"))
+    with pytest.raises(UsageError, match="the backend 'embedded' cannot perform") as raised:
+        rules.prepare(CheckRequest(claim=CLAIM["claim"], method=method))
+    assert (raised.value.where, method in rules.methods, "tool-mad" in rules.methods) == ("method", False, True)
+    assert method in RequestRules(RunSpec(method="single-reader", model="m")).methods
 
 
 def test_without_a_list_requests_use_the_operators_corpus_and_its_live_tool() -> None:

@@ -42,6 +42,7 @@ EXTRAS = {  # commands of optional packages, by the extra that installs the pack
     "scale": ("ledger", "worker"),
     "serve": ("hook", "mcp", "serve", "view"),
 }
+INSTEAD = {"view": "or, for a finished run: redargue report last -o report.html"}  # without the extra
 
 
 def _missing(entry: object) -> str:
@@ -81,7 +82,8 @@ class ExtensibleGroup(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Raises UsageError for a command whose package is not installed."""
         if extra := extra_of(name := self.words + args[0]):
-            raise UsageError(f"the command {name!r} is not installed", hint=install(extra))
+            hint = "  ".join(filter(None, (install(extra), INSTEAD.get(name))))
+            raise UsageError(f"the command {name!r} is not installed", hint=hint)
         return super().resolve_command(ctx, args)
 
     def _added(self) -> list[str]:

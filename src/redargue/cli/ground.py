@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -99,6 +100,9 @@ def _documents(context: str, unread: list[UnreadableFile], *, fetch: bool, offli
     if path is None:
         if not context.strip():
             raise UsageError(f"no document to check the answer against: {context!r} is blank", where="--context")
+        if re.fullmatch(r"\s*[^\s.!?]+\s*", context):  # one word: a mistyped folder rather than a document
+            hint = "check the path; if this is a text, end it with a full stop"
+            raise UsageError(f"no file or folder {context!r}", where="--context", hint=hint)
         return [Passage(text=context, document="context")]
     if context == "-" or path.is_fifo():
         return [Passage(text=read_argument(context, "--context"), document="context")]

@@ -146,8 +146,8 @@ class Row:
         key = f" ({self.name})" if self.name else ""
         return UsageError(what, where=f"{self.path}, row {self.number}{key}", hint=hint)
 
-    def field_error(self, field: str, expected: str) -> UsageError:
-        return self.error(f"{self.inside}{field}: expected {expected}, got {_shown(self.fields.get(field))}")
+    def field_error(self, field: str, expected: str, *, hint: str = "") -> UsageError:
+        return self.error(f"{self.inside}{field}: expected {expected}, got {_shown(self.fields.get(field))}", hint=hint)
 
     def _required(self, field: str) -> Any:
         if field not in self.fields:

@@ -238,7 +238,8 @@ def differences_of(edit: Edit) -> tuple[Difference, ...]:
     """The opposed tokens, and a negation that only one side has; "not closed" agrees with "open"."""
     differences = [_difference(kind, one.text, other.text) for one, other, kind in edit.pairs if kind != "same"]
     ours, theirs = ([token.text for token in part if token.negates] for part in (edit.added, edit.dropped))
-    if (len(ours) + len(theirs)) % 2 == 0:
+    denied = len(ours) > len(theirs) and any(token.negates for token in edit.around)  # "no" and "none of", "…: 0"
+    if (len(ours) + len(theirs)) % 2 == 0 or denied:
         return tuple(differences)
     opposed = [each for each in differences if each.kind in ("opposite", "quantifier")]
     if opposed:

@@ -53,7 +53,8 @@ class EditToken(NamedTuple):
 
     @property
     def negates(self) -> bool:
-        return self.stem in NEGATORS or self.word in NEGATORS
+        none = self.quantity is not None and self.quantity.dimension == "count" and self.quantity.high == 0
+        return none or self.stem in NEGATORS or self.word in NEGATORS
 
 
 def tokens(text: Parsed) -> list[EditToken]:

@@ -35,6 +35,7 @@ _LINE = re.compile(
     r"|(?:news|press|media) (?:release|information|statement|notice)(?:\W+[\w ,./-]{0,40})?"
     r"|(?:(?:press|media|investor|editorial|public|corporate|general|sales)\s(?:and \w+ )?)?"
     r"(?:contacts?|enquir(?:y|ies)|inquir(?:y|ies)|relations|office)\s*:[^\n]{0,120}"
+    r"|(?:press|media|investor|editorial)\scontacts?"
     r"|for (?:further|more|additional|all) (?:information|details|enquiries|inquiries)\b[^\n]{0,120}"
     r"|(?:tel(?:ephone)?|phone|fax|mobile|cell|e-?mail|web(?:site)?|twitter|linkedin)\.?\s*:[^\n]{0,120}"
     rf"|(?:[\w.'’ -]{{1,60}}[,;:|]\s*){{0,3}}(?:{_TELEPHONE}|{_ADDRESS})"
@@ -77,10 +78,15 @@ def is_furniture(line: str) -> bool:
 HEADINGS_WORDS = 9
 _CAPITAL = re.compile(r"\s*(?:#+\s+|\*\*|__)?[A-ZÀ-Þ]")
 _ENDS = frozenset(".!?…;,:")
+_SECTION = re.compile(
+    rf"\s*\d{{1,2}}(?:\.\d{{1,2}}){{0,3}}\.?\s+(?=[A-ZÀ-Þ])(?!{_MONTH}(?:\s|\Z))"
+)  # "2.1 Depth", not "12 May"
 
 
 def is_heading(line: str) -> bool:
     """Whether a line by itself reads as a heading: a few words without a verb, a figure or a final stop."""
+    number = _SECTION.match(line)
+    line = line[number.end() :] if number else line
     words = line.split()
     if not 0 < len(words) <= HEADINGS_WORDS or not _CAPITAL.match(line) or words[-1][-1] in _ENDS:
         return False

@@ -120,6 +120,12 @@ def is_label(text: str, quantity: Quantity) -> bool:
 _NEXT = re.compile(r"\s(?!(?:and|or|but|on|in|at|for|to|by|of|from|with|while|as|per)\b)([^\W\d_]+)")
 
 
+def _measure(key: str) -> str:
+    return re.split(r"[-\d]", key, maxsplit=1)[0]
+
+
 def alike(one: Token, other: Token) -> bool:
-    """Whether two tokens may stand in each other's place."""
+    """Whether two tokens may stand in each other's place; amounts, if they measure the same."""
+    if one.sort == other.sort == "amount":
+        return _measure(one.key) == _measure(other.key)
     return one.sort == other.sort or not {"date", "amount"} & {one.sort, other.sort}

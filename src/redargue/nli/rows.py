@@ -98,6 +98,14 @@ def tables_in(sentences: Sequence[str]) -> Iterator[tuple[str, range]]:
             rows.append(" | ".join(cell.replace("|", "/") for _, _, cell in pairs))
 
 
+_CELL_WITH_UNIT = re.compile(r"(?<![^\s;])([^:;|\n()]{1,60}) \(([^()\n]{1,40})\): (\d(?:[\d,. ]{,30}\d)?)(?=;|\.?\Z)")
+
+
+def with_units(row: str) -> str:
+    """A row with the unit of a column behind its figure: "Length (m): 8." becomes "Length: 8 m."."""
+    return _CELL_WITH_UNIT.sub(lambda cell: f"{cell[1]}: {cell[3]} {cell[2]}", row)
+
+
 _HEADS_UNIT = re.compile(r"\(([^()]+)\)\s*\Z")
 
 

@@ -13,10 +13,11 @@ from redargue import words
 from redargue.caveats import Difference
 from redargue.claims import Meaning
 from redargue.evidence import Quote, Side
-from redargue.nli.alignment import compare_quantities, parsed
+from redargue.nli.alignment import Parsed, compare_quantities, parsed
 from redargue.nli.consistency import LONGEST, MOST_NUMBERS
 from redargue.nli.edits import edit_of
 from redargue.nli.quantities import Quantity
+from redargue.nli.rows import with_units
 from redargue.quotes import content_words
 from redargue.reports.load import SingleRun
 from redargue.reports.phrases import citation_text, place_of, why_unsure
@@ -158,8 +159,9 @@ def _notes(verdict: Verdict, citation: Citation | None) -> Iterator[str]:
         yield f"{why_unsure(verdict)}: it would have answered {verdict.claim.labels.plain(verdict.unsure.label)}"
     if verdict.meaning is Meaning.CONFLICTING:
         yield words.meaning(verdict.meaning)
-    yield from map(words.gap, verdict.failed_searches)
-    if citation:
+    if not citation:
+        yield from map(words.gap, verdict.failed_searches)
+    else:
         yield f"cites {citation.url}: {citation_text(citation)}"
 
 
@@ -197,16 +199,31 @@ def compared_words(claim: str, sentence: str) -> tuple[tuple[Difference, ...], t
     """
     if any(len(text) > LONGEST or len(re.findall(r"\d+", text)) > MOST_NUMBERS for text in (claim, sentence)):
         return (), ()
-    ours, theirs = parsed(claim), parsed(sentence)
+    ours, theirs = parsed(claim), parsed(with_units(sentence))
+    own = content_words(claim)
+    share = len(own & content_words(sentence)) / max(1, len(own))
     differences = []
     for one, other, kind in edit_of(ours, theirs).pairs:
-        if kind == "opposite" or (kind == "number" and _comparable(one.quantity, other.quantity)):
+        if kind == "opposite" or (kind == "number" and share >= 1 / 4 and _comparable(one.quantity, other.quantity)):
             differences.append(Difference(kind=kind, claim=one.text.rstrip(".,;"), evidence=other.text.rstrip(".,;")))
     compared = compare_quantities(ours, theirs)
+    if share >= 1 / 2:
+        for mine, found in compared.unequal:
+            if _comparable(mine, found) and _alone(mine, ours) and _alone(found, theirs):
+                differences.append(Difference(kind="number", claim=_figure(claim, mine), evidence=found.text))
     named = {each.claim for each in differences}
     absent = sorted({*compared.missing, *(one for one, _ in compared.unequal)}, key=lambda each: each.start)
-    lacking = (figure for each in absent if (figure := claim[each.start : each.end].strip(" .,;")) not in named)
+    lacking = (figure for each in absent if (figure := _figure(claim, each)) not in named)
     return tuple(dict.fromkeys(differences)), tuple(dict.fromkeys(lacking))
+
+
+def _figure(text: str, quantity: Quantity) -> str:
+    return text[quantity.start : quantity.end].strip(" .,;")
+
+
+def _alone(quantity: Quantity, text: Parsed) -> bool:
+    """Whether a text has no other figure of the same measure, which could be meant instead."""
+    return sum(each.dimension == quantity.dimension for each in text.quantities) == 1
 
 
 def _comparable(one: Quantity | None, other: Quantity | None) -> bool:

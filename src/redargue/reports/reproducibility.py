@@ -62,7 +62,7 @@ def run_facts(run: SingleRun) -> tuple[tuple[str, str], ...]:
         ("Confidence", confidence_of_run(run)),
         ("Seed", seed),
         ("redargue", version),
-        ("Cost", cost(usage) + (", price unknown" if usage.usd is None else "")),
+        ("Cost", cost(usage) + (", price unknown" if usage.usd is None and not run.manifest.is_local else "")),
     )
 
 

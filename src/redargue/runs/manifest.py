@@ -86,6 +86,11 @@ class RunManifest(Frozen):
     text: dict[str, JsonValue] | None = None
 
     @property
+    def is_local(self) -> bool:
+        """Whether the embedded models perform the tasks: their calls and tokens cost nothing unless priced."""
+        return self.spec.backend == "embedded"
+
+    @property
     def threshold(self) -> float:
         """The confidence below which a verdict is "not enough evidence"."""
         least = self.spec.min_confidence

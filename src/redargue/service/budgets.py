@@ -32,11 +32,16 @@ class DayBudget(Budget):
             self._refused = bound
 
     def is_spent(self, active: int = 0) -> bool:
-        """Whether a further check would find nothing left once ``active`` ones have cost what the others did."""
-        ended = self.checks - active
-        share = active / ended if ended > 0 else 0.0
+        """Whether a further check would find nothing left once ``active`` ones have cost what the others did.
+
+        Before any has ended, each is taken to cost one call.
+        """
         calls, tokens, usd, searches = self.spent
-        expected = Cost(int(calls * share), int(tokens * share), usd * share, int(searches * share))
+        if ended := max(0, self.checks - active):
+            share = active / ended
+            expected = Cost(int(calls * share), int(tokens * share), usd * share, int(searches * share))
+        else:
+            expected = Cost(calls=max(0, active - calls))
         return bool(self._limit_exceeded_by(self.spent.plus(expected).plus(self._refused)))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from http import HTTPStatus
+from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -73,7 +74,7 @@ def plain_problem(status: int, detail: str = "", hint: str = "") -> Problem:
     return Problem(title=HTTPStatus(status).phrase, status=status, detail=detail, hint=hint)
 
 
-def openai_error(message: str, *, kind: str, code: str | None = None, param: str | None = None) -> dict[str, object]:
+def openai_error(message: str, *, kind: str, code: str | None = None, param: str | None = None) -> dict[str, Any]:
     """The body of an error as OpenAI's API has it."""
     return {"error": {"message": message, "type": kind, "param": param, "code": code}}
 

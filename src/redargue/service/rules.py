@@ -9,18 +9,20 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 from redargue.assembly import method_of, tools_setting, without_files
+from redargue.backends.base import backends, require
 from redargue.claims import Claim, Frozen, read_labels
-from redargue.errors import UsageError
+from redargue.errors import UnsupportedTask, UsageError
 from redargue.methods.base import methods, require_profile
 from redargue.methods.strangers import refuse_closed
 from redargue.retrieval.tools.base import tools as known_tools
 from redargue.runs.budget import Budget
 from redargue.service.requests import CheckRequest, RunChoices
 from redargue.spec import RunSpec
+from redargue.tasks.base import AnyTask
 from redargue.text.segment import Text, text_of
 from redargue.text.verification import check_options
 
@@ -64,6 +66,19 @@ class RequestRules:
         """The search tools that a request may use."""
         given = (*_LOCAL, self.live) if self.tools is None else self.tools
         return tuple(dict.fromkeys((*method_of(self.spec).tools(), *given)))
+
+    @cached_property
+    def methods(self) -> tuple[str, ...]:
+        """The methods that a request may name without settings of its own."""
+
+        def is_possible(name: str) -> bool:
+            try:
+                self.spec_for(RunChoices(method=name))
+            except UsageError:
+                return False
+            return True
+
+        return tuple(filter(is_possible, methods))
 
     def prepare(self, request: CheckRequest, *, tools: tuple[str, ...] | None = None) -> PreparedRequest:
         """Validates a request; it may read a file that the operator named, and take a while for a long text.
@@ -129,7 +144,10 @@ class RequestRules:
         tools = None if own else kept or (base.tools if same and base.tools is not None else default)
         spec = base.updated(method=method, profile=profile, settings=settings, tools=tools)
         with _field("settings"):
-            used = method_of(spec).tools()
+            method_made = method_of(spec)
+            used = method_made.tools()
+        if not spec.model and spec.backend in ("", "embedded"):
+            require_performed(method, method_made.tasks())
         for tool in used:
             if tool not in (*self.allowed, *(kept or ())):
                 name = tool if tool in known_tools else f"{tool!r:.60}"
@@ -155,6 +173,16 @@ class RequestRules:
         wanted = self.live if tool == "keywords" else tool
         replaceable = tool in _LOCAL and wanted not in self.allowed and self.tools
         return self.tools[-1] if replaceable and self.tools else wanted
+
+
+@cache
+def require_performed(method: str, tasks: tuple[type[AnyTask], ...]) -> None:
+    """Raises UnsupportedTask for a method whose tasks need a language model, where a service has none."""
+    try:
+        require(backends["embedded"](), method, tasks)
+    except UnsupportedTask as error:
+        hint = "choose another method; this service has no language model (redargue serve --model NAME)"
+        raise UnsupportedTask(error.what, where="method", hint=hint) from None
 
 
 def with_workspace(spec: RunSpec, owner: str) -> RunSpec:

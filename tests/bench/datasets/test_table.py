@@ -102,6 +102,13 @@ def test_a_wrong_table_says_which_row_and_what_was_expected(tmp_path: Path, cont
         list(TableFile(mapping=mapping).read(file))
 
 
+def test_words_that_are_no_labels_lead_to_the_option_that_maps_them(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("claim,label\nA b.,unclear\n", encoding="utf-8")
+    with pytest.raises(UsageError) as caught:
+        list(TableFile().read(tmp_path / "t.csv"))
+    assert "--labels true=SUPPORTS,false=REFUTES,unclear=NEI" in caught.value.hint
+
+
 def test_a_long_cell_is_read(tmp_path: Path) -> None:
     file = tmp_path / "t.csv"
     file.write_text(f"claim,label,about\nA b.,SUPPORTS,{'word ' * 40_000}\n", encoding="utf-8")

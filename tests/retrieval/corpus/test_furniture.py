@@ -78,3 +78,9 @@ def test_each_row_of_a_table_is_a_sentence_of_its_own() -> None:
     rows = ["days: Sunday; last train: 21:12.", "days: Saturday; last train: 23:12."]
     text = "\n".join(["The timetable is below.", *rows, "It is valid from June."])
     assert [text[start:end] for start, end in sentence_spans(text)] == text.split("\n")
+
+
+def test_a_row_is_not_split_between_its_cells() -> None:
+    rows = ["Ship: MV Halla; Passengers: 420; Cars: 80.", "Ship: MV Orm; Built: in 1998. Refitted in 2014; Cars: 60."]
+    text = "\n".join(["The fleet has two ships; both are new.", *rows])
+    assert [text[start:end] for start, end in sentence_spans(text)][-2:] == rows

@@ -51,6 +51,19 @@ def test_a_pdf_of_several_pages_is_checked_as_a_text(book: Path, capfd: pytest.C
     assert all(report["text"][claim["start"] : claim["end"]] == claim["stated"] for claim in report["claims"])
 
 
+def test_headings_of_a_pdf_are_apart_from_the_sentence_below(tmp_path: Path) -> None:
+    lines = [
+        "It is old.",
+        "2 Depth",
+        "The harbour of Skarn has a depth of 6.5 metres.",
+        "The head of the large and",
+        "Old Port agrees.",
+    ]
+    (tmp_path / "plan.pdf").write_bytes(pdf(") Tj 0 -16 Td (".join(lines)))
+    (document,) = read_file(tmp_path / "plan.pdf")
+    assert document.text == "\n".join([*lines[:2], "", *lines[2:]])  # type: ignore[union-attr]
+
+
 def test_a_corpus_knows_the_pages_of_its_documents(book: Path, tmp_path: Path, opened: Opener) -> None:
     (document,) = read_file(book)
     text = tmp_path / "plain.txt"

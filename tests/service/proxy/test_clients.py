@@ -196,6 +196,13 @@ def test_openai_python_raises_typed_errors_for_withheld_answers_and_broken_strea
     assert caught.value.response.headers["x-redargue-check"].endswith(
         "outcome=non_factual; withheld=refuted; sentences=2"
     )
+    assert [(each["sentence"], each["claim"]) for each in caught.value.body["redargue"]["claims"]][1] == (2, "")
+    assert FALSE not in str(caught.value.body)
+    asked = options("block")
+    asked["redargue"]["show_withheld"] = True
+    with client(running.url) as openai, pytest.raises(library.BadRequestError) as caught:
+        openai.chat.completions.create(model="m", messages=MESSAGES, extra_body=asked)
+    assert [each["claim"] for each in caught.value.body["redargue"]["claims"]] == [FALSE]
     cut = start(lambda asked: Written(chat_stream(ANSWER)[:3], content_type=STREAM, cut=True))
     with client(cut.url) as openai, pytest.raises(library.APIError, match="broke off"):
         for _ in openai.chat.completions.create(model="m", messages=MESSAGES, stream=True, extra_body=options()):

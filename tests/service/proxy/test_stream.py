@@ -399,9 +399,9 @@ def test_block_as_an_error_comes_before_the_first_byte(start: Start, stream: boo
     running = start(chat(ANSWER), mode="block", block_as="error", block_message="Withheld.")
     response = post(running.url, {**QUESTION, **GIVEN, "stream": stream})
     assert response.status_code == 400
-    assert response.json()["error"] == {
-        "message": "Withheld.", "type": "answer_withheld", "param": None, "code": "refuted"
-    }  # fmt: skip
+    error = response.json()["error"]
+    assert {each["claim"] for each in error.pop("redargue")["claims"]} == {""}
+    assert error == {"message": "Withheld.", "type": "answer_withheld", "param": None, "code": "refuted"}
 
 
 @pytest.mark.parametrize("stream", [True, False])

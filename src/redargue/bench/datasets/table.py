@@ -61,4 +61,7 @@ def _gold(row: Row, field: str, labels: LabelSet) -> str:
     meaning = _EVERYDAY.get(str(value).strip().casefold())
     if meaning and Row.as_label(value, labels) is None and (name := labels.named(meaning)):
         return name
+    if field in row.fields and Row.as_label(value, labels) is None:
+        hint = "say what the words of the column mean: --labels true=SUPPORTS,false=REFUTES,unclear=NEI"
+        raise row.field_error(field, f"one of {', '.join(labels.names)}", hint=hint)
     return row.label(field, labels)

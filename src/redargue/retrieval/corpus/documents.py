@@ -146,24 +146,33 @@ def sentence_starts(text: str) -> tuple[int, ...]:
     """
     starts = {tokens[0].offset for paragraph in segmenter.analyze(text) for tokens in paragraph}
     starts.update(match.end() for match in _PAGE_START.finditer(text) if match.end() < len(text))
-    starts.update(_row_edges(text))
-    return tuple(sorted(starts))
+    return tuple(sorted({*_kept_together(starts, tuple(_rows(text)), len(text))}))
 
 
 _PAGE_START = re.compile(rf"{PAGE_BREAK}\s*+")
 _LINE = re.compile(r"[^\n\f]+")
-_ROW_BEGIN = re.compile(r"[^\n:;]{1,60}: \S")
+_NAMED_CELL = re.compile(r"[^\n:;]{1,60}: \S")
 
 
-def _row_edges(text: str) -> Iterator[int]:
-    """Where the rows of a table with named cells begin, and what follows them."""
+def _rows(text: str) -> Iterator[_Span]:
+    """The lines that are rows of a table with named cells ("Pump: A20; Power: 310 W.")."""
     if "; " not in text:
         return
     for line in _LINE.finditer(text):
-        if line[0].endswith(".") and "; " in line[0] and _ROW_BEGIN.match(line[0]):
-            yield line.start()
-            if line.end() < len(text):
-                yield line.end()
+        named = [bool(_NAMED_CELL.match(cell)) for cell in line[0].split("; ")] if line[0].endswith(".") else [False]
+        if named[0] and sum(named) > 1:
+            yield line.span()
+
+
+def _kept_together(starts: set[int], rows: Sequence[_Span], length: int) -> Iterator[int]:
+    """The starts of sentences that are not within a row, and where rows begin and end."""
+    row = 0
+    for start in sorted(starts):
+        while row < len(rows) and rows[row][1] <= start:
+            row += 1
+        if row == len(rows) or start <= rows[row][0]:
+            yield start
+    yield from (edge for span in rows for edge in span if edge < length)
 
 
 @lru_cache(maxsize=16)

@@ -12,6 +12,7 @@ from lxml import etree  # type: ignore[import-untyped]
 
 from redargue.errors import UnreadableFile
 from redargue.evidence import PAGE_BREAK
+from redargue.retrieval.corpus.documents import headings_in
 from redargue.retrieval.corpus.markdown import named_cells
 from redargue.retrieval.corpus.running_lines import without_running_lines
 
@@ -144,7 +145,7 @@ def read_pdf(file: BytesIO) -> dict[str, str]:
     if not text.strip():
         raise UnreadableFile("the PDF contains no text", hint="if it is scanned, run OCR on it first")
     title = " ".join(storable(title).split())
-    return {"text": _title_apart(text, title), "title": title}
+    return {"text": _headings_apart(_title_apart(text, title)), "title": title}
 
 
 def _title_apart(text: str, title: str) -> str:
@@ -153,6 +154,20 @@ def _title_apart(text: str, title: str) -> str:
         if title and len(head := " ".join(text[: line.end()].split())) >= len(title):
             return f"{text[: line.end()]}\n{text[line.end() :]}" if head == title else text
     return text
+
+
+_HEADING = 0.6  # of the line below: longer lines without a verb may be wrapped ones
+
+
+def _headings_apart(text: str) -> str:
+    """The text with a blank line below each heading, for the same reason."""
+    pieces, position = [], 0
+    for start, below in headings_in(text):
+        line = re.compile(r"[^\n]*").match(text, below)
+        if line and "\n\n" not in text[start:below] and below - start <= _HEADING * len(line[0]):
+            pieces += [text[position:below], "\n"]
+            position = below
+    return "".join([*pieces, text[position:]])
 
 
 def _pdf_pages(reader: PdfReader) -> list[str]:

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from redargue import events
 from redargue.claims import Frozen
 from redargue.reports.annotated_text import WORST_FIRST
-from redargue.reports.html.pages import text_parts
+from redargue.reports.html.pages import by_risk, text_parts
 from redargue.reports.load import SingleRun
 from redargue.reports.phrases import label_of
 from redargue.runs.budget import Budget
@@ -176,6 +176,7 @@ class BatchFrames:
                 return [self._row_frame(event.item)]
             case events.ClaimEnded():
                 text = [Frame("replace", "text", self._marked())] if self._run.text else []
+                text += [Frame("replace", "risks", self._risks())] if self._run.text and self._all_ended else []
                 return [self._row_frame(event.item), Frame("replace", "progress", self._progress()), *text]
             case events.CallFinished() | events.CallFailed() | events.EvidenceFound() | events.EvidenceMissing():
                 return [Frame("replace", "cost", self._cost())]
@@ -193,13 +194,22 @@ class BatchFrames:
         return page_macro("live.html", "progress")(len(self._verdicts), len(self._claims), errors)
 
     def _cost(self) -> Markup:
-        return page_macro("live.html", "cost")("cost", "batch-cost", meters(self._usage.usage(), self._budget))
+        spent = meters(self._usage.usage(), self._budget, local=self._run.manifest.is_local)
+        return page_macro("live.html", "cost")("cost", "batch-cost", spent)
 
     def _marked(self) -> Markup:
         parts = text_parts(self._so_far())
         items = range(len(self._claims))
         run = self._run.folder.name
         return page_macro("live.html", "text_marked")(run, parts["context"], parts["parts"], parts["outcome"], items)
+
+    def _risks(self) -> Markup:
+        groups = by_risk(self._so_far()) if self._all_ended else []
+        return page_macro("live.html", "text_risks")(self._run.folder.name, groups, range(len(self._claims)))
+
+    @property
+    def _all_ended(self) -> bool:
+        return len(self._verdicts) == len(self._claims)
 
     def _so_far(self) -> SingleRun:
         return self._run._replace(verdicts=dict(sorted(self._verdicts.items())))
@@ -215,6 +225,7 @@ class BatchFrames:
         return page_macro("batch_parts.html", "batch")(
             run=self._run.folder.name,
             text=self._marked() if self._run.text else "",
+            risks=self._risks() if self._run.text else "",
             unchecked=text_parts(self._run)["unchecked"] if self._run.text else None,
             progress=self._progress(),
             cost=self._cost(),

@@ -79,17 +79,19 @@ class Meter(NamedTuple):
         return f"{100 * min(1.0, self.share or 0.0):.1f}"
 
 
-def meters(usage: Usage, budget: Budget | None) -> tuple[Meter, ...]:
-    """Calls, tokens, dollars and searches, each with its limit where the budget has one."""
+def meters(usage: Usage, budget: Budget | None, *, local: bool = False) -> tuple[Meter, ...]:
+    """Calls, tokens, dollars and searches, each with its limit where there is one; ``local`` calls cost nothing."""
     tokens = usage.prompt_tokens + usage.completion_tokens
     limits = budget or Budget()
     usd = "price unknown" if usage.usd is None else f"${usage.usd:.4f}"
-    return (
+    spent = (
         _meter(counted(usage.calls, "call"), usage.calls, limits.calls, f"{limits.calls or 0:,}"),
         _meter(counted(tokens, "token"), tokens, limits.tokens, f"{limits.tokens or 0:,}"),
         _meter(usd, usage.usd, limits.usd, f"${limits.usd or 0:g}"),
-        Meter(counted(usage.searches, "search", "searches"), None),
     )
+    noise = local and usage.usd is None
+    shown = (meter for meter in spent if not noise or meter.share is not None)
+    return (*shown, Meter(counted(usage.searches, "search", "searches"), None))
 
 
 def _meter(words: str, spent: float | None, limit: float | None, limit_words: str) -> Meter:
@@ -175,7 +177,8 @@ class ClaimFrames:
             id_, place = f"{prefix}-f{number}", f"{prefix}-failed"
             yield _Part(id_, place, page_macro("live.html", "failed_search")(id_, place, gap, words.failure(gap)))
         id_, place = f"{prefix}-cost", f"{prefix}-spent"
-        yield _Part(id_, place, page_macro("live.html", "cost")(id_, place, meters(self._usage.usage(), self._budget)))
+        spent = meters(self._usage.usage(), self._budget, local=self._manifest.is_local)
+        yield _Part(id_, place, page_macro("live.html", "cost")(id_, place, spent))
 
     @property
     def _id(self) -> str:

@@ -36,7 +36,7 @@ from redargue.service.requests import CONTEXTS, CheckRequest, ContextDocument
 from redargue.service.routes import MEDIA, REPORT_POLICY
 from redargue.service.rules import SAMPLE
 
-_ABOUT = 90  # characters
+_ABOUT = 120  # characters
 _PING = 15.0  # seconds
 LOOK = 0.25  # seconds between looks at a check that has not begun, which another process may run
 RUNS_COMPARED = 6
@@ -156,6 +156,7 @@ async def _home(
     listed = await asyncio.to_thread(store.list, owner=owner, cursor=cursor)
     blank = dict.fromkeys(_FIELDS, "") | {"method": store.spec.method}
     sample = await asyncio.to_thread(has_no_corpus, store.spec.store)
+    offered = await asyncio.to_thread(lambda: store.rules.methods)  # the first time, all of them are imported
     return render_page(
         "home.html",
         title="Checks",
@@ -164,7 +165,7 @@ async def _home(
         problems=problems,
         kept=kept,
         given=blank | dict(given or {}),
-        methods={name: about_method(name) for name in methods},
+        methods={name: about_method(name) for name in offered},
         corpora=tuple(store.rules.corpora),
         sample=sample or store.spec.store == SAMPLE,
         live="" if store.rules.live == "keywords" else store.rules.live,

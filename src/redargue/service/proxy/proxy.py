@@ -191,7 +191,10 @@ class _Exchange:
             CHECK_HEADER: header([error.block] if error.block else []) or self.id,
             "x-should-retry": "true" if error.may_retry else "false",
         }
-        await refuse(self.reply, error.status, error.what, kind=kind, code=error.code, headers=headers)
+        verdicts = error.block.payload() if error.block else None
+        await refuse(
+            self.reply, error.status, error.what, kind=kind, code=error.code, headers=headers, verdicts=verdicts
+        )
 
     def _done(self, block: CheckBlock) -> None:
         self.proxy.tally.checked(self.path, block)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from datetime import date
-from functools import cache
 from typing import Any, Literal, Self, get_args
 from urllib.parse import urlsplit
 
@@ -13,7 +12,6 @@ import httpx2
 from pydantic import ConfigDict, Field, ValidationError, field_validator
 
 from redargue.assembly import method_of
-from redargue.backends.base import backends, require
 from redargue.claims import Frozen
 from redargue.errors import UsageError, problem_of
 from redargue.evidence import Passage
@@ -23,6 +21,7 @@ from redargue.net.secrets import Secrets
 from redargue.net.transport import Service, Transport
 from redargue.registry import did_you_mean
 from redargue.runs.budget import Budget
+from redargue.service.rules import require_performed
 from redargue.spec import RunSpec
 
 Mode = Literal["off", "annotate", "footnote", "revise", "block"]
@@ -271,15 +270,8 @@ def _method(settings: ProxySettings, name: str) -> str:
         raise UsageError(f"the method {name!r} is not allowed here", where="redargue.method", hint=", ".join(allowed))
     spec = settings.spec
     if not spec.model and spec.backend in ("", "embedded"):
-        _require_performed(name, spec.profile)
+        require_performed(name, method_of(RunSpec(method=name, profile=spec.profile)).tasks())
     return name
-
-
-@cache
-def _require_performed(name: str, profile: str) -> None:
-    """Raises UnsupportedTask for a method whose tasks need a language model; otherwise every answer is unchecked."""
-    method = method_of(RunSpec(method=name, profile=profile))
-    require(backends["embedded"](), name, method.tasks())
 
 
 def read_check_options(value: object) -> CheckOptions:

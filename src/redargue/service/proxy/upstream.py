@@ -100,8 +100,12 @@ async def refuse(
     code: str | None = None,
     param: str | None = None,
     headers: Mapping[str, str] | None = None,
+    verdicts: Mapping[str, Any] | None = None,
 ) -> None:
-    body = compact_json(openai_error(message, kind=kind, code=code, param=param)).encode()
+    """Sends an error of OpenAI's shape; ``verdicts`` on a withheld answer stand in it as they do in a message."""
+    error = openai_error(message, kind=kind, code=code, param=param)
+    error["error"] |= {"redargue": verdicts} if verdicts else {}
+    body = compact_json(error).encode()
     await reply.whole(status, [("content-type", "application/json"), *(headers or {}).items()], body)
 
 
