@@ -49,8 +49,8 @@ from redargue.tasks.step import ActionTool, PastStep, ToolCall
 
 CASES = Path(__file__).with_name("prompt_cases.jsonl")
 LONGEST_REPLY = 600  # tokens
-MAIN = (  # tasks of the main methods
-    "AnswerClaim,RewriteQuery,ScoreAnswer,JudgeDebate,DecomposeClaim,NextStep,ForceAnswer,"
+MAIN = (  # tasks of the main methods; LastStep is MERMAID's NextStep without tools
+    "AnswerClaim,RewriteQuery,ScoreAnswer,JudgeDebate,DecomposeClaim,NextStep,LastStep,ForceAnswer,"
     "WriteTeamQueries,SpeakForTeam,JudgeTeams"
 )
 TIMEOUT = 300.0  # seconds of one reply
@@ -139,8 +139,13 @@ def _conceded(statement: Any) -> str:
 
 
 def _step(case: Case) -> AnyTask:
-    tool = ActionTool(name="corpus", about="a collection of documents", parameters=dict(SearchAction.parameters))
-    return NextStep(claim=case.of(), tools=(tool,), steps=_searched(case), step=5)
+    about = "a collection of documents"
+    tool = ActionTool(name="corpus", about=about, parameters=dict(SearchAction.parameters), built_in=True)
+    return NextStep(claim=case.of(), tools=(tool,), steps=_searched(case), step=2)
+
+
+def _last_step(case: Case) -> AnyTask:
+    return NextStep(claim=case.of(), steps=_searched(case), step=5)
 
 
 def _searched(case: Case) -> tuple[PastStep, ...]:
@@ -159,6 +164,7 @@ def _verdict(answer: Any) -> str | None:
 TASKS: dict[str, Asked] = {
     "AnswerClaim": Asked(lambda c: AnswerClaim(claim=c.of(), passages=(c.passage,)), lambda a: a.label),
     "NextStep": Asked(_step, lambda a: a.answer),
+    "LastStep": Asked(_last_step, lambda a: a.answer),
     "ForceAnswer": Asked(lambda c: ForceAnswer(claim=c.of(), steps=_searched(c)), lambda a: a.label),
     "GiveOpinion": Asked(
         lambda c: GiveOpinion(claim=c.of(), part="judge", passages=(c.passage,)),

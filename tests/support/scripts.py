@@ -198,7 +198,7 @@ def _labels(ask: Ask) -> list[str]:
     if ask.schema:
         field = ask.schema["properties"]["label"]
         return list(field.get("enum", ["1889"]))
-    last_line = re.search(r"alone on the last line, in bold: (.+)", ask.user)
+    last_line = re.search(r"alone on the last line(?:, in bold)?: (.+)", ask.user)
     named = re.findall(r"\*\*(.+?)\*\*", last_line[1] if last_line else "")
     return named or re.findall(r"output \*\*(.+?)\*\*", ask.user) or ["1889"]
 

@@ -114,19 +114,22 @@ class Step(Noted):
 
 
 class StepReply(Frozen):
-    """A step in one flat object; the fields that do not apply are empty."""
+    """A step in one flat object; the fields that do not apply are empty.
+
+    The answer comes before the tool: a small model that is asked for the tool first searches for what it has read.
+    """
 
     model_config = exactly_one("tool", "answer")
 
     thought: str = Field(description="your reasoning: at most three sentences", json_schema_extra=max_length(1_000))
+    quotes: Quotations = quotes_field("with an answer: what it rests on, copied word for word from the history")
+    answer: str = Field(description="your final answer; empty with a tool")
     tool: str = Field(description="the tool to call; empty with an answer")
     reason: str = Field(description="why this tool; empty with an answer", json_schema_extra=max_length(300))
     input: str = Field(
         description="the text for the tool's first required parameter, or a JSON object of its parameters",
         json_schema_extra=max_length(600),
     )
-    answer: str = Field(description="your final answer; empty with a tool")
-    quotes: Quotations = quotes_field("with an answer: what it rests on, copied word for word from the history")
 
     @model_validator(mode="before")
     @classmethod
@@ -164,10 +167,10 @@ class SimpleStepReply(Frozen):
     model_config = exactly_one("tool", "answer")
 
     thought: str = _same("thought")
+    quotes: Quotations = _same("quotes")
+    answer: str = _same("answer")
     tool: str = _same("tool")
     input: str = _same("input")
-    answer: str = _same("answer")
-    quotes: Quotations = _same("quotes")
 
 
 class LastStepReply(Frozen):
