@@ -19,6 +19,7 @@ import json
 import os
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -41,12 +42,14 @@ from redargue.reports.markdown import table_markdown
 from redargue.reports.table import Cell as TableCell
 from redargue.reports.table import Column, Table, number
 from redargue.spec import RunSpec
+from redargue.verdicts import Verdict
 
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 BOARD = {**SETS, **QUESTIONS}
 SYSTEMS = ("tool-mad", "mermaid", "dual-position")
 SAMPLED = ("self-consistency", "best-of-n")
 LIMIT, LIMITS = 150, {"medqa": 60}  # claims a data set: a question of MedQA takes many seconds
+CONSTANT = "constant answer"  # the most frequent label, whatever the claim
 ALONE = "its own searches"  # beside the systems' names: whose evidence was read
 
 
@@ -145,7 +148,7 @@ def _run(name: str, given: argparse.Namespace, place: Path) -> None:
     )
     rows = list(all_systems(tools, model=bool(given.model)))
     every = {row.spec: row for _, _, row in rows if not given.method or row.method in (*SYSTEMS, *given.method)}
-    cells: dict[str, dict[str, Any]] = {}
+    cells: dict[str, dict[str, Any]] = {ALONE: {CONSTANT: constant_answer(examples, chosen.dataset)}}
     barred: set[str] = set()
     for wanted in every.values():
         candidate = _as_costly(wanted, cells.get(ALONE, {}))
@@ -165,6 +168,16 @@ def _run(name: str, given: argparse.Namespace, place: Path) -> None:
         for whose, rows_of in json.loads(kept.read_text("utf-8"))["cells"].items():
             cells[whose] = rows_of | cells.get(whose, {})
     kept.write_text(json.dumps({"n": len(examples), "cells": cells}), encoding="utf-8")
+
+
+def constant_answer(examples: Sequence[Example], dataset: str) -> dict[str, Any]:
+    """The cell of giving every claim the label that is the most frequent one of the sample."""
+    gold = Counter(example.gold for example in examples)
+    label = gold.most_common(1)[0][0]
+    verdicts = [
+        Verdict(claim=example.claim, label=label, method=CONSTANT, profile="", backend="") for example in examples
+    ]
+    return _measured(examples, [ClaimOutcome(verdict, 0.0) for verdict in verdicts], dataset)
 
 
 def _as_costly(wanted: System, cells: Mapping[str, Any]) -> System | None:
@@ -217,7 +230,7 @@ def tested(cells: dict[str, Any], systems: Sequence[str]) -> list[Test]:
         for system in systems
         if system in cells
         for other in cells
-        if other != system and (other not in systems or systems.index(other) > systems.index(system))
+        if other not in (system, CONSTANT) and (other not in systems or systems.index(other) > systems.index(system))
     ]
     results = [mcnemar(cells[system]["right"], cells[other]["right"]) for system, other in pairs]
     corrected = holm([result.p_value for result in results])
@@ -287,7 +300,9 @@ in brackets 95 % bootstrap intervals over claims. Figures of redargue {release}.
 Of the twelve data sets two are missing: FAVIQ, which was not at hand, and HoVer, none of whose claims has all of its
 pages in what was. MedQA's questions have five options: methods that say true or false cannot take them (–). The mean is
 over the data sets that all methods of a table take. Methods that have to say true or false gain where no claim lacks
-evidence (FEVEROUS here) or few do (AVeriTeC), and lose where many do (SciFact).
+evidence (FEVEROUS here) or few do (AVeriTeC), and lose where many do (SciFact). The constant answer gives every claim the
+most frequent label of its sample, whatever the claim. What a debate is worth with a language model, and where it is
+worth nothing, is in [choosing](choosing.md#what-a-debate-is-worth).
 
 ## Leaderboard
 
