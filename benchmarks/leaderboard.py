@@ -300,8 +300,8 @@ in brackets 95 % bootstrap intervals over claims. Figures of redargue {release}.
 Of the twelve data sets two are missing: FAVIQ, which was not at hand, and HoVer, none of whose claims has all of its
 pages in what was. MedQA's questions have five options: methods that say true or false cannot take them (–). The mean is
 over the data sets that all methods of a table take. Methods that have to say true or false gain where no claim lacks
-evidence (FEVEROUS here) or few do (AVeriTeC), and lose where many do (SciFact). The constant answer gives every claim the
-most frequent label of its sample, whatever the claim. What a debate is worth with a language model, and where it is
+evidence (FEVEROUS here) or few do (AVeriTeC), and lose where many do (SciFact). The constant answer gives every claim
+the most frequent label of its sample, whatever the claim. What a debate is worth with a language model, and where it is
 worth nothing, is in [choosing](choosing.md#what-a-debate-is-worth).
 
 ## Leaderboard
