@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -16,6 +17,7 @@ from redargue.errors import BadReply, BudgetReached, ProviderError, UsageError
 from redargue.evidence import Passage
 from redargue.llm.chat import ChatBackend
 from redargue.llm.prompted import MOST_SHOWN_OF_CUT, RELEVANCE
+from redargue.methods.unquoted import why_unquoted
 from redargue.net.secrets import Secrets
 from redargue.net.transport import Service, Transport
 from redargue.nli.backend import EmbeddedBackend
@@ -216,6 +218,22 @@ async def test_of_a_reply_that_was_cut_only_the_beginning_is_sent_back_and_a_sho
     shown, repair = (each["content"] for each in bodies(server)[1]["messages"][-2:])
     assert len(shown) == 300
     assert "Reply again and more briefly" in repair
+
+
+async def test_fences_that_a_model_copies_with_a_quotation_are_no_part_of_it(server: Loopback) -> None:
+    passage = Passage(title="Cape Ansel", text="The lighthouse at Cape Ansel was first lit in 1871.")
+
+    def copying(ask: Ask) -> str:
+        (word,) = set(re.findall(r"<data-([a-z]{10})>", ask.user))
+        quote = f"Cape Ansel <data-{word}> {passage.text}</data-{word}>"
+        return json.dumps({"reasoning": "It says so.", "quotes": [quote], "label": "SUPPORTS"})
+
+    server.script = copying
+    async with chat(server) as backend:
+        reply = await backend.perform(AnswerClaim(claim=Claim(text=passage.text), passages=(passage,)), call())
+    answer = reply.outputs[0].answer
+    assert why_unquoted(answer.quotes, (passage,)) == ""
+    assert "data-" not in answer.text + "".join(answer.quotes)
 
 
 async def test_each_sample_is_repaired_alone(server: Loopback) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 from redargue.backends.base import Call, Output, Rejected, Reply
@@ -22,7 +23,7 @@ from redargue.nli.backend import EmbeddedBackend
 from redargue.tasks.base import AnyTask, Out, Task
 from redargue.tasks.score import RATING, CompareTexts
 from redargue.tasks.step import StepTask
-from redargue.tasks.untrusted import fence_word
+from redargue.tasks.untrusted import fence_word, without_fences
 
 RELEVANCE = 0.6  # threshold with the bundled embedder: ``python -m benchmarks relevance``, chosen on even claims
 MOST_SHOWN = 4_000  # characters of an invalid reply that are sent back
@@ -112,11 +113,13 @@ class PromptedBackend(ABC):
     def _parse(self, task: Task[Out], prompt: Prompt, choice: Choice, model: str) -> Output[Out]:
         if choice.problem:
             raise ValueError(choice.problem)
+        text = without_fences(choice.text)
         if prompt.functions and isinstance(task, StepTask):
-            answer: Frozen = step_of(task, choice)
+            calls = (call._replace(arguments=without_fences(call.arguments)) for call in choice.calls)
+            answer: Frozen = step_of(task, replace(choice, text=text, calls=tuple(calls)))
         else:
-            answer = self._renderer.read(task, choice.text, plain=prompt.schema is None)
-        answer = with_all_quotations(answer, task, "" if prompt.schema else choice.text)
+            answer = self._renderer.read(task, text, plain=prompt.schema is None)
+        answer = with_all_quotations(answer, task, "" if prompt.schema else text)
         return Output(cast(Out, answer), choice.verbatim, choice.thoughts, choice.entropy, choice.tokens)
 
 

@@ -90,6 +90,14 @@ def name_fences(text: str, word: str) -> str:
     return named.replace(FENCE, f"<data-{word}>").replace("</data>", f"</data-{word}>")
 
 
+_COPIED = re.compile(rf"\s?</?data(?:-[a-z]{{{_LETTERS}}})?>\s?")
+
+
+def without_fences(reply: str) -> str:
+    """A reply without the fences that a model has copied with a quotation; a model of 1.5B did so in 73 of 194."""
+    return _COPIED.sub(" ", reply)
+
+
 def _outside(text: str) -> str:
     """Text that is not marked, such as an agent's own earlier words, without anything like a fence."""
     return UNTRUSTED.join(map(_defused, strip_marks(text).split(UNTRUSTED)))
