@@ -38,6 +38,7 @@ from redargue.methods.dual_position.tasks import Position, SpeakForTeam, Speech,
 from redargue.methods.markov_debate.method import GiveOpinion
 from redargue.methods.mermaid.tasks import DecomposeClaim, ForceAnswer, NextStep
 from redargue.methods.tool_mad.tasks import ScoreAnswer
+from redargue.methods.unquoted import why_unquoted
 from redargue.net.transport import Service, Transport
 from redargue.retrieval.tools.base import SearchAction
 from redargue.tasks.answer import Answer, AnswerClaim
@@ -196,7 +197,10 @@ TASKS: dict[str, Asked] = {
 
 
 class Counts(NamedTuple):
-    """Of one task in one form: replies that were read at first, after repair, and not; labels that follow."""
+    """Of one task in one form: replies that were read at first, after repair, and not; labels that follow.
+
+    ``quoting``: replies with quotations; ``located``: those of them with one that the document contains.
+    """
 
     task: str
     form: str
@@ -205,6 +209,8 @@ class Counts(NamedTuple):
     repaired: int
     lost: int
     follow: int | None
+    quoting: int
+    located: int
     tokens: int
     unread: tuple[str, ...]
 
@@ -215,7 +221,7 @@ async def measure(name: str, form: str, cases: list[Case], transport: Transport,
     backend = ChatBackend(transport, service, "real", form=form, max_tokens=LONGEST_REPLY)
     calls = [Call(agent="bench", sampling=Sampling(temperature=0.0, max_tokens=LONGEST_REPLY)) for _ in cases]
     replies: list[Any] = [None] * len(cases)
-    read = repaired = lost = follow = 0
+    read = repaired = lost = follow = quoting = located = 0
     unread = []
 
     async def ask(place: int) -> None:
@@ -235,11 +241,16 @@ async def measure(name: str, form: str, cases: list[Case], transport: Transport,
         read += not reply.rejected
         repaired += bool(reply.rejected)
         unread += [rejected.why for rejected in reply.rejected]
-        label = asked.label(reply.outputs[0].answer) if asked.label else None
+        answer = reply.outputs[0].answer
+        if quotes := getattr(answer, "quotes", ()):
+            quoting += 1
+            located += not why_unquoted(quotes, (case.passage,))
+        label = asked.label(answer) if asked.label else None
         follow += label == case.label or (asked.two and label == "REFUTES" and case.label == "NOT ENOUGH INFO")
     followed = follow if asked.label else None
     tokens = sum(call.account.prompt_tokens for call in calls)
-    return Counts(name, form, len(cases), read, repaired, lost, followed, tokens // len(cases), tuple(unread))
+    mean = tokens // len(cases)
+    return Counts(name, form, len(cases), read, repaired, lost, followed, quoting, located, mean, tuple(unread))
 
 
 async def _all(options: argparse.Namespace, cases: list[Case], model: Path | None) -> None:
