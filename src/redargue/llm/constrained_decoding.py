@@ -84,7 +84,7 @@ class _Form:
             item["properties"]["sentence"] = {"enum": list(range(1, len(task.sentences) + 1))}
 
     def value(self, field: dict[str, Any], after: str, *, opened: bool = False) -> Any:
-        """Writes a value and the text after it; returns the value of a closed field.
+        """Writes a value and the text after it; returns the value of a closed field or of a text.
 
         ``opened``: the value's first character has been written.
         """
@@ -95,8 +95,10 @@ class _Form:
         if kind == "string":
             self.draft.add("" if opened else '"')
             raw = self.draft.write(min(self._longest, field.get("maxLength", self._longest)), _closing_quote)
-            self.draft.add(json.dumps(_unescaped(raw), ensure_ascii=False)[1:] + after)
-        elif kind == "object" and field.get("properties"):
+            text = _unescaped(raw)
+            self.draft.add(json.dumps(text, ensure_ascii=False)[1:] + after)
+            return text
+        if kind == "object" and field.get("properties"):
             self.draft.add("" if opened else "{")
             self._fields(dict(field["properties"]))
             self.draft.add(after)
@@ -107,14 +109,21 @@ class _Form:
         return None
 
     def _fields(self, fields: dict[str, Any]) -> None:
+        no_tool = "answer" in fields and not any(fields.get("tool", {}).get("enum", ()))
+        if no_tool and isinstance(self._task, StepTask) and "enum" in fields["answer"]:
+            fields["answer"] = {"enum": [answer for answer in fields["answer"]["enum"] if answer]}
         for number, name in enumerate(list(fields), 1):
             self.draft.add(f'"{name}": ')
             chosen = self.value(fields[name], ", " if number < len(fields) else "}")
-            if name == "tool" and isinstance(self._task, StepTask):  # a step is a call or an answer, never both
-                for unwanted in ("answer", "quotes") if chosen else ("reason", "input"):
-                    fields[unwanted] = {"const": [] if unwanted == "quotes" else ""}
-                if not chosen and "enum" in fields["answer"]:
-                    fields["answer"] = {"enum": [answer for answer in fields["answer"]["enum"] if answer]}
+            if name == "answer" and "tool" in fields and isinstance(self._task, StepTask):
+                self._answered(fields, bool(chosen))
+
+    def _answered(self, fields: dict[str, Any], answered: bool) -> None:
+        """Closes the fields after the answer: a step is a call or an answer, never both."""
+        if answered:
+            fields |= {name: {"const": ""} for name in ("tool", "reason", "input") if name in fields}
+        else:
+            fields["tool"] = {"enum": [tool for tool in fields["tool"]["enum"] if tool] or [""]}
 
     def _items(self, field: dict[str, Any], after: str) -> None:
         if "prefixItems" in field:

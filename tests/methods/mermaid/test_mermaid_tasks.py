@@ -210,7 +210,7 @@ def test_a_decomposition() -> None:
 
 def test_a_step_about_a_claim_with_one_relation_is_not_asked_for_a_reason_and_may_give_one() -> None:
     simple = STEP.model_copy(update={"simple": True})
-    assert list(schema_of(simple)["properties"]) == ["thought", "tool", "input", "answer", "quotes"]
+    assert list(schema_of(simple)["properties"]) == ["thought", "quotes", "answer", "tool", "input"]
     assert "reason" in schema_of(STEP)["properties"]
     assert '"reason"' not in Renderer(plain=True).prompt(simple).user
     assert '"reason"' in Renderer(plain=True).prompt(STEP).user
