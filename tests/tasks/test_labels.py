@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from redargue.claims import AVERITEC, FEVER, OPTIONS, TWO, YES_NO_MAYBE, Claim, LabelSet
 from redargue.evidence import Passage
 from redargue.inputs.labels import BINGCHECK, BY_NAME, HALLUCINATED
-from redargue.llm.rendering import Renderer
-from redargue.tasks.answer import AnswerClaim
+from redargue.llm.rendering import Renderer, schema_of
+from redargue.tasks.answer import Answer, AnswerClaim
 from redargue.tasks.judge import JudgeDebate
 from redargue.tasks.labels import label_definitions
 from redargue.tasks.query import OtherAnswer, WriteQuery
@@ -70,3 +72,18 @@ def test_the_judge_is_told_that_debaters_who_disagree_are_no_conflicting_documen
     rule = "That the debaters disagree does not mean that the documents do."
     for labels, told in ((AVERITEC, True), (FEVER, False)):
         assert (rule in JudgeDebate(claim=Claim(text="It was lit.", labels=labels), history=()).prompt_text()) == told
+
+
+def test_an_answer_that_has_to_take_a_side_says_what_is_open_in_a_field_of_its_own() -> None:
+    reply = {"reasoning": "It was lit.", "quotes": [], "open": "the year", "label": "SUPPORTS"}
+    two, three = (AnswerClaim(claim=Claim(text="It was lit in 1871.", labels=each)) for each in (TWO, FEVER))
+    assert list(schema_of(two)["properties"]) == ["reasoning", "quotes", "open", "label"]
+    answer = Renderer().read(two, json.dumps(reply), plain=False)
+    assert isinstance(answer, Answer)
+    assert answer.text == "It was lit.\nOpen: the year\n**SUPPORTS**"
+    silent = {**reply, "open": ""}
+    without = {name: value for name, value in reply.items() if name != "open"}
+    for said in (silent, without):
+        assert Renderer().read(two, json.dumps(said), plain=False).text == "It was lit.\n**SUPPORTS**"  # type: ignore[attr-defined]
+    for task in (three, two.model_copy(update={"profile": "paper"})):
+        assert "open" not in schema_of(task)["properties"]

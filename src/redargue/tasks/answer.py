@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -12,7 +12,7 @@ from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
 from redargue.tasks.base import Task, max_length
 from redargue.tasks.documents import claim_section, documents
-from redargue.tasks.labels import label_conditions, label_definitions, label_names, subject_vars
+from redargue.tasks.labels import label_conditions, label_definitions, label_names, subject_vars, takes_sides
 from redargue.tasks.query import OtherAnswer, others
 from redargue.tasks.quotations import Quotations, quotes_field
 from redargue.tasks.untrusted import wrap_untrusted
@@ -45,6 +45,23 @@ class AnswerReply(Frozen):
     )
     quotes: Quotations = quotes_field("each quotation, copied exactly, without the document's number")
     label: str = Field(description="your final answer")
+
+
+def _same(name: str) -> Any:
+    return AnswerReply.model_fields[name]
+
+
+class TwoSidedReply(Frozen):
+    """An answer of one of two sides, with what the documents leave open."""
+
+    reasoning: str = _same("reasoning")
+    quotes: Quotations = _same("quotes")
+    open: str = Field(
+        default="",
+        description="what of the claim the documents leave open; empty if nothing",
+        json_schema_extra=max_length(300),
+    )
+    label: str = _same("label")
 
 
 class ReasonsReply(Frozen):
@@ -114,12 +131,16 @@ class LabelledTask(Task[Answer]):
         return self.claim.labels.single(word)
 
     def reply_type(self) -> type[Frozen]:
-        return _REPLIES[self.answer_fields]
+        reply = _REPLIES[self.answer_fields]
+        two_sided = reply is AnswerReply and self.profile == "hardened" and takes_sides(self.claim.labels)
+        return TwoSidedReply if two_sided else reply
 
     def from_reply(self, reply: Frozen) -> Answer:
-        """Reasons, then the quotations that they do not contain, then the label."""
+        """Reasons, what is open, then the quotations that these do not contain, then the label."""
         fields = reply.model_dump()
         reasoning, label = str(fields.get("reasoning", "")), None
+        if still_open := fields.get("open", "").strip():
+            reasoning = f"{reasoning}\nOpen: {still_open}"
         if "label" in fields:
             label = self.chosen(fields["label"])
             if label is None:

@@ -94,10 +94,15 @@ def answer_lines(labels: LabelSet, words: Mapping[str, str]) -> str:
     return lines(*(f"- {word}: {condition}." for word, condition in when.items()), _if_undecided(labels))
 
 
+def takes_sides(labels: LabelSet) -> bool:
+    """Whether an answer has to be one of the two sides, whatever the documents leave open."""
+    return labels.named(Meaning.NOT_ENOUGH) is None and labels.name in ("two", "true-false")
+
+
 def _if_undecided(labels: LabelSet) -> str:
     """What to answer where the documents are silent and no label says so."""
-    two = labels.named(Meaning.NOT_ENOUGH) is None and labels.name in ("two", "true-false")
-    return "If the documents settle neither, choose the likelier one, and name what is open." if two else ""
+    undecided = "If the documents settle neither, choose the likelier one, and name what is open."
+    return undecided if takes_sides(labels) else ""
 
 
 def quotation_rule(labels: LabelSet, words: Mapping[str, str] | None = None) -> str:
