@@ -32,7 +32,12 @@ def test_what_a_system_that_cannot_take_the_claims_has_read_is_read_by_nobody(
     leaderboard._run("medqa", given, tmp_path / "medqa-all-1")
     cells = json.loads((tmp_path / "medqa-all-1" / "cells.json").read_text())["cells"]
     assert {whose: set(rows) for whose, rows in cells.items()} == {
-        leaderboard.ALONE: {"tool-mad", "mermaid", "single-reader"},  # dual-position takes no five options
+        leaderboard.ALONE: {
+            leaderboard.CONSTANT,
+            "tool-mad",
+            "mermaid",
+            "single-reader",
+        },  # dual-position takes no five options
         "tool-mad": {"tool-mad", "single-reader"},
         "mermaid": {"mermaid", "single-reader"},
     }

@@ -143,7 +143,7 @@ def test_a_transcript_that_cannot_be_read_is_an_error_and_never_clean(
 def test_of_a_huge_transcript_the_end_is_read_and_the_rest_is_not_called_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(transcripts, "LARGEST", 3_000)
+    monkeypatch.setattr(transcripts, "_LARGEST", 3_000)
     path = tmp_path / "t.jsonl"
     path.write_text(claude(turn("Done.", *[PASSING] * 40)) + claude(turn("I ran `make lint`.", EDITED)))
     assert run(["hook", str(path)]) == 0

@@ -185,7 +185,7 @@ def reply(role: str, ask: Any, label: str) -> dict[str, Any] | str | None:
 
 def _answer(ask: Any, label: str) -> dict[str, Any] | str:
     if ask.schema:
-        given = {"reasoning": "The evidence says it.", "quotes": [], "label": label}
+        given = {"reasoning": "The evidence says it.", "quotes": [], "open": "", "label": label}
         return {name: given[name] for name in ask.schema["properties"]}
     return f"The evidence says it.\n**{label}**"
 
