@@ -21,7 +21,7 @@ def test_the_prompts_of_every_task_of_a_method_are_shown(name: str) -> None:
     for profile in methods[name].profiles:
         shown = {prompt.task for prompt in preview(RunSpec(method=name, profile=profile))}
         tasks = {task.name() for task in configure(name, profile, {}).tasks() if task.charge == "call"}
-        # The first query is the claim, unless that is long; the last step of MERMAID gives the answer, if it can be read.
+        # The first query is the claim, unless that is long; MERMAID's last step gives the answer, if it can be read.
         short = {"WriteQuery", "ForceAnswer"} if profile == "hardened" else set()
         assert tasks - shown <= NOT_ASKED | short
 
