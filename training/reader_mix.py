@@ -9,6 +9,7 @@ import gzip
 import json
 import random
 from pathlib import Path
+from typing import NamedTuple
 
 from contrast_mix import (
     contrast_rows,
@@ -28,31 +29,59 @@ NOT_SUPPORTED = len(LABELS)  # refuted or open: the source does not say which
 CODES = {label: code for code, label in enumerate((*LABELS, "NOT_SUPPORTED"))}
 # Their annotations may be used, but whose the texts are is unclear (PROVENANCE.md of the data folder).
 IN_DOUBT = ("realsumm_scu", "cg2c_doc", "tracie")
-EARLIER = 70_000  # pairs of the first trainings
-WRITTEN = 2  # times that each written row is read
-CROSSED = 12_000
 
 
-def reader_pairs(folder: Path, *, seed: int) -> list[Pair]:
-    """All pairs, shuffled."""
+class Mix(NamedTuple):
+    """How many pairs of each source are read; -1 for all.
+
+    Attributes:
+        earlier: of the first trainings.
+        written: of the written rows.
+        times: that a written row may be read.
+        inference: of general inference.
+        rewritten: claims and sentences made from written rows, and short windows of their texts.
+        crossed: made by ``crossed``.
+    """
+
+    earlier: int
+    written: int
+    times: int
+    inference: int
+    rewritten: int
+    crossed: int
+
+
+FIRST = Mix(earlier=70_000, written=-1, times=2, inference=-1, rewritten=-1, crossed=12_000)
+LAST = Mix(earlier=12_000, written=20_000, times=1, inference=9_000, rewritten=5_000, crossed=3_000)
+
+
+def reader_pairs(folder: Path, mix: Mix, *, seed: int) -> list[Pair]:
+    """The pairs of a mix, shuffled."""
     rng = random.Random(seed)
     rows = [row for row in contrast_rows(folder) + _more_rows(folder) if not held_out(row["evidence"])]
     written = [Pair(row["claim"], evidence_of(row), CODES[row["label"]]) for row in rows]
     opposites = antonyms(vocabulary(rows))
     known, _ = mixed_pairs(folder, seed=seed)
+    rewritten = [
+        *rewritten_claims(written, rng, opposites),
+        *rewritten_sentences(rows, rng, opposites),
+        *short_evidence(rows, rng),
+    ]
     parts = {
-        "earlier": rng.sample(known, EARLIER),
-        "inference": _inference(folder),
-        "written": written * WRITTEN,
-        "claims": rewritten_claims(written, rng, opposites),
-        "sentences": rewritten_sentences(rows, rng, opposites),
-        "short": short_evidence(rows, rng),
-        "crossed": crossed_pairs(CROSSED, rng),
+        "earlier": _some(known, mix.earlier, rng),
+        "inference": _some(_inference(folder), mix.inference, rng),
+        "written": _some(written * mix.times, mix.written, rng),
+        "rewritten": _some(rewritten, mix.rewritten, rng),
+        "crossed": crossed_pairs(mix.crossed, rng),
     }
     print(json.dumps({name: len(pairs) for name, pairs in parts.items()}), flush=True)
     pairs = [pair for part in parts.values() for pair in part]
     rng.shuffle(pairs)
     return pairs
+
+
+def _some(pairs: list[Pair], count: int, rng: random.Random) -> list[Pair]:
+    return pairs if count < 0 else rng.sample(pairs, count)
 
 
 def _more_rows(folder: Path) -> list[dict[str, str]]:

@@ -2,8 +2,8 @@
 
 ``python -m torch.distributed.run --nproc-per-node 2 train_reader.py --base FOLDER --out FOLDER``. One process a core
 with one thread each; every ``--average`` steps their weights are averaged (local SGD): no other synchronisation.
-The rate is constant after a warm-up; ``--cool N`` lowers it to zero over the next N pairs, and ends there. Every
-``--every`` seconds a checkpoint is written; the same command resumes from it.
+The rate is constant after a warm-up; ``--cooling`` continues from the bundled reader on the last mix of pairs, while
+the rate falls to zero. Every ``--every`` seconds a checkpoint is written; the same command resumes from it.
 
 bf16 needs a processor with AVX-512 bf16; without it, it is emulated and many times slower.
 """
@@ -21,7 +21,8 @@ from pathlib import Path
 import torch
 import torch.distributed
 from data import LABELS, Pair, data_folder
-from reader_mix import NOT_SUPPORTED, reader_pairs
+from reader_mix import FIRST, LAST, NOT_SUPPORTED, reader_pairs
+from shipped import reader_weights
 from tokenizers import Tokenizer
 from transformers import MPNetConfig, MPNetForSequenceClassification
 
@@ -101,7 +102,7 @@ def average(model: torch.nn.Module) -> None:
 
 
 def main() -> None:
-    """Trains until the pairs, or the pairs of ``--cool``, are used up."""
+    """Trains until the pairs are used up."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--base", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
@@ -110,7 +111,7 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=4e-5)
     parser.add_argument("--average", type=int, default=100)
     parser.add_argument("--every", type=float, default=900)
-    parser.add_argument("--cool", type=int, default=0)
+    parser.add_argument("--cooling", action="store_true")
     parser.add_argument("--seed", type=int, default=41)
     args = parser.parse_args()
     torch.distributed.init_process_group("gloo", timeout=datetime.timedelta(hours=12))
@@ -118,6 +119,10 @@ def main() -> None:
     torch.set_num_threads(1)
     torch.manual_seed(args.seed)
     model = base_model(args.base).train()
+    if args.cooling:
+        read = model.load_state_dict(reader_weights(), strict=False)
+        if read.unexpected_keys or any("embeddings" not in name for name in read.missing_keys):
+            raise SystemExit(f"the bundled reader's weights do not fit: {read}")
     tk = reader_tokenizer(args.base, args.length)
     trained = [weights for weights in model.parameters() if weights.requires_grad]
     optimiser = torch.optim.AdamW(
@@ -135,8 +140,9 @@ def main() -> None:
         model.load_state_dict(state["model"])
         optimiser.load_state_dict(state["optimiser"])
         done = state["step"]
-    steps = chunks_of(reader_pairs(data_folder(), seed=args.seed), args.batch * world, args.seed)
-    last = min(len(steps), done + args.cool // (args.batch * world)) if args.cool else len(steps)
+    pairs = reader_pairs(data_folder(), LAST if args.cooling else FIRST, seed=args.seed)
+    steps = chunks_of(pairs, args.batch * world, args.seed)
+    last = len(steps)
     began, saved, first, running = time.monotonic(), time.monotonic(), done, 0.0
 
     def save(at: int) -> None:
@@ -148,7 +154,7 @@ def main() -> None:
 
     for step in range(done + 1, last + 1):
         part = steps[step - 1][rank::world]
-        cooled = (last - step) / (last - first) if args.cool else 1.0
+        cooled = (last - step) / last if args.cooling else 1.0
         for group in optimiser.param_groups:
             group["lr"] = args.rate * min(1.0, step / WARM_UP) * cooled
         if part:
