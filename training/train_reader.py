@@ -32,8 +32,8 @@ FROZEN_LAYERS = 4
 WARM_UP = 150
 
 
-def base_model(folder: Path) -> MPNetForSequenceClassification:
-    """The base with a new head; embeddings and the lowest layers stay as they are."""
+def base_model(folder: Path, *, bundled: bool = False) -> MPNetForSequenceClassification:
+    """The base with a new head, or with the bundled reader's weights; embeddings and the lowest layers stay."""
     digest = hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
     if digest != WEIGHTS_SHA256:
         raise SystemExit(f"{folder}/model.safetensors has sha256 {digest}, not {WEIGHTS_SHA256}")
@@ -45,7 +45,17 @@ def base_model(folder: Path) -> MPNetForSequenceClassification:
     )
     for part in (model.mpnet.embeddings, *model.mpnet.encoder.layer[:FROZEN_LAYERS]):
         part.requires_grad_(False)
+    if bundled:
+        read = model.load_state_dict(reader_weights(), strict=False)
+        if read.unexpected_keys or any("embeddings" not in name for name in read.missing_keys):
+            raise SystemExit(f"the bundled reader's weights do not fit: {read}")
     return model
+
+
+def rate_at(step: int, last: int, args: argparse.Namespace) -> float:
+    """The learning rate of a step: constant after a warm-up, or falling to zero."""
+    warm = args.rate * min(1.0, step / WARM_UP)
+    return warm * (last - step) / last if args.cooling else warm
 
 
 def reader_tokenizer(folder: Path, length: int) -> Tokenizer:
@@ -118,11 +128,7 @@ def main() -> None:
     rank, world = torch.distributed.get_rank(), torch.distributed.get_world_size()
     torch.set_num_threads(1)
     torch.manual_seed(args.seed)
-    model = base_model(args.base).train()
-    if args.cooling:
-        read = model.load_state_dict(reader_weights(), strict=False)
-        if read.unexpected_keys or any("embeddings" not in name for name in read.missing_keys):
-            raise SystemExit(f"the bundled reader's weights do not fit: {read}")
+    model = base_model(args.base, bundled=args.cooling).train()
     tk = reader_tokenizer(args.base, args.length)
     trained = [weights for weights in model.parameters() if weights.requires_grad]
     optimiser = torch.optim.AdamW(
@@ -154,9 +160,8 @@ def main() -> None:
 
     for step in range(done + 1, last + 1):
         part = steps[step - 1][rank::world]
-        cooled = (last - step) / last if args.cooling else 1.0
         for group in optimiser.param_groups:
-            group["lr"] = args.rate * min(1.0, step / WARM_UP) * cooled
+            group["lr"] = rate_at(step, last, args)
         if part:
             with torch.autocast("cpu", torch.bfloat16):
                 logits = model(**inputs(tk, part)).logits

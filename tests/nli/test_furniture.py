@@ -141,3 +141,17 @@ def test_a_list_of_names_is_not_a_list_of_headings() -> None:
 def test_no_sentence_is_across_a_page_break() -> None:
     text = "The plant employs\n\n\f340 people in Brandt. It opened in 1961."
     assert sentences(text) == ("The plant employs", "340 people in Brandt.", "It opened in 1961.")
+
+
+def test_lines_below_a_contact_heading_are_no_claims() -> None:
+    block = "Media contact\nAda Brandt, Chief Operating Officer\nHalden Ferries AS\n+47 22 33 44 55"
+    found = [sentence.text for sentence in sentences_of(f"The yard is in Ulsteinvik.\n\n{block}\n")]
+    assert found == ["The yard is in Ulsteinvik.", block]
+    assert [statement(sentence) for sentence in found] == ["The yard is in Ulsteinvik.", None]
+
+
+def test_a_statement_below_a_contact_heading_is_a_claim() -> None:
+    text = "Contact\nAda Brandt\nThe yard employs 340 people.\n"
+    found = [sentence.text for sentence in sentences_of(text)]
+    assert found == ["Contact\nAda Brandt", "The yard employs 340 people."]
+    assert [statement(sentence) for sentence in found] == [None, "The yard employs 340 people."]

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from redargue.nli.check_worthiness import ORDERS, scores
 from redargue.nli.encoders import Embedder, shared
-from redargue.nli.furniture import is_furniture, without_dateline
+from redargue.nli.furniture import contact_block, is_furniture, without_dateline
 from redargue.nli.grammar import has_finite_verb, resolved, subject_of
 from redargue.nli.markup import parts
 from redargue.retrieval.corpus.documents import sentence_spans
@@ -153,6 +153,8 @@ class _Candidate(NamedTuple):
 
 def candidates(text: str) -> Iterator[_Candidate]:
     """The sentences of a text without lead-ins, except those that certainly state nothing."""
+    if contact_block(text) == len(text):
+        return
     for part in parts(_MARK.sub("", _EMOJI.sub("", text).replace("’", "'"))):
         words = without_dateline(part.text)
         for start, end in sentence_spans(words):

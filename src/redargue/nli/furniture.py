@@ -47,6 +47,13 @@ _LINE = re.compile(
     re.IGNORECASE,
 )
 _LONGEST = 300  # characters of such a line
+_CONTACT = re.compile(  # a heading whose lines say who may be asked
+    r"[ \t>#*_]*(?:(?:press|media|investor|editorial)\s(?:and \w+ )?)?(?:contacts?|enquiries|inquiries)[ \t:*_]*\r?\n"
+    r"(?:[ \t]*\r?\n)?",
+    re.IGNORECASE,
+)
+_CONTACT_LINE = re.compile(r"[ \t]*\S[^\n]{0,120}(?:\n|\Z)")
+_CONTACT_LINES = 6
 _FIXED = re.compile(  # words and dates that state nothing, whatever they look like
     rf"{_DATE}|\b(?:for (?:immediate )?(?:release|publication|broadcast)|(?:news|press|media) release|embargoed|contact"
     r"|ends?|before|until)\b|\b\d{1,2}(?:[:.]\d\d)?\s?[ap]\.?m\b",
@@ -63,6 +70,20 @@ def without_dateline(sentence: str) -> str:
 
 def has_dateline(line: str) -> bool:
     return _DATELINE.match(line) is not None
+
+
+def contact_block(text: str, start: int = 0) -> int:
+    """The end of "Media contact" and the lines below it without a verb; ``start`` if no such block begins there."""
+    heading = _CONTACT.match(text, start)
+    if heading is None:
+        return start
+    at = heading.end()
+    for _ in range(_CONTACT_LINES):
+        line = _CONTACT_LINE.match(text, at)
+        if line is None or has_finite_verb(line[0]):
+            break
+        at = line.end()
+    return at if at > heading.end() else start
 
 
 def is_furniture(line: str) -> bool:

@@ -13,7 +13,7 @@ from redargue.caveats import Unchecked
 from redargue.claims import Claim, Frozen, readable
 from redargue.errors import UsageError, problem_of
 from redargue.evidence import PAGE_BREAK
-from redargue.nli.furniture import has_dateline, is_furniture
+from redargue.nli.furniture import contact_block, has_dateline, is_furniture
 from redargue.nli.markup import is_silent
 from redargue.retrieval.corpus.documents import sentence_spans
 
@@ -138,8 +138,14 @@ def _cuts(whole: str) -> Iterator[int]:
         yield from block.span()
         if block[0].lstrip(" \t>").startswith("|"):
             yield from _cell_cuts(whole, *block.span())
+    past = 0
     for line in _LINE.finditer(whole):
-        if line[0].endswith("\n") and is_furniture(line[0]):  # a line that is being written may become a statement
+        if line.start() < past:
+            continue
+        past = contact_block(whole, line.start())
+        if past > line.start():
+            yield from (line.start(), past)
+        elif line[0].endswith("\n") and is_furniture(line[0]):  # a line that is being written may become a statement
             yield from line.span()
         elif has_dateline(line[0]):
             yield line.start()
