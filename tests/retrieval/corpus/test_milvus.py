@@ -8,8 +8,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Event
 
 import pytest
 
@@ -287,6 +289,29 @@ def test_a_server_that_does_not_answer_is_given_up(silent: str, monkeypatch: pyt
     for uri in (silent, "http://127.0.0.1:1"):
         with pytest.raises(CorpusError, match=f"Milvus at '{uri}' does not answer"):
             open_corpus(f"milvus:{uri}")
+
+
+@needs_lite
+def test_a_server_that_falls_silent_after_connecting_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    import grpc
+    from pymilvus.grpc_gen import milvus_pb2, milvus_pb2_grpc
+
+    done = Event()
+
+    servicer = milvus_pb2_grpc.MilvusServiceServicer()
+    servicer.Connect = lambda request, context: milvus_pb2.ConnectResponse()
+    servicer.GetVersion = lambda request, context: done.wait()
+    server = grpc.server(ThreadPoolExecutor(2))
+    milvus_pb2_grpc.add_MilvusServiceServicer_to_server(servicer, server)
+    uri = f"http://127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
+    server.start()
+    monkeypatch.setattr(milvus_client, "CONNECT_TIMEOUT", 1.0)
+    try:
+        with pytest.raises(CorpusError, match=f"Milvus at '{uri}' does not answer: Deadline Exceeded"):
+            open_corpus(f"milvus:{uri}")
+    finally:
+        done.set()
+        server.stop(None).wait()
 
 
 def test_an_address_with_a_password_is_refused_and_not_shown() -> None:

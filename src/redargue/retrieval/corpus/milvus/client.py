@@ -173,7 +173,9 @@ class MilvusConnection:
     def __init__(self, address: MilvusAddress, *, write: bool) -> None:
         self.address, self._secrets = address, Secrets.from_environment()
         milvus = _pymilvus()
-        self._types, self._failed = milvus, (milvus.MilvusException, OSError)
+        from grpc import RpcError  # a deadline that passed reaches callers of pymilvus as gRPC's own error
+
+        self._types, self._failed = milvus, (milvus.MilvusException, RpcError, OSError)
         self._client: Any = None
         self._lite = LiteServer.at(address.uri, write) if address.lite else None
         self.writing = self._writing.setdefault(address.uri + address.collection, RLock())
@@ -293,7 +295,8 @@ class MilvusConnection:
             raise self._translate(error) from None  # the original message may contain the token
 
     def _translate(self, error: Exception) -> CorpusError | UsageError:
-        message = self._secrets.hide(str(getattr(error, "message", "") or error)).strip()
+        details = error.details() if hasattr(error, "details") else getattr(error, "message", "")
+        message = self._secrets.hide(str(details or error)).strip()
         message = message if len(message) <= 300 else message[:300] + "…"
         where = f"Milvus at {self.address.uri!r}"
         if re.search(r"no space left|disk.{0,20}(full|exhausted|quota)", message, re.I):
