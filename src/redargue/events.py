@@ -348,6 +348,7 @@ class EventHead(BaseModel):
 
     item: int = 0
     kind: str
+    key: str = ""
 
 
 def head_of(line: bytes) -> EventHead | None:

@@ -14,6 +14,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
 
+try:
+    import fcntl
+except ImportError:  # Windows has no flock; two processes on one folder go unnoticed there
+    fcntl = None  # type: ignore[assignment]
+
 # The folders where redargue keeps its user's data and configuration.
 
 
@@ -73,6 +78,21 @@ def require_own(status: os.stat_result, path: Path) -> None:
     """Raises OSError for a file or folder of another user."""
     if hasattr(os, "geteuid") and status.st_uid != os.geteuid():
         raise OSError(errno.EPERM, "it belongs to another user", str(path))
+
+
+def lock(path: Path, *, wait: bool) -> int:
+    """The descriptor of a lock file that no other process holds; closing it releases the lock.
+
+    Raises BlockingIOError if another process holds it and ``wait`` is False.
+    """
+    file = open_own(path, os.O_RDWR)
+    if fcntl is not None:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except OSError:
+            os.close(file)
+            raise
+    return file
 
 
 @contextmanager

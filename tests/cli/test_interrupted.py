@@ -71,3 +71,7 @@ def test_interrupted_by_hand_is_exit_130(command: list[str], tmp_path: Path) -> 
     assert process.returncode == 130
     assert b"--run" in err
     subprocess.run([*command, str(tmp_path / "run")], check=True, stdout=subprocess.DEVNULL)
+    replayed = subprocess.run(
+        [sys.executable, "-m", "redargue.cli.app", "replay", str(tmp_path / "run")], capture_output=True, check=False
+    )
+    assert b"every event is as recorded" in replayed.stderr

@@ -16,11 +16,11 @@ from redargue import replay
 from redargue.backends.base import Backend, Call, Reply
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import Claim
-from redargue.errors import BudgetReached, RecordError, ReplayMiss, UsageError
+from redargue.errors import BadReply, BudgetReached, ProviderError, RecordError, ReplayMiss, UsageError
 from redargue.events import canonical
 from redargue.run import Run
 from redargue.runs.budget import Budget, Cost
-from redargue.runs.record import Record, read_events
+from redargue.runs.record import Record, last_attempts, read_events
 from redargue.spec import RunSpec
 from redargue.tasks.answer import AnswerClaim
 from redargue.tasks.base import Out, Task
@@ -101,6 +101,64 @@ async def test_a_run_that_dies_goes_on_and_repeats_no_finished_call(tmp_path: Pa
         assert again == whole
         assert dying.served + survivor.served == SERVED * len(CLAIMS)  # each once
         assert canonical(read_events(folder)) == canonical(expected)
+
+
+class Failing(Dying):
+    """Its last call has sent a request when it waits for good, or ends with an error."""
+
+    def __init__(self, calls: int, error: redargue.RedargueError | None = None) -> None:
+        super().__init__(calls)
+        self.error, self.waiting = error, asyncio.Event()
+
+    async def perform(self, task: Task[Out], call: Call) -> Reply[Out]:
+        if self.left:
+            return await super().perform(task, call)
+        call.account.requests += 1
+        if self.error:
+            raise self.error
+        self.waiting.set()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+
+async def check_resumed(folder: Path, whole: list[redargue.Verdict]) -> None:
+    """The failed call counts, and neither a comparison nor a replay takes it for a part of the run."""
+    with verifier(folder) as each:
+        again = await each.verify_all(CLAIMS, concurrency=1)
+    assert [each.label for each in again] == [each.label for each in whole]
+    assert any(event.kind == "call_failed" for event in read_events(folder))
+    assert canonical(event for event in last_attempts(folder) if event.kind != "claim_ended") == canonical(
+        event for event in read_events(folder.parents[1] / "whole" / "run") if event.kind != "claim_ended"
+    )
+    seen: list[Any] = []
+    assert await replay(folder, backend=ScriptedBackend({}), listeners=[seen.append]) == again
+    assert canonical(seen) == canonical(last_attempts(folder))
+
+
+async def test_a_run_cancelled_during_a_call_and_resumed_replays(tmp_path: Path) -> None:
+    whole = await undisturbed(tmp_path / "whole" / "run")
+    for calls in (0, 1, 17, 23, 40):
+        folder = tmp_path / str(calls) / "run"
+        waiting = Failing(calls)
+        with verifier(folder, waiting) as each:
+            running = asyncio.create_task(each.verify_all(CLAIMS, concurrency=1))
+            await waiting.waiting.wait()
+            running.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await running
+        await check_resumed(folder, whole)
+
+
+@pytest.mark.parametrize("error", [BadReply("it cannot be read", raw="?"), ProviderError("it is overloaded")])
+async def test_a_claim_that_ended_with_an_error_and_was_retried_replays(
+    tmp_path: Path, error: redargue.RedargueError
+) -> None:
+    whole = await undisturbed(tmp_path / "whole" / "run")
+    folder = tmp_path / "failed" / "run"
+    with verifier(folder, Failing(CALLS - 1, error)) as each:
+        verdicts = await each.verify_all(CLAIMS, concurrency=1)
+    assert any(verdict.error for verdict in verdicts)
+    await check_resumed(folder, whole)
 
 
 async def test_a_torn_last_line_is_cut_off_and_a_broken_one_before_it_is_an_error(tmp_path: Path) -> None:

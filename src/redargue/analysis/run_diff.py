@@ -19,7 +19,7 @@ from redargue.errors import RedargueError, ReplayMiss
 from redargue.events import CallFailed, CallFinished, Event, EvidenceFound, EvidenceKept, EvidenceMissing
 from redargue.playback import renderer, replay_claim, require_no_files
 from redargue.runs.manifest import RunManifest
-from redargue.runs.record import Record, read_events
+from redargue.runs.record import Record, last_attempts
 from redargue.tasks.base import AnyTask, Out, Task
 from redargue.verdicts import Verdict
 
@@ -176,7 +176,7 @@ def _flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 def _digests(folder: Path) -> dict[int, int]:
     """For each claim the sum of the hashes of its calls and searches, which does not depend on their order."""
     sums: dict[int, int] = defaultdict(int)
-    for event in read_events(folder):
+    for event in last_attempts(folder):
         if isinstance(event, RecordedStep):
             sums[event.item] += hash((_slot(event), *_lines(event)))
     return sums
@@ -248,7 +248,7 @@ def _steps(folder: Path, items: set[int]) -> dict[int, Steps]:
     The order in which concurrent steps of a slot finish is random, so they are sorted by their outcome.
     """
     recorded: dict[int, list[tuple[Slot, list[str], str]]] = {item: [] for item in items}
-    for event in read_events(folder):
+    for event in last_attempts(folder):
         if event.item in items and isinstance(event, RecordedStep):
             key = "kept" if isinstance(event, EvidenceKept) else event.key
             recorded[event.item].append((_slot(event), _lines(event), key))

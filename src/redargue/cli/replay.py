@@ -33,7 +33,7 @@ def replay_run(
     from redargue.reports.load import CheckResult
     from redargue.runs.folders import find_run
     from redargue.runs.manifest import replayed_by
-    from redargue.runs.record import Record, read_events
+    from redargue.runs.record import Record, last_attempts
 
     console = Console(file=sys.stderr, highlight=False)
     seen: list[Event] = []
@@ -47,7 +47,7 @@ def replay_run(
     record = Record(folder, mode="replay")
     verdicts = asyncio.run(replay_run(record, listeners=[see]))
     replayed = {event.item for event in seen}
-    recorded = [event for event in read_events(folder) if event.item in replayed]
+    recorded = [event for event in last_attempts(folder) if event.item in replayed]
     if json:
         print_json(CheckResult(verdicts=tuple(verdicts)))
     else:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -32,15 +32,10 @@ from redargue.events import (
     EvidenceRemembered,
     head_of,
 )
-from redargue.files import home, make_folder, open_own, open_to_read, open_to_write, replacing, require_own
+from redargue.files import home, lock, make_folder, open_own, open_to_read, open_to_write, replacing, require_own
 from redargue.net.secrets import Secrets
 from redargue.runs.manifest import RunManifest, load_manifest
 from redargue.verdicts import Verdict
-
-try:
-    import fcntl
-except ImportError:  # Windows has no flock; two processes on one run folder go unnoticed there
-    fcntl = None  # type: ignore[assignment]
 
 Paid = CallFinished | EvidenceFound | EvidenceMissing | EvidenceRecalled | EvidenceRemembered
 RecordMode = Literal["record", "replay"]
@@ -64,16 +59,12 @@ def writing(folder: Path) -> Iterator[None]:
 
 
 def _lock(folder: Path) -> int:
-    lock = open_own(folder / ".lock", os.O_RDWR)
-    if fcntl is not None:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(lock)
-            raise RecordError(
-                f"another process is writing to {str(folder)!r}", hint="wait for it, or choose another folder"
-            ) from None
-    return lock
+    try:
+        return lock(folder / ".lock", wait=False)
+    except BlockingIOError:
+        raise RecordError(
+            f"another process is writing to {str(folder)!r}", hint="wait for it, or choose another folder"
+        ) from None
 
 
 class CallRecord(Protocol):
@@ -293,11 +284,30 @@ def read_events(folder: Path) -> Iterator[Event]:
     return (event for _, event in _events(folder))
 
 
+def last_attempts(folder: Path) -> Iterator[Event]:
+    """As :func:`read_events`, without failed calls that were made again: they cost something, and decided nothing.
+
+    An unreadable reply that the last attempt used again is part of it.
+    """
+    starts, calls = _last_lines(folder / "events.jsonl")
+    for number, _, event in _numbered_events(folder, starts):
+        if isinstance(event, CallFailed):
+            earlier = number < starts.get(event.item, 0) and event.error.type != "BadReply"
+            if earlier or number < calls[event.item, event.key]:
+                continue
+        yield event
+
+
 def _events(folder: Path) -> Iterator[tuple[int, Event]]:
+    starts, _ = _last_lines(folder / "events.jsonl")
+    return ((offset, event) for _, offset, event in _numbered_events(folder, starts))
+
+
+def _numbered_events(folder: Path, starts: Mapping[int, int]) -> Iterator[tuple[int, int, Event]]:
+    """The events with their lines' numbers, from 1, and offsets in bytes."""
     path, offset = folder / "events.jsonl", 0
     if not path.exists():
         return
-    started = _last_starts(path)
     with _log_of(path) as log:
         for number, line in enumerate(log, 1):
             if not line.endswith(b"\n"):
@@ -309,16 +319,30 @@ def _events(folder: Path) -> Iterator[tuple[int, Event]]:
                     f"line {number} of {str(path)!r} is not an event: {line[:60]!r}",
                     hint="the file was changed; restore it or run again into another folder",
                 ) from error
-            if isinstance(event, Paid | CallFailed) or number >= started.get(event.item, 0):
-                yield offset, event
+            if isinstance(event, Paid | CallFailed) or number >= starts.get(event.item, 0):
+                yield number, offset, event
             offset += len(line)
 
 
-def _last_starts(path: Path) -> dict[int, int]:
-    """The number of the line with which the last attempt at each claim begins."""
+def _last_lines(path: Path) -> tuple[dict[int, int], dict[tuple[int, str], int]]:
+    """The numbers of the lines on which the last attempts at claims begin, and of the last line about each failed call.
+
+    A failed call is known by its claim and key, and may have succeeded since.
+    """
+    starts: dict[int, int] = {}
+    failures: dict[tuple[int, str], int] = {}
+    if not path.exists():
+        return starts, failures
     with _log_of(path) as log:
-        heads = ((head_of(line), number) for number, line in enumerate(log, 1))
-        return {head.item: number for head, number in heads if head and head.kind == "claim_started"}
+        for number, head in enumerate(map(head_of, log), 1):
+            if head is None:
+                continue
+            call = head.item, head.key
+            if head.kind == "claim_started":
+                starts[head.item] = number
+            elif head.kind == "call_failed" or (head.kind == "call_finished" and call in failures):
+                failures[call] = number
+    return starts, failures
 
 
 def _log_of(path: Path) -> BinaryIO:

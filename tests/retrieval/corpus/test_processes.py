@@ -130,3 +130,15 @@ def test_two_writers_at_once_store_both_their_documents(opened: Opener, tmp_path
         assert [one.returncode, two.returncode] == [0, 0]
     assert all('"replaced":0' in end for end in ends)
     assert len(opened(path, write=False).documents()) == COUNT
+
+
+def test_processes_that_need_the_starter_corpus_together_write_it_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REDARGUE_HOME", str(tmp_path / "home"))
+    code = "from redargue.retrieval.corpus.index import open_starter; print(open_starter().revision)"
+    command = [sys.executable, "-c", code]
+    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in "1234"]
+    told = {process.communicate() for process in processes}
+    assert len(told) == 1, told
+    assert sorted(path.suffix for path in (tmp_path / "home").iterdir()) == [".db", ".lock"]

@@ -6,12 +6,13 @@ Another package adds a store by the scheme of its addresses, through the entry p
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from importlib.resources import files
 from pathlib import Path
 
 from redargue.errors import StoreUnavailable, UnreadableFile, UsageError
-from redargue.files import NO_ROOM, home, make_folder
+from redargue.files import NO_ROOM, home, lock, make_folder
 from redargue.retrieval.corpus.base import Added, Corpus, Encoder, Entry, stores
 from redargue.retrieval.corpus.ingest import read_documents
 
@@ -90,6 +91,15 @@ def open_starter() -> Corpus:
 
 def _index_starter(store: Path) -> None:
     make_folder(store.parent)
+    waited = lock(store.with_suffix(".lock"), wait=True)
+    try:
+        if not store.exists():
+            _write_starter(store)
+    finally:
+        os.close(waited)
+
+
+def _write_starter(store: Path) -> None:
     unfinished = store.with_suffix(".new")
     for leftover in store.parent.glob(f"{unfinished.name}*"):
         leftover.unlink()
