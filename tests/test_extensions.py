@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -131,8 +133,47 @@ async def test_a_tool_class_that_makes_no_tool_is_refused_before_any_claim() -> 
     tools.register("halfway")(Halfway)
     tools.register("raising")(Raising)
     with pytest.raises(
-        UsageError, match=r"'halfway' of '.*test_extensions' makes cannot be searched: it has no 'name'"
+        UsageError, match=r"the tool 'halfway', a 'object' of 'builtins', cannot be searched: it has no 'name'"
     ):
         made_tool("halfway", None)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match=r"'raising' of '.*test_extensions' cannot be made: KeyError: 'place'"):
         made_tool("raising", None)  # type: ignore[arg-type]
+
+
+class WithoutContext(Shelf):
+    async def search(self, query: str, k: int) -> Any:  # type: ignore[override]
+        return ()
+
+
+class Waiting(Shelf):
+    def search(self, query: str, k: int, *, search: Search) -> Any:
+        return ()
+
+
+class Unbound(Shelf):
+    def make(self, sources: Sources) -> Any:  # type: ignore[override]
+        return self
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        (WithoutContext, "'search' does not take (query, k, *, search)"),
+        (Waiting, "'search' is not async"),
+        (Unbound, "'make' is not a class method of one argument, the sources"),
+    ],
+)
+async def test_a_tool_whose_methods_cannot_be_called_is_refused_before_any_claim(
+    kind: type[Any], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    point = EntryPoint("uncallable", f"{__name__}:{kind.__name__}", "redargue.tools")
+    monkeypatch.setattr(tools, "_installed", {"uncallable": point})
+    assert said in tools.problems()["uncallable"].what  # what doctor shows
+    if kind is not Unbound:
+        with pytest.raises(UsageError, match=re.escape(said)):
+            await redargue.verify(
+                "Lyon is in France.",
+                method="single-reader",
+                settings={"tools": ("shelf",)},
+                evidence={"shelf": kind(fails)},
+            )

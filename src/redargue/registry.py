@@ -11,6 +11,7 @@ the core are listed where their registry is. Those of an optional part (``bench`
 from __future__ import annotations
 
 import difflib
+import inspect
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
@@ -210,6 +211,17 @@ def having(*names: str) -> Callable[[object], str]:
 def a_function(entry: object) -> str:
     """For ``missing``: an entry that is called."""
     return "" if callable(entry) else f"it is not a function but {type(entry).__name__!r}"
+
+
+def accepts(function: Callable[..., Any], *arguments: object, **named: object) -> bool:
+    """Whether a function can be called with these arguments; True where its signature is unknown."""
+    try:
+        inspect.signature(function).bind(*arguments, **named)
+    except TypeError:
+        return False
+    except ValueError:
+        pass
+    return True
 
 
 def _hint_for(error: BaseException, package: str) -> str:

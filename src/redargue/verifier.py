@@ -28,7 +28,7 @@ from redargue.nli.language import language_of
 from redargue.parts import Parts, RunOptions, read_options
 from redargue.registry import ExtensionError, is_own
 from redargue.retrieval.corpus.index import Corpus, open_store
-from redargue.retrieval.tools.base import PerClaim, Sources, Tool, for_claim, made_tool, tools
+from redargue.retrieval.tools.base import PerClaim, Sources, Tool, for_claim, made_tool, require_searchable, tools
 from redargue.run import Run
 from redargue.runs.budget import Budget, Cost
 from redargue.runs.clock import SystemClock
@@ -125,6 +125,8 @@ class Verifier:
         sources = Sources(
             corpus=opened, transport=self.transport, services=self.services, prices=dict(self.prices.searches)
         )
+        for name, tool in made.items():
+            require_searchable(name, tool)
         for name in self.method.tools():
             if name not in made:
                 made[name] = made_tool(name, sources)

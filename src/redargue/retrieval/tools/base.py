@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ from redargue.claims import Frozen
 from redargue.errors import RedargueError, ToolFailed, UsageError
 from redargue.evidence import Passage
 from redargue.net.transport import Service, Transport
-from redargue.registry import Registry, having, is_own
+from redargue.registry import Registry, accepts, having, is_own
 from redargue.retrieval.corpus.index import Corpus
 from redargue.runs.budget import Account
 
@@ -167,7 +168,22 @@ TOOLS = {
 
 
 def _missing(entry: object) -> str:
-    return having("make", "about", "online")(entry) if isinstance(entry, type) else "it is not a class"
+    if not isinstance(entry, type):
+        return "it is not a class"
+    return (
+        having("make", "about", "online")(entry)
+        or ("" if accepts(entry.make, None) else "'make' is not a class method of one argument, the sources")  # type: ignore[attr-defined]
+        or _unsearchable(getattr(entry, "search", None), entry)
+    )
+
+
+def _unsearchable(search: object, *instance: object) -> str:
+    """Why ``search(query, k, search=…)`` cannot be awaited; empty for a part that has no such method."""
+    if not inspect.isroutine(search):
+        return ""
+    if not accepts(search, *instance, "", 1, search=None):
+        return "'search' does not take (query, k, *, search)"
+    return "" if inspect.iscoroutinefunction(search) else "'search' is not async"
 
 
 tools: Registry[type[ToolKind]] = Registry("tool", builtin=TOOLS, group="redargue.tools", missing=_missing)
@@ -185,11 +201,16 @@ def made_tool(name: str, sources: Sources) -> Tool | PerClaim:
             raise
         what = f"the tool {name!r} of {kind.__module__!r} cannot be made: {type(error).__name__}: {error}"
         raise UsageError(what, hint="its author has to correct 'make': docs/search-tools.md") from error
-    wanted = ("name", "about", "revision", "for_claim" if hasattr(tool, "for_claim") else "search")
-    if lacks := having(*wanted)(tool):
-        what = f"what the tool {name!r} of {kind.__module__!r} makes cannot be searched: {lacks}"
-        raise UsageError(what, hint="its author has to correct it: docs/search-tools.md")
+    require_searchable(name, tool)
     return tool
+
+
+def require_searchable(name: str, tool: Tool | PerClaim) -> None:
+    """Raises UsageError for an object that cannot be searched, before any claim is verified."""
+    wanted = ("name", "about", "revision", "for_claim" if hasattr(tool, "for_claim") else "search")
+    if lacks := having(*wanted)(tool) or _unsearchable(getattr(tool, "search", None)):
+        what = f"the tool {name!r}, a {type(tool).__name__!r} of {type(tool).__module__!r}, cannot be searched: {lacks}"
+        raise UsageError(what, hint="its author has to correct it: docs/search-tools.md")
 
 
 # A search tool as an action that an agent calls by name.
