@@ -150,7 +150,7 @@ def test_imports_inside_functions_are_for_slow_modules_or_the_command_line() -> 
         "striprtf",
         "docx",
     }
-    slow |= {"mcp", "jsonschema", "referencing", "anyio", "uvicorn", "psycopg", "matplotlib", "opentelemetry"}
+    slow |= {"mcp", "grpc", "jsonschema", "referencing", "anyio", "uvicorn", "psycopg", "matplotlib", "opentelemetry"}
     slow |= {"torch", "transformers", "safetensors", "huggingface_hub", "ray", "scipy", "nltk", "importlib", "tomllib"}
     hidden = []
     for path in modules():

@@ -275,6 +275,19 @@ def test_the_progress_of_a_batch_off_a_terminal_has_counts_and_time_left(capfd: 
     assert "1 of 3 claims, 0 errors, 2 calls, 40.0 s, 40 s left" in err
 
 
+def test_recorded_verdicts_and_polls_without_news_say_nothing_about_the_pace(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    with Progress(Tally(), 3, clock=Clock(), known=1) as progress:  # type: ignore[arg-type]
+        progress.moved(again=True)
+        assert "left" not in capfd.readouterr().err
+        progress.moved(0)
+        progress.moved()
+        for _ in range(400):
+            progress.moved(0)
+    assert capfd.readouterr().err.splitlines()[1].endswith(", 3 min left")  # 100 s a claim
+
+
 def test_ctrl_c_is_answered_on_a_line_of_its_own(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

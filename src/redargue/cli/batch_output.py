@@ -76,12 +76,12 @@ def verify_in_process(spec: RunSpec, parts: Parts, batch: BatchOutput, *, concur
         async for item, verdict in verifier.stream(claims, concurrency=concurrency):
             row = batch.rows[item]
             take(item, verdict, await check_row(row, verifier, batch.folder, concurrency=concurrency))
-            bar.moved()
+            bar.moved(again=item in known)
 
     try:
         with Verifier(spec, parts=parts, folder=batch.folder, claims=claims) as verifier:
-            known = sum(1 for _ in verifier.record.finished()) if verifier.record else 0
-            shown = Progress(tally, len(claims), clock=verifier.clock, known=known, quiet=batch.options.quiet)
+            known = verifier.record.finished_items() if verifier.record else frozenset()
+            shown = Progress(tally, len(claims), clock=verifier.clock, known=len(known), quiet=batch.options.quiet)
             with batch.files() as take, shown as bar:
                 asyncio.run(verify())
     except KeyboardInterrupt:

@@ -103,10 +103,9 @@ class Progress:
         self._task = self._bar.add_task(name or "claims", total=total, note="", left="")
 
     def moved(self, by: int = 1, *, again: bool = False) -> None:
-        """Shows ``by`` more verdicts; ``again`` if they were already recorded, though not counted in ``known``."""
-        self._known += again
+        """Shows ``by`` more verdicts; ``again`` if they were already recorded, and say nothing about the pace."""
         now = self._clock.elapsed()
-        if not again:
+        if by and not again:
             self._rate.finished(now, by)
         self._bar.update(self._task, advance=by, note=self._cost(), left=self._left(now))
         if not self._animated and now - self._last_line >= LINE_SECONDS:

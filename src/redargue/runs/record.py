@@ -148,6 +148,9 @@ class Record:
     def finished(self) -> Iterator[Verdict]:
         return (self._read(ended) for ended in self._ended.values() if ended.fine)
 
+    def finished_items(self) -> frozenset[int]:
+        return frozenset(item for item, ended in self._ended.items() if ended.fine)
+
     def recall(self, item: int, key: str) -> Paid | CallFailed | None:
         """A claim's recorded answer to the question with that key, or None.
 

@@ -103,7 +103,7 @@ def _supervise(
     totals = _Totals(ledger, batch)
     with ExitStack() as stack:
         bar = stack.enter_context(Progress(totals, batch.total, clock=SystemClock(), known=totals.count, quiet=quiet))
-        bar.moved(totals.count)
+        bar.moved(totals.count, again=True)
 
         def update() -> bool:
             counts, unfinished = progress(ledger, batch.number)
