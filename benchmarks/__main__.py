@@ -53,6 +53,7 @@ EVERY = (
 BY_NAME = (
     "relay",
     "real",
+    "debate",
     "defaults",
     "wheel",
     "size",

@@ -1,0 +1,226 @@
+"""What a debate is worth with a language model: methods side by side on odd claims of four data sets.
+
+    python -m benchmarks debate --model NAME --base-url http://127.0.0.1:8080/v1 --folder build/bench/debate
+    python -m benchmarks debate --folder build/bench/debate --write  # the tables of what has been run
+
+A small model on a laptop takes seconds a request, and a day for fifty claims of each data set: the claims are taken in
+batches of ``--batch`` of each, all methods on a batch before the next one. An interrupted run resumes, call by call.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from benchmarks import pool
+from benchmarks.leaderboard import CONSTANT
+from benchmarks.sets import SETS, corpus_of, taken
+from redargue.bench.datasets.base import Example
+from redargue.bench.harness import Bench
+from redargue.bench.scoring import score
+from redargue.bench.statistics.paired import holm, mcnemar
+from redargue.bench.system import System
+from redargue.claims import Meaning
+from redargue.events import CallFailed, CallFinished
+from redargue.reports.markdown import table_markdown
+from redargue.reports.table import Column, Table, number
+from redargue.runs.record import last_attempts
+from redargue.spec import RunSpec
+from redargue.verdicts import Verdict
+
+NAMES = ("fever", "scifact", "snapshot-factcheck-bench", "snapshot-bingcheck")
+LIMIT, BATCH = 54, 6  # claims of each data set
+READER = "small reader"  # the embedded backend, which asks no language model
+FIRST = "single-reader"  # the other methods are tested against it
+
+
+class Played(NamedTuple):
+    """A claim with its gold label, what a method said and the seconds that it took (0 for one that was recorded)."""
+
+    dataset: str
+    example: Example
+    verdict: Verdict
+
+
+def systems(tools: tuple[str, str]) -> dict[str, str]:
+    """The methods by their rows' names: all search with the same two tools."""
+    both = "+".join(tools)
+    return {
+        READER: f"single-reader:tools={both}",
+        "zero-shot": "zero-shot",
+        FIRST: f"single-reader:tools={both}",
+        "self-consistency, 5 calls": f"self-consistency:tools={both},calls=5",
+        "pair": f"pair:tools={both}",
+        "cascade": f"cascade:tools={both}",
+        "mermaid": f"mermaid:tools={both},memory=off",
+        "tool-mad": f"tool-mad:debaters={both}",
+        "dual-position": f"dual-position:tools={both}",
+    }
+
+
+def main(arguments: list[str]) -> None:
+    """Runs batch by batch, and prints the tables."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks debate", description=__doc__)
+    parser.add_argument("--model", default="")
+    parser.add_argument("--base-url", default="")
+    parser.add_argument("--folder", type=Path, default=pool.BUILD / "debate")
+    parser.add_argument("--batch", type=int, default=BATCH)
+    parser.add_argument("--batches", type=int, default=LIMIT // BATCH, help="so many at most")
+    parser.add_argument("--concurrency", type=int, default=3)
+    parser.add_argument("--write", action="store_true", help="run nothing")
+    given = parser.parse_args(arguments)
+    for batch in () if given.write else range(given.batches):
+        for name in NAMES:
+            _run(name, batch, given)
+    print(report(given.folder))
+
+
+def _run(name: str, batch: int, given: argparse.Namespace) -> None:
+    chosen = SETS[name]
+    examples, sample = taken(chosen, half="odd", limit=LIMIT, take="random")
+    examples = examples[batch * given.batch : (batch + 1) * given.batch]
+    tools = ("corpus", "keywords") if chosen.corpus else ("frozen", "frozen-words")
+    store = corpus_of(chosen.corpus) if chosen.corpus else None
+    with_model = RunSpec(store=store, model=given.model, base_url=given.base_url, max_tokens=600)
+    for row, text in systems(tools).items():
+        place = given.folder / f"{name}-{batch}-{row.partition(',')[0].replace(' ', '-')}"
+        spec = RunSpec(store=store, offline=True) if row == READER else with_model
+        system = System.parse(text)
+        bench = Bench(place, examples, [system], sample=sample | {"batch": batch}, spec=spec)
+        outcomes = asyncio.run(bench.run(system, concurrency=given.concurrency))
+        rows = [
+            {
+                "dataset": name,
+                "example": example.model_dump(mode="json"),
+                "verdict": outcome.verdict.model_dump(mode="json"),
+            }
+            for example, outcome in zip(examples, outcomes, strict=True)
+        ]
+        (place / "rows.json").write_text(json.dumps({"row": row, "run": system.slug, "rows": rows}), encoding="utf-8")
+        right = sum(outcome.verdict.label == example.gold for example, outcome in zip(examples, outcomes, strict=True))
+        print(json.dumps({"set": name, "batch": batch, "row": row, "right": right, "of": len(examples)}), flush=True)
+
+
+def _played(folder: Path) -> dict[str, list[Played]]:
+    """What each method said of the claims that all of them have had."""
+    by_batch: dict[str, dict[str, list[Played]]] = defaultdict(dict)
+    for path in sorted(folder.glob("*/rows.json")):
+        kept = json.loads(path.read_text("utf-8"))
+        batch = "-".join(
+            path.parent.name.split("-")[: -len(kept["row"].partition(",")[0].replace(" ", "-").split("-"))]
+        )
+        by_batch[batch][kept["row"]] = [
+            Played(row["dataset"], Example.model_validate(row["example"]), Verdict.model_validate(row["verdict"]))
+            for row in kept["rows"]
+        ]
+    every = list(systems(("corpus", "keywords")))
+    played: dict[str, list[Played]] = {row: [] for row in every}
+    for rows in by_batch.values():
+        if set(rows) == set(every):
+            for row in every:
+                played[row] += rows[row]
+    return played
+
+
+def report(folder: Path) -> str:
+    """The tables in Markdown: methods, tests, replies by task."""
+    played = _played(folder)
+    if not played[FIRST]:
+        return "no batch has been run by every method yet"
+    gold = Counter(each.example.gold for each in played[FIRST])
+    common = gold.most_common(1)[0][0]
+    constant = [
+        each._replace(verdict=Verdict(claim=each.example.claim, label=common, method="", profile="", backend=""))
+        for each in played[FIRST]
+    ]
+    rows = {CONSTANT: constant, **played}
+    columns = [
+        number(head) for head in ("accuracy", "macro-F1", "balanced accuracy", "decided", "wrong side", "errors")
+    ]
+    columns += [number(head) for head in ("calls", "prompt tokens", "reply tokens")]
+    table = Table(
+        title="Methods",
+        columns=(Column("method"), *columns),
+        rows=tuple((name, *_figures(each)) for name, each in rows.items()),
+    )
+    counts = Counter(each.dataset for each in played[FIRST])
+    told = ", ".join(f"{count} of {name}" for name, count in counts.items())
+    return "\n\n".join(
+        [f"{sum(counts.values())} odd claims: {told}.", table_markdown(table), _tests(played), _replies(folder)]
+    )
+
+
+def _figures(played: Sequence[Played]) -> Iterator[str]:
+    scores = score([each.example for each in played], [each.verdict for each in played], metric="accuracy", draws=1000)
+    for name in ("accuracy", "macro-f1"):
+        figure = scores.figure(name)
+        yield f"{100 * (figure.value or 0):.1f} ({100 * (figure.low or 0):.0f}–{100 * (figure.high or 0):.0f})"
+    recalls = [
+        sum(each.verdict.label == label for each in group) / len(group)
+        for label in {each.example.gold for each in played}
+        if (group := [each for each in played if each.example.gold == label])
+    ]
+    yield f"{100 * sum(recalls) / len(recalls):.1f}"
+    decided = [each for each in played if _side(each, each.verdict.label)]
+    wrong = [each for each in decided if _side(each, each.example.gold) not in (None, _side(each, each.verdict.label))]
+    yield f"{100 * len(decided) / len(played):.1f}"
+    yield f"{100 * len(wrong) / len(decided):.1f}" if decided else "–"
+    yield str(sum(each.verdict.error is not None for each in played))
+    for field in ("calls", "prompt_tokens", "completion_tokens"):
+        yield f"{sum(getattr(each.verdict.usage, field) for each in played) / len(played):,.1f}"
+
+
+def _side(played: Played, label: str | None) -> Meaning | None:
+    labels = played.example.claim.labels
+    meaning = labels.meaning(label) if label in labels.names else None
+    return meaning if meaning in (Meaning.SUPPORTED, Meaning.REFUTED) else None
+
+
+def _tests(played: dict[str, list[Played]]) -> str:
+    """Every method against one reader, on claims that both answered; corrected by Holm."""
+    results = {}
+    for name, rows in played.items():
+        if name == FIRST:
+            continue
+        pairs = [
+            (other.verdict.label == other.example.gold, one.verdict.label == one.example.gold)
+            for other, one in zip(rows, played[FIRST], strict=True)
+            if not other.verdict.error and not one.verdict.error
+        ]
+        results[name] = mcnemar([pair[0] for pair in pairs], [pair[1] for pair in pairs])
+    corrected = holm([result.p_value for result in results.values()])
+    table = Table(
+        title=f"Against {FIRST}",
+        columns=(Column(f"against {FIRST}"), *map(number, ("pairs", "better on", "worse on", "p", "p, corrected"))),
+        rows=tuple(
+            (name, str(each.n), str(each.first_only), str(each.second_only), f"{each.p_value:.3f}", f"{p:.3f}")
+            for (name, each), p in zip(results.items(), corrected, strict=True)
+        ),
+    )
+    return table_markdown(table)
+
+
+def _replies(folder: Path) -> str:
+    """How many replies were read at first, after a repair, or not at all, by task."""
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for path in folder.glob("*/rows.json"):
+        kept: dict[str, Any] = json.loads(path.read_text("utf-8"))
+        if kept["row"] == READER:
+            continue
+        for event in last_attempts(path.parent / kept["run"]):
+            if isinstance(event, CallFinished) and event.charge == "call":
+                counts[event.task]["repaired" if event.rejected else "at first"] += 1
+            elif isinstance(event, CallFailed):
+                counts[event.task]["lost" if event.error.type == "BadReply" else "failed"] += 1
+    heads = ("at first", "repaired", "lost", "failed")
+    table = Table(
+        title="Replies",
+        columns=(Column("task"), *map(number, heads)),
+        rows=tuple((task, *(str(counts[task][head]) for head in heads)) for task in sorted(counts)),
+    )
+    return table_markdown(table)
