@@ -207,4 +207,4 @@ def test_a_page_without_its_package_leads_to_the_report(
 ) -> None:
     monkeypatch.setattr(extensions, "extra_of", lambda name: "serve" if name == "view" else "")
     assert run(["view"]) == 2
-    assert "redargue report last -o report.html" in capfd.readouterr().err
+    assert "redargue report last --open" in capfd.readouterr().err

@@ -38,6 +38,20 @@ def test_a_report_is_written_where_a_file_is_named(bench: Path, capsys: pytest.C
     assert path.read_text(encoding="utf-8").startswith("# 2 systems on fever")
 
 
+def test_a_page_is_written_into_the_run_and_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    folder = run_of(tmp_path / "r", ("one",))
+    assert run(["report", str(folder), "--open"]) == 0
+    assert opened == [(folder / "report.html").as_uri()]
+    assert (folder / "report.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    assert run(["report", str(folder), "--open", "-f", "md"]) == 2
+    assert "md is not opened in a browser" in capsys.readouterr().err
+    assert len(opened) == 1
+
+
 @pytest.mark.parametrize("name", ["queue.jsonl", "queue.csv"])
 def test_a_queue_goes_out_and_comes_back(bench: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
     path = bench.parent / name

@@ -42,7 +42,7 @@ EXTRAS = {  # commands of optional packages, by the extra that installs the pack
     "scale": ("ledger", "worker"),
     "serve": ("hook", "mcp", "serve", "view"),
 }
-INSTEAD = {"view": "or, for a finished run: redargue report last -o report.html"}  # without the extra
+INSTEAD = {"view": "or, for a finished run: redargue report last --open"}  # without the extra
 
 
 def _missing(entry: object) -> str:

@@ -37,6 +37,10 @@ def write_report(
         Path | None, typer.Option(metavar="FILE", help="File that was checked, for sarif, junit and annotation.")
     ] = None,
     date: Annotated[str, typer.Option(metavar="DATE", help="Date of publication, for claimreview.")] = "",
+    open: Annotated[
+        bool,
+        typer.Option("--open", help="Open the page in the browser; without --out it is written into the run's folder."),
+    ] = False,
     adjudicated: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Completed adjudication file (.jsonl or .csv) to include.")
     ] = None,
@@ -50,6 +54,9 @@ def write_report(
     from redargue.runs.folders import find_run
 
     written = format or _format_of(out)
+    if open:
+        _require_page(written)
+        out = out or find_run(run) / "report.html"
     if written == "docx":
         _write_docx(run, out)
         return
@@ -66,6 +73,17 @@ def write_report(
     except OSError as error:
         raise UsageError(f"{str(out)!r} cannot be written: {error.strerror}", where="--out") from error
     typer.echo(f"{written} report: {out} ({len(text.encode()):,} bytes)", err=True)
+    if open:
+        import webbrowser
+
+        webbrowser.open(out.resolve().as_uri())
+
+
+def _require_page(written: str) -> None:
+    if written != "html":
+        raise UsageError(
+            f"{written} is not opened in a browser", where="--open", hint="leave out --format, or give html"
+        )
 
 
 def _write_docx(run: str, out: Path | None) -> None:
