@@ -34,7 +34,7 @@ from redargue.spec import RunSpec
 from redargue.verdicts import Verdict
 
 NAMES = ("fever", "scifact", "snapshot-factcheck-bench", "snapshot-bingcheck")
-LIMIT, BATCH = 54, 6  # claims of each data set
+LIMIT, BATCH = 54, 3  # claims of each data set
 READER = "small reader"  # the embedded backend, which asks no language model
 FIRST = "single-reader"  # the other methods are tested against it
 
@@ -54,12 +54,12 @@ def systems(tools: tuple[str, str]) -> dict[str, str]:
         READER: f"single-reader:tools={both}",
         "zero-shot": "zero-shot",
         FIRST: f"single-reader:tools={both}",
-        "self-consistency, 5 calls": f"self-consistency:tools={both},calls=5",
         "pair": f"pair:tools={both}",
         "cascade": f"cascade:tools={both}",
         "mermaid": f"mermaid:tools={both},memory=off",
         "tool-mad": f"tool-mad:debaters={both}",
         "dual-position": f"dual-position:tools={both}",
+        "self-consistency, 5 calls": f"self-consistency:tools={both},calls=5",
     }
 
 
