@@ -33,6 +33,7 @@ EVERY = (
     "scale",
     "milvus",
     "poison",
+    "guarantee",
     "outgoing",
     "frames",
     "injections",

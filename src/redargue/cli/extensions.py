@@ -38,7 +38,7 @@ COMMANDS = {
     "doctor": "redargue.cli.doctor:doctor",
 }
 EXTRAS = {  # commands of optional packages, by the extra that installs the package
-    "lab": ("bench", "calibrate", "diff", "list datasets", "why"),
+    "lab": ("bench", "calibrate", "diff", "fit", "list datasets", "why"),
     "scale": ("ledger", "worker"),
     "serve": ("hook", "mcp", "serve", "view"),
 }

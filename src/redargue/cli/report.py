@@ -68,11 +68,7 @@ def write_report(
     if out is None:
         sys.stdout.write(text)
         return
-    try:
-        out.write_text(text, encoding="utf-8", newline="")
-    except OSError as error:
-        raise UsageError(f"{str(out)!r} cannot be written: {error.strerror}", where="--out") from error
-    typer.echo(f"{written} report: {out} ({len(text.encode()):,} bytes)", err=True)
+    _write(out, text.encode(), written)
     if open:
         import webbrowser
 
@@ -92,12 +88,15 @@ def _write_docx(run: str, out: Path | None) -> None:
 
     if out is None:
         raise UsageError("a Word document is written to a file", where="--format", hint="name it: --out report.docx")
-    content = run_docx(find_run(run))
+    _write(out, run_docx(find_run(run)), "docx")
+
+
+def _write(out: Path, content: bytes, written: str) -> None:
     try:
         out.write_bytes(content)
     except OSError as error:
         raise UsageError(f"{str(out)!r} cannot be written: {error.strerror}", where="--out") from error
-    typer.echo(f"docx report: {out} ({len(content):,} bytes)", err=True)
+    typer.echo(f"{written} report: {out} ({len(content):,} bytes)", err=True)
 
 
 BY_SUFFIX = {
