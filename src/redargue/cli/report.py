@@ -70,9 +70,13 @@ def write_report(
         return
     _write(out, text.encode(), written)
     if open:
-        import webbrowser
+        _open(out)
 
-        webbrowser.open(out.resolve().as_uri())
+
+def _open(page: Path) -> None:
+    import webbrowser
+
+    webbrowser.open(page.resolve().as_uri())
 
 
 def _require_page(written: str) -> None:
