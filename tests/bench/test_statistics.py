@@ -65,6 +65,14 @@ def test_many_items_are_drawn_in_parts_that_equal_one_draw() -> None:
     assert (found.low, found.high) == pytest.approx(np.percentile(scores[samples].mean(axis=1), (2.5, 97.5)))
 
 
+def test_a_class_that_a_sample_lacks_does_not_lower_the_bounds_of_macro_f1() -> None:
+    gold = ["a"] * 6 + ["b"] * 5 + ["c"]
+    found = macro_f1_interval(gold, gold, labels=["a", "b", "c"])
+    assert [found.value, found.low, found.high] == [1.0, 1.0, 1.0]
+    never = macro_f1_interval(gold, gold, labels=["a", "b", "c", "d"])
+    assert [never.value, never.low, never.high] == pytest.approx([0.75, 2 / 3, 0.75])
+
+
 def test_the_interval_of_one_item_is_its_score() -> None:
     found = interval([0.25])
     assert (found.value, found.low, found.high) == (0.25, 0.25, 0.25)

@@ -98,8 +98,11 @@ def sync_documents(
         for sign, ids in (("+", synced.added), ("~", synced.changed), ("-", synced.removed), ("!", synced.kept)):
             for id_ in ids:
                 typer.echo(printable(f"{sign} {id_}", lines=False))
+        for old, new in synced.renamed:
+            typer.echo(printable(f"> {old} is now {new}", lines=False))
+        renamed = f"{len(synced.renamed):,} renamed, " if synced.renamed else ""
         typer.echo(
-            f"{len(synced.added):,} added, {len(synced.changed):,} changed, {len(synced.removed):,} removed, "
+            f"{len(synced.added):,} added, {len(synced.changed):,} changed, {len(synced.removed):,} removed, {renamed}"
             f"{synced.unchanged:,} unchanged" + (f", {len(synced.kept):,} kept as they were" if synced.kept else "")
         )
     for where, what in synced.unreadable:

@@ -64,7 +64,15 @@ def test_new_changed_and_deleted_files_are_listed(folder: Path, store: Path) -> 
     ]
     assert ids(store) == {"tower.md", "bridge.txt", "own"}
     again = json.loads(run("sync", folder, "--store", store, "--json").stdout)
-    assert again == {"added": [], "changed": [], "removed": [], "unchanged": 3, "kept": [], "unreadable": []}
+    assert again == {
+        "added": [],
+        "changed": [],
+        "removed": [],
+        "renamed": [],
+        "unchanged": 3,
+        "kept": [],
+        "unreadable": [],
+    }
 
 
 def test_a_document_whose_file_cannot_be_read_any_more_is_kept_and_named(folder: Path, store: Path) -> None:
@@ -100,8 +108,10 @@ def test_a_folder_that_is_empty_by_accident_removes_nothing(folder: Path, store:
 def test_documents_that_were_added_by_absolute_paths_get_relative_ones(folder: Path, store: Path) -> None:
     run("add", folder, "--store", store)
     assert str(folder / "bridge.txt") in ids(store)
-    run("sync", folder, "--store", store)
+    said = run("sync", folder, "--store", store).stdout
     assert ids(store) == {"old/tower.md", "bridge.txt", "rows.jsonl:1", "own"}
+    assert f"> {folder / 'rows.jsonl'}:1 is now rows.jsonl:1\n" in said
+    assert said.endswith("\n0 added, 0 changed, 0 removed, 3 renamed, 1 unchanged\n")
 
 
 def test_an_id_of_another_folder_is_refused_before_anything_changes(folder: Path, store: Path, tmp_path: Path) -> None:

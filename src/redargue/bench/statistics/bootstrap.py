@@ -120,8 +120,8 @@ def _label_indices(answers: Sequence[str | None], labels: Sequence[str], column:
     return np.array([len(labels) if answer is None else index[answer] for answer in answers], dtype=np.int64)
 
 
-def _macro_f1(gold: _Ints, predicted: _Ints, k: int, averaged: list[int]) -> _Floats:
-    """Macro-F1 of each sample over the ``averaged`` of ``k`` classes; an empty class counts 0.
+def _macro_f1(gold: _Ints, predicted: _Ints, k: int, averaged: list[int], empty: int) -> _Floats:
+    """Macro-F1 of each sample over those of the ``averaged`` of ``k`` classes that it has, and ``empty`` ones of F1 0.
 
     Label indices have the shape (samples, n); that of a non-answer is ``k``.
     """
@@ -133,7 +133,8 @@ def _macro_f1(gold: _Ints, predicted: _Ints, k: int, averaged: list[int]) -> _Fl
 
     hits = class_counts(np.where(gold == predicted, gold, k))
     totals = class_counts(gold) + class_counts(predicted)
-    return np.asarray((2 * hits / np.maximum(totals, 1))[:, averaged].mean(axis=1), dtype=np.float64)
+    f1, has = (2 * hits / np.maximum(totals, 1))[:, averaged], totals[:, averaged] > 0
+    return np.asarray(f1.sum(axis=1) / np.maximum(has.sum(axis=1) + empty, 1), dtype=np.float64)
 
 
 def _macro_f1_statistic(
@@ -145,10 +146,15 @@ def _macro_f1_statistic(
     if not averaged:
         return None
     truth = _label_indices(gold, labels, "gold")
-    columns = [_label_indices(column, labels, name) for name, column in predictions.items()]
+    columns = []
+    for name, column in predictions.items():
+        indices = _label_indices(column, labels, name)
+        columns.append((indices, len({*averaged} - {*truth.tolist(), *indices.tolist()})))
 
     def statistic(items: _Ints) -> _Floats:
-        first, *second = (_macro_f1(truth[items], column[items], len(labels), averaged) for column in columns)
+        first, *second = (
+            _macro_f1(truth[items], column[items], len(labels), averaged, empty) for column, empty in columns
+        )
         return first - second[0] if second else first
 
     return statistic
@@ -162,7 +168,11 @@ def macro_f1_interval(
     over: Sequence[str] | None = None,
     **resampling: Unpack[Resampling],
 ) -> Interval:
-    """Macro-F1 and its interval; a class missing from a sample counts 0 in it, as in the score itself."""
+    """Macro-F1 and its interval.
+
+    A class that no item has, by gold or predicted label, counts 0, as in the score itself; one that only a sample lacks
+    is left out of this sample's mean, so that a rare class does not lower the bounds.
+    """
     statistic = _macro_f1_statistic(gold, {"predicted labels": predicted}, labels, over)
     return _bootstrap(statistic, len(gold), **resampling)[0]
 

@@ -17,12 +17,14 @@ class Synced(Frozen):
     """The ids of documents that entered, changed and left.
 
     Attributes:
+        renamed: old and new ids of documents that had been added under their absolute paths.
         kept: documents of files that exist and could not be read; they are as they were.
     """
 
     added: tuple[str, ...]
     changed: tuple[str, ...]
     removed: tuple[str, ...]
+    renamed: tuple[tuple[str, str], ...]
     unchanged: int
     kept: tuple[str, ...]
     unreadable: tuple[tuple[str, str], ...]
@@ -72,7 +74,8 @@ def sync_folder(
         what = f"{str(folder)!r} has no document that can be read, and the corpus has {len(mine):,} of it"
         raise UsageError(what, hint="is it the right folder, and is its disk there? To remove them all: --empty")
     changed = tuple(id_ for id_, differs in seen.items() if differs and id_ in known)
-    added = tuple(id_ for id_ in seen if id_ not in known)
+    renamed = {old: new for old in sorted(removed) if (new := _relative(old, known[old], root)) in seen}
+    added = tuple(id_ for id_ in seen if id_ not in known and id_ not in renamed.values())
     unreadable.clear()
     corpus.add(entering(), progress=progress)
     if removed:
@@ -80,8 +83,9 @@ def sync_folder(
     return Synced(
         added=added,
         changed=changed,
-        removed=tuple(sorted(removed)),
-        unchanged=len(seen) - len(added) - len(changed),
+        removed=tuple(sorted(removed - set(renamed))),
+        renamed=tuple(renamed.items()),
+        unchanged=len(seen) - len(added) - len(changed) - len(renamed),
         kept=tuple(sorted(kept)),
         unreadable=tuple((error.where, error.what) for error in unreadable),
     )
@@ -101,8 +105,11 @@ def _of_unreadable(missing: set[str], known: Mapping[str, str], errors: Iterable
 
 
 def _with_relative_id(document: Document, root: Path) -> Document:
+    return document.model_copy(update={"id": _relative(document.id, document.path, root)})
+
+
+def _relative(id_: str, path: str, root: Path) -> str:
     """Ids that are paths, or start with one (``rows.jsonl:3``), without the folder; ids of rows stay as they are."""
-    if not document.path or not document.id.startswith(document.path):
-        return document
-    relative = Path(document.path).relative_to(root).as_posix()
-    return document.model_copy(update={"id": relative + document.id.removeprefix(document.path)})
+    if not path or not id_.startswith(path):
+        return id_
+    return Path(path).relative_to(root).as_posix() + id_.removeprefix(path)
