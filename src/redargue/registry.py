@@ -58,6 +58,7 @@ class Registry(Generic[_T]):
         group: of entry points; empty for a registry that other packages cannot add to.
         extra: of the package with further entries, which the hint for an unknown name mentions if it is not installed.
         missing: what an entry of another package lacks, such as "the method 'make'"; empty if it fits.
+        page: says what an entry has to be.
     """
 
     def __init__(
@@ -68,9 +69,10 @@ class Registry(Generic[_T]):
         group: str = "",
         extra: str = "",
         missing: Callable[[object], str] = lambda entry: "",
+        page: str = "docs/extending.md",
     ) -> None:
         self.kind, self.group, self.extra, self._core = kind, group, extra, dict(builtin or {})
-        self._missing = missing
+        self._missing, self._page = missing, page
         self._loaded: dict[str, _T] = {}
         self._installed: dict[str, EntryPoint] | None = None
         self._clashes: dict[str, UsageError] = {}
@@ -182,7 +184,7 @@ class Registry(Generic[_T]):
             hint = _hint_for(error, package)
             raise UsageError(f"{what} cannot be loaded: {why}", where=point.value, hint=hint) from error
         if lacks := self._missing(entry):
-            hint = f"{package} has to correct it: docs/extending.md says what a {self.kind} is"
+            hint = f"{package} has to correct it: {self._page} says what a {self.kind} is"
             raise UsageError(f"{what} cannot be used: {lacks}", where=point.value, hint=hint)
         return entry
 

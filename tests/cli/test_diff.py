@@ -142,6 +142,21 @@ def test_errors_are_outcomes_too_and_the_command_says_where_runs_part(
         assert said in out
 
 
+def test_of_two_methods_the_labels_come_first_and_settings_of_one_are_counted(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for method in ("single-reader", "tool-mad"):
+        assert run(["check", "Bees are insects.", "--store", "starter", "-q", "--method", method, "--run", method]) == 0
+    capfd.readouterr()
+    assert run(["diff", "single-reader", "tool-mad"]) == 0
+    out = capfd.readouterr().out
+    assert out.index("labels: 0 of 1 flipped") < out.index("settings that differ:")
+    assert '  method: "single-reader" → "tool-mad"' in out
+    assert "that only one of the runs has (--json)" in out
+    assert "settings.rounds" not in out
+
+
 def test_a_language_models_prompts_are_written_again_and_compared(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

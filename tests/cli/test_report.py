@@ -52,6 +52,14 @@ def test_a_page_is_written_into_the_run_and_opened(
     assert len(opened) == 1
 
 
+def test_a_figure_that_cannot_be_drawn_is_refused_before_the_tables(
+    bench: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["bench", "compare", str(bench), "--frontier", "f.bmp"]) == 2
+    out, err = capsys.readouterr()
+    assert (out, "'f.bmp' does not end in" in err) == ("", True)
+
+
 @pytest.mark.parametrize("name", ["queue.jsonl", "queue.csv"])
 def test_a_queue_goes_out_and_comes_back(bench: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
     path = bench.parent / name

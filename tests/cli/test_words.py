@@ -10,6 +10,7 @@ from rich.console import Console
 
 from redargue import words
 from redargue.analysis.run_diff import Flip
+from redargue.batch import verdict_files
 from redargue.caveats import Caveat, CaveatKind, Leaning, Unchecked, UncheckedReason
 from redargue.claims import AVERITEC, FEVER, FREE_TEXT, OPTIONS, YES_NO_MAYBE, Claim, Label, LabelSet, Meaning
 from redargue.cli import show
@@ -21,7 +22,7 @@ from redargue.events import Answered, Judged, Stepped
 from redargue.evidence import Gap, GapKind, Injection, Omission, Quote, QuoteStatus, Side, Source
 from redargue.reports.phrases import gap_sections, label_counts, meaning_text
 from redargue.text.report import CheckedClaim, Outcome, Report
-from redargue.verdicts import Verdict
+from redargue.verdicts import ErrorInfo, Verdict
 
 RITZ = "The Ritz in London opened in 1926."
 QUOTE = Quote(
@@ -253,7 +254,7 @@ def test_claims_that_run_concurrently_and_finish_together_have_a_pace() -> None:
 class Tally:
     """One finished claim of three."""
 
-    errors, calls, usd = 0, 2, None
+    errors, stopped, calls, usd = 0, 0, 2, None
     outcomes = (1,)
 
 
@@ -273,6 +274,15 @@ def test_the_progress_of_a_batch_off_a_terminal_has_counts_and_time_left(capfd: 
         progress.moved()
     err = capfd.readouterr().err
     assert "1 of 3 claims, 0 errors, 2 calls, 40.0 s, 40 s left" in err
+
+
+def test_claims_that_the_budget_stopped_are_not_called_errors(capfd: pytest.CaptureFixture[str]) -> None:
+    tally = verdict_files.Tally()
+    for name in ("BudgetReached", "ProviderError"):
+        tally.add(refuted(label=None, meaning=None, error=ErrorInfo(type=name, what="no", exit_code=4)))
+    with Progress(tally, 3, clock=Clock()) as progress:  # type: ignore[arg-type]
+        progress.moved(2)
+    assert "2 of 3 claims, 1 error, 1 stopped by the budget, 0 calls" in capfd.readouterr().err
 
 
 def test_recorded_verdicts_and_polls_without_news_say_nothing_about_the_pace(

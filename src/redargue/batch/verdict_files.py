@@ -39,6 +39,7 @@ class Tally:
         outcomes: one entry per verdict, shared by verdicts with the same meaning, sureness and reason for being
             unchecked, to save memory.
         labels: counts of labels in plain words, those of unsure verdicts apart, and of errors by type.
+        stopped: claims that the budget stopped; ``errors`` are the others.
         usd: None if no price is known.
         unread: why sentences of answers were not checked.
     """
@@ -48,7 +49,7 @@ class Tally:
         self._shared: dict[tuple[str | None, Unchecked | None, int, bool], Verdict] = {}
         self.outcomes: list[Verdict] = []
         self.labels: Counter[str] = Counter()
-        self.errors = self.calls = 0
+        self.errors = self.stopped = self.calls = 0
         self.usd: float | None = None
 
     def add(self, verdict: Verdict) -> None:
@@ -58,7 +59,8 @@ class Tally:
         plain = verdict.claim.labels.plain(verdict.label) if verdict.label else "no answer"
         label = plain + (" (unsure)" if verdict.unsure else "")
         self.labels[error.type if error else "not checked" if verdict.unchecked else label] += 1
-        self.errors += error is not None
+        self.stopped += error is not None and error.type == "BudgetReached"
+        self.errors += error is not None and error.type != "BudgetReached"
         self.calls += verdict.usage.calls
         if verdict.usage.usd is not None:
             self.usd = (self.usd or 0.0) + verdict.usage.usd

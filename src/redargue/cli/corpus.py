@@ -133,11 +133,14 @@ def list_versions(store: _Store = "", as_json: AsJson = False) -> None:
     from redargue.retrieval.corpus.versions import versions
 
     found = versions(_file(store))
+    with _open(store) as corpus:
+        current = corpus.revision
     if as_json:
-        print_json({"versions": found})
+        print_json({"revision": current, "versions": found})
         return
     for version in found:
-        typer.echo(f"{version.saved}  {version.revision}  {version.documents:>9,}  {version.name}")
+        same = "  (as it is now)" if version.revision == current else ""
+        typer.echo(f"{version.saved}  {version.revision}  {version.documents:>9,}  {version.name}{same}")
     typer.echo(counted(len(found), "version"), err=True)
 
 

@@ -31,6 +31,8 @@ class Counted(Protocol):
     @property
     def errors(self) -> int: ...
     @property
+    def stopped(self) -> int: ...
+    @property
     def calls(self) -> int: ...
     @property
     def usd(self) -> float | None: ...
@@ -141,4 +143,5 @@ class Progress:
 
     def _cost(self) -> str:
         usd = f", ${self._tally.usd:.4f}" if self._tally.usd is not None else ""
-        return f"{counted(self._tally.errors, 'error')}, {counted(self._tally.calls, 'call')}{usd}"
+        stopped = f", {self._tally.stopped:,} stopped by the budget" if self._tally.stopped else ""
+        return f"{counted(self._tally.errors, 'error')}{stopped}, {counted(self._tally.calls, 'call')}{usd}"

@@ -65,13 +65,22 @@ def _summary(console: Console, result: RunDiff) -> None:
     _print(console, f"second: {result.second}")
     only = f"{result.only_first} only in the first, {result.only_second} only in the second"
     _print(console, f"claims in both runs: {result.claims} ({only})")
-    _print(console, "settings that differ:" if result.settings else "settings: equal", "bold")
-    for setting in result.settings:
-        _print(console, f"  {setting.name}: {_short(setting.first)} → {_short(setting.second)}")
     _print(console, f"labels: {len(result.flips)} of {result.claims} flipped", "bold")
     for move, count in result.moves.items():
         _print(console, f"  {count} × {move}")
     _print(console, f"claims with a call or search that differs: {result.differing} of {result.claims}", "bold")
+    _settings(console, result)
+
+
+def _settings(console: Console, result: RunDiff) -> None:
+    """Those of two methods are many, and most are of one method only."""
+    methods = any(setting.name == "method" for setting in result.settings)
+    shown = [each for each in result.settings if not methods or None not in (each.first, each.second)]
+    _print(console, "settings that differ:" if result.settings else "settings: equal", "bold")
+    for setting in shown:
+        _print(console, f"  {setting.name}: {_short(setting.first)} → {_short(setting.second)}")
+    if hidden := len(result.settings) - len(shown):
+        _print(console, f"  and {hidden} that only one of the runs has (--json)", "dim")
 
 
 def _short(value: object) -> str:

@@ -197,7 +197,10 @@ def compare_benches(
     """Print the comparison of a finished bench: intervals, paired tests, flips."""
     from redargue.bench import compare as comparison
     from redargue.bench.harness import reopen
+    from redargue.bench.reports.frontier import draw_frontier, frontier_table, require_drawing
 
+    if frontier:
+        require_drawing(frontier)
     if path:
         comparison.write_results(comparison.compare(reopen(bench, path)), bench)
     result = comparison.read_results(bench)
@@ -208,7 +211,6 @@ def compare_benches(
         for file in write_tables(publishable(result), tables):
             typer.echo(f"written: {file}", err=True)
     if frontier:
-        from redargue.bench.reports.frontier import draw_frontier, frontier_table
         from redargue.reports.terminal import print_tables
 
         if not json:

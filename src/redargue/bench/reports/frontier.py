@@ -94,22 +94,25 @@ def frontier_table(comparison: Comparison) -> Table | None:
     return Table("Accuracy against cost", (*SYSTEM, *columns), tuple(rows), (note,)) if rows else None
 
 
-def draw_frontier(comparison: Comparison, path: Path) -> None:
-    """Draws accuracy against calls, tokens, dollars and seconds; costs that are not known are left out.
-
-    Raises:
-        UsageError: matplotlib is not installed, or the file's suffix is not one of FIGURES.
-    """
+def require_drawing(path: Path) -> None:
+    """Raises UsageError if matplotlib is not installed, or the file's suffix is not one of FIGURES."""
     if path.suffix.lower() not in FIGURES:
         what = f"{path.name!r} does not end in {', '.join(FIGURES)}"
         raise UsageError(what, where="--frontier", hint=f"for print: {path.with_suffix('.pdf')}")
     try:
         import matplotlib
     except ModuleNotFoundError:
-        raise UsageError(
-            "drawing needs matplotlib, which is not installed", hint="pip install 'redargue[plots]'"
-        ) from None
+        what = "drawing needs matplotlib, which is not installed"
+        raise UsageError(what, where="--frontier", hint="pip install 'redargue[plots]'") from None
     matplotlib.use("Agg")
+
+
+def draw_frontier(comparison: Comparison, path: Path) -> None:
+    """Draws accuracy against calls, tokens, dollars and seconds; costs that are not known are left out.
+
+    Raises UsageError as :func:`require_drawing` does.
+    """
+    require_drawing(path)
     from matplotlib import pyplot, ticker
 
     drawn = list(zip(comparison.rows, points(comparison), strict=True))

@@ -134,6 +134,8 @@ def _supervise(
 class _Totals:
     """Progress of a batch: the claims that were finished before, plus what its workers have added since."""
 
+    stopped = 0  # the ledger counts claims that the budget stopped among the errors
+
     def __init__(self, ledger: SharedDatabase, batch: Batch) -> None:
         before, (start, _) = count_finished(ledger, batch.number), progress(ledger, batch.number)
         self._done, self._errors = before.done - start.done, before.errors - start.errors

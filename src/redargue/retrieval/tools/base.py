@@ -186,7 +186,9 @@ def _unsearchable(search: object, *instance: object) -> str:
     return "" if inspect.iscoroutinefunction(search) else "'search' is not async"
 
 
-tools: Registry[type[ToolKind]] = Registry("tool", builtin=TOOLS, group="redargue.tools", missing=_missing)
+tools: Registry[type[ToolKind]] = Registry(
+    "tool", builtin=TOOLS, group="redargue.tools", missing=_missing, page="docs/search-tools.md"
+)
 
 
 def made_tool(name: str, sources: Sources) -> Tool | PerClaim:
