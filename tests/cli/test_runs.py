@@ -13,7 +13,7 @@ from redargue.cli.app import run
 from redargue.errors import UsageError
 from redargue.events import ClaimEnded
 from redargue.runs.folders import find_run, read_run, run_folders, runs_folder
-from redargue.runs.record import Record, writing
+from redargue.runs.record import Record, new_run_folder, writing
 from redargue.verdicts import ErrorInfo, Verdict
 from support.manifests import MANIFEST
 
@@ -55,6 +55,14 @@ def test_runs_are_listed_newest_first_with_their_verdicts(capsys: pytest.Capture
     listed = json.loads(capsys.readouterr().out)
     assert (listed["count"], [row["run"] for row in listed["runs"]]) == (3, ["20260102-000000-bbbbbb"])
     assert listed["runs"][0]["began"] == "2026-01-02T00:00:00+00:00"
+
+
+def test_runs_that_begin_in_one_second_are_in_order() -> None:
+    for _ in range(30):
+        recorded(new_run_folder().name, verdict())
+    made = sorted(run_folders(), key=lambda folder: (folder / "run.json").stat().st_mtime_ns, reverse=True)
+    assert run_folders() == made
+    assert find_run("last") == made[0]
 
 
 def test_without_runs_the_listing_says_where_they_would_be(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,6 @@ events that are in the log already are not written again: a line keeps its numbe
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -43,10 +42,9 @@ _BLOCK = 1 << 16  # bytes
 
 
 def new_run_folder() -> Path:
-    """The path of a new run folder, named by the current time."""
+    """The path of a new run folder, named by the current time to the microsecond, so that names sort by it."""
     now = datetime.now(UTC)
-    tag = hashlib.sha256(str(now.timestamp()).encode()).hexdigest()[:6]
-    return home() / "runs" / f"{now:%Y%m%d-%H%M%S}-{tag}"
+    return home() / "runs" / f"{now:%Y%m%d-%H%M%S}-{now.microsecond:06x}"
 
 
 @contextmanager
