@@ -59,7 +59,8 @@ async def _replay(
             continue
         if item not in recorded:
             raise RecordError(
-                f"claim {item + 1} of {str(record.folder)!r} was never finished", hint="resume the run: check --run"
+                f"claim {item + 1} of {str(record.folder)!r} was never finished",
+                hint="the command that began the run resumes it, also where other workers have finished it",
             )
         if recorded[item].error:  # an error cannot be replayed
             verdicts.append(recorded[item])

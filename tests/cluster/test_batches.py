@@ -42,7 +42,7 @@ def worked(database: SharedDatabase, **about: Any) -> ManualWorker:
 def test_every_batch_is_listed_with_how_far_it_is(opened: Opened) -> None:
     database = opened()
     worked(database)
-    batch_of(database, method="mermaid")
+    batch_of(database, spec={"method": "mermaid"})
     second, first = summarize_batches(database)
     assert (second.method, second.waiting, second.workers) == ("mermaid", len(CLAIMS), 0)
     assert (first.total, first.waiting, first.leased, first.done, first.errors) == (len(CLAIMS), 9, 1, 1, 1)

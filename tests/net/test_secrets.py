@@ -160,6 +160,9 @@ def test_a_place_shows_neither_user_nor_password_nor_query() -> None:
     assert display_url(f"https://user:{PASSWORD.replace('/', '%2F')}@h.example:8443/v1/?code={CODE}#x") == (
         "https://h.example:8443/v1"
     )
+    for path in ("field.db", "/srv/field.db", "milvus:field.db", "starter"):
+        assert display_url(path) == path
+    assert display_url(f"user:{PASSWORD}@host/path") == "an invalid address"
 
 
 # what is printed of a service

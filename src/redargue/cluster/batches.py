@@ -57,7 +57,8 @@ def _summary(database: SharedDatabase, number: int, id_: str, about: str, total:
         (workers,) = db.execute(_COUNT_ALIVE, (number, db.now())).fetchone()
         calls, tokens, usd = db.execute(sums, (number,)).fetchone()
     leased, done, errors = (counts.get(state, 0) for state in (LEASED, DONE, FAILED))
-    waiting, method = total - leased - done - errors, str(json_object(about, "description").get("method"))
+    waiting, described = total - leased - done - errors, json_object(about, "description").get("spec")
+    method = str(described.get("method", "")) if isinstance(described, dict) else ""
     spent = int(calls), int(tokens), float(usd)
     return BatchSummary(id_, method, total, waiting, leased, done, errors, int(workers), *spent)
 

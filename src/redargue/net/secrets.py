@@ -170,8 +170,10 @@ def without_credentials(url: str) -> str:
 
 
 def display_url(url: str) -> str:
-    """A URL without user, password and query, for errors and records."""
+    """A URL without user, password and query, for errors and records; a path is shown as it is."""
     address = url.removeprefix(_MILVUS)
+    if "://" not in address:
+        return url if "@" not in address else "an invalid address"
     try:
         parts = urlsplit(address)
     except ValueError:
