@@ -23,7 +23,7 @@ from redargue.cli.extensions import EXTRAS
 from redargue.cli.list import list_app
 from redargue.errors import UsageError
 from redargue.methods import methods
-from redargue.registry import Registry, optional_entries
+from redargue.registry import _PARTS, Registry, install, optional_entries
 from redargue.reports.folders import further_tables, sections
 from redargue.retrieval.tools.base import tools
 
@@ -247,3 +247,34 @@ def test_a_missing_package_is_an_unknown_name(tmp_path: Path) -> None:
     done = redargue(tmp_path, "check", "Bees are insects.", "--method", "second-opinion", "--store", "starter")
     assert done.returncode == 2
     assert "unknown method 'second-opinion'" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("origin", "extra", "line"),
+    [
+        (None, "lab", "python -m pip install 'redargue[lab]'"),
+        ({"url": "https://host/redargue-0.3.0-py3-none-any.whl"}, "lab", "python -m pip install 'redargue[lab]'"),
+        ({"url": "file:///no/such/folder"}, "lab", "python -m pip install 'redargue[lab]'"),
+        ({"url": "{folder}"}, "documents", "python -m pip install '{path}[documents]'"),
+        ({"url": "{folder}"}, "milvus", "python -m pip install '{path}[milvus]' '{path}/packages/redargue-scale'"),
+        (
+            {"url": "{folder}", "dir_info": {"editable": True}},
+            "reader",
+            "python -m pip install -e '{path}[reader]' -e '{path}/packages/redargue-reader'",
+        ),
+    ],
+)
+def test_the_line_that_installs_an_extra_names_the_folder_that_redargue_is_from(
+    origin: dict[str, Any] | None, extra: str, line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a clone"
+    (path / "packages").mkdir(parents=True)
+    text = json.dumps(origin).replace("{folder}", path.as_uri()) if origin else None
+    monkeypatch.setattr("importlib.metadata.PathDistribution.read_text", lambda self, name: text)
+    assert install(extra) == line.replace("{path}", str(path))
+
+
+def test_the_parts_of_the_repository_are_named_for_the_extras_that_need_them() -> None:
+    extras = tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    needed = {extra: re.findall(r"\b(redargue-\w+)", " ".join(needs)) for extra, needs in extras.items()}
+    assert {extra: names[0] for extra, names in needed.items() if names} == _PARTS

@@ -11,6 +11,7 @@ import pytest
 import redargue
 from redargue.errors import BadReply
 from redargue.parts import Parts
+from redargue.registry import install
 from redargue.spec import RunSpec
 from redargue.verifier import Verifier
 from support.debates import ShelfTool, answer, checked, script
@@ -82,5 +83,5 @@ def test_without_the_package_the_error_says_how_to_install_it(monkeypatch: pytes
     for name in ("opentelemetry", "opentelemetry.sdk.resources"):
         monkeypatch.setitem(sys.modules, name, None)
     for made in (Telemetry, export):
-        with pytest.raises(redargue.UsageError, match=r"pip install 'redargue\[otel\]'"):
+        with pytest.raises(redargue.UsageError, match=re.escape(install("otel"))):
             made()

@@ -12,12 +12,15 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import json
 import os
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from urllib.parse import unquote, urlsplit
 
 from redargue.errors import RedargueError, UsageError
 
@@ -240,9 +243,36 @@ def _is_at(place: str, entry: Any) -> bool:
     return getattr(entry, "__name__", "") == attribute and f"{defined_in}.".startswith(f"{module}.")
 
 
+_PARTS = {  # packages of the repository, by the extras that need them
+    "lab": "redargue-lab",
+    "reader": "redargue-reader",
+    **dict.fromkeys(("mcp", "serve"), "redargue-serve"),
+    **dict.fromkeys(("milvus", "postgres", "ray", "scale"), "redargue-scale"),
+}
+
+
 def install(extra: str) -> str:
-    """The line that installs an extra."""
-    return f"python -m pip install 'redargue[{extra}]'"
+    """The line that installs an extra: from where redargue was installed, a folder of its repository or the index."""
+    folder, option = _installed_from()
+    if folder is None:
+        return f"python -m pip install 'redargue[{extra}]'"
+    parts = [f"{folder}[{extra}]", *([str(folder / "packages" / _PARTS[extra])] if extra in _PARTS else [])]
+    return f"python -m pip install {' '.join(option + shlex.quote(part) for part in parts)}"
+
+
+def _installed_from() -> tuple[Path | None, str]:
+    """The folder from which pip installed redargue (PEP 610), if it is there, and the option that keeps it editable."""
+    from importlib.metadata import PackageNotFoundError
+    from importlib.metadata import distribution as installed
+
+    try:
+        origin = json.loads(installed("redargue").read_text("direct_url.json") or "{}")
+        folder = Path(unquote(urlsplit(origin["url"]).path))
+        if origin["url"].startswith("file://") and (folder / "packages").is_dir():
+            return folder, "-e " if origin.get("dir_info", {}).get("editable") else ""
+    except (PackageNotFoundError, ValueError, KeyError, OSError):
+        pass
+    return None, ""
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

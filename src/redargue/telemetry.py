@@ -20,10 +20,10 @@ from typing import Any
 from redargue import words
 from redargue.errors import UsageError
 from redargue.events import CallFailed, CallFinished, ClaimEnded, ClaimStarted, Event, EvidenceFound, EvidenceMissing
+from redargue.registry import install
 from redargue.verdicts import Verdict
 
 NAME = "redargue"
-_INSTALL = "python -m pip install 'redargue[otel]'"
 NANOSECONDS = 1_000_000_000
 LAST_SECONDS = 0.4  # for sending what is left; a service has to stop within a second in all
 _UNCHECKED = "unchecked"
@@ -59,7 +59,7 @@ def export() -> None:
         from opentelemetry.sdk.trace import TracerProvider
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
     except ImportError as error:
-        raise UsageError(f"telemetry needs {error.name}, which is not installed", hint=_INSTALL) from error
+        raise UsageError(f"telemetry needs {error.name}, which is not installed", hint=install("otel")) from error
     resource = Resource.create({"service.name": os.environ.get("OTEL_SERVICE_NAME", NAME)})
     spans = TracerProvider(resource=resource, shutdown_on_exit=False)
     logs = LoggerProvider(resource=resource, shutdown_on_exit=False)
@@ -99,7 +99,7 @@ class Telemetry:
         try:
             from opentelemetry import _logs, trace
         except ImportError as error:
-            raise UsageError("OpenTelemetry is not installed", hint=_INSTALL) from error
+            raise UsageError("OpenTelemetry is not installed", hint=install("otel")) from error
         self._trace = trace
         self._tracer = trace.get_tracer(NAME, tracer_provider=tracer_provider)
         self._logger = _logs.get_logger(NAME, logger_provider=logger_provider)

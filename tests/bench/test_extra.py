@@ -10,6 +10,7 @@ from redargue.bench.extra import bench_extra, require_bench_extra
 from redargue.bench.statistics.bootstrap import interval
 from redargue.bench.statistics.paired import binomial_p
 from redargue.errors import UsageError
+from redargue.registry import install
 
 
 @pytest.fixture(autouse=True)
@@ -23,14 +24,14 @@ def _without_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_benchmark_is_refused_with_the_install_line() -> None:
     with pytest.raises(UsageError, match="scipy and nltk") as refused:
         require_bench_extra()
-    assert refused.value.hint == "python -m pip install 'redargue[lab]'"
+    assert refused.value.hint == install("lab")
 
 
 def test_a_figure_that_needs_a_missing_library_names_it() -> None:
     for figure in (lambda: interval([0.0, 1.0]), lambda: binomial_p(1, 4)):
         with pytest.raises(UsageError, match="need scipy") as refused:
             figure()
-        assert refused.value.hint == "python -m pip install 'redargue[lab]'"
+        assert refused.value.hint == install("lab")
 
 
 def test_what_the_libraries_raise_themselves_is_not_hidden() -> None:

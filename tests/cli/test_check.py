@@ -251,3 +251,21 @@ def test_doctor_finds_everything_in_place(capfd: pytest.CaptureFixture[str]) -> 
     checks = json.loads(capfd.readouterr().out)["checks"]
     assert all(check["ok"] is not False for check in checks)  # a language model is no need
     assert any("redargue corpus add" in check["found"] for check in checks)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("REDARGUE_HOME", "/proc/home", "home: '/proc/home' cannot be written"),
+        ("REDARGUE_STORE", "missing.db", "corpus: no corpus at"),
+        ("REDARGUE_STORE", "milvus:http://u:5ecret@127.0.0.1:1", "corpus: the address of the Milvus server at"),
+    ],
+)
+def test_doctor_tries_what_the_environment_names(
+    name: str, value: str, said: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, value)
+    assert run(["doctor"]) == 2
+    out = capfd.readouterr().out
+    assert f"BAD {said}" in out
+    assert "5ecret" not in out

@@ -6,6 +6,7 @@ import importlib.util
 import inspect
 import json
 import os
+import re
 import sys
 import threading
 import time
@@ -22,6 +23,7 @@ from redargue.cluster.commands.coordinator import run_on_node
 from redargue.cluster.queue import find_batch, progress
 from redargue.cluster.store import open_ledger
 from redargue.errors import RecordError, UsageError
+from redargue.registry import install
 from redargue.runs.record import read_events
 
 OPTIONS = ["--store", "starter", "--method", "tool-mad", "--rounds", "1", "-q", "--concurrency", "2"]
@@ -32,7 +34,7 @@ def test_without_ray_the_install_line_is_told(monkeypatch: pytest.MonkeyPatch) -
     from redargue.cluster.engines import ray_workers
 
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(UsageError, match=r"pip install 'redargue\[ray\]'"), ray_workers(print, "", ""):
+    with pytest.raises(UsageError, match=re.escape(install("ray"))), ray_workers(print, "", ""):
         pytest.fail("there is no ray")
 
 

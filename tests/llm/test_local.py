@@ -27,6 +27,7 @@ from redargue.llm.rendering import Renderer, WeightedSpan
 from redargue.methods.dual_position.tasks import AgentText, agent_text_parts
 from redargue.methods.mermaid.tasks import NextStep
 from redargue.methods.tool_mad.tasks import Keywords
+from redargue.registry import install
 from redargue.runs.budget import Account, Budget
 from redargue.tasks.answer import AnswerClaim
 from redargue.tasks.base import Part, Profile, Task
@@ -530,7 +531,7 @@ def test_a_folder_without_a_model_is_refused_by_name(tmp_path: Path) -> None:
 
 def test_without_torch_the_install_line_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(UsageError, match=re.escape("pip install 'redargue[transformers]'")):
+    with pytest.raises(UsageError, match=re.escape(install("transformers"))):
         TransformersBackend("somewhere")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import sys
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from redargue.claims import Claim
 from redargue.errors import CorpusError, UsageError
 from redargue.memory.memory import open_memory
 from redargue.postgresql.memory import SCHEMA_NAME
+from redargue.registry import install
 from retrieval.corpus.words import WordEncoder
 from support.postgres import Server
 
@@ -41,7 +43,7 @@ def test_what_is_no_address_says_so() -> None:
 
 def test_without_psycopg_the_install_line_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(UsageError, match=r"pip install 'redargue\[postgres\]'"):
+    with pytest.raises(UsageError, match=re.escape(install("postgres"))):
         open_memory("postgresql://host/database")
 
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from redargue.errors import UsageError
 from redargue.nli.session import WEIGHTS_FOLDER, read_tokenizer
 from redargue.nli.wordpiece import PAIR_FORMS, WordPiece
+from redargue.registry import install
 
 DESCRIPTION: dict[str, Any] = json.loads((WEIGHTS_FOLDER / "tokenizer.json").read_text(encoding="utf-8"))
 OLD = st.characters(max_codepoint=0x5FF, exclude_categories=["Cs"])  # characters that every Unicode version knows
@@ -103,4 +104,4 @@ def test_another_kind_of_tokenizer_is_left_to_tokenizers(tmp_path: Path, monkeyp
     monkeypatch.setitem(sys.modules, "tokenizers", None)
     with pytest.raises(UsageError) as refused:
         read_tokenizer(tmp_path, 8)
-    assert refused.value.hint == "pip install 'redargue[tokenizers]'"
+    assert refused.value.hint == install("tokenizers")

@@ -9,6 +9,7 @@ import pytest
 
 from redargue.cli.app import run
 from redargue.errors import UsageError
+from redargue.registry import install
 from redargue.reports import docx as written_docx
 from redargue.retrieval.corpus.office import read_docx
 from support.reported import run_of, text_of
@@ -43,4 +44,4 @@ def test_without_the_library_the_error_names_the_extra(tmp_path: Path, monkeypat
     monkeypatch.setitem(__import__("sys").modules, "docx", None)
     with pytest.raises(UsageError) as error:
         written_docx.run_docx(run_of(tmp_path / "r", ["one"]))
-    assert "redargue[documents]" in error.value.hint
+    assert error.value.hint == install("documents")

@@ -9,7 +9,6 @@ from importlib.util import find_spec
 from redargue.errors import UsageError
 from redargue.registry import install
 
-_INSTALL = install("lab")
 _LIBRARIES = ("scipy", "nltk")
 
 
@@ -19,11 +18,11 @@ def bench_extra() -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        raise UsageError(f"benchmarks need {error.name}, which is not installed", hint=_INSTALL) from None
+        raise UsageError(f"benchmarks need {error.name}, which is not installed", hint=install("lab")) from None
 
 
 def require_bench_extra() -> None:
     """Raises :class:`UsageError` before a long run if a library is missing; imports none of them."""
     missing = [name for name in _LIBRARIES if find_spec(name) is None]
     if missing:
-        raise UsageError(f"benchmarks need what is not installed: {' and '.join(missing)}", hint=_INSTALL)
+        raise UsageError(f"benchmarks need what is not installed: {' and '.join(missing)}", hint=install("lab"))

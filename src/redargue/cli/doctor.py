@@ -9,6 +9,7 @@ import platform
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 import typer
@@ -17,7 +18,7 @@ from redargue.cli.output import print_json
 from redargue.cli.parameters import AsJson, BaseUrl, EmbeddingModel, Offline, option
 from redargue.errors import UsageError
 from redargue.files import config_home, home
-from redargue.registry import did_you_mean, distribution
+from redargue.registry import did_you_mean, distribution, install
 from redargue.sanitize import printable
 
 
@@ -159,8 +160,12 @@ def _versions() -> str:
 def _home() -> str:
     folder = home()
     nearest = next(parent for parent in (folder, *folder.parents) if parent.exists())
-    if not os.access(nearest, os.W_OK):
-        raise UsageError(f"{str(folder)!r} is not writable", hint="set REDARGUE_HOME to a writable folder")
+    try:
+        with TemporaryDirectory(dir=nearest):  # rights alone do not say it: of root, of /proc, of a full disk
+            pass
+    except OSError as error:
+        what = f"{str(folder)!r} cannot be written: {error.strerror}"
+        raise UsageError(what, hint="set REDARGUE_HOME to a writable folder") from error
     return f"{folder} ({'exists' if folder.exists() else 'created when needed'})"
 
 
@@ -182,7 +187,7 @@ def _large_reader() -> str:
 
     weights = careful_weights()
     if weights is None:
-        return "not installed: the small reader answers. pip install redargue-reader"
+        return f"not installed: the small reader answers. {install('reader')}"
     return _unchanged(weights.folder, "redargue-reader")
 
 
@@ -211,8 +216,12 @@ def _backend() -> str:
 
 
 def _corpus() -> str:
-    from redargue.retrieval.corpus.index import default_store, open_corpus
+    from redargue.net.secrets import display_url
+    from redargue.retrieval.corpus.index import default_store, open_corpus, open_store
 
+    if store := os.environ.get("REDARGUE_STORE"):
+        with open_store(store) as corpus:
+            return f"REDARGUE_STORE={display_url(store)}: {len(corpus.documents())} documents"
     path = default_store()
     if not path.exists():
         return f"none yet at {path}; using the starter corpus. Add documents with redargue corpus add FOLDER"

@@ -15,6 +15,7 @@ from typing import Any
 from redargue.cluster.heartbeat import expire_worker
 from redargue.cluster.store import LedgerAway, SharedDatabase
 from redargue.errors import RecordError, StoreUnavailable, UsageError
+from redargue.registry import install
 
 _log = logging.getLogger("redargue.cluster")
 
@@ -171,7 +172,7 @@ def ray_workers(run: Callable[..., None], *arguments: Any, count: int | None = N
     try:
         import ray
     except ImportError as error:
-        raise UsageError(f"the engine ray needs ray: {error}", hint="pip install 'redargue[ray]'") from None
+        raise UsageError(f"the engine ray needs ray: {error}", hint=install("ray")) from None
     connect = not ray.is_initialized()
     if connect:
         try:

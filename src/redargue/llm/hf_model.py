@@ -22,8 +22,8 @@ from redargue.llm.attention import WEIGHTED, Focus, Tokens, focus, plain_attenti
 from redargue.llm.chat_tokens import DISARMED
 from redargue.llm.client import Message
 from redargue.llm.rendering import WeightedSpan
+from redargue.registry import install
 
-_INSTALL = "install torch for your machine first (https://pytorch.org), then: pip install 'redargue[transformers]'"
 _TAIL = 8  # tokens decoded before new ones: some tokenizers drop a leading space
 _SAMPLED = 64  # numbers of each weight that are hashed
 
@@ -262,7 +262,8 @@ def import_torch(user: str) -> tuple[Any, Any]:
         import torch
         import transformers
     except ImportError as error:
-        raise UsageError(f"{user} needs torch and transformers: {error}", hint=_INSTALL) from None
+        hint = f"install torch for your machine first (https://pytorch.org), then: {install('transformers')}"
+        raise UsageError(f"{user} needs torch and transformers: {error}", hint=hint) from None
     transformers.utils.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
     return torch, transformers

@@ -8,6 +8,7 @@ from typing import Any
 
 from redargue.errors import UsageError
 from redargue.nli.reader_spec import FILES, WEIGHT_FILES
+from redargue.registry import install
 
 HHEM_FOUNDATION = "google/flan-t5-base"  # has HHEM-2.1-Open's configuration and tokenizer
 MODEL_FILES = FILES + WEIGHT_FILES["transformers"]
@@ -31,7 +32,7 @@ def download(name: str, revision: str = "", *, offline: bool = False, files: tup
     except ImportError as error:
         raise UsageError(
             f"{name!r} is not a folder, and a model hub needs the extra transformers: {error}",
-            hint="pip install 'redargue[transformers]', or name a folder",
+            hint=f"{install('transformers')}, or name a folder",
         ) from None
     options: dict[str, Any] = {"allow_patterns": list(files), "ignore_patterns": ["*/*"]}
     options |= {"revision": revision or None, "local_files_only": offline}

@@ -30,6 +30,7 @@ from redargue.errors import UsageError
 from redargue.files import make_folder, make_private
 from redargue.nli.model_files import OnnxFile
 from redargue.nli.wordpiece import WordPiece
+from redargue.registry import install
 from redargue.retrieval.corpus.sqlite_guard import SqliteGuard
 
 tally: ContextVar[list[int] | None] = ContextVar("tally", default=None)
@@ -193,7 +194,7 @@ def read_tokenizer(folder: Path, longest: int) -> Any:
         raise UsageError(
             "this model's tokenizer needs the package tokenizers",
             where=str(path),
-            hint="pip install 'redargue[tokenizers]'",
+            hint=install("tokenizers"),
         ) from None
     tokenizer = Tokenizer.from_file(str(path))
     tokenizer.enable_truncation(longest)

@@ -9,6 +9,7 @@ from typing import Any
 
 from redargue.errors import CorpusError, RedargueError, StoreUnavailable, UsageError
 from redargue.net.secrets import Secrets, display_url
+from redargue.registry import install
 
 CONNECT, BUSY = 10, 30  # timeouts in seconds: for connecting, and for locks of other writers
 SCHEMES = ("postgresql://", "postgres://")
@@ -55,7 +56,7 @@ class PostgresqlServer:
         try:
             import psycopg
         except ImportError as error:
-            hint = "pip install 'redargue[postgres]'"
+            hint = install("postgres")
             raise UsageError(f"a {what} on PostgreSQL needs psycopg: {error}", hint=hint) from None
         self._psycopg, self._url, self._schema = psycopg, url, schema
         self._what, self._option, self._failure, self._away = what, option, failure, away or failure

@@ -6,6 +6,7 @@ import asyncio
 import fcntl
 import inspect
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -23,6 +24,7 @@ from redargue.errors import ProviderError, ToolFailed, UsageError
 from redargue.evidence import Passage
 from redargue.net.secrets import Secrets
 from redargue.net.transport import LARGEST_ANSWER, Transport
+from redargue.registry import install
 from redargue.retrieval.mcp import connection, transports
 from redargue.retrieval.mcp.client import McpTool, list_tools, servers
 from redargue.retrieval.mcp.connection import McpServer
@@ -385,5 +387,5 @@ def test_what_went_wrong_is_told_and_is_no_evidence() -> None:
 
 def test_without_the_sdk_the_error_is_the_install_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("redargue.retrieval.mcp.connection.find_spec", lambda name: None)
-    with pytest.raises(UsageError, match=r"pip install 'redargue\[mcp\]'"):
+    with pytest.raises(UsageError, match=re.escape(install("mcp"))):
         servers([STDIO], sources(), {})

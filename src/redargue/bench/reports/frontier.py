@@ -11,6 +11,7 @@ from redargue.bench.reports.tables import SHARE, SYSTEM, key
 from redargue.bench.rescore import Rescored
 from redargue.bench.statistics.bootstrap import Interval, interval
 from redargue.errors import UsageError
+from redargue.registry import install
 from redargue.reports.table import DASH, Cell, Column, Table, number
 from redargue.sanitize import counted
 
@@ -103,7 +104,7 @@ def require_drawing(path: Path) -> None:
         import matplotlib
     except ModuleNotFoundError:
         what = "drawing needs matplotlib, which is not installed"
-        raise UsageError(what, where="--frontier", hint="pip install 'redargue[plots]'") from None
+        raise UsageError(what, where="--frontier", hint=install("plots")) from None
     matplotlib.use("Agg")
 
 

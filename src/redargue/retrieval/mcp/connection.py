@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 from redargue.errors import ProviderError, ToolFailed, UsageError
 from redargue.net.secrets import Secrets
+from redargue.registry import install
 from redargue.retrieval.mcp.transports import START, TIMEOUT, ServerAddress
 
 _GONE = ("Connection closed", "SSE stream ended", "Session terminated")  # the SDK's messages for a lost connection
@@ -22,7 +23,7 @@ _GONE = ("Connection closed", "SSE stream ended", "Session terminated")  # the S
 
 def require_sdk() -> None:
     if find_spec("mcp") is None or find_spec("mcp_types") is None:
-        raise UsageError("MCP needs its SDK", hint="pip install 'redargue[mcp]'")
+        raise UsageError("MCP needs its SDK", hint=install("mcp"))
 
 
 class Target(Protocol):

@@ -8,6 +8,7 @@ from typing import Annotated
 from redargue.cli.output import leaving_with_reader
 from redargue.cli.parameters import RunParameters, SearchParameters, option, with_parameters
 from redargue.errors import UsageError
+from redargue.registry import install
 
 
 @with_parameters
@@ -28,7 +29,7 @@ def mcp(
     try:
         import mcp.server  # noqa: F401
     except ImportError as error:
-        hint = "python -m pip install 'redargue[mcp]'"
+        hint = install("mcp")
         raise UsageError(f"the MCP server needs {error.name}, which is not installed", hint=hint) from error
     from redargue.cli.options import live_tool, named_tools, run_config
     from redargue.service.mcp.server import serve_stdio

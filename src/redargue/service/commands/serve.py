@@ -10,7 +10,7 @@ from redargue.cli.logs import log_to_stderr
 from redargue.cli.output import print_json
 from redargue.cli.parameters import AsJson, LogLevel, RunParameters, SearchParameters, option, with_parameters
 from redargue.errors import UsageError
-from redargue.registry import did_you_mean
+from redargue.registry import did_you_mean, install
 from redargue.sanitize import counted, printable
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def _require_packages() -> None:
         import prometheus_client  # noqa: F401
         import uvicorn  # noqa: F401
     except ImportError as error:
-        hint = "python -m pip install 'redargue[serve]'"
+        hint = install("serve")
         raise UsageError(f"the service needs {error.name}, which is not installed", hint=hint) from error
 
 

@@ -10,6 +10,7 @@ import typer
 
 from redargue.cli.parameters import Offline, option
 from redargue.errors import UsageError
+from redargue.registry import install
 from redargue.service.commands.serve import Corpora, read_corpora
 
 
@@ -30,7 +31,7 @@ def view(
         import fastapi  # noqa: F401
         import uvicorn  # noqa: F401
     except ImportError as error:
-        hint = "python -m pip install 'redargue[serve]'"
+        hint = install("serve")
         raise UsageError(f"the page needs {error.name}, which is not installed", hint=hint) from error
     from redargue.reports.folders import kind_of
     from redargue.runs.folders import find_run, runs_folder

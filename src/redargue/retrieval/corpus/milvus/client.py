@@ -18,9 +18,9 @@ from urllib.parse import parse_qsl, urlsplit
 from redargue.errors import CorpusError, StoreUnavailable, UsageError
 from redargue.files import make_folder
 from redargue.net.secrets import Secrets, display_url
+from redargue.registry import install
 
 TOKEN = "REDARGUE_MILVUS_TOKEN"
-INSTALL = "pip install 'redargue[milvus]'"
 
 _OPTIONS = {"collection": re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,200}"), "index": re.compile("flat|hnsw|autoindex", re.I)}
 
@@ -95,7 +95,7 @@ class LiteServer:
             from milvus_lite import DataDirLockedError
             from milvus_lite.adapter.grpc.server import start_server_in_thread
         except ImportError as error:
-            raise UsageError(f"milvus:{path!r} needs Milvus Lite: {error}", hint=INSTALL) from None
+            raise UsageError(f"milvus:{path!r} needs Milvus Lite: {error}", hint=install("milvus")) from None
         try:
             self._server, self._data, port = start_server_in_thread(path, host="127.0.0.1", port=0)
         except DataDirLockedError:
@@ -322,7 +322,7 @@ def _pymilvus() -> Any:
     try:
         import pymilvus
     except ImportError as error:
-        raise UsageError(f"a Milvus store needs pymilvus: {error}", hint=INSTALL) from None
+        raise UsageError(f"a Milvus store needs pymilvus: {error}", hint=install("milvus")) from None
     # It also logs each error that it raises, with a traceback and the data sent.
     logging.getLogger("pymilvus").setLevel(logging.CRITICAL)
     return pymilvus
