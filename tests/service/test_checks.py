@@ -304,27 +304,32 @@ async def test_checks_are_refused_once_those_that_are_active_will_have_spent_the
     day = budgets.of("a")
     assert day
     day.recall(Cost(calls=10))
-    budgets.require("a", 1)
+    budgets.require("a", [5])
     with pytest.raises(BudgetReached, match="2 checks that you have sent may spend the rest"):
-        budgets.require("a", 2)
+        budgets.require("a", [5, 5])
     budgets.require("a")
     day.recall(Cost(calls=10))
     with pytest.raises(BudgetReached, match="is spent"):
-        budgets.require("a", 2)
+        budgets.require("a", [5, 5])
 
 
-async def test_a_first_burst_is_refused_where_the_budget_has_no_call_left_for_a_check() -> None:
+async def test_a_first_burst_is_refused_where_the_budget_has_too_few_calls_left_for_a_check() -> None:
     budgets = DayBudgets(lambda owner: "8calls")
-    for active in range(8):
-        budgets.require("a", active)
+    budgets.require("a", [], 23)  # what it costs may be less, and nothing else is paid from the budget
+    assert budgets.of_check("a", None)
+    with pytest.raises(BudgetReached, match="1 check that you have sent may spend the rest"):
+        budgets.require("a", [23], 1)
+    budgets = DayBudgets(lambda owner: "8calls")
+    for active in range(4):
+        budgets.require("a", [2] * active, 2)
         assert budgets.of_check("a", None)
-    with pytest.raises(BudgetReached, match="8 checks that you have sent may spend the rest"):
-        budgets.require("a", 8)
+    with pytest.raises(BudgetReached, match="4 checks that you have sent may spend the rest"):
+        budgets.require("a", [2] * 4, 1)
     day = budgets.of("a")
     assert day
     day.recall(Cost(calls=3))  # of those that are running
     with pytest.raises(BudgetReached, match="may spend the rest"):
-        budgets.require("a", 8)
+        budgets.require("a", [2] * 4, 1)
 
 
 @pytest.mark.parametrize(("spent", "closed"), [(0.0, False), (0.04, True)])

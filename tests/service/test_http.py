@@ -305,6 +305,16 @@ async def test_a_spent_day_is_402_and_a_full_queue_429(monkeypatch: pytest.Monke
         problem(refused[-1], 429)
 
 
+async def test_no_check_of_a_burst_that_was_accepted_fails_on_the_days_budget() -> None:
+    wait = {"Prefer": "wait=60"}
+    async with client(day_budget="100calls") as http:
+        replies = await asyncio.gather(*(http.post("/v1/checks", json=CLAIM, headers=wait) for _ in range(30)))
+        accepted = [reply.json() for reply in replies if reply.status_code == 200]
+        assert {reply.status_code for reply in replies} == {200, 402}
+        assert 2 <= len(accepted) <= 4  # of 23 calls each
+        assert all(not verdict.get("error") for check in accepted for verdict in check["verdicts"])
+
+
 @pytest.mark.parametrize(
     ("answer", "contexts", "outcome", "reasons"),
     [("", ["B."], "not_checkable", {}), (" …", [], "not_checkable", {}), ("A b c.", [], "unchecked", {"no_context": 1})]
@@ -362,7 +372,7 @@ async def test_a_full_disk_is_507_and_leaves_nothing(monkeypatch: pytest.MonkeyP
 
 async def test_a_day_budget_is_shared_by_checks_and_ends_them() -> None:
     async with client(day_budget="40calls", running=2) as http:
-        first, second = await asyncio.gather(done(http), done(http))
+        first, second = await done(http), await done(http)
         spent = first["usage"]["calls"] + second["usage"]["calls"]
         assert spent <= 40
         assert "BudgetReached" in {(each["error"] or {}).get("type") for each in (first, second)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, date, datetime
 
 from redargue.errors import BudgetReached, UsageError
@@ -31,18 +31,24 @@ class DayBudget(Budget):
         if any(getattr(self.spent, unit) >= limit / 2 for unit, limit in self.limits.items()):
             self._refused = bound
 
-    def is_spent(self, active: int = 0) -> bool:
-        """Whether a further check would find nothing left once ``active`` ones have cost what the others did.
+    def is_spent(self, active: Sequence[int] = (), calls: int = 1) -> bool:
+        """Whether a further check would find nothing left once the active ones have cost what the others did.
 
-        Before any has ended, each is taken to cost one call.
+        Before any has ended, they and the further one are taken to cost as many calls as they may.
+
+        Args:
+            active: the most calls of each.
+            calls: the most of the further one, which counts beside active ones only.
         """
-        calls, tokens, usd, searches = self.spent
-        if ended := max(0, self.checks - active):
-            share = active / ended
-            expected = Cost(int(calls * share), int(tokens * share), usd * share, int(searches * share))
+        spent = self.spent
+        if ended := max(0, self.checks - len(active)):
+            share = len(active) / ended
+            expected = Cost(
+                int(spent.calls * share), int(spent.tokens * share), spent.usd * share, int(spent.searches * share)
+            )
         else:
-            expected = Cost(calls=max(0, active - calls))
-        return bool(self._limit_exceeded_by(self.spent.plus(expected).plus(self._refused)))
+            expected = Cost(calls=max(0, sum(active) + (calls - 1 if active else 0) - spent.calls))
+        return bool(self._limit_exceeded_by(spent.plus(expected).plus(self._refused)))
 
 
 class KeyBudget(Budget):
@@ -116,14 +122,16 @@ class DayBudgets:
             budgets[owner] = DayBudget.parse(limit)
         return budgets[owner]
 
-    def require(self, owner: str, active: int = 0) -> None:
-        """Raises BudgetReached if nothing is left today, or nothing will be after the owner's ``active`` checks."""
+    def require(self, owner: str, active: Sequence[int] = (), calls: int = 1) -> None:
+        """Raises BudgetReached if nothing is left today, or nothing will be after the owner's active checks.
+
+        Arguments are those of :meth:`DayBudget.is_spent`.
+        """
         budget = self.of(owner)
-        if budget and budget.is_spent(active):
+        if budget and budget.is_spent(active, calls):
             if active and not budget.is_spent():
-                what = (
-                    f"{counted(active, 'check')} that you have sent may spend the rest of the key's budget of this day"
-                )
+                sent = counted(len(active), "check")
+                what = f"{sent} that you have sent may spend the rest of the key's budget of this day"
                 raise BudgetReached(what, hint="send this again when they have ended")
             raise BudgetReached("the key's budget of this day is spent", hint="try again tomorrow (UTC)")
 

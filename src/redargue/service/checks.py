@@ -126,6 +126,7 @@ class _Active:
 
     entry: CheckEntry
     folder: Path
+    calls: int = 1  # the most that it may make, where its key has a budget
     state: State = "queued"
     task: asyncio.Task[None] | None = None
     cancelled: bool = False
@@ -257,8 +258,11 @@ class CheckStore:
         prepared = prepared or self.rules.prepare(request)
         if self.closing.is_set():
             raise Busy("the service is stopping", draining=True, hint="try again in a few seconds")
+        calls = 1
         if self._budgets:
-            self._budgets.require(owner, sum(each.entry.owner == owner for each in self._active.values()))
+            active_calls = [each.calls for each in self._active.values() if each.entry.owner == owner]
+            calls = prepared.most_calls() if self._budgets.of(owner) else 1
+            self._budgets.require(owner, active_calls, calls)
         counts = self.counts()
         if counts["queued"] >= self._waiting + max(0, self._running - counts["running"]):
             raise Busy(f"{self._waiting} checks are waiting", hint="try again later")
@@ -272,7 +276,7 @@ class CheckStore:
             idempotency=key,
             body=body if key else "",
         )
-        active = _Active(entry, self._new_folder())
+        active = _Active(entry, self._new_folder(), calls)
         try:
             write_entry(active.folder, entry)
         except OSError:  # a full disk

@@ -15,15 +15,16 @@ from typing import Any
 from redargue.assembly import method_of, tools_setting, without_files
 from redargue.backends.base import backends, require
 from redargue.claims import Claim, Frozen, read_labels
-from redargue.errors import UnsupportedTask, UsageError
+from redargue.errors import RedargueError, UnsupportedTask, UsageError
 from redargue.methods.base import methods, require_profile
+from redargue.methods.dry_run import costs
 from redargue.methods.strangers import refuse_closed
 from redargue.retrieval.tools.base import tools as known_tools
 from redargue.runs.budget import Budget
 from redargue.service.requests import CheckRequest, RunChoices
 from redargue.spec import RunSpec
 from redargue.tasks.base import AnyTask
-from redargue.text.segment import Text, text_of
+from redargue.text.segment import Text, sentences_of, text_of
 from redargue.text.verification import check_options
 
 # What a check's options are called in a request.
@@ -42,6 +43,14 @@ class PreparedRequest(Frozen):
     spec: RunSpec
     claim: Claim | None
     text: Text | None
+
+    def most_calls(self) -> int:
+        """The high estimate of its calls; of a text, for a claim in each sentence."""
+        try:
+            each = costs(method_of(self.spec)).high.model_calls
+        except RedargueError:  # its cost is not known
+            return 1
+        return max(1, each) * max(1, len(sentences_of(self.text.text)) if self.text else 1)
 
 
 @dataclass(frozen=True)
