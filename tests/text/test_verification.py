@@ -80,6 +80,7 @@ async def test_claims_stand_where_the_text_makes_them_and_the_rest_is_named() ->
         (("SUPPORTS", "NOT ENOUGH INFO"), "undecided"),
         (("SUPPORTS", BadReply("prose", raw="")), "undecided"),
         ((BadReply("prose", raw=""), "REFUTES"), "non_factual"),
+        ((BadReply("prose", raw=""), BadReply("prose", raw="")), "unchecked"),
         ((), "unchecked"),
     ],
 )

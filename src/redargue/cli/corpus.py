@@ -237,11 +237,18 @@ def _passage_text(passage: Passage) -> str:
 @contextmanager
 def _open(store: str, *, write: bool = False, create: bool = True) -> Iterator[Corpus]:
     from redargue.net.services import is_offline, require_local
-    from redargue.retrieval.corpus.index import default_store, open_corpus
+    from redargue.retrieval.corpus.index import STARTER, default_store, open_corpus, open_starter
 
     location = store or default_store()
+    if location == STARTER and write:
+        what = "the sample articles that come with redargue cannot be changed"
+        raise UsageError(what, where="--store", hint="add your documents to a corpus of your own: --store field.db")
     if is_offline():
         require_local(str(location), what="corpus")
+    if location == STARTER:
+        with open_starter() as corpus:
+            yield corpus
+        return
     if write and not create:
         open_corpus(location).close()  # raises if there is no corpus; writing would create one
     with open_corpus(location, write=write) as corpus:

@@ -147,7 +147,7 @@ def unchecked_reasons(sentences: Sequence[UncheckedSentence]) -> tuple[Unchecked
 
 
 def outcome(verdicts: Sequence[Verdict], *, unread: bool = False) -> Outcome:
-    """Outcome for a text from the verdicts on its claims; a claim whose verification failed is undecided.
+    """Outcome for a text from the verdicts on its claims; one whose verification failed was not checked.
 
     Args:
         unread: whether sentences without a claim may state something that was not checked.
@@ -155,7 +155,7 @@ def outcome(verdicts: Sequence[Verdict], *, unread: bool = False) -> Outcome:
     meanings = [None if verdict.why_unchecked else verdict.meaning for verdict in verdicts]
     if Meaning.REFUTED in meanings:
         return Outcome.NON_FACTUAL
-    if all(verdict.unchecked for verdict in verdicts):
+    if all(verdict.unchecked or verdict.error for verdict in verdicts):
         return Outcome.UNCHECKED if verdicts or unread else Outcome.NOT_CHECKABLE
     if unread:
         return Outcome.UNDECIDED

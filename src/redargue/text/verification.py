@@ -333,7 +333,9 @@ def documents_of(contexts: str | Passage | Sequence[str | Passage]) -> list[Pass
     for number, document in enumerate([contexts] if isinstance(contexts, str | Passage) else contexts, 1):
         if not isinstance(document, str | Passage):
             what = f"context {number} is neither a text nor a Passage: {document!r:.60}"
-            raise UsageError(what, where="contexts", hint="contexts=['the text of a document', …]")
+            raise UsageError(
+                what, where="contexts", hint="contexts=['the text of a document', redargue.Passage(text=…, title=…)]"
+            )
         if isinstance(document, str) and _FILE_NAME.fullmatch(document.strip()):
             what = f"context {number} is the name of a file, not its text: {document!r:.60}"
             raise UsageError(

@@ -89,6 +89,12 @@ def test_searching(folder: Path) -> None:
     assert (nothing.stdout, nothing.stderr) == ("", "nothing found\n")
 
 
+def test_the_sample_articles_can_be_searched_and_not_changed(folder: Path) -> None:
+    assert "John Hancock Center" in run("search", "the John Hancock Center", "--store", "starter").stdout
+    with pytest.raises(UsageError, match="the sample articles that come with redargue cannot be changed"):
+        run("add", folder, "--store", "starter")
+
+
 def test_a_corpus_that_is_being_filled_is_not_searched(folder: Path, tmp_path: Path) -> None:
     store = tmp_path / "filling.db"
     run("add", folder, "--store", store)

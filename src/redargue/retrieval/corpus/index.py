@@ -46,7 +46,7 @@ def default_store() -> Path:
 # documents.
 
 ARTICLES = Path(str(files("redargue.retrieval.corpus") / "starter"))
-_STARTER = "starter"
+STARTER = "starter"
 
 
 def open_store(store: str | Path | None) -> Corpus:
@@ -54,7 +54,7 @@ def open_store(store: str | Path | None) -> Corpus:
 
     Raises StoreUnavailable while documents are being added, and UsageError if the starter corpus cannot be written.
     """
-    if store == _STARTER or has_no_corpus(store):
+    if store == STARTER or has_no_corpus(store):
         return open_starter()
     corpus = open_corpus(store or default_store())
     try:
