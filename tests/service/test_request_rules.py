@@ -220,6 +220,20 @@ async def test_a_mistake_is_a_problem_that_names_the_field(path: str, asked: dic
         assert pointers(problem(await http.post(path, json={**ROUTES[path], **asked}), 422)) == [pointer]
 
 
+@pytest.mark.anyio
+async def test_a_mistake_in_a_list_is_named_without_the_types_that_were_tried() -> None:
+    async with client() as http:
+        asked = {"answer": "A.", "contexts": ["B.", {"title": "x"}], "budget": 5}
+        body = problem(await http.post("/v1/ground", json=asked), 422)
+        assert pointers(body) == ["/budget", "/contexts/1", "/contexts/1/text"]
+        broken = problem(
+            await http.post("/v1/ground", content=b"{bad", headers={"Content-Type": "application/json"}), 422
+        )
+        assert broken["errors"] == [{"pointer": "", "detail": "the body is not JSON, from character 1 on"}]
+        unknown = problem(await http.post("/v1/ground", json={"answer": "A.", "contexts": ["B."], "no-field": 1}), 422)
+        assert pointers(unknown) == ["/no-field"]
+
+
 @pytest.mark.parametrize("asked", ["0.0000004usd", "1usd,0.0000004usd", "7calls,0.00000000001usd"])
 def test_a_small_budget_of_a_request_stays_what_it_is(asked: str) -> None:
     if asked.startswith("1usd"):

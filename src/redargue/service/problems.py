@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -127,9 +127,7 @@ def handle_problems(application: FastAPI) -> None:
 
     @application.exception_handler(RequestValidationError)
     async def of_validation(request: Request, error: RequestValidationError) -> JSONResponse:
-        errors = tuple(
-            FieldProblem(pointer=_pointer(each["loc"]), detail=_words(str(each["msg"]))) for each in error.errors()[:20]
-        )
+        errors = tuple(_field_problem(each, error.body) for each in error.errors()[:20])
         body = Problem(title="Unprocessable content", status=422, detail="the request is not valid", errors=errors)
         return body.response()
 
@@ -149,12 +147,36 @@ def handle_problems(application: FastAPI) -> None:
         return plain_problem(500, "the service failed", "its log says why").response()
 
 
-def _pointer(place: tuple[int | str, ...]) -> str:
-    kind, *rest = (str(part) for part in place)
-    if kind == "body":
-        # Names of fields come from the caller where they are unknown, and are shown only as far as they are words.
-        return "".join(f"/{part[:60]}" if re.fullmatch(r"[\w-]{1,60}", part) else "/…" for part in rest)
-    return ": ".join([kind, *(part[:60] for part in rest)])
+def _field_problem(error: Mapping[str, Any], body: object) -> FieldProblem:
+    kind, *rest = error["loc"]
+    if error["type"] == "json_invalid":
+        return FieldProblem(pointer="", detail=f"the body is not JSON, from character {rest[0]} on")
+    detail = _words(str(error["msg"]))
+    if kind != "body":
+        return FieldProblem(pointer=": ".join(str(part)[:60] for part in error["loc"]), detail=detail)
+    return FieldProblem(pointer=_pointer(rest, body, missing=error["type"] == "missing"), detail=detail)
+
+
+def _pointer(place: Sequence[int | str], body: object, *, missing: bool) -> str:
+    """A JSON pointer into the body.
+
+    pydantic's places hold the names of the types it tried too, as in ``/contexts/0/constrained-str``.
+    """
+    parts = []
+    for at, part in enumerate(place):
+        if _holds(body, part):
+            body = body[part]  # type: ignore[index]
+        elif not (missing and at == len(place) - 1):
+            continue
+        parts.append(str(part))
+    # Names of fields come from the caller where they are unknown, and are shown only as far as they are words.
+    return "".join(f"/{part}" if re.fullmatch(r"[\w-]{1,60}", part) else "/…" for part in parts)
+
+
+def _holds(body: object, part: int | str) -> bool:
+    if isinstance(part, int):
+        return isinstance(body, list) and part < len(body)
+    return isinstance(body, dict) and part in body
 
 
 def _words(message: str) -> str:
