@@ -50,6 +50,7 @@ EVERY = (
     "proxy",
     "hook",
     "cited",
+    "one_pass",
 )
 BY_NAME = (
     "relay",

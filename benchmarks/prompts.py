@@ -18,6 +18,7 @@ import asyncio
 import json
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,6 +38,7 @@ from redargue.methods.dual_position.referees import EMPHASES, JudgeTeams
 from redargue.methods.dual_position.tasks import Position, SpeakForTeam, Speech, TeamStatement, WriteTeamQueries
 from redargue.methods.markov_debate.method import GiveOpinion
 from redargue.methods.mermaid.tasks import DecomposeClaim, ForceAnswer, NextStep
+from redargue.methods.one_pass.tasks import Answers, ReadClaims
 from redargue.methods.tool_mad.tasks import ScoreAnswer
 from redargue.methods.unquoted import why_unquoted
 from redargue.net.transport import Service, Transport
@@ -162,7 +164,20 @@ def _verdict(answer: Any) -> str | None:
     return "SUPPORTS" if all(statement.verdict for statement in answer.statements) else "REFUTES"
 
 
+@cache
+def _cases() -> list[Case]:
+    return [Case(**json.loads(line)) for line in CASES.read_text(encoding="utf-8").splitlines()]
+
+
+def _among_others(case: Case) -> AnyTask:
+    """The case as the third of five claims, with the documents of all five."""
+    at, known = _cases().index(case), _cases()
+    five = [known[(at + step) % len(known)] for step in (-2, -1, 0, 1, 2)]
+    return ReadClaims(claims=tuple(each.of() for each in five), passages=tuple(each.passage for each in five))
+
+
 TASKS: dict[str, Asked] = {
+    "ReadClaims": Asked(_among_others, lambda a: a.label),
     "AnswerClaim": Asked(lambda c: AnswerClaim(claim=c.of(), passages=(c.passage,)), lambda a: a.label),
     "NextStep": Asked(_step, lambda a: a.answer),
     "LastStep": Asked(_last_step, lambda a: a.answer),
@@ -242,6 +257,8 @@ async def measure(name: str, form: str, cases: list[Case], transport: Transport,
         repaired += bool(reply.rejected)
         unread += [rejected.why for rejected in reply.rejected]
         answer = reply.outputs[0].answer
+        if isinstance(answer, Answers):
+            answer = answer.answers[2]
         if quotes := getattr(answer, "quotes", ()):
             quoting += 1
             located += not why_unquoted(quotes, (case.passage,))
@@ -281,5 +298,4 @@ def main(arguments: list[str]) -> None:
         print("skipped: name a model in GGUF: --model FILE (pip install xllamacpp)")
         return
     methods.load_builtin()
-    cases = [Case(**json.loads(line)) for line in CASES.read_text(encoding="utf-8").splitlines()][: options.cases]
-    asyncio.run(_all(options, cases, model))
+    asyncio.run(_all(options, _cases()[: options.cases], model))

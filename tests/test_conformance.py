@@ -17,6 +17,7 @@ from redargue.events import canonical
 from redargue.llm.chat import ChatBackend
 from redargue.llm.local import TransformersBackend
 from redargue.methods.base import configure, methods
+from redargue.methods.one_pass.tasks import Answers
 from redargue.net.transport import Service, Transport
 from redargue.runs.record import read_events
 from redargue.verifier import Verifier
@@ -56,6 +57,7 @@ def made(name: str, server: Loopback, folder: Path) -> Backend:
         parts = script(
             AnswerClaim=lambda task, call: answer(task.claim.labels.names[call.agent == "keywords"]),
             DoubtClaim=lambda task, call: answer(task.claim.labels.names[1]),
+            ReadClaims=lambda task, call: Answers(answers=(answer(task.claims[0].labels.names[1]),) * len(task.claims)),
             JudgeDebate=lambda task, call: answer(task.claim.labels.names[-1]),
         )
         return ScriptedBackend(parts)

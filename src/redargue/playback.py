@@ -25,6 +25,7 @@ from redargue.runs.manifest import ActionEntry, RunManifest, ToolEntry, replayed
 from redargue.runs.record import Record
 from redargue.spec import RunSpec
 from redargue.text.extract import extract, recorded
+from redargue.text.verification import openings_of
 from redargue.verdicts import Verdict
 from redargue.verifier import Listener, Verifier
 
@@ -74,15 +75,20 @@ async def _replay(
 async def _replay_extraction(record: Record, source: Mapping[str, Any], backend: ReplayBackend) -> None:
     manifest = record.manifest
     try:
-        text, extraction = recorded(source)
+        (text, extraction), openings = recorded(source), openings_of(source)
     except (ValueError, AttributeError):
         raise RecordError(f"the run.json of {str(record.folder)!r} describes no text", hint="restore it") from None
     models = {**manifest.spec.models, **source.get("models", {})}
-    item, profile = len(manifest.claims), method_of(spec_of(manifest)).settings.profile
-    run = Run(backend, item=item, seed=manifest.spec.seed, record=record, models=models)
-    if not (await extract(text, run, profile=profile, known=extraction)).agrees_with(extraction):
+    method = method_of(spec_of(manifest))
+    tools = {name: _RecordedTool(tool.name, tool) for name, tool in manifest.tools.items()}
+    run = Run(backend, tools, item=len(manifest.claims), seed=manifest.spec.seed, record=record, models=models)
+    again = await extract(text, run, profile=method.settings.profile, known=extraction)
+    read = await method.read_ahead(manifest.claims, run) if openings else ()
+    same_claims = again.agrees_with(extraction)
+    if not same_claims or read != openings:
+        what = "the reading of all claims yields answers" if same_claims else "the extraction yields claims"
         raise RecordError(
-            f"the extraction yields claims that differ from those in {str(record.folder)!r}",
+            f"{what} that differ from those in {str(record.folder)!r}",
             hint=replayed_by(manifest.redargue) or "the code has changed since the run was recorded",
         )
 
@@ -109,7 +115,8 @@ def _verifier(record: Record, backend: Backend, settings: Mapping[str, Any] | No
         evidence={name: _RecordedTool(tool.name, tool) for name, tool in manifest.tools.items()},
         actions={name: _RecordedTool(name, action) for name, action in manifest.actions.items()},
     )
-    return Verifier(spec if settings is None else spec.updated(settings=settings), parts=parts, calls=record)
+    spec = spec if settings is None else spec.updated(settings=settings)
+    return Verifier(spec, parts=parts, calls=record, text=manifest.text)
 
 
 def require_no_files(manifest: RunManifest) -> None:

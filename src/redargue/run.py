@@ -43,13 +43,17 @@ from redargue.runs.clock import Clock, SystemClock
 from redargue.runs.record import CallRecord, Paid
 from redargue.runs.usage import UsageCounter, cost_of_usage
 from redargue.tasks.base import AnyTask, Out, Task
+from redargue.tasks.judge import Turn
 from redargue.verdicts import ErrorInfo, Usage
 
 STRICT_FACTOR = 4  # times as many passages are requested where those not in time are left out
 
 
 class Run:
-    """One claim's verification; ``listeners`` are called with every event, in order, on the run's thread."""
+    """One claim's verification; ``listeners`` are called with every event, in order, on the run's thread.
+
+    ``opening``: what was read about the claim together with the others of its text.
+    """
 
     def __init__(
         self,
@@ -66,8 +70,9 @@ class Run:
         priced: bool = False,
         actions: Mapping[str, Action] | None = None,
         memory: EvidenceMemory | None = None,
+        opening: Turn | None = None,
     ) -> None:
-        self.actions, self.memory = dict(actions or {}), memory
+        self.actions, self.memory, self.opening = dict(actions or {}), memory, opening
         self.backend, self.tools, self.item, self.seed = backend, dict(tools or {}), item, seed
         self.budget, self.clock, self.record = budget or Budget(), clock or SystemClock(), record
         self.events: list[Event] = []

@@ -36,6 +36,7 @@ from redargue.runs.manifest import ActionEntry, BackendEntry, RunManifest, ToolE
 from redargue.runs.record import CallRecord, Record
 from redargue.runs.usage import Prices
 from redargue.spec import RunSpec
+from redargue.tasks.judge import Turn
 from redargue.tasks.score import InferClaim
 from redargue.verdicts import ErrorInfo, Usage, Verdict, apply_threshold
 
@@ -54,7 +55,8 @@ class Verifier:
 
     Args:
         folder: run folder, created or resumed; None records nothing.
-        text: source of the claims (``redargue.text.verification``), for the record.
+        text: source of the claims (``redargue.text.verification``), for the record, with what was read about them
+            together (``openings``).
         calls: a record to use instead of a folder, such as the ledger that workers share.
 
     Raises:
@@ -98,6 +100,7 @@ class Verifier:
         self.clock, self._shared = parts.clock or SystemClock(), calls
         self.corpus: Corpus | None = None
         self.claims, self.actions = tuple(claims), dict(parts.actions or {})
+        self._openings = tuple(each and Turn.model_validate(each) for each in (text or {}).get("openings", ()))
         self.memory: EvidenceMemory | None = parts.memory
         self._own_memory: Memory | None = None
         try:
@@ -226,6 +229,7 @@ class Verifier:
             priced=self.priced,
             actions={name: for_claim(action, item) for name, action in self.actions.items()},
             memory=for_claim(self.memory, item),
+            opening=self._openings[item] if item < len(self._openings) else None,
         )
         settings = self.method.settings.model_dump(mode="json")
         run.emit(

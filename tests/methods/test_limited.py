@@ -15,6 +15,7 @@ from redargue.events import EvidenceFound
 from redargue.evidence import Gap, GapKind, Passage, Side
 from redargue.memory.lookup import LOOKUP
 from redargue.methods.base import configure, methods
+from redargue.methods.one_pass.tasks import Answers
 from redargue.methods.verdict_parts import limited
 from redargue.quotes import find_quote
 from redargue.tasks.answer import AnswerClaim
@@ -43,6 +44,8 @@ class Quoting(ScriptedBackend):
     def _next(self, task: AnyTask, call: Call) -> Any:
         line = super()._next(task, call)
         said = line(task, call) if callable(line) else line
+        if isinstance(said, Answers):
+            return Answers(answers=tuple(each.model_copy(update={"quotes": self._quotes}) for each in said.answers))
         return said.model_copy(update={"quotes": self._quotes}) if "quotes" in type(said).model_fields else said
 
 

@@ -57,6 +57,8 @@ def _reply(ask: Ask, *, label: str, verdict: int) -> Said:
             if not ask.schema:
                 return f"The document says it. {STATEMENT}\n**{chosen}**"
             return {"reasoning": f"The document says it. {STATEMENT}", "quotes": _quotes(ask.user), "label": chosen}
+        case "ReadClaims":
+            return _read(ask, label)
         case "CheckStatements" | "ScoreAnswer":
             return _scored(role, ask, verdict)
         case "CheckConsensus":
@@ -69,6 +71,17 @@ def _reply(ask: Ask, *, label: str, verdict: int) -> Said:
     if isinstance(said, dict) and said.get("quotes") == []:
         return said | {"quotes": _quotes(ask.user)}
     return said
+
+
+def _read(ask: Ask, label: str) -> dict[str, Any]:
+    """The same of each claim."""
+    items = ask.schema["properties"]["readings"]["items"] if ask.schema else {}
+    item = (ask.schema or {}).get("$defs", {}).get("ClaimReading", items)
+    named = item["properties"]["label"]["enum"]
+    chosen = named[min(label == "REFUTES", len(named) - 1)]
+    reading = {"quotes": _quotes(ask.user), "comparison": "The document says it.", "label": chosen}
+    claims = re.findall(r"(?m)^\[(\d+)\]", ask.user.rpartition("Claims:")[2])
+    return {"readings": [{"claim": int(number), **reading} for number in claims]}
 
 
 def _scored(role: str, ask: Ask, verdict: int) -> dict[str, Any]:

@@ -32,6 +32,7 @@ from redargue.methods.dual_position.tasks import (
 )
 from redargue.methods.markov_debate.method import GiveOpinion, HeardOpinion, Opinion
 from redargue.methods.mermaid.tasks import DecomposeClaim, ForceAnswer, NextStep
+from redargue.methods.one_pass.tasks import ReadClaims
 from redargue.methods.pair.tasks import DoubtClaim
 from redargue.methods.tool_mad.tasks import (
     MOST_KEYWORDS,
@@ -131,6 +132,7 @@ def examples(profile: Profile) -> dict[str, Task[Any]]:
             profile=profile,
         ),
         "DoubtClaim": DoubtClaim(claim=CLAIM, passages=(PASSAGE,), profile=profile),
+        "ReadClaims": ReadClaims(claims=(CLAIM, Claim(text="It is red.")), passages=(PASSAGE,), profile=profile),
         "WriteStatements": WriteStatements(question=CLAIM.text, answer=ANSWER.text, profile=profile),
         "CheckStatements": CheckStatements(
             context=PASSAGE.text if profile == "paper" else "",

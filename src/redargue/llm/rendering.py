@@ -162,7 +162,9 @@ def schema_of(task: AnyTask) -> dict[str, Any]:
         meanings = "" if task.defines_labels else ": " + "; ".join(f"{word} if {when}" for word, when in choice.items())
         schema["properties"]["label"] |= {"enum": list(choice), "description": f"your final answer{meanings}"}
     for name, texts in task.enum_fields().items():
-        schema["properties"][name]["enum"] = list(texts)
+        items, _, field = name.rpartition(".")
+        holder = _item(schema["properties"][items], schema) if items else schema
+        holder["properties"][field]["enum"] = list(texts)
     return schema
 
 

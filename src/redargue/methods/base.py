@@ -105,6 +105,7 @@ class Method:
         graph: its calls on one line: ``->`` waits for, ``|`` runs concurrently.
         calls_actions: whether its agents call tools of MCP servers, with arguments of their choice.
         few_shot: whether its prompts contain examples, which are ours and not the paper's.
+        reads_ahead: whether :meth:`read_ahead` reads the claims of a text together.
         quotes: cited so far.
         opening: the turns of a first round that was held before, from which a debate that can do so continues.
     """
@@ -120,6 +121,7 @@ class Method:
     graph: ClassVar[str] = ""
     calls_actions: ClassVar[bool] = False
     few_shot: ClassVar[bool] = False
+    reads_ahead: ClassVar[bool] = False
 
     settings: Any
     opening: tuple[Turn, ...] = ()
@@ -164,6 +166,14 @@ class Method:
     def asks_for(cls, settings: Any) -> tuple[type[AnyTask], ...]:
         """Override where ``asks`` depend on settings."""
         return cls.asks
+
+    @classmethod
+    async def read_ahead(cls, settings: Any, claims: Sequence[Claim], run: Run) -> tuple[Turn | None, ...]:
+        """What is read about the claims of a text before each is verified: for each a turn, or None.
+
+        A claim's own run has it as ``opening``. ``run`` is that of the whole text; its tools search all documents.
+        """
+        return (None,) * len(claims)
 
     @classmethod
     def reads_evidence(cls, settings: Any) -> bool:
@@ -368,6 +378,9 @@ class ConfiguredMethod:
 
     def for_claim(self, claim: Claim, run: Run) -> Method:
         return self.kind(self.settings, claim, run)
+
+    async def read_ahead(self, claims: Sequence[Claim], run: Run) -> tuple[Turn | None, ...]:
+        return await self.kind.read_ahead(self.settings, claims, run)
 
     async def verify(self, claim: Claim, run: Run) -> Verdict:
         return await self.for_claim(claim, run).verify()

@@ -8,5 +8,6 @@ METHODS = {
     "dual-position": "redargue.methods.dual_position:DualPosition",
     "cascade": "redargue.methods.cascade:Cascade",
     "pair": "redargue.methods.pair:Pair",
+    "one-pass": "redargue.methods.one_pass:OnePass",
     "single-reader": "redargue.methods.single_reader:SingleReader",
 }

@@ -154,7 +154,7 @@ class Task(Frozen, Generic[Out]):
         return {}
 
     def enum_fields(self) -> dict[str, tuple[str, ...]]:
-        """Fields of the reply that take one of several texts, which depend on the task."""
+        """Fields of the reply that take one of several texts, which depend on the task; ``list.field`` of items."""
         return {}
 
     def fixed_items(self) -> dict[str, tuple[str, Sequence[Any]]]:

@@ -102,7 +102,8 @@ class Grounder:
         if outcome := without_check(answer, self.documents, kind=kind, context=context):
             return outcome
         text, verifier = text_of(answer, kind=kind, context=context), self._verifier
-        if text.kind in ("dialogue", "summary"):  # whose evidence differs by answer or claim
+        # whose evidence differs by answer or claim, or whose claims are read together
+        if text.kind in ("dialogue", "summary") or verifier.method.kind.reads_ahead:
             budget = self._parts.budget or verifier.budget
             given = {name: getattr(self._parts, name) for name in ("backend", "prices", "transport", "clock")}
             return await ground(

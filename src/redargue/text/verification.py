@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple, Unpack
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 from pydantic import ValidationError
@@ -20,8 +20,9 @@ from redargue.backends.base import require
 from redargue.caveats import Unchecked, UncheckedReason
 from redargue.claims import Claim, Meaning
 from redargue.errors import RecordError, UsageError, problem_of
-from redargue.events import CallFailed, CallFinished, Event
+from redargue.events import CallFailed, CallFinished, Event, EvidenceFound, EvidenceMissing
 from redargue.evidence import Passage
+from redargue.methods.base import ConfiguredMethod
 from redargue.nli.backend import EmbeddedBackend
 from redargue.parts import Parts, RunOptions, read_options
 from redargue.retrieval.corpus.base import Encoder
@@ -29,6 +30,7 @@ from redargue.retrieval.tools.fixed_passages import FixedPassages, FixedPassages
 from redargue.run import Run
 from redargue.runs.manifest import read_description
 from redargue.spec import RunSpec
+from redargue.tasks.judge import Turn
 from redargue.text.extract import EXTRACTOR, Extraction, extract, extraction_tasks, recorded
 from redargue.text.report import CheckedClaim, Outcome, Report, build_report
 from redargue.text.segment import Kind, LocatedClaim, Sentence, Text, UncheckedSentence, sentences_of, text_of
@@ -37,6 +39,7 @@ from redargue.verifier import Listener, Verifier, cost_of, goes_online
 
 CONCURRENCY = 16  # claims of a text verified at the same time; the limiter caps requests
 ABOUT_DOCUMENTS = "the documents that the text has to keep to"
+Openings = tuple[Turn | None, ...]
 
 
 class PreparedText(NamedTuple):
@@ -45,17 +48,20 @@ class PreparedText(NamedTuple):
     text: Text
     extraction: Extraction
     claims: tuple[Claim, ...]
-    spent: Usage  # usage of the extraction
+    spent: Usage  # usage of the extraction and of what was read ahead
     spec: RunSpec
     parts: Parts  # with the backend, transport and budget of the extraction
     folder: Path | None
     models: Mapping[str, str]  # models of the extraction, by role
-    calls: tuple[Event, ...]  # calls of the extraction; empty if it was recorded before
+    calls: tuple[Event, ...]  # of the extraction and the reading ahead; empty if they were recorded before
+    openings: Openings = ()  # what was read ahead: for each claim, or nothing
 
     def verifier(self) -> Verifier:
         """The verifier of the claims; its record holds the calls of the extraction after the last claim."""
         about = self.text.model_dump(mode="json") | self.extraction.model_dump(mode="json")
         about |= {"models": dict(self.models), "usage": self.spent.model_dump(mode="json")}
+        if self.openings:
+            about |= {"openings": [turn and turn.model_dump(mode="json") for turn in self.openings]}
         verifier = Verifier(self.spec, parts=self.parts, folder=self.folder, claims=self.claims, text=about)
         if verifier.record:
             for event in self.calls:
@@ -105,26 +111,53 @@ async def prepare(
     unused = replace(parts, evidence={name: FixedPassages(()) for name in tools}, actions={}, memory=None)
     with Verifier(_without_memory(spec).updated(mcp=()), parts=unused) as first:
         require(first.backend, f"the extraction of claims from a {text.kind}", extraction_tasks(text))
-        extraction, spent, calls = await _extracted(text, first, folder, {**spec.models, **models})
-    claims = claims_of(extraction.claims, spec, text.context if text.kind == "dialogue" else "")
-    if documents is not None:
-        evidence = await asyncio.to_thread(_evidence, tools, text, claims, documents)
-        parts = replace(parts, evidence=evidence)
-    parts = replace(parts, backend=first.backend, transport=first.transport, budget=first.budget)
-    return PreparedText(text, extraction, claims, spent, spec, parts, folder, models, calls)
+        known = _recorded(folder, text) if folder else None
+        if known:
+            first.budget.recall(cost_of(known.usage, goes_online))
+        run = _run(first, {**spec.models, **models})
+        async with first.transport:
+            extraction = known.extraction if known else await extract(text, run, profile=first.method.settings.profile)
+            claims = claims_of(extraction.claims, spec, text.context if text.kind == "dialogue" else "")
+            if documents is not None:
+                evidence = await asyncio.to_thread(_evidence, tools, text, claims, documents)
+                parts = replace(parts, evidence=evidence)
+                openings = known.openings if known else await _read_ahead(first.method, claims, evidence, run)
+    paid = CallFinished | CallFailed | EvidenceFound | EvidenceMissing
+    return PreparedText(
+        text,
+        extraction,
+        claims,
+        known.usage if known else run.usage,
+        spec,
+        replace(parts, backend=first.backend, transport=first.transport, budget=first.budget),
+        folder,
+        models,
+        tuple(event for event in run.events if isinstance(event, paid)),
+        openings if documents is not None else (),
+    )
 
 
-async def _extracted(
-    text: Text, verifier: Verifier, folder: Path | None, models: Mapping[str, str]
-) -> tuple[Extraction, Usage, tuple[Event, ...]]:
-    if folder and (record := _recorded(folder, text)):
-        verifier.budget.recall(cost_of(record[1], goes_online))
-        return *record, ()
+def _run(verifier: Verifier, models: Mapping[str, str]) -> Run:
+    """The run of a text before its claims are verified."""
     budget, clock, priced = verifier.budget, verifier.clock, verifier.priced
-    run = Run(verifier.backend, seed=verifier.spec.seed, budget=budget, clock=clock, models=models, priced=priced)
-    async with verifier.transport:
-        extraction = await extract(text, run, profile=verifier.method.settings.profile)
-    return extraction, run.usage, tuple(event for event in run.events if isinstance(event, CallFinished | CallFailed))
+    return Run(verifier.backend, seed=verifier.spec.seed, budget=budget, clock=clock, models=models, priced=priced)
+
+
+async def _read_ahead(
+    method: ConfiguredMethod, claims: Sequence[Claim], evidence: Mapping[str, FixedPassages], run: Run
+) -> Openings:
+    if not (method.kind.reads_ahead and claims):
+        return ()
+    run.tools = {name: source.for_all() for name, source in evidence.items()}
+    return await method.read_ahead(claims, run)
+
+
+class _Known(NamedTuple):
+    """What is recorded about a text before its claims are verified, and its cost."""
+
+    extraction: Extraction
+    openings: Openings
+    usage: Usage
 
 
 def check_options(text: Text, spec: RunSpec, documents: Sequence[Passage] | None) -> None:
@@ -180,8 +213,8 @@ def claims_of(extracted: Sequence[LocatedClaim], spec: RunSpec, context: str = "
     return tuple(claims)
 
 
-def _recorded(folder: Path, text: Text) -> tuple[Extraction, Usage] | None:
-    """The recorded extraction of a text and its usage; None if the folder has no run.
+def _recorded(folder: Path, text: Text) -> _Known | None:
+    """What is recorded about a text before its claims are verified; None if the folder has no run.
 
     Raises:
         RecordError: the folder belongs to another run.
@@ -190,13 +223,19 @@ def _recorded(folder: Path, text: Text) -> tuple[Extraction, Usage] | None:
         record = read_description(folder)["text"]
         usage = Usage.model_validate(record["usage"])
         recorded_text, extraction = recorded(record)
+        openings = openings_of(record)
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError):
         raise RecordError(f"{str(folder)!r} contains a run, but not of a text", hint="choose another folder") from None
     if recorded_text != text:
         raise RecordError(f"{str(folder)!r} contains the run of another text", hint="choose another folder")
-    return extraction, usage
+    return _Known(extraction, openings, usage)
+
+
+def openings_of(record: Mapping[str, Any]) -> Openings:
+    """What was read ahead, by ``run.json``; raises ValueError if it does not say that."""
+    return tuple(turn and Turn.model_validate(turn) for turn in record.get("openings", ()))
 
 
 def _evidence(

@@ -13,21 +13,19 @@ from redargue.claims import Claim, Meaning
 from redargue.concurrency import gather_or_cancel
 from redargue.errors import UsageError
 from redargue.events import RoundEnded
-from redargue.evidence import Passage, Quote, Side
+from redargue.evidence import Passage
 from redargue.methods.agent import Agent
 from redargue.methods.base import Layout, Method, Roles
 from redargue.methods.pair.queries import open_query
 from redargue.methods.pair.settings import FIRST, SECOND, PairSettings
 from redargue.methods.pair.tasks import DoubtClaim
+from redargue.methods.second_reading import OPPOSITE, read_quotes
 from redargue.methods.verdict_parts import distinct, limited, side_of
-from redargue.nli.language import language_of
 from redargue.tasks.answer import Answer, AnswerClaim
 from redargue.tasks.base import AnyTask
 from redargue.tasks.judge import Turn
 from redargue.tasks.score import ReadPassages
 from redargue.verdicts import Verdict
-
-OPPOSITE = {Side.FOR: Side.AGAINST, Side.AGAINST: Side.FOR}
 
 
 class Pair(Method, name="pair", settings=PairSettings):
@@ -120,25 +118,17 @@ class Pair(Method, name="pair", settings=PairSettings):
             return (words.unchecked(settled.unchecked),)
         if settled.label != label:
             return (words.caveats(settled.caveats),)
-        quotes = [quote for quote in verdict.quotes if quote.found]
-        return await self.contradiction(quotes, side_of(labels, label), reader)
+        other = OPPOSITE.get(side_of(labels, label))
+        if not other or not self.settings.small_reader:
+            return ()
+        read = await read_quotes(self.claim, verdict.quotes, reader, round_=1)
+        objects = read is not None and side_of(labels, read.label) is other
+        return ("the small reader reads the other side in what is quoted",) if objects else ()
 
     def lacks(self, answer: Answer, passages: tuple[Passage, ...]) -> str:
         """What an answer lacks that no quotation carries."""
         why = self.why_not_yet(answer.label, answer.quotes, passages)
         return why or ("" if self.has_evidence(answer.quotes, passages) else "nothing is quoted")
-
-    async def contradiction(self, quotes: list[Quote], side: Side, reader: Agent) -> tuple[str, ...]:
-        """Whether the small reader, which reads English, reads the other side in what is quoted."""
-        if side not in OPPOSITE or not self.settings.small_reader:
-            return ()
-        if any(map(language_of, (self.claim.text, *(quote.text for quote in quotes)))):
-            return ()
-        shown = tuple(Passage(text=quote.text, title=quote.source.title if quote.source else "") for quote in quotes)
-        read = await reader.perform(ReadPassages(claim=self.claim, passages=shown), round_=1)
-        if side_of(self.claim.labels, read.label) is not OPPOSITE[side]:
-            return ()
-        return ("the small reader reads the other side in what is quoted",)
 
     async def debate(self, turns: tuple[Turn, ...]) -> Verdict:
         """Tool-MAD with the readings as its first round, over the evidence that they have read."""

@@ -10,6 +10,7 @@ import asyncio
 import hashlib
 from collections.abc import Sequence
 from functools import cached_property, partial
+from itertools import chain
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -56,7 +57,11 @@ class FixedPassages:
         self.revision = digest.hexdigest()[:16]
 
     def for_claim(self, item: int) -> FixedPassagesTool:
-        return FixedPassagesTool(self, self._passages[item])
+        return FixedPassagesTool(self, self._passages[item], whole=self.whole)
+
+    def for_all(self) -> FixedPassagesTool:
+        """A tool that searches the passages of all claims."""
+        return FixedPassagesTool(self, tuple(dict.fromkeys(chain.from_iterable(dict.fromkeys(self._passages)))))
 
 
 class FixedPassagesTool:
@@ -64,9 +69,9 @@ class FixedPassagesTool:
 
     online: ClassVar[bool] = False
 
-    def __init__(self, source: FixedPassages, passages: tuple[Passage, ...]) -> None:
+    def __init__(self, source: FixedPassages, passages: tuple[Passage, ...], *, whole: bool = False) -> None:
         self.name, self.revision, self.about = source.name, source.revision, source.about
-        self._whole, self._encoder, self._passages = source.whole, source.encoder, passages
+        self._whole, self._encoder, self._passages = whole, source.encoder, passages
 
     @cached_property
     def _pieces(self) -> list[_Piece]:

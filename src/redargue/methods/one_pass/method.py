@@ -1,0 +1,177 @@
+"""One pass: all claims of a text are read at once, and only those that the reading does not settle go to a pair.
+
+It has no publication. Where claims are verified one by one, without a text, each is a reading of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain, zip_longest
+
+from redargue import words
+from redargue.claims import Claim
+from redargue.concurrency import gather_or_cancel
+from redargue.errors import BadReply
+from redargue.events import StageEnded
+from redargue.evidence import Passage, Side
+from redargue.methods.agent import Agent
+from redargue.methods.base import Layout, Method, Roles
+from redargue.methods.one_pass.settings import OnePassSettings
+from redargue.methods.one_pass.tasks import ReadClaims
+from redargue.methods.second_reading import read_english, read_quotes
+from redargue.methods.verdict_parts import distinct, limited, side_of
+from redargue.run import Run
+from redargue.tasks.answer import Answer
+from redargue.tasks.base import AnyTask
+from redargue.tasks.judge import Turn
+from redargue.tasks.score import ReadPassages
+from redargue.verdicts import Verdict
+
+READER = "reader"
+
+
+class OnePass(Method, name="one-pass", settings=OnePassSettings):
+    """All claims of a text in one reading; a pair of readers for those that it does not settle.
+
+    A claim stays as it was read if it is supported, words that can carry that are quoted and located, and the small
+    reader finds some support in them; or if neither the reading nor the small reader finds it settled. Everything else
+    goes on: what is refuted, is not located, or could not be read.
+    """
+
+    paper = "none: redargue's own, over its pair of readers"
+    graph = "searches for all claims -> one reading; not settled: -> pair"
+    profiles = {"hardened": {}}
+    reads_ahead = True
+
+    settings: OnePassSettings
+
+    @classmethod
+    async def read_ahead(cls, settings: OnePassSettings, claims: Sequence[Claim], run: Run) -> tuple[Turn | None, ...]:
+        reader = Agent(READER, run, tools=settings.tools, tasks=(ReadClaims,))
+        groups = [claims[at : at + settings.claims] for at in range(0, len(claims), settings.claims)]
+        read = await gather_or_cancel(_search_and_read(group, settings, reader) for group in groups)
+        answers = chain.from_iterable(read)
+        return tuple(
+            Turn(agent=READER, round=1, query=claim.text, answer=answer) if answer else None
+            for claim, answer in zip(claims, answers, strict=True)
+        )
+
+    async def check(self, claim: Claim, reader: Agent) -> Verdict:
+        passages = await reader.search(claim.text, self.settings.top_k)
+        if self.run.opening:
+            answer: Answer | None = self.run.opening.answer
+            passages = (*passages, *await self.quoted(self.run.opening.answer, passages, reader))
+        else:
+            (answer,) = await _read((claim,), passages, self.settings, reader)
+        if answer is None:
+            return await self.go_on(None, ("the reading could not be read",))
+        self.answered(READER, answer, passages=passages)
+        verdict = self.verdict(answer.label, reason=answer.text, noted=answer)
+        if why := await self.why_open(answer, verdict, passages, reader):
+            return await self.go_on(answer.label, why)
+        self.ended(answer.label, ("it is settled, and the small reader does not object",), stopped=True)
+        return verdict
+
+    async def quoted(self, answer: Answer, passages: tuple[Passage, ...], reader: Agent) -> tuple[Passage, ...]:
+        """The passages of quotations that only other claims have found, among the given documents."""
+        missing = [quote for quote in answer.quotes if self.why_not_yet(answer.label, (quote,), passages)]
+        found = await gather_or_cancel(reader.search(quote, 1) for quote in missing)
+        return tuple(chain.from_iterable(found))
+
+    async def why_open(
+        self, answer: Answer, verdict: Verdict, passages: tuple[Passage, ...], reader: Agent
+    ) -> tuple[str, ...]:
+        """Why the reading does not settle the claim; empty where it does."""
+        side = side_of(self.claim.labels, answer.label)
+        if side is Side.AGAINST:
+            return ("it is refuted",)
+        if side is Side.CONTEXT:
+            return await self.why_not_open(passages, reader)
+        if lacks := self.why_not_yet(answer.label, answer.quotes, passages):
+            return (lacks,)
+        settled = limited(verdict, self.run.events, reads_evidence=True, hardened=True)
+        if settled.unchecked:
+            return (words.unchecked(settled.unchecked),)
+        if settled.label != answer.label:
+            return (words.caveats(settled.caveats),)
+        return await self.objection(verdict, reader)
+
+    async def objection(self, verdict: Verdict, reader: Agent) -> tuple[str, ...]:
+        """What the small reader says against the support that it is shown."""
+        read = await read_quotes(self.claim, verdict.quotes, reader) if self.settings.small_reader else None
+        if read is None:
+            return ()
+        if side_of(self.claim.labels, read.label) is Side.AGAINST:
+            return ("the small reader reads the other side in what is quoted",)
+        if read.probabilities.get(str(verdict.label), 1.0) < self.settings.least_support:
+            return ("the small reader finds no support in what is quoted",)
+        return ()
+
+    async def why_not_open(self, passages: tuple[Passage, ...], reader: Agent) -> tuple[str, ...]:
+        """Whether the small reader finds the claim settled by its passages."""
+        read = await read_english(self.claim, passages, reader) if self.settings.small_reader else None
+        settles = read is not None and side_of(self.claim.labels, read.label) is not Side.CONTEXT
+        return ("the small reader finds the claim settled",) if settles else ()
+
+    async def go_on(self, label: str | None, why: tuple[str, ...]) -> Verdict:
+        self.ended(label, why, stopped=False)
+        verdict = await self.settings.pair.for_claim(self.claim, self.run).verify()
+        quotes = [
+            quote for quote in self.quotes if side_of(self.claim.labels, verdict.label) in (quote.side, Side.CONTEXT)
+        ]
+        return verdict.model_copy(update={"quotes": distinct([*verdict.quotes, *quotes])})
+
+    def ended(self, label: str | None, why: tuple[str, ...], *, stopped: bool) -> None:
+        self.run.emit(
+            StageEnded(
+                stage=self.name,
+                number=1,
+                of=2,
+                label=label,
+                may_decide=stopped,
+                stopped=stopped,
+                why=why,
+                usage=self.run.usage,
+            )
+        )
+
+    @classmethod
+    def roles_for(cls, settings: OnePassSettings) -> Roles:
+        pair: Roles = settings.pair.kind.roles_for(settings.pair.settings)
+        return {READER: settings.tools, **dict.fromkeys(pair)}
+
+    @classmethod
+    def layout(cls, settings: OnePassSettings) -> Layout:
+        return settings.pair.layout()
+
+    @classmethod
+    def asks_for(cls, settings: OnePassSettings) -> tuple[type[AnyTask], ...]:
+        small: tuple[type[AnyTask], ...] = (ReadPassages,) if settings.small_reader else ()
+        return tuple(dict.fromkeys((ReadClaims, *small, *settings.pair.tasks())))
+
+
+async def _search_and_read(
+    claims: Sequence[Claim], settings: OnePassSettings, reader: Agent
+) -> Sequence[Answer | None]:
+    found = await gather_or_cancel(reader.search(claim.text, settings.top_k) for claim in claims)
+    return await _read(claims, tuple(_within(found, settings.characters)), settings, reader)
+
+
+async def _read(
+    claims: Sequence[Claim], passages: tuple[Passage, ...], settings: OnePassSettings, reader: Agent
+) -> Sequence[Answer | None]:
+    """The reader's answers; None for each where its reply cannot be read."""
+    task = ReadClaims(claims=tuple(claims), passages=passages, profile=settings.profile)
+    try:
+        return (await reader.perform(task, round_=1)).answers
+    except BadReply:
+        return (None,) * len(claims)
+
+
+def _within(found: Sequence[Sequence[Passage]], characters: int) -> Iterator[Passage]:
+    """The best passages of each claim first, each once, as long as there is room for them."""
+    ranked = {passage.sha256: passage for row in zip_longest(*found) for passage in row if passage}
+    for passage in ranked.values():
+        if characters >= len(passage.text):
+            characters -= len(passage.text)
+            yield passage

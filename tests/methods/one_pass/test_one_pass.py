@@ -1,0 +1,215 @@
+"""One pass reads all claims of a text in one call, and sends on what that does not settle."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from redargue import Grounder, ground, replay, verify
+from redargue.backends.scripted import ScriptedBackend
+from redargue.errors import BadReply, RecordError
+from redargue.events import CallFinished, StageEnded
+from redargue.methods.one_pass.tasks import Answers, ClaimReading, ClaimReadings, ReadClaims
+from redargue.runs.record import read_events
+from redargue.tasks.answer import Answer
+from redargue.tasks.extract import ExtractClaims, ExtractedClaim, ExtractedClaims
+from redargue.tasks.score import ReaderAnswer
+from redargue.text.report import Report
+from support.debates import CLAIM, CLOCK, ShelfTool, answer, script
+from support.loopback import Loopback
+from support.scripts import agreeing
+
+pytestmark = pytest.mark.anyio
+
+OPEN, NOTHING = "NOT ENOUGH INFO", ReaderAnswer(text="", label="NOT ENOUGH INFO")
+READS = ReaderAnswer(text="", label="SUPPORTS")
+DOUBTS = NOTHING.model_copy(update={"probabilities": {"SUPPORTS": 0.05, "REFUTES": 0.05, "NOT ENOUGH INFO": 0.9}})
+LAMPS = tuple(f"Lamp number {number} hangs in hall {number + 1} of the old station." for number in range(1, 31))
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Loopback]:
+    with Loopback(agreeing) as running:
+        monkeypatch.setenv("REDARGUE_BASE_URL", f"{running.url}/v1")
+        yield running
+
+
+def extracted(task: ExtractClaims, call: object) -> ExtractedClaims:
+    claims = (ExtractedClaim(sentence=number, claim=text) for number, text in enumerate(task.sentences, 1))
+    return ExtractedClaims(claims=tuple(claims))
+
+
+def quoting(label: str = "SUPPORTS", **other: Answer) -> Any:
+    """Answers that quote each claim as the document has it; ``lamp_3`` gives that claim another answer."""
+
+    def read(task: ReadClaims, call: object) -> Answers:
+        numbers = (claim.text.split()[2] for claim in task.claims)
+        given = (other.get(f"lamp_{number}") for number in numbers)
+        return Answers(
+            answers=tuple(each or answer(label, claim.text) for claim, each in zip(task.claims, given, strict=True))
+        )
+
+    return read
+
+
+async def grounded(
+    read: Any, *, sentences: int = 20, reads: ReaderAnswer = READS, folder: Path | None = None, **settings: Any
+) -> tuple[Report, Counter[str], ScriptedBackend]:
+    """The report on an answer, how often each task was performed, and the backend."""
+    pair = lambda task, call: answer("REFUTES", task.claim.text)  # noqa: E731
+    lines = {"ReadClaims": read, "ReadPassages": reads, "AnswerClaim": pair, "DoubtClaim": pair}
+    backend = ScriptedBackend({**script(**lines), ExtractClaims: extracted})
+    report = await ground(
+        " ".join(LAMPS[:sentences]),
+        contexts=[" ".join(LAMPS), "The station was closed in 1990."],
+        backend=backend,
+        method="one-pass",
+        settings=settings,
+        clock=CLOCK,
+        folder=folder,
+    )
+    return report, Counter(task.name() for task, _ in backend.calls), backend
+
+
+async def test_twenty_supported_sentences_cost_two_calls() -> None:
+    report, asked, _ = await grounded(quoting())
+    assert [each.verdict.label for each in report.claims] == ["SUPPORTS"] * 20
+    assert all(quote.found for each in report.claims for quote in each.verdict.quotes)
+    assert (asked["ExtractClaims"], asked["ReadClaims"], asked["ReadPassages"]) == (1, 1, 20)
+    assert report.usage.calls == 2
+
+
+async def test_more_than_twenty_claims_are_read_in_several_calls() -> None:
+    report, asked, _ = await grounded(quoting(), sentences=30)
+    assert [each.verdict.label for each in report.claims] == ["SUPPORTS"] * 30
+    assert asked["ReadClaims"] == 2
+
+
+async def test_what_is_refuted_goes_on_to_the_pair() -> None:
+    report, asked, _ = await grounded(quoting(lamp_3=answer("REFUTES", LAMPS[2])))
+    assert [each.verdict.label for each in report.claims].count("REFUTES") == 1
+    assert (asked["ReadClaims"], asked["AnswerClaim"], asked["DoubtClaim"]) == (1, 1, 1)
+    assert report.usage.calls == 4
+
+
+@pytest.mark.parametrize(
+    ("said", "reads", "why"),
+    [
+        (answer("SUPPORTS", "Lamp number 9 was sold in 1950."), READS, "no quotation was found in the documents"),
+        (answer("SUPPORTS", "the old station"), READS, "what is quoted is too short, or only a title"),
+        (Answer(text="", label="SUPPORTS"), READS, "nothing is quoted"),
+        (answer("SUPPORTS", LAMPS[0]), ReaderAnswer(text="", label="REFUTES"), "the small reader reads the other side"),
+        (answer("SUPPORTS", LAMPS[0]), DOUBTS, "the small reader finds no support"),
+        (answer(OPEN), READS, "the small reader finds the claim settled"),
+    ],
+)
+async def test_what_the_reading_does_not_settle_goes_on(
+    said: Answer, reads: ReaderAnswer, why: str, tmp_path: Path
+) -> None:
+    report, asked, _ = await grounded(quoting(lamp_1=said), sentences=1, reads=reads, folder=tmp_path / "run")
+    (ended,) = [event for event in read_events(tmp_path / "run") if isinstance(event, StageEnded)]
+    assert not ended.stopped
+    assert why in ended.why[0]
+    assert asked["AnswerClaim"] == 1
+    assert report.claims[0].verdict.label == "REFUTES"
+
+
+async def test_what_neither_reader_finds_settled_stays_open() -> None:
+    report, asked, _ = await grounded(quoting(lamp_1=answer(OPEN)), sentences=1, reads=NOTHING)
+    assert report.claims[0].verdict.label == OPEN
+    assert asked["AnswerClaim"] == 0
+
+
+async def test_without_the_small_reader_the_reading_alone_decides() -> None:
+    refuting = ReaderAnswer(text="", label="REFUTES")
+    report, asked, _ = await grounded(quoting(), reads=refuting, small_reader=False)
+    assert [each.verdict.label for each in report.claims] == ["SUPPORTS"] * 20
+    assert asked["ReadPassages"] == 0
+
+
+async def test_a_quotation_of_a_passage_that_only_another_claim_found_is_located() -> None:
+    report, _, _ = await grounded(quoting(lamp_1=answer("SUPPORTS", LAMPS[28])), top_k=1)
+    first = report.claims[0].verdict
+    assert first.label == "SUPPORTS"
+    assert LAMPS[28] in [quote.text for quote in first.quotes if quote.found]
+
+
+async def test_a_reading_that_cannot_be_read_decides_nothing() -> None:
+    def unreadable(task: ReadClaims, call: object) -> Answers:
+        raise BadReply("not JSON", raw="…", where="reader")
+
+    report, asked, _ = await grounded(unreadable, sentences=2)
+    assert [each.verdict.label for each in report.claims] == ["REFUTES"] * 2
+    assert asked["AnswerClaim"] == 2
+
+
+async def test_it_is_resumed_and_replayed_from_its_record(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    report, _, _ = await grounded(quoting(lamp_3=answer("REFUTES", LAMPS[2])), sentences=5, folder=folder)
+    again, asked, _ = await grounded(quoting(), sentences=5, folder=folder)
+    assert (again, asked) == (report, Counter())
+    assert await replay(folder) == [each.verdict for each in report.claims]
+    reading = [event for event in read_events(folder) if isinstance(event, CallFinished) and event.task == "ReadClaims"]
+    assert [event.item for event in reading] == [5]
+
+
+async def test_a_record_whose_readings_were_changed_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    await grounded(quoting(lamp_1=answer(OPEN)), sentences=1, reads=NOTHING, folder=folder)
+    about = json.loads((folder / "run.json").read_text())
+    about["text"]["openings"][0]["answer"]["text"] = "It is right."
+    (folder / "run.json").write_text(json.dumps(about))
+    with pytest.raises(RecordError, match="the reading of all claims yields answers that differ"):
+        await replay(folder)
+
+
+async def test_a_claim_without_a_text_is_read_alone() -> None:
+    backend = ScriptedBackend(script(ReadPassages=READS))
+    evidence = {name: ShelfTool(name) for name in ("corpus", "keywords")}
+    verdict = await verify(CLAIM, backend=backend, evidence=evidence, method="one-pass")
+    assert (verdict.label, verdict.usage.calls) == ("SUPPORTS", 1)
+
+
+async def test_a_grounder_reads_each_answer_at_once() -> None:
+    backend = ScriptedBackend({**script(ReadClaims=quoting(), ReadPassages=READS), ExtractClaims: extracted})
+    with Grounder([" ".join(LAMPS)], backend=backend, method="one-pass") as grounder:
+        report = await grounder.ground(" ".join(LAMPS[:4]))
+    assert [each.verdict.label for each in report.claims] == ["SUPPORTS"] * 4
+    assert report.usage.calls == 2
+
+
+def reading(number: int, label: str = "SUPPORTS") -> ClaimReading:
+    return ClaimReading(claim=number, quotes=("as written",), comparison="It says so.", label=label)
+
+
+@pytest.mark.parametrize(
+    ("readings", "why"),
+    [
+        ((reading(1),), r"claims 1 to 2 needs one reading, not \[1\]"),
+        ((reading(1), reading(1)), r"not \[1, 1\]"),
+        ((reading(1), reading(3)), r"not \[1, 3\]"),
+        ((reading(1), reading(2, "PERHAPS")), "claim 2: 'PERHAPS' is not one of the labels SUPPORTS, REFUTES"),
+    ],
+)
+def test_a_reply_without_one_reading_a_claim_is_refused(readings: tuple[ClaimReading, ...], why: str) -> None:
+    task = ReadClaims(claims=(CLAIM, CLAIM.model_copy(update={"text": "It is red."})))
+    with pytest.raises(ValueError, match=why):
+        task.from_reply(ClaimReadings(readings=readings))
+
+
+async def test_a_language_model_is_asked_over_http_with_the_labels_of_the_claims(
+    server: Loopback, tmp_path: Path
+) -> None:
+    server.script = agreeing
+    text = "The bridge at Orvell was opened in 1889."
+    report = await ground(text, contexts=[text], method="one-pass", model="for-m", folder=tmp_path / "run")
+    assert [each.verdict.label for each in report.claims] == ["SUPPORTS"]
+    (asked,) = [each for each in server.requests if "ReadClaims" in json.dumps(each.body.get("response_format"))]
+    schema = asked.body["response_format"]["json_schema"]["schema"]
+    assert schema["$defs"]["ClaimReading"]["properties"]["label"]["enum"] == ["SUPPORTS", "REFUTES", OPEN]
+    assert await replay(tmp_path / "run") == [each.verdict for each in report.claims]
