@@ -57,6 +57,7 @@ BY_NAME = (
     "real",
     "debate",
     "defaults",
+    "directions",
     "wheel",
     "size",
     "prices",

@@ -132,15 +132,14 @@ def report(folder: Path) -> str:
     played = _played(folder)
     if not played[FIRST]:
         return "no batch has been run by every method yet"
-    gold = Counter(each.example.gold for each in played[FIRST])
-    common = gold.most_common(1)[0][0]
     constant = [
-        each._replace(verdict=Verdict(claim=each.example.claim, label=common, method="", profile="", backend=""))
+        each._replace(verdict=Verdict(claim=each.example.claim, label=common[each.dataset]))
+        for common in [_most_frequent(played[FIRST])]
         for each in played[FIRST]
     ]
     rows = {CONSTANT: constant, **played}
     columns = [
-        number(head) for head in ("accuracy", "macro-F1", "balanced accuracy", "decided", "wrong side", "errors")
+        number(head) for head in ("accuracy", "macro-F1", "balanced accuracy", "labelled", "decided", "wrong side")
     ]
     columns += [number(head) for head in ("calls", "prompt tokens", "reply tokens")]
     table = Table(
@@ -153,6 +152,14 @@ def report(folder: Path) -> str:
     return "\n\n".join(
         [f"{sum(counts.values())} odd claims: {told}.", table_markdown(table), _tests(played), _replies(folder)]
     )
+
+
+def _most_frequent(played: Sequence[Played]) -> dict[str, str | None]:
+    """The most frequent gold label of each data set's claims."""
+    gold: dict[str, Counter[str | None]] = defaultdict(Counter)
+    for each in played:
+        gold[each.dataset][each.example.gold] += 1
+    return {name: counts.most_common(1)[0][0] for name, counts in gold.items()}
 
 
 def _figures(played: Sequence[Played]) -> Iterator[str]:
@@ -168,9 +175,9 @@ def _figures(played: Sequence[Played]) -> Iterator[str]:
     yield f"{100 * sum(recalls) / len(recalls):.1f}"
     decided = [each for each in played if _side(each, each.verdict.label)]
     wrong = [each for each in decided if _side(each, each.example.gold) not in (None, _side(each, each.verdict.label))]
+    yield f"{100 * sum(each.verdict.label is not None for each in played) / len(played):.1f}"
     yield f"{100 * len(decided) / len(played):.1f}"
     yield f"{100 * len(wrong) / len(decided):.1f}" if decided else "–"
-    yield str(sum(each.verdict.error is not None for each in played))
     for field in ("calls", "prompt_tokens", "completion_tokens"):
         yield f"{sum(getattr(each.verdict.usage, field) for each in played) / len(played):,.1f}"
 

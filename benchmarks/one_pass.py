@@ -43,7 +43,11 @@ def reader(ask: Ask) -> dict[str, Any] | None:
         return {"claims": [{"sentence": int(number), "claim": text} for number, text in found]}
     if ask.role == "ReadClaims":
         found = re.findall(r"(?m)^\[(\d+)\] (Lamp.+)$", user.rpartition("Claims:")[2])
-        return {"readings": [{"claim": int(number), "comparison": "", **_read(text)} for number, text in found]}
+        return {
+            "readings": [
+                {"claim": int(number), "document": 1, "comparison": "", **_read(text)} for number, text in found
+            ]
+        }
     claim = re.search(r"Claim: *(?:<data>)?\s*(Lamp[^<\n]+)", user)
     if ask.role in ("AnswerClaim", "DoubtClaim", "JudgeDebate") and claim:
         return {"reasoning": "", **_read(claim[1].strip())}

@@ -79,7 +79,7 @@ def _read(ask: Ask, label: str) -> dict[str, Any]:
     item = (ask.schema or {}).get("$defs", {}).get("ClaimReading", items)
     named = item["properties"]["label"]["enum"]
     chosen = named[min(label == "REFUTES", len(named) - 1)]
-    reading = {"quotes": _quotes(ask.user), "comparison": "The document says it.", "label": chosen}
+    reading = {"document": 1, "quotes": _quotes(ask.user), "comparison": "The document says it.", "label": chosen}
     claims = re.findall(r"(?m)^\[(\d+)\]", ask.user.rpartition("Claims:")[2])
     return {"readings": [{"claim": int(number), **reading} for number in claims]}
 

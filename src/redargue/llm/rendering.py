@@ -161,10 +161,10 @@ def schema_of(task: AnyTask) -> dict[str, Any]:
     if isinstance(task, LabelledTask) and "label" in task.answer_fields and (choice := task.choice()):
         meanings = "" if task.defines_labels else ": " + "; ".join(f"{word} if {when}" for word, when in choice.items())
         schema["properties"]["label"] |= {"enum": list(choice), "description": f"your final answer{meanings}"}
-    for name, texts in task.enum_fields().items():
+    for name, values in task.enum_fields().items():
         items, _, field = name.rpartition(".")
         holder = _item(schema["properties"][items], schema) if items else schema
-        holder["properties"][field]["enum"] = list(texts)
+        holder["properties"][field]["enum"] = list(values)
     return schema
 
 

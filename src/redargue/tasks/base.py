@@ -153,8 +153,8 @@ class Task(Frozen, Generic[Out]):
         """The variables of the texts; text from outside is marked. A guard asks only whether its variable is empty."""
         return {}
 
-    def enum_fields(self) -> dict[str, tuple[str, ...]]:
-        """Fields of the reply that take one of several texts, which depend on the task; ``list.field`` of items."""
+    def enum_fields(self) -> Mapping[str, Sequence[str | int]]:
+        """Fields of the reply that take one of several values, which depend on the task; ``list.field`` of items."""
         return {}
 
     def fixed_items(self) -> dict[str, tuple[str, Sequence[Any]]]:

@@ -184,7 +184,7 @@ async def test_a_grounder_reads_each_answer_at_once() -> None:
 
 
 def reading(number: int, label: str = "SUPPORTS") -> ClaimReading:
-    return ClaimReading(claim=number, quotes=("as written",), comparison="It says so.", label=label)
+    return ClaimReading(claim=number, document=1, quotes=("as written",), comparison="It says so.", label=label)
 
 
 @pytest.mark.parametrize(

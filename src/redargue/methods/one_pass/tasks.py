@@ -13,6 +13,7 @@ from redargue.evidence import Passage
 from redargue.tasks.answer import Answer
 from redargue.tasks.base import Task, lines, max_length
 from redargue.tasks.documents import as_of, documents
+from redargue.tasks.excerpts import by_document
 from redargue.tasks.extract import BLOCK
 from redargue.tasks.labels import label_definitions, quotation_rule
 from redargue.tasks.quotations import Quotations, quotes_field
@@ -23,7 +24,8 @@ class ClaimReading(Frozen):
     """What the documents say about one claim; the quotations come first, so that they are not chosen for the label."""
 
     claim: int = Field(description="the number of the claim")
-    quotes: Quotations = quotes_field("the words that decide it, copied exactly from a document; none if none do")
+    document: int = Field(description="the number of the document that says most about it; 0 if none does")
+    quotes: Quotations = quotes_field("the sentence of that document, copied exactly: not the claim; none if none does")
     comparison: str = Field(
         description="what they say about the claim: one sentence", json_schema_extra=max_length(300)
     )
@@ -65,8 +67,9 @@ class ReadClaims(Task[Answers]):
     def fixed_items(self) -> dict[str, tuple[str, Sequence[Any]]]:
         return {"readings": ("claim", range(1, len(self.claims) + 1))}
 
-    def enum_fields(self) -> dict[str, tuple[str, ...]]:
-        return {"readings.label": self.claims[0].labels.names}
+    def enum_fields(self) -> dict[str, Sequence[str | int]]:
+        shown = range(len(by_document(self.passages)) + 1)
+        return {"readings.document": tuple(shown), "readings.label": self.claims[0].labels.names}
 
     def reply_type(self) -> type[Frozen]:
         return ClaimReadings
