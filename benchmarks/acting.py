@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import pool
-from redargue.bench.datasets.base import Example
-from redargue.bench.datasets.loading import load
+from redargue.bench.datasets.base import Example, load
 from redargue.bench.harness import Bench, ClaimOutcome
 from redargue.bench.metrics.classification import NonAnswers, correct_items, scores_by_rule
 from redargue.bench.statistics.bootstrap import PairedDifference, macro_f1_difference, paired_difference

@@ -24,8 +24,8 @@ from benchmarks import pool
 from benchmarks.mermaid import files
 from benchmarks.sets import SETS, corpus_of, taken
 from redargue.bench import compare as comparison
-from redargue.bench.commands.cascade.fitting import exhaustive, fit_of
-from redargue.bench.commands.mermaid.released_runs import import_runs
+from redargue.bench.commands.cascade import exhaustive, fit_of
+from redargue.bench.commands.mermaid import import_runs
 from redargue.bench.harness import Bench
 from redargue.bench.rescore import Rescored, paired, rescored, row_of
 from redargue.bench.rescore import frontier as rescored_frontier

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from redargue.bench.metrics.calibration import RiskPoint, aurc, brier, calibration_error, reliability, risk_coverage
+from redargue.bench.metrics.classification import RiskPoint, aurc, brier, calibration_error, reliability, risk_coverage
 
 THRESHOLDS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 

@@ -11,7 +11,7 @@ import json
 from benchmarks import pool
 from benchmarks.statistics import accuracy, interval, macro_f1
 from redargue.nli.careful import careful_weights
-from redargue.nli.encoders import CrossEncoder
+from redargue.nli.session import CrossEncoder
 
 LABELS = ("SUPPORTS", "REFUTES", "NEI")
 SETS = (

@@ -19,8 +19,7 @@ from typing import Any
 from benchmarks.load import claims
 from benchmarks.speed import served, verifier
 from redargue.retrieval.tools.web import TavilyTool
-from redargue.runs.budget import Budget
-from redargue.runs.usage import Price, Prices
+from redargue.runs.budget import Budget, Price, Prices
 from redargue.verdicts import Verdict
 from support.loopback import LoopbackProcess
 

@@ -19,12 +19,12 @@ from pathlib import Path
 from benchmarks import pool
 from benchmarks.sets import SETS, taken
 from redargue import Verifier
-from redargue.bench.commands.cascade.fit_verdicts import fit_of_verdicts
+from redargue.bench.commands.cascade import fit_of_verdicts
 from redargue.bench.judge import JudgedItem
 from redargue.claims import LabelSet
 from redargue.methods.cascade.fit import early_stops
 from redargue.nli.backend import EmbeddedBackend
-from redargue.retrieval.tools.fixed_passages import FixedPassages
+from redargue.retrieval.tools.corpus import FixedPassages
 
 NAMES = ("feverous", "pubmedqa", "halueval-qa")
 TARGETS = (0.05, 0.1, 0.2, 0.3, 0.4)

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks import markdown
-from redargue.bench.statistics.shares import wilson
+from redargue.bench.statistics.bootstrap import wilson
 from redargue.service.agent_turns.closing import ClosingClaim, ClosingOutcome, check_closing
 from redargue.service.agent_turns.transcripts import parse_transcript
 

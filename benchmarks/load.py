@@ -21,8 +21,7 @@ import httpx2
 
 from benchmarks.speed import LATENCY, served, verifier
 from redargue.claims import Claim
-from redargue.net.rate_limit import Limiter, Rate
-from redargue.net.transport import Transport
+from redargue.net.transport import Limiter, Rate, Transport
 
 SETTINGS = {"debaters": ("tavily", "google")}
 PLACES = 8

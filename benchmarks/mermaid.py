@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import acting, pool, recalling
-from redargue.bench.commands.mermaid.released_runs import ReleasedRun, failure_of, import_runs, read_runs
-from redargue.bench.datasets.loading import load
+from redargue.bench.commands.mermaid import ReleasedRun, failure_of, import_runs, read_runs
+from redargue.bench.datasets.base import load
 from redargue.bench.metrics.classification import NonAnswers, scores_by_rule
 from redargue.claims import Meaning
 from redargue.events import ClaimEnded, Event, EvidenceFound, EvidenceMissing, EvidenceRecalled

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import onnxruntime
 
-from redargue.nli.encoders import CrossEncoder, Embedder
-from redargue.nli.session import WEIGHTS_FOLDER
+from redargue.nli.session import WEIGHTS_FOLDER, CrossEncoder, Embedder
 
 SENTENCE = (
     "The coastal railway between Port Veria and Old Brannick was rebuilt in 1904 after a storm had taken its bridges."

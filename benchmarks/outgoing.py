@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 
 from benchmarks.mermaid import files
-from redargue.bench.commands.mermaid.released_runs import ReleasedRun, read_runs, texts
+from redargue.bench.commands.mermaid import ReleasedRun, read_runs, texts
 from redargue.bench.datasets.mermaid_runs import with_runs
 from redargue.claims import Claim
 from redargue.evidence import Passage

@@ -39,15 +39,14 @@ from benchmarks.poison_figures import Condition
 from benchmarks.sets import SETS, corpus_of
 from redargue import Verifier
 from redargue.bench.datasets import fever
-from redargue.bench.datasets.base import Example
-from redargue.bench.datasets.loading import load
+from redargue.bench.datasets.base import Example, load
 from redargue.claims import Meaning
 from redargue.evidence import Passage
 from redargue.nli.backend import EmbeddedBackend
-from redargue.nli.encoders import Embedder
+from redargue.nli.session import Embedder
 from redargue.retrieval.corpus.index import open_corpus
 from redargue.retrieval.tools.base import PerClaim, Search, Tool
-from redargue.retrieval.tools.fixed_passages import FixedPassages
+from redargue.retrieval.tools.corpus import FixedPassages
 from redargue.verdicts import Verdict
 
 PASSAGES = 10  # of a claim

@@ -18,7 +18,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from redargue.runs.usage import VERSION
+from redargue.runs.budget import VERSION
 
 TABLE = Path(__file__).parents[1] / "src" / "redargue" / "runs" / "prices.toml"
 MAKERS = (  # of two that list a name, the first

@@ -32,15 +32,15 @@ from redargue.errors import BadReply
 from redargue.evidence import Passage
 from redargue.llm.chat import ChatBackend
 from redargue.methods.base import methods
-from redargue.methods.baselines.fire.method import GiveFinalAnswer, SearchOrAnswer
+from redargue.methods.baselines.fire import GiveFinalAnswer, SearchOrAnswer
 from redargue.methods.baselines.grounding import QueryResult
 from redargue.methods.dual_position.referees import EMPHASES, JudgeTeams
 from redargue.methods.dual_position.tasks import Position, SpeakForTeam, Speech, TeamStatement, WriteTeamQueries
-from redargue.methods.markov_debate.method import GiveOpinion
+from redargue.methods.markov_debate import GiveOpinion
 from redargue.methods.mermaid.tasks import DecomposeClaim, ForceAnswer, NextStep
 from redargue.methods.one_pass.tasks import Answers, ReadClaims
 from redargue.methods.tool_mad.tasks import ScoreAnswer
-from redargue.methods.unquoted import why_unquoted
+from redargue.methods.verdict_parts import why_unquoted
 from redargue.net.transport import Service, Transport
 from redargue.retrieval.tools.base import SearchAction
 from redargue.tasks.answer import Answer, AnswerClaim

@@ -24,13 +24,12 @@ from typing import Any
 
 from benchmarks.speed import served, verifier
 from redargue.claims import Claim
-from redargue.cluster.heartbeat import Heartbeat, expire_worker
 from redargue.cluster.queue import Batch, Finish, Job, Lease, Queue, compress, find_batch, progress, results, submit
 from redargue.cluster.record import PaidCall, PaidCallTable
 from redargue.cluster.store import SharedDatabase, open_ledger
-from redargue.cluster.worker import Worker
+from redargue.cluster.worker import Heartbeat, Worker, expire_worker
 from redargue.events import EVENT, CallFailed, ClaimEnded
-from redargue.net.rate_limit import Rate
+from redargue.net.transport import Rate
 from redargue.runs.record import Paid
 from redargue.verdicts import Verdict
 

@@ -23,18 +23,16 @@ import numpy as np
 from benchmarks import pool
 from benchmarks.sets import SETS, corpus_of
 from benchmarks.statistics import accuracy, interval, macro_f1
-from redargue.bench.datasets.base import Example
-from redargue.bench.datasets.loading import load
+from redargue.bench.datasets.base import Example, load
 from redargue.bench.metrics.retrieval import hit_rate
 from redargue.claims import Meaning
 from redargue.evidence import Passage
 from redargue.nli.backend import EmbeddedBackend
-from redargue.nli.encoders import Embedder
 from redargue.nli.reader import Reading
+from redargue.nli.session import Embedder
 from redargue.retrieval.corpus.index import open_corpus
 from redargue.retrieval.tools.base import Search
-from redargue.retrieval.tools.corpus import CorpusTool, RerankedTool
-from redargue.retrieval.tools.fixed_passages import FixedPassages
+from redargue.retrieval.tools.corpus import CorpusTool, FixedPassages, RerankedTool
 
 FROZEN = ("snapshot-factool-qa", "snapshot-bingcheck", "snapshot-factcheck-bench")
 K = 3

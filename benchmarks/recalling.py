@@ -22,15 +22,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks import pool
-from redargue.bench.commands.mermaid.released_runs import ObservedCall, ReleasedRun, failure_of, read_runs, texts
-from redargue.bench.datasets.base import Example
-from redargue.bench.datasets.loading import load
+from redargue.bench.commands.mermaid import ObservedCall, ReleasedRun, failure_of, read_runs, texts
+from redargue.bench.datasets.base import Example, load
 from redargue.claims import Claim
 from redargue.evidence import Passage
 from redargue.memory.base import Finding, MemorySettings
 from redargue.memory.memory import Memory, open_memory
-from redargue.nli.encoders import Embedder
 from redargue.nli.grammar import decompose
+from redargue.nli.session import Embedder
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 SHOWN = 2_000  # characters of an item

@@ -23,7 +23,7 @@ import numpy as np
 from benchmarks import pool
 from redargue.llm.prompted import RELEVANCE
 from redargue.nli.backend import EmbeddedBackend
-from redargue.nli.encoders import shared
+from redargue.nli.session import shared
 
 MOST_QUESTIONS = 3
 MOST_PASSED = 0.2  # of the nearest claims' questions

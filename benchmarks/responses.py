@@ -19,9 +19,7 @@ from typing import NamedTuple
 
 from benchmarks import pool
 from benchmarks.responses_figures import Calls, notes, paired, published, show
-from redargue.bench.datasets.base import Example
-from redargue.bench.datasets.loading import load
-from redargue.bench.datasets.sampling import half_of
+from redargue.bench.datasets.base import Example, half_of, load
 from redargue.bench.harness import Bench
 from redargue.bench.metrics.responses import by_response
 from redargue.bench.system import System

@@ -9,8 +9,7 @@ from redargue.bench.metrics.base import MetricValue
 from redargue.bench.metrics.classification import Binary
 from redargue.bench.metrics.responses import by_response, factuality, response_call
 from redargue.bench.statistics.bootstrap import PairedDifference, interval, macro_f1_difference, paired_difference
-from redargue.bench.statistics.paired import holm, mcnemar
-from redargue.bench.statistics.power import power_analysis
+from redargue.bench.statistics.paired import holm, mcnemar, power_analysis
 from redargue.bench.tables.schema import find_table
 from redargue.errors import UsageError
 

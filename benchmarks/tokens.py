@@ -23,13 +23,12 @@ from typing import Any
 
 from benchmarks import pool
 from redargue.backends.base import Call, Reply
-from redargue.bench.datasets.base import Example
-from redargue.bench.datasets.loading import load
+from redargue.bench.datasets.base import Example, load
 from redargue.claims import Claim
 from redargue.llm.rendering import Renderer
 from redargue.nli.backend import EmbeddedBackend
-from redargue.nli.encoders import shared
-from redargue.retrieval.tools.fixed_passages import FixedPassages
+from redargue.nli.session import shared
+from redargue.retrieval.tools.corpus import FixedPassages
 from redargue.tasks.base import Out, Task
 from redargue.tasks.score import CompareTexts
 from redargue.verifier import Verifier

@@ -25,7 +25,7 @@ from redargue.claims import (
     read_labels,
 )
 from redargue.errors import UsageError
-from redargue.inputs.labels import BINGCHECK, HOVER
+from redargue.inputs.claims import BINGCHECK, HOVER
 from redargue.spec import RunSpec
 
 

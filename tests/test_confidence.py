@@ -12,18 +12,18 @@ from lxml import html  # type: ignore[import-untyped]
 
 from redargue import replay, verify, watch
 from redargue.backends.scripted import ScriptedBackend
-from redargue.batch.verdict_files import COLUMNS, Tally, VerdictFiles
+from redargue.batch import COLUMNS, Tally, VerdictFiles
 from redargue.caveats import Caveat, CaveatKind, Unchecked, UncheckedReason
 from redargue.claims import AVERITEC, FEVER, OPTIONS, TWO, Claim, LabelSet, Meaning
-from redargue.cli import show
+from redargue.cli import report
 from redargue.cli.app import run
 from redargue.cli.exit import Gate, exit_code, read_gate
 from redargue.cli.parameters import OutputParameters
 from redargue.errors import RecordError, UsageError
 from redargue.events import ClaimEnded
 from redargue.evidence import Passage
-from redargue.nli.encoders import Entailment
 from redargue.nli.reader import Reading, ScoredSpan, SourcedSentence
+from redargue.nli.session import Entailment
 from redargue.reports.phrases import (
     confidence_text,
     heading,
@@ -193,7 +193,7 @@ def test_an_unsure_verdict_has_its_own_word_in_counts_and_sentences() -> None:
 
 
 def test_the_terminal_shows_the_confidence_and_the_doubt(capfd: pytest.CaptureFixture[str]) -> None:
-    show.verdicts([UNSURE, verdict("SUPPORTS", None)], None)
+    report.verdicts([UNSURE, verdict("SUPPORTS", None)], None)
     out = capfd.readouterr().out
     assert "Not enough evidence (unsure) confidence 0.43" in out
     assert "The model was unsure (confidence 0.43 < 0.60): it would have answered Refuted." in " ".join(out.split())
@@ -205,7 +205,7 @@ def test_a_texts_report_counts_the_claims_about_which_the_model_was_unsure(capfd
     verdicts = [UNSURE, verdict("SUPPORTS", 0.9)]
     assert outcome(verdicts) is Outcome.UNDECIDED
     claims = tuple(CheckedClaim(start=0, end=8, stated="A claim.", verdict=each) for each in verdicts)
-    show.print_report(Report(text="A claim.", kind="text", outcome=outcome(verdicts), claims=claims), Path("r"))
+    report.print_report(Report(text="A claim.", kind="text", outcome=outcome(verdicts), claims=claims), Path("r"))
     assert "not all are supported. The model was unsure about 1 claim." in " ".join(capfd.readouterr().out.split())
     refuted = outcome_text(Outcome.NON_FACTUAL, [verdict("REFUTES", 0.9), UNSURE, UNSURE])
     assert refuted == "Not factual: 1 of 3 claims is refuted. The model was unsure about 2 claims."

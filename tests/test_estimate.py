@@ -17,7 +17,7 @@ from redargue.llm.chat import ChatBackend
 from redargue.methods import Agent, Method
 from redargue.methods.dry_run import costs
 from redargue.net.transport import Service, Transport
-from redargue.runs.usage import Price, Prices
+from redargue.runs.budget import Price, Prices
 from redargue.spec import RunSpec
 from redargue.tasks.answer import Answer, AnswerClaim
 from redargue.verdicts import Verdict

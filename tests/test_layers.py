@@ -33,7 +33,6 @@ LAYERS = [  # a module may import those before it and its own group
         "injections",
         "outgoing",
         "quotes",
-        "quotations",
         "words",
         "verdicts",
     ),
@@ -43,7 +42,7 @@ LAYERS = [  # a module may import those before it and its own group
     ("backends", "llm", "nli", "retrieval", "memory"),
     ("run",),
     ("methods",),
-    ("parts", "config_file", "assembly", "verifier", "estimate", "preview", "text", "telemetry", "playback", "api"),
+    ("parts", "config_file", "assembly", "verifier", "estimate", "text", "telemetry", "playback", "api"),
     ("inputs", "batch"),
     ("reports",),
     ("bench", "analysis"),
@@ -65,11 +64,11 @@ ACROSS = {("cluster.service", "service")}  # batches over HTTP: the service load
 
 
 def part(path: Path) -> str:
-    """The group of a module; what a part does with the command line or the service is in a folder of that name."""
-    parts = path.relative_to(PACKAGE).parts
+    """The group of a module; what a part does with the command line is in its ``commands``."""
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
     if "commands" in parts:
         return "cli"
-    return "service" if parts[:2] == ("cluster", "service") else parts[0].removesuffix(".py")
+    return "service" if parts[:2] == ("cluster", "service") else parts[0]
 
 
 def dotted(path: Path) -> str:

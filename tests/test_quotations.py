@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from redargue.evidence import Passage
-from redargue.quotations import find_quotes
+from redargue.quotes import find_quotes
 
 PAGE = Passage(
     title="Cape Ansel",

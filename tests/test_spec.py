@@ -17,8 +17,8 @@ from redargue.cli.parameters import RunParameters, SearchParameters
 from redargue.config_file import Known, read_defaults
 from redargue.errors import RecordError, UsageError
 from redargue.parts import OBJECTS, Parts, RunOptions, read_options
+from redargue.runs.budget import Prices
 from redargue.runs.manifest import read_manifest
-from redargue.runs.usage import Prices
 from redargue.spec import RECORDED, RunSpec
 from redargue.verifier import Verifier
 

@@ -14,9 +14,9 @@ from contrast_mix import contrast_rows, held_out
 from data import LABELS, data_folder
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from redargue.nli.encoders import shared
 from redargue.nli.lexical import lexical_features
 from redargue.nli.reader import SENTENCES, sentences
+from redargue.nli.session import shared
 
 
 def nearest(claim: str, texts: tuple[str, ...]) -> list[str]:

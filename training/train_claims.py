@@ -1,4 +1,4 @@
-"""Fits the linear model that tells sentences that can be checked from others (``redargue.nli.check_worthiness``).
+"""Fits the linear model that tells sentences that can be checked from others (``redargue.nli.claim_filter``).
 
 Needs redargue and scikit-learn. The lines of ``claim_lines.txt`` were written for this; claims and evidence of the
 training data stand for plain statements, with a small weight. Chat lines are only measured (``python -m benchmarks
@@ -17,10 +17,8 @@ from pathlib import Path
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from redargue.nli.check_worthiness import WEIGHTS_FILE, sentence_features
-from redargue.nli.claim_filter import candidates
-from redargue.nli.encoders import shared
-from redargue.nli.session import WEIGHTS_FOLDER, file_sha256
+from redargue.nli.claim_filter import WEIGHTS_FILE, candidates, sentence_features
+from redargue.nli.session import WEIGHTS_FOLDER, file_sha256, shared
 
 SEED = 5
 STRENGTH = 0.1  # inverse of the L2 penalty

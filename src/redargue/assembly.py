@@ -20,7 +20,7 @@ from redargue.parts import Parts
 from redargue.registry import did_you_mean
 from redargue.retrieval.corpus.index import Corpus
 from redargue.retrieval.tools.base import Sources
-from redargue.runs.usage import Prices
+from redargue.runs.budget import Prices
 from redargue.spec import RunSpec
 
 if TYPE_CHECKING:

@@ -1,22 +1,29 @@
-"""Estimates the cost of verifying claims before any call: low, likely and high calls, tokens, dollars and time.
-
-Calls and depth are counted in dry runs of the method. Prompt tokens were measured with real passages
-(``python -m benchmarks tokens``); the length of replies is an assumption, which the estimate states.
-"""
+"""The calls, tokens, price and time of a run, counted by playing it, before any call."""
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple
 
+from redargue.assembly import method_of
+from redargue.backends.base import Call
 from redargue.claims import MAX_CLAIM, Claim, Frozen, LabelSet
 from redargue.errors import RedargueError, UsageError
 from redargue.llm.chat import ChatBackend
-from redargue.methods.dry_run import CLAIM, Asked, Costs, DryRun, costs, dry_run
-from redargue.methods.made_up_agents import AGREES
+from redargue.llm.client import Message, strict_schema
+from redargue.llm.prompts import Prompts
+from redargue.llm.rendering import Renderer
+from redargue.methods.dry_run import CLAIM as CLAIM
+from redargue.methods.dry_run import Asked, Costs, DryRun, costs, dry_run
+from redargue.methods.made_up_agents import AGREES, DISAGREES
 from redargue.retrieval.corpus.documents import sentence_spans
+from redargue.retrieval.tools.base import tools
 from redargue.sanitize import counted
+from redargue.spec import RunSpec
+from redargue.tasks.base import AnyTask
 from redargue.tasks.extract import BLOCK
 from redargue.text.extract import extraction_tasks
 from redargue.text.segment import Text, sentences_of
@@ -241,3 +248,70 @@ def _unpriced(verifier: Verifier, chat: ChatBackend) -> str:
     except UsageError as error:
         return f"{error.what}; {error.hint}"
     return ""
+
+
+ReplyForm = Literal["auto", "schema", "json", "plain", "tools"]
+BYTES_PER_TOKEN = 4
+_COURSE = replace(DISAGREES, items=2)  # every round and step, with lists that can be read
+
+
+class ShownPrompt(Frozen):
+    """A prompt as a model would be sent it.
+
+    Attributes:
+        schema_sent: sent beside the messages, where the endpoint accepts strict JSON schemas.
+        functions: sent beside the messages, where steps are requested as function calls.
+        tokens: of all that is sent, at 4 bytes per token.
+    """
+
+    task: str
+    agent: str
+    messages: tuple[dict[str, str], ...]
+    schema_sent: dict[str, Any] | None = None
+    functions: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def tokens(self) -> int:
+        beside = [json.dumps(value) for value in (self.schema_sent, *self.functions) if value]
+        texts = [*(message["content"] for message in self.messages), *beside]
+        return sum(len(text.encode()) for text in texts) // BYTES_PER_TOKEN
+
+
+def preview(spec: RunSpec, claim: str | Claim = CLAIM, *, prompts: Prompts | None = None) -> list[ShownPrompt]:
+    """The prompts of a method for one claim, in the order in which they are sent; sends nothing.
+
+    Args:
+        spec: method, profile, settings, tools, labels and response format.
+        prompts: the user's own.
+    """
+    method, shown = method_of(spec), _Shown(spec.response_format, prompts)
+    for name in method.tools():
+        tools[name]  # an unknown one is an error
+    dry_run(method, spec.claim(claim), _COURSE, seen=shown.add)
+    return shown.prompts
+
+
+class _Shown:
+    """The prompts that are seen, in a form of replies; the made-up replies in chats are always JSON."""
+
+    def __init__(self, form: ReplyForm, prompts: Prompts | None) -> None:
+        self.form, self.prompts = form, list[ShownPrompt]()
+        plain = None if form in ("auto", "tools") else form == "plain"
+        self._renderer = Renderer(prompts, plain=plain, calls=form == "tools")
+
+    def add(self, task: AnyTask, call: Call) -> None:
+        if task.charge == "embedding":
+            return
+        prompt = self._renderer.prompt(task)
+        messages = tuple(map(self._said, prompt.messages()))
+        schema = strict_schema(prompt.schema[1]) if prompt.schema and self.form != "json" else None
+        functions = tuple(dict(function) for function in prompt.functions)
+        facts: dict[str, Any] = {"task": task.name(), "agent": call.agent, "messages": messages}
+        self.prompts.append(ShownPrompt(**facts, schema_sent=schema, functions=functions))
+
+    def _said(self, message: Message) -> dict[str, str]:
+        """An earlier reply of the chat in the form that is asked for: made-up ones are JSON."""
+        reply = dict(message)
+        if self.form == "plain" and reply["role"] == "assistant":
+            reply["content"] = "(its earlier reply, in the form that was asked for)"
+        return reply

@@ -13,9 +13,8 @@ from redargue.memory.base import EvidenceMemory
 from redargue.net.transport import Transport
 from redargue.registry import did_you_mean
 from redargue.retrieval.tools.base import Action, PerClaim, Tool
-from redargue.runs.budget import Budget
-from redargue.runs.clock import Clock
-from redargue.runs.usage import Prices
+from redargue.runs.budget import Budget, Prices
+from redargue.runs.record import Clock
 from redargue.spec import LANGUAGE_MODELS, WITH_MODEL, RunSpec, SpecOptions
 
 

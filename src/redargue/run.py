@@ -33,15 +33,13 @@ from redargue.events import (
 from redargue.evidence import Omission, Passage, Timing, first_in_time, timing
 from redargue.injections import injection_in
 from redargue.memory.base import EvidenceMemory, Finding, Recall
-from redargue.memory.lookup import MemoryLookup
+from redargue.memory.memory import MemoryLookup
 from redargue.nli.language import in_english, language_of
 from redargue.outgoing import reason_to_refuse
 from redargue.registry import ExtensionError, did_you_mean
 from redargue.retrieval.tools.base import Action, Observation, Search, Tool
-from redargue.runs.budget import Account, Budget, Cost
-from redargue.runs.clock import Clock, SystemClock
-from redargue.runs.record import CallRecord, Paid
-from redargue.runs.usage import UsageCounter, cost_of_usage
+from redargue.runs.budget import Account, Budget, Cost, UsageCounter, cost_of_usage
+from redargue.runs.record import CallRecord, Clock, Paid, SystemClock
 from redargue.tasks.base import AnyTask, Out, Task
 from redargue.tasks.judge import Turn
 from redargue.verdicts import ErrorInfo, Usage

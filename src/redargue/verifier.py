@@ -30,11 +30,9 @@ from redargue.registry import ExtensionError, is_own
 from redargue.retrieval.corpus.index import Corpus, open_store
 from redargue.retrieval.tools.base import PerClaim, Sources, Tool, for_claim, made_tool, require_searchable, tools
 from redargue.run import Run
-from redargue.runs.budget import Budget, Cost
-from redargue.runs.clock import SystemClock
+from redargue.runs.budget import Budget, Cost, Prices
 from redargue.runs.manifest import ActionEntry, BackendEntry, RunManifest, ToolEntry
-from redargue.runs.record import CallRecord, Record
-from redargue.runs.usage import Prices
+from redargue.runs.record import CallRecord, Record, SystemClock
 from redargue.spec import RunSpec
 from redargue.tasks.judge import Turn
 from redargue.tasks.score import InferClaim

@@ -162,7 +162,7 @@ def test_a_recording_replays_without_models_and_a_changed_check_is_missed(
     folders = sorted(path.name.rpartition("-")[0] for path in (pytester.path / "recorded").iterdir())
     assert folders == ["fred-perry-was-a", "hello-there", "the-bridge-at-orvell"]
     monkeypatch.setattr("redargue.nli.backend.EmbeddedBackend.perform", None)  # nothing may be computed
-    monkeypatch.setattr("redargue.nli.encoders.Embedder.encode", None)
+    monkeypatch.setattr("redargue.nli.session.Embedder.encode", None)
     result = run(pytester, SUITE, "--redargue-replay", "recorded")
     result.assert_outcomes(passed=3)
     result.stdout.fnmatch_lines(["redargue: checks are replayed from *recorded"])
@@ -187,7 +187,7 @@ def test_recording_and_replaying_exclude_each_other(pytester: pytest.Pytester) -
 
 
 def test_a_replay_outside_of_a_recording_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("redargue.adapters.session.current.replay", tmp_path)
+    monkeypatch.setattr("redargue.adapters.grounding.current.replay", tmp_path)
     with pytest.raises(ReplayMiss, match="--redargue-record"):
         grounded(BRIDGE, BRIDGE)
 

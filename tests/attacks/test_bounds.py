@@ -25,11 +25,10 @@ from redargue.inputs import rows as data_files
 from redargue.llm.response import read_stream
 from redargue.net import transport
 from redargue.net.transport import LARGEST_ANSWER, Service, Transport
-from redargue.nli.furniture import is_furniture, is_heading, without_dateline
+from redargue.nli.markup import is_furniture, is_heading, without_dateline
 from redargue.quotes import find_quote
 from redargue.retrieval.corpus import documents, markup
-from redargue.retrieval.corpus.markdown import read_markdown
-from redargue.retrieval.corpus.markup import read_html, read_pdf
+from redargue.retrieval.corpus.markup import read_html, read_markdown, read_pdf
 from redargue.retrieval.corpus.running_lines import without_running_lines
 from redargue.retrieval.mcp import client
 from redargue.retrieval.mcp.transports import _bound

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from redargue.cluster.heartbeat import LEASE, Heartbeat
 from redargue.cluster.queue import Finish, Lease, Leased, Queue, compress, progress, results, submit
 from redargue.cluster.store import open_ledger
+from redargue.cluster.worker import LEASE, Heartbeat
 from redargue.errors import ProviderError, RecordError, UsageError
 from redargue.net.services import require_local
 from redargue.net.transport import HttpAnswer, Service, _Retries

@@ -13,8 +13,8 @@ import pytest
 from redargue.claims import Claim
 from redargue.evidence import Passage
 from redargue.llm.chat import ChatBackend
-from redargue.llm.fence_secret import _secret as secrets_by_path
-from redargue.llm.fence_secret import fence_secret
+from redargue.llm.rendering import _secret as secrets_by_path
+from redargue.llm.rendering import fence_secret
 from redargue.llm.response import read_response
 from redargue.llm.tool_calls import functions, system_words
 from redargue.methods.mermaid.tasks import NextStep

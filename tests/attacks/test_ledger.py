@@ -12,7 +12,7 @@ import pytest
 
 from redargue.claims import Claim
 from redargue.cli.app import run
-from redargue.cluster.commands.coordinator import run_worker
+from redargue.cluster.commands import run_worker
 from redargue.cluster.job import worker_job
 from redargue.cluster.queue import submit
 from redargue.cluster.store import open_ledger

@@ -13,9 +13,9 @@ import pytest
 
 from redargue.errors import UsageError
 from redargue.nli import model_files
-from redargue.nli.adding import add_reader
 from redargue.nli.model_files import LARGEST, OnnxFile
 from redargue.nli.reader_spec import ReaderChoices
+from redargue.nli.reader_store import add_reader
 from redargue.nli.session import WEIGHTS_FOLDER
 from redargue.nli.user_reader import UserReader
 

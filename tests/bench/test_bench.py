@@ -13,11 +13,10 @@ from typing import Any
 import pytest
 
 from redargue.bench.compare import Comparison, compare, make_row, read_results
-from redargue.bench.datasets.base import GoldEvidence
-from redargue.bench.datasets.loading import load
+from redargue.bench.datasets.base import GoldEvidence, load
 from redargue.bench.harness import Bench, reopen
+from redargue.bench.reports.markdown import print_comparison
 from redargue.bench.reports.tables import results_table
-from redargue.bench.reports.terminal import print_comparison
 from redargue.bench.system import System
 from redargue.cli.app import run
 from redargue.errors import BadReply, RecordError, UsageError

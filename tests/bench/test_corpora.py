@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from redargue.bench.tables.corpora import CorpusFile, indexed_corpus
+from redargue.bench.tables.runner import CorpusFile, indexed_corpus
 from redargue.retrieval.corpus.index import open_corpus
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from benchmarks.curves import at_threshold, draw, figures
 
-from redargue.bench.metrics.calibration import risk_coverage
+from redargue.bench.metrics.classification import risk_coverage
 
 CONFIDENCE = (0.95, 0.9, 0.8, 0.55, 0.55)
 RIGHT = (True, True, False, True, False)

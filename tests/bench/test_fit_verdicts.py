@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from redargue.bench.commands.cascade.fit_verdicts import fit_of_verdicts, is_above, lower_bound, watched
+from redargue.bench.commands.cascade import fit_of_verdicts, is_above, lower_bound, watched
 from redargue.bench.judge import JudgedItem
 from redargue.claims import FEVER
 from redargue.cli.app import run

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from redargue import replay
-from redargue.bench.commands.mermaid.released_runs import Imported, failure_of, import_runs, texts
+from redargue.bench.commands.mermaid import Imported, failure_of, import_runs, texts
 from redargue.cli.app import run
 from redargue.errors import UsageError
 from redargue.events import (

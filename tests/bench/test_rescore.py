@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from redargue.bench.compare import ComparedSystem, Comparison, Prediction, SampledClaim, write_results
-from redargue.bench.reports.frontier import draw_frontier, frontier_table, points
+from redargue.bench.reports.charts import draw_frontier, frontier_table, points
 from redargue.bench.rescore import frontier, paired, rescored, row_of
 from redargue.bench.scoring import score
 from redargue.claims import Meaning

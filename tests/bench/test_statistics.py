@@ -19,10 +19,19 @@ from redargue.bench.statistics.bootstrap import (
     macro_f1_difference,
     macro_f1_interval,
     paired_difference,
+    seed_agreement,
 )
-from redargue.bench.statistics.paired import PairedFlip, binomial_p, flips, holm, mcnemar
-from redargue.bench.statistics.power import critical_count, mcnemar_power, power_analysis, smallest_difference
-from redargue.bench.statistics.seeds import seed_agreement
+from redargue.bench.statistics.paired import (
+    PairedFlip,
+    binomial_p,
+    critical_count,
+    flips,
+    holm,
+    mcnemar,
+    mcnemar_power,
+    power_analysis,
+    smallest_difference,
+)
 from redargue.errors import UsageError
 
 pytest.importorskip("scipy", reason="needs the extra lab")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from redargue.bench.datasets.loading import load
+from redargue.bench.datasets.base import load
 from redargue.bench.tables.comparison import compare_table
 from redargue.bench.tables.runner import Runner, TableChoice
 from redargue.bench.tables.schema import find_table

@@ -11,11 +11,10 @@ from typing import Any
 import pytest
 
 from redargue.bench.datasets.base import Example
-from redargue.bench.tables.cell import AgentAnswer, PublishedCell
 from redargue.bench.tables.comparison import compare_table
 from redargue.bench.tables.measures import measure_cell
 from redargue.bench.tables.runner import Runner, TableChoice
-from redargue.bench.tables.schema import PublishedRow, find_table, papers, parse
+from redargue.bench.tables.schema import AgentAnswer, PublishedCell, PublishedRow, find_table, papers, parse
 from redargue.claims import Claim
 from redargue.cli.app import run
 from redargue.errors import UsageError

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from redargue.batch.verdict_files import COLUMNS, Tally
+from redargue.batch import COLUMNS, Tally
 from redargue.claims import FEVER, TWO, Claim
 from redargue.cli.app import run
 from redargue.cli.output import JsonLines

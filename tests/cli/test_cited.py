@@ -17,7 +17,7 @@ from redargue.cli.app import run
 from redargue.errors import UsageError
 from redargue.net.fetch import ALLOW
 from redargue.reports.render import render
-from redargue.text.links import as_markdown
+from redargue.text.citations import as_markdown
 
 LIT = "The lighthouse at Cape Ansel was first lit in 1871."
 CLOSED = "The museum at Orvell is closed on Mondays."

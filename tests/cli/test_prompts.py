@@ -7,8 +7,8 @@ import json
 import pytest
 
 from redargue.cli.app import run
+from redargue.estimate import preview
 from redargue.methods.base import configure, methods
-from redargue.preview import preview
 from redargue.spec import RunSpec
 
 # Asked only about options, about several sentences, about a claim with a context, or after a reply that cannot be read.

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from redargue.analysis.commands.why import searched
+from redargue.analysis.commands import searched
 from redargue.analysis.counterfactual import Counterfactual, RecordedClaim, find_counterfactual
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import Claim

@@ -8,12 +8,11 @@ from itertools import pairwise
 import pytest
 from rich.console import Console
 
-from redargue import words
+from redargue import batch, words
 from redargue.analysis.run_diff import Flip
-from redargue.batch import verdict_files
 from redargue.caveats import Caveat, CaveatKind, Leaning, Unchecked, UncheckedReason
 from redargue.claims import AVERITEC, FEVER, FREE_TEXT, OPTIONS, YES_NO_MAYBE, Claim, Label, LabelSet, Meaning
-from redargue.cli import show
+from redargue.cli import report
 from redargue.cli.app import run
 from redargue.cli.exit import resumable
 from redargue.cli.live import DebateView, describe, outcome_line
@@ -65,7 +64,7 @@ def test_the_quotations_of_a_side_are_asked_for_by_its_name() -> None:
 
 
 def test_nobody_decided_what_was_not_checked(capsys: pytest.CaptureFixture[str]) -> None:
-    show.verdicts([refuted(label=None, meaning=None, unchecked={"reason": "search_failed"}, quotes=())], None)
+    report.verdicts([refuted(label=None, meaning=None, unchecked={"reason": "search_failed"}, quotes=())], None)
     assert "\nNot checked\n" in capsys.readouterr().out
 
 
@@ -110,8 +109,8 @@ def test_a_verdict_names_its_claim_once_and_fits(
 ) -> None:
     file = io.StringIO()
     console = Console(file=file, width=width, force_terminal=terminal, color_system=None)
-    monkeypatch.setattr(show, "_console", lambda: console)
-    show.verdicts([refuted(gaps=GAPS), refuted("The Savoy opened in 1926.")], None)
+    monkeypatch.setattr(report, "_console", lambda: console)
+    report.verdicts([refuted(gaps=GAPS), refuted("The Savoy opened in 1926.")], None)
     lines = file.getvalue().split("\n")
     assert terminal or all(line == line.rstrip() for line in lines)
     assert not terminal or max(map(len, lines)) <= width
@@ -133,7 +132,7 @@ def test_each_claim_of_a_text_is_printed_once_beside_its_nearest_sentence(
         CheckedClaim(start=0, end=15, stated="Ritz opened it.", verdict=refuted("Ritz opened the Ritz.")),
         CheckedClaim(start=16, end=26, stated="It is old.", verdict=refuted("It is old.")),
     )
-    show.print_report(Report(text=text, kind="text", outcome=Outcome.NON_FACTUAL, claims=claims), None)
+    report.print_report(Report(text=text, kind="text", outcome=Outcome.NON_FACTUAL, claims=claims), None)
     out = capsys.readouterr().out
     assert "Refuted (2)\n  1. Ritz opened the Ritz.\n     “César Ritz opened it in May 1906.” — The Ritz Hotel" in out
     assert out.count("It is old.") == 1
@@ -277,7 +276,7 @@ def test_the_progress_of_a_batch_off_a_terminal_has_counts_and_time_left(capfd: 
 
 
 def test_claims_that_the_budget_stopped_are_not_called_errors(capfd: pytest.CaptureFixture[str]) -> None:
-    tally = verdict_files.Tally()
+    tally = batch.Tally()
     for name in ("BudgetReached", "ProviderError"):
         tally.add(refuted(label=None, meaning=None, error=ErrorInfo(type=name, what="no", exit_code=4)))
     with Progress(tally, 3, clock=Clock()) as progress:  # type: ignore[arg-type]

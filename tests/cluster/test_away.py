@@ -17,13 +17,11 @@ from typing import Any
 import pytest
 
 from redargue.claims import Claim
-from redargue.cluster.budget import BudgetTable, Commit, Reserve
-from redargue.cluster.heartbeat import Heartbeat
+from redargue.cluster.limits import BudgetTable, Commit, Reserve
 from redargue.cluster.queue import Job, Lease, Leased, Queue, count_finished, results, submit
 from redargue.cluster.record import PaidCall, PaidCallTable
-from redargue.cluster.store import LedgerAway, LedgerTransaction, SqliteLedger, open_ledger
-from redargue.cluster.transaction_batcher import TransactionBatcher
-from redargue.cluster.worker import Worker
+from redargue.cluster.store import LedgerAway, LedgerTransaction, SqliteLedger, TransactionBatcher, open_ledger
+from redargue.cluster.worker import Heartbeat, Worker
 from redargue.events import ClaimEnded
 from redargue.runs.budget import Budget, Cost
 from redargue.verdicts import Verdict

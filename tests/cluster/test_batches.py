@@ -15,9 +15,9 @@ from cluster.test_queue import ABOUT, CLAIMS, ManualWorker, batch_of
 from redargue.cli.app import run
 from redargue.cluster import batches, queue
 from redargue.cluster.batches import drop_batch, summarize_batches
-from redargue.cluster.heartbeat import LEASE
 from redargue.cluster.queue import find_batch, progress, submit
 from redargue.cluster.store import SharedDatabase, open_ledger
+from redargue.cluster.worker import LEASE
 from redargue.errors import RecordError, UsageError
 
 TABLES = ("jobs", "results", "paid", "workers")

@@ -13,7 +13,6 @@ import pytest
 
 from cluster.conftest import Clock, Opened
 from redargue.claims import Claim
-from redargue.cluster.heartbeat import LEASE, MAX_ATTEMPTS, Heartbeat, Leave, expire_worker
 from redargue.cluster.queue import (
     SUSPECT,
     Batch,
@@ -33,6 +32,7 @@ from redargue.cluster.queue import (
 )
 from redargue.cluster.record import PaidCall, PaidCallTable
 from redargue.cluster.store import LEDGER_SCHEMA, SharedDatabase, open_ledger
+from redargue.cluster.worker import LEASE, MAX_ATTEMPTS, Heartbeat, Leave, expire_worker
 from redargue.errors import CorpusError, RecordError, UsageError
 from redargue.events import EVENT, CallFinished, ClaimEnded
 from redargue.verdicts import Verdict
@@ -343,7 +343,7 @@ import random, sys
 from redargue.claims import Claim
 from redargue.events import ClaimEnded
 from redargue.cluster.store import open_ledger
-from redargue.cluster.heartbeat import Heartbeat
+from redargue.cluster.worker import Heartbeat
 from redargue.cluster.queue import Finish, Lease, Queue, find_batch, compress
 from redargue.verdicts import Verdict
 

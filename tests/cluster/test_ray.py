@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from redargue.cli.app import run
-from redargue.cluster.commands.coordinator import run_on_node
+from redargue.cluster.commands import run_on_node
 from redargue.cluster.queue import find_batch, progress
 from redargue.cluster.store import open_ledger
 from redargue.errors import RecordError, UsageError

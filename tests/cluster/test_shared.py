@@ -13,16 +13,25 @@ import pytest
 
 from cluster.conftest import Clock, Opened
 from redargue.claims import Claim
-from redargue.cluster.budget import BudgetTable, Commit, LedgerBudget, Reserve
-from redargue.cluster.heartbeat import LEASE, Heartbeat, expire_worker
+from redargue.cluster.limits import (
+    Acquire,
+    BudgetTable,
+    Commit,
+    LedgerBudget,
+    Pause,
+    RateTable,
+    Release,
+    Reserve,
+    ReserveSlot,
+    SharedLimiter,
+)
 from redargue.cluster.queue import Batch, Job, Lease, Queue, submit
-from redargue.cluster.rate_limit import Acquire, Pause, RateTable, Release, ReserveSlot, SharedLimiter
 from redargue.cluster.record import PaidCallTable, SharedRecord
-from redargue.cluster.store import SharedDatabase, open_ledger
-from redargue.cluster.transaction_batcher import TransactionBatcher
+from redargue.cluster.store import SharedDatabase, TransactionBatcher, open_ledger
+from redargue.cluster.worker import LEASE, Heartbeat, expire_worker
 from redargue.errors import BadReply, BudgetReached, ProviderError, RecordError
 from redargue.events import CallFailed, CallFinished, ClaimEnded, QueryWritten
-from redargue.net.rate_limit import Rate
+from redargue.net.transport import Rate
 from redargue.runs.budget import Budget, Cost
 from redargue.verdicts import ErrorInfo, Verdict
 

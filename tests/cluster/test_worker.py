@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from redargue.claims import Claim
-from redargue.cluster.heartbeat import expire_worker
 from redargue.cluster.queue import Batch, Counts, Job, count_finished, submit
 from redargue.cluster.store import SharedDatabase, open_ledger
-from redargue.cluster.worker import Worker
+from redargue.cluster.worker import Worker, expire_worker
 from redargue.errors import RecordError
 from redargue.events import ClaimEnded
 from redargue.verdicts import Verdict

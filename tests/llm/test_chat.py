@@ -17,12 +17,11 @@ from redargue.errors import BadReply, BudgetReached, ProviderError, UsageError
 from redargue.evidence import Passage
 from redargue.llm.chat import ChatBackend
 from redargue.llm.prompted import MOST_SHOWN_OF_CUT, RELEVANCE
-from redargue.methods.unquoted import why_unquoted
+from redargue.methods.verdict_parts import why_unquoted
 from redargue.net.secrets import Secrets
 from redargue.net.transport import Service, Transport
 from redargue.nli.backend import EmbeddedBackend
-from redargue.runs.budget import Account, Budget
-from redargue.runs.usage import Price, Prices
+from redargue.runs.budget import Account, Budget, Price, Prices
 from redargue.tasks.answer import Answer, AnswerClaim
 from redargue.tasks.query import WriteQuery
 from redargue.tasks.score import CompareTexts, RateTexts, WriteQuestion

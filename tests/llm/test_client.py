@@ -26,8 +26,7 @@ from redargue.methods.mermaid.tasks import NextStep
 from redargue.net import transport as module
 from redargue.net.secrets import Secrets
 from redargue.net.transport import Service, Transport
-from redargue.runs.budget import Account, Budget, Cost
-from redargue.runs.usage import Price, Prices
+from redargue.runs.budget import Account, Budget, Cost, Price, Prices
 from redargue.tasks.step import ActionTool
 from support.limits import run_out
 from support.loopback import Behaviour, Loopback, Raw, Request

@@ -20,10 +20,9 @@ from redargue.evidence import Passage
 from redargue.files import home, make_folder
 from redargue.llm import hf_model
 from redargue.llm import local as backend_module
-from redargue.llm.fence_secret import LENGTH, SECRET_FILE, fence_secret
 from redargue.llm.local import TransformersBackend
 from redargue.llm.prompts import Prompts
-from redargue.llm.rendering import Renderer, WeightedSpan
+from redargue.llm.rendering import LENGTH, SECRET_FILE, Renderer, WeightedSpan, fence_secret
 from redargue.methods.dual_position.tasks import AgentText, agent_text_parts
 from redargue.methods.mermaid.tasks import NextStep
 from redargue.methods.tool_mad.tasks import Keywords

@@ -13,7 +13,7 @@ from redargue.evidence import Passage
 from redargue.llm.parsing import with_all_quotations
 from redargue.llm.rendering import Renderer
 from redargue.methods.mermaid.tasks import NextStep
-from redargue.methods.unquoted import why_unquoted
+from redargue.methods.verdict_parts import why_unquoted
 from redargue.tasks.answer import Answer, AnswerClaim
 
 TEXT = "The lighthouse at Cape Ansel was first lit in 1871. Its keeper, Ida Holm, burned rape oil until 1902."

@@ -13,7 +13,7 @@ from memory.conftest import NOW, found, texts
 from redargue.claims import Claim
 from redargue.errors import CorpusError, UsageError
 from redargue.memory.memory import open_memory
-from redargue.postgresql.memory import SCHEMA_NAME
+from redargue.postgresql import SCHEMA_NAME
 from redargue.registry import install
 from retrieval.corpus.words import WordEncoder
 from support.postgres import Server

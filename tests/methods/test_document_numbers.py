@@ -13,8 +13,8 @@ from redargue.backends.scripted import ScriptedBackend
 from redargue.evidence import Passage
 from redargue.methods.base import ConfiguredMethod
 from redargue.methods.dual_position import DualPosition
+from redargue.methods.dual_position.method import DUAL_POSITION_PROFILES, DualPositionSettings
 from redargue.methods.dual_position.referees import JudgeTeams
-from redargue.methods.dual_position.settings import DUAL_POSITION_PROFILES, DualPositionSettings
 from redargue.methods.dual_position.tasks import SpeakForTeam, TeamQueries, TeamStatement, WriteTeamQueries
 from redargue.retrieval.tools.base import Search
 from redargue.run import Run

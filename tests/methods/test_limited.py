@@ -13,7 +13,7 @@ from redargue.caveats import Caveat, CaveatKind, Unchecked, UncheckedReason
 from redargue.claims import TWO, Claim, Meaning
 from redargue.events import EvidenceFound
 from redargue.evidence import Gap, GapKind, Passage, Side
-from redargue.memory.lookup import LOOKUP
+from redargue.memory.memory import LOOKUP
 from redargue.methods.base import configure, methods
 from redargue.methods.one_pass.tasks import Answers
 from redargue.methods.verdict_parts import limited

@@ -13,8 +13,8 @@ from redargue.events import Answered
 from redargue.evidence import Passage, Side
 from redargue.llm.rendering import schema_of
 from redargue.methods.base import ConfiguredMethod, configure
-from redargue.methods.baselines.sceptical_queries.tasks import Queries, WriteScepticalQueries
-from redargue.methods.markov_debate.method import GiveOpinion, MarkovDebate, MarkovDebateSettings, Opinion
+from redargue.methods.baselines.sceptical_queries import Queries, WriteScepticalQueries
+from redargue.methods.markov_debate import GiveOpinion, MarkovDebate, MarkovDebateSettings, Opinion
 from redargue.run import Run
 from redargue.verdicts import Verdict
 from support.debates import CLOCK, QUOTE, ShelfTool, script

@@ -10,10 +10,10 @@ from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import Claim
 from redargue.evidence import Passage
 from redargue.methods.base import configure
-from redargue.methods.baselines.fire.method import FinalAnswer, GiveFinalAnswer, Move, SearchOrAnswer
-from redargue.methods.baselines.react.method import ThinkAndAct
+from redargue.methods.baselines.fire import FinalAnswer, GiveFinalAnswer, Move, SearchOrAnswer
+from redargue.methods.baselines.react import ThinkAndAct
 from redargue.methods.mermaid.tasks import NextStep
-from redargue.methods.unquoted import why_unquoted
+from redargue.methods.verdict_parts import why_unquoted
 from redargue.run import Run
 from redargue.tasks.score import CompareTexts, Similarities
 from redargue.tasks.step import Step, ToolCall

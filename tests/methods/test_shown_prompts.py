@@ -7,8 +7,8 @@ import re
 import pytest
 
 from redargue.claims import Claim
+from redargue.estimate import CLAIM, ShownPrompt, preview
 from redargue.methods.base import methods
-from redargue.preview import CLAIM, ShownPrompt, preview
 from redargue.spec import RunSpec
 
 SHIPPED = sorted(name for name in methods if methods[name].__module__.startswith("redargue."))

@@ -11,9 +11,9 @@ import pytest
 from pydantic import ValidationError
 
 from redargue.errors import UsageError
-from redargue.net import rate_limit as module
-from redargue.net.rate_limit import Limiter, Rate, ServiceLimiter
+from redargue.net import transport as module
 from redargue.net.services import limiter
+from redargue.net.transport import Limiter, Rate, ServiceLimiter
 
 pytestmark = pytest.mark.anyio
 

@@ -15,9 +15,8 @@ import pytest
 from redargue.concurrency import gather_or_cancel
 from redargue.errors import BudgetReached, ProviderError, UsageError
 from redargue.net import transport as module
-from redargue.net.rate_limit import Limiter, Rate
 from redargue.net.secrets import Secrets
-from redargue.net.transport import HttpAnswer, Service, Transport, retry_after
+from redargue.net.transport import HttpAnswer, Limiter, Rate, Service, Transport, retry_after
 from redargue.runs.budget import Account, Budget, Cost
 from support.limits import run_out
 from support.loopback import Behaviour, Loopback, Raw

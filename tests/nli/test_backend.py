@@ -20,11 +20,11 @@ from redargue.errors import UnsupportedTask
 from redargue.evidence import Passage
 from redargue.methods.tool_mad.tasks import SummariseAbstract, WriteKeywords
 from redargue.nli import backend as backend_module
-from redargue.nli import encoders
+from redargue.nli import session
 from redargue.nli.aggregation import FAR, NO_SIGNAL, SourceScore, max_score
 from redargue.nli.backend import EmbeddedBackend, distinct_words, quotations_of
-from redargue.nli.encoders import CrossEncoder, Entailment, shared
 from redargue.nli.reader import Reading, ScoredSpan, SourcedSentence, sentences
+from redargue.nli.session import CrossEncoder, Entailment, shared
 from redargue.tasks.answer import AnswerClaim
 from redargue.tasks.base import Out, Task
 from redargue.tasks.judge import JudgeDebate, Turn
@@ -269,11 +269,11 @@ def test_a_process_loads_each_model_once_whoever_asks_first(monkeypatch: Any) ->
         begun.wait()
         return shared(7), EmbeddedBackend(threads=7).entailment
 
-    for module, name in ((encoders, "Embedder"), (backend_module, "CrossEncoder")):
+    for module, name in ((session, "Embedder"), (backend_module, "CrossEncoder")):
         monkeypatch.setattr(module, name, load)
     with ThreadPoolExecutor(2) as threads:
         one, other = threads.map(ask, range(2))
-    for cached in (encoders._shared, backend_module._entailment):
+    for cached in (session._shared, backend_module._entailment):
         cached.cache_clear()
     assert one == other
     assert loaded == ["model", "model"]
@@ -423,7 +423,7 @@ def test_content_words() -> None:
     [
         "redargue.methods.mermaid.tasks:NextStep",
         "redargue.methods.tool_mad.tasks:WriteKeywords",
-        "redargue.methods.baselines.react.method:ChooseAction",
+        "redargue.methods.baselines.react:ChooseAction",
     ],
 )
 def test_the_tasks_of_a_method_can_be_performed_as_soon_as_their_classes_are_imported(task: str) -> None:

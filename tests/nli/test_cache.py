@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from redargue.errors import UsageError
-from redargue.nli.encoders import CrossEncoder
-from redargue.nli.session import OutputCache, tally
+from redargue.nli.session import CrossEncoder, OutputCache, tally
 
 PAIRS = [("The bridge opened in 1889.", f"The bridge opened in {year}.") for year in range(1885, 1893)]
 

@@ -16,9 +16,8 @@ from redargue.evidence import Passage
 from redargue.nli.aggregation import WEIGHTS, Weights
 from redargue.nli.backend import EmbeddedBackend, answer_from
 from redargue.nli.careful import IN_CONTEXT, PICKED, CarefulReader, SourceKind, read_weights, source_kind
-from redargue.nli.encoders import CrossEncoder, Entailment, shared
 from redargue.nli.reader import Reading
-from redargue.nli.session import WEIGHTS_FOLDER
+from redargue.nli.session import WEIGHTS_FOLDER, CrossEncoder, Entailment, shared
 
 BRIDGE = Passage(
     text="The Alma Bridge was built by the firm of Otto Lindqvist. It opened to traffic in 1932. "

@@ -8,10 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from redargue.nli.check_worthiness import CUES, WEIGHTS_FILE
-from redargue.nli.claim_filter import asserted, claims, statement, statements
-from redargue.nli.encoders import DIMENSIONS
-from redargue.nli.session import WEIGHTS_FOLDER
+from redargue.nli.claim_filter import CUES, WEIGHTS_FILE, asserted, claims, statement, statements
+from redargue.nli.session import DIMENSIONS, WEIGHTS_FOLDER
 
 LINES = Path(__file__).with_name("claim_lines.txt")
 

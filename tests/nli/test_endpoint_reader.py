@@ -15,11 +15,11 @@ from redargue.errors import BadReply, BudgetReached, ProviderError, UsageError
 from redargue.net.services import limiter
 from redargue.net.transport import Transport
 from redargue.nli import loop_bridge
-from redargue.nli.adding import add_endpoint
-from redargue.nli.encoders import Entailment
 from redargue.nli.loop_bridge import in_thread, run_alone
 from redargue.nli.question_template import read_template, template_names, template_text
 from redargue.nli.questions import EndpointModel, EndpointSpec
+from redargue.nli.reader_store import add_endpoint
+from redargue.nli.session import Entailment
 from redargue.nli.user_reader import UserReader
 from redargue.runs.budget import Account, Budget
 from support.graders import PROMPT_TOKENS, REPLY_TOKENS, reply, word

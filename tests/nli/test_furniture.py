@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from redargue.nli.claim_filter import statement
-from redargue.nli.furniture import is_furniture, is_heading, without_dateline
+from redargue.nli.markup import is_furniture, is_heading, without_dateline
 from redargue.nli.reader import sentences
 from redargue.retrieval.corpus.documents import headings_in
 from redargue.text.segment import sentences_of

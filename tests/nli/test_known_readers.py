@@ -12,11 +12,9 @@ import pytest
 
 from redargue.cli.app import run
 from redargue.errors import UsageError
-from redargue.nli.adding import add_reader
-from redargue.nli.golden import GOLDEN, GoldenPair
 from redargue.nli.known_readers import get_reader, known_readers
 from redargue.nli.reader_spec import ReaderSpec, sha256_of
-from redargue.nli.reader_store import added_readers, models_folder, read_added
+from redargue.nli.reader_store import GOLDEN, GoldenPair, add_reader, added_readers, models_folder, read_added
 from redargue.nli.user_reader import UserReader
 from support.model_hub import ModelHub
 

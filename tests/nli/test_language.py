@@ -19,7 +19,7 @@ from redargue.nli.backend import EmbeddedBackend
 from redargue.nli.language import in_english, language_of
 from redargue.parts import Parts
 from redargue.playback import replay
-from redargue.retrieval.tools.fixed_passages import FixedPassages
+from redargue.retrieval.tools.corpus import FixedPassages
 from redargue.run import Run
 from redargue.spec import RunSpec
 from redargue.tasks.extract import ExtractClaims, ExtractedClaim, ExtractedClaims

@@ -10,8 +10,7 @@ import pytest
 
 from redargue.cli.app import run
 from redargue.errors import UsageError
-from redargue.nli.label_names import sides
-from redargue.nli.reader_spec import ReaderChoices, ReaderSpec, read_spec
+from redargue.nli.reader_spec import ReaderChoices, ReaderSpec, read_spec, sides
 
 NLI = {"0": "entailment", "1": "neutral", "2": "contradiction"}
 

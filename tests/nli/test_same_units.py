@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from redargue.nli.same_units import in_units_of
+from redargue.nli.quantities import in_units_of
 
 
 @pytest.mark.parametrize(

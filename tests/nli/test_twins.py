@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from redargue.nli.alignment import parsed
-from redargue.nli.twins import twin
+from redargue.nli.holders import twin
 
 
 @pytest.mark.parametrize(

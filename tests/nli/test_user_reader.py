@@ -20,15 +20,22 @@ from redargue.net.transport import Transport
 from redargue.nli import reader_store
 from redargue.nli.aggregation import WEIGHTS as DEFAULT_WEIGHTS
 from redargue.nli.backend import EmbeddedBackend
-from redargue.nli.encoders import shared
 from redargue.nli.fitting import LabelledPair, _folds, fit, read_pairs, softmax_regression
-from redargue.nli.input_forms import FolderForm, model_input, without_marks
-from redargue.nli.label_names import OutputSide, sides
 from redargue.nli.reader import Reader
-from redargue.nli.reader_spec import ReaderChoices, ReaderSpec, files_sha256, read_spec
-from redargue.nli.session import WEIGHTS_FOLDER, Floats, ModelText, TextModel, read_tokenizer
+from redargue.nli.reader_spec import (
+    FolderForm,
+    OutputSide,
+    ReaderChoices,
+    ReaderSpec,
+    files_sha256,
+    model_input,
+    read_spec,
+    sides,
+    without_marks,
+)
+from redargue.nli.session import WEIGHTS_FOLDER, Floats, ModelText, TextModel, read_tokenizer, shared
 from redargue.nli.user_reader import UserReader
-from redargue.runs.usage import Prices
+from redargue.runs.budget import Prices
 from redargue.spec import RunSpec
 
 Answer = Callable[[ModelText], Sequence[float]]

@@ -14,9 +14,12 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
 from redargue.errors import UsageError  # noqa: E402
-from redargue.nli.adding import add_reader  # noqa: E402
-from redargue.nli.input_forms import HHEM, LETTUCE  # noqa: E402
-from redargue.nli.reader_spec import ReaderChoices  # noqa: E402
+from redargue.nli.reader_spec import (  # noqa: E402
+    HHEM,
+    LETTUCE,
+    ReaderChoices,
+)
+from redargue.nli.reader_store import add_reader  # noqa: E402
 from redargue.nli.user_reader import UserReader  # noqa: E402
 from support import tiny_models  # noqa: E402
 

@@ -10,7 +10,7 @@ import pytest
 from redargue.cli.app import run
 from redargue.errors import UsageError
 from redargue.registry import install
-from redargue.reports import docx as written_docx
+from redargue.reports import markdown as written_docx
 from redargue.retrieval.corpus.office import read_docx
 from support.reported import run_of, text_of
 

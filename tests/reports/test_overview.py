@@ -7,7 +7,7 @@ from lxml import html  # type: ignore[import-untyped]
 from redargue.caveats import Difference, Leaning, Unchecked, UncheckedReason
 from redargue.claims import Claim, Meaning
 from redargue.evidence import Quote, QuoteStatus, Side, Source
-from redargue.reports.html.environment import macro
+from redargue.reports.html.debate import macro
 from redargue.reports.overview import TITLES, Risk, Row, compared_words, risk_rows, risk_tables
 from redargue.text.report import CheckedClaim
 from redargue.text.segment import UncheckedSentence

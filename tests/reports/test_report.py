@@ -19,7 +19,7 @@ from redargue.claims import Claim
 from redargue.errors import RecordError, UsageError
 from redargue.events import ClaimEnded, ClaimStarted
 from redargue.reports.exchange import read_signature
-from redargue.reports.html import pages
+from redargue.reports.html import debate
 from redargue.reports.render import render
 from redargue.verdicts import ErrorInfo, Verdict
 from support.reported import SIGNATURE, N, R, S, bench_of, debated, run_of, text_of, written
@@ -134,7 +134,7 @@ def test_debates_beyond_the_bound_are_left_out_and_the_page_says_so(
     whole = render(bench)
     flipping = load.load_bench(bench).flipping
     assert f"This page has the debates on {len(flipping) + 2} of 12 claims" in whole
-    monkeypatch.setattr(pages, "DEBATES_BYTES", 12_000)
+    monkeypatch.setattr(debate, "DEBATES_BYTES", 12_000)
     cut = render(bench)
     assert len(cut) < len(whole)
     tree = html.document_fromstring(cut)

@@ -8,8 +8,8 @@ import pytest
 from lxml import html  # type: ignore[import-untyped]
 
 from redargue.bench.metrics.base import MetricValue, undefined
-from redargue.reports import terminal
-from redargue.reports.html.environment import macro
+from redargue.reports import markdown
+from redargue.reports.html.debate import macro
 from redargue.reports.markdown import table_markdown
 from redargue.reports.table import Column, Link, Table, number
 
@@ -54,13 +54,13 @@ def test_html_has_scoped_headings_links_and_the_colour_of_a_system() -> None:
 
 
 def test_a_pipe_gets_the_whole_width_without_trailing_spaces() -> None:
-    lines = terminal.table_text(TABLE).splitlines()
+    lines = markdown.table_text(TABLE).splitlines()
     assert lines[1:4] == [
         "Key  System                  Accuracy  Price",
         "A    tool-mad  0.500 (0.250 to 0.750)  $1.50",
         "B    nli          undefined: no items      –",
     ]
-    assert "x" * 500 in terminal.table_text(Table("", (Column("Text"),), (("x" * 500,),)))
+    assert "x" * 500 in markdown.table_text(Table("", (Column("Text"),), (("x" * 500,),)))
 
 
 def test_a_terminal_that_is_too_narrow_gets_prose_below_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,12 +73,12 @@ def test_a_terminal_that_is_too_narrow_gets_prose_below_the_table(monkeypatch: p
     monkeypatch.setenv("NO_COLOR", "1")
     wide = Table("", (Column("1st"), Column("2nd"), Column("Why", "long")), (("A", "B", "word " * 20),))
     screen = Terminal()
-    terminal.print_tables([wide], file=screen)
+    markdown.print_tables([wide], file=screen)
     assert "Why" not in screen.getvalue()
     assert "A B, why word word" in screen.getvalue()
 
 
 def test_what_a_terminal_would_obey_is_removed() -> None:
-    assert "\x1b" not in terminal.table_text(
+    assert "\x1b" not in markdown.table_text(
         Table("\x1b[31m", (Column("\x1b[2J"),), (("\x1b]0;title\x07",),), ("\x1b",))
     )

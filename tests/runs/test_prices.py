@@ -15,9 +15,8 @@ from pydantic import ValidationError
 import redargue
 from redargue.errors import UsageError
 from redargue.files import home
-from redargue.runs import usage
-from redargue.runs.budget import Account, Budget, Cost
-from redargue.runs.usage import LongRates, Price, Prices
+from redargue.runs import budget
+from redargue.runs.budget import Account, Budget, Cost, LongRates, Price, Prices
 
 OWN = """
 [models]
@@ -61,8 +60,8 @@ def test_the_shipped_models_are_dated_and_each_row_has_a_price_above_zero() -> N
 
 
 def test_a_model_is_looked_up_without_the_other_rows_being_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
-    usage._shipped.cache_clear()
-    usage._shipped_model.cache_clear()
+    budget._shipped.cache_clear()
+    budget._shipped_model.cache_clear()
     Prices.shipped.cache_clear()
     parsed: list[str] = []
     read = tomllib.loads

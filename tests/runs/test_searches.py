@@ -18,9 +18,8 @@ from redargue.evidence import Passage
 from redargue.parts import Parts
 from redargue.retrieval.tools.base import Search
 from redargue.run import Run
-from redargue.runs.budget import Account, Budget, Cost
+from redargue.runs.budget import Account, Budget, Cost, Prices
 from redargue.runs.record import Record
-from redargue.runs.usage import Prices
 from redargue.service.keys import Keys
 from redargue.spec import RunSpec
 from redargue.verifier import Verifier

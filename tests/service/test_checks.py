@@ -20,8 +20,8 @@ from redargue.reports.load import CheckResult
 from redargue.runs.budget import Cost
 from redargue.runs.folders import run_folders
 from redargue.runs.record import read_events
-from redargue.service.budgets import DayBudgets, KeyBudget
 from redargue.service.checks import CheckStore
+from redargue.service.keys import DayBudgets, KeyBudget
 from redargue.service.log import EventLine
 from redargue.service.page.runs import budget_of
 from redargue.service.problems import UnknownCheck

@@ -26,9 +26,8 @@ from redargue.retrieval.corpus.documents import Document  # noqa: E402
 from redargue.retrieval.corpus.index import open_corpus, open_store  # noqa: E402
 from redargue.retrieval.corpus.ingest import read_documents  # noqa: E402
 from redargue.service.checks import LOCAL, CheckStore  # noqa: E402
-from redargue.service.mcp.documents import Documents  # noqa: E402
-from redargue.service.mcp.server import build_verifier_server  # noqa: E402
-from redargue.service.mcp.tools import VerifierTools  # noqa: E402
+from redargue.service.mcp.answers import Documents  # noqa: E402
+from redargue.service.mcp.tools import VerifierTools, build_verifier_server  # noqa: E402
 from redargue.spec import RunSpec  # noqa: E402
 from redargue.tasks.base import Out, Task  # noqa: E402
 from support.debates import ShelfTool  # noqa: E402

@@ -38,8 +38,8 @@ from redargue.runs.manifest import load_manifest
 from redargue.runs.record import read_events
 from redargue.service.log import LogReader
 from redargue.service.page.batch import BatchFrames, BatchRow, Filter, disagreement, select
-from redargue.service.page.compare import compare_verdicts
 from redargue.service.page.frames import ClaimFrames, Frame, FrameLog, Frames, meters
+from redargue.service.page.runs import compare_verdicts
 from redargue.tasks.decompose import Triplet
 from redargue.verdicts import Metric, Score, Usage, Verdict
 from redargue.verifier import Verifier

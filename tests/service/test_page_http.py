@@ -22,7 +22,7 @@ from redargue.service.checks import CheckStore
 from redargue.service.context import COOKIE
 from redargue.service.entries import CheckEntry, write_entry
 from redargue.service.keys import Keys
-from redargue.service.page.environment import outcomes_words
+from redargue.service.page.frames import outcomes_words
 from redargue.service.page.routes import _waiting
 from redargue.service.page.runs import control
 from redargue.service.page.viewer import create_viewer

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from redargue.cli.logs import log_to_stderr
+from redargue.cli.output import log_to_stderr
 from redargue.errors import UsageError
 from redargue.service.keys import Keys
 from service.test_http import client, done

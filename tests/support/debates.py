@@ -22,10 +22,10 @@ from redargue.methods.dual_position.tasks import (
     TeamStatement,
     WriteTeamQueries,
 )
-from redargue.methods.markov_debate.method import GiveOpinion, Opinion
+from redargue.methods.markov_debate import GiveOpinion, Opinion
 from redargue.methods.mermaid.tasks import DecomposeClaim, ForceAnswer, NextStep
 from redargue.methods.one_pass.tasks import Answers, ReadClaims
-from redargue.methods.pair.tasks import DoubtClaim
+from redargue.methods.pair import DoubtClaim
 from redargue.methods.tool_mad import ToolMad
 from redargue.methods.tool_mad.settings import ToolMadSettings
 from redargue.methods.tool_mad.tasks import (

@@ -18,7 +18,7 @@ import httpx2
 from redargue.backends.base import Call, Reply
 from redargue.backends.scripted import ScriptedBackend
 from redargue.parts import Parts
-from redargue.runs.clock import SystemClock
+from redargue.runs.record import SystemClock
 from redargue.service.app import create_app
 from redargue.service.context import ServiceSettings
 from redargue.service.server import Server, bound_socket

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from redargue.evidence import Passage, cut_ends
-from redargue.quotations import find_quotes
+from redargue.quotes import find_quotes
 from redargue.tasks.answer import Answer, AnswerClaim
-from redargue.tasks.documents import NumberedDocuments, documents
-from redargue.tasks.excerpts import by_document, joined
+from redargue.tasks.documents import NumberedDocuments, by_document, documents, joined
 from redargue.tasks.judge import JudgeDebate, Turn
 from support.debates import CLAIM
 

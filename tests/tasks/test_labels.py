@@ -8,7 +8,7 @@ import pytest
 
 from redargue.claims import AVERITEC, FEVER, OPTIONS, TWO, YES_NO_MAYBE, Claim, LabelSet
 from redargue.evidence import Passage
-from redargue.inputs.labels import BINGCHECK, BY_NAME, HALLUCINATED
+from redargue.inputs.claims import BINGCHECK, BY_NAME, HALLUCINATED
 from redargue.llm.rendering import Renderer, schema_of
 from redargue.tasks.answer import Answer, AnswerClaim
 from redargue.tasks.judge import JudgeDebate

@@ -30,10 +30,10 @@ from redargue.methods.dual_position.tasks import (
     TeamStatement,
     WriteTeamQueries,
 )
-from redargue.methods.markov_debate.method import GiveOpinion, HeardOpinion, Opinion
+from redargue.methods.markov_debate import GiveOpinion, HeardOpinion, Opinion
 from redargue.methods.mermaid.tasks import DecomposeClaim, ForceAnswer, NextStep
 from redargue.methods.one_pass.tasks import ReadClaims
-from redargue.methods.pair.tasks import DoubtClaim
+from redargue.methods.pair import DoubtClaim
 from redargue.methods.tool_mad.tasks import (
     MOST_KEYWORDS,
     CheckConsensus,

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from redargue.text.contexts import delimited_parts
+from redargue.text.segment import delimited_parts
 
 
 @pytest.mark.parametrize(

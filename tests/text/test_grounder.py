@@ -13,8 +13,7 @@ import redargue
 from redargue.errors import UsageError
 from redargue.evidence import without_retrieval_times
 from redargue.nli import reader
-from redargue.nli.encoders import shared
-from redargue.nli.session import Floats, Session
+from redargue.nli.session import Floats, Session, shared
 from redargue.retrieval.corpus import documents
 
 DOCUMENTS: list[str | redargue.Passage] = [

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from redargue.text.links import cited_by, read_links
+from redargue.text.citations import cited_by, read_links
 
 A, B = "https://a.example/page", "https://b.example/x_(y)"
 

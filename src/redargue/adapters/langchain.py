@@ -9,7 +9,7 @@ from langchain.agents.middleware import AgentMiddleware, AgentState, ModelReques
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 
 from redargue.adapters.grounding import Contexts, Grounding, Reason, check_answer, check_answer_sync, revision_request
-from redargue.text.contexts import delimited_parts, readable_context
+from redargue.text.segment import delimited_parts, readable_context
 from redargue.text.verification import TextOptions, documents_of
 
 _METADATA = "redargue"  # of a message: its outcome

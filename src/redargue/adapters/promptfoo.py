@@ -13,7 +13,7 @@ from typing import Any
 
 from redargue.adapters.grounding import Grounding, check_answer, completed
 from redargue.errors import UsageError
-from redargue.text.contexts import readable_context
+from redargue.text.segment import readable_context
 
 VARIABLES = ("contexts", "context", "documents")  # a test's variables that hold its documents, unless one is named
 ASSERTION_S = 60.0

@@ -22,10 +22,9 @@ from redargue.net.transport import Transport
 from redargue.parts import Parts
 from redargue.playback import spec_of
 from redargue.retrieval.tools.base import Search
-from redargue.runs.budget import Budget
+from redargue.runs.budget import Budget, Prices
 from redargue.runs.manifest import RunManifest, ToolEntry
 from redargue.runs.record import Record, read_events
-from redargue.runs.usage import Prices
 from redargue.spec import RunSpec
 from redargue.verdicts import ErrorInfo, Verdict
 from redargue.verifier import Verifier

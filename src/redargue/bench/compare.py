@@ -18,10 +18,14 @@ from redargue.bench.harness import Bench, ClaimOutcome
 from redargue.bench.metrics.base import MetricValue, undefined
 from redargue.bench.metrics.retrieval import hit_rate, ndcg, recall, reciprocal_rank
 from redargue.bench.scoring import Scores, score
-from redargue.bench.statistics.bootstrap import PairedDifference, macro_f1_difference, paired_difference
-from redargue.bench.statistics.paired import McNemar, PairedFlip, flips, holm, mcnemar
-from redargue.bench.statistics.power import PowerAnalysis, power_analysis
-from redargue.bench.statistics.seeds import SeedAgreement, seed_agreement
+from redargue.bench.statistics.bootstrap import (
+    PairedDifference,
+    SeedAgreement,
+    macro_f1_difference,
+    paired_difference,
+    seed_agreement,
+)
+from redargue.bench.statistics.paired import McNemar, PairedFlip, PowerAnalysis, flips, holm, mcnemar, power_analysis
 from redargue.bench.system import System
 from redargue.bench.temporal import EvidenceDates, count_dates
 from redargue.claims import Frozen, Meaning

@@ -1,26 +1,28 @@
 """Runs systems on the same claims and evidence.
 
 A bench folder has a ``bench.json`` (sample, systems, options) and a run folder per system; running it again resumes it.
+
+Passes the evidence memory of one system's run to another system.
+
+Peak resident memory of this process, on Linux.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from redargue.assembly import connect, tools_setting
-from redargue.bench.datasets.base import Example, datasets
-from redargue.bench.datasets.loading import load
+from redargue.bench.datasets.base import Example, datasets, load
 from redargue.bench.evidence_spans import load_qrels
 from redargue.bench.extra import require_bench_extra
-from redargue.bench.memory_copy import copy_memory, require_same_passages
-from redargue.bench.memory_usage import reset_peak, resident_peak
 from redargue.bench.official_metrics import official_metrics
 from redargue.bench.system import DEBATED, FROZEN, FROZEN_WORDS, System
 from redargue.bench.temporal import apply_as_of
@@ -30,17 +32,72 @@ from redargue.evidence import Passage
 from redargue.files import make_folder, open_to_read, replacing
 from redargue.memory.memory import Memory, open_memory
 from redargue.methods.base import configure, methods
-from redargue.nli.encoders import shared
+from redargue.nli.session import shared
 from redargue.parts import Parts
-from redargue.retrieval.tools.base import PerClaim, Tool
-from redargue.retrieval.tools.cached_tool import CachedTool
-from redargue.retrieval.tools.fixed_passages import FixedPassages
-from redargue.runs.manifest import read_description
+from redargue.retrieval.tools.base import CachedTool, PerClaim, Tool
+from redargue.retrieval.tools.corpus import FixedPassages
+from redargue.runs.manifest import load_manifest, read_description
 from redargue.runs.record import Record, read_events, writing
 from redargue.sanitize import counted
 from redargue.spec import RunSpec
 from redargue.verdicts import Verdict
 from redargue.verifier import Verifier
+
+
+def copy_memory(source: Path, copy: Path, *, whose: str, to: str) -> None:
+    """Copies an evidence memory once; a file beside the copy records ``whose`` memory it is."""
+    origin = copy.with_suffix(".from")
+    if copy.exists():
+        known = origin.read_text(encoding="utf-8") if origin.exists() else whose
+        if known != whose:
+            raise UsageError(
+                f"{to!r} has run, and its memory is that of {known!r}, not of {whose!r}",
+                where=str(copy.parent),
+                hint="give --out another folder, or the memory that it had",
+            )
+        return
+    if not source.exists():
+        raise UsageError(f"no file {str(source)!r}: {whose!r} has left no memory", hint="run it first")
+    beside = copy.with_suffix(".new")  # an interrupted copy must not be used
+    beside.unlink(missing_ok=True)
+    with closing(sqlite3.connect(source)) as old, closing(sqlite3.connect(beside)) as new:
+        old.backup(new)
+    origin.write_text(whose, encoding="utf-8")
+    beside.replace(copy)
+
+
+def require_same_passages(run: Path, tool: str, revision: str, *, of: str) -> None:
+    """Refuses to resume a run whose evidence tool, the passages read by the system ``of``, has changed."""
+    try:
+        known = load_manifest(run).tools[tool].revision
+    except (RecordError, LookupError):
+        return  # nothing has run yet; damage is reported when the run is opened
+    if known != revision:
+        raise RecordError(
+            f"claims of {of!r} were retried after {run.name!r} had read their passages",
+            hint=f"remove the folder {str(run)!r} to run it again",
+        )
+
+
+_STATUS, _RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+
+
+def reset_peak() -> None:
+    """Starts a new measurement; does nothing on other systems."""
+    try:
+        _RESET.write_text("5")  # Linux: the high-water mark of resident memory falls to what is resident now
+    except OSError:
+        return
+
+
+def resident_peak() -> int | None:
+    """Bytes since the last reset; None on other systems."""
+    try:
+        lines = _STATUS.read_text().splitlines()
+    except OSError:
+        return None
+    return next((1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM:")), None)
+
 
 BENCH = "bench.json"
 MEMORY = ".memory.db"

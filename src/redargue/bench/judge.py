@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from redargue.bench.metrics.base import MetricValue
-from redargue.bench.metrics.calibration import brier, calibration_error
-from redargue.bench.metrics.classification import Confusion, confusion
-from redargue.bench.statistics.shares import cohen_kappa, wilson
+from redargue.bench.metrics.classification import Confusion, brier, calibration_error, confusion
+from redargue.bench.statistics.bootstrap import cohen_kappa, wilson
 from redargue.claims import Frozen
 from redargue.errors import UsageError
 from redargue.inputs.rows import Row, rows, table_rows, unpacked_suffix

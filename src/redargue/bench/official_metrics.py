@@ -10,9 +10,17 @@ from redargue.bench.datasets.base import Example
 from redargue.bench.metrics.averitec import averitec, pair_text
 from redargue.bench.metrics.base import MetricValue, OfficialScores, undefined
 from redargue.bench.metrics.classification import accuracy, class_scores, confusion, correct_items, macro_f1
-from redargue.bench.metrics.fever import NOT_ENOUGH, Element, Groups, fever, feverous
-from redargue.bench.metrics.hover import hover
-from redargue.bench.metrics.scifact import GoldAbstract, PredictedAbstract, scifact
+from redargue.bench.metrics.fever import (
+    NOT_ENOUGH,
+    Element,
+    GoldAbstract,
+    Groups,
+    PredictedAbstract,
+    fever,
+    feverous,
+    hover,
+    scifact,
+)
 from redargue.bench.statistics.bootstrap import DRAWS, Interval, interval, macro_f1_interval
 from redargue.claims import Meaning
 from redargue.registry import Registry

@@ -8,25 +8,23 @@ from collections.abc import Sequence
 from redargue.bench.datasets.base import Example
 from redargue.bench.evidence_spans import Locate, by_document
 from redargue.bench.metrics.base import MetricValue, same_length
-from redargue.bench.metrics.calibration import (
+from redargue.bench.metrics.classification import (
     Bin,
+    ClassScores,
+    Confusion,
     RiskPoint,
+    RuleScores,
+    accuracy,
     aurc,
     brier,
     calibration_error,
-    reliability,
-    risk_coverage,
-)
-from redargue.bench.metrics.classification import (
-    ClassScores,
-    Confusion,
-    RuleScores,
-    accuracy,
     class_scores,
     confusion,
     correct_items,
     coverage,
     exact_match,
+    reliability,
+    risk_coverage,
     scores_by_rule,
 )
 from redargue.bench.metrics.cost import CostScores, cost_scores

@@ -103,7 +103,7 @@ def _verify(
     concurrency: int,
     json: bool,
 ) -> None:
-    from redargue.cli import show
+    from redargue.cli import report
     from redargue.cli.live import Viewer
     from redargue.cli.options import with_contexts
     from redargue.inputs.claims import ClaimRow, RefusedRow
@@ -115,7 +115,7 @@ def _verify(
     claims = [row.claim for row in accepted]
 
     def print_line(row: ClaimRow | RefusedRow, verdict: Verdict | None = None) -> None:
-        from redargue.batch.verdict_files import refused_line, to_json_line
+        from redargue.batch import refused_line, to_json_line
 
         if isinstance(row, RefusedRow):
             lines.add(row.number - 1, refused_line(row))
@@ -144,5 +144,5 @@ def _verify(
 
         print_json(CheckResult(verdicts=tuple(verdicts)))
     elif not output.jsonl:
-        show.verdicts(verdicts, folder)
+        report.verdicts(verdicts, folder)
     raise typer.Exit(exit_code(verdicts, gate, refused=len(refused)))

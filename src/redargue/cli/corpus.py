@@ -114,7 +114,7 @@ def sync_documents(
 @corpus_app.command("save")
 def save_version(name: _Version, store: _Store = "") -> None:
     """Keep the corpus as it is now under a name."""
-    from redargue.retrieval.corpus.versions import save
+    from redargue.retrieval.corpus.sync import save
 
     typer.echo(f"saved: {name}, revision {save(_file(store), name)}")
 
@@ -122,7 +122,7 @@ def save_version(name: _Version, store: _Store = "") -> None:
 @corpus_app.command("restore")
 def restore_version(name: _Version, store: _Store = "") -> None:
     """Make the corpus what it was when it was saved under a name."""
-    from redargue.retrieval.corpus.versions import restore
+    from redargue.retrieval.corpus.sync import restore
 
     typer.echo(f"restored: {name}, revision {restore(_file(store), name)}")
 
@@ -130,7 +130,7 @@ def restore_version(name: _Version, store: _Store = "") -> None:
 @corpus_app.command("versions")
 def list_versions(store: _Store = "", as_json: AsJson = False) -> None:
     """List saved versions: date, revision, documents, name."""
-    from redargue.retrieval.corpus.versions import versions
+    from redargue.retrieval.corpus.sync import versions
 
     found = versions(_file(store))
     with _open(store) as corpus:

@@ -74,7 +74,7 @@ REGISTRIES = {  # by group of entry points
     "redargue.documents": "redargue.retrieval.corpus.documents:readers",
     "redargue.corpus_stores": "redargue.retrieval.corpus.base:stores",
     "redargue.memory_stores": "redargue.memory.memory:memory_stores",
-    "redargue.engines": "redargue.cli.batch_output:engines",
+    "redargue.engines": "redargue.cli.batch:engines",
     "redargue.service_parts": "redargue.service.context:service_parts",
 }
 

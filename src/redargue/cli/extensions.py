@@ -21,19 +21,19 @@ from redargue.errors import UsageError
 from redargue.registry import Registry, install
 
 COMMANDS = {
-    "demo": "redargue.cli.demo:demo",
+    "demo": "redargue.cli.ground:demo",
     "check": "redargue.cli.check:check",
     "ground": "redargue.cli.ground:ground_answer",
     "batch": "redargue.cli.batch:batch",
     "estimate": "redargue.cli.estimate:estimate_costs",
-    "replay": "redargue.cli.replay:replay_run",
+    "replay": "redargue.cli.runs:replay_run",
     "report": "redargue.cli.report:write_report",
     "runs": "redargue.cli.runs:runs_app",
     "corpus": "redargue.cli.corpus:corpus_app",
     "memory": "redargue.cli.memory:memory_app",
     "models": "redargue.cli.models:models_app",
     "prompts": "redargue.cli.prompts:prompts_app",
-    "mcp-tools": "redargue.cli.mcp_tools:mcp_tools",
+    "mcp-tools": "redargue.cli.list:mcp_tools",
     "list": "redargue.cli.list:list_app",
     "doctor": "redargue.cli.doctor:doctor",
 }

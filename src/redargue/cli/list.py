@@ -1,18 +1,25 @@
-"""``redargue list``: registered methods, tools, tasks, backends and label sets."""
+"""``redargue list``: registered methods, tools, tasks, backends and label sets.
+
+``redargue mcp-tools``: MERMAID's tool servers, for any MCP client.
+"""
 
 from __future__ import annotations
 
+import os
+import secrets
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 from redargue.cli.extensions import ListGroup
+from redargue.cli.output import leaving_with_reader
 from redargue.cli.parameters import AsJson, Offline, option
 from redargue.registry import Registry
 from redargue.sanitize import printable
 
 if TYPE_CHECKING:
     from redargue.tasks.base import Task
+
 
 _T = TypeVar("_T")
 
@@ -130,3 +137,31 @@ def print_rows(rows: dict[str, dict[str, Any]], as_json: bool) -> None:
             fields = {f"{key.removesuffix('s')} {field}": inner for field, inner in value.items()} if named else {}
             for field, inner in (fields if named else {key: value}).items():
                 print(f"  {field}: {json.dumps(inner, ensure_ascii=False)}")  # noqa: T201
+
+
+def mcp_tools(
+    kind: Annotated[str, typer.Argument(metavar="wikipedia|google|scholar|papers", help="The server to run.")],
+    http: Annotated[
+        str, typer.Option("--http", metavar="HOST:PORT", help="Serve streamable HTTP; default: standard input/output.")
+    ] = "",
+    no_token: Annotated[
+        bool, typer.Option("--no-token", help="Serve every user of this machine; default: those who send the token.")
+    ] = False,
+    offline: Offline = False,
+) -> None:
+    """Serve search tools over MCP.
+
+    Over HTTP, clients send a token: that of REDARGUE_MCP_SERVER_TOKEN, or a new one, which is printed.
+    """
+    from redargue.assembly import sources
+    from redargue.retrieval.mcp.serving import build_tool_server, serve_http
+
+    server = build_tool_server(kind, sources(offline=offline))
+    if http:
+        own = os.environ.get("REDARGUE_MCP_SERVER_TOKEN", "").strip()
+        token = "" if no_token else own or secrets.token_urlsafe(24)
+        note = "" if no_token or own else f"\n  → clients send the header Authorization: Bearer {token}"
+        serve_http(server, http, token, lambda url: typer.echo(f"redargue: {kind} at {url}{note}", err=True))
+    else:
+        with leaving_with_reader():
+            server.run()

@@ -187,7 +187,7 @@ async def _recheck(opened: Memory, records: Sequence[MemoryRecord], store: str, 
     from redargue.net.transport import Transport
     from redargue.retrieval.corpus.index import Corpus, open_store
     from redargue.retrieval.tools.base import Sources
-    from redargue.runs.usage import Prices
+    from redargue.runs.budget import Prices
 
     corpora: list[Corpus] = []
 

@@ -15,7 +15,7 @@ from redargue.errors import UsageError
 from redargue.sanitize import counted, printable
 
 if TYPE_CHECKING:
-    from redargue.nli.adding import Check
+    from redargue.nli.reader_store import Check
     from redargue.nli.user_reader import AnySpec, UserReader
 
 models_app = typer.Typer(no_args_is_help=True, help="Get, add, list, remove and fit models that read evidence.")
@@ -96,7 +96,7 @@ def add_model(
     Its files stay where they are; code among them is never executed. A grader at an endpoint is
     asked one question a window. Use it with --reader NAME.
     """
-    from redargue.nli.golden import golden_problems
+    from redargue.nli.reader_store import golden_problems
 
     if as_ != "reader":
         hint = "as a reader: --as reader"
@@ -194,11 +194,11 @@ def fit_model(
     """
     from redargue.net.services import is_offline, limiter
     from redargue.net.transport import Transport
-    from redargue.nli.encoders import shared
     from redargue.nli.fitting import TEMPERATURES, read_pairs
     from redargue.nli.fitting import fit as fit_reader
     from redargue.nli.loop_bridge import run_alone
     from redargue.nli.reader_store import open_plain, write_fit
+    from redargue.nli.session import shared
 
     transport = Transport(limiter(), offline=is_offline())
     plain, pairs = open_plain(reader, transport), read_pairs(data)
@@ -225,7 +225,7 @@ def fit_model(
 def _added_endpoint(
     source: str, files: FileParameters, endpoint: EndpointParameters, reader: ReaderParameters, check: Check
 ) -> AnySpec:
-    from redargue.nli.adding import add_endpoint
+    from redargue.nli.reader_store import add_endpoint
 
     given = {"--labels": files.labels, "--revision": files.revision, "--input-form": files.form != "auto"}
     _refuse(given, "belongs to a model in files, and an address is that of an endpoint")
@@ -245,9 +245,8 @@ def _added_endpoint(
 def _added_files(
     source: str, files: FileParameters, endpoint: EndpointParameters, reader: ReaderParameters, check: Check
 ) -> AnySpec:
-    from redargue.nli.adding import add_reader
-    from redargue.nli.input_forms import form_named
-    from redargue.nli.reader_spec import ReaderChoices
+    from redargue.nli.reader_spec import ReaderChoices, form_named
+    from redargue.nli.reader_store import add_reader
 
     given = {"--model": endpoint.model, "--template": endpoint.template, "--key-env": endpoint.key_env}
     _refuse(given, "belongs to an endpoint: begin its address with http:// or https://")

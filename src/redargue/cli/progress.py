@@ -16,7 +16,7 @@ from rich.progress import Progress as Bar
 from redargue.sanitize import counted
 
 if TYPE_CHECKING:
-    from redargue.runs.clock import Clock
+    from redargue.runs.record import Clock
 
 _WINDOW = 288  # claims whose pace the time left is estimated from
 STRETCHES = 9  # whose median pace counts

@@ -12,7 +12,7 @@ from redargue.cli.parameters import AsJson, option
 from redargue.sanitize import counted, printable
 
 if TYPE_CHECKING:
-    from redargue.preview import ShownPrompt
+    from redargue.estimate import ShownPrompt
 
 prompts_app = typer.Typer(no_args_is_help=True, help="Show the prompts of a method; nothing is sent.")
 
@@ -54,7 +54,7 @@ def show_prompts(
     from redargue.assembly import read_prompts
     from redargue.claims import Claim
     from redargue.cli.options import read_settings
-    from redargue.preview import CLAIM, preview
+    from redargue.estimate import CLAIM, preview
     from redargue.spec import RunSpec
 
     given = {"method": method, "profile": profile, "response_format": form, "labels": labels}
@@ -83,8 +83,8 @@ def list_prompts(
 ) -> None:
     """List the prompts of each method: task, how often it is asked in the example, tokens of its longest prompt."""
     from redargue.errors import RedargueError
+    from redargue.estimate import preview
     from redargue.methods.base import methods
-    from redargue.preview import preview
     from redargue.spec import RunSpec
 
     rows = []

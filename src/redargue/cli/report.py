@@ -1,15 +1,43 @@
-"""``redargue report``: a report of a bench or a run."""
+"""``redargue report``: a report of a bench or a run.
+
+Prints verdicts and reports, for people and as JSON.
+"""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
+from itertools import groupby
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
 
+from redargue import words
 from redargue.cli.parameters import RunName
 from redargue.errors import UsageError
+from redargue.evidence import Gap, Quote, QuoteStatus, Side
+from redargue.files import home
+from redargue.reports.phrases import (
+    confidence_text,
+    cost,
+    heading,
+    how_decided,
+    is_local,
+    label_counts,
+    meaning_text,
+    outcome_text,
+    place_of,
+)
+from redargue.sanitize import counted, printable
+from redargue.text.report import Report
+from redargue.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from redargue.reports.overview import Row
 
 
 def write_report(
@@ -87,7 +115,7 @@ def _require_page(written: str) -> None:
 
 
 def _write_docx(run: str, out: Path | None) -> None:
-    from redargue.reports.docx import run_docx
+    from redargue.reports.markdown import run_docx
     from redargue.runs.folders import find_run
 
     if out is None:
@@ -126,3 +154,122 @@ def _format_of(out: Path | None) -> str:
             hint = "for the adjudication queue of a bench, add --format adjudication"
         raise UsageError(f"no report is written as {suffix}", where="--out", hint=hint)
     return BY_SUFFIX[suffix]
+
+
+_STYLES = {"supported": "bold green", "refuted": "bold red", "not_enough": "bold yellow", "conflicting": "bold magenta"}
+_MEANINGS = {"refuted": "refuted", "differs": "conflicting", "open": "not_enough", "supported": "supported"}  # of risks
+_TITLES = ((Side.FOR, "For"), (Side.AGAINST, "Against"), (Side.CONTEXT, "Related, for neither side"))
+
+
+def verdicts(verdicts: list[Verdict], folder: Path | None) -> None:
+    console = _console()
+    several = len(verdicts) > 1
+    for number, verdict in enumerate(verdicts, 1):
+        console.rule(style="dim")
+        claim = printable(verdict.claim.text)
+        _print(console, Text(f"{number}. {claim}" if several else claim, style="bold"))
+        _verdict(console, verdict)
+    if several:
+        console.rule(style="dim")
+        _print(console, Text(f"{counted(len(verdicts), 'claim')}: {label_counts(verdicts)}"))
+    _recorded(console, folder)
+
+
+def print_report(report: Report, folder: Path | None) -> None:
+    """The claims by risk, each once; ``redargue report`` shows how they were decided."""
+    from redargue.reports.overview import TITLES, report_rows  # a check of one claim does without it
+
+    console = _console()
+    rows = report_rows(report)
+    for risk, group in groupby(rows, lambda row: row.risk):
+        console.rule(style="dim")
+        shown = list(group)
+        _print(console, Text(f"{TITLES[risk]} ({len(shown)})", style=_STYLES.get(_MEANINGS.get(risk, ""), "bold")))
+        for row in shown:
+            _row(console, row)
+    console.rule(style="dim")
+    silent = sum(not each.why.may_state for each in report.unchecked)
+    if silent:
+        _print(console, Text(f"{counted(silent, 'sentence')} without a claim", style="dim"))
+    verdicts = [claim.verdict for claim in report.claims]
+    _print(console, Text(outcome_text(report.outcome, verdicts), style="bold"))
+    if not all(map(is_local, verdicts)):
+        _print(console, Text(f"{counted(len(verdicts), 'claim')}, {cost(report.usage)}", style="dim"))
+    _recorded(console, folder)
+
+
+def _row(console: Console, row: Row) -> None:
+    number = f"{row.number}. " if row.number else ""
+    _print(console, Text(printable(f"{number}{row.claim}", lines=False), style="bold"), indent=2)
+    if row.sentence:
+        place = f" — {row.place}" if row.place else ""
+        cited = Text.assemble(f"“{printable(row.sentence, lines=False)}”", (printable(place, lines=False), "dim"))
+        _print(console, cited, indent=5)
+    for line in row.said:
+        _print(console, Text(printable(line, lines=False)), indent=5)
+
+
+def _console() -> Console:
+    return Console(file=sys.stdout, highlight=False, soft_wrap=False)
+
+
+def _print(console: Console, text: Text, indent: int = 0) -> None:
+    """Prints a text, wrapped on a terminal; elsewhere its lines are as long as they are."""
+    if console.is_terminal:
+        console.print(Padding(text, (0, 0, 0, indent), expand=False))
+    else:
+        console.print(Text(" " * indent) + text, soft_wrap=True)
+
+
+def _recorded(console: Console, folder: Path | None) -> None:
+    if folder:
+        run = folder.name if folder.parent == home() / "runs" else folder
+        console.print(
+            Text(f"recorded: redargue report {printable(str(run), lines=False)}", style="dim"), soft_wrap=True
+        )
+
+
+def _verdict(console: Console, verdict: Verdict) -> None:
+    _outcome(console, verdict)
+    for side, title in _TITLES:
+        _section(console, title, map(_quote, verdict.side(side)))
+    lost = (Text(printable(quote.text)[:300], style="strike dim") for quote in verdict.quotes if not quote.found)
+    _section(console, "Quoted, but not found in any document (not counted)", lost)
+    _section(console, "Searches that failed", map(_gap, verdict.failed_searches))
+    _section(console, "Searches without a usable result", map(_gap, verdict.empty_searches))
+    how = f"{verdict.method} ({verdict.profile}), {verdict.backend} backend: {cost(verdict.usage)}"
+    _print(console, Text(printable(how, lines=False), style="dim"))
+
+
+def _outcome(console: Console, verdict: Verdict) -> None:
+    if verdict.error:
+        _print(console, Text(f"error: {printable(verdict.error.what)}", style="bold red"))
+        if verdict.error.hint:
+            _print(console, Text(printable(f"→ {verdict.error.hint}")))
+        return
+    style = "bold" if verdict.unchecked else _STYLES.get(str(verdict.meaning), "bold")
+    how = "" if verdict.unchecked else ", ".join(filter(None, (how_decided(verdict), confidence_text(verdict))))
+    _print(
+        console,
+        Text.assemble((printable(heading(verdict)), style), (f" {printable(how, lines=False)}".rstrip(), "dim")),
+    )
+    if words := meaning_text(verdict):
+        _print(console, Text(printable(words)))
+
+
+def _section(console: Console, title: str, lines: Iterable[Text]) -> None:
+    for number, line in enumerate(lines):
+        if not number:
+            _print(console, Text(f"{title}:", style="bold"))
+        _print(console, line, indent=2)
+
+
+def _gap(gap: Gap) -> Text:
+    return Text(printable(words.gap(gap)))
+
+
+def _quote(quote: Quote) -> Text:
+    parts = [*place_of(quote), *([quote.source.url] if quote.source and quote.source.url else [])]
+    repaired = " (typography repaired)" if quote.status is QuoteStatus.REPAIRED else ""
+    origin = f"— {', '.join(map(printable, parts))}; quoted by {printable(quote.agent, lines=False)}{repaired}"
+    return Text.assemble("“", printable(quote.text), "” ", (origin, "dim"))

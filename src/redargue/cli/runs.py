@@ -1,14 +1,19 @@
-"""``redargue runs``: lists, shows and removes recorded runs."""
+"""``redargue runs``: lists, shows and removes recorded runs.
+
+``redargue replay``: replays a recorded run offline.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from redargue.cli.exit import FINISHED_WITH_ERRORS
 from redargue.cli.output import print_json
-from redargue.cli.parameters import AsJson, RunName
+from redargue.cli.parameters import AsJson, Quiet, RunName, Verbose
 from redargue.errors import RecordError, UsageError
 from redargue.sanitize import counted, printable, shortened
 
@@ -17,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from redargue.runs.folders import RecordedRun
+
 
 runs_app = typer.Typer(help="List, show and remove recorded runs.", no_args_is_help=True)
 
@@ -48,7 +54,7 @@ def list_runs(
 @runs_app.command("show")
 def show_run(run: RunName, json: AsJson = False) -> None:
     """Show the verdicts of a recorded run as check printed them."""
-    from redargue.cli import show as printed
+    from redargue.cli import report as printed
     from redargue.reports.load import load_run, result_of
     from redargue.runs.folders import find_run
     from redargue.text.report import Report
@@ -125,8 +131,8 @@ def _remove(folders: Sequence[Path], *, yes: bool) -> None:
 
 
 def _print(runs: Sequence[RecordedRun]) -> None:
+    from redargue.reports.markdown import print_tables
     from redargue.reports.table import Column, Table, number
-    from redargue.reports.terminal import print_tables
 
     if not runs:
         return
@@ -153,3 +159,56 @@ def _verdicts(run: RecordedRun) -> str:
 def _fields(run: RecordedRun) -> dict[str, object]:
     fields = run._asdict() | {"folder": str(run.folder), "began": run.began.isoformat(), "outcomes": dict(run.outcomes)}
     return {"run": run.folder.name, **fields}
+
+
+def replay_run(
+    run: RunName,
+    json: AsJson = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Replay a recorded run offline and compare it with its record.
+
+    Every call and search is answered from the record. The schema of --json is docs/schemas/check.v2.json.
+    """
+    from itertools import zip_longest
+
+    from rich.console import Console
+    from rich.text import Text
+
+    from redargue.cli import report
+    from redargue.cli.live import describe
+    from redargue.events import Event, canonical
+    from redargue.playback import replay as replay_run
+    from redargue.reports.load import CheckResult
+    from redargue.runs.folders import find_run
+    from redargue.runs.manifest import replayed_by
+    from redargue.runs.record import Record, last_attempts
+
+    console = Console(file=sys.stderr, highlight=False)
+    seen: list[Event] = []
+
+    def see(event: Event) -> None:
+        seen.append(event)
+        if verbose and not quiet and (text := describe(event, record.manifest.claims[event.item].labels)):
+            console.print(Text(text), soft_wrap=True)
+
+    folder = find_run(run)
+    record = Record(folder, mode="replay")
+    verdicts = asyncio.run(replay_run(record, listeners=[see]))
+    replayed = {event.item for event in seen}
+    recorded = [event for event in last_attempts(folder) if event.item in replayed]
+    if json:
+        print_json(CheckResult(verdicts=tuple(verdicts)))
+    else:
+        report.verdicts(verdicts, None)
+    if canonical(seen) != canonical(recorded):
+        pairs = zip_longest(canonical(seen), canonical(recorded), fillvalue={"kind": "missing"})
+        kind = next(before["kind"] for now, before in pairs if now != before)
+        raise RecordError(
+            f"the replay differs from the record, first in an event of kind {kind!r}",
+            where=str(folder),
+            hint=replayed_by(record.manifest.redargue) or "the code has changed since the run was recorded",
+        )
+    done = f"{len(replayed):,} of {counted(len(verdicts), 'claim')}"
+    console.print(Text(f"replayed {done}: every event is as recorded", "green"))

@@ -37,9 +37,9 @@ def verify_and_print(
 
     ``documents``, if given, are the only evidence; with ``cited``, the page that a claim cites is.
     """
-    from redargue.cli import show
     from redargue.cli.exit import exit_code, how_to_resume, read_gate, resumable
     from redargue.cli.options import connected
+    from redargue.cli.report import print_report
     from redargue.net.fetch import PageFetcher
     from redargue.text.citations import prepare_cited
     from redargue.text.report import unchecked_reasons
@@ -67,7 +67,7 @@ def verify_and_print(
     if json:
         print_json(report)
     elif not output.jsonl:
-        show.print_report(report, folder)
+        print_report(report, folder)
     verdicts = [checked.verdict for checked in report.claims]
     raise typer.Exit(exit_code(verdicts, gate, unchecked_reasons(report.unchecked)))
 
@@ -80,7 +80,7 @@ async def _verify(
     *,
     named: bool,
 ) -> Report:
-    from redargue.batch.verdict_files import to_json_line
+    from redargue.batch import to_json_line
     from redargue.cli.live import Viewer
     from redargue.verdicts import Verdict
 

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
-from redargue.cluster.heartbeat import expire_worker
 from redargue.cluster.store import LedgerAway, SharedDatabase
+from redargue.cluster.worker import expire_worker
 from redargue.errors import RecordError, StoreUnavailable, UsageError
 from redargue.registry import install
 

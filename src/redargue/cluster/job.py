@@ -10,9 +10,9 @@ from redargue.assembly import is_printed
 from redargue.claims import Frozen
 from redargue.errors import UsageError
 from redargue.methods.strangers import refuse_closed
-from redargue.net.rate_limit import Rate
 from redargue.net.secrets import Secrets, display_url, has_credentials
 from redargue.net.services import is_offline, limiter
+from redargue.net.transport import Rate
 from redargue.spec import RunSpec
 from redargue.verifier import Verifier
 

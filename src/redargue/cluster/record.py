@@ -13,8 +13,7 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from redargue.cluster.queue import Job
-from redargue.cluster.store import LedgerTransaction
-from redargue.cluster.transaction_batcher import TransactionBatcher
+from redargue.cluster.store import LedgerTransaction, TransactionBatcher
 from redargue.errors import UsageError
 from redargue.events import EVENT, CallFailed, Event
 from redargue.net.secrets import Secrets

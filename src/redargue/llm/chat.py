@@ -18,7 +18,7 @@ from redargue.llm.rendering import Prompt, Renderer
 from redargue.llm.response import Choice
 from redargue.net.transport import Service, Transport
 from redargue.registry import did_you_mean
-from redargue.runs.usage import Prices
+from redargue.runs.budget import Prices
 from redargue.tasks.base import AnyTask
 from redargue.tasks.score import CompareTexts, Similarities
 

@@ -29,8 +29,7 @@ from redargue.llm.capabilities import (
 )
 from redargue.llm.response import Choice, error_message, read_response, read_stream
 from redargue.net.transport import HttpAnswer, Service, Transport
-from redargue.runs.budget import Account
-from redargue.runs.usage import Prices
+from redargue.runs.budget import Account, Prices
 from redargue.tasks.base import EXACTLY_ONE
 
 MESSAGE_OVERHEAD = 16  # upper bound on the tokens that a chat template adds to a message

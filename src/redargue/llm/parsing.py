@@ -14,8 +14,8 @@ from pydantic.fields import FieldInfo
 
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
+from redargue.tasks.answer import with_quoted_reasons
 from redargue.tasks.base import AnyTask, Exchange
-from redargue.tasks.quotations import with_quoted_reasons
 
 MOST_OBJECTS = 20  # distinct objects in a reply
 MOST_BRACES = 100  # objects of the material that are compared with a reply's

@@ -13,10 +13,9 @@ from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
 from redargue.evidence import Passage
 from redargue.llm.client import Message
-from redargue.llm.fence_secret import fence_secret
 from redargue.llm.parsing import with_all_quotations
 from redargue.llm.prompts import Prompts
-from redargue.llm.rendering import Prompt, Renderer
+from redargue.llm.rendering import Prompt, Renderer, fence_secret
 from redargue.llm.response import CUT, Choice
 from redargue.llm.tool_calls import step_of
 from redargue.nli.backend import EmbeddedBackend

@@ -2,22 +2,32 @@
 
 Replies are requested as a JSON object, in the paper's own form ("plain"), or as function calls
 (:mod:`redargue.llm.tool_calls`). Parsing is strict: missing, mistyped and ambiguous values are errors.
+
+The secret of the words in fences: one per installation, so that neither code nor documents reveal a word.
+
+It stays the same between runs: a repeated run sends the same requests, a batch at a provider that was interrupted is
+found again, and providers' caches hit.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import secrets
 from collections.abc import Sequence
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from redargue.claims import Frozen
+from redargue.files import home, make_folder, open_to_read, open_to_write
 from redargue.llm import tool_calls
 from redargue.llm.client import Function, Message
 from redargue.llm.parsing import is_repeated, material_of, one
 from redargue.llm.prompts import Prompts
-from redargue.tasks.answer import Answer, LabelledTask
+from redargue.tasks.answer import Answer, LabelledTask, quoted
 from redargue.tasks.base import AnyTask, json_schema, lines
-from redargue.tasks.quotations import quoted
 from redargue.tasks.step import Step, StepTask
 from redargue.tasks.untrusted import name_fences
 
@@ -193,3 +203,36 @@ def _plain_answer(text: str, task: LabelledTask) -> Answer:
     if label is None and not task.lenient:
         raise ValueError(f"its last line is not one of the labels {', '.join(task.choice())}")
     return Answer(text=text.strip(), label=label, quotes=quoted(text) if "quotes" in task.answer_fields else ())
+
+
+SECRET_FILE = "fence-secret"
+LENGTH = 32  # bytes
+
+
+def fence_secret() -> bytes:
+    """Of this installation, created at the first call; of this process where its folder cannot be written."""
+    return _secret(home() / SECRET_FILE)
+
+
+@cache
+def _secret(path: Path) -> bytes:
+    with suppress(OSError):
+        if not path.exists():
+            _create(path)
+        with open_to_read(path) as file:
+            if len(found := file.read(LENGTH)) == LENGTH:
+                return found
+    return secrets.token_bytes(LENGTH)
+
+
+def _create(path: Path) -> None:
+    """Whole or not at all: of several processes that create it, the first one wins."""
+    make_folder(path.parent)
+    new = path.with_name(f"{SECRET_FILE}.{secrets.token_hex(8)}")
+    try:
+        with open_to_write(new) as file:
+            file.write(secrets.token_bytes(LENGTH))
+        with suppress(FileExistsError):
+            os.link(new, path)
+    finally:
+        new.unlink(missing_ok=True)

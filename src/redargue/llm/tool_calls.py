@@ -19,8 +19,8 @@ from pydantic import ValidationError
 from redargue.llm.chat_tokens import disarm, disarm_values
 from redargue.llm.parsing import first_problem, is_repeated, material_of, one
 from redargue.llm.response import Called, Choice
+from redargue.tasks.answer import quoted
 from redargue.tasks.base import lines, list_bounds, max_length
-from redargue.tasks.quotations import quoted
 from redargue.tasks.step import ActionTool, Step, StepTask, ToolCall, bounded, label_alone
 
 ANSWER = "give_final_answer"

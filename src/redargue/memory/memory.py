@@ -3,6 +3,8 @@
 Differences from the paper: entities are normalized instead of compared as strings; evidence is also found by meaning,
 which the paper lists as missing (limitations); records are deduplicated by call and content, dated, and belong to a
 workspace; a benchmark can withhold evidence that was found for a near-duplicate of the claim.
+
+The memory as a tool that an agent calls with an entity (MERMAID's proxy memory, ``M21``).
 """
 
 from __future__ import annotations
@@ -11,18 +13,19 @@ import asyncio
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from threading import Lock
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from redargue.claims import Claim
-from redargue.errors import UsageError
-from redargue.evidence import Omission, Recalled, Timing, cut_ends, timing
+from redargue.errors import ToolFailed, UsageError
+from redargue.evidence import Omission, Passage, Recalled, Timing, cut_ends, timing
 from redargue.files import home
 from redargue.memory import records
 from redargue.memory.base import (
+    EvidenceMemory,
     Finding,
     MemoryRecord,
     MemorySettings,
@@ -36,11 +39,12 @@ from redargue.memory.base import (
 from redargue.memory.binary_index import BinaryIndex, pack_signs
 from redargue.memory.records import MemoryStore, MemoryTransaction, SqliteMemory
 from redargue.net.secrets import Secrets
-from redargue.nli.encoders import DIMENSIONS, Embedder, shared
-from redargue.nli.session import Floats
+from redargue.nli.session import DIMENSIONS, Embedder, Floats, shared
 from redargue.registry import Registry, a_function
 from redargue.retrieval.corpus.base import Encoder
 from redargue.retrieval.corpus.ranking import fuse
+from redargue.retrieval.tools.base import Search
+from redargue.runs.record import Clock
 
 _DEPTH = 200  # nearest codes whose vectors are compared exactly
 _PAGE = 20  # records read per query until enough of them can be returned
@@ -320,3 +324,38 @@ def open_memory(
 
 def default_memory() -> Path:
     return home() / "memory.db"
+
+
+LOOKUP = "memory_lookup"
+
+
+class MemoryLookup:
+    """Returns stored evidence for an entity; ``memory`` is None in a replay, which makes no tool calls."""
+
+    name = LOOKUP
+    about = "evidence that was found for earlier claims, by entity; look here before you call another tool"
+    revision = "1"
+    parameters: Mapping[str, Any] = {
+        "type": "object",
+        "properties": {"entity": {"type": "string", "description": "a name, a date, a thing"}},
+        "required": ["entity"],
+        "additionalProperties": False,
+    }
+
+    online: ClassVar[bool] = False
+
+    def __init__(self, memory: EvidenceMemory | None, claim: Claim, clock: Clock) -> None:
+        self._memory, self._claim, self._clock = memory, claim, clock
+
+    async def call(self, arguments: Mapping[str, Any], *, search: Search) -> tuple[Passage, ...]:
+        """Returns evidence for ``arguments["entity"]``, best first; the claim's as-of date applies.
+
+        Raises ToolFailed if the arguments contain no entity, and UsageError if the run has no memory.
+        """
+        entity = arguments.get("entity")
+        if not isinstance(entity, str) or not entity.strip():
+            raise ToolFailed(f"{LOOKUP} cannot be called with {dict(arguments)!r:.200}", hint='give {"entity": "…"}')
+        if self._memory is None:
+            raise UsageError("this run has no memory", hint="pass memory=open_memory(…)")
+        recall = await self._memory.recall((entity,), claim=self._claim, now=self._clock.now(), text=entity)
+        return tuple(item.passage for item in recall.items if item.status == "ok")

@@ -30,9 +30,8 @@ from redargue.evidence import Passage, Quote, Side
 from redargue.methods.agent import Agent
 from redargue.methods.builtin import METHODS
 from redargue.methods.setting_types import Word
-from redargue.methods.unquoted import why_unquoted
-from redargue.methods.verdict_parts import distinct, gaps, side_of
-from redargue.quotations import find_quotes
+from redargue.methods.verdict_parts import distinct, gaps, side_of, why_unquoted
+from redargue.quotes import find_quotes
 from redargue.registry import ExtensionError, Registry, did_you_mean
 from redargue.run import Run
 from redargue.tasks.answer import Answer

@@ -23,13 +23,16 @@ from redargue.methods.base import ConfiguredMethod, Method, configure
 from redargue.methods.made_up_agents import (
     AGREES,
     AGREES_LATER,
+    DAY,
     DISAGREES,
     DOUBTS,
     MAKES_UP,
     Course,
+    MadeUpAction,
     MadeUpBackend,
+    MadeUpMemory,
+    MadeUpTool,
 )
-from redargue.methods.made_up_evidence import DAY, MadeUpAction, MadeUpMemory, MadeUpTool
 from redargue.methods.recalled import read_again
 from redargue.methods.verdict_parts import deciding
 from redargue.retrieval.tools.base import Action, Search, tools

@@ -2,6 +2,8 @@
 
 A :class:`Course` says how they behave. Nothing here knows a method: a reply follows the schema of its task, and the
 fields that decide whether a debate or a search continues are recognised by their names and types.
+
+Made-up search tools and a memory of a dry run, which find passages that can be quoted.
 """
 
 from __future__ import annotations
@@ -9,8 +11,9 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from itertools import count
 from math import inf
 from typing import Any, cast
@@ -18,11 +21,13 @@ from typing import Any, cast
 from pydantic import ValidationError
 
 from redargue.backends.base import PAPER_STABILITY, Call, Output, Reply, Token
-from redargue.claims import Frozen
+from redargue.claims import Claim, Frozen
 from redargue.errors import BadReply, problem_of
+from redargue.evidence import Passage, Recalled
 from redargue.llm.parsing import passages_in
 from redargue.llm.rendering import schema_of
-from redargue.methods.made_up_evidence import quotation
+from redargue.memory.base import Finding, Recall, RememberResult
+from redargue.retrieval.tools.base import Search
 from redargue.tasks.base import EXACTLY_ONE, AnyTask, Out, Task
 from redargue.tasks.score import (
     CompareTexts,
@@ -33,6 +38,87 @@ from redargue.tasks.score import (
     ReadPassages,
     Similarities,
 )
+
+MOST_FOUND = 100  # passages of a search
+RECALLED = 5  # passages in the memory
+DAY = datetime(2026, 1, 2, tzinfo=UTC)
+
+# In the first passage of every search, so that whoever has read one can quote it, each time otherwise.
+_SOURCE = (
+    "The harbour register of Cape Ansel lists for each season which ship came in, who was her master, what cargo she"
+    " carried, where it was bound, how many days she lay at the old quay, whose crew unloaded"
+).split()
+_SOURCE_TEXT = "\n" + " ".join(_SOURCE)
+_QUOTED = 8  # words
+
+
+def quotation(number: int) -> str:
+    """A quotation from the first passage of any search: eight words, from the next one on for each number."""
+    start = number % (len(_SOURCE) - _QUOTED + 1)
+    return " ".join(_SOURCE[start : start + _QUOTED])
+
+
+class MadeUpTool:
+    """Finds other passages for every query."""
+
+    revision = ""
+    online = False
+
+    def __init__(self, name: str, about: str = "") -> None:
+        self.name, self.about = name, about
+
+    async def search(self, query: str, k: int, *, search: Search) -> tuple[Passage, ...]:
+        return tuple(
+            Passage(
+                title=f"(title {number})",
+                text=f"(passage {number} that {self.name} found for: {query})" + _SOURCE_TEXT * (number == 1),
+                document=f"{self.name} {query} {number}",
+                rank=number,
+            )
+            for number in range(1, min(k, MOST_FOUND) + 1)
+        )
+
+
+class MadeUpAction:
+    """A tool that finds passages for arguments, with the parameters of a tool of an MCP server."""
+
+    revision = ""
+    online = False
+
+    def __init__(self, tool: MadeUpTool, parameters: Mapping[str, Any]) -> None:
+        self.name, self.about, self.parameters, self._tool = tool.name, tool.about, parameters, tool
+
+    async def call(self, arguments: Mapping[str, Any], *, search: Search) -> tuple[Passage, ...]:
+        return await self._tool.search(json.dumps(arguments, sort_keys=True), 1, search=search)
+
+
+class MadeUpMemory:
+    """Recalls evidence that ``tool`` found for earlier claims, or nothing."""
+
+    about: dict[str, Any] = {}
+
+    def __init__(self, tool: str, *, knows: bool) -> None:
+        self._tool, self._knows = tool, knows
+
+    async def recall(self, entities: Iterable[str], *, claim: Claim, now: datetime, text: str = "") -> Recall:
+        if not self._knows:
+            return Recall()
+        passages = (
+            Passage(title="(title)", text=quotation(number), tool=self._tool, query="(its query)", retrieved=DAY)
+            for number in range(RECALLED)
+        )
+        return Recall(
+            items=tuple(
+                Recalled(passage=passage, length=len(passage.text), number=number)
+                for number, passage in enumerate(passages, 1)
+            )
+        )
+
+    async def remember(
+        self, findings: Sequence[Finding], *, entities: Iterable[str], claim: str, run: str, now: datetime
+    ) -> RememberResult:
+        return RememberResult()
+
 
 _LONGEST = 60  # characters of a made-up text
 _MOST_ITEMS = 20  # of a list without a bound

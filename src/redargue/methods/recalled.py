@@ -12,7 +12,7 @@ from redargue.claims import Claim
 from redargue.errors import BudgetReached, ReplayMiss
 from redargue.events import Event, EvidenceFound, EvidenceRecalled
 from redargue.evidence import Passage, Quote
-from redargue.memory.lookup import LOOKUP
+from redargue.memory.memory import LOOKUP
 from redargue.memory.recheck import MIN_PASSAGES, RecheckOutcome, arguments_of, compare_with_page, query_of
 from redargue.retrieval.tools.base import Action
 from redargue.run import Run

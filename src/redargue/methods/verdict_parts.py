@@ -1,10 +1,14 @@
-"""The parts of a verdict that come from quotations and searches, and what it may say without them."""
+"""The parts of a verdict that come from quotations and searches, and what it may say without them.
+
+What an answer for or against a claim lacks that quotes nothing that can carry it (hardened).
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from itertools import chain
 from typing import Any
 
 from redargue.caveats import Caveat, CaveatKind, Unchecked, UncheckedReason
@@ -18,7 +22,7 @@ from redargue.nli.aggregation import MIN_SIGNAL, first_of_sources
 from redargue.nli.backend import EmbeddedBackend
 from redargue.nli.language import language_of
 from redargue.nli.reader import Reader
-from redargue.quotes import can_decide, content_words
+from redargue.quotes import can_decide, content_words, find_quotes
 from redargue.verdicts import Verdict
 
 # Whether a verdict rests on one source although others were at hand.
@@ -238,3 +242,32 @@ def without_unread(verdict: Verdict, events: Iterable[Event]) -> Verdict:
         return verdict
     counts = {"unread": unread.total(), "passages": total}
     return not_checked(verdict, Unchecked(reason=UncheckedReason.LANGUAGE, languages=tuple(unread), **counts))
+
+
+def why_unquoted(texts: Iterable[str], passages: Sequence[Passage]) -> str:
+    """Why no quotation can carry an answer, in words; empty where one can.
+
+    Args:
+        texts: quotations as an agent gives them.
+        passages: in which they are looked up.
+    """
+    shown = tuple(passages)
+    quotes = list(chain.from_iterable(find_quotes(text, shown) for text in texts if text.strip()))
+    if any(can_decide(quote, shown) for quote in quotes):
+        return ""
+    if not quotes:
+        return "nothing is quoted"
+    if not any(quote.found for quote in quotes):
+        return "no quotation was found in the documents"
+    return "what is quoted is too short, or only a title"
+
+
+def sent_back(word: str, why: str, *, can_search: bool) -> str:
+    """The note on such an answer that an agent with steps left reads.
+
+    Args:
+        word: that it answered.
+        why: from :func:`why_unquoted`.
+    """
+    more = "search for it, or copy" if can_search else "copy"
+    return f"The answer {word} does not count yet: {why}. Give the evidence: {more} the sentence that decides."

@@ -24,8 +24,7 @@ from redargue.claims import Frozen
 from redargue.errors import ProviderError, RecordError
 from redargue.files import open_to_read, replacing
 from redargue.net.fetch import read_bounded
-from redargue.net.rate_limit import Limiter, Rate
-from redargue.net.transport import HttpAnswer, Read, Service, Transport
+from redargue.net.transport import HttpAnswer, Limiter, Rate, Read, Service, Transport
 from redargue.sanitize import counted
 
 DEFERRED_FILE = "deferred.json"

@@ -10,9 +10,8 @@ from typing import NamedTuple
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from redargue.errors import ProviderError, UsageError
-from redargue.net.rate_limit import Limiter, Rate
 from redargue.net.secrets import display_url
-from redargue.net.transport import Service
+from redargue.net.transport import Limiter, Rate, Service
 
 
 class _ServiceDefaults(NamedTuple):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from redargue.evidence import Passage
-from redargue.nli.encoders import Entailment
+from redargue.nli.session import Entailment
 
 FAR, NEAR = 0.2, 0.5  # cosine to the claim: a span at FAR or below does not count, one at NEAR or above counts fully
 STRONG = 0.5  # the score above which two sources that disagree are conflicting evidence

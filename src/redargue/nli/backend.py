@@ -24,12 +24,11 @@ from redargue.nli import claim_filter
 from redargue.nli.aggregation import MIN_CONFIDENCE, WEIGHTS
 from redargue.nli.careful import CarefulReader, CarefulWeights, careful_weights
 from redargue.nli.consistency import check_consistency
-from redargue.nli.encoders import CrossEncoder, Embedder, EntailmentModel, shared
 from redargue.nli.loop_bridge import in_thread
 from redargue.nli.questions import EndpointSpec
 from redargue.nli.reader import Reader, Reading, SourcedSentence, sentences
 from redargue.nli.session import WEIGHTS_FOLDER as BUNDLED
-from redargue.nli.session import tally
+from redargue.nli.session import CrossEncoder, Embedder, EntailmentModel, shared, tally
 from redargue.tasks.answer import Answer, AnswerClaim, LabelledTask
 from redargue.tasks.base import AnyTask, Out, Task
 from redargue.tasks.extract import (

@@ -16,12 +16,12 @@ from typing import Literal, NamedTuple
 from redargue.caveats import Difference
 from redargue.nli.alignment import Parsed
 from redargue.nli.clauses import crossed_clauses
+from redargue.nli.edits import related, values_of
 from redargue.nli.facts import Fact, facts_of, holders_before, parts_of
 from redargue.nli.grammar import NEGATORS, stem
 from redargue.nli.holders import Token, alike, tokens_of
 from redargue.nli.quantities import Quantity
 from redargue.nli.rows import cells, respective, rows_of
-from redargue.nli.values import related, values_of
 
 _Finding = Literal["bound", "crossed", "unknown"]
 _RELATES = re.compile(  # the claim speaks of two holders, or denies: which value it gives to which is not plain

@@ -22,9 +22,9 @@ from redargue.evidence import Passage
 from redargue.nli.aggregation import Weights
 from redargue.nli.alignment import parsed
 from redargue.nli.binding import bind
-from redargue.nli.encoders import CrossEncoder, Embedder, Entailment, EntailmentModel
+from redargue.nli.holders import BY_ORDER, twin
 from redargue.nli.reader import SHOWN, Candidate, Reader, ScoredSpan, SourcedSentence
-from redargue.nli.twins import BY_ORDER, twin
+from redargue.nli.session import CrossEncoder, Embedder, Entailment, EntailmentModel
 
 PACKAGE, MANIFEST = "redargue_reader", "manifest.json"
 _LONGEST = 192  # tokens of an input, as in training

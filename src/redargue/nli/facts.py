@@ -14,9 +14,9 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from redargue.nli.alignment import Parsed
+from redargue.nli.edits import values_of
 from redargue.nli.holders import Token, alike, tokens_of
 from redargue.nli.quantities import Quantity
-from redargue.nli.values import values_of
 
 
 @dataclass(frozen=True)

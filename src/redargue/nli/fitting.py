@@ -20,10 +20,10 @@ import numpy.typing as npt
 from redargue.errors import UsageError
 from redargue.evidence import Passage
 from redargue.nli.aggregation import WEIGHTS, Weights
-from redargue.nli.encoders import Embedder, Entailment
-from redargue.nli.label_names import OutputSide, side_named
 from redargue.nli.reader import Reader
+from redargue.nli.reader_spec import OutputSide, side_named
 from redargue.nli.reader_store import ReaderFit
+from redargue.nli.session import Embedder, Entailment
 from redargue.nli.user_reader import UserReader
 
 LEAST_ROWS, LEAST_PER_LABEL = 60, 10

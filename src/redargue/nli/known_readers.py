@@ -11,11 +11,8 @@ from pydantic import Field, TypeAdapter, ValidationError
 from redargue.claims import Frozen
 from redargue.errors import UsageError
 from redargue.files import make_folder
-from redargue.nli.adding import add_reader
-from redargue.nli.golden import GOLDEN, GoldenPair, golden_problems
-from redargue.nli.input_forms import FolderForm
-from redargue.nli.reader_spec import ReaderChoices, ReaderSpec, read_files, sha256_of
-from redargue.nli.reader_store import models_folder
+from redargue.nli.reader_spec import FolderForm, ReaderChoices, ReaderSpec, read_files, sha256_of
+from redargue.nli.reader_store import GOLDEN, GoldenPair, add_reader, golden_problems, models_folder
 from redargue.nli.user_reader import UserReader
 from redargue.registry import did_you_mean
 

@@ -12,11 +12,10 @@ import numpy as np
 
 from redargue.nli.alignment import Alignment, QuantityComparison, align, compare_quantities, parsed, shared_context
 from redargue.nli.consistency import LONGEST, verbatim
-from redargue.nli.encoders import Entailment
 from redargue.nli.grammar import NEGATORS, WORD
 from redargue.nli.model_files import read_arrays
 from redargue.nli.quantities import Quantity
-from redargue.nli.session import WEIGHTS_FOLDER
+from redargue.nli.session import WEIGHTS_FOLDER, Entailment
 
 
 class Trees:

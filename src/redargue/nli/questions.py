@@ -28,12 +28,11 @@ from redargue.llm.client import Endpoint
 from redargue.llm.response import Choice
 from redargue.net.services import reader_service
 from redargue.net.transport import Transport
-from redargue.nli.label_names import OutputSide
 from redargue.nli.loop_bridge import current_bridge
 from redargue.nli.question_template import QuestionTemplate, read_template
+from redargue.nli.reader_spec import OutputSide
 from redargue.nli.session import Floats, ModelText
-from redargue.runs.budget import Account
-from redargue.runs.usage import Prices
+from redargue.runs.budget import Account, Prices
 
 CONTEXT = 4096  # tokens; what Ollama and llama.cpp read by default
 LEAST_CONTEXT = 256

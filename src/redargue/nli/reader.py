@@ -36,8 +36,8 @@ from redargue.nli.aggregation import (
 )
 from redargue.nli.alignment import counts_something_else, parsed
 from redargue.nli.consistency import check_consistency, only_framed
-from redargue.nli.encoders import Embedder, Entailment, EntailmentModel
-from redargue.nli.same_units import in_units_of
+from redargue.nli.quantities import in_units_of
+from redargue.nli.session import Embedder, Entailment, EntailmentModel
 from redargue.retrieval.corpus.documents import headings_in, sentence_starts
 
 SENTENCES = 4  # read per passage

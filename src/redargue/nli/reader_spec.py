@@ -3,21 +3,158 @@
 Everything is read from the model's ``config.json`` when it is added, and can be given instead
 where that file does not say it. A model that would be misread is refused. Code in the folder is
 never executed.
+
+What a model's label names say about its outputs.
+
+The input forms of entailment models, and the windows in which longer evidence is read.
+
+- ``pair``: evidence and claim are the two texts of a pair (models trained on NLI data sets).
+- ``minicheck``: evidence, the separator and the claim are one text, which begins with
+  "predict: " for the encoder-decoder (Tang et al., "MiniCheck", EMNLP 2024, arXiv 2404.10774,
+  and the released program).
+- ``hhem``: the prompt of Vectara's HHEM-2.1-Open (its ``config.json``).
+- ``lettuce``: a pair of the released program's prompt for a text without a question, and the
+  claim; each token of the claim is classified (Kovács and Recski, "LettuceDetect",
+  arXiv 2502.17125).
+- ``question``: a question to a language model at an endpoint (:mod:`redargue.nli.questions`).
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast, get_args
 
 from pydantic import Field
 
 from redargue.claims import Frozen
 from redargue.errors import UsageError
-from redargue.nli.input_forms import FolderForm
-from redargue.nli.label_names import OutputSide, side_named, sides
+from redargue.nli.reader import sentences
+from redargue.nli.session import ModelText
+from redargue.registry import did_you_mean
+
+OutputSide = Literal["supports", "refutes", "neither"]
+
+PREFIXES: dict[OutputSide, tuple[str, ...]] = {
+    "supports": ("entail", "support", "consistent"),
+    "refutes": ("contradict", "refute"),
+    "neither": ("neutral", "not", "non", "un", "inconsistent", "hallucinat", "nei"),
+}
+UNNAMED = re.compile(r"label[ _-]?\d+|\d+", re.IGNORECASE)
+_ORDER = "give them in the order of the outputs: --labels entailment,neutral,contradiction"
+
+
+def side_named(name: str) -> OutputSide | None:
+    """The meaning of a label name, such as "SUPPORTS" or "not_entailment"; None if it says none."""
+    plain = name.strip().lower().replace("_", " ")
+    found = (side for side, prefixes in PREFIXES.items() if plain.startswith(prefixes))
+    return next(found, None)
+
+
+def sides(names: Sequence[str], not_supported: OutputSide = "neither", where: str = "") -> tuple[OutputSide, ...]:
+    """The meanings of a model's outputs by their label names.
+
+    Of two outputs, the one that is not support has the meaning that its name says, else
+    ``not_supported``.
+
+    Raises:
+        UsageError: not exactly one output is support, or three names do not identify three
+            meanings.
+    """
+    shown = ", ".join(map(repr, names[:6])) or "(none)"
+    if len(names) > 3:
+        raise UsageError(
+            f"the model has {len(names)} outputs ({shown}{', …' if len(names) > 6 else ''}), "
+            "and a reader has at most three",
+            where=where,
+            hint="choose a model whose labels are support, refutation and neither",
+        )
+    if names and all(UNNAMED.fullmatch(name.strip()) for name in names):
+        raise UsageError(
+            f"the label names {shown} do not identify the outputs",
+            where=where,
+            hint=f"the model's card says what they mean; {_ORDER}",
+        )
+    known = [side_named(name) for name in names]
+    if len(names) == 2 and known.count("supports") == 1:
+        other = next(side for side in known if side != "supports")
+        negative: OutputSide = "refutes" if other == "refutes" else not_supported
+        known = ["supports" if side == "supports" else negative for side in known]
+    distinct = len(set(known)) == len(known) and None not in known
+    if len(names) not in (2, 3) or not distinct or "supports" not in known:
+        raise UsageError(f"the label names {shown} do not identify the outputs", where=where, hint=_ORDER)
+    return tuple(side for side in known if side is not None)
+
+
+FolderForm = Literal["pair", "minicheck", "hhem", "lettuce"]
+InputForm = Literal[FolderForm, "question"]
+
+SEPARATORS = ("</s>", "[SEP]")
+HHEM = "<pad> Determine if the hypothesis is true given the premise?\n\nPremise: {}\n\nHypothesis: {}"
+LETTUCE = "\nSummarize the following text:\npassage 1: {}\noutput:\n"
+
+
+def form_named(name: str) -> FolderForm | None:
+    """The input form of this name, None for ``auto``; raises UsageError for another name."""
+    if name == "auto":
+        return None
+    if name not in get_args(FolderForm):
+        hint = did_you_mean(name, ["auto", *get_args(FolderForm)])
+        raise UsageError(f"unknown input form {name!r}", where="--input-form", hint=hint)
+    return cast(FolderForm, name)
+
+
+def model_input(
+    form: InputForm, evidence: str, claim: str, *, separator: str = "", generates: bool = False
+) -> ModelText:
+    """The text or pair of texts that a model reads; ``generates``: an encoder-decoder."""
+    match form:
+        case "minicheck":
+            return f"{'predict: ' if generates else ''}{evidence}{separator}{claim}"
+        case "hhem":
+            return HHEM.format(evidence, claim)
+        case "lettuce":
+            return LETTUCE.format(evidence), claim
+        case _:
+            return evidence, claim
+
+
+def without_marks(text: str, marks: Sequence[str]) -> str:
+    """The text without a model's special tokens: evidence must not end itself and begin a claim."""
+    return re.sub("|".join(map(re.escape, marks)), " ", text) if marks else text
+
+
+def windows(text: str, room: int, count: Callable[[str], int]) -> list[str]:
+    """The text in parts of at most ``room`` tokens: whole sentences.
+
+    Each part repeats the last sentence before it. A sentence that is too long itself is divided
+    at a space.
+    """
+    if count(text) <= room:
+        return [text]
+    parts = list[str]()
+    for sentence in sentences(text) or (text,):
+        parts += _pieces(sentence, room, count)
+    out, current = list[str](), list[str]()
+    for part in parts:
+        if current and count(" ".join([*current, part])) > room:
+            out.append(" ".join(current))
+            current = current[-1:] if count(f"{current[-1]} {part}") <= room else []
+        current.append(part)
+    return [*out, " ".join(current)]
+
+
+def _pieces(text: str, room: int, count: Callable[[str], int]) -> list[str]:
+    if len(text) < 2 or count(text) <= room:
+        return [text]
+    middle = len(text) // 2
+    space = text.find(" ", middle)
+    at = space if space > 0 and space < len(text) - 1 else middle
+    return [*_pieces(text[:at].strip(), room, count), *_pieces(text[at:].strip(), room, count)]
+
 
 Runtime = Literal["onnx", "transformers"]
 

@@ -15,12 +15,10 @@ import numpy as np
 
 from redargue.errors import UsageError
 from redargue.nli.aggregation import WEIGHTS, Weights
-from redargue.nli.encoders import Entailment
-from redargue.nli.input_forms import SEPARATORS, model_input, windows, without_marks
 from redargue.nli.questions import EndpointSpec
 from redargue.nli.reader_models import open_model
-from redargue.nli.reader_spec import ReaderSpec
-from redargue.nli.session import Floats, ModelText
+from redargue.nli.reader_spec import SEPARATORS, ReaderSpec, model_input, windows, without_marks
+from redargue.nli.session import Entailment, Floats, ModelText
 from redargue.sanitize import counted
 
 MIN_EVIDENCE = 32  # tokens of evidence

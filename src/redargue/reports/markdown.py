@@ -1,15 +1,31 @@
-"""Reports as Markdown, in which text from documents and models is only text: no link, no picture, no HTML."""
+"""Reports as Markdown, in which text from documents and models is only text: no link, no picture, no HTML.
+
+The report of a run as a Word document, for an editor's desk; needs the extra ``documents``.
+
+Tables on a terminal or in a pipe.
+"""
 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable
+from datetime import UTC, datetime
+from io import BytesIO, StringIO
+from pathlib import Path
+from typing import Any, TextIO
 
+from rich.console import Console, Group
+from rich.table import Table as Grid
+from rich.text import Text
+
+from redargue.errors import UsageError
 from redargue.evidence import Quote, Side
+from redargue.registry import install
 from redargue.reports import reproducibility
 from redargue.reports.annotated_text import text_outcome, unchecked_table
 from redargue.reports.folders import further_tables
-from redargue.reports.load import SingleRun
+from redargue.reports.load import SingleRun, load_run
 from redargue.reports.overview import risk_tables, run_rows
 from redargue.reports.phrases import (
     QUOTE_STATUS,
@@ -22,8 +38,8 @@ from redargue.reports.phrases import (
     summary,
     without_gaps,
 )
-from redargue.reports.reproducibility import run_table
-from redargue.reports.table import Table
+from redargue.reports.reproducibility import run_commands, run_facts, run_table
+from redargue.reports.table import Column, Table
 from redargue.sanitize import counted, printable
 from redargue.text.report import Citation
 from redargue.verdicts import Verdict
@@ -123,3 +139,117 @@ def tables_markdown(tables_or_none: Iterable[Table | None]) -> list[str]:
 
 def list_markdown(lines: Iterable[str]) -> str:
     return "\n".join(f"- {plain(line)}" for line in lines)
+
+
+_WIDTHS = {"number": 0.5, "long": 3.0}  # inches of a column, of a page of 11 inches
+
+
+def run_docx(folder: Path) -> bytes:
+    """The claims by risk, each beside its nearest sentence, then how the run was done; no model is called."""
+    try:
+        import docx
+        from docx.enum.section import WD_ORIENT
+    except ImportError:
+        raise UsageError("a Word document is written with python-docx", hint=install("documents")) from None
+    run = load_run(folder)
+    document: Any = docx.Document()
+    section = document.sections[0]
+    section.orientation = WD_ORIENT.LANDSCAPE
+    section.page_width, section.page_height = section.page_height, section.page_width
+    title = f"{'A text of ' if run.text else ''}{counted(len(run.verdicts), 'claim')}"
+    properties = document.core_properties
+    properties.title, properties.author, properties.comments = title, "redargue", ""
+    properties.created = properties.modified = datetime.now(UTC)
+    document.add_heading(title, 0)
+    document.add_paragraph(f"{label_counts(run.verdicts.values()) or 'No claims'}.")
+    if run.text:
+        document.add_paragraph().add_run(text_outcome(run)).bold = True
+    tables = risk_tables(run_rows(run)) if run.text else (run_table(run, ()),)
+    for table in (*tables, *([unchecked_table(*run.text)] if run.text else []), *further_tables(run)):
+        _add(document, table)
+    facts = (*run_facts(run), *(("To reproduce it", command) for command in run_commands(run)))
+    _add(document, Table("How it was done", (Column(""), Column("", "long")), facts))
+    file = BytesIO()
+    document.save(file)
+    return file.getvalue()
+
+
+def _add(document: Any, table: Table) -> None:
+    """A heading, the table with its first row repeated on each page, and its notes."""
+    if not table.rows:
+        return
+    document.add_heading(printable(table.title, lines=False), 1)
+    made = document.add_table(rows=0, cols=len(table.columns), style="Table Grid")
+    heads = tuple(column.title for column in table.columns)
+    for row in (*([heads] if any(heads) else []), *table.text_rows):
+        cells = made.add_row().cells
+        for cell, text, column in zip(cells, row, table.columns, strict=True):
+            cell.text = printable(text, lines=False)
+            if column.kind in _WIDTHS:
+                cell.width = int(_WIDTHS[column.kind] * 914_400)  # English metric units of an inch
+    if any(heads):
+        first = made.rows[0]
+        first._tr.get_or_add_trPr().append(_repeated_head())
+        for cell in first.cells:
+            cell.paragraphs[0].runs[0].bold = True
+    for note in table.notes:
+        document.add_paragraph(printable(note, lines=False))
+
+
+def _repeated_head() -> Any:
+    from docx.oxml import OxmlElement
+
+    return OxmlElement("w:tblHeader")
+
+
+_UNLIMITED = 10_000  # characters per line where the output is not a terminal
+LONG = 60  # characters per line of a column of prose
+
+
+def print_tables(tables: Iterable[Table], *, file: TextIO | None = None) -> None:
+    """Prints tables to standard output: folded to the width of a terminal, in full width in a pipe or a file."""
+    console = Console(file=file or sys.stdout, highlight=False)
+    unlimited = console.options.update(max_width=_UNLIMITED)
+    for table in tables:
+        if not console.is_terminal:
+            print(table_text(table), file=console.file)
+            continue
+        width = console.measure(_grid(table), options=unlimited).maximum
+        folded = width > console.width and table.columns[-1].kind == "long"
+        console.print(_renderable(_prose_below(table) if folded else table), "")
+
+
+def table_text(table: Table) -> str:
+    """The table as plain text in full width, without trailing spaces."""
+    text = StringIO()
+    Console(file=text, width=_UNLIMITED, highlight=False, color_system=None).print(_renderable(table))
+    return "\n".join(line.rstrip() for line in text.getvalue().split("\n"))
+
+
+def _prose_below(table: Table) -> Table:
+    """The table with its last column as notes, each after the first two cells of its row."""
+    last = table.columns[-1].title
+    notes = (f"{' '.join(row[:2])}, {last.lower()} {row[-1]}" for row in table.text_rows)
+    rows = tuple(row[:-1] for row in table.rows)
+    return Table(table.title, table.columns[:-1], rows, (*notes, *table.notes))
+
+
+def _renderable(table: Table) -> Group:
+    title = [Text(printable(table.title, lines=False), style="bold")] if table.title else []
+    mark = "- " if len(table.notes) > 1 else ""
+    notes = (Text(mark + printable(note, lines=False), style="dim") for note in table.notes)
+    return Group(*title, _grid(table), *notes)
+
+
+def _grid(table: Table) -> Grid:
+    grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for column in table.columns:
+        grid.add_column(
+            Text(printable(column.title, lines=False)),
+            justify="right" if column.kind == "number" else "left",
+            max_width=LONG if column.kind == "long" else None,
+            overflow="fold",
+        )
+    for row in table.text_rows:
+        grid.add_row(*(Text(printable(cell, lines=False)) for cell in row))
+    return grid

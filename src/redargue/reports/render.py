@@ -11,7 +11,7 @@ from redargue.errors import UsageError
 from redargue.registry import did_you_mean, install
 from redargue.reports.exchange import claim_reviews, junit, read_signature, sarif, web_annotation
 from redargue.reports.folders import Wanted, further_tables, kind_of, kinds
-from redargue.reports.html.pages import run_page
+from redargue.reports.html.debate import run_page
 from redargue.reports.load import RUN, SingleRun, load_run
 from redargue.reports.markdown import run_markdown
 from redargue.reports.reproducibility import run_commands

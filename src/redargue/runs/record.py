@@ -4,11 +4,14 @@ A run folder contains ``run.json`` (:class:`~redargue.runs.manifest.RunManifest`
 appended and flushed one by one, so a killed process loses at most the line it was writing; a resumed run drops that
 line. An unfinished claim is verified again from its start, with the answers that it has already paid for, and the
 events that are in the log already are not written again: a line keeps its number, so that a reader can continue there.
+
+Clocks: a run reads the time from its clock alone.
 """
 
 from __future__ import annotations
 
 import os
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -361,3 +364,28 @@ def _event_at(log: BinaryIO, offset: int) -> Event:
 def write_atomically(path: Path, text: str) -> None:
     with replacing(path) as file:
         file.write(text.encode())
+
+
+class Clock(Protocol):
+    """The source of a run's times."""
+
+    def now(self) -> datetime:
+        """The date and time, timezone-aware, in UTC."""
+        ...
+
+    def elapsed(self) -> float:
+        """Seconds since the clock was created; monotonic."""
+        ...
+
+
+class SystemClock:
+    """The machine's clock."""
+
+    def __init__(self) -> None:
+        self._start = time.monotonic()
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+    def elapsed(self) -> float:
+        return time.monotonic() - self._start

@@ -16,9 +16,9 @@ from redargue.concurrency import Busy
 from redargue.estimate import Estimate, claims_in
 from redargue.estimate import estimate as estimate_cost
 from redargue.evidence import Passage
-from redargue.service.budgets import DayBudgets
 from redargue.service.context import Caller, Store
-from redargue.service.request_log import note
+from redargue.service.keys import DayBudgets
+from redargue.service.log import note
 from redargue.service.requests import CONTEXT_LENGTH, CONTEXTS, TEXT_LENGTH, CheckRequest, ContextDocument, RunChoices
 from redargue.service.routes import problems
 from redargue.service.schemas import OFFSETS

@@ -17,16 +17,15 @@ from redargue.net.services import limiter
 from redargue.net.transport import Transport
 from redargue.parts import Parts
 from redargue.service import answers, promptfoo, routes, system
-from redargue.service.budgets import DayBudgets
 from redargue.service.checks import CheckStore
 from redargue.service.context import MAX_UPLOAD, ServiceSettings, listeners_of, service_parts
 from redargue.service.guard import Guard
-from redargue.service.keys import Keys
+from redargue.service.keys import DayBudgets, Keys
+from redargue.service.log import RequestLog
 from redargue.service.mcp import mcp_endpoint
 from redargue.service.page.routes import page_router
 from redargue.service.problems import MEDIA_TYPE, handle_problems
 from redargue.service.proxy.routes import from_environment
-from redargue.service.request_log import RequestLog
 from redargue.service.system import Metrics
 
 EXPOSED = [

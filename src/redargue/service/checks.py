@@ -26,11 +26,10 @@ from redargue.events import CallFailed, CallFinished, Event, EvidenceFound, Evid
 from redargue.files import make_folder
 from redargue.parts import Parts
 from redargue.reports.load import CheckResult, SingleRun, load_run, result_of
+from redargue.runs.budget import UsageCounter
 from redargue.runs.folders import began, read_run, remove_run, runs_folder
 from redargue.runs.manifest import load_manifest
 from redargue.runs.record import new_run_folder, read_events, writing
-from redargue.runs.usage import UsageCounter
-from redargue.service.budgets import DayBudgets
 from redargue.service.entries import (
     ENDED,
     ENTRY_FILE,
@@ -41,6 +40,7 @@ from redargue.service.entries import (
     text_of_entry,
     write_entry,
 )
+from redargue.service.keys import DayBudgets
 from redargue.service.log import EventLine, LogReader
 from redargue.service.pool import Pool
 from redargue.service.problems import UnknownCheck

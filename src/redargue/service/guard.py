@@ -6,9 +6,9 @@ import re
 from collections.abc import Collection, Mapping
 from types import MappingProxyType
 
+from fastapi.responses import JSONResponse, Response
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
-from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from redargue.net.listening import UNCLEAR, unclear

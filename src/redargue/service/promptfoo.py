@@ -11,8 +11,8 @@ from redargue.adapters.grounding import METHOD, check_answer
 from redargue.adapters.promptfoo import answer_text, contexts_in, grade
 from redargue.claims import Frozen
 from redargue.parts import Parts
-from redargue.service.budgets import DayBudgets
 from redargue.service.context import Caller, Settings
+from redargue.service.keys import DayBudgets
 from redargue.service.proxy.tally import ProxyTally
 from redargue.service.requests import CONTEXTS, TEXT_LENGTH, RunChoices
 from redargue.service.routes import problems

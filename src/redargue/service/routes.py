@@ -18,9 +18,8 @@ from redargue.reports.render import render
 from redargue.runs.record import read_events
 from redargue.service.checks import Check, CheckStore
 from redargue.service.context import Caller, Store
-from redargue.service.log import EventLine
+from redargue.service.log import EventLine, note
 from redargue.service.problems import MEDIA_TYPE, Problem, UnknownCheck, problem_of_error, rate_limit
-from redargue.service.request_log import note
 from redargue.service.requests import CheckRequest
 from redargue.service.schemas import CheckAnswer, CheckList, CheckSummary
 

@@ -12,9 +12,9 @@ from pydantic import Field, field_validator, model_validator
 from redargue.caveats import NOTHING_NOTED, Noted
 from redargue.claims import HEDGED_LABEL, Claim, Frozen, LabelSet, Meaning
 from redargue.evidence import Passage, Recalled
+from redargue.tasks.answer import Quotations, quotes_field
 from redargue.tasks.base import Task, exactly_one, max_length
 from redargue.tasks.decompose import Decomposition
-from redargue.tasks.quotations import Quotations, quotes_field
 
 
 class ActionTool(Frozen):

@@ -15,7 +15,7 @@ from redargue.nli import claim_filter
 from redargue.nli.backend import EmbeddedBackend
 from redargue.nli.language import language_of
 from redargue.quotes import content_words
-from redargue.retrieval.corpus.markdown import front_matter_end
+from redargue.retrieval.corpus.markup import front_matter_end
 from redargue.run import Run
 from redargue.tasks.base import AnyTask, Profile
 from redargue.tasks.extract import BLOCK, ExtractClaims, MarkOpinions

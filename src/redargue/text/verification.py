@@ -26,7 +26,7 @@ from redargue.methods.base import ConfiguredMethod
 from redargue.nli.backend import EmbeddedBackend
 from redargue.parts import Parts, RunOptions, read_options
 from redargue.retrieval.corpus.base import Encoder
-from redargue.retrieval.tools.fixed_passages import FixedPassages, FixedPassagesTool
+from redargue.retrieval.tools.corpus import FixedPassages, FixedPassagesTool
 from redargue.run import Run
 from redargue.runs.manifest import read_description
 from redargue.spec import RunSpec

@@ -15,7 +15,7 @@ from redargue.bench.datasets.fire import FireDataset, Snapshots
 from redargue.bench.datasets.halueval import HaluEval
 from redargue.claims import Meaning
 from redargue.errors import UsageError
-from redargue.inputs.labels import BINGCHECK, FACTCHECK_BENCH, HALLUCINATED, TRUE_FALSE
+from redargue.inputs.claims import BINGCHECK, FACTCHECK_BENCH, HALLUCINATED, TRUE_FALSE
 
 
 def test_factool_claims_are_grouped_by_their_answer(samples: Path) -> None:

@@ -11,7 +11,7 @@ from redargue.bench.datasets.medqa import MedQa
 from redargue.bench.datasets.pubmedqa import PubMedQa
 from redargue.bench.datasets.scifact import SciFact, abstracts, scifact_documents, scifact_qrels
 from redargue.claims import Meaning
-from redargue.inputs.labels import SCIFACT
+from redargue.inputs.claims import SCIFACT
 
 
 def test_medqa_offers_as_many_letters_as_options(samples: Path) -> None:

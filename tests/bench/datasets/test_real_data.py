@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from redargue.bench.datasets import averitec, fever, scifact
+from redargue.bench.datasets.base import half_of, load
 from redargue.bench.datasets.bingcheck import answer_files
-from redargue.bench.datasets.loading import load
-from redargue.bench.datasets.sampling import half_of
 from redargue.inputs.rows import rows
 
 pytestmark = pytest.mark.data

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from redargue.bench.datasets.base import Example
-from redargue.bench.datasets.sampling import SamplePlan, describe_sample, draw, half_of, sha256_of
+from redargue.bench.datasets.base import Example, SamplePlan, describe_sample, draw, half_of, sha256_of
 from redargue.claims import FEVER, Claim
 from redargue.errors import UsageError
 

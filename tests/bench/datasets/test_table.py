@@ -11,8 +11,7 @@ import pytest
 from redargue.bench.datasets.table import COLUMN_ROLES, TableFile
 from redargue.claims import TWO
 from redargue.errors import UsageError
-from redargue.inputs.claims import check_roles, split_mapping
-from redargue.inputs.labels import TRUE_FALSE
+from redargue.inputs.claims import TRUE_FALSE, check_roles, split_mapping
 
 MAPPING = "claim=statement,label=verdict,id=key,context=about,as_of=day"
 

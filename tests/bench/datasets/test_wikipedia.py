@@ -10,7 +10,7 @@ from redargue.bench.datasets.fever import Fever, qrels
 from redargue.bench.datasets.feverous import Feverous
 from redargue.bench.datasets.hover import Hover
 from redargue.claims import FEVER, TWO, Meaning
-from redargue.inputs.labels import HOVER
+from redargue.inputs.claims import HOVER
 
 
 def gold(document: str, element: str = "") -> GoldEvidence:

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from redargue.bench.datasets.base import datasets
-from redargue.bench.datasets.loading import load, make
+from redargue.bench.datasets.base import datasets, load, make
 from redargue.errors import UsageError
 
 ABSENT = object()

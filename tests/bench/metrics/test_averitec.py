@@ -13,14 +13,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redargue.bench.metrics.averitec import averitec, hungarian, pair_text
-from redargue.bench.metrics.meteor import (
+from redargue.bench.metrics.averitec import (
     NO_WORDNET,
     Meteor,
+    averitec,
+    hungarian,
     installed_meteor,
     meteor_of_words,
     meteor_without_wordnet,
     meteor_words,
+    pair_text,
 )
 
 pytest.importorskip("scipy", reason="needs the extra lab")
@@ -106,7 +108,7 @@ def test_names_of_figures_say_whether_wordnet_was_used(
             raise LookupError("wordnet")
         return 0.75
 
-    monkeypatch.setattr("redargue.bench.metrics.meteor.official_meteor", official)
+    monkeypatch.setattr("redargue.bench.metrics.averitec.official_meteor", official)
     installed_meteor.cache_clear()
     try:
         scores = averitec(["R"], ["R"], [["the tower"]], [["the tower"]])

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redargue.bench.metrics.calibration import aurc, brier, calibration_error, reliability, risk_coverage
+from redargue.bench.metrics.classification import aurc, brier, calibration_error, reliability, risk_coverage
 from redargue.errors import UsageError
 
 REFERENCE: dict[str, Any] = json.loads(

@@ -8,9 +8,15 @@ from typing import Any
 
 import pytest
 
-from redargue.bench.metrics.fever import fever, feverous, limit_elements
-from redargue.bench.metrics.hover import hover
-from redargue.bench.metrics.scifact import GoldAbstract, PredictedAbstract, scifact
+from redargue.bench.metrics.fever import (
+    GoldAbstract,
+    PredictedAbstract,
+    fever,
+    feverous,
+    hover,
+    limit_elements,
+    scifact,
+)
 from redargue.errors import UsageError
 
 REFERENCE: dict[str, Any] = json.loads(

@@ -14,7 +14,7 @@ from redargue.events import Judged, Spoke
 from redargue.evidence import Side
 from redargue.llm.rendering import Renderer
 from redargue.methods.base import ConfiguredMethod, configure
-from redargue.methods.baselines.cfmad.method import (
+from redargue.methods.baselines.cfmad import (
     AnswerOption,
     ArgueStance,
     Cfmad,

@@ -11,11 +11,11 @@ from redargue.claims import OPTIONS, Claim
 from redargue.errors import BadReply, UsageError
 from redargue.evidence import Passage
 from redargue.methods.base import ConfiguredMethod, configure
-from redargue.methods.baselines.factcheck_gpt import FactcheckGpt
-from redargue.methods.baselines.factcheck_gpt.method import (
+from redargue.methods.baselines.factcheck_gpt import (
     UNWORTHY,
     AskQuestions,
     CheckingQuestions,
+    FactcheckGpt,
     FactcheckGptSettings,
     JudgeWorthiness,
     Snippet,

@@ -13,10 +13,9 @@ from redargue.errors import BadReply, UsageError
 from redargue.evidence import Passage
 from redargue.llm.rendering import Renderer
 from redargue.methods.base import ConfiguredMethod, configure
-from redargue.methods.baselines.factool import FacTool
-from redargue.methods.baselines.factool.method import FacToolSettings
+from redargue.methods.baselines.factool import FacTool, FacToolSettings
 from redargue.methods.baselines.factuality import CheckFactuality, FactualityCheck
-from redargue.methods.baselines.sceptical_queries.tasks import Queries, WriteScepticalQueries
+from redargue.methods.baselines.sceptical_queries import Queries, WriteScepticalQueries
 from redargue.methods.dry_run import costs
 from redargue.run import Run
 from redargue.verdicts import Verdict

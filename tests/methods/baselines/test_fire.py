@@ -13,10 +13,9 @@ from redargue.errors import BadReply, UsageError
 from redargue.evidence import Passage
 from redargue.llm.rendering import Renderer, schema_of
 from redargue.methods.base import ConfiguredMethod
-from redargue.methods.baselines.fire import Fire
-from redargue.methods.baselines.fire.method import FinalAnswer, FireSettings, GiveFinalAnswer, Move, SearchOrAnswer
+from redargue.methods.baselines.fire import FinalAnswer, Fire, FireSettings, GiveFinalAnswer, Move, SearchOrAnswer
 from redargue.methods.baselines.grounding import NOTHING_FOUND, Grounded, QueryResult, context, knowledge
-from redargue.methods.baselines.self_ask.method import AskFollowUp
+from redargue.methods.baselines.self_ask import AskFollowUp
 from redargue.methods.dry_run import costs
 from redargue.run import Run
 from redargue.tasks.score import CompareTexts, Similarities

@@ -14,8 +14,8 @@ from redargue.events import Answered, EvidenceFound
 from redargue.evidence import Passage
 from redargue.llm.rendering import Renderer
 from redargue.methods.base import ConfiguredMethod, configure
-from redargue.methods.baselines.folk import Folk
-from redargue.methods.baselines.folk.method import (
+from redargue.methods.baselines.folk import (
+    Folk,
     FolkSettings,
     Predicate,
     Predicates,

@@ -9,10 +9,10 @@ import pytest
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import OPTIONS, TWO, Claim
 from redargue.errors import BadReply, UsageError
-from redargue.inputs.labels import HALLUCINATED
+from redargue.inputs.claims import HALLUCINATED
 from redargue.llm.rendering import Renderer, schema_of
 from redargue.methods.base import configure
-from redargue.methods.baselines.halueval_few_shot.method import NAMES, DetectHallucination
+from redargue.methods.baselines.halueval_few_shot import NAMES, DetectHallucination
 from redargue.methods.few_shot import read_examples
 from redargue.run import Run
 from redargue.tasks.answer import Answer

@@ -15,7 +15,7 @@ from redargue.evidence import Passage
 from redargue.llm.prompts import Prompts
 from redargue.llm.rendering import Renderer, schema_of
 from redargue.methods.base import ConfiguredMethod, configure
-from redargue.methods.baselines.mad.method import (
+from redargue.methods.baselines.mad import (
     DebateTurn,
     DecideDebate,
     Decision,

@@ -11,11 +11,12 @@ import pytest
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import OPTIONS, TWO, YES_NO_MAYBE, Claim
 from redargue.errors import BadReply
+from redargue.estimate import preview
 from redargue.events import Judged, RoundEnded
 from redargue.evidence import Passage
 from redargue.llm.rendering import Renderer
 from redargue.methods.base import ConfiguredMethod, configure
-from redargue.methods.baselines.madke.method import (
+from redargue.methods.baselines.madke import (
     AnswerWithKnowledge,
     Consistency,
     EvidencePiece,
@@ -28,7 +29,6 @@ from redargue.methods.baselines.madke.method import (
 )
 from redargue.methods.dry_run import costs
 from redargue.methods.few_shot import read_examples, with_labels
-from redargue.preview import preview
 from redargue.run import Run
 from redargue.spec import RunSpec
 from redargue.tasks.answer import Answer

@@ -14,7 +14,7 @@ from redargue.events import RoundEnded
 from redargue.evidence import Passage
 from redargue.llm.rendering import Renderer
 from redargue.methods.base import ConfiguredMethod, configure
-from redargue.methods.baselines.multi_agent_debate.method import (
+from redargue.methods.baselines.multi_agent_debate import (
     MultiAgentDebate,
     MultiAgentDebateSettings,
     SolveWithOthers,

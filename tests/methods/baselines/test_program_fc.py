@@ -16,18 +16,19 @@ from redargue.errors import BadReply, UnsupportedTask, UsageError
 from redargue.events import Answered, QueryWritten
 from redargue.llm.rendering import Renderer
 from redargue.methods.base import ConfiguredMethod, configure
-from redargue.methods.baselines.program_fc import ProgramFC
-from redargue.methods.baselines.program_fc.method import ProgramFCSettings, majority_meaning
-from redargue.methods.baselines.program_fc.program import MOST_STEPS, Program, ProgramStep, parse_program
-from redargue.methods.baselines.program_fc.tasks import (
+from redargue.methods.baselines.program_fc import (
     AnswerQuestion,
+    ProgramFC,
+    ProgramFCSettings,
     ProgramSpan,
     RecallAnswer,
     RecallFact,
     TruthJudgement,
     VerifyFact,
     WriteProgram,
+    majority_meaning,
 )
+from redargue.methods.baselines.program_fc.program import MOST_STEPS, Program, ProgramStep, parse_program
 from redargue.methods.dry_run import costs
 from redargue.methods.few_shot import read_examples
 from redargue.nli.backend import EmbeddedBackend

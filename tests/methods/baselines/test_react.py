@@ -16,8 +16,7 @@ from redargue.llm import tool_calls
 from redargue.llm.rendering import Renderer, schema_of
 from redargue.llm.tool_calls import functions
 from redargue.methods.base import ConfiguredMethod, configure
-from redargue.methods.baselines.react import React
-from redargue.methods.baselines.react.method import ChooseAction, ReactSettings, ThinkAndAct
+from redargue.methods.baselines.react import ChooseAction, React, ReactSettings, ThinkAndAct
 from redargue.methods.few_shot import read_examples, with_labels
 from redargue.run import Run
 from redargue.tasks.step import PastStep, Step, ToolCall

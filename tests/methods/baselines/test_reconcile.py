@@ -12,7 +12,7 @@ from redargue.errors import BadReply
 from redargue.events import Answered, RoundEnded
 from redargue.llm.rendering import Renderer
 from redargue.methods.base import ConfiguredMethod, configure
-from redargue.methods.baselines.reconcile.method import (
+from redargue.methods.baselines.reconcile import (
     AnswerSurely,
     AnswerWithConfidence,
     Reconcile,

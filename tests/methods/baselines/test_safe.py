@@ -11,14 +11,14 @@ from redargue.claims import FEVER, OPTIONS, TWO, Claim
 from redargue.errors import BadReply, UsageError
 from redargue.llm.rendering import Renderer
 from redargue.methods.base import ConfiguredMethod, configure
-from redargue.methods.baselines.safe import Safe
-from redargue.methods.baselines.safe.method import (
+from redargue.methods.baselines.safe import (
     IRRELEVANT,
     SUPPORT,
     CheckRelevance,
     MakeSelfContained,
     RateSupport,
     Relevance,
+    Safe,
     SafeSettings,
     SelfContained,
     WriteNextQuery,

@@ -12,7 +12,7 @@ from redargue.errors import BadReply, UsageError
 from redargue.llm.rendering import Renderer
 from redargue.methods.base import configure
 from redargue.methods.baselines.grounding import Grounded
-from redargue.methods.baselines.self_ask.method import (
+from redargue.methods.baselines.self_ask import (
     Aggregate,
     AskFollowUp,
     ConcludeAsking,

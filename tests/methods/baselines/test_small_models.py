@@ -8,10 +8,10 @@ import redargue.api  # noqa: F401  (loads every role)
 from redargue.backends.base import Call
 from redargue.claims import Claim
 from redargue.evidence import Passage
-from redargue.methods.baselines.folk.method import VerifyPredicates, WritePredicates
+from redargue.methods.baselines.folk import VerifyPredicates, WritePredicates
 from redargue.methods.baselines.grounding import Grounded
-from redargue.methods.baselines.program_fc.tasks import AnswerQuestion, VerifyFact, WriteProgram
-from redargue.methods.baselines.self_ask.method import AskFollowUp, JudgeAnswers
+from redargue.methods.baselines.program_fc import AnswerQuestion, VerifyFact, WriteProgram
+from redargue.methods.baselines.self_ask import AskFollowUp, JudgeAnswers
 from redargue.nli.backend import EmbeddedBackend
 from redargue.nli.grammar import claim_statements
 

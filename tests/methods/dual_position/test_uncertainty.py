@@ -16,13 +16,13 @@ from redargue.backends.scripted import ScriptedBackend
 from redargue.llm.attention import rescaled
 from redargue.llm.response import read_response
 from redargue.methods.agent import Agent
-from redargue.methods.dual_position.tasks import AgentText, SummariseTeam, agent_text_parts
-from redargue.methods.dual_position.uncertainty import (
+from redargue.methods.dual_position.referees import (
     attention_weights,
     confidence_levels,
     token_sar,
     uncertain,
 )
+from redargue.methods.dual_position.tasks import AgentText, SummariseTeam, agent_text_parts
 from redargue.methods.tool_mad.tasks import Keywords, WriteKeywords
 from redargue.run import Run
 from redargue.runs.record import Record

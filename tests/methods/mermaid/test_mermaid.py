@@ -16,8 +16,7 @@ from redargue.evidence import Passage, QuoteStatus
 from redargue.memory.memory import open_memory
 from redargue.methods.base import ConfiguredMethod, configure
 from redargue.methods.mermaid import Mermaid
-from redargue.methods.mermaid.method import one_relation
-from redargue.methods.mermaid.settings import MERMAID_PROFILES, MermaidSettings
+from redargue.methods.mermaid.method import MERMAID_PROFILES, MermaidSettings, one_relation
 from redargue.methods.mermaid.tasks import NextStep
 from redargue.retrieval.tools.base import Search
 from redargue.run import Run

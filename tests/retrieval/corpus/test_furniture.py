@@ -9,7 +9,7 @@ import pypdf
 
 from redargue.retrieval.corpus.documents import Document, sentence_spans
 from redargue.retrieval.corpus.ingest import read_file
-from redargue.retrieval.corpus.markdown import read_markdown
+from redargue.retrieval.corpus.markup import read_markdown
 from redargue.retrieval.corpus.running_lines import without_running_lines
 from support.files import pdf
 

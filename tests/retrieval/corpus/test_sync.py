@@ -11,8 +11,7 @@ from redargue.errors import StoreUnavailable, UsageError
 from redargue.retrieval.corpus.documents import Document
 from redargue.retrieval.corpus.ingest import new_mark
 from redargue.retrieval.corpus.sqlite import SqliteCorpus
-from redargue.retrieval.corpus.sync import sync_folder
-from redargue.retrieval.corpus.versions import restore, save, versions
+from redargue.retrieval.corpus.sync import restore, save, sync_folder, versions
 from retrieval.corpus.test_cli import run
 
 

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from redargue.nli.encoders import DIMENSIONS
-from redargue.nli.session import Floats
+from redargue.nli.session import DIMENSIONS, Floats
 from redargue.retrieval.corpus.base import Corpus
 
 Opener = Callable[..., Corpus]

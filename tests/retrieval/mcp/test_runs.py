@@ -19,9 +19,8 @@ from redargue.net.transport import Service, Transport
 from redargue.retrieval.mcp.client import McpTool, list_tools, servers
 from redargue.retrieval.tools.base import Observation, Sources
 from redargue.run import Run
-from redargue.runs.budget import Budget
+from redargue.runs.budget import Budget, Prices
 from redargue.runs.record import Record, read_events
-from redargue.runs.usage import Prices
 from redargue.verdicts import Verdict
 from redargue.verifier import Verifier
 from support.loopback import Loopback

@@ -11,9 +11,8 @@ import pytest
 
 from redargue.errors import ToolFailed, UsageError
 from redargue.evidence import Passage
-from redargue.net.rate_limit import Limiter
 from redargue.net.services import SERVICES, limiter, services
-from redargue.net.transport import Service, Transport
+from redargue.net.transport import Limiter, Service, Transport
 from redargue.retrieval.tools.base import Search, Sources, tools
 from redargue.retrieval.tools.literature import ArxivTool
 from support.loopback import Behaviour, Loopback

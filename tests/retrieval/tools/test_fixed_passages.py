@@ -9,10 +9,9 @@ import pytest
 
 from redargue.errors import RecordError, ToolFailed, UsageError
 from redargue.evidence import Passage
-from redargue.nli.encoders import Embedder
-from redargue.retrieval.tools.base import PerClaim, Search, tools
-from redargue.retrieval.tools.cached_tool import CachedTool
-from redargue.retrieval.tools.fixed_passages import FixedPassages
+from redargue.nli.session import Embedder
+from redargue.retrieval.tools.base import CachedTool, PerClaim, Search, tools
+from redargue.retrieval.tools.corpus import FixedPassages
 from support.debates import ShelfTool
 
 pytestmark = pytest.mark.anyio

@@ -14,11 +14,10 @@ from redargue.cli.app import run
 from redargue.cli.options import live_tool
 from redargue.errors import ToolFailed, UsageError
 from redargue.evidence import Passage
-from redargue.net.rate_limit import Limiter
 from redargue.net.services import limiter, services
-from redargue.net.transport import Transport
+from redargue.net.transport import Limiter, Transport
 from redargue.retrieval.tools.base import Search, Sources
-from redargue.retrieval.tools.searxng import SearxngTool
+from redargue.retrieval.tools.web import SearxngTool
 from support.loopback import Behaviour, Loopback
 
 pytestmark = pytest.mark.anyio

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from redargue.service.proxy.strict_json import read_object, without_ours
+from redargue.service.proxy.shapes import read_object, without_ours
 from service.proxy.conftest import TRUE, Start
 from service.proxy.test_unread import CHAT, DONE, END, ask
 from support.chat_upstream import HEAD, STREAM, Asked, Written, chat_whole, chunk, sse

@@ -7,7 +7,7 @@ from typing import Any
 
 from redargue.claims import Claim
 from redargue.evidence import Passage
-from redargue.methods.baselines.closed_book.tasks import (
+from redargue.methods.baselines.closed_book import (
     AnswerClosedBook,
     AnswerFromReasoning,
     AnswerStepByStep,
@@ -16,7 +16,7 @@ from redargue.methods.baselines.closed_book.tasks import (
     SelfCheck,
     SelfChecked,
 )
-from redargue.methods.baselines.halueval_few_shot.method import DetectHallucination
+from redargue.methods.baselines.halueval_few_shot import DetectHallucination
 from redargue.methods.few_shot import read_examples
 from redargue.tasks.answer import Answer
 from redargue.tasks.base import Exchange, Profile, Task

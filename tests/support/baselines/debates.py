@@ -7,7 +7,7 @@ from typing import Any
 
 from redargue.claims import Claim
 from redargue.evidence import Passage
-from redargue.methods.baselines.cfmad.method import (
+from redargue.methods.baselines.cfmad import (
     AnswerOption,
     ArgueStance,
     CriticiseStance,
@@ -15,7 +15,7 @@ from redargue.methods.baselines.cfmad.method import (
     RebutCritic,
     Thread,
 )
-from redargue.methods.baselines.mad.method import (
+from redargue.methods.baselines.mad import (
     Candidates,
     DebateTurn,
     DebateTurnOnEvidence,
@@ -28,7 +28,7 @@ from redargue.methods.baselines.mad.method import (
     ModerateRoundOnEvidence,
     Ruling,
 )
-from redargue.methods.baselines.madke.method import (
+from redargue.methods.baselines.madke import (
     AnswerWithKnowledge,
     Consistency,
     EvidencePiece,
@@ -37,8 +37,8 @@ from redargue.methods.baselines.madke.method import (
     Selection,
     SummariseAnswers,
 )
-from redargue.methods.baselines.multi_agent_debate.method import SolveWithOthers, SolveWithOthersOnEvidence
-from redargue.methods.baselines.reconcile.method import (
+from redargue.methods.baselines.multi_agent_debate import SolveWithOthers, SolveWithOthersOnEvidence
+from redargue.methods.baselines.reconcile import (
     AnswerSurely,
     AnswerSurelyOnEvidence,
     AnswerWithConfidence,

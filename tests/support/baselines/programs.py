@@ -6,7 +6,7 @@ from typing import Any
 
 from redargue.claims import Claim
 from redargue.evidence import Passage
-from redargue.methods.baselines.folk.method import (
+from redargue.methods.baselines.folk import (
     Predicate,
     Predicates,
     PredicatesVerdict,
@@ -17,9 +17,7 @@ from redargue.methods.baselines.folk.method import (
     prediction_examples,
 )
 from redargue.methods.baselines.grounding import Grounded
-from redargue.methods.baselines.program_fc.method import program_examples
-from redargue.methods.baselines.program_fc.program import Program, ProgramStep
-from redargue.methods.baselines.program_fc.tasks import (
+from redargue.methods.baselines.program_fc import (
     AnswerQuestion,
     ProgramSpan,
     RecallAnswer,
@@ -27,8 +25,10 @@ from redargue.methods.baselines.program_fc.tasks import (
     TruthJudgement,
     VerifyFact,
     WriteProgram,
+    program_examples,
 )
-from redargue.methods.baselines.self_ask.method import (
+from redargue.methods.baselines.program_fc.program import Program, ProgramStep
+from redargue.methods.baselines.self_ask import (
     Aggregate,
     AskFollowUp,
     ConcludeAsking,

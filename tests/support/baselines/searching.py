@@ -6,7 +6,7 @@ from typing import Any
 
 from redargue.claims import Claim
 from redargue.evidence import Passage
-from redargue.methods.baselines.factcheck_gpt.method import (
+from redargue.methods.baselines.factcheck_gpt import (
     AskQuestions,
     CheckingQuestions,
     JudgeWorthiness,
@@ -15,10 +15,10 @@ from redargue.methods.baselines.factcheck_gpt.method import (
     Worthiness,
 )
 from redargue.methods.baselines.factuality import CheckFactuality, FactualityCheck
-from redargue.methods.baselines.fire.method import FinalAnswer, GiveFinalAnswer, Move, SearchOrAnswer
+from redargue.methods.baselines.fire import FinalAnswer, GiveFinalAnswer, Move, SearchOrAnswer
 from redargue.methods.baselines.grounding import QueryResult
-from redargue.methods.baselines.react.method import ChooseAction, ThinkAndAct
-from redargue.methods.baselines.safe.method import (
+from redargue.methods.baselines.react import ChooseAction, ThinkAndAct
+from redargue.methods.baselines.safe import (
     SUPPORT,
     SUPPORTED,
     CheckRelevance,
@@ -28,7 +28,7 @@ from redargue.methods.baselines.safe.method import (
     SelfContained,
     WriteNextQuery,
 )
-from redargue.methods.baselines.sceptical_queries.tasks import Queries, WriteScepticalQueries
+from redargue.methods.baselines.sceptical_queries import Queries, WriteScepticalQueries
 from redargue.tasks.answer import Answer
 from redargue.tasks.base import Profile, Task
 from redargue.tasks.query import Query

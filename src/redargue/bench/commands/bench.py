@@ -1,17 +1,22 @@
-"""``redargue bench``: runs methods on data sets and compares them claim by claim."""
+"""``redargue bench run``, ``report`` and ``ls``, ``redargue list datasets`` and ``redargue calibrate``."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+from redargue.batch import Tally
+from redargue.bench.datasets.base import datasets as registry
+from redargue.bench.harness import ClaimOutcome
 from redargue.cli.exit import exit_code, resumable
 from redargue.cli.extensions import BenchGroup
+from redargue.cli.list import print_rows, usable
 from redargue.cli.parameters import (
     AsJson,
     BaseUrl,
@@ -28,7 +33,9 @@ from redargue.cli.parameters import (
     option,
     with_parameters,
 )
+from redargue.cli.progress import Progress
 from redargue.errors import UsageError
+from redargue.runs.record import SystemClock
 
 if TYPE_CHECKING:
     from redargue.bench.compare import ComparedSystem, Comparison
@@ -36,6 +43,7 @@ if TYPE_CHECKING:
     from redargue.bench.harness import Bench
     from redargue.bench.system import System
     from redargue.spec import RunSpec
+
 
 bench_app = typer.Typer(
     cls=BenchGroup, no_args_is_help=True, help="Run methods on data sets, and compare them with paired tests."
@@ -148,7 +156,7 @@ def run_bench(
 
 
 def drawn_examples(sample: SampleParameters) -> tuple[tuple[Example, ...], dict[str, Any]]:
-    from redargue.bench.datasets.loading import load
+    from redargue.bench.datasets.base import load
     from redargue.bench.temporal import apply_as_of
     from redargue.cli.options import read_settings
     from redargue.spec import read_date
@@ -162,9 +170,8 @@ def drawn_examples(sample: SampleParameters) -> tuple[tuple[Example, ...], dict[
 
 
 def _run_all(bench: Bench, systems: Sequence[System], *, concurrency: int, json: bool, quiet: bool) -> NoReturn:
-    from redargue.batch.verdict_files import Tally
+    from redargue.batch import Tally
     from redargue.bench import compare as comparison
-    from redargue.bench.commands.progress import bench_progress
 
     rows: dict[str, ComparedSystem] = {}
     tallies = [Tally() for _ in systems]
@@ -197,7 +204,7 @@ def compare_benches(
     """Print the comparison of a finished bench: intervals, paired tests, flips."""
     from redargue.bench import compare as comparison
     from redargue.bench.harness import reopen
-    from redargue.bench.reports.frontier import draw_frontier, frontier_table, require_drawing
+    from redargue.bench.reports.charts import draw_frontier, frontier_table, require_drawing
 
     if frontier:
         require_drawing(frontier)
@@ -211,7 +218,7 @@ def compare_benches(
         for file in write_tables(publishable(result), tables):
             typer.echo(f"written: {file}", err=True)
     if frontier:
-        from redargue.reports.terminal import print_tables
+        from redargue.reports.markdown import print_tables
 
         if not json:
             print_tables(filter(None, [frontier_table(result)]))
@@ -255,7 +262,7 @@ def triplets(
 
 
 def show_comparison(result: Comparison, *, json: bool) -> None:
-    from redargue.bench.reports.terminal import print_comparison
+    from redargue.bench.reports.markdown import print_comparison
 
     if json:
         print(result.model_dump_json(indent=1))  # noqa: T201
@@ -276,3 +283,59 @@ def _arguments(options: Mapping[str, object]) -> list[str]:
                 shown = secrets.hide(without_credentials(str(value)) if has_credentials(str(value)) else str(value))
                 arguments += [flag] if value is True else [flag, shown]
     return arguments
+
+
+@contextmanager
+def bench_progress(
+    tally: Tally, total: int, name: str, *, quiet: bool
+) -> Iterator[Callable[[int, ClaimOutcome], None]]:
+    """Progress of one system; yields the function that a bench calls with each outcome."""
+    with Progress(tally, total, clock=SystemClock(), name=name, quiet=quiet) as progress:
+
+        def seen(item: int, outcome: ClaimOutcome) -> None:
+            tally.add(outcome.verdict)
+            progress.moved(again=not outcome.seconds)
+
+        yield seen
+
+
+def list_datasets(json: AsJson = False) -> None:
+    """List the data sets that the bench reads."""
+    rows = {}
+    for name, dataset in usable(registry).items():
+        labels = list(dataset.labels.names)
+        rows[name] = {"about": dataset.about, "labels": labels, "metric": dataset.metric}
+    print_rows(rows, json)
+
+
+def calibrate_judge(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A CSV, TSV or JSON-lines file, a row for each item.")],
+    mapping: Annotated[
+        str, typer.Option("--map", metavar="ROLE=COLUMN,…", help="Columns: judge=…,human=…,kind=…,confidence=…")
+    ] = "",
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Also write the figures as a calibration file.")
+    ] = None,
+    json: AsJson = False,
+) -> None:
+    """Compare a judge's verdicts with human labels: base rates, kappa, errors by label and kind, the constant judge.
+
+    The judge is anything that gives labels: a model, a reader, a rule, another person.
+    """
+    from redargue.bench.judge import calibrate, calibration_tables, read_judged
+    from redargue.files import replacing
+    from redargue.inputs.claims import split_mapping
+    from redargue.reports.markdown import print_tables
+
+    found = calibrate(read_judged(file, split_mapping(mapping) if mapping else {}))
+    text = found.model_dump_json(indent=1)
+    if out:
+        try:
+            with replacing(out) as written:
+                written.write(f"{text}\n".encode())
+        except OSError as error:
+            raise UsageError(f"cannot write {str(out)!r}: {error.strerror}", where="--out") from error
+    if json:
+        print(text)  # noqa: T201
+    else:
+        print_tables(calibration_tables(found))

@@ -1,19 +1,31 @@
-"""Examples and the interface of data sets."""
+"""Examples and the interface of data sets.
+
+Reads a data set and draws a sample.
+
+Reproducible samples of data sets.
+
+A random choice ranks examples by a hash of seed and id: it depends neither on the file's order nor on a generator, and
+a larger sample with the same seed contains the smaller one.
+"""
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, dataclass_transform
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal, NamedTuple, dataclass_transform, get_type_hints
 
-from pydantic import Field
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from redargue.claims import Claim, Frozen, LabelSet
+from redargue.errors import UsageError, problem_of
 from redargue.evidence import Passage
 from redargue.inputs.rows import Row
-from redargue.registry import Registry, having
+from redargue.registry import Registry, did_you_mean, having
 
 
 class GoldEvidence(Frozen):
@@ -117,3 +129,203 @@ datasets: Registry[type[Dataset]] = Registry(
     group="redargue.datasets",
     missing=_missing,
 )
+
+
+Half = Literal["all", "even", "odd"]
+
+
+class SamplePlan(Frozen):
+    """How a sample is drawn.
+
+    Attributes:
+        limit: maximum number of examples (of each group, with ``per_group``); None for all.
+        how: ``first`` of the file; ``random``; ``balanced``: random, equally many of each label (the first labels get
+            one more if the limit does not divide evenly; drops examples without gold).
+        per_group: draws from each group separately (100 of each number of hops, as FOLK does on HoVer).
+        half: ``even`` for choosing settings, ``odd`` for reporting; see :func:`half_of`. Applied first.
+    """
+
+    limit: int | None = Field(default=None, ge=1)
+    how: Literal["first", "random", "balanced"] = "first"
+    per_group: bool = False
+    half: Half = "all"
+    seed: int = 0
+
+
+class Sample(SamplePlan):
+    """The record of a sample.
+
+    Attributes:
+        options: of the data set, as text.
+        sha256: of the file's bytes; of a folder, see :func:`sha256_of`.
+        rows: examples in the whole file.
+        labels: count of each gold label, in the label set's order; hidden gold as "".
+        groups: count of each group, in the file's order.
+    """
+
+    dataset: str
+    options: tuple[tuple[str, str], ...] = ()
+    file: str
+    sha256: str
+    rows: int
+    taken: int
+    labels: tuple[tuple[str, int], ...]
+    groups: tuple[tuple[str, int], ...]
+
+
+def half_of(claim: str) -> Literal["even", "odd"]:
+    """The half of a claim by its text alone: ``int(sha1(claim)[:8], 16) % 2``."""
+    digest = hashlib.sha1(claim.encode(), usedforsecurity=False).hexdigest()
+    return "odd" if int(digest[:8], 16) % 2 else "even"
+
+
+def draw(examples: Iterable[Example], sampling: SamplePlan) -> tuple[Example, ...]:
+    """The sample, in the order of the examples."""
+    eligible = [example for example in examples if sampling.half in ("all", half_of(example.claim.text))]
+    if sampling.how == "balanced":
+        eligible = [example for example in eligible if example.gold is not None]
+    if not eligible:
+        raise UsageError(f"no examples left to sample (half {sampling.half!r}, {sampling.how!r})")
+    strata: defaultdict[str, list[Example]] = defaultdict(list)
+    for example in eligible:
+        strata[example.group if sampling.per_group else ""].append(example)
+    chosen = {id(example) for stratum in strata.values() for example in _drawn(stratum, sampling)}
+    return tuple(example for example in eligible if id(example) in chosen)
+
+
+def _drawn(examples: list[Example], sampling: SamplePlan) -> Sequence[Example]:
+    if sampling.limit is None and sampling.how != "balanced":
+        return examples
+    if sampling.how == "first":
+        return examples[: sampling.limit]
+    ranked = sorted(examples, key=lambda one: hashlib.sha256(f"{sampling.seed}\0{one.id}".encode()).digest())
+    return _balanced(ranked, sampling.limit) if sampling.how == "balanced" else ranked[: sampling.limit]
+
+
+def _balanced(ranked: list[Example], limit: int | None) -> list[Example]:
+    """Equally many of each label that occurs; without a limit, as many as the rarest label has."""
+    by_label: defaultdict[str, list[Example]] = defaultdict(list)
+    for example in ranked:
+        by_label[example.gold or ""].append(example)
+    names = [name for name in ranked[0].claim.labels.names if name in by_label] or sorted(by_label)
+    if len(names) < 2:
+        raise UsageError(f"all rows are {names[0]!r}: nothing to balance", hint="use --take random")
+    largest = len(names) * min(map(len, by_label.values()))
+    limit = largest if limit is None else limit
+    chosen = []
+    for place, name in enumerate(names):
+        share = limit // len(names) + (place < limit % len(names))
+        if share > len(by_label[name]):
+            what = f"a balanced sample of {limit} needs {share} of {name!r}, and there are {len(by_label[name])}"
+            raise UsageError(what, hint=f"use a limit of at most {largest}")
+        chosen += by_label[name][:share]
+    return chosen
+
+
+def describe_sample(
+    dataset: str,
+    path: Path,
+    sampling: SamplePlan,
+    *,
+    rows: int,
+    taken: Sequence[Example],
+    options: Iterable[tuple[str, str]] = (),
+) -> Sample:
+    labels = Counter(example.gold or "" for example in taken)
+    order = dict.fromkeys(name for example in taken for name in example.claim.labels.names)
+    groups = Counter(example.group for example in taken)
+    return Sample(
+        **sampling.model_dump(),
+        dataset=dataset,
+        options=tuple(options),
+        file=path.name,
+        sha256=sha256_of(path),
+        rows=rows,
+        taken=len(taken),
+        labels=tuple((name, labels[name]) for name in order | dict.fromkeys(labels)),
+        groups=tuple(groups.items()) if set(groups) != {""} else (),
+    )
+
+
+def sha256_of(path: Path) -> str:
+    """Of a file, the hash of its bytes; of a folder, the hash of the lines ``sha256  name`` of its files by name."""
+    if path.is_dir():
+        files = sorted(file for file in path.iterdir() if file.is_file() and not file.name.startswith("."))
+        return hashlib.sha256("".join(f"{sha256_of(file)}  {file.name}\n" for file in files).encode()).hexdigest()
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+TAKES = ("first", "random", "balanced", "group")
+HALVES = ("all", "even", "odd")
+
+
+class Loaded(NamedTuple):
+    """The sampled examples in the file's order, and the record of the sample."""
+
+    examples: tuple[Example, ...]
+    sample: Sample
+
+
+def load(
+    name: str,
+    path: Path | str,
+    *,
+    limit: int | None = None,
+    take: str = "first",
+    half: str = "all",
+    seed: int = 0,
+    options: Mapping[str, Any] = MappingProxyType({}),
+) -> Loaded:
+    """Reads a whole data set and draws a sample.
+
+    Args:
+        path: the official file or folder, gzipped or not.
+        limit: maximum number of examples; per group if ``take`` is ``group``.
+        take: ``first``, ``random``, ``balanced`` by label, or ``group``: random within each group.
+        half: ``even``, ``odd`` or ``all``, by the claim's hash.
+        options: of the data set (``{"with_evidence": True}``).
+    """
+    path = Path(path)
+    sampling = _sampling(limit, take, half, seed)
+    examples = tuple(make(name, **options).read(path))
+    row_by_id: dict[str, int] = {}
+    for example in examples:
+        if example.id in row_by_id:
+            what = f"the id {example.id!r} is taken by row {row_by_id[example.id]}"
+            raise UsageError(what, where=f"{path}, row {example.row}")
+        row_by_id[example.id] = example.row
+    taken = draw(examples, sampling)
+    recorded = ((key, str(value)) for key, value in sorted(options.items()))
+    return Loaded(taken, describe_sample(name, path, sampling, rows=len(examples), taken=taken, options=recorded))
+
+
+def _sampling(limit: int | None, take: str, half: str, seed: int) -> SamplePlan:
+    for value, known, what in ((take, TAKES, "way to take a sample"), (half, HALVES, "half")):
+        if value not in known:
+            raise UsageError(f"unknown {what} {value!r}", hint=did_you_mean(value, list(known)))
+    if limit is not None and limit < 1:
+        raise UsageError(f"expected a limit of at least 1, got {limit}")
+    fields = {"how": "random", "per_group": True} if take == "group" else {"how": take}
+    return SamplePlan.model_validate({**fields, "limit": limit, "half": half, "seed": seed})
+
+
+def make(name: str, **options: Any) -> Dataset:
+    """A data set's reader with these options."""
+    kind: Callable[..., Dataset] = datasets[name]
+    known = {name: type_ for name, type_ in get_type_hints(kind.__init__).items() if name != "return"}
+    for option, value in options.items():
+        if option not in known:
+            raise UsageError(f"{name!r} has no option {option!r}", hint=did_you_mean(option, list(known)))
+        options[option] = _checked(f"{name}, {option}", value, known[option])
+    return kind(**options)
+
+
+def _checked(where: str, value: Any, type_: Any) -> Any:
+    if isinstance(value, str) and value.lower() in ("true", "false") and type_ is bool:
+        value = value.lower() == "true"
+    try:
+        adapter = TypeAdapter(type_, config=ConfigDict(arbitrary_types_allowed=True))
+        return adapter.validate_python(value, strict=type_ is bool)
+    except ValidationError as error:
+        raise UsageError(f"invalid value {value!r}: {problem_of(error)}", where=where) from None

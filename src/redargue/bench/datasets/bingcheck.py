@@ -19,7 +19,7 @@ from pathlib import Path
 from redargue.bench.datasets.base import Dataset, Example
 from redargue.errors import UsageError
 from redargue.evidence import Passage
-from redargue.inputs.labels import BINGCHECK, TRUE_FALSE
+from redargue.inputs.claims import BINGCHECK, TRUE_FALSE
 from redargue.inputs.rows import Row, first_line, keyed_rows, printable_value, rows
 
 _BINARY = {"supported": "true", "partially supported": "true", "refuted": "false"}

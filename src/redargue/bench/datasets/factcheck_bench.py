@@ -12,7 +12,7 @@ from pathlib import Path
 
 from redargue.bench.datasets.base import Dataset, Example
 from redargue.evidence import Passage
-from redargue.inputs.labels import FACTCHECK_BENCH, TRUE_FALSE
+from redargue.inputs.claims import FACTCHECK_BENCH, TRUE_FALSE
 from redargue.inputs.rows import Row, printable_value, rows
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from redargue.bench.datasets.base import Dataset, Example
 from redargue.bench.datasets.fire import Snapshots
-from redargue.inputs.labels import TRUE_FALSE
+from redargue.inputs.claims import TRUE_FALSE
 from redargue.inputs.rows import rows
 
 

@@ -13,7 +13,7 @@ from typing import Literal
 
 from redargue.bench.datasets.base import Dataset, Example
 from redargue.errors import UsageError
-from redargue.inputs.labels import TRUE_FALSE
+from redargue.inputs.claims import TRUE_FALSE
 from redargue.inputs.rows import Row, rows
 
 

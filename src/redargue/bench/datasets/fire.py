@@ -13,7 +13,7 @@ from pathlib import Path
 
 from redargue.bench.datasets.base import Dataset, Example
 from redargue.evidence import Passage
-from redargue.inputs.labels import TRUE_FALSE
+from redargue.inputs.claims import TRUE_FALSE
 from redargue.inputs.rows import Row, printable_value, rows
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from redargue.bench.datasets.base import Dataset, Example
 from redargue.evidence import Passage
-from redargue.inputs.labels import HALLUCINATED
+from redargue.inputs.claims import HALLUCINATED
 from redargue.inputs.rows import Row, printable_value, rows
 
 # The fields with the context, with the knowledge (withheld in the official evaluation), and with the two candidates.

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from redargue.bench.datasets.base import Dataset, Example, GoldEvidence
-from redargue.inputs.labels import HOVER
+from redargue.inputs.claims import HOVER
 from redargue.inputs.rows import Row, rows
 
 

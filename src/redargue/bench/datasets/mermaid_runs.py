@@ -1,4 +1,4 @@
-"""The claims of MERMAID's released runs; ``redargue.bench.commands.mermaid.released_runs`` reads the runs themselves.
+"""The claims of MERMAID's released runs; ``redargue.bench.commands.mermaid`` reads the runs themselves.
 
 Rows: ``{"claim", "label", "decomposition", "react_trace": [line, …], "prediction"}``; a row may have no run.
 """
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from redargue.bench.datasets.base import Dataset, Example
 from redargue.claims import LabelSet
-from redargue.inputs.labels import HOVER, SCIFACT, TRUE_FALSE
+from redargue.inputs.claims import HOVER, SCIFACT, TRUE_FALSE
 from redargue.inputs.rows import Row, rows
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from redargue.bench.datasets.base import Dataset, Example, GoldEvidence
 from redargue.claims import Meaning
-from redargue.inputs.labels import SCIFACT, SCIFACT_DECIDED
+from redargue.inputs.claims import SCIFACT, SCIFACT_DECIDED
 from redargue.inputs.rows import Row, rows
 from redargue.retrieval.corpus.documents import Document
 

@@ -8,8 +8,7 @@ from pathlib import Path
 from redargue.bench.datasets.base import Dataset, Example
 from redargue.claims import FEVER, LabelSet, Meaning
 from redargue.evidence import Passage
-from redargue.inputs.claims import check_roles, split_mapping
-from redargue.inputs.labels import label_set
+from redargue.inputs.claims import check_roles, label_set, split_mapping
 from redargue.inputs.rows import Row, printable_value, rows, table_rows, unpacked_suffix
 
 COLUMN_ROLES = ("claim", "label", "context", "evidence", "id", "group", "response", "as_of")

@@ -1,16 +1,23 @@
-"""The report of a bench as Markdown."""
+"""The report of a bench as Markdown.
+
+The comparison of a bench on a terminal or in a pipe.
+"""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+from typing import TextIO
 
-from redargue.bench.reports import reproducibility, tables
-from redargue.bench.reports.frontier import frontier_table
+from redargue.bench.compare import Comparison
+from redargue.bench.reports import publishing, tables
+from redargue.bench.reports.charts import frontier_table
 from redargue.bench.reports.load import BenchRun
 from redargue.bench.reports.rounds import rounds_table
-from redargue.reports.markdown import block, list_markdown, plain, table_markdown, tables_markdown
+from redargue.bench.reports.tables import gold_text, pairs, results_table, sample_text
+from redargue.reports.markdown import block, list_markdown, plain, print_tables, table_markdown, tables_markdown
 from redargue.reports.table import Table
-from redargue.sanitize import counted
+from redargue.sanitize import counted, printable
 
 
 def bench_markdown(bench: BenchRun, adjudication: Sequence[Table] = ()) -> str:
@@ -18,9 +25,9 @@ def bench_markdown(bench: BenchRun, adjudication: Sequence[Table] = ()) -> str:
     labels = [*(tables.confusion_table(at, row) for at, row in enumerate(comparison.rows)), tables.classes(comparison)]
     flips = [tables.flips_table(comparison, pair, ()) for pair in comparison.pairs if pair.flips]
     reproduce = [
-        *map(block, reproducibility.reproduction_commands(bench)),
-        table_markdown(reproducibility.versions(bench)),
-        list_markdown(reproducibility.sample_facts(bench)),
+        *map(block, publishing.reproduction_commands(bench)),
+        table_markdown(publishing.versions(bench)),
+        list_markdown(publishing.sample_facts(bench)),
     ]
     sections = {
         "Results": tables_markdown(tables.results_table(comparison)),
@@ -31,7 +38,7 @@ def bench_markdown(bench: BenchRun, adjudication: Sequence[Table] = ()) -> str:
         "Adjudicated": tables_markdown(adjudication),
         "Flips": tables_markdown(flips),
         "To reproduce it": reproduce,
-        "What is not comparable": [list_markdown(reproducibility.not_comparable(bench))],
+        "What is not comparable": [list_markdown(publishing.not_comparable(bench))],
     }
     heading = f"# {counted(len(comparison.rows), 'system')} on {plain(comparison.sample['dataset'])}"
     parts = [heading, plain(tables.sample_text(comparison.sample)) + "."]
@@ -39,3 +46,10 @@ def bench_markdown(bench: BenchRun, adjudication: Sequence[Table] = ()) -> str:
         if body:
             parts += [f"## {title}", *body]
     return "\n\n".join(parts) + "\n"
+
+
+def print_comparison(comparison: Comparison, *, file: TextIO | None = None) -> None:
+    for line in (f"{sample_text(comparison.sample)}.", gold_text(comparison.sample), ""):
+        print(printable(line, lines=False), file=file or sys.stdout)
+    tables = (*results_table(comparison), pairs(comparison))
+    print_tables((table for table in tables if table.rows), file=file)

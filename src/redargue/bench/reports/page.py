@@ -1,23 +1,42 @@
-"""The report of a bench as a page."""
+"""The report of a bench as a page.
+
+The folder of a bench as a kind of folder that is reported.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader
 from markupsafe import Markup
 
-from redargue.bench.reports import reproducibility, tables
-from redargue.bench.reports.charts import charts
-from redargue.bench.reports.frontier import frontier_table
-from redargue.bench.reports.load import OTHERS_SHOWN, BenchRun
+from redargue.bench.compare import RESULTS
+from redargue.bench.harness import BENCH
+from redargue.bench.reports import publishing, tables
+from redargue.bench.reports.adjudication import Adjudicated, adjudication_tables, queue, read_back
+from redargue.bench.reports.charts import charts, frontier_table
+from redargue.bench.reports.load import OTHERS_SHOWN, BenchRun, load_bench
+from redargue.bench.reports.markdown import bench_markdown
+from redargue.bench.reports.publishing import not_comparable, reproduction_commands
 from redargue.bench.reports.rounds import rounds_table
-from redargue.reports.html.debate import Passages, debate
-from redargue.reports.html.environment import environment, macro
-from redargue.reports.html.pages import DEBATES_BYTES, limits_of, line_writer, within_bound
+from redargue.errors import UsageError
+from redargue.reports.exchange import claim_reviews
+from redargue.reports.folders import Wanted
+from redargue.reports.html.debate import (
+    DEBATES_BYTES,
+    Passages,
+    debate,
+    environment,
+    limits_of,
+    line_writer,
+    macro,
+    within_bound,
+)
 from redargue.reports.load import Trace, traces
+from redargue.reports.render import OF_RUNS, as_json, dumped, table_json
 from redargue.reports.reproducibility import settings
 from redargue.reports.table import Table, letter
 from redargue.sanitize import counted, printable
@@ -76,11 +95,11 @@ def bench_page(
         flipping=bench.flipping,
         limits_of_debates=(OTHERS_SHOWN, DEBATES_BYTES // 1_000_000),
         debates=dict(sorted(debates.items())),
-        command_lines=reproducibility.reproduction_commands(bench),
-        versions=reproducibility.versions(bench),
-        facts=reproducibility.sample_facts(bench),
+        command_lines=publishing.reproduction_commands(bench),
+        versions=publishing.versions(bench),
+        facts=publishing.sample_facts(bench),
         settings_of=[(row, settings(run)) for row, run in zip(rows, bench.manifests, strict=True)],
-        limits=reproducibility.not_comparable(bench),
+        limits=publishing.not_comparable(bench),
     )
     return printable(content) + "\n"
 
@@ -94,3 +113,46 @@ def _claim(bench: BenchRun, item: int, every: Sequence[Trace], templates: Enviro
     ]
     claim = macro("bench_claim.html", "claim", templates)
     return claim(bench.comparison.claims[item], systems, passages)
+
+
+def is_kind(folder: Path) -> bool:
+    return any((folder / name).is_file() for name in (RESULTS, BENCH))
+
+
+def page(folder: Path, around: Environment, **layout: Any) -> str:
+    return bench_page(load_bench(folder), around=around, **layout)
+
+
+def render(folder: Path, wanted: Wanted) -> str:
+    """Raises UsageError for a format that only a run has, and for options that the format does not read."""
+    bench, format_ = load_bench(folder), wanted.format
+    if format_ in OF_RUNS:
+        raise UsageError(
+            f"{str(folder)!r} is a bench, not a run", where="--format", hint="name the folder of one system"
+        )
+    if wanted.method and format_ not in ("claimreview", "adjudication"):
+        raise UsageError(f"{format_} shows all systems", where="--method", hint="for claimreview and adjudication")
+    if wanted.adjudicated and format_ not in ("html", "md", "json"):
+        raise UsageError(f"no table in {format_}", where="--adjudicated", hint="for html, md and json")
+    if format_ == "claimreview" and wanted.signature:
+        return claim_reviews(bench.verdicts(bench.row(wanted.method)).values(), wanted.signature)
+    if format_ == "adjudication":
+        return queue(bench, wanted.method, as_csv=wanted.csv)
+    rows = read_back(wanted.adjudicated, bench) if wanted.adjudicated else None
+    tables = () if rows is None else adjudication_tables(bench, rows)
+    if format_ in ("html", "md"):
+        return (bench_page if format_ == "html" else bench_markdown)(bench, tables)
+    return _json(bench, rows)
+
+
+def _json(bench: BenchRun, rows: tuple[Adjudicated, ...] | None) -> str:
+    report: dict[str, Any] = {
+        "comparison": bench.comparison.model_dump(mode="json"),
+        "runs": [dumped(manifest) for manifest in bench.manifests],
+        "commands": reproduction_commands(bench),
+        "not_comparable": not_comparable(bench),
+    }
+    if rows is not None:
+        tables = [table_json(table) for table in adjudication_tables(bench, rows)]
+        report["adjudicated"] = {"rows": [row._asdict() for row in rows], "tables": tables}
+    return as_json("bench", report)

@@ -1,20 +1,31 @@
-"""The tables of a bench as files for a paper: CSV with plain numbers, and LaTeX (booktabs)."""
+"""The tables of a bench as files for a paper: CSV with plain numbers, and LaTeX (booktabs).
+
+How to reproduce a bench, and which of its figures cannot be compared.
+"""
 
 from __future__ import annotations
 
 import csv
+import json
+import platform
 import re
-from collections.abc import Iterable
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
 from io import StringIO
+from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 from redargue.bench.compare import Comparison
 from redargue.bench.reports import tables
-from redargue.bench.reports.frontier import frontier_table
+from redargue.bench.reports.charts import frontier_table
+from redargue.bench.reports.load import BenchRun
 from redargue.bench.reports.rounds import rounds_table
+from redargue.bench.reports.tables import SYSTEM, gold_text, key
 from redargue.errors import UsageError
 from redargue.files import make_folder, replacing
-from redargue.reports.table import Cell, Column, Link, Table
+from redargue.reports.reproducibility import summarize_identity
+from redargue.reports.table import Cell, Column, Link, Table, letter, number
 from redargue.sanitize import csv_cell
 
 _LATEX = {
@@ -123,3 +134,97 @@ def _latex(column: Column, cell: Cell) -> str:
 
 def _escaped(text: str) -> str:
     return "".join(_LATEX.get(sign, sign) for sign in " ".join(text.split()))
+
+
+def reproduction_commands(bench: BenchRun) -> tuple[str, ...]:
+    """Commands that run the bench, compute its tables and replay the first system's debates."""
+    compare = ["redargue", "bench", "compare", str(bench.folder)]
+    replay = ["redargue", "replay", str(bench.folder / bench.comparison.rows[0].slug)]
+    # Neighbours only: the commands keep the order of the systems.
+    by_arguments = groupby(bench.comparison.rows, key=lambda row: row.arguments)
+    sample = bench.comparison.sample
+    runs = [_run(sample, arguments, [row.spec for row in rows]) for arguments, rows in by_arguments]
+    if all(manifest.spec.backend == "recorded" for manifest in bench.manifests):
+        runs = [shlex.join(["redargue", "bench", "import", sample["file"], "--out", "DIR"])]
+    return (*runs, shlex.join(compare), shlex.join(replay))
+
+
+def _run(sample: Mapping[str, Any], arguments: Sequence[str], specs: Sequence[str]) -> str:
+    parts = ["redargue", "bench", "run", "--dataset", sample["dataset"], "--path", sample["file"]]
+    if sample.get("limit") is not None:
+        parts += ["--limit", str(sample["limit"])]
+    if sample["how"] != "first" or sample.get("per_group"):
+        parts += ["--take", "group" if sample.get("per_group") else sample["how"]]
+    if sample["half"] != "all":
+        parts += ["--half", sample["half"]]
+    parts += ["--seed", str(sample["seed"])]
+    parts += arguments
+    for name, value in sample.get("options") or ():
+        parts += ["--map", value] if name == "mapping" else ["--option", f"{name}={value}"]
+    for spec in specs:
+        parts += ["--method", spec]
+    return shlex.join([*map(str, parts), "--out", "DIR"])
+
+
+def versions(bench: BenchRun) -> Table:
+    systems = enumerate(zip(bench.comparison.rows, bench.manifests, strict=True))
+    columns = (
+        *map(Column, ("redargue", "Method", "Backend")),
+        Column("Model and weights", "long"),
+        number("Seed"),
+        Column("Tools and data revisions", "long"),
+    )
+    note = "Weights of the embedded backend: the first characters of each model's sha256."
+    rows = tuple((*key(at, row), *summarize_identity(manifest)) for at, (row, manifest) in systems)
+    return Table("What was run", (*SYSTEM, *columns), rows, (note,))
+
+
+def sample_facts(bench: BenchRun) -> tuple[str, ...]:
+    sample = bench.comparison.sample
+    return (
+        f"Data file {sample['file']}, sha256 {sample['sha256']}.",
+        gold_text(sample),
+        "--store names the corpus that tools search; the same corpus gives the same revisions as above.",
+        f"This report was made with Python {platform.python_version()}; making it calls no model.",
+    )
+
+
+def not_comparable(bench: BenchRun) -> tuple[str, ...]:
+    comparison, manifests = bench.comparison, bench.manifests
+    rows, sample = comparison.rows, comparison.sample
+    seeds = " (the table of seeds shows it)" if comparison.repeats else f" (seed {sample['seed']})"
+    limits = [
+        f"These figures are from {sample['taken']:,} claims of one file. Figures published for other samples, other "
+        "evidence or other models are not on the same scale.",
+        "Intervals and tests are over claims, from one run per system: they do not include what another seed would "
+        f"change{seeds}.",
+    ]
+    if any(manifest.spec.backend == "embedded" for manifest in manifests):
+        limits.append(
+            "The embedded backend performs the tasks with small models, without a language model: its figures compare "
+            "methods on this backend, not what they would reach with the models of their papers."
+        )
+    facts = [manifest.facts() for manifest in manifests]
+    for name, what in (("redargue", "versions of redargue"), ("identity", "models"), ("seed", "seeds")):
+        values = {json.dumps(known[name]) for known in facts}
+        if len(values) > 1:
+            limits.append(f"The systems ran with different {what}: {', '.join(sorted(values))}.")
+    limits += _different_evidence(bench)
+    if any(row.scores.cost.usage.usd is None for row in rows):
+        limits.append("Prices are not known for every system: cost is compared in calls.")
+    if any(row.errors for row in rows):
+        errors = ", ".join(f"{letter(at)} {row.errors}" for at, row in enumerate(rows) if row.errors)
+        limits.append(f"Claims that ended in an error count as wrong: {errors}.")
+    if hidden := max(row.scores.hidden for row in rows):
+        limits.append(f"{hidden} claims have no gold label: they count only in coverage and cost.")
+    limits.append("Seconds depend on the machine, its load, and what earlier systems left in caches.")
+    return tuple(limits)
+
+
+def _different_evidence(bench: BenchRun) -> list[str]:
+    tools = [tuple(manifest.tools) for manifest in bench.manifests]
+    if len(set(tools)) < 2:
+        return []
+    read = "; ".join(f"{letter(at)} {', '.join(names) or 'nothing'}" for at, names in enumerate(tools))
+    debated = " (debated: the passages that A’s debate read)" if any("debated" in names for names in tools) else ""
+    return [f"The systems do not all read the same evidence: {read}{debated}."]

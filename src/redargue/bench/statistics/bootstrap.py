@@ -2,10 +2,15 @@
 
 Items are resampled by index, so that all values of an item (gold label, both methods' answers) are drawn together.
 ``over`` are the labels whose F1 is averaged (None: all); a predicted label may be None (no answer).
+
+Shares with Wilson's interval (1927), and Cohen's kappa (1960).
+
+Agreement of one method's runs with different seeds.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TypedDict, Unpack
 
@@ -13,7 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from redargue.bench.extra import bench_extra
-from redargue.bench.metrics.base import require_known_labels, same_length
+from redargue.bench.metrics.base import MetricValue, mean, ratio, require_known_labels, same_length, undefined
+from redargue.bench.metrics.classification import Confusion
 from redargue.claims import Frozen
 from redargue.errors import UsageError
 
@@ -189,3 +195,75 @@ def macro_f1_difference(
     """The difference of two methods' macro-F1 on the same items."""
     statistic = _macro_f1_statistic(gold, {"first": first, "second": second}, labels, over)
     return _difference(statistic, len(gold), **resampling)
+
+
+_LEVEL_OF_SHARES = 0.95
+
+
+def wilson(name: str, count: int, n: int, *, level: float = _LEVEL_OF_SHARES) -> MetricValue:
+    """The share of ``count`` of ``n``, with Wilson's score interval; raises UsageError for a count outside 0 to n."""
+    if not 0 <= count <= n:
+        raise UsageError(f"{count} of {n} is not a share", where=name)
+    if not n:
+        return ratio(name, 0, 0)
+    with bench_extra():
+        from scipy import stats
+    bounds = stats.binomtest(count, n).proportion_ci(level, method="wilson")
+    return MetricValue(name=name, value=count / n, n=n, low=float(bounds.low), high=float(bounds.high))
+
+
+def cohen_kappa(matrix: Confusion) -> MetricValue:
+    """Agreement above chance, in [-1, 1]; a non-answer agrees with nothing."""
+    if not matrix.n:
+        return undefined("kappa", "no items")
+    agreed = sum(row[at] for at, row in enumerate(matrix.counts)) / matrix.n
+    gold = [sum(row) + none for row, none in zip(matrix.counts, matrix.unanswered, strict=True)]
+    said = [sum(column) for column in zip(*matrix.counts, strict=True)]
+    chance = sum(one * other for one, other in zip(gold, said, strict=True)) / matrix.n**2
+    if chance == 1:
+        return undefined("kappa", "both give one label throughout, so chance alone makes them agree", n=matrix.n)
+    return MetricValue(name="kappa", value=(agreed - chance) / (1 - chance), n=matrix.n)
+
+
+class SeedAgreement(Frozen):
+    """Agreement of runs; a non-answer is a separate category.
+
+    Attributes:
+        flipped: share of items whose label is not the same in all runs.
+        items: their indices, from 0.
+        agreement: share of pairs of runs that agree, a mean over items.
+        kappa: Fleiss' kappa.
+    """
+
+    runs: int
+    flipped: MetricValue
+    items: tuple[int, ...]
+    agreement: MetricValue
+    kappa: MetricValue
+
+
+def seed_agreement(runs: Sequence[Sequence[str | None]]) -> SeedAgreement:
+    """Flips and agreement of at least two runs over the same items in the same order."""
+    if len(runs) < 2:
+        raise UsageError(f"{len(runs)} runs cannot be compared", hint="give at least two, of different seeds")
+    n = same_length(**{f"run {at}": run for at, run in enumerate(runs, start=1)})
+    k = len(runs)
+    counts = [Counter(column) for column in zip(*runs, strict=True)]
+    flipped = tuple(at for at, count in enumerate(counts) if len(count) > 1)
+    pairs = [sum(votes * (votes - 1) for votes in count.values()) / (k * (k - 1)) for count in counts]
+    agreement = mean("agreement", pairs)
+    totals = Counter(label for run in runs for label in run)
+    chance = sum((total / (n * k)) ** 2 for total in totals.values())
+    if agreement.value is None:
+        kappa = undefined("fleiss-kappa", agreement.undefined)
+    elif len(totals) == 1:
+        kappa = undefined("fleiss-kappa", "all runs say one label for all items", n=n)
+    else:
+        kappa = MetricValue(name="fleiss-kappa", value=(agreement.value - chance) / (1 - chance), n=n)
+    return SeedAgreement(
+        runs=k,
+        flipped=mean("flipped", (len(count) > 1 for count in counts)),
+        items=flipped,
+        agreement=agreement,
+        kappa=kappa,
+    )

@@ -11,7 +11,7 @@ from functools import partial
 from redargue.bench.metrics.base import MetricValue, undefined
 from redargue.bench.metrics.classification import accuracy, class_scores, confusion, macro_f1
 from redargue.bench.metrics.responses import factuality
-from redargue.bench.tables.cell import PublishedCell
+from redargue.bench.tables.schema import PublishedCell
 from redargue.claims import LabelSet, Meaning
 
 TRUE, FALSE = "true", "false"

@@ -13,8 +13,7 @@ from redargue.bench.metrics.base import NO_ITEMS, MetricValue, mean, undefined
 from redargue.bench.official_metrics import with_interval
 from redargue.bench.statistics.bootstrap import interval, paired_difference
 from redargue.bench.tables import class_metrics as classes
-from redargue.bench.tables.cell import AgentAnswer, PublishedCell
-from redargue.bench.tables.schema import PublishedRow
+from redargue.bench.tables.schema import AgentAnswer, PublishedCell, PublishedRow
 
 
 def measure_cell(row: PublishedRow, cell: PublishedCell, against: PublishedCell | None = None) -> MetricValue:

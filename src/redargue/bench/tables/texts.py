@@ -17,9 +17,9 @@ from redargue.claims import Claim
 from redargue.errors import BadReply
 from redargue.evidence import Passage
 from redargue.files import make_folder, open_to_write, replacing
-from redargue.nli.encoders import shared
+from redargue.nli.session import shared
 from redargue.parts import Parts
-from redargue.retrieval.tools.fixed_passages import FixedPassages
+from redargue.retrieval.tools.corpus import FixedPassages
 from redargue.run import Run
 from redargue.sanitize import counted
 from redargue.spec import RunSpec

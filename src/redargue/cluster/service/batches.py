@@ -32,8 +32,8 @@ from redargue.net.transport import Transport
 from redargue.parts import Parts
 from redargue.runs.budget import Budget, Cost
 from redargue.runs.record import write_atomically
-from redargue.service.budgets import DayBudgets
 from redargue.service.entries import LateWrites
+from redargue.service.keys import DayBudgets
 from redargue.service.pool import Pool
 from redargue.service.problems import UnknownCheck
 from redargue.service.requests import CLAIM_LENGTH, RunChoices

@@ -1,4 +1,7 @@
-"""The last step of FacTool and Factcheck-GPT: a verifier rates the claim against the evidence and names the error."""
+"""The last step of FacTool and Factcheck-GPT: a verifier rates the claim against the evidence and names the error.
+
+Methods that answer from what the model knows, without evidence.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,14 @@ from typing import Any
 from pydantic import Field, field_validator
 
 from redargue.claims import Claim, Frozen
+from redargue.errors import BadReply
 from redargue.evidence import Passage
-from redargue.methods.base import Method
-from redargue.tasks.answer import Answer
+from redargue.methods.agent import Agent
+from redargue.methods.base import Method, MethodSettings
+from redargue.tasks.answer import Answer, LabelReading, Quotations, quotes_field
 from redargue.tasks.base import Task, max_length
 from redargue.tasks.documents import claim_section, documents
 from redargue.tasks.query import LONGEST_QUERY
-from redargue.tasks.quotations import Quotations, quotes_field
 from redargue.verdicts import Verdict
 
 
@@ -82,3 +86,43 @@ class FactualityMethod(Method):
     def conclude(self, answer: Answer, passages: Sequence[Passage]) -> Verdict:
         self.answered(VERIFIER, answer, round_=1, passages=passages)
         return self.verdict(answer.label, reason=answer.text, decided_by="reader", rounds=1)
+
+
+class ClosedBookSettings(MethodSettings):
+    """Settings of a method that relies on what the model knows."""
+
+    must_answer: bool = False  # offers only labels that decide the claim
+    # which label of a plain reply counts: the one on the last line, or the first one
+    label_reading: LabelReading = "last_line"
+    temperature: float = Field(default=0.0, ge=0, le=2)
+
+
+class ClosedBook(Method):
+    """One answer from what the model knows; a reply without a label that can be read gives no label."""
+
+    roles = {"knower": None}
+
+    async def check(self, claim: Claim) -> Verdict:
+        (agent,) = self.agents.values()
+        try:
+            answer = await self.answer(agent)
+        except BadReply as error:
+            answer = Answer(text=error.raw, label=self.unread_label())
+        self.answered(agent.name, answer.model_copy(update={"quotes": ()}), round_=1)
+        return self.verdict(answer.label, reason=answer.text, decided_by="reader", rounds=1)
+
+    async def answer(self, agent: Agent) -> Answer:
+        (task_class,) = self.asks_for(self.settings)
+        task: Task[Answer] = task_class(**self.shared_fields())
+        return await agent.perform(task, round_=1, temperature=self.settings.temperature)
+
+    def unread_label(self) -> str | None:
+        return None
+
+    def shared_fields(self) -> dict[str, Any]:
+        return {
+            "claim": self.claim,
+            "must_answer": self.settings.must_answer,
+            "label_reading": self.settings.label_reading,
+            "profile": self.settings.profile,
+        }

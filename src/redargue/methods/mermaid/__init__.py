@@ -1,4 +1,3 @@
 """MERMAID (Cao et al., 2026)."""
 
-from redargue.methods.mermaid import small_models as small_models
 from redargue.methods.mermaid.method import Mermaid as Mermaid

@@ -8,7 +8,10 @@ from collections.abc import Mapping, Sequence
 
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Recalled
-from redargue.tasks.answer import LabelledTask
+from redargue.nli.backend import EmbeddedBackend, compose_answer, perform
+from redargue.nli.grammar import decompose
+from redargue.nli.next_step import next_step, passages_read
+from redargue.tasks.answer import Answer, LabelledTask
 from redargue.tasks.base import Profile, Task, lines
 from redargue.tasks.decompose import Decomposition
 from redargue.tasks.documents import NumberedDocuments, claim_section
@@ -18,6 +21,7 @@ from redargue.tasks.step import (
     LastStepReply,
     PastStep,
     SimpleStepReply,
+    Step,
     StepTask,
     bounded,
     label_alone,
@@ -167,3 +171,19 @@ def _history_lines(memory: tuple[Recalled, ...], steps: tuple[PastStep, ...], pr
         observed = step.note or wrap_untrusted(step.problem, inline=True) or shown(step.passages)
         parts.append(f"Observation: {observed}")
     return "\n".join(parts)
+
+
+@perform.register
+def _decompose(task: DecomposeClaim, backend: EmbeddedBackend) -> Decomposition:
+    return decompose(task.claim.text)
+
+
+@perform.register
+def _next_step(task: NextStep, backend: EmbeddedBackend) -> Step:
+    return next_step(task, backend)
+
+
+@perform.register
+def _force_answer(task: ForceAnswer, backend: EmbeddedBackend) -> Answer:
+    passages = passages_read(task.memory, task.steps)
+    return compose_answer(task.claim, passages, backend)

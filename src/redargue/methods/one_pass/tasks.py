@@ -10,13 +10,11 @@ from pydantic import Field
 
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
-from redargue.tasks.answer import Answer
+from redargue.tasks.answer import Answer, Quotations, quotes_field
 from redargue.tasks.base import Task, lines, max_length
-from redargue.tasks.documents import as_of, documents
-from redargue.tasks.excerpts import by_document
+from redargue.tasks.documents import as_of, by_document, documents
 from redargue.tasks.extract import BLOCK
 from redargue.tasks.labels import label_definitions, quotation_rule
-from redargue.tasks.quotations import Quotations, quotes_field
 from redargue.tasks.untrusted import wrap_untrusted
 
 

@@ -1,4 +1,3 @@
 """Tool-MAD (Jeong et al., arXiv 2601.04742)."""
 
-from redargue.methods.tool_mad import small_models as small_models
 from redargue.methods.tool_mad.method import ToolMad as ToolMad

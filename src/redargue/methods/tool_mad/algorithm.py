@@ -26,10 +26,10 @@ from redargue.methods.tool_mad.settings import (
     ToolMadSettings,
 )
 from redargue.methods.tool_mad.tasks import CheckConsensus, ScoreAnswer, SummariseAbstract, WriteKeywords
-from redargue.quotations import find_quotes
+from redargue.quotes import find_quotes
 from redargue.tasks.answer import Answer, AnswerClaim
 from redargue.tasks.base import AnyTask
-from redargue.tasks.excerpts import document_key, document_numbers, numbers_of
+from redargue.tasks.documents import document_key, document_numbers, numbers_of
 from redargue.tasks.judge import JudgeDebate, MeanScore, Turn
 from redargue.tasks.query import LONGEST_QUERY, OtherAnswer, RewriteQuery, WriteQuery
 from redargue.verdicts import Metric, Score, Verdict

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Mapping
 from itertools import chain
 
 from redargue.evidence import Passage
-from redargue.quotations import find_quotes
-from redargue.tasks.documents import sourced
-from redargue.tasks.excerpts import document_key
+from redargue.quotes import find_quotes
+from redargue.tasks.documents import document_key, sourced
 from redargue.tasks.judge import Turn
 from redargue.tasks.query import OtherAnswer
 

@@ -9,16 +9,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from textwrap import shorten
-from typing import Literal
+from typing import Literal, cast
 
 from pydantic import Field
 
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
+from redargue.nli.backend import EmbeddedBackend, distinct_words, perform
+from redargue.nli.reader import sentences
 from redargue.tasks.base import Task, json_schema, lines, list_bounds, max_length
 from redargue.tasks.documents import documents
 from redargue.tasks.query import OtherAnswer, others
-from redargue.tasks.score import CheckedStatement
+from redargue.tasks.score import (
+    CheckedStatement,
+    CheckedStatements,
+    CheckStatements,
+    Questions,
+    Statements,
+    WriteQuestions,
+    WriteStatements,
+)
 from redargue.tasks.untrusted import wrap_untrusted
 
 MOST_KEYWORDS = 8  # catalogues want every word of a query to occur
@@ -122,3 +132,32 @@ class CheckConsensus(Task[ConsensusReply]):
 
     def template_vars(self) -> Mapping[str, object]:
         return {"claim": wrap_untrusted(self.claim.text, inline=True), "answers": others(self.answers)}
+
+
+@perform.register
+def _score_answer(task: ScoreAnswer, backend: EmbeddedBackend) -> AnswerCheck:
+    written = perform(WriteStatements(question=task.claim.text, answer=task.answer), backend)
+    statements = cast(Statements, written).statements
+    checked = perform(CheckStatements(passages=task.passages, statements=statements), backend) if statements else None
+    asked = cast(Questions, perform(WriteQuestions(response=task.answer), backend))
+    return AnswerCheck(
+        statements=cast(CheckedStatements, checked).statements if checked else (),
+        questions=asked.questions,
+        noncommittal=asked.noncommittal,
+    )
+
+
+@perform.register
+def _write_keywords(task: WriteKeywords, backend: EmbeddedBackend) -> Keywords:
+    return Keywords(keywords=tuple(distinct_words(task.query)[: task.most]))
+
+
+@perform.register
+def _summarise(task: SummariseAbstract, backend: EmbeddedBackend) -> Summary:
+    extract = sentences(task.abstract)
+    if len(extract) > task.sentences:
+        vectors = backend.embedder.encode([task.query, *extract])
+        cosines = [round(float(vectors[0] @ vector), 6) for vector in vectors[1:]]
+        nearest = sorted(range(len(extract)), key=lambda index: -cosines[index])[: task.sentences]
+        extract = tuple(extract[index] for index in sorted(nearest))
+    return Summary(summary=" ".join(extract))

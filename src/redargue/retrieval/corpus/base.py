@@ -11,8 +11,7 @@ from typing import NamedTuple, Protocol, Self
 from redargue.claims import Frozen
 from redargue.errors import UsageError
 from redargue.evidence import PAGE_BREAK, Passage, cut_ends
-from redargue.nli.encoders import Embedder, shared
-from redargue.nli.session import Floats
+from redargue.nli.session import Embedder, Floats, shared
 from redargue.registry import Registry, a_function
 from redargue.retrieval.corpus.documents import SIZE, Document, batches
 from redargue.retrieval.corpus.ranking import Span, uncovered
@@ -153,7 +152,7 @@ class Entry(Frozen):
 
 
 class Encoder(Protocol):
-    """Encodes texts as unit vectors, as :class:`redargue.nli.encoders.Embedder` does."""
+    """Encodes texts as unit vectors, as :class:`redargue.nli.session.Embedder` does."""
 
     name: str
 

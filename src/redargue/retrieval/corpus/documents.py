@@ -20,9 +20,8 @@ from syntok import segmenter
 from redargue.claims import Frozen
 from redargue.errors import UsageError
 from redargue.evidence import PAGE_BREAK
-from redargue.nli.encoders import DIMENSIONS
-from redargue.nli.furniture import is_heading
-from redargue.nli.session import Floats
+from redargue.nli.markup import is_heading
+from redargue.nli.session import DIMENSIONS, Floats
 from redargue.registry import Registry, a_function, did_you_mean
 
 

@@ -37,8 +37,7 @@ from pydantic import ValidationError
 
 from redargue.errors import StoreUnavailable, UnreadableFile, UsageError, problem_of
 from redargue.retrieval.corpus.documents import Document
-from redargue.retrieval.corpus.markdown import named_cells, read_markdown
-from redargue.retrieval.corpus.markup import read_html, read_pdf
+from redargue.retrieval.corpus.markup import named_cells, read_html, read_markdown, read_pdf
 from redargue.retrieval.corpus.office import (
     Letter,
     read_docx,

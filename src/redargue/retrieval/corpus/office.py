@@ -16,8 +16,7 @@ from lxml import etree  # type: ignore[import-untyped]
 
 from redargue.errors import UnreadableFile
 from redargue.registry import install
-from redargue.retrieval.corpus.markdown import named_cells
-from redargue.retrieval.corpus.markup import is_table, read_html, storable, superscript
+from redargue.retrieval.corpus.markup import is_table, named_cells, read_html, storable, superscript
 
 LARGEST_PART = 64 * 10**6  # bytes that a part of a document may decompress to
 MOST_CELLS = 2_000_000  # of a sheet

@@ -16,8 +16,7 @@ import numpy as np
 
 from redargue.errors import CorpusError
 from redargue.evidence import PAGE_BREAK
-from redargue.nli.encoders import DIMENSIONS
-from redargue.nli.session import Floats
+from redargue.nli.session import DIMENSIONS, Floats
 from redargue.retrieval.corpus.base import (
     AGAIN,
     DEPTH,

@@ -2,18 +2,30 @@
 
 ``keywords`` replaces web search where there is none: like a web search engine, it ranks whole documents by the query's
 words and shows an excerpt of each. It finds other documents than ``corpus``, so that two debaters differ.
+
+Searches a fixed set of passages per claim, so that all methods of a comparison search the same evidence.
+
+The passages come from an earlier search, from a data set, or from the recorded debate of another method. They are
+split into chunks and ranked like a corpus, by meaning and words or by words alone.
 """
 
 from __future__ import annotations
 
 import asyncio
-from functools import cached_property
-from typing import ClassVar, Self
+import hashlib
+from collections.abc import Sequence
+from functools import cached_property, partial
+from itertools import chain
+from typing import ClassVar, NamedTuple, Self
 
-from redargue.evidence import Passage
-from redargue.nli.encoders import CrossEncoder
+import numpy as np
+
+from redargue.evidence import Passage, cut_ends
+from redargue.nli.session import CrossEncoder
+from redargue.retrieval.corpus.base import WHOLE, Encoder, Hit, merged_passages, page_in
+from redargue.retrieval.corpus.documents import Chunk, chunks
 from redargue.retrieval.corpus.index import Corpus
-from redargue.retrieval.corpus.ranking import RRF_K
+from redargue.retrieval.corpus.ranking import RRF_K, fuse, nearest, ranked_by_words
 from redargue.retrieval.tools.base import Search, Sources, tools
 
 
@@ -110,3 +122,121 @@ class RerankedTool(CorpusTool):
 
 def _document(passage: Passage) -> str:
     return passage.document or passage.sha256
+
+
+_DEPTH_BY_WORDS = 50  # chunks of the ranking by words that the ranking by meaning reads
+
+
+_BY_BOTH = "passages found for the claim earlier, ranked by meaning and by the words of the query"
+_BY_WORDS = "passages found for the claim earlier, ranked by the words of the query: good for names and numbers"
+
+
+class FixedPassages:
+    """The passages of all claims; see :class:`redargue.retrieval.tools.base.PerClaim`.
+
+    Args:
+        passages: of each claim, in the order of the claims.
+        encoder: ranks by meaning as well; None: by words alone.
+        whole: return all passages of the claim, whatever the query and ``k``.
+    """
+
+    def __init__(
+        self,
+        passages: Sequence[Sequence[Passage]],
+        *,
+        name: str = "frozen",
+        encoder: Encoder | None = None,
+        whole: bool = False,
+        about: str = "",
+    ) -> None:
+        about = about or (_BY_BOTH if encoder else _BY_WORDS)
+        self.name, self.about, self.encoder, self.whole = name, about, encoder, whole
+        self._passages = [tuple(of_claim) for of_claim in passages]
+        digest = hashlib.sha256(f"{whole} {encoder.name if encoder else ''}".encode())
+        for of_claim in self._passages:
+            for passage in of_claim:
+                digest.update(passage.sha256.encode())
+            digest.update(b"\0")
+        self.revision = digest.hexdigest()[:16]
+
+    def for_claim(self, item: int) -> FixedPassagesTool:
+        return FixedPassagesTool(self, self._passages[item], whole=self.whole)
+
+    def for_all(self) -> FixedPassagesTool:
+        """A tool that searches the passages of all claims."""
+        return FixedPassagesTool(self, tuple(dict.fromkeys(chain.from_iterable(dict.fromkeys(self._passages)))))
+
+
+class FixedPassagesTool:
+    """Searches one claim's passages."""
+
+    online: ClassVar[bool] = False
+
+    def __init__(self, source: FixedPassages, passages: tuple[Passage, ...], *, whole: bool = False) -> None:
+        self.name, self.revision, self.about = source.name, source.revision, source.about
+        self._whole, self._encoder, self._passages = whole, source.encoder, passages
+
+    @cached_property
+    def _pieces(self) -> list[_Piece]:
+        """Short passages whole, longer ones in chunks; without those whose text another one contains."""
+        pieces: dict[str, _Piece] = {}
+        for number, passage in enumerate(self._passages):
+            others = self._passages[:number] + self._passages[number + 1 :]
+            if any(passage.text in other.text != passage.text and other.title == passage.title for other in others):
+                continue
+            whole = [Chunk(start=0, end=len(passage.text), text=passage.text)]
+            for chunk in whole if len(passage.text) <= WHOLE else chunks(passage.text):
+                pieces.setdefault(chunk.text, _Piece(number, passage, chunk))
+        return list(pieces.values())
+
+    @property
+    def encoded_texts(self) -> tuple[str, ...]:
+        """The texts that a ranking by meaning encodes."""
+        return tuple(f"{piece.passage.title}. {piece.chunk.text}" for piece in self._pieces) if self._encoder else ()
+
+    async def search(self, query: str, k: int, *, search: Search) -> tuple[Passage, ...]:
+        if self._whole:
+            return tuple(passage.model_copy(update={"rank": rank}) for rank, passage in enumerate(self._passages, 1))
+        return await asyncio.to_thread(self._ranked, query, k)
+
+    def _ranked(self, query: str, k: int) -> tuple[Passage, ...]:
+        pieces = self._pieces
+        texts = [(piece.passage.title, piece.chunk.text) for piece in pieces]
+        by_words = [index for index, _ in ranked_by_words(texts, query, _DEPTH_BY_WORDS)]
+        ranking = [(index, 1 / rank) for rank, index in enumerate(by_words, 1)]
+        if self._encoder and pieces:
+            read = list(dict.fromkeys([*by_words, *range(len(pieces))]))[:_DEPTH_BY_WORDS]
+            vectors = self._encoder.encode([query, *(f"{texts[index][0]}. {texts[index][1]}" for index in read)])
+            by_meaning = [read[row] for row in nearest(np.asarray(vectors[1:]), vectors[0], _DEPTH_BY_WORDS)]
+            ranking = fuse((by_meaning, 1.0), (by_words, 1.0))
+        hits = (_hit(pieces[index], score) for index, score in ranking)
+        merged = merged_passages(hits, query, k) if k > 0 else ()
+        return tuple(_as_found(self._passages[int(passage.document)], passage) for passage in merged)
+
+
+class _Piece(NamedTuple):
+    number: int  # of its passage
+    passage: Passage
+    chunk: Chunk
+
+
+def _hit(piece: _Piece, score: float) -> Hit:
+    text, source = piece.passage.text, {"document": str(piece.number)}
+    return Hit(
+        source,
+        piece.chunk.start,
+        piece.chunk.end,
+        score,
+        len(text),
+        lambda start, end: text[start:end],
+        partial(page_in, text),
+    )
+
+
+def _as_found(passage: Passage, part: Passage) -> Passage:
+    """A part of a passage, described as the passage is."""
+    score = round(part.score or 0.0, 6)
+    start, page = passage.start + part.start, passage.page_at(part.start) or part.page
+    cut = cut_ends(start=passage.starts_cut or part.starts_cut, end=passage.ends_cut or part.ends_cut)
+    found = {"text": part.text, "start": start, "page": page, "rank": part.rank, "score": score, "cut": cut}
+    return passage.model_copy(update=found)

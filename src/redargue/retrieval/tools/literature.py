@@ -36,7 +36,7 @@ _FIELD = re.compile(r"\b(?:ti|au|abs|co|jr|cat|rn|id|all):")
 
 
 class Preprint(NamedTuple):
-    """A paper as arXiv lists it; dates in arXiv's format. Named as in :mod:`redargue.retrieval.mcp.searches`."""
+    """A paper as arXiv lists it; dates in arXiv's format. Named as in :mod:`redargue.retrieval.mcp.serving`."""
 
     paper_id: str
     title: str

@@ -25,7 +25,7 @@ def mcp_endpoint(application: FastAPI, settings: ServiceSettings) -> MCPEndpoint
     """Adds ``/mcp`` to the service where the SDK is installed."""
     if find_spec("mcp") is None:
         return _Absent()
-    from redargue.service.mcp.server import McpDoor
+    from redargue.service.mcp.tools import McpDoor
 
     return McpDoor(application, settings)
 

@@ -10,13 +10,11 @@ from markupsafe import Markup
 from redargue import events
 from redargue.claims import Frozen
 from redargue.reports.annotated_text import WORST_FIRST
-from redargue.reports.html.pages import by_risk, text_parts
+from redargue.reports.html.debate import by_risk, text_parts
 from redargue.reports.load import SingleRun
 from redargue.reports.phrases import label_of
-from redargue.runs.budget import Budget
-from redargue.runs.usage import UsageCounter
-from redargue.service.page.environment import page_macro
-from redargue.service.page.frames import Frame, meters
+from redargue.runs.budget import Budget, UsageCounter
+from redargue.service.page.frames import Frame, meters, page_macro
 from redargue.verdicts import Verdict, rounded_down
 
 ROWS = 200  # on a page

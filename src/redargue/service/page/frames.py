@@ -3,30 +3,103 @@
 A frame is one element with an id. The page replaces the element that has this id; if there is none, an ``append`` adds
 it at the end of the element that ``data-in`` names, and a ``replace`` is dropped. Frames are made from events alone, so
 that every reader sees the same page, and one that has missed some can be sent them again.
+
+The templates of the page: those of the reports, and the page's own around them.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from importlib.resources import files
 from threading import Lock
 from types import MappingProxyType
-from typing import Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
+from jinja2 import ChoiceLoader, Environment, PackageLoader
 from markupsafe import Markup
 
 from redargue import events, words
 from redargue.evidence import Gap, GapKind
-from redargue.reports.html.debate import Line, Passages, debate, turn_id
-from redargue.reports.html.pages import how_done, limits_of, line_writer, verdict_view
+from redargue.reports.html import debate as reports
+from redargue.reports.html.debate import Line, Passages, debate, how_done, limits_of, line_writer, turn_id, verdict_view
 from redargue.reports.load import SingleRun
-from redargue.runs.budget import Budget
+from redargue.runs.budget import Budget, UsageCounter
 from redargue.runs.manifest import RunManifest
-from redargue.runs.usage import UsageCounter
-from redargue.sanitize import counted, printable
+from redargue.sanitize import counted, printable, shortened
+from redargue.service.checks import Check
 from redargue.service.log import EventLine
-from redargue.service.page.environment import page_macro
 from redargue.verdicts import Usage, Verdict
+
+POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "connect-src 'self'",
+        "img-src 'self' data:",
+        "base-uri 'none'",
+        "form-action 'self'",  # a check is started and stopped by a form, without a script too
+        "frame-ancestors 'none'",
+    )
+)
+_STYLES = (("redargue.reports", "html/report.css"), ("redargue.service.page", "static/page.css"))
+
+
+OUTCOMES = {"not_enough": "not enough evidence", "unchecked": "not checked", "non_factual": "not factual"}
+LAYOUT = {"layout": "page.html", "frames": "", "path": "", "signed_in": False}
+_CLAIM_SHOWN = 400  # characters of a claim in a list
+
+
+def outcome_words(outcome: str) -> str:
+    """The outcome of a claim, a text or a check in words."""
+    return OUTCOMES.get(outcome, outcome.replace("_", " "))
+
+
+def outcomes_words(check: Check) -> str:
+    """The outcome of a check; of several claims with different ones, how many have which."""
+    if check.outcome:
+        return outcome_words(check.outcome)
+    return ", ".join(f"{count} {outcome_words(name)}" for name, count in sorted(check.outcomes.items()))
+
+
+def claim_start(claim: str) -> str:
+    return shortened(claim, _CLAIM_SHOWN)
+
+
+@lru_cache(maxsize=1)
+def page_environment() -> Environment:
+    loaders = [PackageLoader("redargue.service.page", "templates"), PackageLoader("redargue.reports", "html")]
+    shared = reports.environment().overlay(loader=ChoiceLoader(loaders))
+    shared.globals = {
+        **shared.globals,
+        "claim_start": claim_start,
+        "outcome_words": outcome_words,
+        "outcomes_words": outcomes_words,
+    }
+    return shared
+
+
+def render_page(template: str, **context: Any) -> str:
+    """A whole page in the layout of the service."""
+    return printable(page_environment().get_template(template).render({**LAYOUT, **context})) + "\n"
+
+
+@lru_cache(maxsize=64)
+def page_macro(template: str, name: str) -> Callable[..., Markup]:
+    function: Callable[..., Markup] = getattr(page_environment().get_template(template).module, name)
+    return function
+
+
+@lru_cache(maxsize=1)
+def style() -> str:
+    return "\n".join(files(package).joinpath(name).read_text(encoding="utf-8") for package, name in _STYLES)
+
+
+@lru_cache(maxsize=1)
+def script() -> str:
+    return files("redargue.service.page").joinpath("static/page.js").read_text(encoding="utf-8")
 
 
 class Frame(NamedTuple):

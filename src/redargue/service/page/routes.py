@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 from redargue.concurrency import Busy
 from redargue.errors import BudgetReached, RecordError, RedargueError, UsageError, problem_of
 from redargue.methods.base import methods
-from redargue.reports.html.pages import how_done
+from redargue.reports.html.debate import how_done
 from redargue.reports.render import render
 from redargue.retrieval.corpus.index import has_no_corpus
 from redargue.retrieval.corpus.ingest import file_types
@@ -26,10 +26,8 @@ from redargue.service.context import COOKIE, Caller, CallerInfo, Store, caller_o
 from redargue.service.keys import SESSION_SECONDS, Keys
 from redargue.service.log import EventLine
 from redargue.service.page.batch import Filter
-from redargue.service.page.compare import compare_verdicts
-from redargue.service.page.environment import POLICY, render_page, script, style
-from redargue.service.page.frames import FrameLog, encoded
-from redargue.service.page.runs import Pages, control, is_text, manifest_of, name_of
+from redargue.service.page.frames import POLICY, FrameLog, encoded, render_page, script, style
+from redargue.service.page.runs import Pages, compare_verdicts, control, is_text, manifest_of, name_of
 from redargue.service.page.uploads import LARGEST_FILE, MOST_FILES, Uploads, read_uploads
 from redargue.service.problems import UnknownCheck, status_of
 from redargue.service.requests import CONTEXTS, CheckRequest, ContextDocument

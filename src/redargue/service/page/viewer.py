@@ -20,7 +20,7 @@ from redargue.service.checks import CheckStore
 from redargue.service.context import MAX_BODY, MAX_UPLOAD
 from redargue.service.guard import LOOPBACK, Guard
 from redargue.service.keys import Keys
-from redargue.service.page.environment import LAYOUT, page_environment
+from redargue.service.page.frames import LAYOUT, page_environment
 from redargue.service.page.routes import failed, page_router, shown
 from redargue.service.problems import handle_problems
 from redargue.service.rules import RequestRules

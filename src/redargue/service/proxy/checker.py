@@ -21,7 +21,7 @@ from redargue.errors import RedargueError, UsageError
 from redargue.evidence import Passage
 from redargue.parts import Parts
 from redargue.runs.budget import Budget
-from redargue.service.budgets import DayBudget, KeyBudget
+from redargue.service.keys import DayBudget, KeyBudget
 from redargue.service.proxy.settings import FIRST_READER, Plan, ProxySettings
 from redargue.service.requests import RunChoices
 from redargue.service.rules import RequestRules

@@ -10,7 +10,7 @@ from typing import Any
 from redargue.evidence import Passage
 from redargue.service.proxy.settings import MAX_CONTEXT, MAX_CONTEXTS, RequestContext, whole_characters
 from redargue.service.proxy.shapes import strings
-from redargue.text.contexts import delimited_parts, readable_context
+from redargue.text.segment import delimited_parts, readable_context
 
 
 def contexts_of(

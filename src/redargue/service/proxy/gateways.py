@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from redargue.claims import Meaning
 from redargue.concurrency import gather_or_cancel
 from redargue.evidence import Passage
-from redargue.service.budgets import DayBudget
+from redargue.service.keys import DayBudget
 from redargue.service.proxy.block import CheckBlock, block_of, footnotes, without_footnotes, without_text
 from redargue.service.proxy.checker import AnswerCheck, Checked, Checkers
 from redargue.service.proxy.contexts import contexts_of

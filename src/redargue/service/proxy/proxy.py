@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import httpx2
 
 from redargue.errors import ProviderError, RedargueError, UsageError
-from redargue.service.budgets import DayBudget
+from redargue.service.keys import DayBudget
 from redargue.service.problems import openai_error
 from redargue.service.proxy.block import (
     FOOTNOTES,
@@ -38,9 +38,9 @@ from redargue.service.proxy.modes import (
 )
 from redargue.service.proxy.responses import ResponsesDialect
 from redargue.service.proxy.settings import CheckOptions, Plan, plan, read_check_options
+from redargue.service.proxy.shapes import read_object, without_ours
 from redargue.service.proxy.sse import SseEvent, comment, compact_json, data_event, events_of
 from redargue.service.proxy.stream import TICK, Checks, StreamChecker
-from redargue.service.proxy.strict_json import read_object, without_ours
 from redargue.service.proxy.tally import ProxyTally
 from redargue.service.proxy.upstream import Headers, ProxyReply, Upstream, is_stream, refuse
 

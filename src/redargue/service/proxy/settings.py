@@ -16,9 +16,8 @@ from redargue.claims import Frozen
 from redargue.errors import UsageError, problem_of
 from redargue.evidence import Passage
 from redargue.methods.base import methods
-from redargue.net.rate_limit import Limiter, Rate
 from redargue.net.secrets import Secrets
-from redargue.net.transport import Service, Transport
+from redargue.net.transport import Limiter, Rate, Service, Transport
 from redargue.registry import did_you_mean
 from redargue.runs.budget import Budget
 from redargue.service.rules import require_performed

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from redargue.service.proxy.strict_json import read_object, without_ours
+from redargue.service.proxy.shapes import read_object, without_ours
 
 _END = re.compile(rb"(?:\r\n|\n|\r(?!\n)){2,}")  # any two line ends, and the blank lines after them
 _LINE_END = re.compile(r"\r\n|\n|\r")

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from prometheus_client.core import CounterMetricFamily
 from prometheus_client.registry import Collector
 
+from redargue.service.log import note
 from redargue.service.proxy.block import CheckBlock
-from redargue.service.request_log import note
 
 
 @dataclass(eq=False)  # a registry keeps it in a dictionary

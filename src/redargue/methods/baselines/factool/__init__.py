@@ -1,3 +1,77 @@
-"""FacTool (Chern et al., arXiv 2307.13528)."""
+"""FacTool on knowledge-based answers: two sceptical queries, ten pieces of evidence, one verdict with the error named.
 
-from redargue.methods.baselines.factool.method import FacTool as FacTool
+Chern et al., "FacTool: Factuality Detection in Generative AI" (arXiv 2307.13528), and the authors' program
+(GAIR-NLP/factool). Claims are extracted from an answer by ``redargue.text``; this method checks one.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from redargue.claims import Claim
+from redargue.concurrency import gather_or_cancel
+from redargue.errors import BadReply
+from redargue.events import QueryWritten
+from redargue.methods.agent import Agent
+from redargue.methods.base import FROM_SETTINGS, SearchSettings
+from redargue.methods.baselines.factuality import VERIFIER, CheckFactuality, FactualityMethod
+from redargue.methods.baselines.sceptical_queries import WriteScepticalQueries
+from redargue.methods.few_shot import read_examples
+from redargue.tasks.answer import Answer
+from redargue.tasks.query import LONGEST_QUERY
+from redargue.verdicts import Verdict
+
+_SEARCHER = "searcher"
+
+
+class FacToolSettings(SearchSettings):
+    """Settings of ``factool``; the defaults are the paper's, which uses Google's search."""
+
+    queries: int = Field(default=2, ge=1, le=4)  # per claim
+    top_k: int = Field(default=5, ge=1, le=50)  # pieces of evidence per query and tool
+    # the outcome of a verdict that cannot be read: no label, or true as in the authors' program
+    unparsed: Literal["none", "true"] = "none"
+    temperature: float = Field(default=0.0, ge=0, le=2)
+
+
+class FacTool(FactualityMethod, name="factool", settings=FacToolSettings):
+    """Two sceptical queries, ten pieces of evidence, a verdict that names the error (2307.13528)."""
+
+    profiles = {"paper": {}, "authors": {"profile": "paper", "unparsed": "true"}, "hardened": {}}
+    paper = "Chern et al., FacTool: Factuality Detection in Generative AI, 2023, arXiv 2307.13528"
+    graph = "WriteScepticalQueries -> search | search -> CheckFactuality"
+    roles = {_SEARCHER: FROM_SETTINGS, VERIFIER: None}
+    asks = (WriteScepticalQueries, CheckFactuality)
+    few_shot = True
+
+    settings: FacToolSettings
+
+    async def check(self, claim: Claim, searcher: Agent, verifier: Agent) -> Verdict:
+        self.two_sides()
+        queries = await self.write_queries(searcher)
+        for query in queries:
+            self.run.emit(QueryWritten(agent=_SEARCHER, round=1, query=query))
+        results = await gather_or_cancel(searcher.search(query, self.settings.top_k, round_=1) for query in queries)
+        passages = tuple({passage.sha256: passage for result in results for passage in result}.values())
+        task = CheckFactuality(claim=claim, passages=passages, profile=self.settings.profile)
+        try:
+            check = await verifier.perform(task, round_=1, temperature=self.settings.temperature)
+        except BadReply as error:
+            label = self.label(True) if self.settings.unparsed == "true" else None
+            return self.conclude(Answer(text=error.raw, label=label), passages)
+        return self.conclude(self.read(check), passages)
+
+    async def write_queries(self, searcher: Agent) -> tuple[str, ...]:
+        """Sceptical queries; the claim itself where they cannot be read."""
+        task = WriteScepticalQueries(
+            claim=self.claim,
+            count=self.settings.queries,
+            demonstrations=read_examples("redargue.methods.baselines.sceptical_queries"),
+            profile=self.settings.profile,
+        )
+        try:
+            return (await searcher.perform(task, round_=1, temperature=self.settings.temperature)).queries
+        except BadReply:
+            return (self.claim.text[:LONGEST_QUERY],)

@@ -1,3 +1,269 @@
-"""MAD (Liang et al., arXiv 2305.19118)."""
+"""MAD: two sides answer tit for tat before a moderator, who may end the debate; otherwise a judge decides.
 
-from redargue.methods.baselines.mad.method import Mad as Mad
+Liang et al., "Encouraging Divergent Thinking in Large Language Models through Multi-Agent Debate" (arXiv 2305.19118),
+with the prompts' structure of its program for free topics. The topic is the claim with the question for its labels.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from redargue.claims import Claim, Frozen
+from redargue.events import Judged, Spoke
+from redargue.methods.base import SearchSettings
+from redargue.methods.baselines import evidence_pool
+from redargue.methods.baselines.evidence_pool import EvidencePool
+from redargue.methods.setting_types import Word
+from redargue.tasks.answer import Answer, LabelledTask, Piece
+from redargue.tasks.base import AnyTask, Exchange, Task, list_bounds, max_length
+from redargue.tasks.untrusted import wrap_untrusted
+from redargue.verdicts import Verdict
+
+# MAD's prompts: two sides before a moderator, and a judge who decides in two steps (Liang et
+# al., 2305.19118).
+#
+# Each speaker has its own chat: its questions and replies are sent again, word for word. As
+# published nobody has evidence; the tasks ``…OnEvidence`` show the same passages to all.
+
+
+ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+
+
+class _Debated(Frozen):
+    claim: Claim
+    before: tuple[Exchange, ...] = ()
+
+
+class DebateTurn(evidence_pool.DebatePrompt, LabelledTask, _Debated):
+    """What a side says: its first answer, the negative side's objection, or whether it agrees by now."""
+
+    answer_fields: ClassVar[tuple[Piece, ...]] = ("reasoning", "label")
+
+    opponent: str = ""
+
+    @property
+    def lenient(self) -> bool:
+        return True
+
+    def chat_history(self) -> tuple[Exchange, ...]:
+        return self.before
+
+    def template_vars(self) -> Mapping[str, object]:
+        return {**self.topic_vars(), "before": bool(self.before), "opponent": wrap_untrusted(self.opponent)}
+
+
+class DebateTurnOnEvidence(evidence_pool.OnEvidence, DebateTurn):
+    """What a side says that sees evidence."""
+
+    answer_fields: ClassVar[tuple[Piece, ...]] = ("reasoning", "quotes", "label")
+
+
+class _PaperKeys(Frozen):
+    @model_validator(mode="before")
+    @classmethod
+    def _as_fields(cls, data: Any) -> Any:
+        """The paper's keys as fields: ``Whether there is a preference`` is ``preference``."""
+        if not isinstance(data, dict):
+            return data
+        names = {re.sub(r"\W+", "_", str(name).strip().lower()): value for name, value in data.items()}
+        if "whether_there_is_a_preference" in names:
+            names["preference"] = names.pop("whether_there_is_a_preference")
+        return names
+
+
+class Decision(_PaperKeys):
+    """A judge's decision."""
+
+    reason: str = Field(description="why, in short", json_schema_extra=max_length(1_000))
+    debate_answer: str = Field(description="the answer that is correct")
+
+
+class Ruling(_PaperKeys):
+    """A moderator's ruling; an answer ends the debate."""
+
+    preference: bool = Field(description="whether there is a clear preference for an answer")
+    supported_side: Literal["affirmative", "negative", ""] = Field(description="the side that you support, if any")
+    reason: str = Field(description="why, in short", json_schema_extra=max_length(1_000))
+    debate_answer: str = Field(description="the correct answer, which ends the debate; empty if it is to go on")
+
+    @field_validator("supported_side", mode="before")
+    @classmethod
+    def _a_side_or_none(cls, value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        side = value.strip().lower().removesuffix(" side")
+        return "" if side in ("none", "neither", "n/a") else side
+
+
+class _Moderator(evidence_pool.DebatePrompt):
+    """The moderator, who is the judge in the end. A plain class without fields, so it goes first."""
+
+    def chat_history(self: Any) -> tuple[Exchange, ...]:
+        before: tuple[Exchange, ...] = self.before
+        return before
+
+    def template_vars(self: Any) -> Mapping[str, object]:
+        return {**self.topic_vars(), "before": bool(self.before)}
+
+
+class _BothSides(_Moderator):
+    def template_vars(self: Any) -> Mapping[str, object]:
+        sides = {side: wrap_untrusted(getattr(self, side)) for side in ("affirmative", "negative")}
+        return {**super().template_vars(), **sides}
+
+
+class _Deciding(_Moderator):
+    """A question whose answer may be a label."""
+
+    def enum_fields(self: Any) -> dict[str, tuple[str, ...]]:
+        labels = self.claim.labels
+        return {} if labels.free_text else {"debate_answer": (*labels.names, "")}
+
+    def validate_answer(self: Any, answer: Any) -> Any:
+        text = answer.debate_answer.strip()
+        return answer.model_copy(update={"debate_answer": text and evidence_pool.stated_label(text, self.claim.labels)})
+
+
+class ModerateRound(_Deciding, _BothSides, Task[Ruling], _Debated):
+    """The moderator's ruling at the end of a round."""
+
+    number: int = Field(ge=1, le=10)
+    affirmative: str
+    negative: str
+
+    def template_vars(self) -> Mapping[str, object]:
+        return {**super().template_vars(), "round": ORDINALS[self.number - 1]}
+
+
+class ModerateRoundOnEvidence(evidence_pool.OnEvidence, ModerateRound):
+    """The ruling of a moderator who sees evidence."""
+
+
+class Candidates(Frozen):
+    """The answers that are in question."""
+
+    candidates: tuple[str, ...] = Field(description="each answer in question", json_schema_extra=list_bounds(6, 300))
+
+
+class ListCandidates(_BothSides, Task[Candidates], _Debated):
+    """The judge's first step: which answers there are."""
+
+    affirmative: str
+    negative: str
+
+    def parse_plain(self, text: str) -> Candidates | None:
+        candidates = tuple(line.strip() for line in text.splitlines() if line.strip())
+        return Candidates(candidates=candidates) if candidates and not text.lstrip().startswith("{") else None
+
+
+class ListCandidatesOnEvidence(evidence_pool.OnEvidence, ListCandidates):
+    """The first step of a judge who sees evidence."""
+
+
+class DecideDebate(_Deciding, Task[Decision], _Debated):
+    """The judge's second step, in the same chat: one of the candidates."""
+
+
+class DecideDebateOnEvidence(evidence_pool.OnEvidence, DecideDebate):
+    """The second step of a judge who sees evidence."""
+
+
+AFFIRMATIVE, NEGATIVE, MODERATOR, JUDGE = "affirmative", "negative", "moderator", "judge"
+
+
+class MadSettings(SearchSettings):
+    """Settings of ``mad``."""
+
+    # each is searched once, and all speakers see the results; without tools nobody has evidence, as published
+    tools: tuple[Word, ...] = Field(default=("corpus",), max_length=8)
+    max_rounds: int = Field(default=3, ge=1, le=10)  # after which a judge decides
+    judged: Literal["first", "last"] = "first"  # the judge sees the sides' first answers, or their last
+    temperature: float = Field(default=0.0, ge=0, le=2)
+
+
+class Mad(EvidencePool, name="mad", settings=MadSettings):
+    """Two sides tit for tat before a moderator, then a judge (2305.19118).
+
+    It needs a language model: with the small models it would be one reader's answer.
+    """
+
+    profiles = {"paper": {"profile": "paper", "tools": ()}, "hardened": {}}
+    paper = (
+        "Liang et al., Encouraging Divergent Thinking in Large Language Models through Multi-Agent Debate, 2024,"
+        " arXiv 2305.19118"
+    )
+    graph = "(affirmative -> negative -> moderator) x1-3 -> judge lists candidates -> judge decides"
+
+    settings: MadSettings
+
+    async def check(self, claim: Claim) -> Verdict:
+        self.turn, self.ruling, self.listing, self.deciding = self.asks_for(self.settings)
+        self.chats: dict[str, tuple[Exchange, ...]] = {}
+        self.labels: list[tuple[str | None, ...]] = []
+        await self.fill_pool(self.settings.top_k)
+        first: dict[str, str] = {}
+        answers = {AFFIRMATIVE: "", NEGATIVE: ""}
+        for round_ in range(1, self.settings.max_rounds + 1):
+            self.labels.append(())
+            answers[AFFIRMATIVE] = await self.take_turn(AFFIRMATIVE, round_, answers[NEGATIVE])
+            answers[NEGATIVE] = await self.take_turn(NEGATIVE, round_, answers[AFFIRMATIVE])
+            first = first or dict(answers)
+            ruling = await self.moderate(round_, answers)
+            if ruling.debate_answer:
+                return self.conclude(MODERATOR, ruling.debate_answer, ruling.reason)
+        return await self.judge(first if self.settings.judged == "first" else answers)
+
+    async def take_turn(self, side: str, round_: int, opponent: str) -> str:
+        """A side's answer; its label is reported and does not affect the debate."""
+        answer: Answer = await self.ask(side, self.turn, round_, opponent=opponent)
+        self.answered(side, answer, round_=round_, passages=self.passages)
+        self.labels[-1] += (answer.label,)
+        return answer.text
+
+    async def moderate(self, round_: int, answers: Mapping[str, str]) -> Ruling:
+        ruling: Ruling = await self.ask(MODERATOR, self.ruling, round_, number=round_, **answers)
+        self.run.emit(Spoke(agent=MODERATOR, round=round_, text=ruling.reason))
+        why = f"the moderator answers {ruling.debate_answer}" if ruling.debate_answer else "the moderator continues"
+        self.end_round(round_, self.labels[-1], accepted=bool(ruling.debate_answer), why=why)
+        return ruling
+
+    async def judge(self, answers: Mapping[str, str]) -> Verdict:
+        """The judge lists candidates, then chooses one of them, in one chat."""
+        await self.ask(JUDGE, self.listing, **answers)
+        decision: Decision = await self.ask(JUDGE, self.deciding)
+        label = decision.debate_answer or None  # MAD-4
+        self.run.emit(Judged(text=decision.reason, label=label))
+        return self.conclude(JUDGE, label, decision.reason)
+
+    async def ask(self, agent: str, kind: Callable[..., AnyTask], round_: int = 0, /, **fields: Any) -> Any:
+        """Keeps the question and the verbatim reply in the speaker's chat."""
+        chat = self.chats.get(agent, ())
+        evidence = {"passages": self.passages} if self.settings.tools else {}
+        task = kind(claim=self.claim, before=chat, profile=self.settings.profile, **evidence, **fields)
+        (output,) = await self.agents[agent].ask(task, round_=round_, temperature=self.settings.temperature)
+        self.chats[agent] = (*chat, task.exchange(output.text))
+        return output.answer
+
+    def conclude(self, decided_by: str, label: str | None, reason: str) -> Verdict:
+        return self.verdict(
+            label, reason=reason, decided_by=decided_by, rounds=len(self.labels), round_labels=self.labels
+        )
+
+    @classmethod
+    def debaters_for(cls, settings: Any) -> tuple[str, ...]:
+        return (AFFIRMATIVE, NEGATIVE, MODERATOR, JUDGE)
+
+    @classmethod
+    def asks_for(cls, settings: MadSettings) -> tuple[type[AnyTask], ...]:
+        if settings.tools:
+            return (
+                DebateTurnOnEvidence,
+                ModerateRoundOnEvidence,
+                ListCandidatesOnEvidence,
+                DecideDebateOnEvidence,
+            )
+        return (DebateTurn, ModerateRound, ListCandidates, DecideDebate)

@@ -1,4 +1,286 @@
-"""SAFE (Wei et al., arXiv 2403.18802)."""
+"""SAFE, the search-augmented factuality evaluator: five searches, then one rating.
 
-from redargue.methods.baselines.safe import small_models as small_models
-from redargue.methods.baselines.safe.method import Safe as Safe
+Wei et al., "Long-form factuality in large language models" (arXiv 2403.18802), and the authors' program
+(google-deepmind/long-form-factuality, ``eval/safe``). ``redargue.text`` splits a response into statements; this method
+rates one. The examples in the first two of the authors' prompts are left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import Field
+
+from redargue.claims import Claim, Frozen, Label, LabelSet, Meaning, readable
+from redargue.errors import BadReply
+from redargue.events import QueryWritten
+from redargue.methods.agent import Agent
+from redargue.methods.base import FROM_SETTINGS, Method, SearchSettings
+from redargue.methods.baselines.grounding import QueryResult, ShowsKnowledge, found_in
+from redargue.methods.baselines.small_models import MOST_QUOTES, new_queries, not_empty
+from redargue.nli import claim_filter
+from redargue.nli.backend import CORRECT, INCORRECT, OPEN, EmbeddedBackend, cite, distinct_words, perform, quotes_of
+from redargue.nli.reader import sentences
+from redargue.tasks.answer import Answer, LabelledTask
+from redargue.tasks.base import AnyTask, Out, Task, max_length
+from redargue.tasks.query import LONGEST_QUERY, Query, QueryTask
+from redargue.tasks.untrusted import wrap_untrusted
+from redargue.verdicts import Verdict
+
+# SAFE's prompts (Wei et al., "Long-form factuality in large language models", arXiv
+# 2403.18802).
+#
+# A statement is made self-contained, checked for relevance, searched for in turns, and rated.
+
+
+SUPPORTED, NOT_SUPPORTED = "Supported", "Not Supported"
+
+
+SUPPORT = LabelSet(
+    name="support",
+    labels=(
+        Label(name=SUPPORTED, meaning=Meaning.SUPPORTED, description="the knowledge supports the statement"),
+        Label(name=NOT_SUPPORTED, meaning=Meaning.REFUTED, description="the knowledge does not support the statement"),
+    ),
+)
+
+
+_BLOCK = re.compile(r"```(?:\w*\n)?(.*?)```", re.DOTALL)
+
+
+_BRACKETS = re.compile(r"\[([^\[\]]+)\]")
+
+
+def code_block(text: str) -> str | None:
+    """The content of the first code block, on one line; None without one."""
+    block = _BLOCK.search(text)
+    return " ".join(block.group(1).split()) if block else None
+
+
+def _bracketed(text: str, *words: str) -> list[str]:
+    contents = {re.sub(r"[^\w\s]", "", match).strip() for match in _BRACKETS.findall(text)}
+    return [word for word in words if word in contents]
+
+
+class SelfContained(Frozen):
+    """A statement that can be understood alone."""
+
+    statement: str = Field(description="the statement, self-contained", json_schema_extra=max_length(1_000))
+
+
+class Relevance(Frozen):
+    """Whether a statement has to do with what its text is about."""
+
+    reasoning: str = Field(default="", description="your reasoning", json_schema_extra=max_length(600))
+    relevant: bool = Field(description="true if the statement is relevant")
+
+
+class _OfAResponse:
+    """A statement and the text around it. A plain class without fields, so it goes first."""
+
+    def template_vars(self: Any) -> Mapping[str, object]:
+        return {
+            "response": wrap_untrusted(self.claim.context),
+            "statement": wrap_untrusted(self.claim.text, inline=True),
+        }
+
+
+class MakeSelfContained(_OfAResponse, Task[SelfContained]):
+    """A statement of a text in words that need no text around them."""
+
+    claim: Claim
+
+    def parse_plain(self, text: str) -> SelfContained | None:
+        statement = code_block(text)
+        return None if statement is None else SelfContained(statement=statement)
+
+    def validate_answer(self, answer: SelfContained) -> SelfContained:
+        if not re.search(r"\w", answer.statement):
+            raise ValueError("the statement is empty")
+        return SelfContained(statement=readable(answer.statement.strip()))
+
+
+class CheckRelevance(_OfAResponse, Task[Relevance]):
+    """Whether a statement has to do with what its text is about."""
+
+    claim: Claim
+
+    def _words(self) -> tuple[str, str]:
+        return ("Relevant", "Not Relevant") if self.profile == "hardened" else ("Foo", "Not Foo")
+
+    def parse_plain(self, text: str) -> Relevance | None:
+        yes, no = self._words()
+        answers = _bracketed(text, yes, no)
+        if len(answers) > 1:
+            raise ValueError(f"the reply contains both [{yes}] and [{no}]")
+        return Relevance(reasoning=text.strip(), relevant=answers == [yes]) if answers else None
+
+
+class WriteNextQuery(ShowsKnowledge, QueryTask):
+    """The next query, for what is not known yet."""
+
+    claim: Claim
+    results: tuple[QueryResult, ...] = ()
+
+    def parse_plain(self, text: str) -> Query | None:
+        """The first code block; else as other queries are read."""
+        query = code_block(text)
+        if query == "":
+            raise ValueError("the code block is empty")
+        return super().parse_plain(text) if query is None else Query(text=query[:LONGEST_QUERY])
+
+
+class RateSupport(ShowsKnowledge, LabelledTask):
+    """Whether the knowledge supports the statement; its labels are ``SUPPORT``'s."""
+
+    results: tuple[QueryResult, ...] = ()
+
+    def label_of(self, text: str) -> str | None:
+        """The label in square brackets; without one the label on the last line."""
+        rated = _bracketed(text, SUPPORTED, NOT_SUPPORTED)
+        if rated:
+            return rated[0] if len(rated) == 1 else None
+        return self.chosen(text.strip().rpartition("\n")[2])
+
+
+RATER = "rater"
+IRRELEVANT = "The statement has nothing to do with what its text is about."
+
+
+class SafeSettings(SearchSettings):
+    """Settings of ``safe``; the defaults are the paper's for one claim, which uses Google's search."""
+
+    max_steps: int = Field(default=5, ge=1, le=20)  # searches; all are made, whatever is known
+    revise: bool = True  # makes a claim with a context self-contained first
+    relevance: bool = False  # checks a claim with a context for its relevance to it; an irrelevant one has no label
+    # the claim's label for "Not Supported": that for false claims, as in the paper's comparisons, or, where the set has
+    # one, that for what the evidence does not settle
+    not_supported: Literal["refuted", "not_enough"] = "refuted"
+    temperature: float = Field(default=0.1, ge=0, le=2)
+
+
+class Safe(Method, name="safe", settings=SafeSettings):
+    """Always five searches, each for what is not known yet, then supported or not (2403.18802)."""
+
+    profiles = {"paper": {"relevance": True}, "hardened": {"not_supported": "not_enough"}}
+    paper = "Wei et al., Long-form factuality in large language models, 2024, arXiv 2403.18802"
+    graph = "[MakeSelfContained -> CheckRelevance ->] (WriteNextQuery -> search) x5 -> RateSupport"
+    roles = {RATER: FROM_SETTINGS}
+
+    settings: SafeSettings
+
+    async def check(self, claim: Claim, rater: Agent) -> Verdict:
+        self.rater = rater
+        self.labels = self.labels_of_ratings()
+        self.results: list[QueryResult] = []
+        statement = await self.self_contained()
+        if not await self.is_relevant(statement):
+            return self.conclude(Answer(text=IRRELEVANT, label=None))
+        statement = statement.model_copy(update={"labels": SUPPORT})
+        for step in range(1, self.settings.max_steps + 1):
+            try:
+                query = await self.next_query(statement, step)
+            except BadReply:
+                break
+            passages = await rater.search(query, self.settings.top_k, round_=step)
+            self.results.append(QueryResult(query=query, passages=passages))
+        return self.conclude(await self.rate(statement))
+
+    def labels_of_ratings(self) -> tuple[str, str]:
+        supported, not_supported = self.two_sides()
+        silent = self.claim.labels.named(Meaning.NOT_ENOUGH)
+        return supported, not_supported if self.settings.not_supported == "refuted" else silent or not_supported
+
+    async def self_contained(self) -> Claim:
+        """The statement alone; unchanged without a context, or where the revision cannot be read."""
+        if not (self.settings.revise and self.claim.context):
+            return self.claim
+        try:
+            revised = await self.ask(MakeSelfContained(claim=self.claim, profile=self.settings.profile))
+        except BadReply:
+            return self.claim
+        return self.claim.model_copy(update={"text": revised.statement, "context": ""})
+
+    async def is_relevant(self, statement: Claim) -> bool:
+        """An unreadable reply counts as yes (SAFE-3)."""
+        if not (self.settings.relevance and self.claim.context):
+            return True
+        in_context = statement.model_copy(update={"context": self.claim.context})
+        try:
+            return (await self.ask(CheckRelevance(claim=in_context, profile=self.settings.profile))).relevant
+        except BadReply:
+            return True
+
+    async def next_query(self, statement: Claim, step: int) -> str:
+        task = WriteNextQuery(claim=statement, results=tuple(self.results), profile=self.settings.profile)
+        query = (await self.ask(task, round_=step)).text
+        self.run.emit(QueryWritten(agent=RATER, round=step, query=query))
+        return query
+
+    async def rate(self, statement: Claim) -> Answer:
+        task = RateSupport(claim=statement, results=tuple(self.results), profile=self.settings.profile)
+        try:
+            rating = await self.ask(task, round_=len(self.results) + 1)
+        except BadReply as error:
+            return Answer(text=error.raw, label=None)
+        supported, not_supported = self.labels
+        return rating.model_copy(update={"label": supported if rating.label == SUPPORTED else not_supported})
+
+    async def ask(self, task: Task[Out], *, round_: int = 0) -> Out:
+        return await self.rater.perform(task, round_=round_, temperature=self.settings.temperature)
+
+    def conclude(self, answer: Answer) -> Verdict:
+        searches = len(self.results)
+        self.answered(RATER, answer, round_=searches + 1, passages=found_in(tuple(self.results)))
+        return self.verdict(answer.label, reason=answer.text, decided_by="reader", rounds=searches)
+
+    @classmethod
+    def asks_for(cls, settings: SafeSettings) -> tuple[type[AnyTask], ...]:
+        return (*_before_searching(settings), WriteNextQuery, RateSupport)
+
+
+def _before_searching(settings: SafeSettings) -> tuple[type[AnyTask], ...]:
+    revise: tuple[type[AnyTask], ...] = (MakeSelfContained,) if settings.revise else ()
+    relevance: tuple[type[AnyTask], ...] = (CheckRelevance,) if settings.relevance else ()
+    return (*revise, *relevance)
+
+
+@perform.register
+def _make_self_contained(task: MakeSelfContained, backend: EmbeddedBackend) -> SelfContained:
+    """Replaces a leading pronoun where the text around it leaves no doubt."""
+    (statement,) = claim_filter.claims((task.claim.text,), sentences(task.claim.context), embedder=backend.embedder)
+    return SelfContained(statement=statement or task.claim.text)
+
+
+@perform.register
+def _check_relevance(task: CheckRelevance, backend: EmbeddedBackend) -> Relevance:
+    """A statement is relevant where it shares a content word with the text."""
+    around = {word.lower() for word in distinct_words(task.claim.context.replace(task.claim.text, ""))}
+    shared = [word for word in distinct_words(task.claim.text) if word.lower() in around]
+    return Relevance(reasoning=f"shared: {', '.join(shared) or 'no word'}", relevant=bool(shared))
+
+
+@perform.register
+def _write_next_query(task: WriteNextQuery, backend: EmbeddedBackend) -> Query:
+    passages = found_in(task.results)
+    best = backend.reader.read(task.claim.text, passages).best(Meaning.SUPPORTED, MOST_QUOTES)
+    asked = {result.query for result in task.results}
+    return Query(text=next(new_queries(task.claim.text, best, asked), task.claim.text[:300]))
+
+
+@perform.register
+def _rate_support(task: RateSupport, backend: EmbeddedBackend) -> Answer:
+    """Supported where that is more probable than the other two together; BadReply where there is no evidence."""
+    passages = not_empty(found_in(task.results))
+    reading = backend.reader.read(task.claim.text, passages)
+    supports, refutes, neither = reading.probabilities()
+    if supports > refutes + neither:
+        label, meaning, opening = SUPPORTED, Meaning.SUPPORTED, CORRECT
+    else:
+        label = NOT_SUPPORTED
+        meaning, opening = (Meaning.REFUTED, INCORRECT) if refutes >= neither else (Meaning.NOT_ENOUGH, OPEN)
+    best = reading.best(meaning, MOST_QUOTES if opening != OPEN else 1)
+    text = "\n".join([*map(cite, best), opening + " ".join(task.claim.text.split()), f"[{label}]"])
+    return Answer(text=text, label=label, quotes=quotes_of(reading.decisive(best, meaning)))

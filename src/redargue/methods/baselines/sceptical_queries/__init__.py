@@ -1,4 +1,39 @@
 """Queries of a sceptic, as FacTool writes them (Chern et al., arXiv 2307.13528); Markov-chain debate does likewise."""
 
-from redargue.methods.baselines.sceptical_queries import small_models as small_models
-from redargue.methods.baselines.sceptical_queries.tasks import WriteScepticalQueries as WriteScepticalQueries
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pydantic import Field
+
+from redargue.claims import Claim, Frozen
+from redargue.methods.baselines.factuality import ClaimPrompt, plain_texts
+from redargue.methods.baselines.small_models import new_queries
+from redargue.nli.backend import EmbeddedBackend, perform
+from redargue.tasks.base import Task, list_bounds
+from redargue.tasks.query import LONGEST_QUERY
+
+
+class Queries(Frozen):
+    """What to search for."""
+
+    queries: tuple[str, ...] = Field(description="the queries", json_schema_extra=list_bounds(4, LONGEST_QUERY))
+
+
+class WriteScepticalQueries(ClaimPrompt, Task[Queries]):
+    """FacTool's queries for a claim, written by a sceptic."""
+
+    claim: Claim
+    count: int = 2
+    demonstrations: str = ""
+
+    def template_vars(self) -> Mapping[str, object]:
+        return {**super().template_vars(), "count": self.count}
+
+    def validate_answer(self, answer: Queries) -> Queries:
+        return Queries(queries=plain_texts(answer.queries, self.count))
+
+
+@perform.register
+def _write_sceptical_queries(task: WriteScepticalQueries, backend: EmbeddedBackend) -> Queries:
+    return Queries(queries=tuple(new_queries(task.claim.text, (), ()))[: task.count])

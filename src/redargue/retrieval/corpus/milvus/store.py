@@ -26,8 +26,7 @@ from uuid import uuid4
 import numpy as np
 
 from redargue.errors import CorpusError, StoreUnavailable, UsageError
-from redargue.nli.encoders import DIMENSIONS
-from redargue.nli.session import Floats
+from redargue.nli.session import DIMENSIONS, Floats
 from redargue.retrieval.corpus.base import Added, Encoder, Entry, stores
 from redargue.retrieval.corpus.documents import (
     BATCH,

@@ -1,0 +1,254 @@
+"""``redargue diff`` and ``redargue why``."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from redargue.cli.exit import resumable
+from redargue.cli.output import print_json
+from redargue.cli.parameters import BaseUrl, Offline, Quiet, RunName, complete_run, option
+from redargue.errors import UsageError
+from redargue.sanitize import counted, printable
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from redargue.analysis.counterfactual import Counterfactual, How, OnVerified, RecordedClaim, RemovedPassage
+    from redargue.analysis.run_diff import ClaimDiff, RunDiff, StepDiff
+    from redargue.verifier import Verifier
+
+
+MAX_LINES = 40  # per difference on a terminal; --json prints all
+MAX_LINE_LENGTH = 240
+
+
+def diff(
+    first: Annotated[
+        str,
+        typer.Argument(
+            metavar="RUN1",
+            help="Run folder of check, batch or a bench method; or the name of a recorded run.",
+            autocompletion=complete_run,
+        ),
+    ],
+    second: Annotated[str, typer.Argument(metavar="RUN2", help="Second run.", autocompletion=complete_run)],
+    most: Annotated[int, typer.Option(min=0, help="Claims shown in detail; those whose label differs first.")] = 10,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object (docs/schemas/diff.v1.json).")] = False,
+) -> None:
+    """Compare two recorded runs: settings, labels and first calls."""
+    from rich.console import Console
+
+    from redargue.analysis.run_diff import compare_runs
+    from redargue.runs.folders import find_run
+
+    result = asyncio.run(compare_runs(find_run(first), find_run(second), most=most))
+    if as_json:
+        print_json(result)
+        return
+    console = Console(file=sys.stdout, highlight=False, soft_wrap=True)
+    _summary(console, result)
+    for claim in result.details:
+        _claim(console, result, claim)
+    hidden = result.differing - len(result.details)
+    if hidden > 0:
+        _print(console, f"more claims with a call or search that differs: {hidden} (--most {result.differing})", "dim")
+
+
+def _print(console: Console, text: str, style: str = "") -> None:
+    from rich.text import Text
+
+    console.print(Text(printable(text), style=style))
+
+
+def _summary(console: Console, result: RunDiff) -> None:
+    _print(console, f"first:  {result.first}")
+    _print(console, f"second: {result.second}")
+    only = f"{result.only_first} only in the first, {result.only_second} only in the second"
+    _print(console, f"claims in both runs: {result.claims} ({only})")
+    _print(console, f"labels: {len(result.flips)} of {result.claims} flipped", "bold")
+    for move, count in result.moves.items():
+        _print(console, f"  {count} × {move}")
+    _print(console, f"claims with a call or search that differs: {result.differing} of {result.claims}", "bold")
+    _settings(console, result)
+
+
+def _settings(console: Console, result: RunDiff) -> None:
+    """Those of two methods are many, and most are of one method only."""
+    methods = any(setting.name == "method" for setting in result.settings)
+    shown = [each for each in result.settings if not methods or None not in (each.first, each.second)]
+    _print(console, "settings that differ:" if result.settings else "settings: equal", "bold")
+    for setting in shown:
+        _print(console, f"  {setting.name}: {_short(setting.first)} → {_short(setting.second)}")
+    if hidden := len(result.settings) - len(shown):
+        _print(console, f"  and {hidden} that only one of the runs has (--json)", "dim")
+
+
+def _short(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 100 else f"{text[:100]}…"
+
+
+def _claim(console: Console, result: RunDiff, claim: ClaimDiff) -> None:
+    console.rule(style="dim")
+    _print(console, claim.claim, "bold")
+    flip = next((flip for flip in result.flips if flip.items == claim.items), None)
+    _print(console, f"{flip.first} → {flip.second}" if flip else "same label", "bold yellow" if flip else "dim")
+    for step in claim.before:
+        _step(console, "earlier ", step)
+    if claim.call:
+        _step(console, "first call that differs: ", claim.call)
+    if claim.reply:
+        _step(console, "first call with a different answer: ", claim.reply)
+    if claim.note:
+        _print(console, f"note: {claim.note}", "dim")
+
+
+def _step(console: Console, title: str, step: StepDiff) -> None:
+    what = "search with " if step.kind == "search" else ""
+    round_ = f", round {step.round}" if step.round else ""
+    missing = f"; not in the {step.missing} run" if step.missing else ""
+    _print(console, f"{title}{what}{step.name} by {step.agent}{round_}{missing}", "cyan")
+    for name, lines in (("prompt", step.prompt), ("found" if step.kind == "search" else "reply", step.outcome)):
+        if lines:
+            _print(console, f"  {name}:")
+        elif name == "reply" and not step.missing:
+            _print(console, "  reply: equal")
+        for line in lines[:MAX_LINES]:
+            style = {"+": "green", "-": "red", "@": "dim"}.get(line[:1], "")
+            _print(console, f"    {line[:MAX_LINE_LENGTH]}{'…' if len(line) > MAX_LINE_LENGTH else ''}", style)
+        if len(lines) > MAX_LINES:
+            _print(console, f"    … {len(lines) - MAX_LINES} more lines: --json", "dim")
+
+
+HOW_TEXT: dict[How, str] = {
+    "smallest": "smallest: every smaller set was tried, and none flips the verdict",
+    "minimal": "minimal: no passage can be restored; found greedily, so a smaller set may exist",
+    "some": "flips the verdict, but may not be minimal: the search ended early",
+    "none": "no set that was tried flips the verdict",
+}
+
+
+def why(
+    run: RunName,
+    item: Annotated[
+        int | None, typer.Option(min=1, help="Number of the claim, from 1; required if the run has several.")
+    ] = None,
+    most: Annotated[int, typer.Option(min=1, help="Maximum number of verifications.")] = 60,
+    base_url: BaseUrl = "",
+    budget: Annotated[str | None, option("BUDGET", "Maximum cost: 400calls, 2mtok, 0.50usd.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Call the run's language models without a budget.")] = False,
+    offline: Offline = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object (docs/schemas/why.v2.json).")] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Find the evidence that a recorded verdict depends on.
+
+    The result is the smallest set of passages without which the verdict would differ.
+    """
+    from rich.console import Console
+
+    from redargue.analysis.counterfactual import RecordedClaim, find_counterfactual
+    from redargue.runs.budget import Budget
+    from redargue.runs.folders import find_run
+
+    recorded, limit = RecordedClaim(find_run(run), item), Budget.parse(budget) if budget else None
+    with recorded.verifier(base_url=base_url, budget=limit, offline=offline) as verifier:
+        if verifier.backend.name == "chat":
+            _estimate(verifier, recorded, most, confirmed=yes or limit is not None)
+        on_verified = None if quiet else _progress(recorded, most)
+        with resumable():
+            result = asyncio.run(find_counterfactual(recorded, verifier, most=most, on_verified=on_verified))
+    if as_json:
+        print_json(result)
+    else:
+        _show(Console(file=sys.stdout, highlight=False), result)
+    raise typer.Exit(result.error.exit_code if result.error else 0)
+
+
+def _estimate(verifier: Verifier, recorded: RecordedClaim, most: int, *, confirmed: bool) -> None:
+    from redargue.estimate import estimate
+
+    rows = estimate(verifier, [recorded.verdict.claim] * most, concurrency=1)
+    levels = rows.low, rows.likely, rows.high
+    calls = " / ".join(f"{level.calls:,}" for level in levels)
+    price = "" if rows.likely.usd is None else ", " + " / ".join(f"${level.usd:.4f}" for level in levels)
+    typer.echo(f"at most {counted(most, 'verification')}; calls, low / likely / high: {calls}{price}", err=True)
+    if not confirmed:
+        raise UsageError(
+            "this calls the run's language models again",
+            hint="confirm with --yes, set a limit with --budget 0.50usd, or reduce it with --most 20",
+        )
+
+
+def _progress(recorded: RecordedClaim, most: int) -> OnVerified:
+    from redargue.reports.phrases import label_of
+    from redargue.verdicts import Verdict
+
+    def on_verified(count: int, removed: int, verdict: Verdict) -> None:
+        label = printable(label_of(verdict))
+        what = f"without {removed} of {counted(len(recorded.evidence), 'passage')}" if removed else "with all evidence"
+        typer.echo(f"[{count} of at most {most}] {what}: {label}", err=True)
+
+    return on_verified
+
+
+def _show(console: Console, result: Counterfactual) -> None:
+    from rich.text import Text
+
+    evidence = f"all {result.evidence} passages" if result.evidence > 1 else counted(result.evidence, "passage")
+    console.print(Text(printable(result.claim.text), style="bold"))
+    console.print(Text(f"{_label(result, result.before)} with {evidence}"))
+    if result.taken:
+        passages = f"these {len(result.taken)} passages" if len(result.taken) > 1 else "this passage"
+        console.print(Text(f"{_label(result, result.after)} without {passages}:", style="bold yellow"))
+        for number, removed in enumerate(result.taken, 1):
+            _passage(console, number, removed)
+    console.print(Text(searched(result)))
+    if result.without_all is not None and len(result.taken) != result.evidence:
+        console.print(Text(f"Without any evidence: {_label(result, result.without_all)}"))
+    if result.unrecorded:
+        console.print(Text(f"Searches without a recorded result, which returned nothing: {result.unrecorded}"))
+    usd = f", ${result.usd:.4f}" if result.usd is not None else ""
+    console.print(Text(f"verifications: {result.verifications}; calls: {result.calls:,}{usd}", style="dim"))
+    if result.error:
+        console.print(Text(f"the search ended early: {printable(result.error.what)}", style="bold red"))
+
+
+def searched(result: Counterfactual) -> str:
+    """How the set was found, or that none was."""
+    if not result.evidence:
+        return "the debate had no evidence: nothing can be removed"
+    text = HOW_TEXT[result.how]
+    if result.how == "none":
+        if result.without_all is not None:
+            text += ", nor does removing all evidence"
+        elif result.removed_all:
+            text += "; without any evidence there is no answer"
+        if result.ended:
+            text += f"; the search ended after {counted(result.verifications, 'verification')}"
+    if result.failed:
+        text += f"; failed verifications, which count as unchanged: {result.failed}"
+    return text
+
+
+def _label(result: Counterfactual, label: str | None) -> str:
+    return printable(result.claim.labels.plain(label)) if label else "no answer"
+
+
+def _passage(console: Console, number: int, removed: RemovedPassage) -> None:
+    from rich.padding import Padding
+    from rich.text import Text
+
+    passage = removed.passage
+    source = ", ".join(filter(None, (passage.title or passage.document, passage.publisher, passage.url)))
+    console.print(Text(f"{number}. {printable(source)} ({passage.tool})", style="bold"))
+    for quote in removed.quoted:
+        console.print(Padding(Text(f"“{printable(quote)}”", style="italic"), (0, 0, 0, 3)))
+    if not removed.quoted:
+        text = printable(" ".join(passage.text.split()))
+        console.print(Padding(Text(f"{text[:200]}{'…' if len(text) > 200 else ''}", style="dim"), (0, 0, 0, 3)))

@@ -1,0 +1,241 @@
+"""Files of a batch: verdicts as CSV and JSON Lines, and answers verified against the contexts of their rows."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from io import StringIO
+from pathlib import Path
+from types import MappingProxyType, TracebackType
+from typing import Any
+
+from pydantic import BaseModel
+
+from redargue import words
+from redargue.caveats import Caveat, Noted, Unchecked
+from redargue.claims import Meaning
+from redargue.errors import RecordError, RedargueError
+from redargue.evidence import Gap, Side
+from redargue.files import make_folder, open_to_read, open_to_write, replacing
+from redargue.inputs.claims import ClaimRow, RefusedRow, contexts_as_documents
+from redargue.sanitize import csv_cell
+from redargue.text.report import Report, unchecked_reasons
+from redargue.text.verification import ground
+from redargue.verdicts import ErrorInfo, Verdict
+from redargue.verifier import Verifier
+
+FOLDER = "answers"
+
+
+async def check_row(row: ClaimRow, verifier: Verifier, folder: Path, *, concurrency: int) -> Report | ErrorInfo | None:
+    """The report on a row's answer, from the batch's budget, or why there is none; None for a row without an answer.
+
+    ``folder`` is the batch's. Labels that do not say whether a claim is supported or refuted have no report either.
+    """
+    meanings = {label.meaning for label in row.claim.labels.labels}
+    if row.answer is None or not {Meaning.SUPPORTED, Meaning.REFUTED} <= meanings:
+        return None
+    try:
+        return await ground(
+            row.answer,
+            contexts=contexts_as_documents(row),
+            spec=verifier.spec.updated(labels=row.claim.labels, as_of=row.claim.as_of),
+            folder=folder / FOLDER / f"{row.number:06}",
+            concurrency=concurrency,
+            backend=verifier.backend,
+            budget=verifier.budget,
+            prices=verifier.prices,
+            transport=verifier.transport,
+            clock=verifier.clock,
+        )
+    except RedargueError as error:
+        return ErrorInfo.of(error)
+
+
+# Running totals of a batch.
+
+
+class Tally:
+    """Running totals of a batch.
+
+    Attributes:
+        outcomes: one entry per verdict, shared by verdicts with the same meaning, sureness and reason for being
+            unchecked, to save memory.
+        labels: counts of labels in plain words, those of unsure verdicts apart, and of errors by type.
+        stopped: claims that the budget stopped; ``errors`` are the others.
+        usd: None if no price is known.
+        unread: why sentences of answers were not checked.
+    """
+
+    def __init__(self) -> None:
+        self.unread: list[Unchecked] = []
+        self._shared: dict[tuple[str | None, Unchecked | None, int, bool], Verdict] = {}
+        self.outcomes: list[Verdict] = []
+        self.labels: Counter[str] = Counter()
+        self.errors = self.stopped = self.calls = 0
+        self.usd: float | None = None
+
+    def add(self, verdict: Verdict) -> None:
+        error = verdict.error
+        key = verdict.meaning, verdict.why_unchecked, error.exit_code if error else 0, verdict.unsure is not None
+        self.outcomes.append(self._shared.setdefault(key, verdict))
+        plain = verdict.claim.labels.plain(verdict.label) if verdict.label else "no answer"
+        label = plain + (" (unsure)" if verdict.unsure else "")
+        self.labels[error.type if error else "not checked" if verdict.unchecked else label] += 1
+        self.stopped += error is not None and error.type == "BudgetReached"
+        self.errors += error is not None and error.type != "BudgetReached"
+        self.calls += verdict.usage.calls
+        if verdict.usage.usd is not None:
+            self.usd = (self.usd or 0.0) + verdict.usage.usd
+
+    def add_answer(self, row: ClaimRow, answer: Report | ErrorInfo | None) -> None:
+        """Adds the claims of a row's answer; a failure counts as one."""
+        if isinstance(answer, ErrorInfo):
+            self.add(Verdict(claim=row.claim, label=None, error=answer))
+        elif answer is not None:
+            self.unread += unchecked_reasons(answer.unchecked)
+            for claim in answer.claims:
+                self.add(claim.verdict)
+
+
+COLUMNS = (
+    *("item", "claim", "label", "meaning", "decided_by", "rounds", "quotes_for", "quotes_against", "sources", "gaps"),
+    *("reason", "calls", "searches", "prompt_tokens", "completion_tokens", "usd", "error"),
+    *("confidence", "unsure", "caveat", "unchecked", "id"),
+    *("answer_outcome", "answer_claims", "answer_supported", "answer_refuted", "answer_not_checked"),
+)
+
+
+class VerdictFiles:
+    """Context manager that writes ``verdicts.jsonl`` and ``verdicts.csv`` of a batch folder, whose record is open.
+
+    It stores the offset of each line, not the verdicts; on exit it sorts the lines by claim and writes the table.
+
+    Args:
+        folder: of the batch.
+        rows: of the claims, for the numbers and identifiers of the input.
+    """
+
+    def __init__(self, folder: Path, rows: Sequence[ClaimRow] = ()) -> None:
+        self._rows = rows
+        self.lines, self.table = folder / "verdicts.jsonl", folder / "verdicts.csv"
+        self._offsets: dict[int, int] = {}
+        with self._writing_errors():
+            make_folder(folder)
+            self._file = open_to_write(self.lines)
+
+    def write(self, item: int, verdict: Verdict, answer: Report | ErrorInfo | None = None) -> str:
+        """Appends the verdict on a claim, by its index, immediately and returns its line (:func:`to_json_line`).
+
+        ``answer`` is the report on the row's answer, or why there is none.
+        """
+        row = self._rows[item] if self._rows else None
+        number = row.number if row else item + 1
+        name = "answer_error" if isinstance(answer, ErrorInfo) else "answer"
+        return self._append(number, to_json_line(number, row.id if row else "", verdict, {name: answer}))
+
+    def refuse(self, row: RefusedRow) -> str:
+        return self._append(row.number, refused_line(row))
+
+    def _append(self, number: int, text: str) -> str:
+        with self._writing_errors():
+            self._offsets[number] = self._file.tell()
+            self._file.write(text.encode() + b"\n")
+            self._file.flush()
+        return text
+
+    def __enter__(self) -> VerdictFiles:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._file.close()
+        ordered, cells = (path.with_name(f"{path.name}.new") for path in (self.lines, self.table))
+        with (
+            self._writing_errors(),
+            open_to_read(self.lines) as written,
+            replacing(self.lines, ordered) as sorted_lines,
+            replacing(self.table, cells) as table,
+        ):
+            table.write(_csv_line(COLUMNS))
+            for _, start in sorted(self._offsets.items()):
+                written.seek(start)
+                text = written.readline()
+                sorted_lines.write(text)
+                table.write(_csv_line(map(csv_cell, _cells(json.loads(text)))))
+
+    @contextmanager
+    def _writing_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            what = f"{str(self.lines)!r} cannot be written: {error.strerror}"
+            raise RecordError(what, hint="free disk space, then run the same command again to resume") from error
+
+
+def _csv_line(cells: Iterable[str]) -> bytes:
+    line = StringIO(newline="")
+    csv.writer(line).writerow(cells)
+    return line.getvalue().encode()
+
+
+def to_json_line(
+    number: int, row_id: str, result: BaseModel, more: Mapping[str, BaseModel | None] = MappingProxyType({})
+) -> str:
+    """A result as one line of ASCII JSON, with the number, from 1, and the identifier of its item in the input."""
+    further = {name: model.model_dump(mode="json") for name, model in more.items() if model is not None}
+    return json.dumps({"item": number, "id": row_id, **result.model_dump(mode="json"), **further})
+
+
+def refused_line(row: RefusedRow) -> str:
+    error = ErrorInfo.of(row.error).model_dump(mode="json")
+    return json.dumps({"item": row.number, "id": row.id, "claim": None, "label": None, "error": error})
+
+
+def _cells(row: Mapping[str, Any]) -> list[object]:
+    if row["claim"] is None:
+        known = {"item": row["item"], "error": f"{row['error']['type']}: {row['error']['what']}", "id": row["id"]}
+        return [known.get(name) for name in COLUMNS]
+    quotes = [quote for quote in row["quotes"] if quote["status"] != "not_found"]
+    sides = [
+        " | ".join(quote["text"] for quote in quotes if quote["side"] == side) for side in (Side.FOR, Side.AGAINST)
+    ]
+    sources = dict.fromkeys(quote["source"]["url"] or quote["source"]["title"] for quote in quotes if quote["source"])
+    usage, error = row["usage"], row["error"]
+    return [
+        *(row["item"], row["claim"]["text"], row["label"], row["meaning"], row["decided_by"], row["rounds"]),
+        *(
+            *sides,
+            " | ".join(filter(None, sources)),
+            " | ".join(words.gap(Gap.model_validate(gap)) for gap in row["gaps"]),
+            "\n".join([row["reason"], *words.notes(_noted(row))]),
+        ),
+        *(usage[name] for name in ("calls", "searches", "prompt_tokens", "completion_tokens", "usd")),
+        f"{error['type']}: {error['what']}" if error else "",
+        *(
+            None if row["unchecked"] else row["confidence"],
+            row["unsure"] and row["unsure"]["label"],
+            words.caveats(map(Caveat.model_validate, row["caveats"])),
+            words.unchecked(Unchecked.model_validate(row["unchecked"])) if row["unchecked"] else "",
+            row["id"],
+        ),
+        *_answer_cells(row),
+    ]
+
+
+def _noted(row: Mapping[str, Any]) -> Noted:
+    return Noted.model_validate({name: row[name] for name in Noted.model_fields})
+
+
+def _answer_cells(row: Mapping[str, Any]) -> tuple[object, ...]:
+    if error := row.get("answer_error"):
+        return (f"{error['type']}: {error['what']}", *[None] * 4)
+    if (answer := row.get("answer")) is None:
+        return (None,) * 5
+    meanings = Counter(claim["verdict"]["meaning"] for claim in answer["claims"])
+    counts = len(answer["claims"]), meanings["supported"], meanings["refuted"], sum(answer["not_checked"].values())
+    return (answer["outcome"], *counts)

@@ -1,1 +1,0 @@
-"""The output files and totals of a batch."""

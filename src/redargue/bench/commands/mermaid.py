@@ -1,0 +1,324 @@
+"""``redargue bench import``: runs that MERMAID's authors released, as a bench folder."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import hashlib
+import json
+import re
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple
+
+import typer
+from pydantic import ValidationError
+
+from redargue.bench import compare as comparison
+from redargue.bench.commands.bench import show_comparison
+from redargue.bench.datasets.base import load
+from redargue.bench.datasets.mermaid_runs import MermaidRuns, labels_of_run, with_runs
+from redargue.bench.harness import Bench
+from redargue.bench.system import System
+from redargue.claims import LabelSet, Meaning
+from redargue.cli.parameters import AsJson
+from redargue.errors import ToolFailed, UsageError, problem_of
+from redargue.evidence import Omission, Passage, Recalled
+from redargue.files import make_folder
+from redargue.inputs.rows import Row, rows
+from redargue.memory.base import Finding, Recall, RememberResult
+from redargue.methods.mermaid.recorded import RecordedBackend, Recording
+from redargue.parts import Parts
+from redargue.retrieval.tools.base import Search
+from redargue.runs.record import Clock
+from redargue.sanitize import printable
+from redargue.spec import RunSpec
+from redargue.tasks.decompose import Decomposition
+from redargue.tasks.step import Step, ToolCall
+
+
+def import_released(
+    file: Annotated[Path, typer.Argument(exists=True, metavar="FILE", help="Runs released by MERMAID's authors.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Bench folder to create.")],
+    json: AsJson = False,
+) -> None:
+    """Import runs released by MERMAID's authors.
+
+    The imported runs can be replayed and reported like any other.
+    """
+    imported = import_runs(file, out)
+    for error in imported.refused:
+        typer.echo(printable(f"skipped: {error}"), err=True)
+    skipped = f"; skipped {imported.left_out} rows without a run" if imported.left_out else ""
+    typer.echo(f"{imported.table.rows[0].scores.n} runs in {out / imported.system.slug}{skipped}", err=True)
+    show_comparison(imported.table, json=json)
+
+
+_STEPS = 5  # default of the released program
+
+_CALL = re.compile(r"Used (\S+) with input: (.*)", re.DOTALL)
+_UNKNOWN_TOOL = re.compile(r"Tool '([^']*)' not found\b", re.DOTALL)
+_RECALLED = re.compile(r"Previous evidence for '(.*?)': (?=\[)(.*)", re.DOTALL)
+_LITERAL = r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
+_CONTENT = rf"TextContent\(type='text', text=({_LITERAL})(?:, \w+=None)*\)"
+_CONTENTS = re.compile(rf"\[(?:{_CONTENT}(?:, |(?=\])))*\]")
+
+Failure = Literal["", "empty", "arguments", "unknown tool", "error"]
+
+
+class ObservedCall(NamedTuple):
+    """A call and the text it returned, verbatim; None if the log has no observation."""
+
+    tool: str
+    query: str
+    text: str | None
+
+
+class ReleasedRun(NamedTuple):
+    """One row's run; ``memory`` lists recalled items as their original query and their text in the log.
+
+    ``row`` is its number in the file, from 1.
+    """
+
+    row: int
+    recording: Recording
+    calls: tuple[ObservedCall, ...]
+    memory: tuple[tuple[str, str], ...]
+
+
+def texts(observation: str) -> tuple[str, ...]:
+    """The texts in the ``repr`` of a list of ``TextContent``; anything else, or a truncated list, is one text."""
+    if not _CONTENTS.fullmatch(observation):
+        return (observation,)
+    return tuple(ast.literal_eval(literal) for literal in re.findall(_CONTENT, observation))
+
+
+def failure_of(text: str) -> Failure:
+    """The kind of failure that a tool's answer reports; empty if it found something."""
+    if text.startswith("Input validation error"):
+        return "arguments"
+    if _UNKNOWN_TOOL.match(text):
+        return "unknown tool"
+    if text.startswith("Error"):
+        return "error"
+    try:
+        answer = json.loads(text) if text.strip() else {"results": []}
+    except ValueError:
+        return ""
+    if not isinstance(answer, dict):
+        return ""
+    return "error" if answer.get("error") else "empty" if answer.get("results") == [] else ""
+
+
+def read_runs(path: Path) -> tuple[list[ReleasedRun], list[UsageError]]:
+    """The runs of a file, in its order, and why rows cannot be used; rows without a run are left out.
+
+    Raises:
+        UsageError: no row has a run that can be read.
+    """
+    file_rows = tuple(rows(path))
+    labels = labels_of_run(file_rows)
+    runs: list[ReleasedRun] = []
+    refused: list[UsageError] = []
+    for row in with_runs(file_rows):
+        try:
+            runs.append(_run(row, labels))
+        except UsageError as error:
+            refused.append(error)
+    if not runs:
+        raise refused[0]
+    return runs, refused
+
+
+def _run(row: Row, labels: LabelSet) -> ReleasedRun:
+    steps: list[Step | str] = []
+    calls: list[ObservedCall] = []
+    memory: list[tuple[str, str]] = []
+    thought: str | None = None
+    for place, line in enumerate(row.texts("react_trace")):
+        kind, _, text = line.partition(" ")
+        if kind == "Thought:":
+            steps += [] if thought is None else [thought]
+            thought = text
+        elif kind == "Observation:" and calls and calls[-1].text is None:
+            calls[-1] = calls[-1]._replace(text=text)
+        elif kind == "[Memory]" and (item := _RECALLED.fullmatch(text)):
+            memory.append((item[1], item[2]))
+        elif kind in ("Action:", "Answer:"):
+            if kind == "Answer:" and not text.strip():  # the program's output is what it answered
+                text = row.optional("prediction")
+            if (call := _parse_call(text)) and kind == "Action:":
+                calls.append(call)
+            steps.append(_step(kind, thought or "", text, call, labels))
+            thought = None
+        else:
+            expected = "expected a thought, an action and its observation, an answer or a recalled item"
+            raise row.error(f"react_trace[{place}]: {expected}, got {line[:60]!r}")
+    steps += [] if thought is None else [thought]
+    answered = bool(steps) and isinstance(steps[-1], Step) and steps[-1].answer is not None
+    prediction = "" if answered else row.optional("prediction")
+    recording = Recording(decomposition=_decomposition(row), steps=tuple(steps), final_output=prediction)
+    return ReleasedRun(row.number, recording, tuple(calls), tuple(memory))
+
+
+def _parse_call(text: str) -> ObservedCall | None:
+    if unknown := _UNKNOWN_TOOL.match(text):
+        return ObservedCall(unknown[1], "", text)
+    used = _CALL.fullmatch(text)
+    return ObservedCall(used[1], used[2], None) if used else None
+
+
+def _step(kind: str, thought: str, text: str, call: ObservedCall | None, labels: LabelSet) -> Step | str:
+    """A call (its text was passed as ``query`` whatever the tool's parameters), an answer, or plain text."""
+    if kind == "Answer:" and not text.strip():
+        return f"{thought}\n{kind}"
+    if kind == "Answer:":
+        unsettled = labels.named(Meaning.NOT_ENOUGH) if text.strip().casefold() == "insufficient" else None
+        return Step(thought=thought, answer=unsettled or text)
+    if call is None:
+        return f"{thought}\n{text}"
+    arguments = json.dumps({"query": call.query} if call.query else {}, ensure_ascii=False)
+    return Step(thought=thought, action=ToolCall(name=call.tool, input=arguments))
+
+
+def _decomposition(row: Row) -> Decomposition | None:
+    if not row.fields.get("decomposition"):
+        return None
+    try:
+        return Decomposition.model_validate(row.fields["decomposition"])
+    except ValidationError as error:
+        raise row.error(f"decomposition: {problem_of(error)}") from None
+
+
+class RecordedAction:
+    """A tool that returns recorded observations, from the calls of all tools by claim."""
+
+    about = "answers as it did in the recorded run"
+    parameters: Mapping[str, Any] = {
+        "type": "object",
+        "properties": {"query": {"type": "string"}},
+        "required": ["query"],
+    }
+
+    online = False  # its answers are recorded: nothing is sent
+
+    def __init__(self, name: str, calls: Sequence[Sequence[ObservedCall]]) -> None:
+        self.name = name
+        self._calls = [[call for call in claim if call.tool == name] for claim in calls]
+        self.revision = hashlib.sha256(json.dumps(self._calls).encode()).hexdigest()[:16]
+
+    def for_claim(self, item: int) -> RecordedAction:
+        tool = RecordedAction(self.name, [self._calls[item]])
+        tool.revision = self.revision
+        return tool
+
+    async def call(self, arguments: Mapping[str, Any], *, search: Search) -> tuple[Passage, ...]:
+        """The observation of this call; repeated calls return theirs in order."""
+        (remaining,) = self._calls
+        recorded = next((call for call in remaining if call.query == arguments.get("query", "")), None)
+        if recorded is None:
+            raise ToolFailed(f"the recording has no further call of {self.name!r} with {dict(arguments)!r:.200}")
+        remaining.remove(recorded)
+        if recorded.text is None:
+            raise ToolFailed("the recording has no observation of this call")
+        if failure_of(recorded.text) == "unknown tool":
+            raise ToolFailed(recorded.text)
+        async with search.account.request() as receipt:
+            receipt.pay()
+        results = texts(recorded.text)
+        if failed := next((text for text in results if failure_of(text) in ("arguments", "error")), ""):
+            raise ToolFailed(failed)
+        return tuple(Passage(text=text, rank=rank) for rank, text in enumerate(results, 1))
+
+
+class RecordedMemory:
+    """A memory that returns the items recalled in each claim of the run, and stores nothing."""
+
+    def __init__(self, recalled: Sequence[Sequence[tuple[str, str]]]) -> None:
+        self._recalled = recalled
+        self.about = {"mode": "frozen", "recorded": True}
+
+    def for_claim(self, item: int) -> RecordedMemory:
+        return RecordedMemory([self._recalled[item]])
+
+    async def recall(self, entities: Iterable[str], **_: Any) -> Recall:
+        """The recorded items; one whose original call failed is empty."""
+        (recalled,) = self._recalled
+        contents = [(query, "\n".join(texts(evidence))) for query, evidence in recalled]
+        items = (
+            Recalled(
+                passage=Passage(text=content, query=query, rank=number),
+                length=len(content),
+                number=number,
+                status="empty" if failure_of(content) else "ok",
+                arguments={"query": query},
+            )
+            for number, (query, content) in enumerate(contents, 1)
+        )
+        return Recall(items=tuple(items))
+
+    async def remember(self, findings: Sequence[Finding], **_: Any) -> RememberResult:
+        return RememberResult(dropped={Omission.FROZEN: len(findings)})
+
+
+class Imported(NamedTuple):
+    """A bench folder of recorded runs.
+
+    ``left_out`` counts rows without a run; ``refused`` says of each row whose run cannot be read why.
+    """
+
+    table: comparison.Comparison
+    system: System
+    left_out: int
+    refused: tuple[UsageError, ...] = ()
+
+
+def import_runs(path: Path, out: Path, *, clock: Clock | None = None) -> Imported:
+    """Makes a bench folder, with a record that replays, gold labels and scores, from a file of runs.
+
+    No model or tool is called. The folder ``out`` must not exist, and appears only when complete. The logs have no
+    times, so ``clock`` provides them.
+
+    Raises:
+        UsageError: the file is missing or in another format, no run can be read, or the folder exists or cannot be
+            created.
+    """
+    if out.exists():
+        raise UsageError(f"{str(out)!r} already exists", where="--out", hint="name a new folder")
+    (runs, refused), loaded = read_runs(path), load(MermaidRuns.name, path)
+    read = {run.row for run in runs}
+    examples = tuple(example for example in loaded.examples if example.row in read)
+    calls = [run.calls for run in runs]
+    names = sorted({call.tool for run in runs for call in run.calls})
+    parts = Parts(
+        backend=RecordedBackend([run.recording for run in runs]),
+        actions={name: RecordedAction(name, calls) for name in names},
+        memory=RecordedMemory([run.memory for run in runs]) if any(run.memory for run in runs) else None,
+        clock=clock,
+    )
+    system = System.parse(_spec(runs))
+    try:
+        make_folder(out.parent)
+        with tempfile.TemporaryDirectory(prefix=".import-", dir=out.parent) as temporary:
+            folder = Path(temporary) / out.name
+            sample = loaded.sample.model_dump(mode="json")
+            spec = RunSpec(offline=True)
+            bench = Bench(folder, examples, [system], sample=sample, spec=spec, parts=parts)
+            asyncio.run(bench.run(system, concurrency=1))
+            table = comparison.compare(bench)
+            comparison.write_results(table, folder)
+            folder.replace(out)
+    except OSError as error:
+        raise UsageError(f"cannot create {str(out)!r}: {error.strerror}", where="--out") from error
+    return Imported(table, system, sum(1 for _ in rows(path)) - len(loaded.examples), tuple(refused))
+
+
+def _spec(runs: Sequence[ReleasedRun]) -> str:
+    """The spec of MERMAID with these runs' settings; agents could repeat calls without limit."""
+    spec = "mermaid@paper:tools=,repeat_calls=true"
+    spec += ",memory=frozen" if any(run.memory for run in runs) else ",memory=off"
+    if not any(run.recording.decomposition for run in runs):
+        spec += ",decomposer=false"
+    longest = max(len(run.recording.steps) for run in runs)
+    return spec + (f",max_steps={longest}" if longest > _STEPS else "")

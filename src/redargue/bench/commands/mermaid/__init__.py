@@ -1,1 +1,0 @@
-"""The command that imports MERMAID's released runs."""

@@ -1,0 +1,261 @@
+"""One budget for all workers of a batch: a worker's row in the ledger stores what it has reserved and spent.
+
+A reservation locks the batch and sums all rows. A commit can only lower the sum of reserved and spent amounts, so it
+needs no lock. The reservations of an expired worker count as spent.
+
+One rate limiter for all workers of a ledger: together they stay within each service's limits.
+
+A service's row stores when its next request and its next token are due (generic cell rate algorithm), and until when
+it is paused. The simultaneous requests of a worker reserve their slots in one transaction.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from redargue.cluster.store import LedgerTransaction, TransactionBatcher
+from redargue.errors import BudgetReached
+from redargue.net.transport import Gcra, Limiter, Rate, ServiceLimiter
+from redargue.runs.budget import Budget, Cost
+
+_POLL = 0.1  # seconds between attempts while requests in flight hold the rest of the budget
+
+
+class Reserve(NamedTuple):
+    """Reserves the maximum cost of a request."""
+
+    bound: Cost
+
+
+class Commit(NamedTuple):
+    """Releases the reservation of a request and records its actual cost."""
+
+    bound: Cost
+    actual: Cost = Cost()
+
+
+class BudgetTable:
+    """The reservations and commits of a worker."""
+
+    def __init__(self, owner: str, batch: int, limits: Budget) -> None:
+        self._owner, self._batch, self._limits = owner, batch, limits
+
+    def handle(self, db: LedgerTransaction, requests: Sequence[Reserve | Commit]) -> list[bool | BudgetReached | None]:
+        """Answers a reservation with whether it was granted, or with the error if it never can be."""
+        bound, actual = Cost(), Cost()
+        for commit in (request for request in requests if isinstance(request, Commit)):
+            bound, actual = bound.plus(commit.bound), actual.plus(commit.actual)
+        if any(bound) or any(actual):
+            self._add(db, Cost().plus(bound, -1), actual)
+        reservations = [request for request in requests if isinstance(request, Reserve)]
+        answers = iter(self._reserve(db, reservations) if reservations else ())
+        return [next(answers) if isinstance(request, Reserve) else None for request in requests]
+
+    def _reserve(self, db: LedgerTransaction, reservations: Sequence[Reserve]) -> list[bool | BudgetReached]:
+        db.execute(f"SELECT number FROM batches WHERE number = ?{db.for_update}", (self._batch,))
+        columns = (*Cost._fields, *(f"held_{name}" for name in Cost._fields))
+        sums = ", ".join(f"coalesce(sum({column}), 0)" for column in columns)
+        row = db.execute(f"SELECT {sums} FROM workers WHERE batch = ?", (self._batch,)).fetchone()
+        budget = Budget(**self._limits.limits)
+        budget.spent, budget.held = _cost(row[: len(Cost._fields)]), _cost(row[len(Cost._fields) :])
+        before = budget.held
+        answers: list[bool | BudgetReached] = []
+        for reservation in reservations:
+            try:
+                answers.append(budget.hold(reservation.bound))
+            except BudgetReached as error:
+                answers.append(error)
+        reserved = budget.held.plus(before, -1)
+        if any(reserved):
+            self._add(db, reserved, Cost())
+        return answers
+
+    def _add(self, db: LedgerTransaction, held: Cost, spent: Cost) -> None:
+        columns = (*(f"held_{name}" for name in Cost._fields), *Cost._fields)
+        changes = ", ".join(f"{column} = {column} + ?" for column in columns)
+        db.execute(f"UPDATE workers SET {changes} WHERE owner = ?", (*held, *spent, self._owner))
+
+
+def _cost(row: Sequence[float]) -> Cost:
+    calls, tokens, usd, searches = row
+    return Cost(int(calls), int(tokens), round(usd, 12), int(searches))
+
+
+class LedgerBudget(Budget):
+    """A worker's view of the batch's budget."""
+
+    def __init__(self, limits: Budget, batcher: TransactionBatcher, table: BudgetTable) -> None:
+        super().__init__(**limits.limits)
+        self._batcher, self._table = batcher, table
+        self._limited = bool(limits.limits)
+
+    async def reserve(self, bound: Cost) -> None:
+        while self._limited:
+            answer = await self._batcher.ask(self._table, Reserve(bound), undo=Commit(bound))
+            if isinstance(answer, BudgetReached):
+                raise answer
+            if answer:
+                return
+            await asyncio.sleep(_POLL)
+
+    def settle(self, bound: Cost, actual: Cost) -> None:
+        if not self._batcher.failure:  # the reservations of an expired worker count as spent already
+            self._batcher.post(self._table, Commit(bound if self._limited else Cost(), actual))
+
+    def recall(self, cost: Cost) -> None:
+        """Does nothing: the ledger includes the cost of earlier attempts already."""
+
+
+_POLL_PLACES = 0.05  # seconds between attempts to acquire a place in flight
+PER_WORKER = frozenset({"model"})  # services whose in-flight limit applies per worker: an endpoint can be scaled
+
+
+class ReserveSlot(NamedTuple):
+    """Reserves the next slot for a request; the answer is the seconds to wait."""
+
+    service: str
+    tokens: int
+
+
+class Pause(NamedTuple):
+    """Pauses a service that asked for it."""
+
+    service: str
+    seconds: float
+
+
+class Acquire(NamedTuple):
+    """Acquires a place in flight; the answer is True, or None if all are taken."""
+
+    service: str
+
+
+class Release(NamedTuple):
+    """Releases a place in flight."""
+
+    service: str
+
+
+RateRequest = ReserveSlot | Pause | Acquire | Release
+
+
+class RateTable:
+    """The reservations, pauses and places in flight of a worker."""
+
+    def __init__(self, owner: str, rates: Mapping[str, Rate]) -> None:
+        self._owner, self.rates = owner, dict(rates)
+        self.paused: dict[str, float] = {}  # end of each service's pause, by this process's monotonic clock
+        self._refreshed = 0.0
+
+    def refresh_pauses(self, db: LedgerTransaction) -> None:
+        """Reads the pauses that other workers recorded, at most once per second."""
+        if (local := time.monotonic()) < self._refreshed + 1:
+            return
+        self._refreshed, now = local, db.now()
+        query = "SELECT service, paused_until FROM lanes WHERE paused_until > ?"
+        for service, until in db.execute(query, (now,)).fetchall():
+            self.paused[service] = local + until - now
+
+    def handle(self, db: LedgerTransaction, requests: Sequence[RateRequest]) -> list[float | bool | None]:
+        """Handles the services in alphabetical order, so that two workers cannot wait for each other's locks."""
+        answers: dict[int, float | bool | None] = {}
+        for service in sorted({request.service for request in requests}):
+            indices = [index for index, request in enumerate(requests) if request.service == service]
+            answers |= zip(indices, self._handle_service(db, service, [requests[i] for i in indices]), strict=True)
+        return [answers[index] for index in range(len(requests))]
+
+    def _handle_service(
+        self, db: LedgerTransaction, service: str, service_requests: Sequence[RateRequest]
+    ) -> list[float | bool | None]:
+        rate = self.rates.get(service, Rate())
+        query = f"SELECT requests_due, tokens_due, paused_until FROM lanes WHERE service = ?{db.for_update}"
+        row = db.execute(query, (service,)).fetchone()
+        if row is None:
+            db.execute("INSERT INTO lanes (service) VALUES (?) ON CONFLICT DO NOTHING", (service,))
+            row = db.execute(query, (service,)).fetchone()
+        now = db.now()  # after the lock was granted: a slot must not be in the past
+        requests = Gcra(rate.requests_per_minute, burst=rate.burst, one_by_one=True)
+        tokens = Gcra(rate.tokens_per_minute, burst=rate.burst)
+        requests.due, tokens.due, paused = row
+        taken = own = 0
+        if any(isinstance(request, Acquire | Release) for request in service_requests):
+            places = dict(db.execute("SELECT owner, taken FROM places WHERE service = ?", (service,)).fetchall())
+            taken, own = sum(places.values()), places.get(self._owner, 0)
+        own_before, answers = own, list[float | bool | None]()
+        for request in service_requests:
+            answer: float | bool | None = None
+            match request:
+                case ReserveSlot():
+                    requests.due = max(requests.due, paused)
+                    answer = max(0.0, requests.reserve(1, now), tokens.reserve(request.tokens, now))
+                case Pause():
+                    paused = max(paused, now + request.seconds)
+                case Acquire() if taken < rate.in_flight:
+                    taken, own, answer = taken + 1, own + 1, True
+                case Release():
+                    taken, own = taken - 1, own - 1
+            answers.append(answer)
+        if (requests.due, tokens.due, paused) != tuple(row):
+            update = "UPDATE lanes SET requests_due = ?, tokens_due = ?, paused_until = ? WHERE service = ?"
+            db.execute(update, (requests.due, tokens.due, paused, service))
+        if own != own_before:
+            db.execute(
+                "INSERT INTO places VALUES (?, ?, ?) ON CONFLICT (service, owner) DO UPDATE SET taken = excluded.taken",
+                (service, self._owner, own),
+            )
+        return answers
+
+
+class SharedLimiter(Limiter):
+    """A worker's rate limiter; all workers of the ledger share its limits."""
+
+    def __init__(self, batcher: TransactionBatcher, table: RateTable) -> None:
+        super().__init__(table.rates)
+        self._batcher, self._table = batcher, table
+
+    def _open(self, service: str, rate: Rate) -> ServiceLimiter:
+        return SharedServiceLimiter(service, rate, self._batcher, self._table)
+
+
+class SharedServiceLimiter(ServiceLimiter):
+    """Limits a worker's requests to one service; the first of its queue competes for a place with other workers."""
+
+    def __init__(self, service: str, rate: Rate, batcher: TransactionBatcher, table: RateTable) -> None:
+        super().__init__(rate)
+        self._service, self._batcher, self._table = service, batcher, table
+        self._limited = rate.requests_per_minute is not None or rate.tokens_per_minute is not None
+
+    def pause(self, seconds: float) -> None:
+        super().pause(seconds)
+        self._batcher.post(self._table, Pause(self._service, seconds))
+
+    def _paused(self) -> float:
+        return max(self._paused_until, self._table.paused.get(self._service, 0.0)) - time.monotonic()
+
+    async def _wait(self, tokens: int) -> None:
+        while True:
+            wait = await self._batcher.ask(self._table, ReserveSlot(self._service, tokens)) if self._limited else 0.0
+            if (wait := max(wait, self._paused())) > 0:
+                await asyncio.sleep(wait)
+            if self._paused() <= 0:  # otherwise the slot fell into a pause, and another is reserved
+                return
+
+    async def _acquire(self) -> None:
+        await super()._acquire()
+        if self._service in PER_WORKER:
+            return
+        try:
+            while not await self._batcher.ask(self._table, Acquire(self._service), undo=Release(self._service)):  # noqa: ASYNC110
+                await asyncio.sleep(_POLL_PLACES * (0.5 + random.random()))
+        except BaseException:
+            super()._release()
+            raise
+
+    def _release(self) -> None:
+        if self._service not in PER_WORKER and not self._batcher.failure:
+            self._batcher.post(self._table, Release(self._service))
+        super()._release()

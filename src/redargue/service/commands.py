@@ -1,0 +1,375 @@
+"""The commands of the service.
+
+``redargue hook``: the closing claims of a coding agent against the outputs of its own tools.
+
+``redargue mcp``: the verifier as an MCP server.
+
+``redargue serve``: the HTTP service, and its keys.
+
+``redargue view``: recorded runs and running debates in a browser.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json as json_
+import sys
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+
+import typer
+
+from redargue.cli.output import leaving_with_reader, log_to_stderr, print_json
+from redargue.cli.parameters import AsJson, LogLevel, Offline, RunParameters, SearchParameters, option, with_parameters
+from redargue.errors import RedargueError, UsageError
+from redargue.registry import did_you_mean, install
+from redargue.sanitize import counted, printable
+
+if TYPE_CHECKING:
+    from redargue.service.agent_turns.closing import ClosingClaim
+    from redargue.service.context import ServiceSettings
+
+
+CONTRADICTED, NOT_CHECKED = 2, 3  # exit codes: 2 sends the agent back to work, any other is shown to the user
+
+
+def hook(
+    transcript: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[TRANSCRIPT]",
+            help="Transcript of Claude Code, rollout of Codex, or items of the Agents SDK as JSON; "
+            "default: the one that the hook's JSON on standard input names.",
+        ),
+    ] = None,
+    json: AsJson = False,
+) -> None:
+    """Check what a coding agent says it did against the outputs of its own tools.
+
+    Exits with 2 and the claims on standard error if its tools contradict one, with 3 if the transcript cannot be read.
+    """
+    from redargue.service.agent_turns.closing import ClosingOutcome, check_closing, closing_sentences
+    from redargue.service.agent_turns.transcripts import read_transcript
+
+    try:
+        asked = {} if transcript else _asked()
+        path = transcript or Path(str(asked.get("transcript_path") or ""))
+        read = read_transcript(path, closing=str(asked.get("last_assistant_message") or ""))
+        claims = check_closing(read)
+    except RedargueError as error:  # no other code than this one: 2 would send the agent back to work
+        typer.echo(f"redargue hook: not checked: {printable(str(error))}", err=True)
+        raise typer.Exit(NOT_CHECKED) from None
+    wrong = [claim for claim in claims if claim.outcome is ClosingOutcome.CONTRADICTED]
+    summary = _summary(claims, len(list(closing_sentences(read.closing))), whole=read.whole)
+    if json:
+        print(json_.dumps({"schema_version": 1, "whole": read.whole, "claims": [claim._asdict() for claim in claims]}))  # noqa: T201
+    if wrong and not asked.get("stop_hook_active"):
+        typer.echo("\n".join(map(_line, wrong)), err=True)
+        raise typer.Exit(CONTRADICTED)
+    if not json:
+        said = "\n".join([*map(_line, wrong), summary])  # sent back once: now the user decides
+        print(json_.dumps({"systemMessage": said}) if asked else said)  # noqa: T201
+
+
+def _asked() -> dict[str, Any]:
+    """The JSON that an agent sends to its hooks."""
+    text = sys.stdin.read()
+    try:
+        asked = json_.loads(text)
+    except ValueError:
+        asked = None
+    if not isinstance(asked, dict) or not isinstance(asked.get("transcript_path"), str):
+        hint = "give the transcript's path, or configure it as a Stop hook"
+        raise UsageError(f"standard input has no transcript_path: {text[:80]!r}", hint=hint)
+    return asked
+
+
+def _line(claim: ClosingClaim) -> str:
+    said = f"redargue: you wrote {claim.sentence[:200]!r}, but {claim.why}. Correct the message or the work."
+    return printable(said, lines=False)
+
+
+def _summary(claims: list[ClosingClaim], sentences: int, *, whole: bool) -> str:
+    """What was found, and how many sentences no rule has read."""
+    counts = Counter(claim.outcome.replace("_", " ") for claim in claims)
+    said = ": " + ", ".join(f"{count} {name}" for name, count in counts.items()) if claims else ""
+    rest = sentences - len({claim.sentence for claim in claims})
+    parts = [f"{counted(len(claims), 'closing claim')} compared with the tools{said}"]
+    parts += [f"{counted(rest, 'sentence')} not checked"] if rest else []
+    parts += [] if whole else ["a part of the transcript is missing"]
+    return f"redargue: {'; '.join(parts)}"
+
+
+@with_parameters
+def mcp(
+    *,
+    fetch: Annotated[
+        bool, option("MCP_FETCH", "Let the tool fetch read web pages by their address.", "--fetch")
+    ] = False,
+    options: RunParameters,
+    search: SearchParameters,
+) -> None:
+    """Serve the verifier to an MCP client over standard input and output.
+
+    Tools: verify_claim, check_text, ground, get_check, search and fetch. The options are those of every check. Over
+    HTTP, redargue serve has the same tools at /mcp. Needs the extra mcp. MERMAID's search tools are served by redargue
+    mcp-tools.
+    """
+    try:
+        import mcp.server  # noqa: F401
+    except ImportError as error:
+        hint = install("mcp")
+        raise UsageError(f"the MCP server needs {error.name}, which is not installed", hint=hint) from error
+    from redargue.cli.options import live_tool, named_tools, run_config
+    from redargue.service.mcp.tools import serve_stdio
+    from redargue.service.rules import RequestRules
+
+    rules = RequestRules(run_config(options, search), live_tool(offline=search.offline), named_tools(search))
+    with leaving_with_reader():
+        asyncio.run(serve_stdio(rules, fetch=fetch))
+
+
+TELEMETRY = ("off", "on", "content")
+_Telemetry = Annotated[
+    str,
+    option(
+        "TELEMETRY",
+        "Trace checks with OpenTelemetry, to OTEL_EXPORTER_OTLP_ENDPOINT; content: with their texts.",
+        metavar="off|on|content",
+    ),
+]
+
+_Log = Annotated[
+    bool,
+    option(
+        "LOG", "Log JSON Lines: one a request, with its check, outcome and milliseconds; no texts, no keys.", "--log"
+    ),
+]
+_DayBudget = Annotated[
+    str, option("DAY_BUDGET", "Limit of each key and day (UTC): 5usd, 200ktok, 400calls, 90searches.")
+]
+Corpora = Annotated[
+    list[str] | None,
+    option("CORPORA", "A corpus that a check may name: NAME=STORE; repeatable.", "--corpus", metavar="NAME=STORE"),
+]
+
+
+def read_corpora(given: list[str] | None) -> dict[str, str]:
+    """Corpora by name; raises UsageError for one without a name or a store."""
+    corpora = {}
+    for pair in given or []:
+        name, _, store = pair.partition("=")
+        if not name.strip() or not store.strip() or name in corpora or name == "starter":
+            hint = "write it like --corpus archive=archive.db, each name once; starter is the sample articles"
+            raise UsageError(f"{pair!r} does not name a corpus", where="--corpus", hint=hint)
+        corpora[name] = store
+    return corpora
+
+
+serve_app = typer.Typer(help="Serve checks over HTTP.", invoke_without_command=True)
+key_app = typer.Typer(help="Add, list and remove API keys.", no_args_is_help=True)
+serve_app.add_typer(key_app, name="key")
+
+
+@serve_app.callback()
+@with_parameters
+def serve(
+    context: typer.Context,
+    *,
+    host: Annotated[str, option("SERVE_HOST", "Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, option("SERVE_PORT", "Port; 0 for a free one.", min=0, max=65535)] = 8321,
+    trusted_host: Annotated[
+        list[str] | None,
+        option("TRUSTED_HOST", "A name by which clients reach the service; repeatable.", "--trusted-host"),
+    ] = None,
+    cors: Annotated[
+        list[str] | None, option("CORS", "A site whose pages may use the service: https://example.org; repeatable.")
+    ] = None,
+    running: Annotated[int, option("SERVE_RUNNING", "Checks that run at the same time.", min=1)] = 4,
+    waiting: Annotated[int, option("SERVE_WAITING", "Checks that may wait; others are refused.", min=0)] = 100,
+    corpus: Corpora = None,
+    day_budget: _DayBudget = "",
+    max_body: Annotated[int, option("SERVE_MAX_BODY", "Maximum size of a request, in bytes.", min=1_000)] = 2_000_000,
+    ledger: Annotated[
+        str, option("LEDGER", "Ledger of batches, for workers on other machines: postgresql://… or a local file.")
+    ] = "",
+    telemetry: _Telemetry = "off",
+    log: _Log = False,
+    log_level: LogLevel = "warning",
+    options: RunParameters,
+    search: SearchParameters,
+) -> None:
+    """Serve checks over HTTP.
+
+    Listens on this machine only, unless --host names another address; then callers need a key (redargue serve key add).
+    A check may choose the method, its settings, labels and dates; the other options are those of every check. It may
+    search with the tools of --tool alone, or without that option with the corpus and the tool that is found online.
+    Needs the extra serve.
+    """
+    if context.invoked_subcommand:
+        return
+    _require_packages()
+    log_to_stderr(log_level, structured=log)
+    from redargue.cli.options import live_tool, named_tools, run_config
+    from redargue.runs.budget import Budget
+    from redargue.service.context import ServiceSettings
+    from redargue.service.keys import Keys
+    from redargue.service.server import allowed_hosts
+
+    Budget.parse(day_budget or "1calls")
+    settings = ServiceSettings(
+        spec=run_config(options, search),
+        live=live_tool(offline=search.offline),
+        tools=named_tools(search),
+        corpora=read_corpora(corpus),
+        running=running,
+        waiting=waiting,
+        hosts=allowed_hosts(host, tuple(trusted_host or ()), has_keys=bool(Keys().list())),
+        origins=tuple(map(_site, cors or ())),
+        day_budget=day_budget,
+        max_body=max_body,
+        ledger=ledger,
+        telemetry=_export(telemetry),
+    )
+    _run(settings, host.strip("[]"), port)
+
+
+def _require_packages() -> None:
+    try:
+        import fastapi  # noqa: F401
+        import prometheus_client  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError as error:
+        hint = install("serve")
+        raise UsageError(f"the service needs {error.name}, which is not installed", hint=hint) from error
+
+
+def _export(telemetry: str) -> Literal["off", "on", "content"]:
+    """Starts the export of traces unless it is off."""
+    if telemetry not in TELEMETRY:
+        raise UsageError(f"unknown {telemetry!r}", where="--telemetry", hint=did_you_mean(telemetry, TELEMETRY))
+    if telemetry != "off":
+        from redargue.telemetry import export
+
+        export()
+    return cast(Literal["off", "on", "content"], telemetry)
+
+
+def _run(settings: ServiceSettings, host: str, port: int) -> None:
+    from redargue.files import home
+    from redargue.service.app import create_app
+    from redargue.service.server import Server, bound_socket, only_one
+
+    listener = bound_socket(host, port)
+    shown = f"[{host}]" if ":" in host else host
+    url = f"http://{shown}:{listener.getsockname()[1]}"
+    with only_one(home() / "service", "redargue serve"):
+        server = Server(create_app(settings), lambda: typer.echo(f"redargue: {url}", err=True))
+        server.run(sockets=[listener])
+
+
+def _site(origin: str) -> str:
+    """Raises UsageError."""
+    scheme, _, host = origin.partition("://")
+    if scheme not in ("http", "https") or not host or "/" in host or "*" in host:
+        raise UsageError(f"{origin!r} is not a site", where="--cors", hint="write it like https://example.org")
+    return origin
+
+
+@key_app.command("add")
+def add_key(
+    name: Annotated[str, typer.Argument(help="What the key is for.")],
+    budget: Annotated[str, typer.Option(help="Limit of each day (UTC): 5usd, 200ktok, 400calls, 90searches.")] = "",
+) -> None:
+    """Make a key and print it; only its hash is stored."""
+    from redargue.service.keys import Keys
+
+    key, secret = Keys().add(name, budget)
+    typer.echo(secret)
+    typer.echo(printable(f"{key.id}: {name}; the key is not shown again", lines=False), err=True)
+
+
+@key_app.command("ls")
+def list_keys(json: AsJson = False) -> None:
+    """List keys."""
+    from redargue.service.keys import Keys
+
+    keys = Keys().list()
+    if json:
+        print_json({"keys": [key.model_dump(mode="json", exclude={"sha256"}) for key in keys]})
+        return
+    for key in keys:
+        budget = f"  {key.budget} a day" if key.budget else ""
+        typer.echo(printable(f"{key.id}  {key.created:%Y-%m-%d}  {key.name}{budget}", lines=False))
+    typer.echo(counted(len(keys), "key"), err=True)
+
+
+@key_app.command("rm")
+def remove_key(key: Annotated[str, typer.Argument(metavar="ID", help="As key ls shows it.")]) -> None:
+    """Remove a key; the checks that were made with it stay."""
+    from redargue.service.keys import Keys
+
+    removed = Keys().remove(key)
+    typer.echo(printable(f"removed: {removed.id} ({removed.name})", lines=False), err=True)
+
+
+def view(
+    run: Annotated[
+        str | None, typer.Argument(metavar="[RUN]", help="Run or bench folder, a name that runs ls lists, or last.")
+    ] = None,
+    port: Annotated[int, option("VIEW_PORT", "Port; 0 for a free one.", min=0, max=65535)] = 0,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")] = True,
+    offline: Offline = False,
+    corpus: Corpora = None,
+) -> None:
+    """Open a run, or the list of runs, in a page on this machine.
+
+    A run that is not finished is shown while it goes on. Only this machine can reach the page. Needs the extra serve.
+    """
+    try:
+        import fastapi  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError as error:
+        hint = install("serve")
+        raise UsageError(f"the page needs {error.name}, which is not installed", hint=hint) from error
+    from redargue.reports.folders import kind_of
+    from redargue.runs.folders import find_run, runs_folder
+
+    given = (port, browser, offline, read_corpora(corpus))
+    if run is None:
+        _serve(runs_folder(), "", *given)
+        return
+    folder = find_run(run).resolve()
+    if any((folder / name).is_file() for name in ("run.json", "check.json")):
+        _serve(folder.parent, f"runs/{folder.name}", *given)
+    elif kind_of(folder):
+        _serve(folder, "report", *given)
+    else:
+        raise UsageError(f"{str(folder)!r} is neither a bench nor a run", hint="redargue runs ls lists runs")
+
+
+def _serve(folder: Path, path: str, port: int, browser: bool, offline: bool, corpora: Mapping[str, str]) -> None:
+    import webbrowser
+
+    from redargue.cli.options import live_tool
+    from redargue.files import home
+    from redargue.service.page.viewer import create_viewer
+    from redargue.service.server import Server, bound_socket, only_one
+    from redargue.spec import RunSpec
+
+    listener = bound_socket("127.0.0.1", port)
+    url = f"http://127.0.0.1:{listener.getsockname()[1]}/{path}"
+    own = home() / "view"
+
+    def ready() -> None:
+        typer.echo(f"redargue: {url}", err=True)
+        if browser:
+            webbrowser.open(url)
+
+    with only_one(own, "redargue view"):
+        application = create_viewer(
+            folder, own, spec=RunSpec(offline=offline), live=live_tool(offline=offline), corpora=corpora
+        )
+        Server(application, ready).run(sockets=[listener])
