@@ -8,7 +8,7 @@ import re
 import pytest
 
 from redargue.backends.scripted import ScriptedBackend
-from redargue.caveats import Unchecked
+from redargue.caveats import Unchecked, UncheckedReason
 from redargue.nli.backend import EmbeddedBackend
 from redargue.run import Run
 from redargue.tasks.extract import ExtractClaims, ExtractedClaims
@@ -94,13 +94,19 @@ def test_a_statement_that_a_model_leaves_out_is_counted_wherever_a_text_has_it()
 ORDINARY = (
     "Here are the opening hours:\n\nIn summary:\n\n## Opening hours\n\nThe following steps will help:",
     "# Frequently asked questions\n\n## Overview\n\n### Key takeaways\n\n**Summary**\n\n**Pros and cons:**",
-    "Sure! Here's how you can do it:\n\n1. Preheat the oven to 180 °C.\n2. Stir gently.\n\nEnjoy your meal!",
+    "Sure! Here's how you can do it:\n\n1. Stir gently.\n2. Step back.\n\nEnjoy your meal!",
     "There are several reasons for this:\n\nSome common examples include:\n\nIt depends on these factors:",
     "Top 5 tips\n\n**Step 1: Preparation**\n\n## Step 2\n\n### 3. Results\n\nTable 3: Rainfall by month and region",
     "Let me know if you have questions.\n\n---\n\n> Have a nice day!\n\n![logo](a.png)\n\n<br>\n\nKind regards, Ann",
     "You can use the following code:\n\n```python\nfor i in range(10):\n    print(i)\n```\n\nI hope this helps!",
     "To answer your question:\n\nAccording to the document:\n\nThe main points are:\n\nMore details below:",
 )
+
+
+def test_a_step_with_a_detail_was_not_checked() -> None:
+    found = extraction("Sure! Here's how you can do it:\n\n1. Preheat the oven to 180 °C.\n2. Stir gently.\n\nEnjoy!")
+    assert not found.claims
+    assert [why.reason for why in unchecked_reasons(found.unchecked)] == [UncheckedReason.INSTRUCTION]
 
 
 @pytest.mark.parametrize("text", ORDINARY)

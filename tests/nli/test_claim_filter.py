@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from redargue.nli.claim_filter import CUES, WEIGHTS_FILE, asserted, claims, statement, statements
+from redargue.nli.claim_filter import CUES, WEIGHTS_FILE, asserted, claims, readings, statement, statements
 from redargue.nli.session import DIMENSIONS, WEIGHTS_FOLDER
 
 LINES = Path(__file__).with_name("claim_lines.txt")
@@ -46,6 +46,84 @@ LINES = Path(__file__).with_name("claim_lines.txt")
 )
 def test_a_statement_loses_what_merely_leads_in(sentence: str, claim: str) -> None:
     assert statement(sentence) == claim
+
+
+COURTESIES = """\
+Please note:
+Kindly note that
+Here is the answer:
+Thanks for your question,
+Let me explain:
+Happy to help:
+I hope this helps:
+I can confirm that
+I'd like to inform you that
+Sorry,
+As an AI, I can tell you that
+No worries,
+You should know that
+Hi Anna,
+I apologise for the confusion,
+Just so you know,
+You're welcome:
+Of course,"""
+PERMITTED = """\
+You can open it by post.
+You may open the account by post.
+You can do this by post.
+You cannot cancel the order.
+It is free.
+Unfortunately, it is not possible by post.
+Don't worry, it's refundable."""
+INSTRUCTIONS = """\
+Call 0800 123456 to block your card.
+Send the form to Maria Keller in Ulm.
+Please return the goods within 60 days.
+Make sure that you pay within 30 days.
+Feel free to cancel at any time within 60 days.
+Do not take it with alcohol.
+If you have any questions, call 0800 123456.
+Contact support at help@bank.example.
+Open the Settings app."""
+CHAT = """\
+You can find more details below.
+You can also try the following steps.
+You can ask me anything.
+Please contact customer support for more information.
+Feel free to ask if you need anything else.
+Don't hesitate to reach out.
+Let me explain.
+Make sure to read the instructions carefully.
+I hope this helps!
+Call us anytime.
+Follow these steps:
+Have a nice day.
+Enjoy your meal!
+Please let me know by Friday whether you can join.
+Check the documentation for details."""
+
+
+@pytest.mark.parametrize("courtesy", COURTESIES.splitlines())
+@pytest.mark.parametrize(
+    "said", ["The Premium account costs 15 euros a month.", "Transfers within the euro area are not free."]
+)
+def test_a_courtesy_before_a_statement_does_not_hide_it(courtesy: str, said: str) -> None:
+    assert statement(f"{courtesy} {said[0].lower()}{said[1:]}") == said
+
+
+@pytest.mark.parametrize("sentence", PERMITTED.splitlines())
+def test_what_may_be_done_is_a_claim(sentence: str) -> None:
+    assert statement(sentence)
+
+
+@pytest.mark.parametrize("sentence", INSTRUCTIONS.splitlines())
+def test_an_instruction_with_a_detail_may_state_something(sentence: str) -> None:
+    assert readings([sentence])[0] == (None, False, True)
+
+
+@pytest.mark.parametrize("sentence", CHAT.splitlines())
+def test_chat_is_neither_a_claim_nor_an_instruction(sentence: str) -> None:
+    assert readings([sentence])[0] == (None, False, False)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ Scores whether a sentence states something that can be checked: a linear model o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -24,6 +24,7 @@ from redargue.nli.grammar import has_finite_verb, resolved, subject_of
 from redargue.nli.markup import contact_block, is_furniture, parts, without_dateline
 from redargue.nli.model_files import read_arrays
 from redargue.nli.session import DIMENSIONS, WEIGHTS_FOLDER, Embedder, Floats, shared
+from redargue.quotes import content_words
 from redargue.retrieval.corpus.documents import sentence_spans
 
 WEIGHTS_FILE = WEIGHTS_FOLDER / "check_worthiness.npz"
@@ -119,6 +120,7 @@ _FEELING = (
     r"(?:happy|glad|pleased|delighted|proud|excited|thrilled|relieved|sad|surprised|amazed|shocked"
     r"|disappointed|astonished|fascinated|grateful|good|great|nice|interesting|crazy|wild|funny|amazing|strange|odd)"
 )
+_REPORTS = r"(?:say|tell|confirm|inform|assure|note|mention|add|state|report|share|point out|remind)"
 _SUBJECT_BEGINS = (
     r"(?=(?:an?|the|this|that|these|those|it|he|she|they|we|you|there|my|our|your|his|her|their|its|all|most|some|many"
     r"|no|each|every|both|i)\b|(?-i:[A-Z0-9]))"
@@ -161,7 +163,8 @@ _LEAD = re.compile(
     r"|as of my (?:knowledge|last)[^,]*,\s+"
     r"|it(?:'s| is) (?:also )?(?:important|worth|interesting) (?:to (?:note|know)|noting|to mention|mentioning)"
     r"(?: that)?,?\s+"
-    r"|(?:please )?(?:note|be aware|be advised|keep in mind|bear in mind|remember) that (?!this\b)"
+    r"|(?:(?:please|kindly) )?(?:note|be aware|be advised|keep in mind|bear in mind|remember) that (?!this\b)"
+    r"|you (?:should|must|need to|may want to|might want to) (?:know|be aware|note|remember) that "
     r"|(?:it )?turns out (?:that )?"
     r"|just (?:saw|heard|read|learned|found out) (?:on the \w+ )?that "
     rf"|(?:(?:i|we)(?:'m|'re| am| are| was| were)? )?(?:(?:so|very|really|truly) )?{_FEELING}"
@@ -169,7 +172,17 @@ _LEAD = re.compile(
     rf"|that {_SUBJECT_BEGINS})"
     r"|(?:i|we)(?:'m|'re| am| are)? (?:regret|sorry) to (?:say|inform you|tell you|announce|report) (?:that )?"
     rf"|(?:and |but )?i(?:(?:'m| am) afraid(?: that)?|(?: also)? (?:think|believe|guess)(?: that)?"
-    rf"|(?: also)? (?:know|heard|read|understand|see) that) {_SUBJECT_BEGINS}",
+    rf"|(?: also)? (?:know|heard|read|understand|see) that) {_SUBJECT_BEGINS}"
+    rf"|(?:as an? [^,.:;]{{1,40}}, )?i(?:'d|'m| am| can| could| would| may| must| should| will| do| just| also| want"
+    rf"| like| happy| glad| able| to)* {_REPORTS}(?: you)? that (?=\S)",
+    re.IGNORECASE,
+)
+_COURTESY = re.compile(  # before a statement: "Thanks for your question, the fee is …", "Here is the answer: The fee …"
+    r"(?:(?:many )?thanks(?! to\b)|thank you|(?:happy|glad) to help|(?:i )?hope(?:fully)?|you(?:'re| are) welcome"
+    r"|let me|please|kindly|here(?:'s| is| are)|(?:i apologi[sz]e|(?:my )?apologies)|no (?:worries|problem)"
+    r"|(?:don't|do not) worry|(?:great|good|nice|excellent) question|i(?:'m| am) (?:happy|glad|pleased|sorry|afraid)"
+    r"|as an? (?:\w+ )?(?:ai|language model)|sorry|for your information|quick answer)\b"
+    rf"[^,:;.!?–—]{{0,60}}(?:\s*[:;–—]\s*|,\s*(?:{_SUBJECT_BEGINS}|(?=\w+s\s)))",
     re.IGNORECASE,
 )
 _SELF = re.compile(  # a sentence about its text, its writer or its reader
@@ -194,11 +207,12 @@ _ADDRESS = re.compile(r"(?:https?://|www\.)\S+|\S+@\S+\.\w+")
 _QUESTION = re.compile(r"\?\s*$")
 
 
-class _Reading(NamedTuple):
-    """What a sentence states: a claim, or perhaps something, as a fragment of one; or nothing that can be checked."""
+class Reading(NamedTuple):
+    """What a sentence states: a claim, or perhaps something, as a fragment or an instruction; or nothing."""
 
     claim: str | None = None
     fragment: bool = False
+    instruction: bool = False
 
 
 def statement(sentence: str, embedder: Embedder | None = None) -> str | None:
@@ -211,22 +225,33 @@ def statements(sentences: Sequence[str], embedder: Embedder | None = None) -> li
     return [reading.claim for reading in readings(sentences, embedder)]
 
 
-def readings(sentences: Sequence[str], embedder: Embedder | None = None) -> list[_Reading]:
+def readings(sentences: Sequence[str], embedder: Embedder | None = None) -> list[Reading]:
     """What each sentence states; of several sentences in one string, those that can be checked are the claim."""
     found = [list(candidates(sentence)) for sentence in sentences]
     every = list(dict.fromkeys(part.text for of_one in found for part in of_one))
     odds = dict(zip(every, map(float, scores(every, embedder or shared())), strict=True)) if every else {}
-    return [_reading(of_one, odds) for of_one in found]
+    return [_reading(sentence, of_one, odds) for sentence, of_one in zip(sentences, found, strict=True)]
 
 
-def _reading(found: Sequence[_Candidate], odds: Mapping[str, float]) -> _Reading:
+def _reading(sentence: str, found: Sequence[_Candidate], odds: Mapping[str, float]) -> Reading:
     claims = [
         part.text
         for part in found
-        if (odds[part.text] > THRESHOLD or _REPORTED.match(part.text)) and not (part.label and not part.finite)
+        if (odds[part.text] > THRESHOLD or _is_certain(part.text)) and not (part.label and not part.finite)
     ]
-    fragment = any(_is_fragment(part, odds[part.text]) for part in found)
-    return _Reading(" ".join(claims) or None, fragment and not claims)
+    if claims:
+        return Reading(" ".join(claims))
+    if any(_is_fragment(part, odds[part.text]) for part in found):
+        return Reading(fragment=True)
+    return Reading(instruction=instructs(sentence))
+
+
+def _is_certain(text: str) -> bool:
+    """Whether a sentence states something whatever the model says: "You can open it by post.", "It is free."."""
+    permitted = _PERMITTED.match(text)
+    return bool(
+        _REPORTED.match(text) or _PREDICATE.match(text) or (permitted and _details(text[permitted.start(1) :], ()))
+    )
 
 
 def _is_fragment(part: _Candidate, odds: float) -> bool:
@@ -271,9 +296,14 @@ def _plain(text: str) -> str | None:
 
 
 def _without_lead(text: str) -> str:
-    while lead := _LEAD.match(text):
+    while lead := _LEAD.match(text) or _courtesy(text):
         text = text[lead.end() :]
     return text
+
+
+def _courtesy(text: str) -> re.Match[str] | None:
+    found = _COURTESY.match(text)
+    return found if found and has_finite_verb(text[found.end() :]) else None
 
 
 def claims(
@@ -386,6 +416,46 @@ _COUNTED = re.compile(  # figures that number or announce
 )
 
 
+_PERMITTED = re.compile(  # not "You can find more below"
+    r"(?:you|customers|users|guests|members|visitors|we|i)\s+(?:can|may|cannot|can't|could|must|mustn't|must not"
+    r"|may not|won't|will|don't|do not|need not|needn't)\s+"
+    r"(?:(?:not|also|only|always|still|even|then|now|either)\s+)*"
+    r"((?!(?:find|see|ask|try|check|read|contact|reach|learn|refer|look|think|imagine|tell|let|say|rely|trust|want|like"
+    r"|know|not|also|only|always|still|even|then|now|either)\b)[a-z]+.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_PREDICATE = re.compile(
+    r"(?:it|that|this|they|these|those)(?:'s| is| are|'re| was| were)(?:n't| not)?"
+    r"(?: (?:not|also|currently|always|completely|entirely|only|still|now))*\s"
+    r"(?:free|possible|impossible|allowed|permitted|required|included|excluded|available|unavailable|refundable"
+    r"|non-refundable|mandatory|optional|compulsory|prohibited|forbidden|valid|invalid|covered|open|closed)\b",
+    re.IGNORECASE,
+)
+_POLITELY = re.compile(  # before what is asked, and negated
+    r"(?:(?:please|kindly|just|simply|then|next|first|also|feel free|(?:make|be) sure|(?:don't|do not) forget|remember"
+    r"|you can always)(?: to| that you| you| that)?,?\s+|(?:if|when|before|after|once|as soon as) [^,]{1,80},\s+"
+    r"|(?:do not|don't|never)\s+(?!(?:worry|hesitate)\b))+",
+    re.IGNORECASE,
+)
+_NUMBERED = re.compile(r"\A(?:step\s+)?\d{1,2}[.:)]\s+", re.IGNORECASE)
+_FORBIDS = re.compile(r"\b(?:not|don't|never)\s+\Z", re.IGNORECASE)
+_TO_THE_READER = re.compile(
+    r"\b(?:let (?:me|us) know|(?:tell|ask|give|send|show|remind) (?:me|us)|to me)\b", re.IGNORECASE
+)
+_OF_A_CHAT = frozenset(
+    (
+        "question questions help helps information info detail details support customer service team further more"
+        " additional else anything something assistance assist issue issues problem problems page pages website site"
+        " section below above following step steps instruction instructions documentation document documents context"
+        " answer answers response carefully day time note sure know free ask contact reach reaching hesitate out"
+        " clarification clarify specific provide example list here link links let want wish like need check read see"
+        " thing things way ways explain understand moment chat conversation message request share anyone interested"
+        " describe words tried later again first next please nice great good hope meal breath deep enjoy luck welcome"
+        " representative representatives hotline phone email directly anytime happy glad other option options use using"
+    ).split()
+)
+
+
 def announces(text: str) -> bool:
     """Whether the words before a colon only announce what follows: "The opening hours are", "There are two ways"."""
     return (_ORDER.match(text) is not None and is_order(text)) or _ANNOUNCES.search(text.rstrip(" .:")) is not None
@@ -394,6 +464,28 @@ def announces(text: str) -> bool:
 def gives_a_figure(text: str) -> bool:
     """Whether words give a figure that neither numbers nor announces: not "Step 3", "5 reasons" or code."""
     return not _CODE.search(text) and re.search(r"\d", _COUNTED.sub("", text)) is not None
+
+
+def instructs(sentence: str) -> bool:
+    """Whether a sentence is an instruction with a detail: "Please return the goods within 60 days."."""
+    words = _NUMBERED.sub("", _without_lead(_MARK.sub("", sentence.replace("’", "'")).strip(" -*•>\t\n")))
+    if _QUESTION.search(words) or _TO_THE_READER.search(words):
+        return False
+    polite = _POLITELY.match(words)
+    asked = words[polite.end() :] if polite else words
+    if _CODE.search(asked) or (polite is None and not is_order(asked)):
+        return False
+    if polite and _FORBIDS.search(polite[0]):
+        return _details(re.sub(r"\A\w+", "", asked), ())
+    return _ADDRESS.search(asked) is not None or _details(asked, ORDERS)
+
+
+def _details(words: str, but: Collection[str]) -> bool:
+    """Whether words give a figure, or name something that not every chat is about; of an order, two things."""
+    if gives_a_figure(_ADDRESS.sub("", words)):
+        return True
+    named = {word for word in content_words(words) if word not in _OF_A_CHAT and word not in but}
+    return len(named) > (1 if but else 0)
 
 
 def is_order(text: str) -> bool:
