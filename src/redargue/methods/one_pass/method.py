@@ -60,7 +60,7 @@ class OnePassSettings(SearchSettings):
         return configure("pair", self.profile, {"tools": self.tools, "top_k": self.top_k, "rounds": self.rounds})
 
 
-READER = "reader"
+_READER = "reader"
 
 
 class OnePass(Method, name="one-pass", settings=OnePassSettings):
@@ -80,12 +80,12 @@ class OnePass(Method, name="one-pass", settings=OnePassSettings):
 
     @classmethod
     async def read_ahead(cls, settings: OnePassSettings, claims: Sequence[Claim], run: Run) -> tuple[Turn | None, ...]:
-        reader = Agent(READER, run, tools=settings.tools, tasks=(ReadClaims,))
+        reader = Agent(_READER, run, tools=settings.tools, tasks=(ReadClaims,))
         groups = [claims[at : at + settings.claims] for at in range(0, len(claims), settings.claims)]
         read = await gather_or_cancel(_search_and_read(group, settings, reader) for group in groups)
         answers = chain.from_iterable(read)
         return tuple(
-            Turn(agent=READER, round=1, query=claim.text, answer=answer) if answer else None
+            Turn(agent=_READER, round=1, query=claim.text, answer=answer) if answer else None
             for claim, answer in zip(claims, answers, strict=True)
         )
 
@@ -98,7 +98,7 @@ class OnePass(Method, name="one-pass", settings=OnePassSettings):
             (answer,) = await _read((claim,), passages, self.settings, reader)
         if answer is None:
             return await self.go_on(None, ("the reading could not be read",))
-        self.answered(READER, answer, passages=passages)
+        self.answered(_READER, answer, passages=passages)
         verdict = self.verdict(answer.label, reason=answer.text, noted=answer)
         if why := await self.why_open(answer, verdict, passages, reader):
             return await self.go_on(answer.label, why)
@@ -171,7 +171,7 @@ class OnePass(Method, name="one-pass", settings=OnePassSettings):
     @classmethod
     def roles_for(cls, settings: OnePassSettings) -> Roles:
         pair: Roles = settings.pair.kind.roles_for(settings.pair.settings)
-        return {READER: settings.tools, **dict.fromkeys(pair)}
+        return {_READER: settings.tools, **dict.fromkeys(pair)}
 
     @classmethod
     def layout(cls, settings: OnePassSettings) -> Layout:
