@@ -187,7 +187,7 @@ def test_recording_and_replaying_exclude_each_other(pytester: pytest.Pytester) -
 
 
 def test_a_replay_outside_of_a_recording_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("redargue.adapters.grounding.current.replay", tmp_path)
+    monkeypatch.setattr("redargue.adapters.session.current.replay", tmp_path)
     with pytest.raises(ReplayMiss, match="--redargue-record"):
         grounded(BRIDGE, BRIDGE)
 

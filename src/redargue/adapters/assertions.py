@@ -14,11 +14,11 @@ from redargue.adapters.grounding import (
     because,
     choose_method,
     claim_label,
-    current,
     is_supported,
     unanswerable,
 )
-from redargue.adapters.pytest_plugin import check_claim, check_text
+from redargue.adapters.recorded_checks import check_claim, check_text
+from redargue.adapters.session import current
 from redargue.errors import RedargueError, UsageError
 from redargue.text.report import Report
 from redargue.text.segment import Kind, text_of

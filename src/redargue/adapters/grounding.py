@@ -1,4 +1,4 @@
-"""Grounding for test frameworks: what was not checked never passes, and says why."""
+"""What adapters share: an answer is checked against contexts, and what keeps it from being checked becomes a reason."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ import re
 from collections.abc import Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from dataclasses import dataclass, field
 from enum import StrEnum
-from pathlib import Path
 from typing import Any, TypeVar, Unpack
 
 from redargue import words
@@ -235,27 +233,3 @@ def assessed(report: Report) -> Grounding:
         claims=total,
         report=report,
     )
-
-
-@dataclass(kw_only=True)
-class TestSession:
-    """State of the test that is running.
-
-    Attributes:
-        record: folder in which checks are recorded.
-        replay: folder from which checks are replayed.
-        options: keywords of the test's marker ``factual``: defaults of its assertions.
-        checks: assertions that the test made.
-        error: what ended its last assertion, other than a failure.
-    """
-
-    __test__ = False
-
-    record: Path | None = None
-    replay: Path | None = None
-    options: dict[str, Any] = field(default_factory=dict)
-    checks: int = 0
-    error: Exception | None = None
-
-
-current = TestSession()

@@ -11,6 +11,7 @@ import hashlib
 import inspect
 import random
 import re
+import sys
 import tomllib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -206,7 +207,8 @@ class Method:
     @classmethod
     def deviations(cls) -> tuple[Deviation, ...]:
         """From ``deviations.toml`` beside the method."""
-        return tuple(row for row in _deviations(cls.__module__.rpartition(".")[0]) if row.method == cls.name)
+        package = sys.modules[cls.__module__].__package__ or ""
+        return tuple(row for row in _deviations(package) if row.method == cls.name)
 
     async def check(self, *args: Any, **keywords: Any) -> Answer | Verdict:
         """Verifies the claim.

@@ -2,8 +2,6 @@
 
 It has no publication. A stage decides if its calibrated confidence reaches a threshold, its quotations were found and
 are on one side, and enough independent sources are quoted. ``fit.py`` says what fitted thresholds guarantee.
-
-Settings of ``cascade``: its stages, and where each of them may stop.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 He and Le, "Enhancing Hallucination Detection in Large Language Models through a Dual-Position Debate Multi-Agent
 Framework" (ICIC 2025). ``docs/dual-position.md`` lists how ``D1`` … ``D20`` settle what the paper leaves open.
-
-Settings of Dual-Position Debate: the paper's, its ablations, what it leaves open (``docs/dual-position.md``).
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 Cao et al., "MERMAID", Algorithm 1. ``M1`` … ``M25`` resolve what the paper leaves open; they are listed in
 ``docs/mermaid.md``. Deviations of the released program have one setting each.
-
-Settings of MERMAID: the paper's, its ablations, and its open questions (``docs/mermaid.md``).
 """
 
 from __future__ import annotations

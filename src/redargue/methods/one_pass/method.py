@@ -1,8 +1,6 @@
 """One pass: all claims of a text are read at once, and only those that the reading does not settle go to a pair.
 
 It has no publication. Where claims are verified one by one, without a text, each is a reading of its own.
-
-Settings of ``one-pass``: how much is read at once, and the pair of readers that follows.
 """
 
 from __future__ import annotations
