@@ -11,7 +11,7 @@ from redargue.claims import OPTIONS, Claim
 from redargue.errors import BadReply, UsageError
 from redargue.llm.rendering import Renderer
 from redargue.methods.base import configure
-from redargue.methods.baselines.closed_book import SelfCheck, SelfChecked
+from redargue.methods.baselines.closed_book.tasks import SelfCheck, SelfChecked
 from redargue.methods.few_shot import read_examples
 from redargue.run import Run
 from redargue.verdicts import Verdict

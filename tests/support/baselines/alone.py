@@ -7,7 +7,7 @@ from typing import Any
 
 from redargue.claims import Claim
 from redargue.evidence import Passage
-from redargue.methods.baselines.closed_book import (
+from redargue.methods.baselines.closed_book.tasks import (
     AnswerClosedBook,
     AnswerFromReasoning,
     AnswerStepByStep,
