@@ -261,7 +261,9 @@ def page(folder: Path, model: str = "", half: str = "odd") -> str:
 
     own, player = read(ALONE), _MODEL.format(model=model) if model else _EMBEDDED
     parts = [
-        _HEAD.format(half=half.capitalize(), player=player, release=version("redargue")),
+        _HEAD.format(
+            half=half.capitalize(), player=player, release=version("redargue"), worth=WORTH.read_text("utf-8").strip()
+        ),
         _leaderboard(own),
     ]
     parts.append(_tests(own, SYSTEMS))
@@ -287,10 +289,16 @@ have to say true or false lead for this reason. `mad`, `multi-agent-debate`, `re
 agents read the same passages, so each was `single-reader` at three to seven times the calls. With a language model:
 `python -m benchmarks leaderboard --model NAME`, `redargue bench run … --model NAME`, `bench table … --model NAME`."""
 
+WORTH = Path(__file__).parent / "worth.md"  # written by hand, with the tables of ``benchmarks debate --write``
+
 _MODEL = "{model} performs every task."
 
 _HEAD = """\
 # Benchmarks
+
+{worth}
+
+## How the tables below were made
 
 Written by `make tables` (`python -m benchmarks leaderboard`); do not edit it. {half} rows, random samples with seed 0;
 in brackets 95 % bootstrap intervals over claims. Figures of redargue {release}.
@@ -301,8 +309,7 @@ Of the twelve data sets two are missing: FAVIQ, which was not at hand, and HoVer
 pages in what was. MedQA's questions have five options: methods that say true or false cannot take them (–). The mean is
 over the data sets that all methods of a table take. Methods that have to say true or false gain where no claim lacks
 evidence (FEVEROUS here) or few do (AVeriTeC), and lose where many do (SciFact). The constant answer gives every claim
-the most frequent label of its sample, whatever the claim. What a debate is worth with a language model, and where it is
-worth nothing, is in [choosing](choosing.md#what-a-debate-is-worth).
+the most frequent label of its sample, whatever the claim.
 
 ## Leaderboard
 
