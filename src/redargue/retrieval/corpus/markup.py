@@ -127,8 +127,8 @@ def read_html(page: str) -> dict[str, str]:
     return {"text": text, **metadata}
 
 
-def html_with_links(page: str) -> str:
-    """The words of a whole page, with its links to http and https addresses in Markdown."""
+def html_with_links(page: str, more: re.Pattern[str] | None = None) -> str:
+    """The words of a whole page, with its links to http and https addresses, and to what ``more`` is, in Markdown."""
     from html_text import extract_text, parse_html
 
     tree = parse_html(_LONG_TAG.sub(_without_attributes, page))
@@ -136,7 +136,7 @@ def html_with_links(page: str) -> str:
     for anchor in list(tree.iter("a")):
         url = (anchor.get("href") or "").strip()
         words = " ".join(anchor.text_content().split()).translate(_ROUND)
-        if _WEB_ADDRESS.fullmatch(url) and words:
+        if words and (_WEB_ADDRESS.fullmatch(url) or (more and more.fullmatch(url))):
             for child in list(anchor):
                 anchor.remove(child)
             anchor.text = f"[{words}](<{url}>)"
