@@ -6,6 +6,7 @@ import json
 import os
 import pkgutil
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -271,10 +272,48 @@ def test_the_line_that_installs_an_extra_names_the_folder_that_redargue_is_from(
     (path / "packages").mkdir(parents=True)
     text = json.dumps(origin).replace("{folder}", path.as_uri()) if origin else None
     monkeypatch.setattr("importlib.metadata.PathDistribution.read_text", lambda self, name: text)
+    monkeypatch.setattr(shutil, "which", lambda name: sys.executable)
     assert install(extra) == line.replace("{path}", str(path))
+
+
+def test_the_line_that_installs_an_extra_uses_the_python_that_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    python = tmp_path / "a clone" / ".venv" / "bin" / "python"
+    monkeypatch.setattr("importlib.metadata.PathDistribution.read_text", lambda self, name: None)
+    monkeypatch.setattr(sys, "executable", str(python))
+    monkeypatch.setattr(shutil, "which", lambda name: "/usr/bin/python")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert install("lab") == f"'{python}' -m pip install 'redargue[lab]'"
+    python.parent.mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "a clone")
+    assert install("lab") == ".venv/bin/python -m pip install 'redargue[lab]'"
+    monkeypatch.setattr(shutil, "which", lambda name: str(python))
+    assert install("lab") == "python -m pip install 'redargue[lab]'"
 
 
 def test_the_parts_of_the_repository_are_named_for_the_extras_that_need_them() -> None:
     extras = tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]["optional-dependencies"]
     needed = {extra: re.findall(r"\b(redargue-\w+)", " ".join(needs)) for extra, needs in extras.items()}
     assert {extra: names[0] for extra, names in needed.items() if names} == _PARTS
+
+
+def test_the_doctor_names_the_extras_that_are_not_installed_and_what_they_are_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    known = tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]["optional-dependencies"].keys()
+    assert doctor.PURPOSES.keys() == known - {
+        "browser",
+        "clients",
+        "dev",
+        "docs",
+        "reader",
+    }  # the reader has its own row
+    monkeypatch.setattr(doctor, "find_spec", lambda module: None if module == "striprtf" else module)
+    (row,) = doctor._extras()
+    assert row["ok"] is None
+    assert row["found"].startswith("not installed: documents (Excel and RTF files, reports as .docx). To install one")
+    assert "[documents]" in row["found"]
+    monkeypatch.setattr(doctor, "find_spec", lambda module: module)
+    assert doctor._extras() == []

@@ -129,6 +129,7 @@ class Passage(Source):
         rank: 1 for the best.
         score: the tool's own score, comparable only within one answer of one tool; None where it gives none.
         cut: at which ends its document goes on; empty also where that is not known.
+        named: whether it is a page that the user or the text names, and not one that a search found.
     """
 
     text: str
@@ -138,6 +139,7 @@ class Passage(Source):
     rank: int = 1
     score: float | None = None
     cut: Cut = detail("")
+    named: bool = detail(False)
 
     def __repr__(self) -> str:
         source = self.title or self.document

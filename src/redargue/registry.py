@@ -15,6 +15,8 @@ import inspect
 import json
 import os
 import shlex
+import shutil
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -252,12 +254,26 @@ _PARTS = {  # packages of the repository, by the extras that need them
 
 
 def install(extra: str) -> str:
-    """The line that installs an extra: from where redargue was installed, a folder of its repository or the index."""
+    """The line that installs an extra for the Python that runs.
+
+    From where redargue was installed: a folder of its repository, or the index.
+    """
     folder, option = _installed_from()
     if folder is None:
-        return f"python -m pip install 'redargue[{extra}]'"
+        return f"{_python()} -m pip install 'redargue[{extra}]'"
     parts = [f"{folder}[{extra}]", *([str(folder / "packages" / _PARTS[extra])] if extra in _PARTS else [])]
-    return f"python -m pip install {' '.join(option + shlex.quote(part) for part in parts)}"
+    return f"{_python()} -m pip install {' '.join(option + shlex.quote(part) for part in parts)}"
+
+
+def _python() -> str:
+    """How a shell starts the Python that runs: by name, by a path in the working directory, or by its whole path."""
+    path = sys.executable
+    if not path or ((found := shutil.which("python")) and os.path.abspath(found) == os.path.abspath(path)):
+        return "python"
+    try:
+        return shlex.quote(str(Path(path).relative_to(Path.cwd())))
+    except (ValueError, OSError):  # elsewhere; or the working directory was removed
+        return shlex.quote(path)
 
 
 def _installed_from() -> tuple[Path | None, str]:

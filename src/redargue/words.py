@@ -104,6 +104,13 @@ def _unused(gap: Gap) -> str:
     return "; ".join(parts)
 
 
+def unread(gaps: Iterable[Gap]) -> str:
+    """What searches found and the models do not read, in one line; empty for nothing."""
+    codes = dict.fromkeys(code for gap in gaps for code in gap.unread)
+    languages = ", ".join(map(language, codes))
+    return f"found and not read, as {ENGLISH_ONLY}: evidence in {languages}" if languages else ""
+
+
 def caveats(of: Iterable[Caveat]) -> str:
     """All caveats in one line; empty for none."""
     return "; ".join(dict.fromkeys(map(caveat, of)))

@@ -14,9 +14,10 @@ import pytest
 
 import redargue
 from redargue.cli.app import run
-from redargue.errors import UsageError
-from redargue.net.fetch import ALLOW
+from redargue.errors import UnreadableFile, UsageError
+from redargue.net.fetch import ALLOW, Page
 from redargue.reports.render import render
+from redargue.retrieval.web_pages import fields_of
 from redargue.text.citations import as_markdown
 
 LIT = "The lighthouse at Cape Ansel was first lit in 1871."
@@ -95,6 +96,10 @@ def test_each_claim_is_checked_against_the_page_that_it_cites(
     assert "port" in report["claims"][4]["citation"]["why"]
     assert all(each["verdict"]["unchecked"] for each in report["claims"][3:])  # unchecked is never clean
     assert report["claims"][0]["verdict"]["quotes"][0]["source"]["url"] == f"{url}/lit"
+    events = [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
+    read = [passage for event in events if "unread" in event for passage in event["passages"]]
+    assert read
+    assert all(passage["named"] for passage in read)  # so that it is read like a document that was given
     assert [span["why"] for span in report["unchecked"]] == [{"reason": "no_link"}]
     assert sorted(asked) == ["/bread", "/gone", "/lit", "/museum"]
 
@@ -109,7 +114,12 @@ def test_each_claim_is_checked_against_the_page_that_it_cites(
     assert len(asked) == 4
     run(command)
     out = " ".join(capfd.readouterr().out.split())
-    for words in ("the cited page supports it", "the cited page contradicts it", "does not support it", "dead link"):
+    for words in (
+        "the cited page supports it",
+        "the cited page contradicts it",
+        "could not be confirmed on the cited page",
+        "dead link",
+    ):
         assert words in out
     known = json.loads((folder / "citations.json").read_text())
     for damaged in ({**known, "links": known["links"][1:]}, {**known, "pages": known["pages"][1:]}, {}):
@@ -203,3 +213,69 @@ def test_a_private_address_is_not_fetched(capfd: pytest.CaptureFixture[str]) -> 
     code = run(["check", "http://127.0.0.1/a", "--fetch", "-q", "--no-record"])
     assert code == UsageError("x").exit_code
     assert "not an address of the public internet" in capfd.readouterr().err
+
+
+def test_links_to_documents_beside_the_text_are_read_and_nothing_outside_of_its_folder(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    folder, secret = tmp_path / "article", tmp_path / "secret.txt"
+    (folder / "sources").mkdir(parents=True)
+    secret.write_text(LIT)
+    (folder / "sources" / "museum.md").write_text(CLOSED)
+    (folder / "sources" / "light house.eml").write_text(f"Subject: The light\nFrom: a@b.example\n\n{LIT}\n")
+    (folder / "sources" / "empty.txt").write_text("")
+    (folder / ".hidden.txt").write_text(LIT)
+    (folder / "linked.txt").symlink_to(secret)
+    targets = ["sources/light%20house.eml", "sources/museum.md", "sources/gone.pdf", "sources/empty.txt"]
+    outside = ["../secret.txt", str(secret), ".hidden.txt", "linked.txt", "sources/%2e%2e/../../secret.txt"]
+    said = {"sources/museum.md": "The museum at Orvell is open on Mondays"}
+    lit = "The lighthouse at Cape Ansel was first lit in 1871"
+    file = folder / "article.md"
+    file.write_text(" ".join(f"{said.get(target, lit)} ([source]({target}))." for target in (*targets, *outside)))
+    command = ["check", str(file), "--cited", "--offline", "--method", "single-reader", "--no-record", "-q", "--json"]
+    assert run(command) == 0
+    report = json.loads(capfd.readouterr().out)
+    found = [(claim["citation"]["url"], claim["citation"]["outcome"]) for claim in report["claims"]]
+    outcomes = ["supports", "contradicts", "dead_link", "not_fetched"]
+    assert found == list(zip([*targets, *outside], [*outcomes, *["not_fetched"] * len(outside)], strict=True))
+    assert "empty" in report["claims"][3]["citation"]["why"]
+    assert all("only documents in the folder" in claim["citation"]["why"] for claim in report["claims"][4:])
+    assert "Cape Ansel" in report["claims"][0]["verdict"]["quotes"][0]["text"]
+    assert run(["check", file.read_text(), *command[2:]]) == 2  # no file that the user named
+    assert "cites no page" in capfd.readouterr().err
+
+
+def test_an_html_file_links_documents_too(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "museum.txt").write_text(CLOSED)
+    (tmp_path / "a.html").write_text(
+        '<p>The museum at Orvell is open on <a href="museum.txt">Mondays</a>. See <a href="b.exe">this</a>.</p>'
+    )
+    command = ["check", str(tmp_path / "a.html"), "--cited", "--offline", "--method", "single-reader", "--no-record"]
+    assert run([*command, "-q", "--json"]) == 0
+    (claim,) = json.loads(capfd.readouterr().out)["claims"]
+    assert (claim["citation"]["page"], claim["citation"]["outcome"]) == ("museum.txt", "contradicts")
+
+
+def test_a_refused_port_names_the_variable_that_allows_it(capfd: pytest.CaptureFixture[str]) -> None:
+    text = "Bees are insects (http://127.0.0.1:1/bees)."
+    run(["check", text, "--cited", "--method", "single-reader", "--no-record", "-q", "--json"])
+    (claim,) = json.loads(capfd.readouterr().out)["claims"]
+    assert f"{ALLOW}=127.0.0.1:1 allows it" in claim["citation"]["why"]
+
+
+@pytest.mark.parametrize(
+    ("address", "kind", "content"),
+    [
+        ("http://a.example/letter", "message/rfc822", b"Subject: A\n\nIt was lit in 1871.\n"),
+        ("http://a.example/note.rtf", "application/rtf", rb"{\rtf1\ansi It was lit in 1871.}"),
+        ("http://a.example/note.md", "application/octet-stream", b"# A\n\nIt was lit in 1871.\n"),
+    ],
+)
+def test_a_linked_document_is_read_as_a_file_is(address: str, kind: str, content: bytes) -> None:
+    if kind == "application/rtf":
+        pytest.importorskip("striprtf")
+    page = Page(url=address, content_type=kind, charset="", content=content)
+    assert "It was lit in 1871." in fields_of(page)["text"]
+    damaged = Page(url="http://a.example/a.odt", content_type="", charset="", content=b"PK\x03\x04")
+    with pytest.raises(UnreadableFile):
+        fields_of(damaged)

@@ -110,11 +110,13 @@ def test_a_side_shows_a_text_that_the_large_model_reads_so() -> None:
     assert all("1932" in quote for quote in answer.quotes)
 
 
-def test_pages_of_the_web_need_more_confidence_than_documents() -> None:
+def test_pages_that_a_search_found_need_more_confidence_than_documents_and_named_pages() -> None:
     model = Scripted(lambda text: SUPPORTS if "1932" in text else NEITHER)
     page = BRIDGE.model_copy(update={"url": "https://example.org/bridge"})
     assert read("The bridge opened in 1932.", [BRIDGE], model).label(FEVER) == "SUPPORTS"
     assert read("The bridge opened in 1932.", [page], model).label(FEVER) == "NOT ENOUGH INFO"
+    named = page.model_copy(update={"named": True})
+    assert read("The bridge opened in 1932.", [named], model).label(FEVER) == "SUPPORTS"
 
 
 @pytest.mark.parametrize(

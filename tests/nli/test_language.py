@@ -59,6 +59,9 @@ def test_another_script_is_not_english_however_short(text: str) -> None:
         "Sir Ahmed Salman Rushdie ([sælˈmɑːn ˈrʊʃdi], अहमद सलमान रुशदी, born 1947) is a British Indian novelist.",
         "Malavan Bandar Anzali Football Club (Persian: باشگاه فوتبال ملوان بندر انزلى) is an Iranian football club.",
         "Crime increased.",
+        "Premium: 15 euros a month",
+        "Platinum: 25 euros monthly",
+        "Maximum: 5 adults",
         "Bratislava",
         "1,204 / 3.5 % = 42",
         "",
@@ -66,6 +69,13 @@ def test_another_script_is_not_english_however_short(text: str) -> None:
 )
 def test_english_with_names_terms_or_few_words_stays_english(text: str) -> None:
     assert language_of(text) == ""
+
+
+@pytest.mark.parametrize(
+    "text", ["Gebühr: 15 Euro", "Das kostet 15 Euro.", "Livraison gratuite", "Le prix est de 15 euros."]
+)
+def test_a_few_words_of_another_language_are_told(text: str) -> None:
+    assert language_of(text)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from lxml import html  # type: ignore[import-untyped]
 
 from redargue.caveats import Difference, Leaning, Unchecked, UncheckedReason
 from redargue.claims import Claim, Meaning
-from redargue.evidence import Quote, QuoteStatus, Side, Source
+from redargue.evidence import Gap, GapKind, Quote, QuoteStatus, Side, Source
 from redargue.reports.html.debate import macro
 from redargue.reports.overview import TITLES, Risk, Row, compared_words, risk_rows, risk_tables
 from redargue.text.report import CheckedClaim
@@ -131,3 +131,10 @@ def test_the_page_shows_a_row_with_its_sentence_place_and_difference_and_tables_
     (table,) = risk_tables(found)
     assert table.title == "Open, and the nearest sentence differs (1)"
     assert table.text_rows[0][2] == "“A charge lasts 90 km.” (fact-sheet.pdf, page 3)"
+
+
+def test_evidence_in_a_language_that_is_not_read_is_named_in_the_row() -> None:
+    unread = [Gap(kind=GapKind.PARTIAL, tool="corpus", query=query, unread={"de": 1}) for query in ("a", "b")]
+    (row,) = rows(verdict("It cost 84 million.", gaps=unread))
+    assert row.said == ("found and not read, as the embedded models read English only: evidence in German",)
+    assert "evidence in German" in str(risk_tables([row])[0].rows)

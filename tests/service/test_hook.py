@@ -76,6 +76,29 @@ def test_a_run_before_the_last_edit_of_code_shows_nothing_of_it() -> None:
     assert outcomes("All tests pass.", PASSING, ("+", "README.md", "", 0)) == [ClosingOutcome.CONFIRMED]
 
 
+FAILED_X = "FAILED tests/test_a.py::TestA::test_x[1-2] - assert 1 == 2\n"
+
+
+@pytest.mark.parametrize(
+    ("closing", "output", "outcome"),
+    [
+        ("All tests pass except test_x, which failed before my change.", f"{FAILED_X}1 failed, 51 passed", "confirmed"),
+        ("All 52 tests pass, apart from `tests/test_a.py::test_x`.", f"{FAILED_X}1 failed, 51 passed", "confirmed"),
+        ("Other than test_x all tests pass.", f"{FAILED_X}1 failed, 51 passed", "confirmed"),
+        ("All tests pass but test_x and test_y.", f"{FAILED_X}FAILED a.py::test_y\n2 failed, 50 passed", "confirmed"),
+        ("All tests pass except TestLogin.", "--- PASS: TestA (0.0s)\n--- FAIL: TestLogin (0.1s)\nFAIL", "confirmed"),
+        ("All tests pass except test_x.", f"{FAILED_X}FAILED a.py::test_y\n2 failed, 50 passed", "contradicted"),
+        ("All tests pass except test_y.", f"{FAILED_X}1 failed, 51 passed", "contradicted"),
+        ("All tests pass except test_x.", f"{FAILED_X}2 failed, 50 passed", "contradicted"),  # one is not named
+        ("All 60 tests pass except test_x.", f"{FAILED_X}1 failed, 51 passed", "contradicted"),
+        ("All tests pass except the slow ones.", f"{FAILED_X}1 failed, 51 passed", "contradicted"),
+        ("All tests pass because test_x is fixed.", f"{FAILED_X}1 failed, 51 passed", "contradicted"),
+    ],
+)
+def test_tests_that_are_excepted_by_name_have_to_be_those_that_failed(closing: str, output: str, outcome: str) -> None:
+    assert outcomes(closing, ("$", "pytest -q", f"{output}\n", 1)) == [outcome]
+
+
 def test_denials_conditions_plans_and_code_are_not_claims() -> None:
     for closing in (
         "I did not run the tests.",

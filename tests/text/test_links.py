@@ -42,9 +42,39 @@ def test_a_link_belongs_to_its_sentence(text: str, plain: str, cited: dict[str, 
         assert urls == expected
 
 
-def test_finding_links_takes_time_in_proportion_to_the_text() -> None:
+@pytest.mark.parametrize(
+    ("text", "links"),
+    [
+        ("It is so ([notes](sources/notes.md)). It is.", ["sources/notes.md"]),
+        ('It is so ([notes](<./notes%20a.txt> "Title")). It is.', ["./notes%20a.txt"]),
+        ("It is so.[^1]\n\n[^1]: Letter, <sources/letter.rtf>\n", ["sources/letter.rtf"]),
+        ("It is so [2].\n\nSources\n\n[2] Mail of L. N., sources/mail.eml\n", ["sources/mail.eml"]),
+        ("It is so [1].\n\n## Sources\n\n1. The report, report.pdf#page-2\n", ["report.pdf#page-2"]),
+        ("It is so, see notes.md and a/b.txt.", []),  # a bare name is a word of the text
+        ("It is so ([key](file:///etc/hosts.txt)), [mail](mailto:a@b.md).", []),
+    ],
+)
+def test_links_to_documents_are_found_where_files_may_be_read(text: str, links: list[str]) -> None:
+    assert [link.url for link in read_links(text, files=True).links] == links
+    assert not read_links(text).links
+
+
+@pytest.mark.parametrize("files", [False, True])
+def test_finding_links_takes_time_in_proportion_to_the_text(files: bool) -> None:
     began = time.process_time()
-    hostile = ("[", "[a](", "[1] ", "\n1. ", "(", "sources:\n", "https://a.b ", "[a](https://a.b) ", "( ", " . ")
+    hostile = (
+        "[",
+        "[a](",
+        "[1] ",
+        "\n1. ",
+        "(",
+        "sources:\n",
+        "https://a.b ",
+        "[a](https://a.b) ",
+        "( ",
+        " . ",
+        "[1] a.b,",
+    )
     for part in hostile:
-        read_links(part * (150_000 // len(part)) + " https://a.example/b")
+        read_links(part * (150_000 // len(part)) + " https://a.example/b", files=files)
     assert time.process_time() - began < 20

@@ -57,7 +57,7 @@ def check(
     cited: Annotated[
         bool,
         typer.Option(
-            "--cited", help="Check each claim of a text against the web pages that it links there, and nothing else."
+            "--cited", help="Check each claim of a text against the pages and files that it links there, and no others."
         ),
     ] = False,
     fetch: Fetch = False,
@@ -90,7 +90,8 @@ def check(
     if text:
         from redargue.cli.text import verify_and_print
 
-        verify_and_print(text, spec, folder, output, cited=cited, concurrency=options.concurrency, json=json)
+        links = claim if cited else ""
+        verify_and_print(text, spec, folder, output, links=links, concurrency=options.concurrency, json=json)
     _verify(rows, spec, folder, output, concurrency=options.concurrency or CLAIM_CONCURRENCY, json=json)
 
 

@@ -8,6 +8,7 @@ import os
 import platform
 import sqlite3
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
@@ -52,7 +53,7 @@ def doctor(
             rows.append({"check": name, "ok": True, "found": check()})
         except Exception as error:  # one failed check must not hide the others
             rows.append({"check": name, "ok": False, "found": str(error)})
-    rows += _extensions()
+    rows += [*_extras(), *_extensions()]
     rows += _endpoints(model or [], base_url, embedding_model, offline)
     if json:
         print_json({"schema_version": 1, "checks": rows})
@@ -77,6 +78,39 @@ REGISTRIES = {  # by group of entry points
     "redargue.engines": "redargue.cli.batch:engines",
     "redargue.service_parts": "redargue.service.context:service_parts",
 }
+
+
+PURPOSES = {  # of extras: what each is for, and the modules that it installs
+    "documents": ("Excel and RTF files, reports as .docx", ("openpyxl", "docx", "striprtf")),
+    "lab": ("bench, why, diff, baselines and data sets", ("redargue.bench", "scipy")),
+    "serve": ("serve, view, the proxy and hook", ("redargue.service", "fastapi", "uvicorn")),
+    "mcp": ("MCP servers, and the verifier as one", ("mcp", "jsonschema")),
+    "scale": ("workers and the ledger on many machines", ("redargue.cluster",)),
+    "milvus": ("Milvus stores", ("pymilvus",)),
+    "postgres": ("PostgreSQL ledgers and memories", ("psycopg",)),
+    "ray": ("batches on Ray", ("ray",)),
+    "otel": ("traces with OpenTelemetry", ("opentelemetry.sdk",)),
+    "plots": ("figures of benchmarks", ("matplotlib",)),
+    "transformers": ("models from the Hugging Face hub", ("transformers",)),
+    "tokenizers": ("added readers whose tokenizer is not BERT's", ("tokenizers",)),
+}
+
+
+def _extras() -> list[dict[str, Any]]:
+    """The extras that are not installed, in one row; no row if all are."""
+    missing = {name: purpose for name, (purpose, modules) in PURPOSES.items() if not all(map(_is_installed, modules))}
+    if not missing:
+        return []
+    listed = ", ".join(f"{name} ({purpose})" for name, purpose in missing.items())
+    found = f"not installed: {listed}. To install one, for example: {install(next(iter(missing)))}"
+    return [{"check": "extras", "ok": None, "found": found}]
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # of the package that it is in
+        return False
 
 
 def _extensions() -> list[dict[str, Any]]:

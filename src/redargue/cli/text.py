@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -29,13 +30,14 @@ def verify_and_print(
     output: OutputParameters,
     documents: Sequence[Passage] | None = None,
     *,
-    cited: bool = False,
+    links: str = "",
     concurrency: int | None,
     json: bool,
 ) -> NoReturn:
     """Verifies a text, prints its report and exits.
 
-    ``documents``, if given, are the only evidence; with ``cited``, the page that a claim cites is.
+    ``documents``, if given, are the only evidence; with ``links``, the argument that gave the text, the pages
+    and files that it links are.
     """
     from redargue.cli.exit import exit_code, how_to_resume, read_gate, resumable
     from redargue.cli.options import connected
@@ -46,12 +48,13 @@ def verify_and_print(
     from redargue.text.verification import CONCURRENCY, prepare
 
     gate, parts = read_gate(output), connected(spec)
+    files = Path(links).parent if links and os.path.isfile(links) else None
 
     async def verify() -> Report:
         whole: PreparedText | PreparedCitations
-        if cited:
+        if links:
             fetcher = PageFetcher.from_environment(offline=spec.offline)
-            whole = await prepare_cited(text, spec, fetcher, parts, folder)
+            whole = await prepare_cited(text, spec, fetcher, parts, folder, files=files)
             prepared = whole.prepared
         else:
             whole = prepared = await prepare(text, spec, parts, documents=documents, folder=folder)

@@ -139,11 +139,14 @@ class CarefulReader(Reader):
 
 
 def source_kind(passages: Sequence[Passage]) -> SourceKind:
-    """What most passages are: documents, or what says less plainly what a claim asks: research, pages of the web."""
+    """What most passages are: documents, or what says less plainly what a claim asks: research, pages of the web.
+
+    A page that the user or the text names is a document.
+    """
     most = len(passages) / 2
     if sum(map(_is_research, passages)) > most:
         return "abstracts"
-    pages = sum(passage.url.startswith(("http://", "https://")) for passage in passages)
+    pages = sum(passage.url.startswith(("http://", "https://")) and not passage.named for passage in passages)
     return "web" if pages > most else "documents"
 
 

@@ -21,6 +21,8 @@ FEWEST_LETTERS = 8
 # Chosen with the claims of ``python -m benchmarks languages``: a text in Latin script is not English if English is less
 # probable than the first and another language at least as probable as the second.
 MAX_ENGLISH, MIN_OTHER = 0.0125, 0.2
+# In a text of few letters without a foreign word ("Platinum: 25 euros"), the other language has to be more probable.
+FEW_LETTERS, MIN_OTHER_OF_FEW = 25, 0.4
 # A text is English if at least this share of its words are common ones that no other language has, and there are at
 # least so many times as many of them as of common words of other languages and of accented words.
 LEAST_ENGLISH, TIMES_FOREIGN = 0.1, 4
@@ -28,7 +30,7 @@ ENGLISH = frozenset(
     (
         "the and which this that these those with were have been his their they them there from who whose would should"
         " could when where while what because between both each about after before during than into through your she"
-        " its not"
+        " its not month months week weeks year years day days hour hours"
     ).split()
 )
 FOREIGN = frozenset(
@@ -61,17 +63,30 @@ def _language_of(text: str) -> str:
             return ""
     ranking = _identifier().rank(text)
     (language, probability), english = ranking[0], dict(ranking)["en"]
-    if in_latin and (language == "en" or english >= MAX_ENGLISH or probability < MIN_OTHER):
+    if in_latin and (language == "en" or english >= MAX_ENGLISH or probability < _least_of_another(text)):
         return ""
     return language if language in LANGUAGES else UNDETERMINED
 
 
+def _least_of_another(text: str) -> float:
+    """How probable another language has to be, in [0, 1]."""
+    few = sum(map(str.isalpha, text)) < FEW_LETTERS
+    return MIN_OTHER_OF_FEW if few and text.isascii() and not _foreign(_words(text)) else MIN_OTHER
+
+
+def _words(text: str) -> list[str]:
+    first, *others = _WORD.findall(text) or [""]
+    return [first.lower(), *others]
+
+
+def _foreign(words: Sequence[str]) -> int:
+    return sum(word.lower() in FOREIGN or (word.islower() and not word.isascii()) for word in words)
+
+
 def _plainly_english(text: str) -> bool:
     """Whether common words alone show it; a capitalised word within the text may belong to an English title."""
-    first, *others = _WORD.findall(text) or [""]
-    words = [first.lower(), *others]
-    english = sum(word in ENGLISH for word in words)
-    foreign = sum(word.lower() in FOREIGN or (word.islower() and not word.isascii()) for word in words)
+    words = _words(text)
+    english, foreign = sum(word in ENGLISH for word in words), _foreign(words)
     return bool(english) and english >= max(LEAST_ENGLISH * len(words), TIMES_FOREIGN * foreign)
 
 

@@ -7,13 +7,16 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
 from io import BytesIO
+from pathlib import PurePosixPath
 from typing import Any, ClassVar
+from urllib.parse import urlsplit
 
 from redargue.claims import Frozen
 from redargue.concurrency import gather_or_cancel
 from redargue.errors import ProviderError, RedargueError, ToolFailed, UnreadableFile, UsageError
 from redargue.evidence import Passage
 from redargue.net.fetch import DeadLink, Page, PageFetcher
+from redargue.retrieval.corpus.ingest import read_content
 from redargue.retrieval.corpus.markup import read_html, read_pdf
 from redargue.retrieval.tools.base import Search
 from redargue.sanitize import printable
@@ -53,9 +56,9 @@ async def read_page(url: str, fetcher: PageFetcher) -> Passage:
         UnreadableFile: it has no text.
     """
     page = await fetcher.fetch(url)
-    fields = await asyncio.to_thread(_fields, page)
+    fields = await asyncio.to_thread(fields_of, page)
     known = {name: fields.get(name, "") for name in ("text", "title", "publisher", "published")}
-    return Passage(**known, url=page.url, document=page.url, tool=TOOL, retrieved=datetime.now(UTC))
+    return Passage(**known, url=page.url, document=page.url, tool=TOOL, retrieved=datetime.now(UTC), named=True)
 
 
 class PageAction:
@@ -70,7 +73,8 @@ class PageAction:
     async def call(self, arguments: Mapping[str, Any], *, search: Search) -> tuple[Passage, ...]:
         try:
             async with search.account.request():
-                return (await read_page(str(arguments["url"]), self._fetcher),)
+                page = await read_page(str(arguments["url"]), self._fetcher)
+                return (page.model_copy(update={"named": False}),)
         except (UsageError, ProviderError, UnreadableFile) as error:
             raise ToolFailed(error.what, hint=error.hint) from error
 
@@ -85,22 +89,45 @@ async def read_pages(urls: Iterable[str], fetcher: PageFetcher) -> dict[str, Web
                 return WebPage(url=url, outcome=Fetched.READ, passage=await read_page(url, fetcher))
             except (UsageError, ProviderError, UnreadableFile) as error:
                 outcome = Fetched.DEAD if isinstance(error, DeadLink) else Fetched.NOT_FETCHED
-                return WebPage(url=url, outcome=outcome, why=_reason(error))
+                return WebPage(url=url, outcome=outcome, why=reason_of(error))
 
     pages = await gather_or_cancel(read(url) for url in dict.fromkeys(urls))
     return {page.url: page for page in pages}
 
 
-def _reason(error: RedargueError) -> str:
-    return printable(error.what, lines=False)
+def reason_of(error: RedargueError) -> str:
+    """Why a page was not read, and what may be done."""
+    return printable(f"{error.what}; {error.hint}" if error.hint else error.what, lines=False)
 
 
-def _fields(page: Page) -> dict[str, str]:
+def _document_suffix(page: Page) -> str:
+    """The suffix of the document that a page is by its type, or by its address where the type says nothing."""
+    named = PurePosixPath(urlsplit(page.url).path).suffix.lower()
+    if page.content_type in _UNTYPED and named in _DOCUMENTS.values():
+        return named
+    return _DOCUMENTS.get(page.content_type, "")
+
+
+_UNTYPED = ("", "application/octet-stream", "application/zip", "text/plain")
+_DOCUMENTS = {
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx",
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": ".xlsx",
+    "application/vnd.oasis.opendocument.text": ".odt",
+    "application/rtf": ".rtf",
+    "text/rtf": ".rtf",
+    "message/rfc822": ".eml",
+    "text/markdown": ".md",
+}
+
+
+def fields_of(page: Page) -> dict[str, str]:
     kind, start = page.content_type, page.content[:512].lstrip().lower()
     if kind == "application/pdf" or start.startswith(b"%pdf-"):
         return read_pdf(BytesIO(page.content))
     if kind in ("text/html", "application/xhtml+xml") or (not kind and start.startswith(b"<")):
         return read_html(page.text)
+    if suffix := _document_suffix(page):
+        return read_content(page.content, suffix)
     if kind.startswith("text/") or kind in ("", "application/json"):
         text = page.text
         if text.strip() and "\0" not in text:

@@ -3,7 +3,8 @@
 Each page is fetched once and kept in the run folder (``citations.json``), so that a resumed run fetches none again.
 What a page said is also in the record of the run, as the evidence of the claim.
 
-Finds the links of a text in Markdown, HTML or plain text, and what it says without their addresses.
+Finds the links of a text in Markdown, HTML or plain text, and what it says without their addresses. Links to files are
+followed only in a text that the user named as a file, and only inside its folder (``retrieval/linked_files.py``).
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from redargue.nli.backend import EmbeddedBackend
 from redargue.parts import Parts, RunOptions, read_options
 from redargue.retrieval.corpus.base import Encoder
 from redargue.retrieval.corpus.markup import html_with_links
+from redargue.retrieval.linked_files import SUFFIXES, is_file_link, read_linked_file
 from redargue.retrieval.tools.base import Search
 from redargue.retrieval.tools.corpus import FixedPassages, FixedPassagesTool
 from redargue.retrieval.web_pages import Fetched, WebPage, read_pages
@@ -40,21 +42,44 @@ from redargue.text.verification import CONCURRENCY, PreparedText, TextOptions, p
 from redargue.verdicts import Verdict
 
 _ADDRESS = r"https?://[^\s<>\"`\[\]{}|\\^]+"
-_END = rf"(?P<title>[^\n]*?)<?(?P<url>{_ADDRESS})>?[ \t]*(?:[\"'(][^\n]*)?$\n?"
-_DEFINITION = re.compile(rf"^[ \t]*\[\^?(?P<name>[^\]\n]{{1,40}})\]:?[ \t]+{_END}", re.MULTILINE)  # "[1]: https://…"
-_NUMBERED = re.compile(rf"^[ \t]*(?P<name>\d{{1,3}})[.)][ \t]+{_END}", re.MULTILINE)  # "1. Title, https://…"
+_PATH = (  # of a document: "sources/report.pdf"
+    r"(?<![^\s<(,;:])(?!\w{1,20}:)[^\s<>()@\"`\[\]{}|\\^]{1,200}?\."
+    rf"(?:{'|'.join(SUFFIXES)})(?:\#[\w-]{{0,80}})?(?![\w/-])"
+)
 _SOURCES = re.compile(  # the heading of a list of sources
     r"^[ \t#*_]*(?:sources?|references?|bibliography|notes|links|literature|works cited)[ \t*_:]*$\n?",
     re.IGNORECASE | re.MULTILINE,
 )
-_LINK = re.compile(
-    rf"!?\[(?P<text>(?:[^\[\]\n]|\[[^\[\]\n]*\])*)\]\(\s*<?(?P<inline>{_ADDRESS}?)>?(?:\s+[\"'(][^\n]*?[\"')])?\s*\)"
-    r"|\[(?P<referring>[^\[\]\n]+)\]\[(?P<full>[^\]\n]{0,40})\]"
-    r"|\[\^?(?P<short>[^\[\]\n]{1,40})\]"
-    rf"|<(?P<angle>{_ADDRESS})>"
-    rf"|(?P<bare>{_ADDRESS})",
-    re.IGNORECASE,
-)
+
+
+class _Patterns(NamedTuple):
+    """Where a text defines references, and where it links."""
+
+    definition: re.Pattern[str]  # "[1]: https://…"
+    numbered: re.Pattern[str]  # "1. Title, https://…"
+    link: re.Pattern[str]
+
+
+def _patterns(*more: str) -> _Patterns:
+    """For addresses, and what else may stand in their place, except among bare addresses."""
+    target, shortest = ("|".join((address, *more)) for address in (_ADDRESS, f"{_ADDRESS}?"))
+    end = rf"(?P<title>[^\n]*?)<?(?P<url>{target})>?[ \t]*(?:[\"'(][^\n]*)?$\n?"
+    return _Patterns(
+        re.compile(rf"^[ \t]*\[\^?(?P<name>[^\]\n]{{1,40}})\]:?[ \t]+{end}", re.MULTILINE),
+        re.compile(rf"^[ \t]*(?P<name>\d{{1,3}})[.)][ \t]+{end}", re.MULTILINE),
+        re.compile(
+            rf"!?\[(?P<text>(?:[^\[\]\n]|\[[^\[\]\n]*\])*)\]"
+            rf"\(\s*<?(?P<inline>{shortest})>?(?:\s+[\"'(][^\n]*?[\"')])?\s*\)"
+            r"|\[(?P<referring>[^\[\]\n]+)\]\[(?P<full>[^\]\n]{0,40})\]"
+            r"|\[\^?(?P<short>[^\[\]\n]{1,40})\]"
+            rf"|<(?P<angle>{target})>"
+            rf"|(?P<bare>{_ADDRESS})",
+            re.IGNORECASE,
+        ),
+    )
+
+
+_WEB, _WITH_FILES = _patterns(), _patterns(_PATH)
 _EMPTY = re.compile(r"[ \t]*\([ \t,;]*\)|[ \t]+(?=[.,;:!?])")
 
 
@@ -79,22 +104,25 @@ class LinkedText(NamedTuple):
     links: tuple[_Link, ...]
 
 
-def as_markdown(text: str) -> str:
-    """The text; of HTML, its words, with its links in Markdown."""
-    return html_with_links(text) if _HTML.match(text) else text
+def as_markdown(text: str, *, files: bool = False) -> str:
+    """The text; of HTML, its words, with its links in Markdown, with ``files`` those to documents too."""
+    if not _HTML.match(text):
+        return text
+    return html_with_links(text, re.compile(_PATH, re.IGNORECASE) if files else None)
 
 
-def read_links(text: str) -> LinkedText:
+def read_links(text: str, *, files: bool = False) -> LinkedText:
     """The links of Markdown (inline, by reference, footnotes), lists of numbered sources, and bare addresses.
 
-    Only http and https count. Of a Markdown link its words stay in the plain text; a line that defines a reference is
-    left out of it.
+    Only http and https count, and with ``files`` paths of documents, except bare ones. Of a Markdown link its words
+    stay in the plain text; a line that defines a reference is left out of it.
     """
-    body, definitions = _defined(text)
+    patterns = _WITH_FILES if files else _WEB
+    body, definitions = _defined(text, patterns)
     pieces: list[str] = []
     links: list[_Link] = []
     at = 0
-    for part in _parts(body, definitions):
+    for part in _parts(body, definitions, patterns.link):
         words, urls = (part, []) if isinstance(part, str) else part
         links += [_Link(url, at, bool(words)) for url in urls]
         pieces.append(words)
@@ -102,23 +130,25 @@ def read_links(text: str) -> LinkedText:
     return _tidied("".join(pieces), links)
 
 
-def _defined(text: str) -> tuple[str, dict[str, str]]:
+def _defined(text: str, patterns: _Patterns) -> tuple[str, dict[str, str]]:
     """The text without the lines that define references, and the addresses by name."""
     *_, heading = [None, *_SOURCES.finditer(text)]
     body, sources = (text[: heading.start()], text[heading.end() :]) if heading else (text, "")
-    found = [*_DEFINITION.finditer(text), *_NUMBERED.finditer(sources)]
+    found = [*patterns.definition.finditer(text), *patterns.numbered.finditer(sources)]
     definitions = {match["name"].casefold(): _trimmed(match["url"]) for match in found}
-    rest = _NUMBERED.sub("", _DEFINITION.sub("", sources))
-    body = _DEFINITION.sub("", body)
+    rest = patterns.numbered.sub("", patterns.definition.sub("", sources))
+    body = patterns.definition.sub("", body)
     if heading and (rest.strip() or not definitions):  # other text follows the list, or it is not a list
         body += heading.group() + rest
     return body, definitions
 
 
-def _parts(text: str, definitions: dict[str, str]) -> Iterator[str | tuple[str, list[str]]]:
+def _parts(
+    text: str, definitions: dict[str, str], link_pattern: re.Pattern[str]
+) -> Iterator[str | tuple[str, list[str]]]:
     """Pieces of the text, and links as their words and addresses."""
     end = 0
-    for match in _LINK.finditer(text):
+    for match in link_pattern.finditer(text):
         start, stop = match.span()
         found = match.groupdict()
         if found["bare"]:
@@ -209,7 +239,7 @@ class Citations(Frozen):
         unchecked = verdict.why_unchecked
         if unchecked:
             outcome = CitationOutcome.NOT_CHECKED
-        return Citation(url=page.url, page=page.passage.url, outcome=outcome, unchecked=unchecked)
+        return Citation(url=page.url, page=page.passage.url or page.url, outcome=outcome, unchecked=unchecked)
 
     def added_to(self, report: Report) -> Report:
         claims = (
@@ -259,7 +289,7 @@ class PreparedCitations(NamedTuple):
 
 
 async def verify_citations(
-    text: str | Text, *, fetcher: PageFetcher | None = None, **options: Unpack[TextOptions]
+    text: str | Text, *, fetcher: PageFetcher | None = None, files: Path | None = None, **options: Unpack[TextOptions]
 ) -> Report:
     """Verifies each claim of a text against each page that its sentence links, and nothing else.
 
@@ -268,6 +298,7 @@ async def verify_citations(
     Args:
         text: in Markdown, HTML or plain text.
         fetcher: fetches the pages; by default one that opens public addresses only.
+        files: the folder of the text, whose documents it may link; without it links to files count as none.
         options: as for :func:`redargue.verify_text`, without documents; ``offline`` fetches nothing.
 
     Raises:
@@ -279,7 +310,7 @@ async def verify_citations(
     done, folder, given = options.pop("done", None), options.pop("folder", None), options.pop("spec", None)
     spec, parts = read_options(cast(RunOptions, options), given)
     fetcher = fetcher or PageFetcher.from_environment(offline=spec.offline)
-    cited = await prepare_cited(whole, spec, fetcher, parts, folder)
+    cited = await prepare_cited(whole, spec, fetcher, parts, folder, files=files)
     with cited.prepared.verifier() as verifier:
         claims = cited.prepared.claims
         verdicts = await verifier.verify_all(claims, concurrency=concurrency, listeners=listeners, done=done)
@@ -292,18 +323,19 @@ async def prepare_cited(
     fetcher: PageFetcher,
     parts: Parts | None = None,
     folder: Path | None = None,
+    *,
+    files: Path | None = None,
 ) -> PreparedCitations:
-    """Extracts the claims of a text, and fetches the pages that it cites.
+    """Extracts the claims of a text, and fetches the pages that it cites, or reads the documents in ``files``.
 
     Raises:
         UsageError: the text cites no page, or the options do not fit.
         RecordError: the folder holds another run.
         BadReply, BudgetReached, ProviderError: the extraction failed.
     """
-    linked = read_links(as_markdown(text.text))
+    linked = read_links(as_markdown(text.text, files=bool(files)), files=bool(files))
     if not linked.links:
-        what = "the text cites no page: it has no link that begins with http:// or https://"
-        raise UsageError(what, where="--cited", hint="leave --cited out to search for evidence")
+        raise _no_links(files)
     text = text.model_copy(update={"text": linked.plain})
     nothing = Passage(text="The cited pages are read once the claims are known.")
     prepared = await prepare(text, spec, parts, documents=[nothing], folder=folder)
@@ -314,13 +346,28 @@ async def prepare_cited(
         prepared = prepared._replace(
             extraction=extraction, claims=tuple(claims[located] for located in extraction.claims)
         )
-        citations = Citations(links=links, pages=tuple((await read_pages(links, fetcher)).values()))
+        citations = Citations(links=links, pages=await _pages(links, fetcher, files))
         if folder:
             record_citations(folder, citations)
     names = method_of(prepared.spec).tools()
     evidence = await asyncio.to_thread(_evidence, names, prepared.claims, citations)
     parts = replace(prepared.parts, evidence=evidence)
     return PreparedCitations(prepared._replace(parts=parts), citations)
+
+
+def _no_links(files: Path | None) -> UsageError:
+    what = "the text cites no page: it has no link that begins with http:// or https://"
+    if files:
+        what += ", and none to a document in its folder"
+    return UsageError(what, where="--cited", hint="leave --cited out to search for evidence")
+
+
+async def _pages(links: Sequence[str], fetcher: PageFetcher, files: Path | None) -> tuple[WebPage, ...]:
+    """The page or document of each link."""
+    fetched = await read_pages((link for link in links if not is_file_link(link)), fetcher)
+    paths = dict.fromkeys(filter(is_file_link, links)) if files else {}
+    read = [await asyncio.to_thread(read_linked_file, link, files) for link in paths if files]
+    return (*fetched.values(), *read)
 
 
 def _cited(extraction: Extraction, cited: dict[tuple[int, int], tuple[str, ...]]) -> tuple[Extraction, tuple[str, ...]]:

@@ -42,7 +42,7 @@ class CitationOutcome(StrEnum):
 CITATION_WORDS = {
     CitationOutcome.SUPPORTS: "the cited page supports it",
     CitationOutcome.CONTRADICTS: "the cited page contradicts it",
-    CitationOutcome.DOES_NOT_SUPPORT: "the cited page does not support it",
+    CitationOutcome.DOES_NOT_SUPPORT: "could not be confirmed on the cited page",
     CitationOutcome.DEAD_LINK: "dead link",
     CitationOutcome.NOT_FETCHED: "the cited page was not fetched",
     CitationOutcome.NOT_CHECKED: "not checked against the cited page",

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redargue.errors import UsageError
-from redargue.retrieval.corpus.documents import chunks
+from redargue.retrieval.corpus.documents import chunks, sentence_spans
 
 PROSE = st.lists(
     st.sampled_from(
@@ -66,3 +66,18 @@ def test_a_short_text_is_one_chunk_and_white_space_none() -> None:
 def test_lengths_out_of_range_are_refused(size: int, overlap: int) -> None:
     with pytest.raises(UsageError, match=f"{size} characters cannot overlap by {overlap}"):
         chunks("text", size=size, overlap=overlap)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Die Anlage ging am 4. Mai 2026 in Betrieb. Gut.", ["Die Anlage ging am 4. Mai 2026 in Betrieb.", "Gut."]),
+        ("Am 12. und 13. Juni war es so. Gut.", ["Am 12. und 13. Juni war es so.", "Gut."]),
+        ("Es war der 3. Platz. Gut.", ["Es war der 3. Platz.", "Gut."]),
+        ("Es waren 14. Danach kam er.", ["Es waren 14.", "Danach kam er."]),
+        ("It grew by 3. Then it fell.", ["It grew by 3.", "Then it fell."]),
+        ("He came in at 4. Marchers went on.", ["He came in at 4.", "Marchers went on."]),
+    ],
+)
+def test_the_full_stop_of_an_ordinal_number_ends_no_sentence(text: str, expected: list[str]) -> None:
+    assert [text[start:end] for start, end in sentence_spans(text)] == expected

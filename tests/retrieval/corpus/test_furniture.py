@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import io
+import time
 from pathlib import Path
 
 import pypdf
+import pytest
 
+from redargue.retrieval.corpus.divided import joined_words, with_whole_sentences
 from redargue.retrieval.corpus.documents import Document, sentence_spans
 from redargue.retrieval.corpus.ingest import read_file
 from redargue.retrieval.corpus.markup import read_markdown
@@ -84,3 +87,66 @@ def test_a_row_is_not_split_between_its_cells() -> None:
     rows = ["Ship: MV Halla; Passengers: 420; Cars: 80.", "Ship: MV Orm; Built: in 1998. Refitted in 2014; Cars: 60."]
     text = "\n".join(["The fleet has two ships; both are new.", *rows])
     assert [text[start:end] for start, end in sentence_spans(text)][-2:] == rows
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The ex-\nport cable is long.", "The export\ncable is long."),
+        ("It lies on the main-\nland.\n3 People", "It lies on the mainland.\n3 People"),
+        ("It pays a long-\nterm loan.", "It pays a long-term\nloan."),
+        ("The Sulaweb-\nsite is new. It is Sula-website.", "The Sulawebsite\nis new. It is Sula-website."),
+        ("A micro-\ntidal basin. Most are micro-tidal.", "A micro-tidal\nbasin. Most are micro-tidal."),
+        ("The desalin-\nation of water.", "The desalination\nof water."),
+        ("A state-of-\nthe-art plant.", "A state-of-the-art\nplant."),
+        ("The UK-\nbased firm, in mid-\nAugust.", "The UK-based\nfirm, in mid-August.\n"),
+        ("The pre-\nand post-war years.", "The pre-\nand post-war years."),
+        ("From 2024-\n25 it fell –\nslowly.", "From 2024-\n25 it fell –\nslowly."),
+        ("A tur\u00ad\nbine.", "A turbine.\n"),
+    ],
+)
+def test_a_word_that_the_end_of_a_line_divides_is_joined(text: str, expected: str) -> None:
+    assert joined_words(text).rstrip("\n") == expected.rstrip("\n")
+
+
+def test_a_sentence_that_the_end_of_a_page_divides_is_on_the_first_of_them() -> None:
+    first = "Sales rose in the year.\nThe difference is due to the weather of the spring and to a second"
+    second = "campaign of pile driving in the autumn. Trial operation began in May.\n4 Risks"
+    moved = with_whole_sentences([first, second])
+    assert moved == [f"{first}\ncampaign of pile driving in the autumn.", "Trial operation began in May.\n4 Risks"]
+    dated = with_whole_sentences(
+        [f"{first[:40]}\nThe samples were taken and inspected there on", "13 March 2025. It is so."]
+    )
+    assert dated[1] == "It is so."
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("Sales rose in the year.", "campaign of pile driving. It is so."),  # what it begins with is no rest
+        ("The turbines were built in the yard\nTable 3", "total sales of 3. It is so."),
+        ("The turbines were built in the yard of Invermore", "Risks\nIt is so."),  # a heading
+        ("The turbines were built in the yard", "so " * 900),  # not the end of a sentence
+        ("", "so it is. It is so."),
+    ],
+)
+def test_a_page_that_begins_anew_keeps_its_text(first: str, second: str) -> None:
+    assert with_whole_sentences([first, second]) == [first, second.strip()]
+
+
+def test_a_heading_at_the_top_is_apart_from_the_first_sentence(tmp_path: Path) -> None:
+    lines = ["Halvorsen Tidal plc", "Annual report and accounts 2025"]
+    sentence = "Halvorsen Tidal was founded in 2009 by the engineer Ingrid Halvorsen, who leads it."
+    file = tmp_path / "report.pdf"
+    file.write_bytes(pdf(") Tj 0 -20 Td (".join([*lines, sentence])))
+    (document,) = read_file(file)
+    assert isinstance(document, Document)
+    assert [" ".join(document.text[a:b].split()) for a, b in sentence_spans(document.text)][-1] == sentence
+
+
+def test_dividing_lines_and_pages_takes_time_in_proportion_to_the_text() -> None:
+    began = time.process_time()
+    for part in ("a-\n", "ab-", "word-\nword ", "a ", "\n", "-\n"):
+        joined_words(part * (200_000 // len(part)))
+        with_whole_sentences([part * (20_000 // len(part))] * 10)
+    assert time.process_time() - began < 20

@@ -144,8 +144,26 @@ def sentence_starts(text: str) -> tuple[int, ...]:
     A document is split for its chunks and for its sentences at about the same time.
     """
     starts = {tokens[0].offset for paragraph in segmenter.analyze(text) for tokens in paragraph}
+    starts = {start for start in starts if not _is_after_ordinal(text, start)}
     starts.update(match.end() for match in _PAGE_START.finditer(text) if match.end() < len(text))
     return tuple(sorted({*_kept_together(starts, tuple(_rows(text)), len(text))}))
+
+
+# German and Scandinavian ordinals end with a full stop: "am 4. Mai", "der 3. Platz".
+_ORDINAL = re.compile(r"(?P<before>[^\W\d_]+)?[ \t]*(?<!\d)(?<!\d[.,])\d{1,2}\.[ \t]*\n?[ \t]*\Z")
+_MONTH = re.compile(
+    r"(?:[Jj]anuar|J\u00e4nner|[Ff]ebruar|M\u00e4rz|[Aa]pril|[Mm]ai|[Jj]uni|[Jj]uli|[Aa]ugust|[Ss]eptember|[Oo]ktober|[Nn]ovember"
+    r"|Dezember|mars|marts|maj|desember|december)\b"
+)
+_BEFORE_ORDINALS = frozenset("am im vom zum zur bis ab seit der die das dem den des beim den und".split())
+
+
+def _is_after_ordinal(text: str, start: int) -> bool:
+    """Whether the full stop before a place belongs to an ordinal number and does not end a sentence."""
+    before = _ORDINAL.search(text, max(0, start - 30), start)
+    if not before:
+        return False
+    return (before["before"] or "").lower() in _BEFORE_ORDINALS or bool(_MONTH.match(text, start))
 
 
 _PAGE_START = re.compile(rf"{PAGE_BREAK}\s*+")

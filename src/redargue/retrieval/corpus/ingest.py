@@ -184,6 +184,14 @@ def read_file(path: Path) -> Iterator[Document | UnreadableFile]:
         yield UnreadableFile(f"cannot be opened: {error.strerror or error}", where=str(path))
 
 
+def read_content(content: bytes, suffix: str) -> dict[str, str]:
+    """The fields of a document that is the content of a file with this suffix; raises UnreadableFile."""
+    if not content:
+        raise UnreadableFile("the file is empty")
+    refuse_mislabelled(content, suffix)
+    return _READERS[suffix](content)
+
+
 def _letter(path: Path, letter: Letter) -> Iterator[Document | UnreadableFile]:
     """An e-mail, then its attachments, named after it."""
     yield _document(str(path), id=str(path), path=str(path), **letter.fields)
@@ -192,8 +200,7 @@ def _letter(path: Path, letter: Letter) -> Iterator[Document | UnreadableFile]:
         try:
             if suffix not in _READERS or suffix == ".eml":
                 raise UnreadableFile(f"an attachment of an unknown file type: {name!r}")
-            refuse_mislabelled(content, suffix)
-            yield _document(where, id=where, path=str(path), **_READERS[suffix](content))
+            yield _document(where, id=where, path=str(path), **read_content(content, suffix))
         except UnreadableFile as error:
             yield UnreadableFile(error.what, where=where, hint=error.hint)
 

@@ -15,6 +15,8 @@ from lxml import etree  # type: ignore[import-untyped]
 
 from redargue.errors import UnreadableFile
 from redargue.evidence import PAGE_BREAK
+from redargue.nli.markup import is_heading
+from redargue.retrieval.corpus.divided import joined_words, with_whole_sentences
 from redargue.retrieval.corpus.documents import headings_in
 from redargue.retrieval.corpus.running_lines import without_running_lines
 
@@ -127,8 +129,8 @@ def read_html(page: str) -> dict[str, str]:
     return {"text": text, **metadata}
 
 
-def html_with_links(page: str) -> str:
-    """The words of a whole page, with its links to http and https addresses in Markdown."""
+def html_with_links(page: str, more: re.Pattern[str] | None = None) -> str:
+    """The words of a whole page, with its links to http and https addresses, and to what ``more`` is, in Markdown."""
     from html_text import extract_text, parse_html
 
     tree = parse_html(_LONG_TAG.sub(_without_attributes, page))
@@ -136,7 +138,7 @@ def html_with_links(page: str) -> str:
     for anchor in list(tree.iter("a")):
         url = (anchor.get("href") or "").strip()
         words = " ".join(anchor.text_content().split()).translate(_ROUND)
-        if _WEB_ADDRESS.fullmatch(url) and words:
+        if words and (_WEB_ADDRESS.fullmatch(url) or (more and more.fullmatch(url))):
             for child in list(anchor):
                 anchor.remove(child)
             anchor.text = f"[{words}](<{url}>)"
@@ -206,7 +208,8 @@ def _without_attributes(tag: re.Match[str]) -> str:
 def read_pdf(file: BytesIO) -> dict[str, str]:
     """The text layer of a PDF file, with a page break after each page, and the title; UnreadableFile if it has none.
 
-    Running titles and page numbers are left out.
+    Running titles and page numbers are left out, and words that the end of a line divides are joined. A sentence that
+    goes on on the next page is on the page on which it begins.
     """
     import pypdf  # 0.2 s
     from pypdf.errors import DependencyError, FileNotDecryptedError
@@ -223,11 +226,11 @@ def read_pdf(file: BytesIO) -> dict[str, str]:
         raise
     except Exception as error:  # pypdf raises many types of errors on damaged files
         raise UnreadableFile(f"the PDF is damaged: {error}") from error
-    text = storable(f"\n\n{PAGE_BREAK}".join(page.strip() for page in pages))
+    text = joined_words(storable(f"\n\n{PAGE_BREAK}".join(with_whole_sentences(pages))))
     if not text.strip():
         raise UnreadableFile("the PDF contains no text", hint="if it is scanned, run OCR on it first")
     title = " ".join(storable(title).split())
-    return {"text": _headings_apart(_title_apart(text, title)), "title": title}
+    return {"text": _headings_apart(_top_apart(_title_apart(text, title))), "title": title}
 
 
 def _title_apart(text: str, title: str) -> str:
@@ -236,6 +239,23 @@ def _title_apart(text: str, title: str) -> str:
         if title and len(head := " ".join(text[: line.end()].split())) >= len(title):
             return f"{text[: line.end()]}\n{text[line.end() :]}" if head == title else text
     return text
+
+
+_TOP = 4  # lines of a heading at the top of a document
+_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
+
+
+def _top_apart(text: str) -> str:
+    """The text with a blank line below the lines at its top that are headings, but for a year, for the same reason."""
+    lines = text.split("\n", _TOP + 1)
+    head = next(
+        (at for at, line in enumerate(lines) if not is_heading(_YEAR.sub("", line).rstrip(" :|–-"))), len(lines)
+    )
+    if not 0 < head < len(lines) or not lines[head][:1].strip() or lines[head][0].islower():
+        return text
+    if len(lines[head - 1]) > _HEADING * len(lines[head]):
+        return text
+    return "\n".join([*lines[:head], "", *lines[head:]])
 
 
 _HEADING = 0.6  # of the line below: longer lines without a verb may be wrapped ones

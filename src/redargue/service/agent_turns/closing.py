@@ -13,6 +13,7 @@ from enum import StrEnum
 from itertools import product
 from typing import NamedTuple
 
+from redargue.service.agent_turns.excepted import are_those_that_failed
 from redargue.service.agent_turns.shown import CommandRun, Shown, sums
 from redargue.service.agent_turns.transcripts import Transcript
 
@@ -154,10 +155,12 @@ def _tests(clause: str, sentence: str, shown: Shown) -> Found | None:
         r"\b(?:lint|linter|type|types|syntax|hook|hooks|format|pre-commit|mypy|formatting)\b", clause, re.I
     ):
         return None
+    runs = shown.runs("test")
+    if runs and runs[-1].failed and are_those_that_failed(sentence, runs[-1]):
+        return _of_the_others(clause, runs[-1])
     counted = _counted(clause, shown)
     if counted:
         return counted
-    runs = shown.runs("test")
     if not runs:
         if not re.search(r"\b(?:tests?|suites?|specs?)\b", clause, re.I):
             return None
@@ -167,14 +170,25 @@ def _tests(clause: str, sentence: str, shown: Shown) -> Found | None:
     return _last(shown, runs)
 
 
+def _of_the_others(clause: str, run: CommandRun) -> Found:
+    """Where exactly the tests that failed are excepted: of a number, that it counts the others or all."""
+    passed, failed, _ = run.summary
+    given = _TEST_COUNT.search(clause)
+    if given and passed is not None and stated_number(given[1]) not in (passed, passed + failed):
+        return _contradicted(_of(run))
+    return _confirmed(_of(run))
+
+
+_TEST_COUNT = re.compile(
+    rf"\b{_NUMBER}\s+(?:of\s+(?:the\s+)?{_NUMBER}\s+)?(?:[\w-]+\s+){{0,3}}?(?:tests?|examples?|specs?|cases"
+    rf"|checks|passed)\b",
+    re.IGNORECASE,
+)
+
+
 def _counted(clause: str, shown: Shown) -> Found | None:
     """Of a number of tests that pass."""
-    given = re.search(
-        rf"\b{_NUMBER}\s+(?:of\s+(?:the\s+)?{_NUMBER}\s+)?(?:[\w-]+\s+){{0,3}}?(?:tests?|examples?|specs?|cases"
-        rf"|checks|passed)\b",
-        clause,
-        re.I,
-    )
+    given = _TEST_COUNT.search(clause)
     runs = [run for run in shown.runs("test") if run.summary.passed is not None]
     if not given or not runs:
         return None

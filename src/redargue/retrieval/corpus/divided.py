@@ -1,0 +1,90 @@
+"""Words that the end of a line divides, and sentences that the end of a page does, in the text layer of a PDF file."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Sequence
+from functools import cache
+
+from redargue.nli.session import WEIGHTS_FOLDER
+from redargue.retrieval.corpus.documents import sentence_starts
+
+# A part of a compound may precede or follow: "state-of-" and "the-art".
+_DIVIDED = re.compile(
+    r"(?<![\w-])(?P<before>(?:[^\W\d_]+-)*)(?P<first>[^\W\d_]+)(?P<mark>[-\u2010\u00ad])[ \t]*\n[ \t]*"
+    r"(?P<second>[^\W\d_]+)(?P<after>[^\s]*)[ \t]*(?P<end>\n?)"
+)
+_SUSPENDED = frozenset({"and", "or", "to", "und", "oder", "bis"})  # "pre- and post-war"
+_WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+_LONGEST = 1000  # characters of a sentence that goes on on the next page
+_FULL = 0.5  # of a page's longest line: a shorter line does not end where the page does
+_GOES_ON = frozenset("the a an of in on at by for to and or with from as than that which between into per".split())
+
+
+def joined_words(text: str) -> str:
+    """The text with each word that a hyphen divides at the end of a line on the first of the two lines.
+
+    The hyphen of a compound ("long-term") stays: where the text has the compound elsewhere, or both parts are words of
+    English and what they make together is none.
+    """
+    if not _DIVIDED.search(text):
+        return text
+    known = Counter(word.lower() for word in _WORD.findall(text))
+    return _DIVIDED.sub(lambda match: _joined(match, known), text)
+
+
+def _joined(match: re.Match[str], known: Counter[str]) -> str:
+    first, second = match["first"], match["second"]
+    if second in _SUSPENDED:
+        return match[0]
+    compound = match["before"] or match["after"].startswith("-") or not second.islower() or len(first) == 1
+    hyphen = "" if match["mark"] == "\u00ad" or not (compound or _is_compound(first, second, known)) else "-"
+    return f"{match['before']}{first}{hyphen}{second}{match['after']}\n"
+
+
+def _is_compound(first: str, second: str, known: Counter[str]) -> bool:
+    if first.isupper() and len(first) > 1:  # "UK-based"
+        return True
+    one, two = first.lower(), second.lower()
+    if known[one + two] or known[f"{one}-{two}"]:
+        return known[f"{one}-{two}"] > known[one + two]
+    words = _words()
+    return one + two not in words and {one, two} <= words
+
+
+@cache
+def _words() -> frozenset[str]:
+    """The words of three letters and more in the vocabulary of the embedded models, which has the common ones."""
+    description = json.loads((WEIGHTS_FOLDER / "tokenizer.json").read_text(encoding="utf-8"))
+    return frozenset(word for word in description["model"]["vocab"] if len(word) > 2 and word.isalpha())
+
+
+def with_whole_sentences(pages: Sequence[str]) -> list[str]:
+    """The pages, each with the rest of the sentence that it leaves unfinished and the next page begins with."""
+    whole = [page.strip() for page in pages]
+    for at in range(len(whole) - 1):
+        if rest := _rest(whole[at], whole[at + 1]):
+            whole[at] = f"{whole[at]}\n{whole[at + 1][:rest].rstrip()}"
+            whole[at + 1] = whole[at + 1][rest:].strip()
+    return whole
+
+
+def _rest(page: str, following: str) -> int:
+    """The number of characters of the following page that end the last sentence of a page."""
+    lines = page.split("\n")
+    last, first = lines[-1], following.split("\n", 1)[0]
+    if not last.strip() or not first.strip() or re.search(r"[.!?:;…][\"'”’)\]]*$", last):
+        return 0
+    final = last.split()[-1]
+    unfinished = final.lower() in _GOES_ON or final.endswith((",", "-", "\u2010", "\u00ad"))
+    goes_on = first.lstrip()[0].islower() or (unfinished and not first.lstrip().startswith(("-", "•")))
+    if not goes_on or len(last) < _FULL * max(map(len, lines)):
+        return 0
+    begin = page[-_LONGEST:] + "\n"
+    both = begin + following[: 2 * _LONGEST]
+    end = next((start for start in sentence_starts(both) if start > len(begin)), None)
+    if end is None:  # the sentence is all that is on the page
+        end = len(both) if len(following) <= _LONGEST else len(begin)
+    return end - len(begin) if end - len(begin) <= _LONGEST else 0
