@@ -44,7 +44,7 @@ CITATION_WORDS = {
     CitationOutcome.CONTRADICTS: "the cited page contradicts it",
     CitationOutcome.DOES_NOT_SUPPORT: "could not be confirmed on the cited page",
     CitationOutcome.DEAD_LINK: "dead link",
-    CitationOutcome.NOT_FETCHED: "the cited page was not fetched",
+    CitationOutcome.NOT_FETCHED: "the cited page was not read",
     CitationOutcome.NOT_CHECKED: "not checked against the cited page",
 }
 
