@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from redargue.caveats import Caveat, CaveatKind, Difference, Leaning, Noted, Unchecked, UncheckedReason
 from redargue.claims import Meaning
-from redargue.evidence import Gap, GapKind, Omission
+from redargue.evidence import Gap, GapKind, Omission, UnreadFile
 from redargue.sanitize import counted, printable
 
 ENGLISH_ONLY = "the embedded models read English only"
@@ -142,6 +142,11 @@ def unchecked(why: Unchecked) -> str:
     else:
         seem = f"it seems to be in {languages}"
     return f"{reason(why.reason)} ({seem})"
+
+
+def unread(of: UnreadFile) -> str:
+    """``loan.pdf: the PDF is encrypted``."""
+    return printable(f"{of.file}: {of.why}", lines=False)
 
 
 def difference(of: Difference) -> str:

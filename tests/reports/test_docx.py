@@ -29,6 +29,15 @@ def test_a_word_report_has_the_claims_by_risk_and_how_to_repeat_the_run(tmp_path
     assert f"redargue replay {folder}" in text
 
 
+def test_source_files_that_were_not_read_stand_above_the_tables(tmp_path: Path) -> None:
+    pytest.importorskip("docx", reason="needs the extra documents")
+    origin = {"unread_files": [{"file": "loan.pdf", "why": "the PDF is encrypted"}]}
+    folder = text_of(tmp_path / "r", ["The first claim."], origin=origin)
+    text = read_docx(BytesIO(written_docx.run_docx(folder)))["text"]
+    assert "1 source file not read: nothing was checked against it.\n\nloan.pdf: the PDF is encrypted" in text
+    assert text.index("loan.pdf") < text.index("Supported (1)")
+
+
 def test_a_run_of_claims_has_its_table(tmp_path: Path) -> None:
     pytest.importorskip("docx", reason="needs the extra documents")
     text = read_docx(BytesIO(written_docx.run_docx(run_of(tmp_path / "r", ["one", "two"]))))["text"]

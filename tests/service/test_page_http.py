@@ -237,6 +237,57 @@ async def test_a_text_that_is_too_long_is_to_be_checked_in_parts(size: int, what
         assert f"long.txt: {what}; check it in parts" in reply.text
 
 
+LETTER = b"From: Lars Nordmark <lars@nordmark.example>\nDate: Wed, 29 Apr 2026 10:00:00 +0000\nSubject: Blades\n\n"
+ARTICLE = f"""<html><head><title>Project</title><meta property="article:published_time" content="2026-05-04"></head>
+<body><article><p>{DOCUMENT} {DOCUMENT}</p></article></body></html>"""
+
+
+async def test_uploaded_files_keep_their_dates_and_their_authors() -> None:
+    application = create_app(settings(), service_parts())
+    async with (
+        application.router.lifespan_context(application),
+        httpx2.AsyncClient(transport=httpx2.ASGITransport(application), base_url="http://localhost") as http,
+    ):
+        files = [
+            ("files", ("mail.eml", LETTER + DOCUMENT.encode())),
+            ("files", ("page.html", ARTICLE.encode())),
+        ]
+        started = await http.post("/checks", data={"words": CLAIM}, files=files)
+        id_ = started.headers["location"].rpartition("/")[2]
+        letter, page = application.state.store._active[id_].entry.request.documents
+        assert (letter.publisher, letter.published) == ("Lars Nordmark", "2026-04-29")
+        assert (page.publisher, page.published) == ("", "2026-05-04")
+
+
+async def test_files_that_were_not_read_are_named_by_every_report_of_a_check_that_goes_on_without_them() -> None:
+    application = create_app(settings(), service_parts())
+    async with (
+        application.router.lifespan_context(application),
+        httpx2.AsyncClient(
+            transport=httpx2.ASGITransport(application), base_url="http://localhost", timeout=120
+        ) as http,
+    ):
+        given = {"words": CLAIM, "what": "claim", "method": "tool-mad"}
+        files = [("files", ("good.md", DOCUMENT.encode())), ("files", ("lost.txt", b"")), ("files", ("later.txt", b""))]
+        refused = await http.post("/checks", data=given, files=files)
+        assert "goes on without the others" in refused.text
+        fields = {name: re.findall(rf'name="{name}" value="([^"]*)"', refused.text) for name in ("keep", "unread")}
+        again = given | {name: list(map(unescape, values)) for name, values in fields.items()}
+        mended = [("files", ("later.txt", b"The lamp is new."))]
+        started = await http.post("/checks", data=again, files=mended)
+        path = started.headers["location"]
+        await application.state.store.wait(path.rpartition("/")[2])
+        for address in (path, f"{path}/claims/1", f"{path}/report.html", f"{path}/report.md", f"{path}/report.json"):
+            shown = (await http.get(address)).text
+            assert "lost.txt" in shown.replace("\\\\", ""), address
+            assert "later.txt: the file" not in shown, address
+        answer = (await http.get(f"/v1/checks/{path.rpartition('/')[2]}")).json()
+        assert answer["result"]["unread_files"] == [{"file": "lost.txt", "why": "the file is empty"}]
+        only = await http.post("/checks", data={**given, "unread": again["unread"]})
+        assert only.status_code == 422
+        assert "nothing to check against" in only.text
+
+
 async def test_the_page_says_that_it_searches_the_sample_articles_where_there_is_nothing_else() -> None:
     application = create_app(settings(), service_parts())
     async with (

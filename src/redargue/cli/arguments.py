@@ -114,6 +114,11 @@ def _judges_statements(labels: LabelSet) -> bool:
     return labels.in_prose and {Meaning.SUPPORTED, Meaning.REFUTED} <= {label.meaning for label in labels.labels}
 
 
+def file_name(argument: str) -> str:
+    """The name of the file that an argument names, without its folders; empty if it names none."""
+    return Path(argument).name if argument != "-" and os.path.isfile(argument) else ""
+
+
 def is_web_address(argument: str) -> bool:
     return bool(re.fullmatch(r"https?://\S+", argument.strip(), re.IGNORECASE))
 

@@ -31,6 +31,7 @@ from redargue.reports.phrases import (
     meaning_text,
     outcome_text,
     place_of,
+    unread_text,
 )
 from redargue.sanitize import counted, printable
 from redargue.text.report import Report
@@ -193,6 +194,10 @@ def print_report(report: Report, folder: Path | None) -> None:
         _print(console, Text(f"{counted(silent, 'sentence')} without a claim", style="dim"))
     verdicts = [claim.verdict for claim in report.claims]
     _print(console, Text(outcome_text(report.outcome, verdicts), style="bold"))
+    if report.unread_files:
+        _print(console, Text(unread_text(report.unread_files), style="bold yellow"))
+    for file in report.unread_files:
+        _print(console, Text(words.unread(file)), indent=2)
     if not all(map(is_local, verdicts)):
         _print(console, Text(f"{counted(len(verdicts), 'claim')}, {cost(report.usage)}", style="dim"))
     _recorded(console, folder)

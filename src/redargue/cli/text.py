@@ -15,6 +15,7 @@ from redargue.sanitize import counted
 if TYPE_CHECKING:
     from redargue.cli.parameters import OutputParameters
     from redargue.evidence import Passage
+    from redargue.runs.manifest import Origin
     from redargue.spec import RunSpec
     from redargue.text.citations import PreparedCitations
     from redargue.text.report import Report
@@ -29,6 +30,7 @@ def verify_and_print(
     output: OutputParameters,
     documents: Sequence[Passage] | None = None,
     *,
+    origin: Origin,
     cited: bool = False,
     concurrency: int | None,
     json: bool,
@@ -51,10 +53,10 @@ def verify_and_print(
         whole: PreparedText | PreparedCitations
         if cited:
             fetcher = PageFetcher.from_environment(offline=spec.offline)
-            whole = await prepare_cited(text, spec, fetcher, parts, folder)
+            whole = await prepare_cited(text, spec, fetcher, parts, folder, origin)
             prepared = whole.prepared
         else:
-            whole = prepared = await prepare(text, spec, parts, documents=documents, folder=folder)
+            whole = prepared = await prepare(text, spec, parts, documents=documents, folder=folder, origin=origin)
         if not output.quiet:
             unchecked = len(prepared.extraction.unchecked)
             rest = f"; {counted(unchecked, 'sentence')} without one" if unchecked else ""

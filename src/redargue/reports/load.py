@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from redargue.claims import Frozen
 from redargue.errors import RecordError, UsageError
 from redargue.events import CallFailed, CallFinished, ClaimEnded, Event
+from redargue.evidence import UnreadFile
 from redargue.runs.manifest import RunManifest, load_manifest
 from redargue.runs.record import read_events
 from redargue.text.citations import FILE, read_citations
@@ -43,6 +44,11 @@ class SingleRun(NamedTuple):
             return recorded(self.manifest.text) if self.manifest.text else None
         except ValueError:
             raise self._damaged("describes no text") from None
+
+    @property
+    def unread_files(self) -> tuple[UnreadFile, ...]:
+        """The files that were given as sources and not read."""
+        return self.manifest.origin.unread_files
 
     @property
     def citations(self) -> Mapping[int, Citation]:
@@ -103,16 +109,18 @@ class CheckResult(Frozen):
 
     schema_version: Literal[2] = 2
     verdicts: tuple[Verdict, ...]
+    unread_files: tuple[UnreadFile, ...] = ()
 
 
 def result_of(run: SingleRun) -> CheckResult | Report:
     """The verdicts of a run, or the report on its text if all claims are finished."""
     verdicts = tuple(run.verdicts.values())
     if run.text and not run.unfinished:
-        whole, citations = build_report(*run.text, verdicts, run.extraction_usage), run.citations
+        whole = build_report(*run.text, verdicts, run.extraction_usage, unread_files=run.unread_files)
+        citations = run.citations
         claims = (
             claim.model_copy(update={"citation": citations.get(item)})
             for item, claim in zip(run.verdicts, whole.claims, strict=True)
         )
         return whole.model_copy(update={"claims": tuple(claims)})
-    return CheckResult(verdicts=verdicts)
+    return CheckResult(verdicts=verdicts, unread_files=run.unread_files)

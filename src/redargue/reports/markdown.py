@@ -19,6 +19,7 @@ from rich.console import Console, Group
 from rich.table import Table as Grid
 from rich.text import Text
 
+from redargue import words
 from redargue.errors import UsageError
 from redargue.evidence import Quote, Side
 from redargue.registry import install
@@ -36,6 +37,7 @@ from redargue.reports.phrases import (
     meaning_text,
     place_of,
     summary,
+    unread_text,
     without_gaps,
 )
 from redargue.reports.reproducibility import run_commands, run_facts, run_table
@@ -94,7 +96,11 @@ def run_markdown(run: SingleRun) -> str:
         parts += [f"# {counted(len(run.verdicts), 'claim')}", plain(label_counts(run.verdicts.values())) + "."]
         parts += [] if run.text else [table_markdown(run_table(run, ()))]
     if run.text:
-        parts += [f"**{plain(text_outcome(run))}**", *tables_markdown(risk_tables(run_rows(run)))]
+        parts += [f"**{plain(text_outcome(run))}**"]
+    if run.unread_files:
+        parts += [f"**{plain(unread_text(run.unread_files))}**", list_markdown(map(words.unread, run.unread_files))]
+    if run.text:
+        parts += [*tables_markdown(risk_tables(run_rows(run)))]
         parts += tables_markdown([unchecked_table(*run.text)])
     several = len(run.manifest.claims) > 1
     citations = run.citations
@@ -115,8 +121,8 @@ def _claim(verdict: Verdict, number: int | None = None, citation: Citation | Non
     if neither := verdict.side(Side.CONTEXT):
         parts += ["### Related, for neither side", "\n".join(map(_quote, neither))]
     label = f"Error: {verdict.error.what}" if verdict.error else heading(verdict)
-    words = plain(meaning_text(verdict))
-    parts += ["### Verdict", f"**{plain(label)}**", *([words] if words else []), plain(summary(verdict))]
+    meaning = plain(meaning_text(verdict))
+    parts += ["### Verdict", f"**{plain(label)}**", *([meaning] if meaning else []), plain(summary(verdict))]
     for title, gaps in gap_sections(verdict):
         parts += [f"### {title}", "\n".join(f"- {plain(gap)}" for gap in gaps) or without_gaps(verdict)]
     lost = [quote for quote in verdict.quotes if not quote.found]
@@ -164,14 +170,18 @@ def run_docx(folder: Path) -> bytes:
     document.add_paragraph(f"{label_counts(run.verdicts.values()) or 'No claims'}.")
     if run.text:
         document.add_paragraph().add_run(text_outcome(run)).bold = True
+    if run.unread_files:
+        document.add_paragraph().add_run(unread_text(run.unread_files)).bold = True
+    for file in run.unread_files:
+        document.add_paragraph(words.unread(file), style="List Bullet")
     tables = risk_tables(run_rows(run)) if run.text else (run_table(run, ()),)
     for table in (*tables, *([unchecked_table(*run.text)] if run.text else []), *further_tables(run)):
         _add(document, table)
     facts = (*run_facts(run), *(("To reproduce it", command) for command in run_commands(run)))
     _add(document, Table("How it was done", (Column(""), Column("", "long")), facts))
-    file = BytesIO()
-    document.save(file)
-    return file.getvalue()
+    content = BytesIO()
+    document.save(content)
+    return content.getvalue()
 
 
 def _add(document: Any, table: Table) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -12,6 +13,7 @@ from pydantic import BeforeValidator, Field, FiniteFloat, JsonValue, PlainSerial
 
 from redargue.claims import Claim, Frozen
 from redargue.errors import RecordError, UsageError, problem_of
+from redargue.evidence import UnreadFile
 from redargue.files import open_to_read
 from redargue.spec import RECORDED, RunSpec
 
@@ -50,6 +52,18 @@ class BackendEntry(Frozen):
     address: str = ""
 
 
+class Origin(Frozen):
+    """What a run was given, as far as no verdict depends on it.
+
+    Attributes:
+        name: of the file that the text or the claims came from; empty where they came from none.
+        unread_files: given as sources, and not read.
+    """
+
+    name: str = ""
+    unread_files: tuple[UnreadFile, ...] = ()
+
+
 def _only_recorded(values: object) -> object:
     if isinstance(values, dict) and (others := sorted(map(str, values.keys() - RECORDED))):
         raise ValueError(f"a record does not have {others[0][:40]!r}")
@@ -68,6 +82,7 @@ class RunManifest(Frozen):
 
     Attributes:
         spec: with all settings of the method, and :data:`~redargue.spec.RECORDED` fields alone.
+        began: when the run began; None in records that do not say it.
         prompts: the user's own, by file name.
         text: the source of the claims, and its extraction (:mod:`redargue.text.verification`).
     """
@@ -75,6 +90,8 @@ class RunManifest(Frozen):
     format: Literal[3] = 3
     run: str = ""
     redargue: str = ""
+    began: datetime | None = None
+    origin: Origin = Origin()
     spec: RecordedSpec
     backend: BackendEntry
     priced: bool = False
@@ -105,8 +122,9 @@ class RunManifest(Frozen):
         return None
 
     def facts(self) -> dict[str, Any]:
-        """All fields but the run's name as JSON, those of the spec and of the backend among them."""
-        facts = self.model_dump(mode="json", exclude={"run", "spec", "backend"})
+        """As JSON, all fields but the run's and its file's name and its time; those of spec and backend among them."""
+        facts = self.model_dump(mode="json", exclude={"run", "began", "origin", "spec", "backend"})
+        facts |= self.origin.model_dump(mode="json", include={"unread_files"})
         return facts | self.backend.model_dump(mode="json") | self.spec.model_dump(mode="json", include=set(RECORDED))
 
 

@@ -32,6 +32,7 @@ from redargue.retrieval.corpus.markup import html_with_links
 from redargue.retrieval.tools.base import Search
 from redargue.retrieval.tools.corpus import FixedPassages, FixedPassagesTool
 from redargue.retrieval.web_pages import Fetched, WebPage, read_pages
+from redargue.runs.manifest import Origin
 from redargue.spec import RunSpec
 from redargue.text.extract import Extraction
 from redargue.text.report import CITATION_WORDS, CheckedClaim, Citation, CitationOutcome, Report
@@ -292,6 +293,7 @@ async def prepare_cited(
     fetcher: PageFetcher,
     parts: Parts | None = None,
     folder: Path | None = None,
+    origin: Origin | None = None,
 ) -> PreparedCitations:
     """Extracts the claims of a text, and fetches the pages that it cites.
 
@@ -306,7 +308,7 @@ async def prepare_cited(
         raise UsageError(what, where="--cited", hint="leave --cited out to search for evidence")
     text = text.model_copy(update={"text": linked.plain})
     nothing = Passage(text="The cited pages are read once the claims are known.")
-    prepared = await prepare(text, spec, parts, documents=[nothing], folder=folder)
+    prepared = await prepare(text, spec, parts, documents=[nothing], folder=folder, origin=origin)
     citations = read_citations(folder, len(prepared.claims)) if folder and (folder / "run.json").exists() else None
     if citations is None:
         extraction, links = _cited(prepared.extraction, cited_by(linked))

@@ -264,6 +264,8 @@ def environment() -> Environment:
         "sides": _SIDES,
         "summary": phrases.summary,
         "turn_id": turn_id,
+        "unread_line": words.unread,
+        "unread_text": phrases.unread_text,
         "without_gaps": phrases.without_gaps,
         "link_address": link_address,
     }
@@ -356,7 +358,8 @@ def run_page(run: SingleRun) -> str:
     if len(run.verdicts) == 1 and not run.unfinished and run.text is None:
         ((item, verdict),) = run.verdicts.items()
         view = verdict_view(item, verdict, events[item], limits)
-        return page("claim.html", title=verdict.claim.text[:80], view=view, further=further, **done)
+        title, unread = verdict.claim.text[:80], run.unread_files
+        return page("claim.html", title=title, view=view, unread_files=unread, further=further, **done)
 
     citations = run.citations
     shared = Passages(0, events.values()) if run.text else None

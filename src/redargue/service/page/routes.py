@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import parse_qs, urlencode
 
 from fastapi import APIRouter, Depends, Query, Request
@@ -15,6 +15,7 @@ from starlette.exceptions import HTTPException
 
 from redargue.concurrency import Busy
 from redargue.errors import BudgetReached, RecordError, RedargueError, UsageError, problem_of
+from redargue.evidence import UnreadFile
 from redargue.methods.base import methods
 from redargue.reports.html.debate import how_done
 from redargue.reports.render import render
@@ -30,7 +31,7 @@ from redargue.service.page.frames import POLICY, FrameLog, encoded, render_page,
 from redargue.service.page.runs import Pages, compare_verdicts, control, is_text, manifest_of, name_of
 from redargue.service.page.uploads import LARGEST_FILE, MOST_FILES, Uploads, read_uploads
 from redargue.service.problems import UnknownCheck, status_of
-from redargue.service.requests import CONTEXTS, CheckRequest, ContextDocument
+from redargue.service.requests import CONTEXTS, UNREAD, CheckRequest, ContextDocument
 from redargue.service.routes import MEDIA, REPORT_POLICY
 from redargue.service.rules import SAMPLE
 
@@ -39,6 +40,10 @@ _PING = 15.0  # seconds
 LOOK = 0.25  # seconds between looks at a check that has not begun, which another process may run
 RUNS_COMPARED = 6
 _LARGEST_FIELD = 8_000_000  # bytes: a document that an earlier form kept
+_NOTHING_READ = (
+    "None of the files could be read, so that there is nothing to check against: choose other files, or remove the "
+    "ticks of those that were not read to search the corpus"
+)
 _FIELDS = ("words", "what", "document", "as_of", "budget", "corpus", "name")
 LISTED = 50
 HEADERS = {
@@ -69,7 +74,7 @@ def to(path: str) -> RedirectResponse:
 
 async def _uploaded(request: Request) -> tuple[Mapping[str, str], Uploads]:
     """The fields and the files of the form of the first page."""
-    async with request.form(max_files=MOST_FILES, max_fields=100, max_part_size=_LARGEST_FIELD) as form:
+    async with request.form(max_files=MOST_FILES, max_fields=UNREAD + 100, max_part_size=_LARGEST_FIELD) as form:
         store: CheckStore = request.app.state.store
         read = await store.pool.run(lambda: read_uploads(form))
         return {name: value for name, value in form.multi_items() if isinstance(value, str)}, read
@@ -150,6 +155,7 @@ async def _home(
     given: Mapping[str, str] | None = None,
     problems: Sequence[str] = (),
     kept: Sequence[ContextDocument] = (),
+    unread: Sequence[UnreadFile] = (),
 ) -> str:
     listed = await asyncio.to_thread(store.list, owner=owner, cursor=cursor)
     blank = dict.fromkeys(_FIELDS, "") | {"method": store.spec.method}
@@ -162,6 +168,7 @@ async def _home(
         path="/",
         problems=problems,
         kept=kept,
+        unread=unread,
         given=blank | dict(given or {}),
         methods={name: about_method(name) for name in offered},
         corpora=tuple(store.rules.corpora),
@@ -182,7 +189,8 @@ async def start(request: Request, store: Store, visitor: Visitor) -> Response:
 
     async def refused(*problems: str, status: int = 422) -> HTMLResponse:
         """The form again, with what was written and read."""
-        return shown(await _home(store, visitor.owner, given=given, kept=uploads.documents, problems=problems), status)
+        kept: dict[str, Any] = {"kept": uploads.documents, "unread": uploads.unread_files}
+        return shown(await _home(store, visitor.owner, given=given, problems=problems, **kept), status)
 
     try:
         given, uploads = await _uploaded(request)
@@ -192,7 +200,9 @@ async def start(request: Request, store: Store, visitor: Visitor) -> Response:
             given = {**given, "what": "text", "name": uploads.name, "words": uploads.article}
         if uploads.problems:
             return await refused(*uploads.problems)
-        asked = _request(given, uploads.documents)
+        if uploads.unread_files and not uploads.documents and not given.get("document", "").strip():
+            return await refused(_NOTHING_READ)
+        asked = _request(given, uploads)
         check = store.submit(asked, owner=visitor.owner, prepared=await store.prepare(asked))
     except ValidationError as error:
         first = error.errors()[0]
@@ -205,12 +215,13 @@ async def start(request: Request, store: Store, visitor: Visitor) -> Response:
     return to(f"/runs/{check.id}")
 
 
-def _request(given: Mapping[str, str], uploaded: Sequence[ContextDocument] = ()) -> CheckRequest:
+def _request(given: Mapping[str, str], uploads: Uploads) -> CheckRequest:
     words, document = given.get("words", "").strip(), given.get("document", "").strip()
     return CheckRequest.model_validate(
         {
             "text" if given.get("what") == "text" else "claim": words,
-            "contexts": (*uploaded, *((document,) if document else ())) or None,
+            "contexts": (*uploads.documents, *((document,) if document else ())) or None,
+            "unread_files": uploads.unread_files,
             "corpus": given.get("corpus", ""),
             "name": given.get("name", "") if given.get("what") == "text" else "",
             "method": given.get("method", ""),
@@ -250,6 +261,7 @@ def _run(check: Check, pages: Pages, filter_: Filter) -> str:
         "batch.html",
         title=f"{words}{':' if name_of(check) else ' of'} {count} claim{'s' * (count != 1)}",
         element=element,
+        unread_files=manifest.origin.unread_files,
         how=how_done(pages.loaded(check)) if check.ended else None,
         frames="" if check.ended else f"/runs/{check.id}/frames?after={lines}",
         **control(check),
@@ -277,6 +289,7 @@ def _claim(check: Check, pages: Pages, item: int) -> str:
         claim=claim,
         item=item,
         of=len(manifest.claims),
+        unread_files=manifest.origin.unread_files,
         element=element,
         frames=f"/runs/{check.id}/frames?{urlencode({'claim': item, 'after': lines})}" if live else "",
         **control(check),
