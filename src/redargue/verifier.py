@@ -183,7 +183,6 @@ class Verifier:
         }
         return RunManifest(
             redargue=version("redargue"),
-            began=self.clock.now().replace(microsecond=0),
             origin=self._origin,
             spec=self.spec.updated(**resolved).recorded(),
             backend=BackendEntry(

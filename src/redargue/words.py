@@ -159,6 +159,11 @@ def leaning(of: Leaning) -> str:
     return f"The model was unsure: support {of.supports:.2f}, refutation {of.refutes:.2f}"
 
 
+def leans(side: Meaning) -> str:
+    """The side to which a claim leans that is left open."""
+    return f"leans to {side}"
+
+
 def notes(noted: Noted) -> tuple[str, ...]:
     """What the embedded reader notes beside an answer, in lines."""
     lines = [f"Difference – {difference(each)}" for each in noted.differences]

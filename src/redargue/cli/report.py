@@ -158,7 +158,7 @@ def _format_of(out: Path | None) -> str:
 
 
 _STYLES = {"supported": "bold green", "refuted": "bold red", "not_enough": "bold yellow", "conflicting": "bold magenta"}
-_MEANINGS = {"refuted": "refuted", "differs": "conflicting", "open": "not_enough", "supported": "supported"}  # of risks
+_MEANINGS = {"differs": "conflicting", "open": "not_enough"}  # of risks that have no meaning of their name
 _TITLES = ((Side.FOR, "For"), (Side.AGAINST, "Against"), (Side.CONTEXT, "Related, for neither side"))
 
 
@@ -185,7 +185,7 @@ def print_report(report: Report, folder: Path | None) -> None:
     for risk, group in groupby(rows, lambda row: row.risk):
         console.rule(style="dim")
         shown = list(group)
-        _print(console, Text(f"{TITLES[risk]} ({len(shown)})", style=_STYLES.get(_MEANINGS.get(risk, ""), "bold")))
+        _print(console, Text(f"{TITLES[risk]} ({len(shown)})", style=_STYLES.get(_MEANINGS.get(risk, risk), "bold")))
         for row in shown:
             _row(console, row)
     console.rule(style="dim")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import date
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -12,6 +13,7 @@ from redargue.claims import Frozen
 from redargue.errors import RecordError, UsageError
 from redargue.events import CallFailed, CallFinished, ClaimEnded, Event
 from redargue.evidence import UnreadFile
+from redargue.runs.folders import time_in_name
 from redargue.runs.manifest import RunManifest, load_manifest
 from redargue.runs.record import read_events
 from redargue.text.citations import FILE, read_citations
@@ -44,6 +46,15 @@ class SingleRun(NamedTuple):
             return recorded(self.manifest.text) if self.manifest.text else None
         except ValueError:
             raise self._damaged("describes no text") from None
+
+    @property
+    def checked_on(self) -> date | None:
+        """The day of the check (UTC), by the folder's name or its evidence; None where neither says it."""
+        if began := time_in_name(self.folder):
+            return began.date()
+        quotes = (quote for verdict in self.verdicts.values() for quote in verdict.quotes)
+        times = [quote.source.retrieved for quote in quotes if quote.source and quote.source.retrieved]
+        return max(times).date() if times else None
 
     @property
     def unread_files(self) -> tuple[UnreadFile, ...]:

@@ -27,13 +27,12 @@ from redargue.reports import reproducibility
 from redargue.reports.annotated_text import text_outcome, unchecked_table
 from redargue.reports.folders import further_tables
 from redargue.reports.load import SingleRun, load_run
-from redargue.reports.overview import risk_tables, run_rows
+from redargue.reports.overview import counts_text, date_text, risk_tables, run_rows, title_of
 from redargue.reports.phrases import (
     QUOTE_STATUS,
     citation_text,
     gap_sections,
     heading,
-    label_counts,
     meaning_text,
     place_of,
     summary,
@@ -42,7 +41,7 @@ from redargue.reports.phrases import (
 )
 from redargue.reports.reproducibility import run_commands, run_facts, run_table
 from redargue.reports.table import Column, Table
-from redargue.sanitize import counted, printable
+from redargue.sanitize import printable
 from redargue.text.report import Citation
 from redargue.verdicts import Verdict
 
@@ -92,8 +91,11 @@ def table_markdown(table: Table) -> str:
 
 def run_markdown(run: SingleRun) -> str:
     parts = []
+    if len(run.verdicts) > 1 or run.text:
+        parts += [f"# {plain(title_of(run))}"]
+    parts += [date_text(run)] if run.checked_on else []
     if len(run.verdicts) > 1:
-        parts += [f"# {counted(len(run.verdicts), 'claim')}", plain(label_counts(run.verdicts.values())) + "."]
+        parts += [plain(counts_text(run))]
         parts += [] if run.text else [table_markdown(run_table(run, ()))]
     if run.text:
         parts += [f"**{plain(text_outcome(run))}**"]
@@ -162,12 +164,14 @@ def run_docx(folder: Path) -> bytes:
     section = document.sections[0]
     section.orientation = WD_ORIENT.LANDSCAPE
     section.page_width, section.page_height = section.page_height, section.page_width
-    title = f"{'A text of ' if run.text else ''}{counted(len(run.verdicts), 'claim')}"
+    title = title_of(run)
     properties = document.core_properties
     properties.title, properties.author, properties.comments = title, "redargue", ""
     properties.created = properties.modified = datetime.now(UTC)
     document.add_heading(title, 0)
-    document.add_paragraph(f"{label_counts(run.verdicts.values()) or 'No claims'}.")
+    if run.checked_on:
+        document.add_paragraph(date_text(run))
+    document.add_paragraph(printable(counts_text(run), lines=False))
     if run.text:
         document.add_paragraph().add_run(text_outcome(run)).bold = True
     if run.unread_files:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -82,7 +81,6 @@ class RunManifest(Frozen):
 
     Attributes:
         spec: with all settings of the method, and :data:`~redargue.spec.RECORDED` fields alone.
-        began: when the run began; None in records that do not say it.
         prompts: the user's own, by file name.
         text: the source of the claims, and its extraction (:mod:`redargue.text.verification`).
     """
@@ -90,7 +88,6 @@ class RunManifest(Frozen):
     format: Literal[3] = 3
     run: str = ""
     redargue: str = ""
-    began: datetime | None = None
     origin: Origin = Origin()
     spec: RecordedSpec
     backend: BackendEntry
@@ -122,8 +119,8 @@ class RunManifest(Frozen):
         return None
 
     def facts(self) -> dict[str, Any]:
-        """As JSON, all fields but the run's and its file's name and its time; those of spec and backend among them."""
-        facts = self.model_dump(mode="json", exclude={"run", "began", "origin", "spec", "backend"})
+        """As JSON, all fields but the names of the run and of its file; those of spec and backend among them."""
+        facts = self.model_dump(mode="json", exclude={"run", "origin", "spec", "backend"})
         facts |= self.origin.model_dump(mode="json", include={"unread_files"})
         return facts | self.backend.model_dump(mode="json") | self.spec.model_dump(mode="json", include=set(RECORDED))
 

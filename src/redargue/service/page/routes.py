@@ -21,7 +21,7 @@ from redargue.reports.html.debate import how_done
 from redargue.reports.render import render
 from redargue.retrieval.corpus.index import has_no_corpus
 from redargue.retrieval.corpus.ingest import file_types
-from redargue.sanitize import shortened
+from redargue.sanitize import counted, shortened
 from redargue.service.checks import Check, CheckStore
 from redargue.service.context import COOKIE, Caller, CallerInfo, Store, caller_of
 from redargue.service.keys import SESSION_SECONDS, Keys
@@ -255,11 +255,12 @@ def _run(check: Check, pages: Pages, filter_: Filter) -> str:
     if manifest.text is None and len(manifest.claims) == 1:
         return _claim(check, pages, 0)
     element, lines = pages.batch(check, filter_)
-    words = name_of(check) or ("A text" if manifest.text else "A check")
-    count = len(manifest.claims)
+    name = name_of(check) or manifest.origin.name
+    words = f"{name}:" if name else "A text of" if manifest.text else "A check of"
     return render_page(
         "batch.html",
-        title=f"{words}{':' if name_of(check) else ' of'} {count} claim{'s' * (count != 1)}",
+        title=f"{words} {counted(len(manifest.claims), 'claim')}",
+        began=check.created,
         element=element,
         unread_files=manifest.origin.unread_files,
         how=how_done(pages.loaded(check)) if check.ended else None,
