@@ -288,6 +288,29 @@ async def test_files_that_were_not_read_are_named_by_every_report_of_a_check_tha
         assert "nothing to check against" in only.text
 
 
+async def test_several_sentences_are_a_text_unless_the_visitor_chose_one_claim() -> None:
+    application = create_app(settings(), service_parts())
+    async with (
+        application.router.lifespan_context(application),
+        httpx2.AsyncClient(transport=httpx2.ASGITransport(application), base_url="http://localhost") as http,
+    ):
+        assert re.search(r'name="what" value="" checked', (await http.get("/")).text)
+        two = f"{CLAIM} It was rebuilt in 1950."
+        for words, what, is_text in (
+            (two, "", True),
+            (two, None, True),
+            (two, "claim", False),
+            (CLAIM, "", False),
+            (CLAIM, "text", True),
+            ("Dr. A. Ansel lit it at 9 a.m. on 4 May.", "", False),
+        ):
+            given = {"words": words} | ({} if what is None else {"what": what})
+            started = await http.post("/checks", data=given)
+            request = application.state.store.get(started.headers["location"].rpartition("/")[2])
+            entry = application.state.store._active[request.id].entry.request
+            assert (entry.text == words, entry.claim == words) == (is_text, not is_text), (words, what)
+
+
 async def test_the_page_says_that_it_searches_the_sample_articles_where_there_is_nothing_else() -> None:
     application = create_app(settings(), service_parts())
     async with (

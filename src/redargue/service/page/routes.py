@@ -13,6 +13,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response, Streamin
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 
+from redargue.claims import Meaning
 from redargue.concurrency import Busy
 from redargue.errors import BudgetReached, RecordError, RedargueError, UsageError, problem_of
 from redargue.evidence import UnreadFile
@@ -34,6 +35,8 @@ from redargue.service.problems import UnknownCheck, status_of
 from redargue.service.requests import CONTEXTS, UNREAD, CheckRequest, ContextDocument
 from redargue.service.routes import MEDIA, REPORT_POLICY
 from redargue.service.rules import SAMPLE
+from redargue.spec import RunSpec
+from redargue.text.segment import has_several_sentences
 
 _ABOUT = 120  # characters
 _PING = 15.0  # seconds
@@ -202,6 +205,8 @@ async def start(request: Request, store: Store, visitor: Visitor) -> Response:
             return await refused(*uploads.problems)
         if uploads.unread_files and not uploads.documents and not given.get("document", "").strip():
             return await refused(_NOTHING_READ)
+        if not given.get("what"):
+            given = {**given, "what": _kind_of(given.get("words", ""), store.spec)}
         asked = _request(given, uploads)
         check = store.submit(asked, owner=visitor.owner, prepared=await store.prepare(asked))
     except ValidationError as error:
@@ -213,6 +218,12 @@ async def start(request: Request, store: Store, visitor: Visitor) -> Response:
     except RedargueError as error:
         return await refused(str(error), status=status_of(error) if isinstance(error, Busy | BudgetReached) else 422)
     return to(f"/runs/{check.id}")
+
+
+def _kind_of(words: str, spec: RunSpec) -> str:
+    """What a visitor wrote who did not choose: a text where it has several sentences, and labels that a text needs."""
+    is_text = {Meaning.SUPPORTED, Meaning.REFUTED} <= {label.meaning for label in spec.labels.labels}
+    return "text" if is_text and has_several_sentences(words.strip()) else "claim"
 
 
 def _request(given: Mapping[str, str], uploads: Uploads) -> CheckRequest:
