@@ -311,6 +311,33 @@ async def test_several_sentences_are_a_text_unless_the_visitor_chose_one_claim()
             assert (entry.text == words, entry.claim == words) == (is_text, not is_text), (words, what)
 
 
+@pytest.mark.parametrize("installed", [True, False])
+async def test_a_run_that_ends_shows_its_outcomes_in_the_filter_and_its_word_report_where_it_can_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, installed: bool
+) -> None:
+    monkeypatch.setattr("redargue.service.page.runs.writes_docx", lambda: installed)
+    monkeypatch.setattr("redargue.service.page.routes.writes_docx", lambda: installed)
+    monkeypatch.setattr("redargue.service.page.routes.run_docx", lambda folder: folder.name.encode())
+    folder = run_of(tmp_path / "runs" / "20260101-000000-aaaaaa", ["one here", "two here", "three here"])
+    application = create_viewer(folder.parent, tmp_path / "own")
+    path = f"/runs/{folder.name}"
+    async with (
+        application.router.lifespan_context(application),
+        httpx2.AsyncClient(transport=httpx2.ASGITransport(application), base_url="http://localhost") as http,
+    ):
+        *_, choice, control_frame, _, _ = (await http.get(f"{path}/frames", params={"after": 0})).text.split("\n\n")
+        assert choice.startswith('event: replace\ndata: <select id="outcome"')
+        for outcome in ("refuted (1)", "not enough evidence (1)", "supported (1)"):
+            assert f">{outcome}</option>" in choice
+        assert "unfinished" not in choice
+        assert (f'<a href="{path}/report.docx">Word</a>' in control_frame) is installed
+        word = await http.get(f"{path}/report.docx")
+        assert word.status_code == (200 if installed else 404)
+        if installed:
+            assert word.content == folder.name.encode()
+            assert word.headers["content-disposition"] == f'attachment; filename="{folder.name}.docx"'
+
+
 async def test_the_page_says_that_it_searches_the_sample_articles_where_there_is_nothing_else() -> None:
     application = create_app(settings(), service_parts())
     async with (

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Annotated, Any
-from urllib.parse import parse_qs, urlencode
+from urllib.parse import parse_qs, quote, urlencode
 
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
@@ -19,6 +19,7 @@ from redargue.errors import BudgetReached, RecordError, RedargueError, UsageErro
 from redargue.evidence import UnreadFile
 from redargue.methods.base import methods
 from redargue.reports.html.debate import how_done
+from redargue.reports.markdown import run_docx
 from redargue.reports.render import render
 from redargue.retrieval.corpus.index import has_no_corpus
 from redargue.retrieval.corpus.ingest import file_types
@@ -29,7 +30,7 @@ from redargue.service.keys import SESSION_SECONDS, Keys
 from redargue.service.log import EventLine
 from redargue.service.page.batch import Filter
 from redargue.service.page.frames import POLICY, FrameLog, encoded, render_page, script, style
-from redargue.service.page.runs import Pages, compare_verdicts, control, is_text, manifest_of, name_of
+from redargue.service.page.runs import Pages, compare_verdicts, control, is_text, manifest_of, name_of, writes_docx
 from redargue.service.page.uploads import LARGEST_FILE, MOST_FILES, Uploads, read_uploads
 from redargue.service.problems import UnknownCheck, status_of
 from redargue.service.requests import CONTEXTS, UNREAD, CheckRequest, ContextDocument
@@ -43,6 +44,7 @@ _PING = 15.0  # seconds
 LOOK = 0.25  # seconds between looks at a check that has not begun, which another process may run
 RUNS_COMPARED = 6
 _LARGEST_FIELD = 8_000_000  # bytes: a document that an earlier form kept
+_DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 _NOTHING_READ = (
     "None of the files could be read, so that there is nothing to check against: choose other files, or remove the "
     "ticks of those that were not read to search the corpus"
@@ -361,7 +363,7 @@ async def _frames(
     if store.closing.is_set():
         return  # the page connects again
     check = store.get(id_, owner=owner)
-    yield encoded(pages.ended(check)) + "event: end\ndata:\n\n"
+    yield "".join(map(encoded, pages.ended(check, log.page))) + "event: end\ndata:\n\n"
 
 
 async def with_pings(lines: AsyncIterator[EventLine], seconds: float = _PING) -> AsyncIterator[EventLine | None]:
@@ -397,6 +399,8 @@ async def stop(id_: str, request: Request, store: Store, visitor: Visitor) -> Re
 
 @page_router.get("/runs/{id_}/report.{kind}")
 async def report(id_: str, kind: str, store: Store, visitor: Visitor) -> Response:
+    if kind == "docx" and writes_docx():
+        return await _word_report(id_, store, visitor)
     if kind not in MEDIA:
         return failed(UnknownCheck(f"no report {kind[:20]!r}", hint=f"there are {', '.join(MEDIA)}"))
     try:
@@ -405,6 +409,15 @@ async def report(id_: str, kind: str, store: Store, visitor: Visitor) -> Respons
         return failed(error)
     headers = {**HEADERS, "content-security-policy": REPORT_POLICY}
     return Response(text, media_type=f"{MEDIA[kind]}; charset=utf-8", headers=headers)
+
+
+async def _word_report(id_: str, store: CheckStore, visitor: CallerInfo) -> Response:
+    try:
+        content = await asyncio.to_thread(run_docx, store.get(id_, owner=visitor.owner).folder)
+    except RedargueError as error:
+        return failed(error)
+    headers = {**HEADERS, "content-disposition": f'attachment; filename="{quote(id_)}.docx"'}
+    return Response(content, media_type=_DOCX, headers=headers)
 
 
 @page_router.get("/compare")
