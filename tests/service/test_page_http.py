@@ -338,6 +338,20 @@ async def test_a_run_that_ends_shows_its_outcomes_in_the_filter_and_its_word_rep
             assert word.headers["content-disposition"] == f'attachment; filename="{folder.name}.docx"'
 
 
+async def test_a_reader_that_is_missing_is_named_without_a_path_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "striprtf.striprtf", None)
+    application = create_app(settings(), service_parts())
+    async with (
+        application.router.lifespan_context(application),
+        httpx2.AsyncClient(transport=httpx2.ASGITransport(application), base_url="http://localhost") as http,
+    ):
+        letter = [("files", ("letter.rtf", rb"{\rtf1 The lamp is new.}"))]
+        told = (await http.post("/checks", data={"words": CLAIM}, files=letter)).text
+        why = "letter.rtf: an RTF document is read with striprtf, which is not installed"
+        assert f"{why}; install redargue[documents] where the service runs" in told
+        assert "pip install" not in told
+
+
 async def test_the_page_says_that_it_searches_the_sample_articles_where_there_is_nothing_else() -> None:
     application = create_app(settings(), service_parts())
     async with (

@@ -13,6 +13,7 @@ from starlette.datastructures import FormData, UploadFile
 
 from redargue.errors import UnreadableFile, problem_of
 from redargue.evidence import UnreadFile
+from redargue.registry import install
 from redargue.retrieval.corpus.documents import Document
 from redargue.retrieval.corpus.ingest import file_types, read_file
 from redargue.sanitize import shortened
@@ -139,7 +140,8 @@ def _document(found: Document, name: str, instead: str) -> ContextDocument | _Re
 def _problem(error: UnreadableFile, name: str, path: Path) -> _Refused:
     line = error.where.removeprefix(str(path)).removeprefix(":")
     what = f"{error.what.replace(str(path), name)}{f' (line {line})' if line.isdigit() else ''}"
-    return _Refused(name, what, error.hint)
+    missing = error.hint == install("documents")  # which may name a folder of this machine
+    return _Refused(name, what, "install redargue[documents] where the service runs" if missing else error.hint)
 
 
 def _named(values: Iterable[object]) -> list[UnreadFile]:
