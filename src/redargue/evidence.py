@@ -83,6 +83,17 @@ class Source(Frozen):
     timing: Timing = Timing.UNKNOWN
 
 
+class UnreadFile(Frozen):
+    """A file that was given as a source and could not be read, so that nothing was checked against it.
+
+    Attributes:
+        file: its name, or its path in the folder that was given; no path of the machine.
+    """
+
+    file: str
+    why: str
+
+
 def publisher_of(source: Source) -> str:
     """The publisher, or else the host; empty if the source names neither."""
     try:

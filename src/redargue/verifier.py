@@ -31,7 +31,7 @@ from redargue.retrieval.corpus.index import Corpus, open_store
 from redargue.retrieval.tools.base import PerClaim, Sources, Tool, for_claim, made_tool, require_searchable, tools
 from redargue.run import Run
 from redargue.runs.budget import Budget, Cost, Prices
-from redargue.runs.manifest import ActionEntry, BackendEntry, RunManifest, ToolEntry
+from redargue.runs.manifest import ActionEntry, BackendEntry, Origin, RunManifest, ToolEntry
 from redargue.runs.record import CallRecord, Record, SystemClock
 from redargue.spec import RunSpec
 from redargue.tasks.judge import Turn
@@ -55,6 +55,7 @@ class Verifier:
         folder: run folder, created or resumed; None records nothing.
         text: source of the claims (``redargue.text.verification``), for the record, with what was read about them
             together (``openings``).
+        origin: what the run was given, for the record.
         calls: a record to use instead of a folder, such as the ledger that workers share.
 
     Raises:
@@ -70,6 +71,7 @@ class Verifier:
         folder: Path | None = None,
         claims: Sequence[Claim] = (),
         text: Mapping[str, Any] | None = None,
+        origin: Origin | None = None,
         calls: CallRecord | None = None,
         parts: Parts | None = None,
         sends: bool = True,
@@ -95,7 +97,7 @@ class Verifier:
         self.min_confidence: float = getattr(self.backend, "min_confidence", 0.0) if least is None else least
         facts = {"backend": self.backend.identity, "models": self.spec.models, "min_confidence": self.min_confidence}
         self.method.kind.require_for(self.method.settings, facts)
-        self.clock, self._shared = parts.clock or SystemClock(), calls
+        self.clock, self._shared, self._origin = parts.clock or SystemClock(), calls, origin or Origin()
         self.corpus: Corpus | None = None
         self.claims, self.actions = tuple(claims), dict(parts.actions or {})
         self._openings = tuple(each and Turn.model_validate(each) for each in (text or {}).get("openings", ()))
@@ -181,6 +183,7 @@ class Verifier:
         }
         return RunManifest(
             redargue=version("redargue"),
+            origin=self._origin,
             spec=self.spec.updated(**resolved).recorded(),
             backend=BackendEntry(
                 identity=backend.identity,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from redargue.caveats import Caveat, CaveatKind, Difference, Leaning, Noted, Unchecked, UncheckedReason
 from redargue.claims import Meaning
-from redargue.evidence import Gap, GapKind, Omission
+from redargue.evidence import Gap, GapKind, Omission, UnreadFile
 from redargue.sanitize import counted, printable
 
 ENGLISH_ONLY = "the embedded models read English only"
@@ -152,6 +152,11 @@ def unchecked(why: Unchecked) -> str:
     return f"{reason(why.reason)} ({seem})"
 
 
+def unread(of: UnreadFile) -> str:
+    """``loan.pdf: the PDF is encrypted``."""
+    return printable(f"{of.file}: {of.why}", lines=False)
+
+
 def difference(of: Difference) -> str:
     """``claim: 1931; evidence: 1932``."""
     missing = "no negation"
@@ -160,6 +165,11 @@ def difference(of: Difference) -> str:
 
 def leaning(of: Leaning) -> str:
     return f"The model was unsure: support {of.supports:.2f}, refutation {of.refutes:.2f}"
+
+
+def leans(side: Meaning) -> str:
+    """The side to which a claim leans that is left open."""
+    return f"leans to {side}"
 
 
 def notes(noted: Noted) -> tuple[str, ...]:

@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from redargue.cli.app import run
-from redargue.cli.arguments import Input, has_several_sentences, read_input, read_text
+from redargue.cli.arguments import Input, read_input, read_text
 from redargue.errors import UsageError
 from redargue.spec import RunSpec
+from redargue.text.segment import has_several_sentences
 from support.files import paragraphs, pdf
 
 ONE = "Bees are insects."

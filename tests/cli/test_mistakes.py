@@ -208,3 +208,14 @@ def test_a_page_without_its_package_leads_to_the_report(
     monkeypatch.setattr(extensions, "extra_of", lambda name: "serve" if name == "view" else "")
     assert run(["view"]) == 2
     assert "redargue report last --open" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--context", "--answer"])
+def test_who_gives_check_the_sources_of_ground_is_led_to_ground(option: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", "press-release.docx", option, "sources/"]) == 2
+    out, err = capfd.readouterr()
+    assert (out, "--cited" in err) == ("", False)
+    assert err.startswith(f"redargue: check has no option {option}\n")
+    assert "redargue ground --answer FILE --context SOURCES checks a text against given sources" in err
+    assert run(["check", "press-release.docx", "--contex", "sources/"]) == 2  # what neither has is as before
+    assert "No such option: --contex" in capfd.readouterr().err

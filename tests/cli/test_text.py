@@ -10,6 +10,8 @@ import pytest
 
 from redargue.cli.app import run
 from redargue.memory.memory import Memory
+from redargue.reports.load import load_run
+from redargue.runs.manifest import Origin
 from redargue.text.report import Report
 from support.schemas import assert_published
 
@@ -144,3 +146,36 @@ def test_wrong_usage_is_exit_2_and_says_what_to_do(
 
 def test_the_published_schema_is_the_one_that_is_printed() -> None:
     assert_published("text.v2", Report)
+
+
+def test_source_files_that_were_not_read_are_named_in_every_report(
+    answer: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    sources = tmp_path / "sources"
+    (sources / "mail").mkdir(parents=True)
+    (sources / "document.txt").write_text(DOCUMENT, encoding="utf-8")
+    (sources / "mail" / "interview.txt").write_bytes(b"")
+    (sources / "notes.doc").write_bytes(b"x")
+    unread = [
+        {"file": "mail/interview.txt", "why": "the file is empty"},
+        {"file": "notes.doc", "why": "unknown file type '.doc'"},
+    ]
+    folder = tmp_path / "run"
+    given = [*GROUND, "--answer", answer, "--context", str(sources), "--run", str(folder)]
+    assert run([*given, "--json"]) == 0
+    assert json.loads(capfd.readouterr().out)["unread_files"] == unread
+    assert run([*given, "--fail-on", "conflicting", "--allow-unchecked"]) == 0  # a gate judges the claims
+    out = capfd.readouterr().out
+    assert "2 source files not read: nothing was checked against them." in out
+    assert "mail/interview.txt: the file is empty" in out
+    for name in ("html", "md", "json", "sarif", "junit", "annotation"):
+        assert run(["report", str(folder), "-f", name]) == 0
+        shown = capfd.readouterr().out
+        for file in ("mail/interview.txt", "notes.doc"):
+            assert file in shown.replace("\\/", "/"), name
+        assert str(sources / "mail") not in shown, name
+    load = load_run(folder)
+    assert load.manifest.origin == Origin(name=answer, unread_files=load.unread_files)
+    (sources / "notes.doc").unlink()
+    assert run(given) == 2  # another run: what was not read belongs to it
+    assert "whose unread_files differ: 2 of them, not 1" in capfd.readouterr().err

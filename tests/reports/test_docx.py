@@ -19,14 +19,27 @@ pytestmark = pytest.mark.extra
 
 def test_a_word_report_has_the_claims_by_risk_and_how_to_repeat_the_run(tmp_path: Path) -> None:
     pytest.importorskip("docx", reason="needs the extra documents")
-    folder = text_of(tmp_path / "r", ["The first claim\x07.", "The second <claim>."])
+    words = ["The first claim\x07.", "The second <claim>."]
+    folder = text_of(tmp_path / "r", words, origin={"name": "release.docx"})
     out = tmp_path / "report.docx"
     assert run(["report", str(folder), "-o", str(out)]) == 0
     text = read_docx(BytesIO(out.read_bytes()))["text"]
-    assert text.startswith("A text of 2 claims\n\n1 Refuted, 1 Supported.\n\nNot factual: 1 of 2 claims is refuted.")
+    assert text.startswith(
+        "release.docx: 2 claims\n\nChecked on 2026-01-02\n\nRefuted: 1; Supported: 1.\n\n"
+        "Not factual: 1 of 2 claims is refuted."
+    )
     assert text.index("Refuted (1)") < text.index("Supported (1)")
     assert "No.: 2; Claim: The second <claim>.; Nearest sentence: “" in text
     assert f"redargue replay {folder}" in text
+
+
+def test_source_files_that_were_not_read_stand_above_the_tables(tmp_path: Path) -> None:
+    pytest.importorskip("docx", reason="needs the extra documents")
+    origin = {"unread_files": [{"file": "loan.pdf", "why": "the PDF is encrypted"}]}
+    folder = text_of(tmp_path / "r", ["The first claim."], origin=origin)
+    text = read_docx(BytesIO(written_docx.run_docx(folder)))["text"]
+    assert "1 source file not read: nothing was checked against it.\n\nloan.pdf: the PDF is encrypted" in text
+    assert text.index("loan.pdf") < text.index("Supported (1)")
 
 
 def test_a_run_of_claims_has_its_table(tmp_path: Path) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from lxml import html  # type: ignore[import-untyped]
 
 from redargue.caveats import Difference, Leaning, Unchecked, UncheckedReason
-from redargue.claims import Claim, Meaning
+from redargue.claims import FEVER, Claim, Label, LabelSet, Meaning
 from redargue.evidence import Gap, GapKind, Quote, QuoteStatus, Side, Source
 from redargue.reports.html.debate import macro
-from redargue.reports.overview import TITLES, Risk, Row, compared_words, risk_rows, risk_tables
+from redargue.reports.overview import TITLES, Risk, Row, compared_words, risk_counts, risk_rows, risk_tables
 from redargue.text.report import CheckedClaim
 from redargue.text.segment import UncheckedSentence
 from redargue.verdicts import Unsure, Verdict
@@ -61,8 +61,34 @@ def test_a_recorded_difference_an_opposed_quotation_and_a_doubted_refutation_ran
         verdict("It is open.", Meaning.NOT_ENOUGH, quoted("It was seen."), leaning=Leaning(supports=0.2, refutes=0.5)),
     )
     assert [row.risk for row in ranked] == [Risk.DIFFERS] * 3 + [Risk.OPEN]
+    assert ranked[3].said == ("leans to refuted",)
     assert ranked[0].said == ("claim: no negation; evidence: not",)
     assert "it would have answered Refuted" in ranked[2].said[0]
+
+
+def test_open_claims_that_lean_to_refuted_come_first_and_say_so() -> None:
+    leanings = (None, Leaning(supports=0.3, refutes=0.2), Leaning(supports=0.24, refutes=0.4), None)
+    found = rows(
+        *(verdict("It is open.", Meaning.NOT_ENOUGH, quoted("It was seen."), leaning=each) for each in leanings)
+    )
+    assert [row.number for row in found] == [3, 1, 2, 4]
+    assert [row.said for row in found] == [("leans to refuted",), (), ("leans to supported",), ()]
+    (table,) = risk_tables(found)
+    assert [row[3] for row in table.text_rows] == ["leans to refuted", "", "leans to supported", ""]
+    decided = verdict("It is open.", Meaning.REFUTED, leaning=leanings[2])
+    assert rows(decided)[0].said == ()
+
+
+def test_claims_are_counted_in_the_words_of_the_groups_and_conflicts_are_a_group_of_their_own() -> None:
+    labels = LabelSet(name="four", labels=(*FEVER.labels, Label(name="CONFLICT", meaning=Meaning.CONFLICTING)))
+    claim = Claim(text="It is open.", labels=labels)
+    clash = Verdict(claim=claim, label="CONFLICT", meaning=Meaning.CONFLICTING)
+    found = rows(
+        verdict("It is open.", Meaning.NOT_ENOUGH, quoted("It shuts.", Side.AGAINST)), clash, verdict("It is.")
+    )
+    assert risk_counts(found) == (
+        "Conflicting: 1; Not enough evidence, and the nearest sentence differs: 1; Not enough evidence: 1"
+    )
 
 
 def test_the_nearest_sentence_has_the_most_words_of_the_claim_and_names_its_file_and_page() -> None:
@@ -129,7 +155,7 @@ def test_the_page_shows_a_row_with_its_sentence_place_and_difference_and_tables_
     assert sentence == "A charge lasts 90 km.fact-sheet.pdf, page 3"
     assert "70" in differs
     (table,) = risk_tables(found)
-    assert table.title == "Open, and the nearest sentence differs (1)"
+    assert table.title == "Not enough evidence, and the nearest sentence differs (1)"
     assert table.text_rows[0][2] == "“A charge lasts 90 km.” (fact-sheet.pdf, page 3)"
 
 

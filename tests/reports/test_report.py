@@ -232,6 +232,17 @@ def test_a_texts_claims_are_marked_where_they_stand_and_lead_to_their_debates(tm
     assert json.loads(render(folder, "json"))["run"]["text"]["claims"][1]["start"] == 18
 
 
+def test_a_report_begins_with_the_name_of_the_file_and_the_day_of_the_check(tmp_path: Path) -> None:
+    named = text_of(tmp_path / "20260304-101112-00000a", ["one.", "two."], origin={"name": "<release>.docx"})
+    page, text = html.fromstring(render(named)), render(named, "md")
+    assert page.xpath("string(//h1)") == "<release>.docx: 2 claims"
+    assert "Checked on 2026-03-04" in page.text_content()
+    assert "Refuted: 1; Supported: 1." in page.text_content()
+    assert text.startswith("# \\<release\\>.docx: 2 claims\n\nChecked on 2026-03-04\n\nRefuted: 1; Supported: 1.\n")
+    unnamed = render(text_of(tmp_path / "r", ["one.", "two."]), "md")
+    assert unnamed.startswith("# A text of 2 claims\n\nChecked on 2026-01-02\n")  # the day of its evidence
+
+
 def test_the_cost_of_a_text_includes_the_extraction_of_its_claims(tmp_path: Path) -> None:
     folder = text_of(tmp_path / "r", ["The first claim.", "The second claim."])
     cost = {row[0]: row[1] for row in tables(render(folder))["How it was done"]}["Cost"]

@@ -51,6 +51,7 @@ def begin(page: Page, service: Service, claim: str = CLAIM, document: str = "") 
     page.goto(f"{service.url}/")
     page.get_by_label("Claim or text").focus()
     page.keyboard.type(claim)
+    page.get_by_label("one claim with one verdict").check()
     if document:
         page.get_by_text("Or paste a document", exact=True).click()
         page.get_by_label("Document that is the only evidence").fill(document)
@@ -212,6 +213,7 @@ def test_files_are_uploaded_and_those_that_cannot_be_read_are_named(
         assert page.get_by_role("alert").get_by_role("listitem").all_inner_texts() == ["empty.txt: the file is empty"]
         assert page.get_by_label("Claim or text").input_value() == CLAIM
         assert page.get_by_label("notes.md").is_checked()
+        assert page.get_by_label("empty.txt: the file is empty").is_checked()
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         tags = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag22aa"]}}
         assert Axe().run(page, options=tags).response["violations"] == []

@@ -237,6 +237,121 @@ async def test_a_text_that_is_too_long_is_to_be_checked_in_parts(size: int, what
         assert f"long.txt: {what}; check it in parts" in reply.text
 
 
+LETTER = b"From: Lars Nordmark <lars@nordmark.example>\nDate: Wed, 29 Apr 2026 10:00:00 +0000\nSubject: Blades\n\n"
+ARTICLE = f"""<html><head><title>Project</title><meta property="article:published_time" content="2026-05-04"></head>
+<body><article><p>{DOCUMENT} {DOCUMENT}</p></article></body></html>"""
+
+
+async def test_uploaded_files_keep_their_dates_and_their_authors() -> None:
+    application = create_app(settings(), service_parts())
+    async with (
+        application.router.lifespan_context(application),
+        httpx2.AsyncClient(transport=httpx2.ASGITransport(application), base_url="http://localhost") as http,
+    ):
+        files = [
+            ("files", ("mail.eml", LETTER + DOCUMENT.encode())),
+            ("files", ("page.html", ARTICLE.encode())),
+        ]
+        started = await http.post("/checks", data={"words": CLAIM}, files=files)
+        id_ = started.headers["location"].rpartition("/")[2]
+        letter, page = application.state.store._active[id_].entry.request.documents
+        assert (letter.publisher, letter.published) == ("Lars Nordmark", "2026-04-29")
+        assert (page.publisher, page.published) == ("", "2026-05-04")
+
+
+async def test_files_that_were_not_read_are_named_by_every_report_of_a_check_that_goes_on_without_them() -> None:
+    application = create_app(settings(), service_parts())
+    async with (
+        application.router.lifespan_context(application),
+        httpx2.AsyncClient(
+            transport=httpx2.ASGITransport(application), base_url="http://localhost", timeout=120
+        ) as http,
+    ):
+        given = {"words": CLAIM, "what": "claim", "method": "tool-mad"}
+        files = [("files", ("good.md", DOCUMENT.encode())), ("files", ("lost.txt", b"")), ("files", ("later.txt", b""))]
+        refused = await http.post("/checks", data=given, files=files)
+        assert "goes on without the others" in refused.text
+        fields = {name: re.findall(rf'name="{name}" value="([^"]*)"', refused.text) for name in ("keep", "unread")}
+        again = given | {name: list(map(unescape, values)) for name, values in fields.items()}
+        mended = [("files", ("later.txt", b"The lamp is new."))]
+        started = await http.post("/checks", data=again, files=mended)
+        path = started.headers["location"]
+        await application.state.store.wait(path.rpartition("/")[2])
+        for address in (path, f"{path}/claims/1", f"{path}/report.html", f"{path}/report.md", f"{path}/report.json"):
+            shown = (await http.get(address)).text
+            assert "lost.txt" in shown.replace("\\\\", ""), address
+            assert "later.txt: the file" not in shown, address
+        answer = (await http.get(f"/v1/checks/{path.rpartition('/')[2]}")).json()
+        assert answer["result"]["unread_files"] == [{"file": "lost.txt", "why": "the file is empty"}]
+        only = await http.post("/checks", data={**given, "unread": again["unread"]})
+        assert only.status_code == 422
+        assert "nothing to check against" in only.text
+
+
+async def test_several_sentences_are_a_text_unless_the_visitor_chose_one_claim() -> None:
+    application = create_app(settings(), service_parts())
+    async with (
+        application.router.lifespan_context(application),
+        httpx2.AsyncClient(transport=httpx2.ASGITransport(application), base_url="http://localhost") as http,
+    ):
+        assert re.search(r'name="what" value="" checked', (await http.get("/")).text)
+        two = f"{CLAIM} It was rebuilt in 1950."
+        for words, what, is_text in (
+            (two, "", True),
+            (two, None, True),
+            (two, "claim", False),
+            (CLAIM, "", False),
+            (CLAIM, "text", True),
+            ("Dr. A. Ansel lit it at 9 a.m. on 4 May.", "", False),
+        ):
+            given = {"words": words} | ({} if what is None else {"what": what})
+            started = await http.post("/checks", data=given)
+            request = application.state.store.get(started.headers["location"].rpartition("/")[2])
+            entry = application.state.store._active[request.id].entry.request
+            assert (entry.text == words, entry.claim == words) == (is_text, not is_text), (words, what)
+
+
+@pytest.mark.parametrize("installed", [True, False])
+async def test_a_run_that_ends_shows_its_outcomes_in_the_filter_and_its_word_report_where_it_can_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, installed: bool
+) -> None:
+    monkeypatch.setattr("redargue.service.page.runs.writes_docx", lambda: installed)
+    monkeypatch.setattr("redargue.service.page.routes.writes_docx", lambda: installed)
+    monkeypatch.setattr("redargue.service.page.routes.run_docx", lambda folder: folder.name.encode())
+    folder = run_of(tmp_path / "runs" / "20260101-000000-aaaaaa", ["one here", "two here", "three here"])
+    application = create_viewer(folder.parent, tmp_path / "own")
+    path = f"/runs/{folder.name}"
+    async with (
+        application.router.lifespan_context(application),
+        httpx2.AsyncClient(transport=httpx2.ASGITransport(application), base_url="http://localhost") as http,
+    ):
+        *_, choice, control_frame, _, _ = (await http.get(f"{path}/frames", params={"after": 0})).text.split("\n\n")
+        assert choice.startswith('event: replace\ndata: <select id="outcome"')
+        for outcome in ("refuted (1)", "not enough evidence (1)", "supported (1)"):
+            assert f">{outcome}</option>" in choice
+        assert "unfinished" not in choice
+        assert (f'<a href="{path}/report.docx">Word</a>' in control_frame) is installed
+        word = await http.get(f"{path}/report.docx")
+        assert word.status_code == (200 if installed else 404)
+        if installed:
+            assert word.content == folder.name.encode()
+            assert word.headers["content-disposition"] == f'attachment; filename="{folder.name}.docx"'
+
+
+async def test_a_reader_that_is_missing_is_named_without_a_path_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "striprtf.striprtf", None)
+    application = create_app(settings(), service_parts())
+    async with (
+        application.router.lifespan_context(application),
+        httpx2.AsyncClient(transport=httpx2.ASGITransport(application), base_url="http://localhost") as http,
+    ):
+        letter = [("files", ("letter.rtf", rb"{\rtf1 The lamp is new.}"))]
+        told = (await http.post("/checks", data={"words": CLAIM}, files=letter)).text
+        why = "letter.rtf: an RTF document is read with striprtf, which is not installed"
+        assert f"{why}; install redargue[documents] where the service runs" in told
+        assert "pip install" not in told
+
+
 async def test_the_page_says_that_it_searches_the_sample_articles_where_there_is_nothing_else() -> None:
     application = create_app(settings(), service_parts())
     async with (

@@ -101,7 +101,7 @@ def run_of(folder: Path, words: Sequence[str]) -> Path:
     return written(folder, claims, events)
 
 
-def text_of(folder: Path, words: Sequence[str]) -> Path:
+def text_of(folder: Path, words: Sequence[str], **about: object) -> Path:
     """A run over the claims of one text, which are its paragraphs; what stands between two of them is dropped."""
     claims = [claimed(word) for word in words]
     parts = [each.text for each in claims]
@@ -112,7 +112,7 @@ def text_of(folder: Path, words: Sequence[str]) -> Path:
     text = {"text": "\n\n".join(parts), "kind": "text", "context": parts[0], "claims": located, "unchecked": []}
     spent = Usage(calls=4).model_dump()
     events = [event for at, claim in enumerate(claims) for event in debated(at, claim, (S, R, N)[at % 3], words[at])]
-    return written(folder, claims, events, text={**text, "usage": spent})
+    return written(folder, claims, events, text={**text, "usage": spent}, **about)
 
 
 def bench_of(folder: Path, words: Sequence[str], *, confident: bool = False) -> Path:

@@ -23,9 +23,14 @@ from redargue.errors import ProviderError, RedargueError, UsageError
 from redargue.files import config_home
 from redargue.sanitize import NotUtf8, printable
 
+_OF_GROUND = ("--answer", "--context")
+
 
 class Commands(ExtensibleGroup):
-    """Reports a connection that its other side closed, which typer takes for a reader of standard output that left."""
+    """Reports a connection that its other side closed, which typer takes for a reader of standard output that left.
+
+    An option of ``ground`` that ``check`` is given leads to ``ground``.
+    """
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -33,6 +38,14 @@ class Commands(ExtensibleGroup):
         except BrokenPipeError as error:
             what = "the other side closed a connection while this command was sending"
             raise ProviderError(what, hint="run it again; --debug shows where") from error
+        except Exception as error:
+            option = getattr(error, "option_name", "")  # of typer's error, which it does not export
+            if ctx.invoked_subcommand != "check" or option not in _OF_GROUND:
+                raise
+            hint = (
+                "redargue ground --answer FILE --context SOURCES checks a text against given sources (files, folders)"
+            )
+            raise UsageError(f"check has no option {option}", hint=hint) from None
 
 
 app = typer.Typer(

@@ -25,7 +25,7 @@ from redargue.registry import did_you_mean
 from redargue.retrieval.corpus.ingest import find_files, read_documents
 from redargue.sanitize import NotText, counted, decode, printable
 from redargue.spec import RunSpec
-from redargue.text.segment import KINDS, Kind, Text, sentences_of, text_of
+from redargue.text.segment import KINDS, Kind, Text, has_several_sentences, text_of
 
 CLAIM, CLAIMS = "claim", "claims"
 _TABLES = (".csv", ".tsv", ".json", ".jsonl")
@@ -37,8 +37,6 @@ NAMED_BY_SUFFIX = (".txt", *_TABLES, *DOCUMENTS, *NOT_READ)
 _URL = re.compile(r"(?:[a-z][a-z0-9+.-]*://|www\.)\S+", re.IGNORECASE)
 _PATH = re.compile(r"/\S*|(?:\.{1,2}|~)/.*")
 _WORD_LIKE_A_PATH = re.compile(r"[!-~]*/[!-~]*[^\s.!?]|[!-~]*[\w-]\.[A-Za-z]\w{1,9}")
-_MAY_END_A_SENTENCE = re.compile(r"[.!?…。！？][^\w\s]*(?=\s|\w)|\n")
-_ABBREVIATION = re.compile(r"(?:^\w+|\b\w)\.$")  # "Prof." alone, or an initial
 _LONG_LINE = 50  # characters of a line that may be wrapped
 
 
@@ -112,6 +110,11 @@ def read_input(
 def _judges_statements(labels: LabelSet) -> bool:
     """Whether the labels are about statements; "yes" and "no" answer a question."""
     return labels.in_prose and {Meaning.SUPPORTED, Meaning.REFUTED} <= {label.meaning for label in labels.labels}
+
+
+def file_name(argument: str) -> str:
+    """The name of the file that an argument names, without its folders; empty if it names none."""
+    return Path(argument).name if argument != "-" and os.path.isfile(argument) else ""
 
 
 def is_web_address(argument: str) -> bool:
@@ -195,20 +198,6 @@ def read_lines(content: str, argument: str, labels: LabelSet, as_of: date | None
             raise UsageError(f"id: expected a text or a number, got {json.dumps(row_id)[:60]}", where=where)
         claims.append(ClaimRow(len(claims) + 1, _claim(row, labels, as_of, where), str(row_id)))
     return claims
-
-
-def has_several_sentences(text: str) -> bool:
-    """Whether a text has a second sentence, which does not begin inside a quotation or after an abbreviation."""
-    if not _MAY_END_A_SENTENCE.search(text.strip()):
-        return False
-    for first, second in pairwise(sentences_of(text)):
-        before = text[: second.start]
-        quoted = before.count('"') % 2 or before.count("“") > before.count("”")
-        if "\n" in text[first.end : second.start]:
-            return True
-        if not (quoted or second.text[0].islower() or _ABBREVIATION.search(first.text)):
-            return True
-    return False
 
 
 def _is_text(content: str, labels: LabelSet, *, by_line: bool) -> bool:

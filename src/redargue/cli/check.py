@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -27,6 +27,7 @@ from redargue.sanitize import printable
 
 if TYPE_CHECKING:
     from redargue.inputs.claims import ClaimRow, RefusedRow
+    from redargue.runs.manifest import Origin
     from redargue.spec import RunSpec
     from redargue.verdicts import Verdict
 
@@ -74,8 +75,9 @@ def check(
     Prints each verdict with quotations, failed searches and cost. The schemas of --json and --jsonl are in docs/schemas
     (check.v2, text.v2).
     """
-    from redargue.cli.arguments import read_input
+    from redargue.cli.arguments import file_name, read_input
     from redargue.cli.options import run_config, run_folder
+    from redargue.runs.manifest import Origin
 
     spec = run_config(options, replace(search, offline=search.offline or cited), run)
     spec = spec.updated(offline=search.offline)
@@ -86,13 +88,14 @@ def check(
         raise UsageError("claims cite no pages: --cited checks a text", where="--cited", hint=hint)
     if note and not output.quiet:
         typer.echo(note, err=True)
-    folder = run_folder(run, no_record=no_record)
+    folder, origin = run_folder(run, no_record=no_record), Origin(name=file_name(claim))
+    shared: dict[str, Any] = {"origin": origin, "json": json}
     if text:
         from redargue.cli.text import verify_and_print
 
         links = claim if cited else ""
-        verify_and_print(text, spec, folder, output, links=links, concurrency=options.concurrency, json=json)
-    _verify(rows, spec, folder, output, concurrency=options.concurrency or CLAIM_CONCURRENCY, json=json)
+        verify_and_print(text, spec, folder, output, links=links, concurrency=options.concurrency, **shared)
+    _verify(rows, spec, folder, output, concurrency=options.concurrency or CLAIM_CONCURRENCY, **shared)
 
 
 def _verify(
@@ -101,6 +104,7 @@ def _verify(
     folder: Path | None,
     output: OutputParameters,
     *,
+    origin: Origin,
     concurrency: int,
     json: bool,
 ) -> None:
@@ -130,7 +134,7 @@ def _verify(
     spec, parts = with_contexts(spec, accepted)
     with (
         resumable(how_to_resume(folder)),
-        Verifier(spec, parts=parts, folder=folder, claims=claims) as verifier,
+        Verifier(spec, parts=parts, folder=folder, claims=claims, origin=origin) as verifier,
         Viewer(verifier, claims, concurrency=concurrency, output=output) as viewer,
     ):
 

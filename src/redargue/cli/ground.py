@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -28,7 +28,8 @@ from redargue.registry import did_you_mean
 from redargue.sanitize import counted, printable
 
 if TYPE_CHECKING:
-    from redargue.evidence import Passage
+    from redargue.evidence import Passage, UnreadFile
+    from redargue.text.segment import Text
 
 
 @with_parameters
@@ -70,33 +71,41 @@ def ground_answer(
     Only these documents are evidence: no search sends a request. --fetch reads pages that are given as URLs. The
     schema of --json is docs/schemas/text.v2.json.
     """
-    from redargue.cli.arguments import fetched_text, is_web_address, read_text
+    from redargue.cli.arguments import file_name
     from redargue.cli.options import run_config, run_folder
     from redargue.cli.text import verify_and_print
-    from redargue.text.segment import KINDS
+    from redargue.runs.manifest import Origin
 
-    if kind not in KINDS:
-        raise UsageError(f"{kind!r} is not a kind of answer", where="--as", hint=did_you_mean(kind, KINDS))
-    if fetch and is_web_address(answer):
-        text = fetched_text(answer, kind, question, offline=offline)
-    else:
-        text = read_text(answer, kind, question, "--answer")
+    text = _answer(answer, kind, question, fetch=fetch, offline=offline)
     spec = run_config(options, SearchParameters(offline=True), run)
     spec = spec.updated(offline=offline or not spec.model)  # a named language model may be called
-    unread: list[UnreadableFile] = []
+    unread: list[UnreadFile] = []
     documents = [each for place in context for each in _documents(place, unread, fetch=fetch, offline=offline)]
     folder = run_folder(run, no_record=no_record)
     try:
-        verify_and_print(text, spec, folder, output, documents, concurrency=options.concurrency, json=json)
+        origin = Origin(name=file_name(answer), unread_files=tuple(unread))
+        shared: dict[str, Any] = {"origin": origin, "concurrency": options.concurrency, "json": json}
+        verify_and_print(text, spec, folder, output, documents, **shared)
     finally:
         if unread:  # said again, below what may be a long report
             typer.echo(f"{counted(len(unread), 'file')} of --context not read and not used, see above", err=True)
 
 
-def _documents(context: str, unread: list[UnreadableFile], *, fetch: bool, offline: bool) -> list[Passage]:
+def _answer(answer: str, kind: str, question: str, *, fetch: bool, offline: bool) -> Text:
+    from redargue.cli.arguments import fetched_text, is_web_address, read_text
+    from redargue.text.segment import KINDS
+
+    if kind not in KINDS:
+        raise UsageError(f"{kind!r} is not a kind of answer", where="--as", hint=did_you_mean(kind, KINDS))
+    if fetch and is_web_address(answer):
+        return fetched_text(answer, kind, question, offline=offline)
+    return read_text(answer, kind, question, "--answer")
+
+
+def _documents(context: str, unread: list[UnreadFile], *, fetch: bool, offline: bool) -> list[Passage]:
     from redargue.cli.arguments import fetched, is_web_address, named_path, read_argument
     from redargue.evidence import Passage
-    from redargue.retrieval.corpus.ingest import read_documents
+    from redargue.retrieval.corpus.ingest import read_documents, unread_file
 
     if fetch and is_web_address(context):
         return [fetched(context, offline=offline)]
@@ -117,7 +126,7 @@ def _documents(context: str, unread: list[UnreadableFile], *, fetch: bool, offli
             passages.append(Passage(**fields, document=document.id))
         elif passages or path.is_dir():  # what is attached to an e-mail follows it
             typer.echo(f"skipped: {printable(str(document))}", err=True)
-            unread.append(document)
+            unread.append(unread_file(document, path))
         else:
             raise UsageError(document.what, where=document.where, hint=document.hint)
     if not passages:

@@ -31,6 +31,7 @@ from redargue.reports.phrases import (
     meaning_text,
     outcome_text,
     place_of,
+    unread_text,
 )
 from redargue.sanitize import counted, printable
 from redargue.text.report import Report
@@ -157,7 +158,7 @@ def _format_of(out: Path | None) -> str:
 
 
 _STYLES = {"supported": "bold green", "refuted": "bold red", "not_enough": "bold yellow", "conflicting": "bold magenta"}
-_MEANINGS = {"refuted": "refuted", "differs": "conflicting", "open": "not_enough", "supported": "supported"}  # of risks
+_MEANINGS = {"differs": "conflicting", "open": "not_enough"}  # of risks that have no meaning of their name
 _TITLES = ((Side.FOR, "For"), (Side.AGAINST, "Against"), (Side.CONTEXT, "Related, for neither side"))
 
 
@@ -184,7 +185,7 @@ def print_report(report: Report, folder: Path | None) -> None:
     for risk, group in groupby(rows, lambda row: row.risk):
         console.rule(style="dim")
         shown = list(group)
-        _print(console, Text(f"{TITLES[risk]} ({len(shown)})", style=_STYLES.get(_MEANINGS.get(risk, ""), "bold")))
+        _print(console, Text(f"{TITLES[risk]} ({len(shown)})", style=_STYLES.get(_MEANINGS.get(risk, risk), "bold")))
         for row in shown:
             _row(console, row)
     console.rule(style="dim")
@@ -193,6 +194,10 @@ def print_report(report: Report, folder: Path | None) -> None:
         _print(console, Text(f"{counted(silent, 'sentence')} without a claim", style="dim"))
     verdicts = [claim.verdict for claim in report.claims]
     _print(console, Text(outcome_text(report.outcome, verdicts), style="bold"))
+    if report.unread_files:
+        _print(console, Text(unread_text(report.unread_files), style="bold yellow"))
+    for file in report.unread_files:
+        _print(console, Text(words.unread(file)), indent=2)
     if not all(map(is_local, verdicts)):
         _print(console, Text(f"{counted(len(verdicts), 'claim')}, {cost(report.usage)}", style="dim"))
     _recorded(console, folder)

@@ -16,6 +16,7 @@ from redargue.sanitize import counted
 if TYPE_CHECKING:
     from redargue.cli.parameters import OutputParameters
     from redargue.evidence import Passage
+    from redargue.runs.manifest import Origin
     from redargue.spec import RunSpec
     from redargue.text.citations import PreparedCitations
     from redargue.text.report import Report
@@ -30,6 +31,7 @@ def verify_and_print(
     output: OutputParameters,
     documents: Sequence[Passage] | None = None,
     *,
+    origin: Origin,
     links: str = "",
     concurrency: int | None,
     json: bool,
@@ -54,10 +56,10 @@ def verify_and_print(
         whole: PreparedText | PreparedCitations
         if links:
             fetcher = PageFetcher.from_environment(offline=spec.offline)
-            whole = await prepare_cited(text, spec, fetcher, parts, folder, files=files)
+            whole = await prepare_cited(text, spec, fetcher, parts, folder, origin, files=files)
             prepared = whole.prepared
         else:
-            whole = prepared = await prepare(text, spec, parts, documents=documents, folder=folder)
+            whole = prepared = await prepare(text, spec, parts, documents=documents, folder=folder, origin=origin)
         if not output.quiet:
             unchecked = len(prepared.extraction.unchecked)
             rest = f"; {counted(unchecked, 'sentence')} without one" if unchecked else ""

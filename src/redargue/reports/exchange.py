@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote as percent_encoded
 from xml.etree import ElementTree
 
+from redargue import words
 from redargue.errors import UsageError
 from redargue.evidence import Side, Source
 from redargue.reports.findings import RULES, ReportFinding, Rule, findings, text_of_file
@@ -49,11 +50,15 @@ def web_annotation(run: SingleRun, file: Path | None = None, url: str = "") -> s
         "@context": _CONTEXT,
         "id": _identifier(name, "collection"),
         "type": "AnnotationCollection",
-        "label": f"redargue {name}",
+        "label": "; ".join((f"redargue {name}", *_not_read(run))),
         "total": len(items),
         "first": page,
     }
     return json.dumps(collection, indent=1) + "\n"
+
+
+def _not_read(run: SingleRun) -> list[str]:
+    return [f"not read: {words.unread(each)}" for each in run.unread_files]
 
 
 def _annotation(finding: ReportFinding, text: str, source: str, run: str) -> dict[str, Any]:
@@ -144,12 +149,12 @@ def claim_review(verdict: Verdict, signature: Signature) -> dict[str, Any]:
     }
     if verdict.label and not verdict.why_unchecked:
         review["reviewRating"] = {"@type": "Rating", "alternateName": printable(label_of(verdict), lines=False)}
-        words = meaning_text(verdict)
+        said = meaning_text(verdict)
     else:
         explained = not verdict.error and (verdict.unchecked or verdict.unsure)
-        words = meaning_text(verdict) if explained else "No verdict was reached."
-    if words:
-        review["reviewBody"] = words
+        said = meaning_text(verdict) if explained else "No verdict was reached."
+    if said:
+        review["reviewBody"] = said
     sources = (quote.source for quote in verdict.quotes if quote.found and quote.source)
     cited = {source.url or source.document: source for source in sources}
     if cited:
@@ -197,6 +202,8 @@ def junit(run: SingleRun, file: Path | None = None) -> str:
     for number in range(run.unfinished):
         case = ElementTree.SubElement(suite, "testcase", {"classname": "redargue", "name": f"unfinished {number + 1}"})
         ElementTree.SubElement(case, "error", {"type": "unfinished", "message": "The claim has not finished."})
+    if unread := _not_read(run):
+        ElementTree.SubElement(suite, "system-err").text = _xml("\n".join(unread))
     ElementTree.indent(suites)
     return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(suites, encoding="unicode") + "\n"
 
@@ -243,13 +250,19 @@ def sarif(run: SingleRun, file: Path | None = None) -> str:
                 "tool": {"driver": {"name": "redargue", "version": version("redargue"), "rules": _rules()}},
                 "automationDetails": {"id": f"redargue/{run.manifest.run}"},
                 "columnKind": "unicodeCodePoints",
-                "invocations": [{"executionSuccessful": not run.unfinished}],
+                "invocations": [_invocation(run)],
                 "artifacts": [artifact] if text else [],
                 "results": results,
             }
         ],
     }
     return json.dumps(log, indent=1) + "\n"
+
+
+def _invocation(run: SingleRun) -> dict[str, Any]:
+    """How it ran, with a warning for each source that was not read (SARIF 2.1.0, section 3.20.21)."""
+    notes = [{"level": "warning", "message": {"text": literal(each)}} for each in _not_read(run)]
+    return {"executionSuccessful": not run.unfinished} | ({"toolExecutionNotifications": notes} if notes else {})
 
 
 def uri_of(run: SingleRun, file: Path | None) -> str:

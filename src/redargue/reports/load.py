@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import date
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -11,6 +12,8 @@ from pydantic import ValidationError
 from redargue.claims import Frozen
 from redargue.errors import RecordError, UsageError
 from redargue.events import CallFailed, CallFinished, ClaimEnded, Event
+from redargue.evidence import UnreadFile
+from redargue.runs.folders import time_in_name
 from redargue.runs.manifest import RunManifest, load_manifest
 from redargue.runs.record import read_events
 from redargue.text.citations import FILE, read_citations
@@ -43,6 +46,20 @@ class SingleRun(NamedTuple):
             return recorded(self.manifest.text) if self.manifest.text else None
         except ValueError:
             raise self._damaged("describes no text") from None
+
+    @property
+    def checked_on(self) -> date | None:
+        """The day of the check (UTC), by the folder's name or its evidence; None where neither says it."""
+        if began := time_in_name(self.folder):
+            return began.date()
+        quotes = (quote for verdict in self.verdicts.values() for quote in verdict.quotes)
+        times = [quote.source.retrieved for quote in quotes if quote.source and quote.source.retrieved]
+        return max(times).date() if times else None
+
+    @property
+    def unread_files(self) -> tuple[UnreadFile, ...]:
+        """The files that were given as sources and not read."""
+        return self.manifest.origin.unread_files
 
     @property
     def citations(self) -> Mapping[int, Citation]:
@@ -103,16 +120,18 @@ class CheckResult(Frozen):
 
     schema_version: Literal[2] = 2
     verdicts: tuple[Verdict, ...]
+    unread_files: tuple[UnreadFile, ...] = ()
 
 
 def result_of(run: SingleRun) -> CheckResult | Report:
     """The verdicts of a run, or the report on its text if all claims are finished."""
     verdicts = tuple(run.verdicts.values())
     if run.text and not run.unfinished:
-        whole, citations = build_report(*run.text, verdicts, run.extraction_usage), run.citations
+        whole = build_report(*run.text, verdicts, run.extraction_usage, unread_files=run.unread_files)
+        citations = run.citations
         claims = (
             claim.model_copy(update={"citation": citations.get(item)})
             for item, claim in zip(run.verdicts, whole.claims, strict=True)
         )
         return whole.model_copy(update={"claims": tuple(claims)})
-    return CheckResult(verdicts=verdicts)
+    return CheckResult(verdicts=verdicts, unread_files=run.unread_files)

@@ -19,6 +19,7 @@ from rich.console import Console, Group
 from rich.table import Table as Grid
 from rich.text import Text
 
+from redargue import words
 from redargue.errors import UsageError
 from redargue.evidence import Quote, Side
 from redargue.registry import install
@@ -26,21 +27,21 @@ from redargue.reports import reproducibility
 from redargue.reports.annotated_text import text_outcome, unchecked_table
 from redargue.reports.folders import further_tables
 from redargue.reports.load import SingleRun, load_run
-from redargue.reports.overview import risk_tables, run_rows
+from redargue.reports.overview import counts_text, date_text, risk_tables, run_rows, title_of
 from redargue.reports.phrases import (
     QUOTE_STATUS,
     citation_text,
     gap_sections,
     heading,
-    label_counts,
     meaning_text,
     place_of,
     summary,
+    unread_text,
     without_gaps,
 )
 from redargue.reports.reproducibility import run_commands, run_facts, run_table
 from redargue.reports.table import Column, Table
-from redargue.sanitize import counted, printable
+from redargue.sanitize import printable
 from redargue.text.report import Citation
 from redargue.verdicts import Verdict
 
@@ -90,11 +91,18 @@ def table_markdown(table: Table) -> str:
 
 def run_markdown(run: SingleRun) -> str:
     parts = []
+    if len(run.verdicts) > 1 or run.text:
+        parts += [f"# {plain(title_of(run))}"]
+    parts += [date_text(run)] if run.checked_on else []
     if len(run.verdicts) > 1:
-        parts += [f"# {counted(len(run.verdicts), 'claim')}", plain(label_counts(run.verdicts.values())) + "."]
+        parts += [plain(counts_text(run))]
         parts += [] if run.text else [table_markdown(run_table(run, ()))]
     if run.text:
-        parts += [f"**{plain(text_outcome(run))}**", *tables_markdown(risk_tables(run_rows(run)))]
+        parts += [f"**{plain(text_outcome(run))}**"]
+    if run.unread_files:
+        parts += [f"**{plain(unread_text(run.unread_files))}**", list_markdown(map(words.unread, run.unread_files))]
+    if run.text:
+        parts += [*tables_markdown(risk_tables(run_rows(run)))]
         parts += tables_markdown([unchecked_table(*run.text)])
     several = len(run.manifest.claims) > 1
     citations = run.citations
@@ -115,8 +123,8 @@ def _claim(verdict: Verdict, number: int | None = None, citation: Citation | Non
     if neither := verdict.side(Side.CONTEXT):
         parts += ["### Related, for neither side", "\n".join(map(_quote, neither))]
     label = f"Error: {verdict.error.what}" if verdict.error else heading(verdict)
-    words = plain(meaning_text(verdict))
-    parts += ["### Verdict", f"**{plain(label)}**", *([words] if words else []), plain(summary(verdict))]
+    meaning = plain(meaning_text(verdict))
+    parts += ["### Verdict", f"**{plain(label)}**", *([meaning] if meaning else []), plain(summary(verdict))]
     for title, gaps in gap_sections(verdict):
         parts += [f"### {title}", "\n".join(f"- {plain(gap)}" for gap in gaps) or without_gaps(verdict)]
     lost = [quote for quote in verdict.quotes if not quote.found]
@@ -156,22 +164,28 @@ def run_docx(folder: Path) -> bytes:
     section = document.sections[0]
     section.orientation = WD_ORIENT.LANDSCAPE
     section.page_width, section.page_height = section.page_height, section.page_width
-    title = f"{'A text of ' if run.text else ''}{counted(len(run.verdicts), 'claim')}"
+    title = title_of(run)
     properties = document.core_properties
     properties.title, properties.author, properties.comments = title, "redargue", ""
     properties.created = properties.modified = datetime.now(UTC)
     document.add_heading(title, 0)
-    document.add_paragraph(f"{label_counts(run.verdicts.values()) or 'No claims'}.")
+    if run.checked_on:
+        document.add_paragraph(date_text(run))
+    document.add_paragraph(printable(counts_text(run), lines=False))
     if run.text:
         document.add_paragraph().add_run(text_outcome(run)).bold = True
+    if run.unread_files:
+        document.add_paragraph().add_run(unread_text(run.unread_files)).bold = True
+    for file in run.unread_files:
+        document.add_paragraph(words.unread(file), style="List Bullet")
     tables = risk_tables(run_rows(run)) if run.text else (run_table(run, ()),)
     for table in (*tables, *([unchecked_table(*run.text)] if run.text else []), *further_tables(run)):
         _add(document, table)
     facts = (*run_facts(run), *(("To reproduce it", command) for command in run_commands(run)))
     _add(document, Table("How it was done", (Column(""), Column("", "long")), facts))
-    file = BytesIO()
-    document.save(file)
-    return file.getvalue()
+    content = BytesIO()
+    document.save(content)
+    return content.getvalue()
 
 
 def _add(document: Any, table: Table) -> None:

@@ -20,8 +20,9 @@ from redargue.nli.quantities import Quantity
 from redargue.nli.rows import with_units
 from redargue.quotes import content_words
 from redargue.reports.load import SingleRun
-from redargue.reports.phrases import citation_text, place_of, why_unsure
+from redargue.reports.phrases import citation_text, label_counts, place_of, why_unsure
 from redargue.reports.table import Column, Table, number
+from redargue.sanitize import counted, printable
 from redargue.text.report import CheckedClaim, Citation, Report
 from redargue.text.segment import UncheckedSentence
 from redargue.verdicts import Verdict
@@ -31,6 +32,7 @@ class Risk(StrEnum):
     """What a claim would cost if it were printed, worst first."""
 
     REFUTED = "refuted"
+    CONFLICTING = "conflicting"
     DIFFERS = "differs"
     OPEN = "open"
     UNCHECKED = "unchecked"
@@ -39,8 +41,9 @@ class Risk(StrEnum):
 
 TITLES = {
     Risk.REFUTED: "Refuted",
-    Risk.DIFFERS: "Open, and the nearest sentence differs",
-    Risk.OPEN: "Open",
+    Risk.CONFLICTING: "Conflicting",
+    Risk.DIFFERS: "Not enough evidence, and the nearest sentence differs",
+    Risk.OPEN: "Not enough evidence",
     Risk.UNCHECKED: "Not checked",
     Risk.SUPPORTED: "Supported",
 }
@@ -61,8 +64,9 @@ class Row(NamedTuple):
         place: its file and page, or its title and publisher.
         differences: between the claim and ``quote``.
         lacking: figures of the claim that ``quote`` does not have.
-        notes: why it was not checked, what its verdict does not rest on, failed searches, and what the page that it
-            cites is to it, in lines.
+        notes: why it was not checked, to which side it leans, what its verdict does not rest on, failed searches, and
+            what the page that it cites is to it, in lines.
+        leaning: of an open claim, the label to which it leans; None without one.
     """
 
     risk: Risk
@@ -73,6 +77,7 @@ class Row(NamedTuple):
     differences: tuple[Difference, ...] = ()
     lacking: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    leaning: Meaning | None = None
 
     @property
     def sentence(self) -> str:
@@ -86,6 +91,25 @@ class Row(NamedTuple):
         if self.lacking:
             lines.append(f"not in the sentence: {', '.join(self.lacking)}")
         return (*lines, *self.notes)
+
+
+def title_of(run: SingleRun) -> str:
+    """``press-release.docx: 20 claims``; without a file's name ``A text of 20 claims``, or ``20 claims``."""
+    claims, name = counted(len(run.verdicts), "claim"), printable(run.manifest.origin.name, lines=False)
+    if name:
+        return f"{name}: {claims}"
+    return f"A text of {claims}" if run.text else claims
+
+
+def date_text(run: SingleRun) -> str:
+    """``Checked on 2026-11-25``; empty where the day is not known."""
+    return f"Checked on {run.checked_on}" if run.checked_on else ""
+
+
+def counts_text(run: SingleRun) -> str:
+    """How many claims have which outcome; of a text, as its groups by risk are called."""
+    counts = risk_counts(run_rows(run)) if run.text else label_counts(run.verdicts.values())
+    return f"{counts or 'No claims'}."
 
 
 def report_rows(report: Report) -> tuple[Row, ...]:
@@ -113,7 +137,7 @@ def run_rows(run: SingleRun) -> tuple[Row, ...]:
 def risk_rows(
     text: str, claims: Sequence[tuple[int, CheckedClaim]], unread: Iterable[UncheckedSentence]
 ) -> tuple[Row, ...]:
-    """The rows, worst first and otherwise in the order of the text.
+    """The rows, worst first: of open claims, those that lean to refuted; otherwise in the order of the text.
 
     Args:
         claims: each with its number, from 1.
@@ -132,7 +156,7 @@ def risk_rows(
         if each.why.may_state
     ]
     order = list(Risk)
-    return tuple(sorted(rows, key=lambda row: order.index(row.risk)))
+    return tuple(sorted(rows, key=lambda row: (order.index(row.risk), row.leaning is not Meaning.REFUTED)))
 
 
 def _row(number: int, verdict: Verdict, quote: Quote | None, names: dict[str, str], citation: Citation | None) -> Row:
@@ -145,7 +169,18 @@ def _row(number: int, verdict: Verdict, quote: Quote | None, names: dict[str, st
     doubted = verdict.unsure is not None and verdict.claim.labels.meaning(verdict.unsure.label) is Meaning.REFUTED
     risk = _risk(verdict, differs=bool(found) or doubted or (quote is not None and quote.side is Side.AGAINST))
     claim = " ".join(verdict.claim.text.split())
-    return Row(risk, number, claim, quote, place, tuple(found), lacking, tuple(_notes(verdict, citation)))
+    notes = tuple(_notes(verdict, citation))
+    return Row(risk, number, claim, quote, place, tuple(found), lacking, notes, _leaning(verdict))
+
+
+def _leaning(verdict: Verdict) -> Meaning | None:
+    """The side to which an open claim leans, if one is more probable than the other."""
+    noted = verdict.leaning
+    if noted is None or verdict.why_unchecked or verdict.meaning in (Meaning.SUPPORTED, Meaning.REFUTED):
+        return None
+    if noted.supports == noted.refutes:
+        return None
+    return Meaning.REFUTED if noted.refutes > noted.supports else Meaning.SUPPORTED
 
 
 def _notes(verdict: Verdict, citation: Citation | None) -> Iterator[str]:
@@ -155,6 +190,8 @@ def _notes(verdict: Verdict, citation: Citation | None) -> Iterator[str]:
         yield words.unchecked(verdict.why_unchecked)
     elif verdict.caveats:
         yield words.caveats(verdict.caveats)
+    if side := _leaning(verdict):
+        yield words.leans(side)
     if verdict.unsure and not verdict.unchecked:
         yield f"{why_unsure(verdict)}: it would have answered {verdict.claim.labels.plain(verdict.unsure.label)}"
     if verdict.meaning is Meaning.CONFLICTING:
@@ -176,7 +213,7 @@ def _risk(verdict: Verdict, *, differs: bool) -> Risk:
         case Meaning.SUPPORTED:
             return Risk.SUPPORTED
         case Meaning.CONFLICTING:
-            return Risk.DIFFERS
+            return Risk.CONFLICTING
     return Risk.DIFFERS if differs else Risk.OPEN
 
 
@@ -254,6 +291,12 @@ def _rest(quote: Quote) -> tuple[str, ...]:
     if _document(quote).startswith("/"):
         return (f"page {quote.page}",) if quote.page else ()
     return place_of(quote)
+
+
+def risk_counts(rows: Sequence[Row]) -> str:
+    """How many rows each group has, in the words and the order of the groups; empty without rows."""
+    counts = Counter(row.risk for row in rows)
+    return "; ".join(f"{TITLES[risk]}: {counts[risk]}" for risk in Risk if counts[risk])
 
 
 def risk_tables(rows: Sequence[Row]) -> tuple[Table, ...]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from redargue import words
 from redargue.caveats import UncheckedReason
-from redargue.evidence import Quote, QuoteStatus, Source
+from redargue.evidence import Quote, QuoteStatus, Source, UnreadFile
 from redargue.sanitize import counted
 from redargue.text.report import CITATION_WORDS, Citation, Outcome
 from redargue.verdicts import Usage, Verdict, rounded_down
@@ -96,6 +96,14 @@ def outcome_text(outcome: Outcome, verdicts: Sequence[Verdict]) -> str:
     return texts[outcome] + unsure
 
 
+def unread_text(files: Sequence[UnreadFile]) -> str:
+    """That files which were given as sources were not read, as a sentence; empty if all of them were."""
+    if not files:
+        return ""
+    them = "it" if len(files) == 1 else "them"
+    return f"{counted(len(files), 'source file')} not read: nothing was checked against {them}."
+
+
 def citation_text(citation: Citation) -> str:
     """What the cited page is to its claim, without the address."""
     why = words.unchecked(citation.unchecked) if citation.unchecked else citation.why
@@ -150,7 +158,7 @@ def gap_sections(verdict: Verdict) -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 def without_gaps(verdict: Verdict) -> str:
     searched = verdict.usage.searches
-    return "Every search found something, and no tool failed." if searched else "Nothing was searched."
+    return "Every search of what was read found something, and no tool failed." if searched else "Nothing was searched."
 
 
 def how_decided(verdict: Verdict) -> str:

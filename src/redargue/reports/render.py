@@ -58,6 +58,7 @@ def _run(run: SingleRun, wanted: Wanted) -> str:
     report = {
         "run": dumped(run.manifest),
         "unfinished": run.unfinished,
+        "unread_files": [each.model_dump(mode="json") for each in run.unread_files],
         "verdicts": [verdict.model_dump(mode="json") for verdict in run.verdicts.values()],
         "commands": run_commands(run),
     }

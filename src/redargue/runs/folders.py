@@ -106,12 +106,17 @@ def remove_run(folder: Path) -> None:
 
 def began(folder: Path) -> datetime:
     """When a run began (UTC), by its name or its ``run.json``."""
+    return time_in_name(folder) or datetime.fromtimestamp((folder / "run.json").stat().st_mtime, UTC)
+
+
+def time_in_name(folder: Path) -> datetime | None:
+    """When a run began (UTC), by its name; None where that does not say it."""
     if stamp := _NAMED_BY_TIME.match(folder.name):
         try:
             return datetime.strptime(stamp.group(), "%Y%m%d-%H%M%S").replace(tzinfo=UTC)
         except ValueError:
             pass  # digits that are not a date
-    return datetime.fromtimestamp((folder / "run.json").stat().st_mtime, UTC)
+    return None
 
 
 def _outcomes(log: Path) -> Iterator[tuple[int, str]]:

@@ -12,6 +12,7 @@ from pydantic import BeforeValidator, Field, FiniteFloat, JsonValue, PlainSerial
 
 from redargue.claims import Claim, Frozen
 from redargue.errors import RecordError, UsageError, problem_of
+from redargue.evidence import UnreadFile
 from redargue.files import open_to_read
 from redargue.spec import RECORDED, RunSpec
 
@@ -50,6 +51,18 @@ class BackendEntry(Frozen):
     address: str = ""
 
 
+class Origin(Frozen):
+    """What a run was given, as far as no verdict depends on it.
+
+    Attributes:
+        name: of the file that the text or the claims came from; empty where they came from none.
+        unread_files: given as sources, and not read.
+    """
+
+    name: str = ""
+    unread_files: tuple[UnreadFile, ...] = ()
+
+
 def _only_recorded(values: object) -> object:
     if isinstance(values, dict) and (others := sorted(map(str, values.keys() - RECORDED))):
         raise ValueError(f"a record does not have {others[0][:40]!r}")
@@ -75,6 +88,7 @@ class RunManifest(Frozen):
     format: Literal[3] = 3
     run: str = ""
     redargue: str = ""
+    origin: Origin = Origin()
     spec: RecordedSpec
     backend: BackendEntry
     priced: bool = False
@@ -105,8 +119,9 @@ class RunManifest(Frozen):
         return None
 
     def facts(self) -> dict[str, Any]:
-        """All fields but the run's name as JSON, those of the spec and of the backend among them."""
-        facts = self.model_dump(mode="json", exclude={"run", "spec", "backend"})
+        """As JSON, all fields but the names of the run and of its file; those of spec and backend among them."""
+        facts = self.model_dump(mode="json", exclude={"run", "origin", "spec", "backend"})
+        facts |= self.origin.model_dump(mode="json", include={"unread_files"})
         return facts | self.backend.model_dump(mode="json") | self.spec.model_dump(mode="json", include=set(RECORDED))
 
 

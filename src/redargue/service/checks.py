@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import MappingProxyType, TracebackType
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from redargue.assembly import connect
 from redargue.concurrency import Busy
@@ -555,11 +555,13 @@ class CheckStore:
             budget = self._budgets.of_check(active.entry.owner, prepared.spec.budget)
             parts = replace(parts, budget=budget)
         spec = with_workspace(prepared.spec, active.entry.owner)
-        documents, listeners = active.entry.request.documents, [active.ring, *self._listeners()]
+        request, listeners = active.entry.request, [active.ring, *self._listeners()]
+        documents, origin = request.documents, request.origin
         if prepared.text is not None:
             if documents is None:
                 parts = await connect(spec, parts)
-            text = await prepare(prepared.text, spec, parts, documents=documents, folder=active.folder)
+            given: dict[str, Any] = {"documents": documents, "folder": active.folder, "origin": origin}
+            text = await prepare(prepared.text, spec, parts, **given)
             with text.verifier() as verifier:
                 active.ring()
                 await verifier.verify_all(text.claims, concurrency=CONCURRENCY, listeners=listeners)
@@ -569,7 +571,7 @@ class CheckStore:
             parts = await connect(spec, parts)
         else:
             spec, parts = await asyncio.to_thread(with_documents, spec, [documents], parts)
-        with Verifier(spec, parts=parts, folder=active.folder, claims=[prepared.claim]) as verifier:
+        with Verifier(spec, parts=parts, folder=active.folder, claims=[prepared.claim], origin=origin) as verifier:
             await verifier.verify(prepared.claim, listeners=listeners)
 
     def _end(self, active: _Active, ending: _Ending) -> None:

@@ -9,22 +9,31 @@ from typing import Annotated, Any, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from redargue.claims import Frozen
-from redargue.evidence import Passage
+from redargue.evidence import Passage, UnreadFile
+from redargue.runs.manifest import Origin
 from redargue.text.segment import Kind
 
 CLAIM_LENGTH = 10_000  # characters
 TEXT_LENGTH = 100_000  # characters
 CONTEXTS = 50
 CONTEXT_LENGTH = 1_000_000  # characters
+UNREAD = 1_000  # files
 _DEPTH = 20  # levels of lists and objects in settings
 
 
 class ContextDocument(Frozen):
-    """A document that a claim or text is checked against."""
+    """A document that a claim or text is checked against.
+
+    Attributes:
+        publisher: who published or wrote it, such as the sender of a letter.
+        published: when, as the document states it; best as an ISO date.
+    """
 
     text: str = Field(min_length=1, max_length=CONTEXT_LENGTH)
     title: str = Field(default="", max_length=1_000)
     url: str = Field(default="", max_length=4_000)
+    publisher: str = Field(default="", max_length=1_000)
+    published: str = Field(default="", max_length=100)
 
 
 def _storable(settings: dict[str, Any]) -> dict[str, Any]:
@@ -84,6 +93,7 @@ class CheckRequest(RunChoices):
         contexts: the only evidence; without them, the service searches.
         corpus: name of a corpus of the operator's (`serve --corpus`), or `starter`, for the sample articles.
         name: how lists call the check, such as the name of the text's file.
+        unread_files: sources that the caller could not read, which the report names.
     """
 
     claim: str | None = Field(default=None, max_length=CLAIM_LENGTH)
@@ -94,6 +104,7 @@ class CheckRequest(RunChoices):
 
     corpus: str = Field(default="", max_length=100)
     name: str = Field(default="", max_length=200)
+    unread_files: tuple[UnreadFile, ...] = Field(default=(), max_length=UNREAD)
 
     @model_validator(mode="after")
     def _one_input(self) -> Self:
@@ -110,6 +121,10 @@ class CheckRequest(RunChoices):
         return [_document(number, context) for number, context in enumerate(self.contexts, 1)]
 
     @property
+    def origin(self) -> Origin:
+        return Origin(name=self.name, unread_files=self.unread_files)
+
+    @property
     def first_words(self) -> str:
         return self.name or (self.claim if self.claim is not None else self.text) or ""
 
@@ -117,4 +132,4 @@ class CheckRequest(RunChoices):
 def _document(number: int, context: str | ContextDocument) -> Passage:
     if isinstance(context, str):
         return Passage(text=context, document=f"context-{number}")
-    return Passage(text=context.text, title=context.title, url=context.url, document=f"context-{number}")
+    return Passage(**context.model_dump(), document=f"context-{number}")

@@ -34,6 +34,7 @@ from redargue.retrieval.linked_files import SUFFIXES, is_file_link, read_linked_
 from redargue.retrieval.tools.base import Search
 from redargue.retrieval.tools.corpus import FixedPassages, FixedPassagesTool
 from redargue.retrieval.web_pages import Fetched, WebPage, read_pages
+from redargue.runs.manifest import Origin
 from redargue.spec import RunSpec
 from redargue.text.extract import Extraction
 from redargue.text.report import CITATION_WORDS, CheckedClaim, Citation, CitationOutcome, Report
@@ -323,6 +324,7 @@ async def prepare_cited(
     fetcher: PageFetcher,
     parts: Parts | None = None,
     folder: Path | None = None,
+    origin: Origin | None = None,
     *,
     files: Path | None = None,
 ) -> PreparedCitations:
@@ -338,7 +340,7 @@ async def prepare_cited(
         raise _no_links(files)
     text = text.model_copy(update={"text": linked.plain})
     nothing = Passage(text="The cited pages are read once the claims are known.")
-    prepared = await prepare(text, spec, parts, documents=[nothing], folder=folder)
+    prepared = await prepare(text, spec, parts, documents=[nothing], folder=folder, origin=origin)
     citations = read_citations(folder, len(prepared.claims)) if folder and (folder / "run.json").exists() else None
     if citations is None:
         extraction, links = _cited(prepared.extraction, cited_by(linked))

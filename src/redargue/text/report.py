@@ -12,6 +12,7 @@ from pydantic import Field
 from redargue import notebook, words
 from redargue.caveats import Unchecked, UncheckedReason
 from redargue.claims import Frozen, Meaning
+from redargue.evidence import UnreadFile
 from redargue.sanitize import counted, shortened
 from redargue.text.extract import Extraction
 from redargue.text.segment import Kind, Text, UncheckedSentence
@@ -98,6 +99,7 @@ class Report(Frozen):
             there are no claims; ``unchecked`` if there may be claims and none was checked; otherwise ``undecided``.
         claims: in text order.
         not_checked: number of sentences without a verdict, by reason.
+        unread_files: given as sources and not read: nothing was checked against them.
         usage: total of the extraction and all verdicts.
     """
 
@@ -109,6 +111,7 @@ class Report(Frozen):
     claims: tuple[CheckedClaim, ...]
     unchecked: tuple[UncheckedSentence, ...] = ()
     not_checked: dict[UncheckedReason, int] = Field(default_factory=dict)
+    unread_files: tuple[UnreadFile, ...] = ()
     usage: Usage = Usage()
     run: str = ""
 
@@ -131,6 +134,7 @@ class Report(Frozen):
             f"{notebook.text(self.outcome.replace('_', ' '), bold=True)}: {notebook.text(_counts(self))}",
             notebook.table(("", "Sentence", "Verdict", "Quoted"), rows) if self.claims else "",
             notebook.listed("Not checked", unchecked),
+            notebook.listed("Source files not read", (notebook.text(words.unread(each)) for each in self.unread_files)),
         )
 
 
@@ -162,7 +166,14 @@ def outcome(verdicts: Sequence[Verdict], *, unread: bool = False) -> Outcome:
     return Outcome.FACTUAL if set(meanings) == {Meaning.SUPPORTED} else Outcome.UNDECIDED
 
 
-def build_report(text: Text, extraction: Extraction, verdicts: Sequence[Verdict], extraction_usage: Usage) -> Report:
+def build_report(
+    text: Text,
+    extraction: Extraction,
+    verdicts: Sequence[Verdict],
+    extraction_usage: Usage,
+    *,
+    unread_files: tuple[UnreadFile, ...] = (),
+) -> Report:
     """Assembles the report."""
     return Report(
         **dict(text),
@@ -173,6 +184,7 @@ def build_report(text: Text, extraction: Extraction, verdicts: Sequence[Verdict]
         ),
         unchecked=extraction.unchecked,
         not_checked=_not_checked(extraction, verdicts),
+        unread_files=unread_files,
         usage=total_usage([extraction_usage, *(verdict.usage for verdict in verdicts)]),
         run=verdicts[0].run if verdicts else "",
     )

@@ -176,6 +176,24 @@ def text_of(text: str | Text, *, kind: Kind = "text", context: str = "") -> Text
         raise UsageError(f"this text cannot be checked: {problem_of(error)}") from error
 
 
+_MAY_END_A_SENTENCE = re.compile(r"[.!?…。！？][^\w\s]*(?=\s|\w)|\n")
+_ABBREVIATION = re.compile(r"(?:^\w+|\b\w)\.$")  # "Prof." alone, or an initial
+
+
+def has_several_sentences(text: str) -> bool:
+    """Whether a text has a second sentence, which does not begin inside a quotation or after an abbreviation."""
+    if not _MAY_END_A_SENTENCE.search(text.strip()):
+        return False
+    for first, second in pairwise(sentences_of(text)):
+        before = text[: second.start]
+        quoted = before.count('"') % 2 or before.count("“") > before.count("”")
+        if "\n" in text[first.end : second.start]:
+            return True
+        if not (quoted or second.text[0].islower() or _ABBREVIATION.search(first.text)):
+            return True
+    return False
+
+
 _NAMES = (
     "contexts?|documents?|docs?|passages?|sources?|search[_-]results?|results?|references?|retrieved[_-]\\w+|knowledge"
     "|excerpts?|articles?|evidence"

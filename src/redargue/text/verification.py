@@ -28,7 +28,7 @@ from redargue.parts import Parts, RunOptions, read_options
 from redargue.retrieval.corpus.base import Encoder
 from redargue.retrieval.tools.corpus import FixedPassages, FixedPassagesTool
 from redargue.run import Run
-from redargue.runs.manifest import read_description
+from redargue.runs.manifest import Origin, read_description
 from redargue.spec import RunSpec
 from redargue.tasks.judge import Turn
 from redargue.text.extract import EXTRACTOR, Extraction, extract, extraction_tasks, recorded
@@ -55,6 +55,7 @@ class PreparedText(NamedTuple):
     models: Mapping[str, str]  # models of the extraction, by role
     calls: tuple[Event, ...]  # of the extraction and the reading ahead; empty if they were recorded before
     openings: Openings = ()  # what was read ahead: for each claim, or nothing
+    origin: Origin = Origin()
 
     def verifier(self) -> Verifier:
         """The verifier of the claims; its record holds the calls of the extraction after the last claim."""
@@ -62,7 +63,8 @@ class PreparedText(NamedTuple):
         about |= {"models": dict(self.models), "usage": self.spent.model_dump(mode="json")}
         if self.openings:
             about |= {"openings": [turn and turn.model_dump(mode="json") for turn in self.openings]}
-        verifier = Verifier(self.spec, parts=self.parts, folder=self.folder, claims=self.claims, text=about)
+        given: dict[str, Any] = {"claims": self.claims, "text": about, "origin": self.origin}
+        verifier = Verifier(self.spec, parts=self.parts, folder=self.folder, **given)
         if verifier.record:
             for event in self.calls:
                 verifier.record.write(event.model_copy(update={"item": len(self.claims)}))
@@ -74,7 +76,8 @@ class PreparedText(NamedTuple):
         return CheckedClaim(start=span.start, end=span.end, stated=stated, verdict=verdict)
 
     def report(self, verdicts: Sequence[Verdict]) -> Report:
-        return build_report(self.text, self.extraction, verdicts, self.spent)
+        unread = self.origin.unread_files
+        return build_report(self.text, self.extraction, verdicts, self.spent, unread_files=unread)
 
 
 async def prepare(
@@ -84,6 +87,7 @@ async def prepare(
     *,
     documents: Sequence[Passage] | None = None,
     folder: Path | None = None,
+    origin: Origin | None = None,
 ) -> PreparedText:
     """Extracts the claims of a text.
 
@@ -93,7 +97,7 @@ async def prepare(
             ``extractor`` and its tasks.
         parts: parts of the run.
         documents: the only evidence; None to search.
-        folder: run folder; if the extraction is recorded there, it is not repeated.
+        folder, origin: run folder, in which a recorded extraction is not repeated, and what it records of its origin.
 
     Raises:
         UsageError: the text, its kind and the options are incompatible.
@@ -134,6 +138,7 @@ async def prepare(
         models,
         tuple(event for event in run.events if isinstance(event, paid)),
         openings if documents is not None else (),
+        origin or Origin(),
     )
 
 

@@ -35,8 +35,8 @@ from redargue.reports.annotated_text import (
 )
 from redargue.reports.folders import further_tables
 from redargue.reports.load import CLAIMS_SHOWN, SingleRun, Trace, traces
-from redargue.reports.overview import TITLES, Risk, Row, run_rows
-from redargue.reports.phrases import NO_ANSWER, label_counts
+from redargue.reports.overview import TITLES, Risk, Row, counts_text, date_text, run_rows, title_of
+from redargue.reports.phrases import NO_ANSWER
 from redargue.reports.reproducibility import run_table
 from redargue.reports.table import Cell, Column, letter
 from redargue.runs.manifest import RunManifest
@@ -264,6 +264,8 @@ def environment() -> Environment:
         "sides": _SIDES,
         "summary": phrases.summary,
         "turn_id": turn_id,
+        "unread_line": words.unread,
+        "unread_text": phrases.unread_text,
         "without_gaps": phrases.without_gaps,
         "link_address": link_address,
     }
@@ -356,7 +358,8 @@ def run_page(run: SingleRun) -> str:
     if len(run.verdicts) == 1 and not run.unfinished and run.text is None:
         ((item, verdict),) = run.verdicts.items()
         view = verdict_view(item, verdict, events[item], limits)
-        return page("claim.html", title=verdict.claim.text[:80], view=view, further=further, **done)
+        shown_once = {"checked_on": date_text(run), "unread_files": run.unread_files}
+        return page("claim.html", title=verdict.claim.text[:80], view=view, further=further, **shown_once, **done)
 
     citations = run.citations
     shared = Passages(0, events.values()) if run.text else None
@@ -368,9 +371,10 @@ def run_page(run: SingleRun) -> str:
     claims = within_bound(shown, claim)
     return page(
         "run.html",
-        title=f"{'A text of ' if run.text else ''}{counted(len(run.verdicts), 'claim')}",
+        title=title_of(run),
         run=run,
-        counts=label_counts(run.verdicts.values()),
+        checked_on=date_text(run),
+        counts=counts_text(run),
         claims=claims,
         claims_table=None if run.text else run_table(run, claims),
         rows=by_risk(run),

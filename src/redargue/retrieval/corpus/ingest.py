@@ -36,6 +36,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from redargue.errors import StoreUnavailable, UnreadableFile, UsageError, problem_of
+from redargue.evidence import UnreadFile
 from redargue.retrieval.corpus.documents import Document
 from redargue.retrieval.corpus.markup import named_cells, read_html, read_markdown, read_pdf
 from redargue.retrieval.corpus.office import (
@@ -190,6 +191,14 @@ def read_content(content: bytes, suffix: str) -> dict[str, str]:
         raise UnreadableFile("the file is empty")
     refuse_mislabelled(content, suffix)
     return _READERS[suffix](content)
+
+
+def unread_file(error: UnreadableFile, given: Path) -> UnreadFile:
+    """What a record keeps of a file that cannot be read: its path in the folder ``given``, or its name, and why."""
+    folder = Path(os.path.abspath(given if given.is_dir() else given.parent))
+    where = Path(os.path.abspath(error.where or given))
+    file = where.relative_to(folder) if where != folder and where.is_relative_to(folder) else where.name
+    return UnreadFile(file=str(file), why=error.what.replace(f"{folder}{os.sep}", ""))
 
 
 def _letter(path: Path, letter: Letter) -> Iterator[Document | UnreadableFile]:

@@ -192,7 +192,9 @@ def read_xlsx(file: BytesIO) -> dict[str, str]:
     try:
         import openpyxl
     except ImportError:
-        raise UnreadableFile("an Excel workbook is read with openpyxl", hint=install("documents")) from None
+        raise UnreadableFile(
+            "an Excel workbook is read with openpyxl, which is not installed", hint=install("documents")
+        ) from None
     try:
         with zipfile.ZipFile(file) as archive:
             unknown = sum(_without_value(archive, name) for name in archive.namelist())
@@ -271,7 +273,9 @@ def read_rtf(content: bytes) -> dict[str, str]:
     try:
         from striprtf.striprtf import rtf_to_text
     except ImportError:
-        raise UnreadableFile("an RTF document is read with striprtf", hint=install("documents")) from None
+        raise UnreadableFile(
+            "an RTF document is read with striprtf, which is not installed", hint=install("documents")
+        ) from None
     if not content.startswith(b"{\\rtf"):
         raise UnreadableFile("not an RTF document")
     source = content.decode("latin-1")

@@ -215,11 +215,18 @@ class BatchFrames:
     def element(self) -> Markup:
         return self.filtered(Filter())
 
-    def filtered(self, filter_: Filter) -> Markup:
-        rows = [
+    def outcomes(self) -> Frame:
+        """The filter's outcomes as they are now, which the page shows when the run has ended."""
+        shown = select(self._rows(), Filter())
+        return Frame("replace", "outcome", page_macro("batch_parts.html", "outcome_choice")(shown.outcomes, ""))
+
+    def _rows(self) -> list[BatchRow]:
+        return [
             BatchRow(item, claim, self._verdicts.get(item), item in self._started)
             for item, claim in enumerate(self._claims)
         ]
+
+    def filtered(self, filter_: Filter) -> Markup:
         return page_macro("batch_parts.html", "batch")(
             run=self._run.folder.name,
             text=self._marked() if self._run.text else "",
@@ -227,6 +234,6 @@ class BatchFrames:
             unchecked=text_parts(self._run)["unchecked"] if self._run.text else None,
             progress=self._progress(),
             cost=self._cost(),
-            shown=select(rows, filter_),
+            shown=select(self._rows(), filter_),
             filter=filter_,
         )

@@ -5,40 +5,50 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Annotated
-from urllib.parse import parse_qs, urlencode
+from typing import Annotated, Any
+from urllib.parse import parse_qs, quote, urlencode
 
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 
+from redargue.claims import Meaning
 from redargue.concurrency import Busy
 from redargue.errors import BudgetReached, RecordError, RedargueError, UsageError, problem_of
+from redargue.evidence import UnreadFile
 from redargue.methods.base import methods
 from redargue.reports.html.debate import how_done
+from redargue.reports.markdown import run_docx
 from redargue.reports.render import render
 from redargue.retrieval.corpus.index import has_no_corpus
 from redargue.retrieval.corpus.ingest import file_types
-from redargue.sanitize import shortened
+from redargue.sanitize import counted, shortened
 from redargue.service.checks import Check, CheckStore
 from redargue.service.context import COOKIE, Caller, CallerInfo, Store, caller_of
 from redargue.service.keys import SESSION_SECONDS, Keys
 from redargue.service.log import EventLine
 from redargue.service.page.batch import Filter
 from redargue.service.page.frames import POLICY, FrameLog, encoded, render_page, script, style
-from redargue.service.page.runs import Pages, compare_verdicts, control, is_text, manifest_of, name_of
+from redargue.service.page.runs import Pages, compare_verdicts, control, is_text, manifest_of, name_of, writes_docx
 from redargue.service.page.uploads import LARGEST_FILE, MOST_FILES, Uploads, read_uploads
 from redargue.service.problems import UnknownCheck, status_of
-from redargue.service.requests import CONTEXTS, CheckRequest, ContextDocument
+from redargue.service.requests import CONTEXTS, UNREAD, CheckRequest, ContextDocument
 from redargue.service.routes import MEDIA, REPORT_POLICY
 from redargue.service.rules import SAMPLE
+from redargue.spec import RunSpec
+from redargue.text.segment import has_several_sentences
 
 _ABOUT = 120  # characters
 _PING = 15.0  # seconds
 LOOK = 0.25  # seconds between looks at a check that has not begun, which another process may run
 RUNS_COMPARED = 6
 _LARGEST_FIELD = 8_000_000  # bytes: a document that an earlier form kept
+_DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+_NOTHING_READ = (
+    "None of the files could be read, so that there is nothing to check against: choose other files, or remove the "
+    "ticks of those that were not read to search the corpus"
+)
 _FIELDS = ("words", "what", "document", "as_of", "budget", "corpus", "name")
 LISTED = 50
 HEADERS = {
@@ -69,7 +79,7 @@ def to(path: str) -> RedirectResponse:
 
 async def _uploaded(request: Request) -> tuple[Mapping[str, str], Uploads]:
     """The fields and the files of the form of the first page."""
-    async with request.form(max_files=MOST_FILES, max_fields=100, max_part_size=_LARGEST_FIELD) as form:
+    async with request.form(max_files=MOST_FILES, max_fields=UNREAD + 100, max_part_size=_LARGEST_FIELD) as form:
         store: CheckStore = request.app.state.store
         read = await store.pool.run(lambda: read_uploads(form))
         return {name: value for name, value in form.multi_items() if isinstance(value, str)}, read
@@ -150,6 +160,7 @@ async def _home(
     given: Mapping[str, str] | None = None,
     problems: Sequence[str] = (),
     kept: Sequence[ContextDocument] = (),
+    unread: Sequence[UnreadFile] = (),
 ) -> str:
     listed = await asyncio.to_thread(store.list, owner=owner, cursor=cursor)
     blank = dict.fromkeys(_FIELDS, "") | {"method": store.spec.method}
@@ -162,6 +173,7 @@ async def _home(
         path="/",
         problems=problems,
         kept=kept,
+        unread=unread,
         given=blank | dict(given or {}),
         methods={name: about_method(name) for name in offered},
         corpora=tuple(store.rules.corpora),
@@ -182,7 +194,8 @@ async def start(request: Request, store: Store, visitor: Visitor) -> Response:
 
     async def refused(*problems: str, status: int = 422) -> HTMLResponse:
         """The form again, with what was written and read."""
-        return shown(await _home(store, visitor.owner, given=given, kept=uploads.documents, problems=problems), status)
+        kept: dict[str, Any] = {"kept": uploads.documents, "unread": uploads.unread_files}
+        return shown(await _home(store, visitor.owner, given=given, problems=problems, **kept), status)
 
     try:
         given, uploads = await _uploaded(request)
@@ -192,7 +205,11 @@ async def start(request: Request, store: Store, visitor: Visitor) -> Response:
             given = {**given, "what": "text", "name": uploads.name, "words": uploads.article}
         if uploads.problems:
             return await refused(*uploads.problems)
-        asked = _request(given, uploads.documents)
+        if uploads.unread_files and not uploads.documents and not given.get("document", "").strip():
+            return await refused(_NOTHING_READ)
+        if not given.get("what"):
+            given = {**given, "what": _kind_of(given.get("words", ""), store.spec)}
+        asked = _request(given, uploads)
         check = store.submit(asked, owner=visitor.owner, prepared=await store.prepare(asked))
     except ValidationError as error:
         first = error.errors()[0]
@@ -205,12 +222,19 @@ async def start(request: Request, store: Store, visitor: Visitor) -> Response:
     return to(f"/runs/{check.id}")
 
 
-def _request(given: Mapping[str, str], uploaded: Sequence[ContextDocument] = ()) -> CheckRequest:
+def _kind_of(words: str, spec: RunSpec) -> str:
+    """What a visitor wrote who did not choose: a text where it has several sentences, and labels that a text needs."""
+    is_text = {Meaning.SUPPORTED, Meaning.REFUTED} <= {label.meaning for label in spec.labels.labels}
+    return "text" if is_text and has_several_sentences(words.strip()) else "claim"
+
+
+def _request(given: Mapping[str, str], uploads: Uploads) -> CheckRequest:
     words, document = given.get("words", "").strip(), given.get("document", "").strip()
     return CheckRequest.model_validate(
         {
             "text" if given.get("what") == "text" else "claim": words,
-            "contexts": (*uploaded, *((document,) if document else ())) or None,
+            "contexts": (*uploads.documents, *((document,) if document else ())) or None,
+            "unread_files": uploads.unread_files,
             "corpus": given.get("corpus", ""),
             "name": given.get("name", "") if given.get("what") == "text" else "",
             "method": given.get("method", ""),
@@ -244,12 +268,14 @@ def _run(check: Check, pages: Pages, filter_: Filter) -> str:
     if manifest.text is None and len(manifest.claims) == 1:
         return _claim(check, pages, 0)
     element, lines = pages.batch(check, filter_)
-    words = name_of(check) or ("A text" if manifest.text else "A check")
-    count = len(manifest.claims)
+    name = name_of(check) or manifest.origin.name
+    words = f"{name}:" if name else "A text of" if manifest.text else "A check of"
     return render_page(
         "batch.html",
-        title=f"{words}{':' if name_of(check) else ' of'} {count} claim{'s' * (count != 1)}",
+        title=f"{words} {counted(len(manifest.claims), 'claim')}",
+        began=check.created,
         element=element,
+        unread_files=manifest.origin.unread_files,
         how=how_done(pages.loaded(check)) if check.ended else None,
         frames="" if check.ended else f"/runs/{check.id}/frames?after={lines}",
         **control(check),
@@ -277,6 +303,7 @@ def _claim(check: Check, pages: Pages, item: int) -> str:
         claim=claim,
         item=item,
         of=len(manifest.claims),
+        unread_files=manifest.origin.unread_files,
         element=element,
         frames=f"/runs/{check.id}/frames?{urlencode({'claim': item, 'after': lines})}" if live else "",
         **control(check),
@@ -336,7 +363,7 @@ async def _frames(
     if store.closing.is_set():
         return  # the page connects again
     check = store.get(id_, owner=owner)
-    yield encoded(pages.ended(check)) + "event: end\ndata:\n\n"
+    yield "".join(map(encoded, pages.ended(check, log.page))) + "event: end\ndata:\n\n"
 
 
 async def with_pings(lines: AsyncIterator[EventLine], seconds: float = _PING) -> AsyncIterator[EventLine | None]:
@@ -372,6 +399,8 @@ async def stop(id_: str, request: Request, store: Store, visitor: Visitor) -> Re
 
 @page_router.get("/runs/{id_}/report.{kind}")
 async def report(id_: str, kind: str, store: Store, visitor: Visitor) -> Response:
+    if kind == "docx" and writes_docx():
+        return await _word_report(id_, store, visitor)
     if kind not in MEDIA:
         return failed(UnknownCheck(f"no report {kind[:20]!r}", hint=f"there are {', '.join(MEDIA)}"))
     try:
@@ -380,6 +409,15 @@ async def report(id_: str, kind: str, store: Store, visitor: Visitor) -> Respons
         return failed(error)
     headers = {**HEADERS, "content-security-policy": REPORT_POLICY}
     return Response(text, media_type=f"{MEDIA[kind]}; charset=utf-8", headers=headers)
+
+
+async def _word_report(id_: str, store: CheckStore, visitor: CallerInfo) -> Response:
+    try:
+        content = await asyncio.to_thread(run_docx, store.get(id_, owner=visitor.owner).folder)
+    except RedargueError as error:
+        return failed(error)
+    headers = {**HEADERS, "content-disposition": f'attachment; filename="{quote(id_)}.docx"'}
+    return Response(content, media_type=_DOCX, headers=headers)
 
 
 @page_router.get("/compare")

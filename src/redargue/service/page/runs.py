@@ -6,6 +6,7 @@ Runs side by side: the same claims by different methods, those with different la
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from importlib.util import find_spec
 from typing import Annotated, Any, NamedTuple
 
 from fastapi import Depends, Request
@@ -57,7 +58,12 @@ def control(check: Check) -> dict[str, Any]:
 
 def _ended(name: str, check: Check) -> Markup:
     error = "; ".join(filter(None, (check.error.what, check.error.hint))) if check.error else ""
-    return page_macro("control_ended.html", name)(check.state, check.id, error)
+    return page_macro("control_ended.html", name)(check.state, check.id, error, docx=writes_docx())
+
+
+def writes_docx() -> bool:
+    """Whether the package is installed with which reports are written as Word documents."""
+    return find_spec("docx") is not None
 
 
 class RunPages:
@@ -94,9 +100,10 @@ class RunPages:
                 page.see(line.event)
         return page.filtered(filter_), read
 
-    def ended(self, check: Check) -> Frame:
-        """The last frame of a page: how the check ended."""
-        return Frame("replace", "control", _ended("control", check))
+    def ended(self, check: Check, page: Frames) -> tuple[Frame, ...]:
+        """The last frames of a page: how the check ended, and the outcomes that its claims can be filtered by."""
+        control_frame = Frame("replace", "control", _ended("control", check))
+        return (page.outcomes(), control_frame) if isinstance(page, BatchFrames) else (control_frame,)
 
     def loaded(self, check: Check) -> SingleRun:
         """The run as it is recorded now; without a verdict, as it was begun."""

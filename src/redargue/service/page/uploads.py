@@ -12,6 +12,8 @@ from pydantic import ValidationError
 from starlette.datastructures import FormData, UploadFile
 
 from redargue.errors import UnreadableFile, problem_of
+from redargue.evidence import UnreadFile
+from redargue.registry import install
 from redargue.retrieval.corpus.documents import Document
 from redargue.retrieval.corpus.ingest import file_types, read_file
 from redargue.sanitize import shortened
@@ -31,40 +33,67 @@ class Uploads(NamedTuple):
         article: the text to check; empty without one.
         name: of the article's file.
         problems: a line for each file that cannot be used.
+        unread_files: those of them that were given as sources, with those that an earlier form named.
     """
 
     documents: tuple[ContextDocument, ...] = ()
     article: str = ""
     name: str = ""
     problems: tuple[str, ...] = ()
+    unread_files: tuple[UnreadFile, ...] = ()
+
+
+class _Refused(NamedTuple):
+    """A file, or a part of one, that cannot be used."""
+
+    file: str
+    why: str
+    hint: str = ""
+
+    @property
+    def line(self) -> str:
+        return f"{self.file}: {self.why}" + (f"; {self.hint}" if self.hint else "")
+
+    @property
+    def unread(self) -> UnreadFile:
+        return UnreadFile(file=self.file, why=self.why)
 
 
 def read_uploads(form: FormData) -> Uploads:
     """Reads the files of a form; those that cannot be read are named, and the others are kept."""
     documents, problems = _kept(form.getlist("keep")), []
+    unread = {each.file: each for each in _named(form.getlist("unread"))}
     for upload in _files(form.getlist("files")):
+        unread.pop(_name(upload), None)  # it is given again
         for found in _documents(upload):
-            if isinstance(found, str):
-                problems.append(found)
+            if isinstance(found, _Refused):
+                problems.append(found.line)
+                unread[found.file] = found.unread
             else:
                 documents.append(found)
     if len(documents) > CONTEXTS:
-        problems.append(
-            f"{len(documents)} documents are more than {CONTEXTS}: add them to a corpus (redargue corpus add FOLDER)"
-        )
+        why = f"{len(documents)} documents are more than {CONTEXTS}"
+        problems.append(f"{why}: add them to a corpus (redargue corpus add FOLDER)")
+        unread |= {each.title: UnreadFile(file=each.title, why=why) for each in documents[CONTEXTS:]}
         documents = documents[:CONTEXTS]
-    article = name = ""
+    article, name, refused = _article(form)
+    return Uploads(tuple(documents), article, name, (*problems, *refused), tuple(unread.values()))
+
+
+def _article(form: FormData) -> tuple[str, str, list[str]]:
+    """The text to check, its file's name, and why it cannot be used."""
+    article, name, problems = "", "", []
     for upload in _files(form.getlist("article"))[:1]:
         first, *more = _documents(upload, instead=_IN_PARTS)
-        if isinstance(first, str):
-            problems.append(first)
+        if isinstance(first, _Refused):
+            problems.append(first.line)
         elif more:
             problems.append(f"{_name(upload)}: {1 + len(more)} documents in one file are not one text")
         elif len(first.text) > TEXT_LENGTH:
             problems.append(f"{_name(upload)}: more than {TEXT_LENGTH:,} characters; {_IN_PARTS}")
         else:
             article, name = first.text, _name(upload)
-    return Uploads(tuple(documents), article, name, tuple(problems))
+    return article, name, problems
 
 
 def _files(values: Iterable[object]) -> list[UploadFile]:
@@ -81,14 +110,14 @@ def _name(upload: UploadFile) -> str:
     return shortened(_last(upload), _NAME)
 
 
-def _documents(upload: UploadFile, *, instead: str = _IN_A_CORPUS) -> Iterator[ContextDocument | str]:
-    """The documents of one file, and a line for each part that cannot be used; ``instead``: of what is too large."""
+def _documents(upload: UploadFile, *, instead: str = _IN_A_CORPUS) -> Iterator[ContextDocument | _Refused]:
+    """The documents of one file, and the parts of it that cannot be used; ``instead``: of what is too large."""
     name, dot, suffix = _name(upload), *_last(upload).lower().rpartition(".")[1:]
     if not dot or f".{suffix}" not in file_types():
-        yield f"{name}: its type is not read; supported: {' '.join(file_types())}"
+        yield _Refused(name, "its type is not read", f"supported: {' '.join(file_types())}")
         return
     if (upload.size or 0) > LARGEST_FILE:
-        yield f"{name}: larger than {LARGEST_FILE // 10**6} MB; {instead}"
+        yield _Refused(name, f"larger than {LARGEST_FILE // 10**6} MB", instead)
         return
     with TemporaryDirectory(prefix="redargue-") as folder:
         path = Path(folder) / f"upload.{suffix}"  # the suffix is one of a closed list
@@ -98,20 +127,26 @@ def _documents(upload: UploadFile, *, instead: str = _IN_A_CORPUS) -> Iterator[C
             yield _document(found, name, instead) if isinstance(found, Document) else _problem(found, name, path)
 
 
-def _document(found: Document, name: str, instead: str) -> ContextDocument | str:
+def _document(found: Document, name: str, instead: str) -> ContextDocument | _Refused:
     if len(found.text) > CONTEXT_LENGTH:
-        return f"{name}: more than {CONTEXT_LENGTH:,} characters; {instead}"
+        return _Refused(name, f"more than {CONTEXT_LENGTH:,} characters", instead)
     title = f"{shortened(found.title, 300)} – {name}" if found.title.strip() else name
     try:
-        return ContextDocument(text=found.text, title=title, url=found.url)
+        return ContextDocument(title=title, **found.model_dump(include={"text", "url", "publisher", "published"}))
     except ValidationError as error:
-        return f"{name}: {problem_of(error)}"
+        return _Refused(name, problem_of(error))
 
 
-def _problem(error: UnreadableFile, name: str, path: Path) -> str:
+def _problem(error: UnreadableFile, name: str, path: Path) -> _Refused:
     line = error.where.removeprefix(str(path)).removeprefix(":")
     what = f"{error.what.replace(str(path), name)}{f' (line {line})' if line.isdigit() else ''}"
-    return f"{name}: {what}" + (f"; {error.hint}" if error.hint else "")
+    missing = error.hint == install("documents")  # which may name a folder of this machine
+    return _Refused(name, what, "install redargue[documents] where the service runs" if missing else error.hint)
+
+
+def _named(values: Iterable[object]) -> list[UnreadFile]:
+    """Files that an earlier form could not read; raises ValidationError for what is none."""
+    return [UnreadFile.model_validate_json(value) for value in values if isinstance(value, str)]
 
 
 def _kept(values: Iterable[object]) -> list[ContextDocument]:

@@ -17,6 +17,10 @@ function place(html, add) {
   }
   const open = [...old.querySelectorAll("details[id][open]")].map((details) => details.id);
   const focused = old.contains(document.activeElement) ? path(old, document.activeElement) : null;
+  if (old instanceof HTMLSelectElement) {
+    const chosen = [...element.options].find((option) => option.value === old.value);
+    if (chosen) chosen.selected = true;
+  }
   old.replaceWith(element);
   for (const id of open) document.getElementById(id)?.setAttribute("open", "");
   if (focused) follow(element, focused)?.focus({ preventScroll: true });
