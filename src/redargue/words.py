@@ -104,7 +104,7 @@ def _unused(gap: Gap) -> str:
     return "; ".join(parts)
 
 
-def unread(gaps: Iterable[Gap]) -> str:
+def unread_languages(gaps: Iterable[Gap]) -> str:
     """What searches found and the models do not read, in one line; empty for nothing."""
     codes = dict.fromkeys(code for gap in gaps for code in gap.unread)
     languages = ", ".join(map(language, codes))
@@ -152,7 +152,7 @@ def unchecked(why: Unchecked) -> str:
     return f"{reason(why.reason)} ({seem})"
 
 
-def unread(of: UnreadFile) -> str:
+def unread_file(of: UnreadFile) -> str:
     """``loan.pdf: the PDF is encrypted``."""
     return printable(f"{of.file}: {of.why}", lines=False)
 

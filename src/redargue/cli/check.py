@@ -93,8 +93,8 @@ def check(
     if text:
         from redargue.cli.text import verify_and_print
 
-        links = claim if cited else ""
-        verify_and_print(text, spec, folder, output, links=links, concurrency=options.concurrency, **shared)
+        shared |= {"links": claim if cited else "", "concurrency": options.concurrency}
+        verify_and_print(text, spec, folder, output, **shared)
     _verify(rows, spec, folder, output, concurrency=options.concurrency or CLAIM_CONCURRENCY, **shared)
 
 

@@ -197,7 +197,7 @@ def print_report(report: Report, folder: Path | None) -> None:
     if report.unread_files:
         _print(console, Text(unread_text(report.unread_files), style="bold yellow"))
     for file in report.unread_files:
-        _print(console, Text(words.unread(file)), indent=2)
+        _print(console, Text(words.unread_file(file)), indent=2)
     if not all(map(is_local, verdicts)):
         _print(console, Text(f"{counted(len(verdicts), 'claim')}, {cost(report.usage)}", style="dim"))
     _recorded(console, folder)

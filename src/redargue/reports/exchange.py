@@ -58,7 +58,7 @@ def web_annotation(run: SingleRun, file: Path | None = None, url: str = "") -> s
 
 
 def _not_read(run: SingleRun) -> list[str]:
-    return [f"not read: {words.unread(each)}" for each in run.unread_files]
+    return [f"not read: {words.unread_file(each)}" for each in run.unread_files]
 
 
 def _annotation(finding: ReportFinding, text: str, source: str, run: str) -> dict[str, Any]:

@@ -100,7 +100,10 @@ def run_markdown(run: SingleRun) -> str:
     if run.text:
         parts += [f"**{plain(text_outcome(run))}**"]
     if run.unread_files:
-        parts += [f"**{plain(unread_text(run.unread_files))}**", list_markdown(map(words.unread, run.unread_files))]
+        parts += [
+            f"**{plain(unread_text(run.unread_files))}**",
+            list_markdown(map(words.unread_file, run.unread_files)),
+        ]
     if run.text:
         parts += [*tables_markdown(risk_tables(run_rows(run)))]
         parts += tables_markdown([unchecked_table(*run.text)])
@@ -177,7 +180,7 @@ def run_docx(folder: Path) -> bytes:
     if run.unread_files:
         document.add_paragraph().add_run(unread_text(run.unread_files)).bold = True
     for file in run.unread_files:
-        document.add_paragraph(words.unread(file), style="List Bullet")
+        document.add_paragraph(words.unread_file(file), style="List Bullet")
     tables = risk_tables(run_rows(run)) if run.text else (run_table(run, ()),)
     for table in (*tables, *([unchecked_table(*run.text)] if run.text else []), *further_tables(run)):
         _add(document, table)

@@ -196,7 +196,7 @@ def _notes(verdict: Verdict, citation: Citation | None) -> Iterator[str]:
         yield f"{why_unsure(verdict)}: it would have answered {verdict.claim.labels.plain(verdict.unsure.label)}"
     if verdict.meaning is Meaning.CONFLICTING:
         yield words.meaning(verdict.meaning)
-    if unread := words.unread(verdict.gaps):
+    if unread := words.unread_languages(verdict.gaps):
         yield unread
     if not citation:
         yield from map(words.gap, verdict.failed_searches)

@@ -134,7 +134,9 @@ class Report(Frozen):
             f"{notebook.text(self.outcome.replace('_', ' '), bold=True)}: {notebook.text(_counts(self))}",
             notebook.table(("", "Sentence", "Verdict", "Quoted"), rows) if self.claims else "",
             notebook.listed("Not checked", unchecked),
-            notebook.listed("Source files not read", (notebook.text(words.unread(each)) for each in self.unread_files)),
+            notebook.listed(
+                "Source files not read", (notebook.text(words.unread_file(each)) for each in self.unread_files)
+            ),
         )
 
 

@@ -264,7 +264,7 @@ def environment() -> Environment:
         "sides": _SIDES,
         "summary": phrases.summary,
         "turn_id": turn_id,
-        "unread_line": words.unread,
+        "unread_line": words.unread_file,
         "unread_text": phrases.unread_text,
         "without_gaps": phrases.without_gaps,
         "link_address": link_address,
