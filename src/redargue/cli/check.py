@@ -72,15 +72,13 @@ def check(
 ) -> None:
     """Verify a claim, a file of claims, or a text.
 
-    Prints each verdict with quotations, failed searches and cost. The schemas of --json and --jsonl are in docs/schemas
-    (check.v2, text.v2).
+    Prints each verdict with quotations, failed searches and cost. Schemas of --json and --jsonl: docs/schemas.
     """
     from redargue.cli.arguments import file_name, read_input
     from redargue.cli.options import run_config, run_folder
     from redargue.runs.manifest import Origin
 
-    spec = run_config(options, replace(search, offline=search.offline or cited), run)
-    spec = spec.updated(offline=search.offline)
+    spec = run_config(options, replace(search, offline=search.offline or cited), run).updated(offline=search.offline)
     kind = "text" if cited and not as_ else as_
     text, rows, note = read_input(claim, kind, question, spec, fetch=fetch, links=cited, mapping=mapping or ())
     if cited and not text:
@@ -88,8 +86,8 @@ def check(
         raise UsageError("claims cite no pages: --cited checks a text", where="--cited", hint=hint)
     if note and not output.quiet:
         typer.echo(note, err=True)
-    folder, origin = run_folder(run, no_record=no_record), Origin(name=file_name(claim))
-    shared: dict[str, Any] = {"origin": origin, "json": json}
+    folder = run_folder(run, no_record=no_record)
+    shared: dict[str, Any] = {"origin": Origin(name=file_name(claim)), "json": json}
     if text:
         from redargue.cli.text import verify_and_print
 
