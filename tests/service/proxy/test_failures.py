@@ -97,6 +97,40 @@ def test_a_request_cannot_loosen_what_the_operator_decided() -> None:
 
 
 @pytest.mark.parametrize(
+    ("operator", "asked", "decided"),
+    [
+        ({"mode": "block"}, {}, "closed"),
+        ({"mode": "block"}, {"on_failure": "open"}, "closed"),
+        ({"mode": "block", "on_failure": "open"}, {}, "open"),
+        ({"mode": "block", "on_failure": "open"}, {"on_failure": "closed"}, "closed"),
+        ({}, {}, "open"),
+        ({}, {"on_failure": "closed"}, "closed"),
+        ({}, {"mode": "block"}, "closed"),
+        ({}, {"mode": "block", "on_failure": "open"}, "open"),
+        ({"on_failure": "open"}, {"mode": "block"}, "open"),
+        ({"on_failure": "closed"}, {"mode": "block", "on_failure": "open"}, "closed"),
+    ],
+)
+def test_block_lets_what_was_not_checked_pass_only_where_it_is_asked_to(
+    operator: dict[str, Any], asked: dict[str, Any], decided: str
+) -> None:
+    assert plan(ProxySettings(**operator), CheckOptions(**asked)).on_failure == decided
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_block_withholds_what_was_not_checked_and_a_refuted_answer_whatever_else_was_not(
+    start: Start, stream: bool
+) -> None:
+    answers = iter([GERMAN, f"{GERMAN} {FALSE}"])
+    running = start(lambda asked: chat(next(answers))(asked), mode="block", block_message="Withheld.")
+    unread = post(running.url, {**QUESTION, **GIVEN, "stream": stream})
+    assert (unread.status_code, unread.json()["error"]["code"]) == (503, "language")
+    refuted = post(running.url, {**QUESTION, **GIVEN, "stream": stream})
+    assert refuted.status_code == 200
+    assert "Withheld." in refuted.text
+
+
+@pytest.mark.parametrize(
     ("body", "param"),
     [
         ("not json", None),
@@ -182,7 +216,8 @@ def test_a_stream_that_breaks_off_ends_with_an_error_that_clients_report(start: 
 def test_a_client_that_leaves_cancels_the_request_upstream(start: Start, mode: str) -> None:
     gate = threading.Event()
     pieces = chat_stream(ANSWER)
-    running = start(lambda asked: Written(pieces, content_type=STREAM, gates={5: gate}), mode=mode)
+    answer = Written(pieces, content_type=STREAM, gates={5: gate})
+    running = start(lambda asked: answer, mode=mode, on_failure="open")  # closed, the head waits for the check
     with httpx2.stream(
         "POST", f"{running.url}/v1/chat/completions", json={**QUESTION, **GIVEN, "stream": True}, timeout=120
     ) as response:

@@ -44,7 +44,8 @@ class ProxySettings(Frozen):
         in_flight: requests to the upstream at a time; further ones wait.
         mode: of a request that names none.
         modes: those that a request may choose; None for all that send nothing that would be withheld.
-        on_failure: ``closed`` withholds an answer that was not checked, whatever the request says.
+        on_failure: ``closed`` withholds an answer that was not checked, whatever the request says; None: ``closed`` in
+            the mode ``block`` and ``open`` in the others, unless a request that chose its mode itself asks otherwise.
         search: whether an answer without contexts is checked against the search tools of ``spec``.
         method: debates the claims that the first reader finds doubtful; ``single-reader`` for no debate.
         methods: those that a request may choose; None for all.
@@ -64,7 +65,7 @@ class ProxySettings(Frozen):
     in_flight: int = Field(default=256, ge=1)
     mode: Mode = "annotate"
     modes: tuple[Mode, ...] | None = None
-    on_failure: OnFailure = "open"
+    on_failure: OnFailure | None = None
     search: bool = False
     method: str = FIRST_READER
     methods: tuple[str, ...] | None = None
@@ -229,19 +230,26 @@ def plan(settings: ProxySettings, options: CheckOptions, header: str = "") -> Pl
         budget = Budget.lower(settings.budget, options.budget)
     except UsageError as error:
         raise UsageError(error.what, where="redargue.budget", hint=error.hint) from None
-    strict = "closed" in (settings.on_failure, options.on_failure)
     return Plan(
         mode=chosen,
         method=_method(settings, options.method or settings.method),
         timeout_s=min(settings.timeout_s, options.timeout_s or settings.timeout_s),
         min_supported=max(settings.min_supported, options.min_supported or 0.0),
-        on_failure="closed" if strict else "open",
+        on_failure=_on_failure(settings, options, chosen),
         block_as=options.block_as or settings.block_as,
         undecided=_undecided(settings, options),
         show_withheld=options.show_withheld and _may_show(settings),
         budget=budget,
         as_of=options.as_of,
     )
+
+
+def _on_failure(settings: ProxySettings, options: CheckOptions, mode: Mode) -> OnFailure:
+    """A request can close what the operator leaves open; what ``block`` closes, it opens where it chose ``block``."""
+    if "closed" in (settings.on_failure, options.on_failure):
+        return "closed"
+    chosen = settings.on_failure or (options.on_failure if settings.mode != "block" else None)
+    return chosen or ("closed" if mode == "block" else "open")
 
 
 def _undecided(settings: ProxySettings, options: CheckOptions) -> Undecided:
@@ -258,7 +266,7 @@ def _as_strict(settings: ProxySettings) -> tuple[Mode, ...]:
     """The modes that send no answer which the operator's settings withhold."""
     if settings.mode == "block":
         return ("block",)
-    return MODES if settings.on_failure == "open" else tuple(mode for mode in MODES if mode != "off")
+    return tuple(mode for mode in MODES if mode != "off") if settings.on_failure == "closed" else MODES
 
 
 def _method(settings: ProxySettings, name: str) -> str:
