@@ -3,6 +3,8 @@
 A first reader, the embedded one, reads every sentence. Where the plan names a method, this debates the claims that the
 first reader does not find supported. Both read the same documents, which stay encoded between the answers of a
 conversation; without documents both search, if the operator allows it.
+
+Readings of all answers take turns, oldest answer first, so that under load some checks end in time.
 """
 
 from __future__ import annotations
@@ -10,9 +12,11 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import count
 from typing import Protocol
 
 from redargue.claims import Claim, Meaning
@@ -22,6 +26,7 @@ from redargue.evidence import Passage
 from redargue.parts import Parts
 from redargue.runs.budget import Budget
 from redargue.service.keys import DayBudget, KeyBudget
+from redargue.service.pool import Turns
 from redargue.service.proxy.settings import FIRST_READER, Plan, ProxySettings
 from redargue.service.requests import RunChoices
 from redargue.service.rules import RequestRules
@@ -65,12 +70,32 @@ class Searcher:
         self._verifier.close()
 
 
+_Turn = Callable[[], AbstractAsyncContextManager[None]]
+
+
 @dataclass(frozen=True)
 class Readers:
-    """Those of one answer; ``debate`` is None where the first reader decides alone."""
+    """Those of one answer; ``debate`` is None where the first reader decides alone.
+
+    Attributes:
+        local: whether the first reader only computes; one that searches waits for others most of the time.
+        debate_local: the same of the debate, which a language model may lead.
+        turn: of the answer among all that compute.
+    """
 
     first: _Reader
     debate: _Reader | None = None
+    local: bool = True
+    debate_local: bool = False
+    turn: _Turn = nullcontext
+
+    @property
+    def reading(self) -> AbstractAsyncContextManager[None]:
+        return self.turn() if self.local else nullcontext()
+
+    @property
+    def debating(self) -> AbstractAsyncContextManager[None]:
+        return self.turn() if self.debate_local else nullcontext()
 
     def close(self) -> None:
         self.first.close()
@@ -99,6 +124,7 @@ class Checkers:
     def __init__(self, settings: ProxySettings) -> None:
         self.settings = settings
         self._entries: OrderedDict[_Key, _Entry] = OrderedDict()
+        self._turns, self._numbers = Turns(settings.running), count()
 
     @asynccontextmanager
     async def open(
@@ -110,10 +136,11 @@ class Checkers:
         are of one answer.
         """
         key = (plan.method, str(plan.as_of), plan.budget or "", documents, day)
+        turn = partial(self._turns.take, next(self._numbers))
         entry = self._entries.get(key) if documents and not plan.budget else None
         if entry is None or (entry.readers.done() and (entry.readers.cancelled() or entry.readers.exception())):
-            made = asyncio.create_task(self._make(documents, plan, day))
-            made.add_done_callback(lambda task: task.cancelled() or task.exception())  # an answer may need none
+            made = asyncio.create_task(self._make(documents, plan, day, turn))
+            made.add_done_callback(_seen)
             entry = _Entry(made, sum(len(document.text) for document in documents))
             if documents and not plan.budget:
                 self._entries[key] = entry
@@ -122,9 +149,12 @@ class Checkers:
         if not entry.dropped:
             self._entries.move_to_end(key)
         entry.users += 1
+        readers = asyncio.create_task(_in_turn(entry.readers, turn))
+        readers.add_done_callback(_seen)
         try:
-            yield entry.readers
+            yield readers
         finally:
+            readers.cancel()
             entry.users -= 1
             self._drop_oldest()
             if entry.dropped and not entry.users:
@@ -140,21 +170,25 @@ class Checkers:
             if not entry.users:
                 _close_when_made(entry.readers)
 
-    async def _make(self, documents: tuple[Passage, ...], plan: Plan, day: DayBudget | None) -> Readers:
+    async def _make(self, documents: tuple[Passage, ...], plan: Plan, day: DayBudget | None, turn: _Turn) -> Readers:
         if documents:
-            return await asyncio.to_thread(self._grounded, documents, plan, day)
+            async with turn():
+                return await asyncio.to_thread(self._grounded, documents, plan, day)
         if not self.settings.search:
             raise NoEvidence("the request has no contexts", hint="send redargue.contexts")
         first, debate = self._configs(plan)
         reading, debating = _budgets(debate, day)
-        return Readers(Searcher(first, reading), Searcher(debate, debating) if debate else None)
+        return Readers(Searcher(first, reading), Searcher(debate, debating) if debate else None, local=False)
 
     def _grounded(self, documents: tuple[Passage, ...], plan: Plan, day: DayBudget | None) -> Readers:
         first, debate = self._configs(plan)
         reading, debating = _budgets(debate, day)
         grounder = Grounder(documents, spec=first, budget=reading)
         try:
-            return Readers(grounder, Grounder(documents, spec=debate, budget=debating) if debate else None)
+            if debate is None:
+                return Readers(grounder)
+            second = Grounder(documents, spec=debate, budget=debating)
+            return Readers(grounder, second, debate_local=not _has_model(debate))
         except RedargueError:
             grounder.close()
             raise
@@ -163,7 +197,7 @@ class Checkers:
         """Of the first reader and of the debate."""
         operator = self.settings.spec
         spec = operator.updated(as_of=plan.as_of or operator.as_of)
-        with_model = bool(operator.model or operator.backend not in ("", "embedded"))
+        with_model = _has_model(operator)
         own: dict[str, object] = {
             "method": FIRST_READER,
             "settings": {},
@@ -197,6 +231,21 @@ def _budgets(debate: RunSpec | None, day: DayBudget | None) -> tuple[Budget | No
         return None, None
     own = Budget.parse(debate.budget) if debate and debate.budget else None
     return KeyBudget(day), KeyBudget(day, own)
+
+
+def _has_model(spec: RunSpec) -> bool:
+    return bool(spec.model or spec.backend not in ("", "embedded"))
+
+
+async def _in_turn(made: asyncio.Task[Readers], turn: _Turn) -> Readers:
+    """Readers that several answers may share, with the turn of one."""
+    return replace(await asyncio.shield(made), turn=turn)
+
+
+def _seen(task: asyncio.Task[Readers]) -> None:
+    """Takes note of the error of readers that no answer may need."""
+    if not task.cancelled():
+        task.exception()
 
 
 def _close_when_made(readers: asyncio.Task[Readers]) -> None:
@@ -276,12 +325,12 @@ class AnswerCheck:
 
     async def _check(self, number: int, window: Sequence[Sentence]) -> tuple[CheckedClaim, ...]:
         readers = await asyncio.shield(self.readers)
-        async with self._slots:
+        async with self._slots, readers.reading:
             claims = await readers.first.check_sentence(window)
         if not readers.debate:
             return claims
         self._reads[number].first = claims
-        async with self._slots:
+        async with self._slots, readers.debating:
             verdicts = await gather_or_cancel(_debated(claim, readers.debate) for claim in claims)
         return tuple(verdicts)
 

@@ -52,9 +52,9 @@ def make_proxy(settings: ProxySettings, *, key: str | None = None, tally: ProxyT
     return Proxy(upstream, Checkers(settings), tally or ProxyTally())
 
 
-def from_environment(spec: RunSpec) -> tuple[APIRouter, ProxyTally]:
-    """The routes as the environment configures them, and what they count."""
-    proxy = make_proxy(ProxySettings.from_environment(spec=spec))
+def from_environment(spec: RunSpec, *, running: int = 4) -> tuple[APIRouter, ProxyTally]:
+    """The routes as the environment configures them, and what they count; ``running``: readings at a time."""
+    proxy = make_proxy(ProxySettings.from_environment(spec=spec, running=running))
     return proxy_router(proxy), proxy.tally
 
 

@@ -42,6 +42,7 @@ class ProxySettings(Frozen):
         upstream: base address of an OpenAI-compatible API, such as ``https://api.openai.com/v1``; empty for no proxy.
         upstream_timeout: seconds until the upstream's response begins.
         in_flight: requests to the upstream at a time; further ones wait.
+        running: readings of all answers that compute at a time; further ones wait, those of the oldest answer first.
         mode: of a request that names none.
         modes: those that a request may choose; None for all that send nothing that would be withheld.
         on_failure: ``closed`` withholds an answer that was not checked, whatever the request says; None: ``closed`` in
@@ -63,6 +64,7 @@ class ProxySettings(Frozen):
     upstream: str = ""
     upstream_timeout: float = Field(default=600.0, gt=0)
     in_flight: int = Field(default=256, ge=1)
+    running: int = Field(default=4, ge=1)
     mode: Mode = "annotate"
     modes: tuple[Mode, ...] | None = None
     on_failure: OnFailure | None = None
