@@ -30,7 +30,26 @@ BlockAs = Literal["message", "error"]
 Undecided = Literal["block", "pass"]
 MAX_CONTEXTS = 50
 MAX_CONTEXT = 1_000_000  # characters
-_OF_BLOCK = ("undecided", "show_withheld")
+_OF_ONE_REQUEST = (
+    "mode",
+    "modes",
+    "on_failure",
+    "undecided",
+    "show_withheld",
+    "block_as",
+    "search",
+    "method",
+    "methods",
+    "budget",
+    "timeout_s",
+    "min_supported",
+)
+VARIABLES = {  # and the settings that they set; the key is no setting
+    "REDARGUE_UPSTREAM_URL": "upstream",
+    "REDARGUE_UPSTREAM_API_KEY": "",
+    **{f"REDARGUE_PROXY_{name.upper()}": name for name in _OF_ONE_REQUEST},
+}
+_PREFIXES = ("REDARGUE_PROXY_", "REDARGUE_UPSTREAM_")
 LONGEST_TIMEOUT = 60.0  # seconds
 FIRST_READER = "single-reader"
 
@@ -89,36 +108,41 @@ class ProxySettings(Frozen):
         """The settings from ``REDARGUE_UPSTREAM_URL`` and ``REDARGUE_PROXY_*``; keywords win.
 
         Raises:
-            UsageError: a value that does not fit.
+            UsageError: a value that does not fit, or a variable of this name that there is not.
         """
         variables = os.environ if environment is None else environment
-        values: dict[str, Any] = {}
-        for name in (
-            "mode",
-            "on_failure",
-            "search",
-            "method",
-            "budget",
-            "timeout_s",
-            "min_supported",
-            "block_as",
-            *_OF_BLOCK,
-        ):
-            if value := variables.get(f"REDARGUE_PROXY_{name.upper()}", "").strip():
-                values[name] = value
+        set_ = {name: value for name in variables if (value := variables[name].strip())}
+        for name in set_:
+            if name.startswith(_PREFIXES) and name not in VARIABLES:
+                raise UsageError(f"there is no setting {name}", hint=did_you_mean(name, VARIABLES))
+        values: dict[str, Any] = {field: set_[name] for name, field in VARIABLES.items() if field and name in set_}
         for name in ("modes", "methods"):
-            if value := variables.get(f"REDARGUE_PROXY_{name.upper()}", "").strip():
-                values[name] = tuple(value.replace(",", " ").split())
-        if url := variables.get("REDARGUE_UPSTREAM_URL", "").strip():
-            values["upstream"] = url
+            if name in values:
+                values[name] = tuple(values[name].replace(",", " ").split())
         try:
             settings = cls(**{**values, **given})
             plan(settings, CheckOptions())  # a method or budget that there is not is an error now
             return settings
         except ValidationError as error:
             first = error.errors()[0]
-            name = ".".join(map(str, first["loc"]))
-            raise UsageError(f"{first['input']!r:.80} does not fit {name!r}: {problem_of(error)}") from None
+            field = str(first["loc"][0])
+            name = _variable(field) if field in values else field
+            raise UsageError(f"{first['input']!r:.80} does not fit {name}: {problem_of(error)}") from None
+        except UsageError as error:
+            field = error.where.removeprefix("redargue.")
+            if field not in values:
+                raise
+            raise type(error)(error.what, where=_variable(field), hint=error.hint) from None
+
+    @property
+    def summary(self) -> str:
+        """What the proxy does with answers, in a line; empty without an upstream."""
+        if not self.upstream:
+            return ""
+        decided = plan(self, CheckOptions())
+        place = urlsplit(self.upstream)
+        host = f"{place.hostname}:{place.port}" if place.port else place.hostname
+        return f"proxy of {host}: mode {decided.mode}, on_failure {decided.on_failure}"
 
     @field_validator("upstream")
     @classmethod
@@ -138,6 +162,11 @@ class ProxySettings(Frozen):
 
     def transport(self) -> Transport:
         return Transport(Limiter({"upstream": Rate(in_flight=self.in_flight)}), offline=self.spec.offline)
+
+
+def _variable(field: str) -> str:
+    """The variable that sets a field."""
+    return next((name for name, set_ in VARIABLES.items() if set_ == field), field)
 
 
 def upstream_key(environment: Mapping[str, str] | None = None) -> str:
