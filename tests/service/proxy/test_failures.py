@@ -202,13 +202,19 @@ def test_an_upstream_that_cannot_be_reached_is_a_502(start: Start) -> None:
     assert response.json()["error"]["code"] == "upstream_unreachable"
 
 
+@pytest.mark.parametrize("api", ["/v1/chat/completions", "/v1/responses"])
+@pytest.mark.parametrize("cut", [True, False])  # the connection, or only the stream in it
 @pytest.mark.parametrize("mode", ["annotate", "block"])
-def test_a_stream_that_breaks_off_ends_with_an_error_that_clients_report(start: Start, mode: str) -> None:
-    pieces = chat_stream(ANSWER)[:4]
-    running = start(lambda asked: Written(pieces, content_type=STREAM, cut=True), mode=mode)
-    response = post(running.url, {**QUESTION, **GIVEN, "stream": True})
+def test_a_stream_that_breaks_off_ends_with_an_error_that_clients_report(
+    start: Start, mode: str, cut: bool, api: str
+) -> None:
+    delta = {"type": "response.output_text.delta", "output_index": 0, "content_index": 0, "delta": TRUE}
+    pieces = chat_stream(TRUE)[:-2] if api.endswith("completions") else [sse(delta, "response.output_text.delta")]
+    running = start(lambda asked: Written(pieces, content_type=STREAM, cut=cut), mode=mode)
+    response = post(running.url, {**QUESTION, **GIVEN, "stream": True}, api)
     last = json.loads(response.text.strip().split("\n")[-1].removeprefix("data: "))
     assert last["error"]["code"] == "upstream_broke_off"
+    assert response.status_code == (502 if mode == "block" else 200)
     assert "[DONE]" not in response.text
 
 
