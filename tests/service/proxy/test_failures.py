@@ -288,6 +288,22 @@ def test_documents_with_halves_of_characters_and_budgets_without_a_model_do_not_
     assert block_of(response, False)["outcome"] == "non_factual"
 
 
+@pytest.mark.parametrize(
+    ("budget", "method", "calls"), [("1calls", "", 0), ("3calls", "", 1), ("4calls", "", 2), ("5calls", "tool-mad", 2)]
+)
+def test_a_budget_of_an_answer_binds_its_first_reader_and_its_debate_together(
+    start: Start, budget: str, method: str, calls: int
+) -> None:
+    running = start(chat(ANSWER), budget=budget, **({"method": method} if method else {}))
+    block = block_of(post(running.url, {**QUESTION, **GIVEN}), False)
+    spent = calls < 2 or bool(method)
+    assert (block["usage"]["calls"], block["reason"]) == (calls, "budget" if spent else "")
+    assert block["outcome"] != "factual"
+    asked = {"redargue": {**GIVEN["redargue"], "budget": "1calls", "on_failure": "closed"}}
+    closed = post(running.url, {**QUESTION, **asked})
+    assert (closed.status_code, closed.json()["error"]["code"]) == (503, "budget")
+
+
 @pytest.mark.parametrize("stream_type", [True, False])
 def test_garbage_of_the_upstream_passes_as_it_is_and_is_never_clean(start: Start, stream_type: bool) -> None:
     sent: list[bytes] = []

@@ -24,7 +24,7 @@ from redargue.concurrency import gather_or_cancel
 from redargue.errors import RedargueError, UsageError
 from redargue.evidence import Passage
 from redargue.parts import Parts
-from redargue.runs.budget import Budget
+from redargue.runs.budget import Budget, Cost
 from redargue.service.keys import DayBudget, KeyBudget
 from redargue.service.pool import Turns
 from redargue.service.proxy.settings import FIRST_READER, Plan, ProxySettings
@@ -115,7 +115,7 @@ class _Entry:
     dropped: bool = False
 
 
-_Key = tuple[str, str | None, str, tuple[Passage, ...], Budget | None]
+_Key = tuple[str, str | None, tuple[Passage, ...], Budget | None]
 
 
 class Checkers:
@@ -135,14 +135,15 @@ class Checkers:
         ``day``: the caller's budget of the day, which pays for all of their calls. Readers with a budget of their own
         are of one answer.
         """
-        key = (plan.method, str(plan.as_of), plan.budget or "", documents, day)
+        shared = bool(documents) and not self._budget(plan)
+        key = (plan.method, str(plan.as_of), documents, day)
         turn = partial(self._turns.take, next(self._numbers))
-        entry = self._entries.get(key) if documents and not plan.budget else None
+        entry = self._entries.get(key) if shared else None
         if entry is None or (entry.readers.done() and (entry.readers.cancelled() or entry.readers.exception())):
             made = asyncio.create_task(self._make(documents, plan, day, turn))
             made.add_done_callback(_seen)
             entry = _Entry(made, sum(len(document.text) for document in documents))
-            if documents and not plan.budget:
+            if shared:
                 self._entries[key] = entry
             else:
                 entry.dropped = True
@@ -177,12 +178,12 @@ class Checkers:
         if not self.settings.search:
             raise NoEvidence("the request has no contexts", hint="send redargue.contexts")
         first, debate = self._configs(plan)
-        reading, debating = _budgets(debate, day)
+        reading, debating = _budgets(self._budget(plan), day)
         return Readers(Searcher(first, reading), Searcher(debate, debating) if debate else None, local=False)
 
     def _grounded(self, documents: tuple[Passage, ...], plan: Plan, day: DayBudget | None) -> Readers:
         first, debate = self._configs(plan)
-        reading, debating = _budgets(debate, day)
+        reading, debating = _budgets(self._budget(plan), day)
         grounder = Grounder(documents, spec=first, budget=reading)
         try:
             if debate is None:
@@ -197,7 +198,6 @@ class Checkers:
         """Of the first reader and of the debate."""
         operator = self.settings.spec
         spec = operator.updated(as_of=plan.as_of or operator.as_of)
-        with_model = _has_model(operator)
         own: dict[str, object] = {
             "method": FIRST_READER,
             "settings": {},
@@ -207,14 +207,19 @@ class Checkers:
             "mcp": (),
         }
         reading = spec.model_copy(update={**own, "backend": "embedded", "budget": None, "min_confidence": None})
-        if plan.method == FIRST_READER and not with_model:
+        if plan.method == FIRST_READER and not _has_model(operator):
             return reading, None
         debating = RequestRules(spec, tools=spec.tools).spec_for(RunChoices(method=plan.method))
-        budget = plan.budget or operator.budget
-        if budget and not with_model:  # small models cost neither tokens nor money
-            calls = Budget.parse(budget).calls
-            budget = f"{calls}calls" if calls else None
-        return reading, debating.model_copy(update={"budget": budget})
+        return reading, debating.model_copy(update={"budget": self._budget(plan)})
+
+    def _budget(self, plan: Plan) -> str | None:
+        """Of one answer; small models cost neither tokens nor money."""
+        budget = plan.budget or self.settings.spec.budget
+        if not budget or _has_model(self.settings.spec):
+            return budget
+        limits = Budget.parse(budget)
+        kept = [f"{limits.calls}calls"] if limits.calls else []
+        return ",".join(kept + ([f"{limits.searches}searches"] if limits.searches else [])) or None
 
     async def close(self) -> None:
         entries = [*self._entries.values()]
@@ -225,12 +230,30 @@ class Checkers:
         await asyncio.gather(*(entry.readers for entry in entries), return_exceptions=True)
 
 
-def _budgets(debate: RunSpec | None, day: DayBudget | None) -> tuple[Budget | None, Budget | None]:
-    """Of the first reader and of the debate; None where their configurations say all."""
-    if not day:
-        return None, None
-    own = Budget.parse(debate.budget) if debate and debate.budget else None
-    return KeyBudget(day), KeyBudget(day, own)
+class _ReadingBudget(Budget):
+    """An answer's budget for its first reader, whose tokens cost nothing; the debate spends what is left."""
+
+    def __init__(self, whole: Budget) -> None:
+        super().__init__()
+        self._whole = whole
+
+    async def reserve(self, bound: Cost) -> None:
+        await self._whole.reserve(bound)
+
+    def hold(self, bound: Cost) -> bool:
+        return self._whole.hold(bound)
+
+    def settle(self, bound: Cost, actual: Cost) -> None:
+        self._whole.settle(bound, actual._replace(tokens=0, usd=0.0))
+
+
+def _budgets(budget: str | None, day: DayBudget | None) -> tuple[Budget | None, Budget | None]:
+    """Of the first reader and of the debate; None for no limit."""
+    if not budget:
+        return (KeyBudget(day), KeyBudget(day)) if day else (None, None)
+    own = Budget.parse(budget)
+    whole = KeyBudget(day, own) if day else own
+    return _ReadingBudget(whole), whole
 
 
 def _has_model(spec: RunSpec) -> bool:
