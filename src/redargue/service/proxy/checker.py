@@ -28,6 +28,7 @@ from redargue.runs.budget import Budget, Cost
 from redargue.service.keys import DayBudget, KeyBudget
 from redargue.service.pool import Turns
 from redargue.service.proxy.settings import FIRST_READER, Plan, ProxySettings
+from redargue.service.proxy.structured import begins, structure_of
 from redargue.service.requests import RunChoices
 from redargue.service.rules import RequestRules
 from redargue.spec import RunSpec
@@ -41,6 +42,7 @@ from redargue.verifier import Verifier
 
 KEPT = 8  # sets of documents that stay encoded
 KEPT_CHARACTERS = 4_000_000
+_HEAD = 100  # characters that show whether an answer is JSON
 
 
 class _Reader(Protocol):
@@ -304,22 +306,27 @@ class Checked:
     late: tuple[Sentence, ...] = ()
     failed: tuple[tuple[Sentence, str], ...] = ()
     problem: str = ""
+    structured: int = 0  # values of a JSON answer that may state something and are no text
     ms: float = 0.0  # after the answer's end
 
 
 @dataclass
 class AnswerCheck:
-    """The check of one answer, to which text is added as it arrives."""
+    """The check of one answer, to which text is added as it arrives; a JSON answer is read when it is whole."""
 
     readers: asyncio.Task[Readers]
     _segmenter: Segmenter = field(default_factory=Segmenter)
     _reads: list[_Read] = field(default_factory=list)
+    _sentences: list[Sentence] = field(default_factory=list)
+    _held: str = ""  # a structure so far, or what may become one
+    _prose: bool = False
+    _structured: int = 0
     _problem: str = ""
     _slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(CONCURRENCY))
 
     @property
     def text(self) -> str:
-        return self._segmenter.text
+        return self._segmenter.text + self._held
 
     @property
     def is_empty(self) -> bool:
@@ -332,19 +339,43 @@ class AnswerCheck:
         return f"{sum(read.task.done() for read in self._reads)}/{len(self._reads)}"
 
     def add(self, text: str) -> None:
-        if not self._problem:
-            try:
-                self._start(self._segmenter.add(text))
-            except UsageError:
-                long = len(self._segmenter.text) > MAX_LENGTH
-                self._problem = "too_long" if long else "unreadable_answer"
+        if self._problem:
+            return
+        held = self._held + text
+        self._held = "" if self._prose or begins(held[:_HEAD]) is False else held
+        if len(self._held) > MAX_LENGTH:
+            self._problem = "too_long"
+        elif not self._held:
+            self._prose = True
+            self._read(held)
+
+    def _read(self, text: str, *, ended: bool = False) -> None:
+        try:
+            self._start([*self._segmenter.add(text), *(self._segmenter.end() if ended else ())])
+        except UsageError:  # half a character is one at the end, too
+            long = len(self._segmenter.text) > MAX_LENGTH
+            self._problem = "too_long" if long else "unreadable_answer"
+
+    def _end(self) -> None:
+        held, self._held = self._held, ""
+        try:
+            structure = structure_of(held) if held else None
+        except UsageError:
+            self._problem = "unreadable_answer"
+        else:
+            if structure is None:
+                self._read(held, ended=True)
+                return
+            self._start(structure.sentences)
+            self._structured = structure.unread
+        self._held = held
 
     def _start(self, new: Sequence[Sentence]) -> None:
-        sentences = self._segmenter.sentences
-        first = len(sentences) - len(new)
-        for number in range(first, len(sentences)):
-            window = sentences[max(0, number - BEFORE) : number + 1]
-            self._reads.append(_Read(window[-1], asyncio.create_task(self._check(number, window))))
+        for sentence in new:
+            self._sentences.append(sentence)
+            window = self._sentences[-BEFORE - 1 :]
+            task = asyncio.create_task(self._check(len(self._sentences) - 1, window))
+            self._reads.append(_Read(sentence, task))
 
     async def _check(self, number: int, window: Sequence[Sentence]) -> tuple[CheckedClaim, ...]:
         readers = await asyncio.shield(self.readers)
@@ -361,10 +392,7 @@ class AnswerCheck:
         """Waits for the rest, up to so many seconds; what has not finished then is cancelled."""
         began = time.monotonic()
         if not self._problem:
-            try:
-                self._start(self._segmenter.end())
-            except UsageError:  # half a character
-                self._problem = "unreadable_answer"
+            self._end()
         tasks = [read.task for read in self._reads]
         if tasks:
             await asyncio.wait(tasks, timeout=seconds)
@@ -384,12 +412,13 @@ class AnswerCheck:
             else:
                 claims += read.task.result()
         return Checked(
-            text=self._segmenter.text,
-            sentences=tuple(self._segmenter.sentences),
+            text=self.text,
+            sentences=tuple(self._sentences),
             claims=tuple(claims),
             late=tuple(read.sentence for read in late),
             failed=tuple(failed),
             problem=self._problem,
+            structured=self._structured,
             ms=1000 * (time.monotonic() - began),
         )
 

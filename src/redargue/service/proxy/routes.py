@@ -40,6 +40,7 @@ UNCHECKED_STATUS = {
     "budget": 402,
     "language": 422,
     "fragment": 422,
+    "structured": 422,
     "no_context": 400,
     "too_long": 413,
     "unreadable_answer": 400,
