@@ -14,7 +14,7 @@ from redargue.errors import ProviderError, UnsupportedTask, UsageError
 from redargue.evidence import Passage
 from redargue.runs.budget import Budget
 from redargue.service.proxy import checker
-from redargue.service.proxy.settings import CheckOptions, ProxySettings, plan
+from redargue.service.proxy.settings import CheckOptions, ProxySettings, plan, read_check_options
 from redargue.spec import RunSpec
 from service.proxy.conftest import ANSWER, BRIDGE, FALSE, TRUE, Start
 from service.proxy.test_stream import GIVEN, QUESTION, chunks, content, post
@@ -154,6 +154,22 @@ def test_wrong_requests_are_refused_in_openais_shape_and_not_sent_on(
     assert running.upstream.asked == []
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"modus": "block"}, "there is no field 'modus' (redargue.modus)\n  → did you mean 'mode'"),
+        ({"contexts": "a text"}, "Input should be a list (redargue.contexts)"),
+        ({"contexts": [{"txt": "a"}]}, "there is no field 'txt' (redargue.contexts.0.txt)\n  → did you mean 'text'"),
+        ({"contexts": ["a", {"title": "b"}]}, "Field required (redargue.contexts.1.text)"),
+        ({"contexts": [5]}, "Input should be a valid string (redargue.contexts.0)"),
+    ],
+)
+def test_a_wrong_field_is_named_without_types_and_with_those_that_there_are(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        read_check_options(given)
+    assert str(refused.value).startswith(said)
+
+
 def test_without_an_upstream_the_routes_say_so(start: Start) -> None:
     running = start(chat(TRUE))
     object.__setattr__(running.proxy.checkers, "settings", ProxySettings())
@@ -192,7 +208,9 @@ def test_a_clients_own_key_passes_but_a_key_of_this_service_does_not(start: Star
     assert "cookie" not in first.headers
 
 
-def test_an_upstream_that_cannot_be_reached_is_a_502(start: Start) -> None:
+def test_an_upstream_that_cannot_be_reached_is_a_502_and_the_log_alone_has_its_address(
+    start: Start, caplog: pytest.LogCaptureFixture
+) -> None:
     running = start(chat(TRUE))
     settings = running.proxy.checkers.settings.model_copy(update={"upstream": "http://127.0.0.1:9/v1"})
     for holder in (running.proxy.checkers, running.proxy.upstream):
@@ -200,6 +218,8 @@ def test_an_upstream_that_cannot_be_reached_is_a_502(start: Start) -> None:
     response = post(running.url, QUESTION)
     assert response.status_code == 502
     assert response.json()["error"]["code"] == "upstream_unreachable"
+    assert "127.0.0.1" not in response.text
+    assert "upstream at http://127.0.0.1:9/v1 cannot be reached" in caplog.text
 
 
 @pytest.mark.parametrize("api", ["/v1/chat/completions", "/v1/responses"])

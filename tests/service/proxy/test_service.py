@@ -26,6 +26,9 @@ def test_the_service_has_the_proxy_behind_its_keys_and_in_its_metrics(monkeypatc
             refused = httpx2.post(url, json={**QUESTION, **GIVEN}, timeout=120)
             assert refused.status_code == 401
             assert refused.json()["error"]["type"] == "authentication_error"
+            assert "send a key" in refused.json()["error"]["message"]
+            wrong = httpx2.post(url, json={**QUESTION, **GIVEN}, headers={"Authorization": "Bearer rdg_x"}, timeout=120)
+            assert (wrong.status_code, "not one of this service" in wrong.text) == (401, True)
             bearer = {"Authorization": f"Bearer {secret}"}
             message = httpx2.post(url, json={**QUESTION, **GIVEN}, headers=bearer, timeout=120).json()["choices"][0]
             assert message["message"]["redargue"]["outcome"] == "non_factual"

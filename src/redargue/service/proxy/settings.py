@@ -13,7 +13,7 @@ from pydantic import ConfigDict, Field, ValidationError, field_validator
 
 from redargue.assembly import method_of
 from redargue.claims import Frozen
-from redargue.errors import UsageError, problem_of
+from redargue.errors import UsageError, in_words, problem_of
 from redargue.evidence import Passage
 from redargue.methods.base import methods
 from redargue.net.secrets import Secrets
@@ -317,8 +317,21 @@ def read_check_options(value: object) -> CheckOptions:
     try:
         return CheckOptions.model_validate({} if value is None else value)
     except ValidationError as error:
-        where = ".".join(["redargue", *map(str, error.errors()[0]["loc"])])
-        raise UsageError(problem_of(error), where=where) from None
+        raise _misfit(error) from None
+
+
+def _misfit(error: ValidationError) -> UsageError:
+    """An unknown field first, with those that there are; places without the types that pydantic tried."""
+    problems = error.errors()
+    unknown = next((each for each in problems if each["type"] == "extra_forbidden"), None)
+    tried = (each for each in problems if each["type"] != "string_type" or not isinstance(each["input"], dict))
+    first = unknown or next(tried, problems[0])
+    place = [str(part) for at, part in enumerate(first["loc"]) if at < 2 or part not in ("str", "RequestContext")]
+    where = ".".join(["redargue", *place])
+    if not unknown:
+        return UsageError(in_words(first), where=where)
+    known = CheckOptions.model_fields if len(place) == 1 else RequestContext.model_fields
+    return UsageError(f"there is no field {place[-1]!r:.60}", where=where, hint=did_you_mean(place[-1][:60], known))
 
 
 def hidden(secrets: Secrets, body: bytes) -> bytes:
