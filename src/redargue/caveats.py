@@ -53,6 +53,7 @@ class UncheckedReason(StrEnum):
     LANGUAGE = "language"
     SEARCH_FAILED = "search_failed"
     ERROR = "error"
+    BUDGET = "budget"  # the next call would have exceeded the budget
     UNSURE = "unsure"
     NO_ANSWER = "no_answer"
     SUBJECTIVE = "subjective"

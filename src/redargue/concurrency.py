@@ -9,7 +9,8 @@ from threading import BoundedSemaphore, Thread
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from redargue.errors import RedargueError
+from redargue.errors import RedargueError, UsageError
+from redargue.sanitize import shortened
 
 _T = TypeVar("_T")
 
@@ -19,7 +20,7 @@ class Busy(RedargueError):
 
     Attributes:
         retry_after: in seconds.
-        draining: the service, or the background, is stopping.
+        draining: the service is stopping.
     """
 
     exit_code = 5
@@ -61,12 +62,18 @@ class Background:
         waiting: checks that may wait; any further one raises Busy.
         threads: in which readings compute; more would take turns with the application's event loop.
 
+    Raises:
+        UsageError: a number that allows nothing, or is none.
+
     Example:
         >>> async with redargue.Background() as background:
         ...     report = await background.run(redargue.ground(answer, contexts=documents))
     """
 
     def __init__(self, *, running: int = 4, waiting: int = 100, threads: int = 2) -> None:
+        for name, value, least in (("running", running, 1), ("waiting", waiting, 0), ("threads", threads, 1)):
+            if not isinstance(value, int) or isinstance(value, bool) or value < least:
+                raise UsageError(f"{name}={value!r} of a Background", hint=f"give a whole number from {least} on")
         self._places, self._waiting, self._threads = BoundedSemaphore(running + waiting), waiting, threads
         self._slots = asyncio.Semaphore(running)
         self._closing = asyncio.Event()
@@ -88,13 +95,18 @@ class Background:
         """The result of a check, such as ``redargue.ground(…)``; cancelling this cancels the check.
 
         Raises:
-            Busy: as many checks wait as may wait, or the background was closed.
+            Busy: as many checks wait as may wait.
+            UsageError: it is no check, or the background was closed, which no later attempt changes.
         """
-        if not self._thread.is_alive() or not self._places.acquire(blocking=False):
+        if not isinstance(check, Coroutine):
+            hint = "call run(redargue.ground(answer, contexts=documents)), without await inside"
+            raise UsageError(f"{shortened(repr(check))} is not a check", where="Background.run", hint=hint)
+        if not self._thread.is_alive():
             check.close()
-            closed = not self._thread.is_alive()
-            what = "the background was closed" if closed else f"{self._waiting} checks are waiting"
-            raise Busy(what, draining=closed, hint="" if closed else "try again later")
+            raise UsageError("the background was closed", where="Background.run", hint="make a new one")
+        if not self._places.acquire(blocking=False):
+            check.close()
+            raise Busy(f"{self._waiting} checks are waiting", hint="try again later")
         done = asyncio.run_coroutine_threadsafe(self._one(check), self._started.result())
         done.add_done_callback(lambda _: self._places.release())
         return await asyncio.wrap_future(done)

@@ -6,6 +6,7 @@ Exit codes: 2 usage, 3 unreadable input or reply, or an extension's error, 4 bud
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any, ClassVar, Protocol
 
 
@@ -31,7 +32,13 @@ class _ValidationError(Protocol):
 
 def problem_of(error: _ValidationError) -> str:
     """The first problem that a pydantic ValidationError names, in the words of whoever raised it."""
-    return re.sub(r"^(Value error|Assertion failed), ", "", str(error.errors()[0]["msg"]))
+    return in_words(error.errors()[0])
+
+
+def in_words(problem: Mapping[str, Any]) -> str:
+    """One of a ValidationError's problems, without words of Python: JSON and TOML have lists and no tuples."""
+    said = re.sub(r"^(Value error|Assertion failed), ", "", str(problem["msg"]))
+    return said.replace("a valid tuple", "a list")
 
 
 class UsageError(RedargueError):

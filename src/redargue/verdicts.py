@@ -206,6 +206,8 @@ class Verdict(Noted):
     def why_unchecked(self) -> Unchecked | None:
         """Why the claim counts as not checked: ``unchecked``, an error, or no label; None if it was checked."""
         if self.error:
+            if self.error.type == "BudgetReached":
+                return Unchecked(reason=UncheckedReason.BUDGET)
             return Unchecked(reason=UncheckedReason.ERROR, error=self.error.type)
         if self.unchecked or self.label is not None:
             return self.unchecked

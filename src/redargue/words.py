@@ -46,6 +46,7 @@ _REASONS = {
     UncheckedReason.LANGUAGE: ENGLISH_ONLY,
     UncheckedReason.SEARCH_FAILED: "not searched: every search failed",
     UncheckedReason.ERROR: "error",
+    UncheckedReason.BUDGET: "the budget is spent",
     UncheckedReason.UNSURE: "the model was unsure",
     UncheckedReason.NO_ANSWER: "no answer",
     UncheckedReason.SUBJECTIVE: "subjective",

@@ -202,3 +202,9 @@ def test_the_plugin_is_installed_and_loads_nothing_slow() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
     done = subprocess.run([sys.executable, "-m", "pytest", "--help"], capture_output=True, text=True, check=True)
     assert "--redargue-replay" in done.stdout
+
+
+def test_a_misspelt_limit_of_an_assertion_is_named_with_the_limits_that_there_are() -> None:
+    with pytest.raises(UsageError, match="unknown option 'min_suported'") as refused:
+        grounded("It rains.", ["It rains."], min_suported=1)  # type: ignore[call-arg]
+    assert refused.value.hint.startswith("did you mean 'min_supported'")

@@ -20,6 +20,7 @@ from redargue.errors import UsageError
 from redargue.nli.backend import EmbeddedBackend
 from redargue.parts import Parts
 from redargue.runs.folders import runs_folder
+from redargue.service import guard
 from redargue.service.app import create_app
 from redargue.service.checks import CheckStore
 from redargue.service.keys import Keys
@@ -281,6 +282,34 @@ async def test_every_limit_holds_at_its_edge() -> None:
         assert (await http.post("/v1/estimate", content=at, headers=json)).status_code == 200
         problem(await http.post("/v1/estimate", content=at + b" ", headers=json), 413)
         problem(await http.post("/v1/estimate", content=pieces(), headers=json), 413)
+
+
+@pytest.mark.parametrize(("length", "headers", "read", "closed"), [
+    (3_000, {}, 3, False),
+    (90_000, {}, 6, True),  # more than it is worth
+    (3_000, {"expect": "100-continue"}, 0, True),  # the client asks before it sends
+])  # fmt: skip
+async def test_of_a_body_over_the_limit_so_much_is_read_that_its_client_can_read_why(
+    monkeypatch: pytest.MonkeyPatch, length: int, headers: dict[str, str], read: int, closed: bool
+) -> None:
+    monkeypatch.setattr(guard, "DRAINED", 5_000)
+    asked, sent = 0, list[Any]()
+
+    async def receive() -> dict[str, Any]:
+        nonlocal asked
+        asked += 1
+        return {"type": "http.request", "body": b"x" * 1_000, "more_body": asked * 1_000 < length}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    given = {"host": "localhost", "content-length": str(length), **headers}
+    raw = [(name.encode(), value.encode()) for name, value in given.items()]
+    scope = {"type": "http", "path": "/v1/ground", "method": "POST", "headers": raw}
+    checked = guard.Guard(create_app(settings()), hosts=["localhost"], origins=(), max_body=1_000)
+    await checked(scope, receive, send)
+    assert (asked, sent[0]["status"]) == (read, 413)
+    assert ((b"connection", b"close") in sent[0]["headers"]) == closed
 
 
 async def test_a_spent_day_is_402_and_a_full_queue_429(monkeypatch: pytest.MonkeyPatch) -> None:

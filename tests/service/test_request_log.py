@@ -62,6 +62,15 @@ async def test_a_request_is_a_line_with_its_check_outcome_and_time_and_nothing_o
     assert key not in err
 
 
+async def test_a_body_that_is_refused_before_it_is_read_has_its_route(capsys: pytest.CaptureFixture[str]) -> None:
+    log_to_stderr("info", structured=True)
+    async with client(max_body=1_000) as http:
+        for path in ("/v1/chat/completions", "/v1/ground", f"/{TEXT}"):
+            assert (await http.post(path, content=b"x" * 1_001)).status_code == 413
+    lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    assert [line["route"] for line in lines] == ["/v1/chat/completions", "/v1/ground", ""]
+
+
 async def test_without_the_option_no_request_is_logged(capsys: pytest.CaptureFixture[str]) -> None:
     log_to_stderr("warning")
     async with client() as http:

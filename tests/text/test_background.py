@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from typing import Any
 
 import pytest
 
@@ -35,6 +36,14 @@ async def test_without_a_document_every_sentence_is_unchecked(contexts: str | li
         assert await grounder.ground(ANSWER) == report
         streamed = [claim async for claim in redargue.check_stream([ANSWER], grounder)]
     assert [claim.verdict.unchecked for claim in streamed] == [NO_CONTEXT] * 2
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("contexts", [None, 5])
+async def test_contexts_that_are_no_list_are_a_usage_error(contexts: Any) -> None:
+    with pytest.raises(UsageError, match=f"{contexts} is no list of documents") as refused:
+        await redargue.ground(ANSWER, contexts=contexts)
+    assert "[] for none" in refused.value.hint
 
 
 @pytest.mark.anyio
@@ -77,8 +86,24 @@ async def test_as_many_checks_run_and_wait_as_may() -> None:
         free.set()
         assert await asyncio.gather(*tasks) == [0, 1] == begun
         assert await background.run(held(3)) == 3
-    with pytest.raises(redargue.Busy, match="closed"):
+    with pytest.raises(UsageError, match="closed"):  # and not Busy, after which a caller would try again for ever
         await background.run(held(4))
+
+
+@pytest.mark.parametrize(
+    "options", [{"running": 0}, {"running": -1}, {"running": "4"}, {"waiting": -1}, {"threads": 0}, {"running": True}]
+)
+def test_a_background_that_could_run_nothing_is_refused_and_quotes_the_value(options: dict[str, Any]) -> None:
+    ((name, value),) = options.items()
+    with pytest.raises(UsageError, match=f"{name}={value!r}"):
+        redargue.Background(**options)
+
+
+@pytest.mark.anyio
+async def test_what_is_no_check_is_refused() -> None:
+    async with redargue.Background() as background:
+        with pytest.raises(UsageError, match="'nonsense' is not a check"):
+            await background.run("nonsense")  # type: ignore[arg-type]
 
 
 @pytest.mark.anyio

@@ -10,6 +10,7 @@ import pytest
 from syntok import segmenter
 
 import redargue
+from redargue.caveats import UncheckedReason
 from redargue.errors import UsageError
 from redargue.evidence import without_retrieval_times
 from redargue.nli import reader
@@ -95,6 +96,8 @@ async def test_a_budget_is_that_of_all_answers() -> None:
     errors = [claim.verdict.error.type for claim in second.claims if claim.verdict.error]
     assert errors
     assert set(errors) == {"BudgetReached"}
+    assert second.not_checked[UncheckedReason.BUDGET] == len(errors)
+    assert UncheckedReason.ERROR not in second.not_checked
 
 
 def test_a_document_is_split_into_sentences_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,6 +20,7 @@ from redargue.adapters.grounding import (
 from redargue.adapters.recorded_checks import check_claim, check_text
 from redargue.adapters.session import current
 from redargue.errors import RedargueError, UsageError
+from redargue.registry import did_you_mean
 from redargue.text.report import Report
 from redargue.text.segment import Kind, text_of
 from redargue.text.verification import documents_of
@@ -94,6 +95,7 @@ def grounded(
     limits = _Limits(**{name: value for name, value in current.options.items() if name in _Limits._fields} | here)
     with_marker = _with_marker(options)
     with _errors_noted():
+        _require_known(options)
         if not 1 <= limits.pass_k <= limits.repeats:
             what = f"of {limits.repeats} checks, {limits.pass_k} cannot pass"
             raise UsageError(what, hint="give numbers with 1 ≤ pass_k ≤ repeats")
@@ -130,6 +132,14 @@ def supported(claim: str, **options: Unpack[VerifyOptions]) -> Verdict:
     if is_supported(verdict):
         return verdict
     raise NotSupported(f"{claim_label(verdict)} {verdict.claim.text}{because(verdict)}", verdict)
+
+
+def _require_known(options: VerifyOptions) -> None:
+    """Raises UsageError for a keyword that neither :func:`grounded` nor the check has."""
+    for name in options:
+        if name not in VerifyOptions.__annotations__:
+            known = [*_Limits._fields, "kind", "question", *VerifyOptions.__annotations__]
+            raise UsageError(f"unknown option {name!r}", hint=did_you_mean(name, known))
 
 
 def _with_marker(options: VerifyOptions) -> VerifyOptions:

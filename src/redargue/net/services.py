@@ -118,6 +118,15 @@ def _configured(rate: Rate, name: str, variables: Mapping[str, str]) -> Rate:
     return rate.model_copy(update=changes)
 
 
+def service_variables() -> Iterable[str]:
+    """The variables of redargue's own that configure services."""
+    for name, defaults in SERVICES.items():
+        own = (*defaults.key_names, *defaults.extra.values())
+        yield from (variable for variable in own if variable.startswith("REDARGUE_"))
+        yield from (f"{_prefix(name)}_{each.upper()}" for each in ("url", "timeout", *RATES))
+    yield from (f"{_prefix(_READER)}_{each.upper()}" for each in ("timeout", *RATES))
+
+
 def reader_service(url: str, key: str) -> Service:
     """A grader's endpoint; ``REDARGUE_READER_TIMEOUT`` changes how long it may take."""
     timeout = _number(os.environ, f"{_prefix(_READER)}_TIMEOUT", READER_TIMEOUT)

@@ -113,7 +113,7 @@ def _allow_pages_of(origins: Sequence[str], application: FastAPI) -> None:
 
 
 def _include_routers(application: FastAPI, settings: ServiceSettings) -> None:
-    proxy, tally = from_environment(settings.spec)
+    proxy, tally = from_environment(settings.spec, running=settings.running)
     application.state.metrics = Metrics(settings.spec.method)
     application.state.metrics.add(tally)
     application.state.tally = tally

@@ -13,13 +13,15 @@ from __future__ import annotations
 
 import asyncio
 import json as json_
+import os
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
+from typer.core import TyperGroup
 
 from redargue.cli.output import leaving_with_reader, log_to_stderr, print_json
 from redargue.cli.parameters import AsJson, LogLevel, Offline, RunParameters, SearchParameters, option, with_parameters
@@ -168,7 +170,19 @@ def read_corpora(given: list[str] | None) -> dict[str, str]:
     return corpora
 
 
-serve_app = typer.Typer(help="Serve checks over HTTP.", invoke_without_command=True)
+SERVE_HELP = """Serve checks over HTTP.
+
+Listens on this machine only, unless --host names another address; then callers need a key (redargue serve key add).
+A check may choose the method, its settings, labels and dates; the other options are those of every check. It may
+search with the tools of --tool alone, or without that option with the corpus and the tool that is found online.
+Needs the extra serve.
+
+With REDARGUE_UPSTREAM_URL, the service is also a proxy of this model, which checks its answers (docs/proxy.md).
+Variables set what it does: REDARGUE_UPSTREAM_API_KEY; REDARGUE_PROXY_MODE (annotate, footnote, revise, block,
+off), _ON_FAILURE (open, closed), _MODES, _UNDECIDED, _SHOW_WITHHELD, _BLOCK_AS, _SEARCH, _METHOD, _METHODS,
+_BUDGET, _TIMEOUT_S, _MIN_SUPPORTED.
+"""
+serve_app = typer.Typer(help=SERVE_HELP, invoke_without_command=True)
 key_app = typer.Typer(help="Add, list and remove API keys.", no_args_is_help=True)
 serve_app.add_typer(key_app, name="key")
 
@@ -201,17 +215,12 @@ def serve(
     options: RunParameters,
     search: SearchParameters,
 ) -> None:
-    """Serve checks over HTTP.
-
-    Listens on this machine only, unless --host names another address; then callers need a key (redargue serve key add).
-    A check may choose the method, its settings, labels and dates; the other options are those of every check. It may
-    search with the tools of --tool alone, or without that option with the corpus and the tool that is found online.
-    Needs the extra serve.
-    """
+    """Serve checks over HTTP; ``SERVE_HELP`` says more."""
     if context.invoked_subcommand:
         return
     _require_packages()
     log_to_stderr(log_level, structured=log)
+    warn_of_unknown_variables(context, os.environ)
     from redargue.cli.options import live_tool, named_tools, run_config
     from redargue.runs.budget import Budget
     from redargue.service.context import ServiceSettings
@@ -234,6 +243,37 @@ def serve(
         telemetry=_export(telemetry),
     )
     _run(settings, host.strip("[]"), port)
+
+
+_VARIABLES = "HOME CACHE THREADS OFFLINE FETCH_ALLOW MILVUS_TOKEN WORKER DATA KEY SERVICE_KEY".split()  # of no option
+_OF_NAMES = ("REDARGUE_MCP_", "REDARGUE_TEST_", "REDARGUE_PROXY_", "REDARGUE_UPSTREAM_")  # the proxy knows its own
+
+
+def warn_of_unknown_variables(context: typer.Context, environment: Mapping[str, str]) -> None:
+    """Says which variables set nothing, with the nearest that does."""
+    from difflib import get_close_matches
+
+    from redargue.net.services import service_variables
+
+    known = {f"REDARGUE_{name}" for name in _VARIABLES} | {*service_variables()}
+    given = [name for name in environment if name.startswith("REDARGUE_") and not name.startswith(_OF_NAMES)]
+    if not (unknown := [name for name in given if name not in known]):
+        return
+    known |= set(_variables_of(context.find_root().command, context))
+    for name in (name for name in unknown if name not in known):
+        near = get_close_matches(name, known, n=1, cutoff=0.85)
+        guess = f"; did you mean {near[0]}?" if near else ""
+        typer.echo(printable(f"redargue: there is no setting {name}: it is ignored{guess}", lines=False), err=True)
+
+
+def _variables_of(command: Any, context: typer.Context) -> Iterator[str]:
+    """The variables of the options of a command and of those in it."""
+    for parameter in command.params:
+        given = parameter.envvar or ()
+        yield from (given,) if isinstance(given, str) else given
+    if isinstance(command, TyperGroup):
+        for name in command.list_commands(context):
+            yield from _variables_of(command.get_command(context, name), context)
 
 
 def _require_packages() -> None:
@@ -265,9 +305,16 @@ def _run(settings: ServiceSettings, host: str, port: int) -> None:
     listener = bound_socket(host, port)
     shown = f"[{host}]" if ":" in host else host
     url = f"http://{shown}:{listener.getsockname()[1]}"
+    said = "\n".join(f"redargue: {line}" for line in (url, _proxy_line(settings)) if line)
     with only_one(home() / "service", "redargue serve"):
-        server = Server(create_app(settings), lambda: typer.echo(f"redargue: {url}", err=True))
+        server = Server(create_app(settings), lambda: typer.echo(said, err=True))
         server.run(sockets=[listener])
+
+
+def _proxy_line(settings: ServiceSettings) -> str:
+    from redargue.service.proxy.settings import ProxySettings
+
+    return ProxySettings.from_environment(spec=settings.spec).summary
 
 
 def _site(origin: str) -> str:

@@ -127,6 +127,8 @@ def caller_of(request: Request, documented: Annotated[object, Depends(_documente
         return CallerInfo(owner=key.id, key=key)
     if keys.needed:
         detail = "send a key: Authorization: Bearer rdg_…"
+        if scheme:
+            detail = "the key is not one of this service: redargue serve key ls lists those that there are"
         raise HTTPException(401, detail, {"WWW-Authenticate": 'Bearer realm="redargue"'})
     return CallerInfo()
 

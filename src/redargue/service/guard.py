@@ -16,6 +16,7 @@ from redargue.service.problems import OPENAI_PATHS, openai_error, plain_problem
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 # An address of IPv6 in brackets, or a name or address without them; and a port.
+DRAINED = 16_000_000  # bytes that are read of a body that is too large, so that its client can read why
 _HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([^\[\]:@/?#\\\s]+))(?::[0-9]{0,5})?")
 
 
@@ -51,7 +52,9 @@ class Guard:
         headers = Headers(scope=scope)
         most = self._larger.get(scope["path"], self._max_body)
         if refused := self._refusal(headers, most):
-            await _refusal_of(scope["path"], *refused)(scope, receive, send)
+            # A connection that is closed while its client is sending is reset, and the answer is lost.
+            whole = refused[0] == 413 and "expect" not in headers and await _drained(receive)
+            await _refusal_of(scope["path"], *refused, close=not whole)(scope, receive, send)
             return
         read = 0
 
@@ -80,9 +83,20 @@ class Guard:
         return None
 
 
-def _refusal_of(path: str, status: int, detail: str) -> Response:
+async def _drained(receive: Receive) -> bool:
+    """Reads a body that nobody wants; whether to its end."""
+    read = 0
+    while read <= DRAINED:
+        message = await receive()
+        read += len(message.get("body", b""))
+        if message["type"] == "http.disconnect" or not message.get("more_body"):
+            return bool(message["type"] != "http.disconnect")
+    return False
+
+
+def _refusal_of(path: str, status: int, detail: str, *, close: bool) -> Response:
     """Clients of OpenAI's API read errors in its shape only."""
-    headers = {"Connection": "close"}
+    headers = {"Connection": "close"} if close else {}
     if path in OPENAI_PATHS:
         return JSONResponse(openai_error(detail, kind="invalid_request_error"), status, headers)
     return plain_problem(status, detail).response(headers)

@@ -11,6 +11,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import NamedTuple
 
+from fastapi import FastAPI
 from pydantic import ValidationError
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -132,11 +133,19 @@ class RequestLog:
         finally:
             _current.reset(token)
             milliseconds = round(1_000 * (time.monotonic() - began), 1)
-            route = getattr(scope.get("route"), "path", "")
-            fields = {"method": _method(scope), "route": route, "status": status, "ms": milliseconds, **line}
+            fields = {"method": _method(scope), "route": _route(scope), "status": status, "ms": milliseconds, **line}
             _log.info("request", extra={"fields": fields})
 
 
 def _method(scope: Scope) -> str:
     method: str = scope["method"]
     return method if method in ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS") else "other"
+
+
+def _route(scope: Scope) -> str:
+    """The path of a request as the service declares it, also if it was refused before it was routed."""
+    if route := scope.get("route"):
+        return getattr(route, "path", "")
+    application = scope.get("app")
+    declared = application.openapi()["paths"] if isinstance(application, FastAPI) else {}
+    return scope["path"] if "{" not in scope["path"] and scope["path"] in declared else ""

@@ -1,10 +1,13 @@
-"""Threads for what a request computes before it is answered, so that other requests do not wait for it."""
+"""Threads for what a request computes before it is answered, and turns of checks that share the processor."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import heapq
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from itertools import count
 from typing import TypeVar
 
 from redargue.concurrency import Busy
@@ -35,3 +38,43 @@ class Pool:
 
     def close(self) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+class Turns:
+    """Places for ``running`` computations at a time; of those that wait, the one with the lowest number is next.
+
+    Computations that all share the processor all end late; in turns, the first ones end in time.
+    """
+
+    def __init__(self, running: int) -> None:
+        self._free, self._order = running, count()
+        self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
+
+    @asynccontextmanager
+    async def take(self, number: int) -> AsyncIterator[None]:
+        if self._free:
+            self._free -= 1
+        else:
+            await self._wait(number)
+        try:
+            yield
+        finally:
+            self._give()
+
+    async def _wait(self, number: int) -> None:
+        turn = asyncio.get_running_loop().create_future()
+        heapq.heappush(self._waiting, (number, next(self._order), turn))
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if not turn.cancelled():  # it had been given its turn
+                self._give()
+            raise
+
+    def _give(self) -> None:
+        while self._waiting:
+            *_, turn = heapq.heappop(self._waiting)
+            if not turn.done():
+                turn.set_result(None)
+                return
+        self._free += 1

@@ -22,6 +22,7 @@ from redargue.errors import (
     RedargueError,
     StoreUnavailable,
     UsageError,
+    in_words,
 )
 from redargue.files import NO_ROOM
 
@@ -151,7 +152,7 @@ def _field_problem(error: Mapping[str, Any], body: object) -> FieldProblem:
     kind, *rest = error["loc"]
     if error["type"] == "json_invalid":
         return FieldProblem(pointer="", detail=f"the body is not JSON, from character {rest[0]} on")
-    detail = _words(str(error["msg"]))
+    detail = _words(error)
     if kind != "body":
         return FieldProblem(pointer=": ".join(str(part)[:60] for part in error["loc"]), detail=detail)
     return FieldProblem(pointer=_pointer(rest, body, missing=error["type"] == "missing"), detail=detail)
@@ -179,5 +180,5 @@ def _holds(body: object, part: int | str) -> bool:
     return isinstance(body, dict) and part in body
 
 
-def _words(message: str) -> str:
-    return _QUOTED.sub("'…'", message.removeprefix("Value error, "))
+def _words(error: Mapping[str, Any]) -> str:
+    return _QUOTED.sub("'…'", in_words(error))

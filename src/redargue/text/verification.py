@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
@@ -374,6 +374,9 @@ _FILE_NAME = re.compile(r"\S+\.(?:pdf|docx?|md|txt|html?|csv|tsv|jsonl?)", re.IG
 def documents_of(contexts: str | Passage | Sequence[str | Passage]) -> list[Passage]:
     """The documents that an answer is checked against; raises UsageError for what is not a document."""
     documents = []
+    if not isinstance(contexts, Iterable):
+        hint = "give a list of documents: contexts=['the text of a document']; [] for none"
+        raise UsageError(f"{contexts!r:.60} is no list of documents", where="contexts", hint=hint)
     for number, document in enumerate([contexts] if isinstance(contexts, str | Passage) else contexts, 1):
         if not isinstance(document, str | Passage):
             what = f"context {number} is neither a text nor a Passage: {document!r:.60}"

@@ -184,6 +184,7 @@ def test_an_application_learns_which_sentence_withheld_an_answer_and_may_ask_for
         return
     claims = shown.choices[0].message.redargue["claims"]
     assert [(each["sentence"], each["claim"]) for each in claims] == [(2, FALSE)]
+    assert [(each["start"], each["end"]) for each in claims] == [(0, 0)]  # not those of a text that was not sent
     assert FALSE not in shown.choices[0].message.content
 
 

@@ -14,7 +14,7 @@ from redargue.errors import ProviderError, UnsupportedTask, UsageError
 from redargue.evidence import Passage
 from redargue.runs.budget import Budget
 from redargue.service.proxy import checker
-from redargue.service.proxy.settings import CheckOptions, ProxySettings, plan
+from redargue.service.proxy.settings import CheckOptions, ProxySettings, plan, read_check_options
 from redargue.spec import RunSpec
 from service.proxy.conftest import ANSWER, BRIDGE, FALSE, TRUE, Start
 from service.proxy.test_stream import GIVEN, QUESTION, chunks, content, post
@@ -97,6 +97,40 @@ def test_a_request_cannot_loosen_what_the_operator_decided() -> None:
 
 
 @pytest.mark.parametrize(
+    ("operator", "asked", "decided"),
+    [
+        ({"mode": "block"}, {}, "closed"),
+        ({"mode": "block"}, {"on_failure": "open"}, "closed"),
+        ({"mode": "block", "on_failure": "open"}, {}, "open"),
+        ({"mode": "block", "on_failure": "open"}, {"on_failure": "closed"}, "closed"),
+        ({}, {}, "open"),
+        ({}, {"on_failure": "closed"}, "closed"),
+        ({}, {"mode": "block"}, "closed"),
+        ({}, {"mode": "block", "on_failure": "open"}, "open"),
+        ({"on_failure": "open"}, {"mode": "block"}, "open"),
+        ({"on_failure": "closed"}, {"mode": "block", "on_failure": "open"}, "closed"),
+    ],
+)
+def test_block_lets_what_was_not_checked_pass_only_where_it_is_asked_to(
+    operator: dict[str, Any], asked: dict[str, Any], decided: str
+) -> None:
+    assert plan(ProxySettings(**operator), CheckOptions(**asked)).on_failure == decided
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_block_withholds_what_was_not_checked_and_a_refuted_answer_whatever_else_was_not(
+    start: Start, stream: bool
+) -> None:
+    answers = iter([GERMAN, f"{GERMAN} {FALSE}"])
+    running = start(lambda asked: chat(next(answers))(asked), mode="block", block_message="Withheld.")
+    unread = post(running.url, {**QUESTION, **GIVEN, "stream": stream})
+    assert (unread.status_code, unread.json()["error"]["code"]) == (503, "language")
+    refuted = post(running.url, {**QUESTION, **GIVEN, "stream": stream})
+    assert refuted.status_code == 200
+    assert "Withheld." in refuted.text
+
+
+@pytest.mark.parametrize(
     ("body", "param"),
     [
         ("not json", None),
@@ -118,6 +152,22 @@ def test_wrong_requests_are_refused_in_openais_shape_and_not_sent_on(
     assert set(error) == {"message", "type", "param", "code"}
     assert error["param"] == param
     assert running.upstream.asked == []
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"modus": "block"}, "there is no field 'modus' (redargue.modus)\n  → did you mean 'mode'"),
+        ({"contexts": "a text"}, "Input should be a list (redargue.contexts)"),
+        ({"contexts": [{"txt": "a"}]}, "there is no field 'txt' (redargue.contexts.0.txt)\n  → did you mean 'text'"),
+        ({"contexts": ["a", {"title": "b"}]}, "Field required (redargue.contexts.1.text)"),
+        ({"contexts": [5]}, "Input should be a valid string (redargue.contexts.0)"),
+    ],
+)
+def test_a_wrong_field_is_named_without_types_and_with_those_that_there_are(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        read_check_options(given)
+    assert str(refused.value).startswith(said)
 
 
 def test_without_an_upstream_the_routes_say_so(start: Start) -> None:
@@ -158,7 +208,9 @@ def test_a_clients_own_key_passes_but_a_key_of_this_service_does_not(start: Star
     assert "cookie" not in first.headers
 
 
-def test_an_upstream_that_cannot_be_reached_is_a_502(start: Start) -> None:
+def test_an_upstream_that_cannot_be_reached_is_a_502_and_the_log_alone_has_its_address(
+    start: Start, caplog: pytest.LogCaptureFixture
+) -> None:
     running = start(chat(TRUE))
     settings = running.proxy.checkers.settings.model_copy(update={"upstream": "http://127.0.0.1:9/v1"})
     for holder in (running.proxy.checkers, running.proxy.upstream):
@@ -166,15 +218,23 @@ def test_an_upstream_that_cannot_be_reached_is_a_502(start: Start) -> None:
     response = post(running.url, QUESTION)
     assert response.status_code == 502
     assert response.json()["error"]["code"] == "upstream_unreachable"
+    assert "127.0.0.1" not in response.text
+    assert "upstream at http://127.0.0.1:9/v1 cannot be reached" in caplog.text
 
 
+@pytest.mark.parametrize("api", ["/v1/chat/completions", "/v1/responses"])
+@pytest.mark.parametrize("cut", [True, False])  # the connection, or only the stream in it
 @pytest.mark.parametrize("mode", ["annotate", "block"])
-def test_a_stream_that_breaks_off_ends_with_an_error_that_clients_report(start: Start, mode: str) -> None:
-    pieces = chat_stream(ANSWER)[:4]
-    running = start(lambda asked: Written(pieces, content_type=STREAM, cut=True), mode=mode)
-    response = post(running.url, {**QUESTION, **GIVEN, "stream": True})
+def test_a_stream_that_breaks_off_ends_with_an_error_that_clients_report(
+    start: Start, mode: str, cut: bool, api: str
+) -> None:
+    delta = {"type": "response.output_text.delta", "output_index": 0, "content_index": 0, "delta": TRUE}
+    pieces = chat_stream(TRUE)[:-2] if api.endswith("completions") else [sse(delta, "response.output_text.delta")]
+    running = start(lambda asked: Written(pieces, content_type=STREAM, cut=cut), mode=mode)
+    response = post(running.url, {**QUESTION, **GIVEN, "stream": True}, api)
     last = json.loads(response.text.strip().split("\n")[-1].removeprefix("data: "))
     assert last["error"]["code"] == "upstream_broke_off"
+    assert response.status_code == (502 if mode == "block" else 200)
     assert "[DONE]" not in response.text
 
 
@@ -182,7 +242,8 @@ def test_a_stream_that_breaks_off_ends_with_an_error_that_clients_report(start: 
 def test_a_client_that_leaves_cancels_the_request_upstream(start: Start, mode: str) -> None:
     gate = threading.Event()
     pieces = chat_stream(ANSWER)
-    running = start(lambda asked: Written(pieces, content_type=STREAM, gates={5: gate}), mode=mode)
+    answer = Written(pieces, content_type=STREAM, gates={5: gate})
+    running = start(lambda asked: answer, mode=mode, on_failure="open")  # closed, the head waits for the check
     with httpx2.stream(
         "POST", f"{running.url}/v1/chat/completions", json={**QUESTION, **GIVEN, "stream": True}, timeout=120
     ) as response:
@@ -245,6 +306,22 @@ def test_documents_with_halves_of_characters_and_budgets_without_a_model_do_not_
     body = json.dumps({**QUESTION, "redargue": given}).encode()
     response = httpx2.post(f"{running.url}/v1/chat/completions", content=body, timeout=120)
     assert block_of(response, False)["outcome"] == "non_factual"
+
+
+@pytest.mark.parametrize(
+    ("budget", "method", "calls"), [("1calls", "", 0), ("3calls", "", 1), ("4calls", "", 2), ("5calls", "tool-mad", 2)]
+)
+def test_a_budget_of_an_answer_binds_its_first_reader_and_its_debate_together(
+    start: Start, budget: str, method: str, calls: int
+) -> None:
+    running = start(chat(ANSWER), budget=budget, **({"method": method} if method else {}))
+    block = block_of(post(running.url, {**QUESTION, **GIVEN}), False)
+    spent = calls < 2 or bool(method)
+    assert (block["usage"]["calls"], block["reason"]) == (calls, "budget" if spent else "")
+    assert block["outcome"] != "factual"
+    asked = {"redargue": {**GIVEN["redargue"], "budget": "1calls", "on_failure": "closed"}}
+    closed = post(running.url, {**QUESTION, **asked})
+    assert (closed.status_code, closed.json()["error"]["code"]) == (503, "budget")
 
 
 @pytest.mark.parametrize("stream_type", [True, False])

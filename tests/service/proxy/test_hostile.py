@@ -267,8 +267,22 @@ def test_by_default_no_mode_sends_what_the_operator_withholds() -> None:
     ],
 )
 def test_settings_that_no_request_could_use_are_an_error_at_the_start(name: str, value: str) -> None:
-    with pytest.raises(UsageError):
+    with pytest.raises(UsageError) as refused:
         ProxySettings.from_environment({f"REDARGUE_{name}": value})
+    assert f"REDARGUE_{name}" in str(refused.value) or value == "mad"
+
+
+def test_a_misspelt_variable_of_the_proxy_is_an_error_and_not_a_guard_that_is_off() -> None:
+    with pytest.raises(UsageError, match="REDARGUE_PROXY_MOD") as refused:
+        ProxySettings.from_environment({"REDARGUE_PROXY_MOD": "block"})
+    assert "did you mean 'REDARGUE_PROXY_MODE'" in refused.value.hint
+    assert ProxySettings.from_environment({"REDARGUE_PROXY_MODE": "block", "REDARGUE_STORE": "x"}).mode == "block"
+
+
+def test_the_start_says_whose_answers_are_checked_and_how() -> None:
+    settings = ProxySettings(upstream="http://user:secret@models:8000/v1", mode="block")
+    assert settings.summary == "proxy of models:8000: mode block, on_failure closed"
+    assert ProxySettings().summary == ""
 
 
 @pytest.mark.anyio

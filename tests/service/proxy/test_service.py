@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import json
+import socket
+
 import httpx2
 import pytest
 
@@ -23,6 +26,9 @@ def test_the_service_has_the_proxy_behind_its_keys_and_in_its_metrics(monkeypatc
             refused = httpx2.post(url, json={**QUESTION, **GIVEN}, timeout=120)
             assert refused.status_code == 401
             assert refused.json()["error"]["type"] == "authentication_error"
+            assert "send a key" in refused.json()["error"]["message"]
+            wrong = httpx2.post(url, json={**QUESTION, **GIVEN}, headers={"Authorization": "Bearer rdg_x"}, timeout=120)
+            assert (wrong.status_code, "not one of this service" in wrong.text) == (401, True)
             bearer = {"Authorization": f"Bearer {secret}"}
             message = httpx2.post(url, json={**QUESTION, **GIVEN}, headers=bearer, timeout=120).json()["choices"][0]
             assert message["message"]["redargue"]["outcome"] == "non_factual"
@@ -63,3 +69,32 @@ def test_a_keys_budget_of_the_day_pays_for_the_checks_of_answers(monkeypatch: py
             assert (closed.status_code, closed.json()["error"]["code"]) == (402, "insufficient_quota")
             assert closed.headers["x-should-retry"] == "false"
             assert len(upstream.asked) == 2  # nothing was sent for it
+
+
+def _asked(connection: socket.socket, request: bytes) -> tuple[int, bytes]:
+    """Status and body of the response to a request that is sent to its end before anything is read."""
+    connection.sendall(request)
+    with connection.makefile("rb") as answer:
+        status = int(answer.readline().split()[1])
+        headers = dict(line.lower().split(b": ", 1) for line in iter(answer.readline, b"\r\n"))
+        return status, answer.read(int(headers[b"content-length"]))
+
+
+@pytest.mark.parametrize("chunked", [True, False])
+def test_a_body_over_the_limit_on_a_kept_connection_is_a_413_that_clients_can_read(
+    monkeypatch: pytest.MonkeyPatch, chunked: bool
+) -> None:
+    body = b'{"redargue": {"contexts": ["' + b"x" * 2_100_000 + b'"]}}'
+    framed = b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body) if chunked else body
+    length = b"Transfer-Encoding: chunked" if chunked else b"Content-Length: %d" % len(body)
+    with Upstream(chat(ANSWER)) as upstream:
+        monkeypatch.setenv("REDARGUE_UPSTREAM_URL", f"{upstream.url}/v1")
+        with Served(create_app()) as service, socket.socket() as connection:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4_096)  # sends as the service reads
+            connection.settimeout(120)
+            connection.connect(("127.0.0.1", int(service.url.rpartition(":")[2])))
+            for _ in range(2):
+                assert _asked(connection, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")[0] == 200
+                head = b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\n" + length + b"\r\n\r\n"
+                status, refused = _asked(connection, head + framed)
+                assert (status, json.loads(refused)["error"]["type"]) == (413, "invalid_request_error")

@@ -252,13 +252,14 @@ def test_reasoning_and_calls_in_a_response_pass_and_tell_nothing_of_a_withheld_a
 
 
 @pytest.mark.parametrize("kept", [-1, -2, -3])
-def test_a_stream_without_its_end_has_verdicts(start: Start, kept: int) -> None:
+def test_a_stream_without_its_end_has_verdicts_and_an_error_where_its_text_may_go_on(start: Start, kept: int) -> None:
     pieces = chat_stream(ANSWER)[:kept]
     running = start(lambda asked: Written(pieces, content_type=STREAM))
     response = post(running.url, {**QUESTION, **GIVEN, "stream": True})
     assert all(piece in response.content for piece in pieces if b'"stop"' not in piece)
     assert response.text.count('"redargue":{') == 1
     assert '"outcome":"non_factual"' in response.text or kept == -3
+    assert ("upstream_broke_off" in response.text) == (kept < -1)
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,7 @@ BlockReason = Literal[
     "search_failed",
     "no_answer",
     "fragment",
+    "structured",
     "too_long",
     "unreadable_answer",
     "not_read",
@@ -48,6 +49,7 @@ REASONS: tuple[BlockReason, ...] = (
     "language",
     "no_answer",
     "fragment",
+    "structured",
 )
 _UNCHECKED: dict[UncheckedReason, BlockReason] = {
     UncheckedReason.LANGUAGE: "language",
@@ -75,7 +77,8 @@ class ClaimBlock(Frozen):
         sentence: number of its sentence in the answer, from 1.
         start: offset of its sentence in the answer, in code points from 0.
         end: one past its last.
-        claim: empty, and the offsets 0, where the answer was withheld and the request does not ask for it.
+            Both are 0 where the answer was withheld: its text is not sent.
+        claim: empty where the answer was withheld and the request does not ask for it.
         label: of the label set; None where the claim was not checked.
         unchecked: why it was not; empty where it was.
     """
@@ -134,10 +137,13 @@ class CheckBlock(Frozen):
         return self.model_dump(mode="json", by_alias=True, exclude=left_out)
 
     def of_withheld(self, why: str, plan: Plan) -> CheckBlock:
-        """The block without what the answer said, unless the application asks for the claims that withheld it."""
-        if plan.show_withheld:
-            return self.model_copy(update={"withheld": why, "claims": self.bad})
-        claims = tuple(claim.model_copy(update={"claim": "", "start": 0, "end": 0}) for claim in self.claims)
+        """The block without what the answer said, unless the application asks for the claims that withheld it.
+
+        No offset is left: they would be read as those of the text in its place.
+        """
+        hidden = {"start": 0, "end": 0} if plan.show_withheld else {"start": 0, "end": 0, "claim": ""}
+        shown = self.bad if plan.show_withheld else self.claims
+        claims = tuple(claim.model_copy(update=hidden) for claim in shown)
         return self.model_copy(update={"withheld": why, "claims": claims})
 
     @property
@@ -158,6 +164,8 @@ def block_of(checked: Checked, plan: Plan, check: str) -> CheckBlock:
     late: BlockReason = "checker_late"
     reasons = Counter[BlockReason](claim.unchecked for claim in claims if claim.unchecked)
     reasons.update({late: len(checked.late)} if checked.late else {})
+    structured: BlockReason = "structured"
+    reasons.update({structured: checked.structured} if checked.structured else {})
     reasons.update(_ERRORS.get(name, "checker_down") for _, name in checked.failed)
     problem = next((reason for reason in REASONS if reason == checked.problem), None)
     if problem:
@@ -248,6 +256,7 @@ _REASON_WORDS: dict[str, str] = {
     "search_failed": "the search failed",
     "no_answer": "the reader gave no answer",
     "fragment": "headings, labels or fragments that may state something",
+    "structured": "values of a JSON answer that are no text",
     "too_long": "the answer is too long",
     "unreadable_answer": "the answer could not be read",
     "not_read": "a part of the answer is not text",

@@ -3,6 +3,8 @@
 A first reader, the embedded one, reads every sentence. Where the plan names a method, this debates the claims that the
 first reader does not find supported. Both read the same documents, which stay encoded between the answers of a
 conversation; without documents both search, if the operator allows it.
+
+Readings of all answers take turns, oldest answer first, so that under load some checks end in time.
 """
 
 from __future__ import annotations
@@ -10,9 +12,11 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import count
 from typing import Protocol
 
 from redargue.claims import Claim, Meaning
@@ -20,9 +24,11 @@ from redargue.concurrency import gather_or_cancel
 from redargue.errors import RedargueError, UsageError
 from redargue.evidence import Passage
 from redargue.parts import Parts
-from redargue.runs.budget import Budget
+from redargue.runs.budget import Budget, Cost
 from redargue.service.keys import DayBudget, KeyBudget
+from redargue.service.pool import Turns
 from redargue.service.proxy.settings import FIRST_READER, Plan, ProxySettings
+from redargue.service.proxy.structured import begins, structure_of
 from redargue.service.requests import RunChoices
 from redargue.service.rules import RequestRules
 from redargue.spec import RunSpec
@@ -36,6 +42,7 @@ from redargue.verifier import Verifier
 
 KEPT = 8  # sets of documents that stay encoded
 KEPT_CHARACTERS = 4_000_000
+_HEAD = 100  # characters that show whether an answer is JSON
 
 
 class _Reader(Protocol):
@@ -65,12 +72,32 @@ class Searcher:
         self._verifier.close()
 
 
+_Turn = Callable[[], AbstractAsyncContextManager[None]]
+
+
 @dataclass(frozen=True)
 class Readers:
-    """Those of one answer; ``debate`` is None where the first reader decides alone."""
+    """Those of one answer; ``debate`` is None where the first reader decides alone.
+
+    Attributes:
+        local: whether the first reader only computes; one that searches waits for others most of the time.
+        debate_local: the same of the debate, which a language model may lead.
+        turn: of the answer among all that compute.
+    """
 
     first: _Reader
     debate: _Reader | None = None
+    local: bool = True
+    debate_local: bool = False
+    turn: _Turn = nullcontext
+
+    @property
+    def reading(self) -> AbstractAsyncContextManager[None]:
+        return self.turn() if self.local else nullcontext()
+
+    @property
+    def debating(self) -> AbstractAsyncContextManager[None]:
+        return self.turn() if self.debate_local else nullcontext()
 
     def close(self) -> None:
         self.first.close()
@@ -90,7 +117,7 @@ class _Entry:
     dropped: bool = False
 
 
-_Key = tuple[str, str | None, str, tuple[Passage, ...], Budget | None]
+_Key = tuple[str, str | None, tuple[Passage, ...], Budget | None]
 
 
 class Checkers:
@@ -99,6 +126,7 @@ class Checkers:
     def __init__(self, settings: ProxySettings) -> None:
         self.settings = settings
         self._entries: OrderedDict[_Key, _Entry] = OrderedDict()
+        self._turns, self._numbers = Turns(settings.running), count()
 
     @asynccontextmanager
     async def open(
@@ -109,22 +137,27 @@ class Checkers:
         ``day``: the caller's budget of the day, which pays for all of their calls. Readers with a budget of their own
         are of one answer.
         """
-        key = (plan.method, str(plan.as_of), plan.budget or "", documents, day)
-        entry = self._entries.get(key) if documents and not plan.budget else None
+        shared = bool(documents) and not self._budget(plan)
+        key = (plan.method, str(plan.as_of), documents, day)
+        turn = partial(self._turns.take, next(self._numbers))
+        entry = self._entries.get(key) if shared else None
         if entry is None or (entry.readers.done() and (entry.readers.cancelled() or entry.readers.exception())):
-            made = asyncio.create_task(self._make(documents, plan, day))
-            made.add_done_callback(lambda task: task.cancelled() or task.exception())  # an answer may need none
+            made = asyncio.create_task(self._make(documents, plan, day, turn))
+            made.add_done_callback(_seen)
             entry = _Entry(made, sum(len(document.text) for document in documents))
-            if documents and not plan.budget:
+            if shared:
                 self._entries[key] = entry
             else:
                 entry.dropped = True
         if not entry.dropped:
             self._entries.move_to_end(key)
         entry.users += 1
+        readers = asyncio.create_task(_in_turn(entry.readers, turn))
+        readers.add_done_callback(_seen)
         try:
-            yield entry.readers
+            yield readers
         finally:
+            readers.cancel()
             entry.users -= 1
             self._drop_oldest()
             if entry.dropped and not entry.users:
@@ -140,21 +173,25 @@ class Checkers:
             if not entry.users:
                 _close_when_made(entry.readers)
 
-    async def _make(self, documents: tuple[Passage, ...], plan: Plan, day: DayBudget | None) -> Readers:
+    async def _make(self, documents: tuple[Passage, ...], plan: Plan, day: DayBudget | None, turn: _Turn) -> Readers:
         if documents:
-            return await asyncio.to_thread(self._grounded, documents, plan, day)
+            async with turn():
+                return await asyncio.to_thread(self._grounded, documents, plan, day)
         if not self.settings.search:
             raise NoEvidence("the request has no contexts", hint="send redargue.contexts")
         first, debate = self._configs(plan)
-        reading, debating = _budgets(debate, day)
-        return Readers(Searcher(first, reading), Searcher(debate, debating) if debate else None)
+        reading, debating = _budgets(self._budget(plan), day)
+        return Readers(Searcher(first, reading), Searcher(debate, debating) if debate else None, local=False)
 
     def _grounded(self, documents: tuple[Passage, ...], plan: Plan, day: DayBudget | None) -> Readers:
         first, debate = self._configs(plan)
-        reading, debating = _budgets(debate, day)
+        reading, debating = _budgets(self._budget(plan), day)
         grounder = Grounder(documents, spec=first, budget=reading)
         try:
-            return Readers(grounder, Grounder(documents, spec=debate, budget=debating) if debate else None)
+            if debate is None:
+                return Readers(grounder)
+            second = Grounder(documents, spec=debate, budget=debating)
+            return Readers(grounder, second, debate_local=not _has_model(debate))
         except RedargueError:
             grounder.close()
             raise
@@ -163,7 +200,6 @@ class Checkers:
         """Of the first reader and of the debate."""
         operator = self.settings.spec
         spec = operator.updated(as_of=plan.as_of or operator.as_of)
-        with_model = bool(operator.model or operator.backend not in ("", "embedded"))
         own: dict[str, object] = {
             "method": FIRST_READER,
             "settings": {},
@@ -173,14 +209,19 @@ class Checkers:
             "mcp": (),
         }
         reading = spec.model_copy(update={**own, "backend": "embedded", "budget": None, "min_confidence": None})
-        if plan.method == FIRST_READER and not with_model:
+        if plan.method == FIRST_READER and not _has_model(operator):
             return reading, None
         debating = RequestRules(spec, tools=spec.tools).spec_for(RunChoices(method=plan.method))
-        budget = plan.budget or operator.budget
-        if budget and not with_model:  # small models cost neither tokens nor money
-            calls = Budget.parse(budget).calls
-            budget = f"{calls}calls" if calls else None
-        return reading, debating.model_copy(update={"budget": budget})
+        return reading, debating.model_copy(update={"budget": self._budget(plan)})
+
+    def _budget(self, plan: Plan) -> str | None:
+        """Of one answer; small models cost neither tokens nor money."""
+        budget = plan.budget or self.settings.spec.budget
+        if not budget or _has_model(self.settings.spec):
+            return budget
+        limits = Budget.parse(budget)
+        kept = [f"{limits.calls}calls"] if limits.calls else []
+        return ",".join(kept + ([f"{limits.searches}searches"] if limits.searches else [])) or None
 
     async def close(self) -> None:
         entries = [*self._entries.values()]
@@ -191,12 +232,45 @@ class Checkers:
         await asyncio.gather(*(entry.readers for entry in entries), return_exceptions=True)
 
 
-def _budgets(debate: RunSpec | None, day: DayBudget | None) -> tuple[Budget | None, Budget | None]:
-    """Of the first reader and of the debate; None where their configurations say all."""
-    if not day:
-        return None, None
-    own = Budget.parse(debate.budget) if debate and debate.budget else None
-    return KeyBudget(day), KeyBudget(day, own)
+class _ReadingBudget(Budget):
+    """An answer's budget for its first reader, whose tokens cost nothing; the debate spends what is left."""
+
+    def __init__(self, whole: Budget) -> None:
+        super().__init__()
+        self._whole = whole
+
+    async def reserve(self, bound: Cost) -> None:
+        await self._whole.reserve(bound)
+
+    def hold(self, bound: Cost) -> bool:
+        return self._whole.hold(bound)
+
+    def settle(self, bound: Cost, actual: Cost) -> None:
+        self._whole.settle(bound, actual._replace(tokens=0, usd=0.0))
+
+
+def _budgets(budget: str | None, day: DayBudget | None) -> tuple[Budget | None, Budget | None]:
+    """Of the first reader and of the debate; None for no limit."""
+    if not budget:
+        return (KeyBudget(day), KeyBudget(day)) if day else (None, None)
+    own = Budget.parse(budget)
+    whole = KeyBudget(day, own) if day else own
+    return _ReadingBudget(whole), whole
+
+
+def _has_model(spec: RunSpec) -> bool:
+    return bool(spec.model or spec.backend not in ("", "embedded"))
+
+
+async def _in_turn(made: asyncio.Task[Readers], turn: _Turn) -> Readers:
+    """Readers that several answers may share, with the turn of one."""
+    return replace(await asyncio.shield(made), turn=turn)
+
+
+def _seen(task: asyncio.Task[Readers]) -> None:
+    """Takes note of the error of readers that no answer may need."""
+    if not task.cancelled():
+        task.exception()
 
 
 def _close_when_made(readers: asyncio.Task[Readers]) -> None:
@@ -232,22 +306,27 @@ class Checked:
     late: tuple[Sentence, ...] = ()
     failed: tuple[tuple[Sentence, str], ...] = ()
     problem: str = ""
+    structured: int = 0  # values of a JSON answer that may state something and are no text
     ms: float = 0.0  # after the answer's end
 
 
 @dataclass
 class AnswerCheck:
-    """The check of one answer, to which text is added as it arrives."""
+    """The check of one answer, to which text is added as it arrives; a JSON answer is read when it is whole."""
 
     readers: asyncio.Task[Readers]
     _segmenter: Segmenter = field(default_factory=Segmenter)
     _reads: list[_Read] = field(default_factory=list)
+    _sentences: list[Sentence] = field(default_factory=list)
+    _held: str = ""  # a structure so far, or what may become one
+    _prose: bool = False
+    _structured: int = 0
     _problem: str = ""
     _slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(CONCURRENCY))
 
     @property
     def text(self) -> str:
-        return self._segmenter.text
+        return self._segmenter.text + self._held
 
     @property
     def is_empty(self) -> bool:
@@ -260,28 +339,52 @@ class AnswerCheck:
         return f"{sum(read.task.done() for read in self._reads)}/{len(self._reads)}"
 
     def add(self, text: str) -> None:
-        if not self._problem:
-            try:
-                self._start(self._segmenter.add(text))
-            except UsageError:
-                long = len(self._segmenter.text) > MAX_LENGTH
-                self._problem = "too_long" if long else "unreadable_answer"
+        if self._problem:
+            return
+        held = self._held + text
+        self._held = "" if self._prose or begins(held[:_HEAD]) is False else held
+        if len(self._held) > MAX_LENGTH:
+            self._problem = "too_long"
+        elif not self._held:
+            self._prose = True
+            self._read(held)
+
+    def _read(self, text: str, *, ended: bool = False) -> None:
+        try:
+            self._start([*self._segmenter.add(text), *(self._segmenter.end() if ended else ())])
+        except UsageError:  # half a character is one at the end, too
+            long = len(self._segmenter.text) > MAX_LENGTH
+            self._problem = "too_long" if long else "unreadable_answer"
+
+    def _end(self) -> None:
+        held, self._held = self._held, ""
+        try:
+            structure = structure_of(held) if held else None
+        except UsageError:
+            self._problem = "unreadable_answer"
+        else:
+            if structure is None:
+                self._read(held, ended=True)
+                return
+            self._start(structure.sentences)
+            self._structured = structure.unread
+        self._held = held
 
     def _start(self, new: Sequence[Sentence]) -> None:
-        sentences = self._segmenter.sentences
-        first = len(sentences) - len(new)
-        for number in range(first, len(sentences)):
-            window = sentences[max(0, number - BEFORE) : number + 1]
-            self._reads.append(_Read(window[-1], asyncio.create_task(self._check(number, window))))
+        for sentence in new:
+            self._sentences.append(sentence)
+            window = self._sentences[-BEFORE - 1 :]
+            task = asyncio.create_task(self._check(len(self._sentences) - 1, window))
+            self._reads.append(_Read(sentence, task))
 
     async def _check(self, number: int, window: Sequence[Sentence]) -> tuple[CheckedClaim, ...]:
         readers = await asyncio.shield(self.readers)
-        async with self._slots:
+        async with self._slots, readers.reading:
             claims = await readers.first.check_sentence(window)
         if not readers.debate:
             return claims
         self._reads[number].first = claims
-        async with self._slots:
+        async with self._slots, readers.debating:
             verdicts = await gather_or_cancel(_debated(claim, readers.debate) for claim in claims)
         return tuple(verdicts)
 
@@ -289,10 +392,7 @@ class AnswerCheck:
         """Waits for the rest, up to so many seconds; what has not finished then is cancelled."""
         began = time.monotonic()
         if not self._problem:
-            try:
-                self._start(self._segmenter.end())
-            except UsageError:  # half a character
-                self._problem = "unreadable_answer"
+            self._end()
         tasks = [read.task for read in self._reads]
         if tasks:
             await asyncio.wait(tasks, timeout=seconds)
@@ -312,12 +412,13 @@ class AnswerCheck:
             else:
                 claims += read.task.result()
         return Checked(
-            text=self._segmenter.text,
-            sentences=tuple(self._segmenter.sentences),
+            text=self.text,
+            sentences=tuple(self._sentences),
             claims=tuple(claims),
             late=tuple(read.sentence for read in late),
             failed=tuple(failed),
             problem=self._problem,
+            structured=self._structured,
             ms=1000 * (time.monotonic() - began),
         )
 

@@ -40,8 +40,11 @@ def objection(block: CheckBlock, plan: Plan) -> str:
 def require_checked(block: CheckBlock, plan: Plan, place: str = "") -> None:
     """Raises Withheld for an answer that was not checked, where the operator or the client wants that.
 
+    An answer that ``block`` withholds anyhow, because it is refuted, is not sent, whatever else of it was not checked.
     ``place``: of the first field that was not read.
     """
+    if plan.mode == "block" and objection(block, plan) == "refuted":
+        return
     if plan.on_failure == "closed" and block.reason not in ("", "no_text"):
         where = f" ({place})" if place and block.reason == "not_read" else ""
         raise Withheld(f"the answer could not be checked: {block.reason}{where}", status=503, code=block.reason)

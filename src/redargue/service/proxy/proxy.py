@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import uuid
 from collections.abc import Awaitable, Mapping
 from contextlib import aclosing
@@ -12,6 +13,7 @@ from dataclasses import dataclass, field
 import httpx2
 
 from redargue.errors import ProviderError, RedargueError, UsageError
+from redargue.sanitize import printable
 from redargue.service.keys import DayBudget
 from redargue.service.problems import openai_error
 from redargue.service.proxy.block import (
@@ -40,16 +42,20 @@ from redargue.service.proxy.responses import ResponsesDialect
 from redargue.service.proxy.settings import CheckOptions, Plan, plan, read_check_options
 from redargue.service.proxy.shapes import read_object, without_ours
 from redargue.service.proxy.sse import SseEvent, comment, compact_json, data_event, events_of
-from redargue.service.proxy.stream import TICK, Checks, StreamChecker
+from redargue.service.proxy.stream import CUT, TICK, Checks, StreamChecker
 from redargue.service.proxy.tally import ProxyTally
 from redargue.service.proxy.upstream import Headers, ProxyReply, Upstream, is_stream, refuse
 
 DIALECTS: Mapping[str, type[Dialect]] = {"/chat/completions": ChatDialect, "/responses": ResponsesDialect}
 SPENT = "the key's budget of this day is spent, and no answer is sent that was not checked; try again tomorrow (UTC)"
 NO_UPSTREAM = "this service has no upstream; the operator sets REDARGUE_UPSTREAM_URL"
+UNREACHABLE = "the upstream cannot be reached, or gives no answer; the service's log says why"
 REDIRECTED = "the upstream redirects ({}); the operator sets REDARGUE_UPSTREAM_URL to its new address"
 STREAM_TYPE = "text/event-stream; charset=utf-8"
 CHECK_HEADER, MODE_HEADER = "x-redargue-check", "x-redargue-mode"
+
+
+_log = logging.getLogger("redargue.service")
 
 
 @dataclass(frozen=True)
@@ -118,7 +124,8 @@ class Proxy:
             await answer
         except ProviderError as error:
             self.tally.upstream("unreachable")
-            await exchange.fail(502, str(error), code="upstream_unreachable")
+            _log.warning("%s", printable(str(error), lines=False))
+            await exchange.fail(502, UNREACHABLE, code="upstream_unreachable")
         except (httpx2.HTTPError, httpx2.StreamError, ValueError) as error:
             self.tally.upstream("cut")
             why = self.upstream.transport.secrets.hide(str(error))[:200] or type(error).__name__
@@ -339,6 +346,8 @@ class _Exchange:
                 read, ended = checks.read(part, dialect)
                 events.append(read)
                 dialect.ended.update(ended)
+        if not checks.end(dialect.ended):
+            raise ValueError(CUT)
         keys = sorted({*dialect.ended, *checks.answers})
         if dialect.continued:
             checks.read_seams()

@@ -40,6 +40,7 @@ UNCHECKED_STATUS = {
     "budget": 402,
     "language": 422,
     "fragment": 422,
+    "structured": 422,
     "no_context": 400,
     "too_long": 413,
     "unreadable_answer": 400,
@@ -52,9 +53,9 @@ def make_proxy(settings: ProxySettings, *, key: str | None = None, tally: ProxyT
     return Proxy(upstream, Checkers(settings), tally or ProxyTally())
 
 
-def from_environment(spec: RunSpec) -> tuple[APIRouter, ProxyTally]:
-    """The routes as the environment configures them, and what they count."""
-    proxy = make_proxy(ProxySettings.from_environment(spec=spec))
+def from_environment(spec: RunSpec, *, running: int = 4) -> tuple[APIRouter, ProxyTally]:
+    """The routes as the environment configures them, and what they count; ``running``: readings at a time."""
+    proxy = make_proxy(ProxySettings.from_environment(spec=spec, running=running))
     return proxy_router(proxy), proxy.tally
 
 

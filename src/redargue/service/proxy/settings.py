@@ -13,7 +13,7 @@ from pydantic import ConfigDict, Field, ValidationError, field_validator
 
 from redargue.assembly import method_of
 from redargue.claims import Frozen
-from redargue.errors import UsageError, problem_of
+from redargue.errors import UsageError, in_words, problem_of
 from redargue.evidence import Passage
 from redargue.methods.base import methods
 from redargue.net.secrets import Secrets
@@ -30,7 +30,26 @@ BlockAs = Literal["message", "error"]
 Undecided = Literal["block", "pass"]
 MAX_CONTEXTS = 50
 MAX_CONTEXT = 1_000_000  # characters
-_OF_BLOCK = ("undecided", "show_withheld")
+_OF_ONE_REQUEST = (
+    "mode",
+    "modes",
+    "on_failure",
+    "undecided",
+    "show_withheld",
+    "block_as",
+    "search",
+    "method",
+    "methods",
+    "budget",
+    "timeout_s",
+    "min_supported",
+)
+VARIABLES = {  # and the settings that they set; the key is no setting
+    "REDARGUE_UPSTREAM_URL": "upstream",
+    "REDARGUE_UPSTREAM_API_KEY": "",
+    **{f"REDARGUE_PROXY_{name.upper()}": name for name in _OF_ONE_REQUEST},
+}
+_PREFIXES = ("REDARGUE_PROXY_", "REDARGUE_UPSTREAM_")
 LONGEST_TIMEOUT = 60.0  # seconds
 FIRST_READER = "single-reader"
 
@@ -42,9 +61,11 @@ class ProxySettings(Frozen):
         upstream: base address of an OpenAI-compatible API, such as ``https://api.openai.com/v1``; empty for no proxy.
         upstream_timeout: seconds until the upstream's response begins.
         in_flight: requests to the upstream at a time; further ones wait.
+        running: readings of all answers that compute at a time; further ones wait, those of the oldest answer first.
         mode: of a request that names none.
         modes: those that a request may choose; None for all that send nothing that would be withheld.
-        on_failure: ``closed`` withholds an answer that was not checked, whatever the request says.
+        on_failure: ``closed`` withholds an answer that was not checked, whatever the request says; None: ``closed`` in
+            the mode ``block`` and ``open`` in the others, unless a request that chose its mode itself asks otherwise.
         search: whether an answer without contexts is checked against the search tools of ``spec``.
         method: debates the claims that the first reader finds doubtful; ``single-reader`` for no debate.
         methods: those that a request may choose; None for all.
@@ -62,9 +83,10 @@ class ProxySettings(Frozen):
     upstream: str = ""
     upstream_timeout: float = Field(default=600.0, gt=0)
     in_flight: int = Field(default=256, ge=1)
+    running: int = Field(default=4, ge=1)
     mode: Mode = "annotate"
     modes: tuple[Mode, ...] | None = None
-    on_failure: OnFailure = "open"
+    on_failure: OnFailure | None = None
     search: bool = False
     method: str = FIRST_READER
     methods: tuple[str, ...] | None = None
@@ -86,36 +108,41 @@ class ProxySettings(Frozen):
         """The settings from ``REDARGUE_UPSTREAM_URL`` and ``REDARGUE_PROXY_*``; keywords win.
 
         Raises:
-            UsageError: a value that does not fit.
+            UsageError: a value that does not fit, or a variable of this name that there is not.
         """
         variables = os.environ if environment is None else environment
-        values: dict[str, Any] = {}
-        for name in (
-            "mode",
-            "on_failure",
-            "search",
-            "method",
-            "budget",
-            "timeout_s",
-            "min_supported",
-            "block_as",
-            *_OF_BLOCK,
-        ):
-            if value := variables.get(f"REDARGUE_PROXY_{name.upper()}", "").strip():
-                values[name] = value
+        set_ = {name: value for name in variables if (value := variables[name].strip())}
+        for name in set_:
+            if name.startswith(_PREFIXES) and name not in VARIABLES:
+                raise UsageError(f"there is no setting {name}", hint=did_you_mean(name, VARIABLES))
+        values: dict[str, Any] = {field: set_[name] for name, field in VARIABLES.items() if field and name in set_}
         for name in ("modes", "methods"):
-            if value := variables.get(f"REDARGUE_PROXY_{name.upper()}", "").strip():
-                values[name] = tuple(value.replace(",", " ").split())
-        if url := variables.get("REDARGUE_UPSTREAM_URL", "").strip():
-            values["upstream"] = url
+            if name in values:
+                values[name] = tuple(values[name].replace(",", " ").split())
         try:
             settings = cls(**{**values, **given})
             plan(settings, CheckOptions())  # a method or budget that there is not is an error now
             return settings
         except ValidationError as error:
             first = error.errors()[0]
-            name = ".".join(map(str, first["loc"]))
-            raise UsageError(f"{first['input']!r:.80} does not fit {name!r}: {problem_of(error)}") from None
+            field = str(first["loc"][0])
+            name = _variable(field) if field in values else field
+            raise UsageError(f"{first['input']!r:.80} does not fit {name}: {problem_of(error)}") from None
+        except UsageError as error:
+            field = error.where.removeprefix("redargue.")
+            if field not in values:
+                raise
+            raise type(error)(error.what, where=_variable(field), hint=error.hint) from None
+
+    @property
+    def summary(self) -> str:
+        """What the proxy does with answers, in a line; empty without an upstream."""
+        if not self.upstream:
+            return ""
+        decided = plan(self, CheckOptions())
+        place = urlsplit(self.upstream)
+        host = f"{place.hostname}:{place.port}" if place.port else place.hostname
+        return f"proxy of {host}: mode {decided.mode}, on_failure {decided.on_failure}"
 
     @field_validator("upstream")
     @classmethod
@@ -135,6 +162,11 @@ class ProxySettings(Frozen):
 
     def transport(self) -> Transport:
         return Transport(Limiter({"upstream": Rate(in_flight=self.in_flight)}), offline=self.spec.offline)
+
+
+def _variable(field: str) -> str:
+    """The variable that sets a field."""
+    return next((name for name, set_ in VARIABLES.items() if set_ == field), field)
 
 
 def upstream_key(environment: Mapping[str, str] | None = None) -> str:
@@ -229,19 +261,26 @@ def plan(settings: ProxySettings, options: CheckOptions, header: str = "") -> Pl
         budget = Budget.lower(settings.budget, options.budget)
     except UsageError as error:
         raise UsageError(error.what, where="redargue.budget", hint=error.hint) from None
-    strict = "closed" in (settings.on_failure, options.on_failure)
     return Plan(
         mode=chosen,
         method=_method(settings, options.method or settings.method),
         timeout_s=min(settings.timeout_s, options.timeout_s or settings.timeout_s),
         min_supported=max(settings.min_supported, options.min_supported or 0.0),
-        on_failure="closed" if strict else "open",
+        on_failure=_on_failure(settings, options, chosen),
         block_as=options.block_as or settings.block_as,
         undecided=_undecided(settings, options),
         show_withheld=options.show_withheld and _may_show(settings),
         budget=budget,
         as_of=options.as_of,
     )
+
+
+def _on_failure(settings: ProxySettings, options: CheckOptions, mode: Mode) -> OnFailure:
+    """A request can close what the operator leaves open; what ``block`` closes, it opens where it chose ``block``."""
+    if "closed" in (settings.on_failure, options.on_failure):
+        return "closed"
+    chosen = settings.on_failure or (options.on_failure if settings.mode != "block" else None)
+    return chosen or ("closed" if mode == "block" else "open")
 
 
 def _undecided(settings: ProxySettings, options: CheckOptions) -> Undecided:
@@ -258,7 +297,7 @@ def _as_strict(settings: ProxySettings) -> tuple[Mode, ...]:
     """The modes that send no answer which the operator's settings withhold."""
     if settings.mode == "block":
         return ("block",)
-    return MODES if settings.on_failure == "open" else tuple(mode for mode in MODES if mode != "off")
+    return tuple(mode for mode in MODES if mode != "off") if settings.on_failure == "closed" else MODES
 
 
 def _method(settings: ProxySettings, name: str) -> str:
@@ -278,8 +317,21 @@ def read_check_options(value: object) -> CheckOptions:
     try:
         return CheckOptions.model_validate({} if value is None else value)
     except ValidationError as error:
-        where = ".".join(["redargue", *map(str, error.errors()[0]["loc"])])
-        raise UsageError(problem_of(error), where=where) from None
+        raise _misfit(error) from None
+
+
+def _misfit(error: ValidationError) -> UsageError:
+    """An unknown field first, with those that there are; places without the types that pydantic tried."""
+    problems = error.errors()
+    unknown = next((each for each in problems if each["type"] == "extra_forbidden"), None)
+    tried = (each for each in problems if each["type"] != "string_type" or not isinstance(each["input"], dict))
+    first = unknown or next(tried, problems[0])
+    place = [str(part) for at, part in enumerate(first["loc"]) if at < 2 or part not in ("str", "RequestContext")]
+    where = ".".join(["redargue", *place])
+    if not unknown:
+        return UsageError(in_words(first), where=where)
+    known = CheckOptions.model_fields if len(place) == 1 else RequestContext.model_fields
+    return UsageError(f"there is no field {place[-1]!r:.60}", where=where, hint=did_you_mean(place[-1][:60], known))
 
 
 def hidden(secrets: Secrets, body: bytes) -> bytes:

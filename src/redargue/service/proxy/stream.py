@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection
 from dataclasses import dataclass, field
 
 from redargue.service.proxy.block import BlockReason, CheckBlock, block_of, footnotes, unchecked_block, without_text
@@ -13,6 +13,8 @@ from redargue.service.proxy.dialect import Dialect, Key, StreamStep, ends_a_sent
 from redargue.service.proxy.settings import Plan
 from redargue.service.proxy.sse import SseEvent, comment, event_of, events_of
 
+_LAST = ("response.completed", "response.incomplete", "response.failed", "error")  # types of events
+CUT = "it is over, and no event ends its text"
 TICK = 2.0  # seconds between comments while a client waits
 
 
@@ -38,6 +40,7 @@ class Checks:
     unread: dict[Key | None, str] = field(default_factory=dict)
     calls: dict[tuple[Key | None, str], list[str]] = field(default_factory=dict)
     _done: bool = False
+    _closed: bool = False  # by an event that says so
 
     def add(self, key: Key, text: str) -> None:
         if text:
@@ -54,6 +57,7 @@ class Checks:
         if payload is None or late_event:
             self.unreadable += event.unreadable or late_event
             return event, ()
+        self._closed |= payload.get("type") in _LAST or bool(payload.get("error"))
         step = dialect.read(payload)
         late = {key for key, text in step.added if text and key in dialect.ended}
         self.note(step._replace(added=tuple((key, text) for key, text in step.added if key not in late)))
@@ -65,6 +69,14 @@ class Checks:
             rest = dialect.without(payload, late)
             event = event_of(rest, str(rest.get("type") or ""))
         return event, step.ended
+
+    def end(self, ended: Collection[Key]) -> bool:
+        """Whether a stream that is over has ended its texts; of one that has not, more was to come, which is unread."""
+        open_ = [key for key, answer in self.answers.items() if key not in ended and answer.text.strip()]
+        whole = not open_ or self._done or self._closed
+        if not whole:
+            self.unread.setdefault(None, "the end")
+        return whole
 
     def note(self, step: StreamStep) -> None:
         for key, text in step.added:
@@ -132,12 +144,14 @@ class StreamChecker:
     """Turns the events of an upstream into those of the client.
 
     Text passes at once. An event that ends an answer waits for its check, and comments show the progress meanwhile.
+    :meth:`run` raises ValueError after a stream that did not end its texts.
     """
 
     def __init__(self, dialect: Dialect, checks: Checks, done: Callable[[CheckBlock], None]) -> None:
         self.dialect, self.checks, self._done = dialect, checks, done
         self._pending: dict[Key, asyncio.Task[CheckBlock]] = {}
         self._deferred: list[SseEvent] = []
+        self._whole = True
 
     async def run(self, chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
         events = events_of(chunks)
@@ -162,6 +176,8 @@ class StreamChecker:
                 self._done(block)  # with no place for verdicts, they are only counted
             for piece in self.dialect.rest():
                 yield piece
+            if not self._whole:
+                raise ValueError(CUT)
         finally:
             tasks = [*self._pending.values(), *([reading] if reading else [])]
             for task in tasks:
@@ -170,6 +186,8 @@ class StreamChecker:
             await self.checks.cancel()
 
     def _take(self, event: SseEvent | None) -> list[bytes]:
+        if event is None:
+            self._whole = self.checks.end(self.dialect.ended)
         if event is None or event.is_done:
             self._end(*self.checks.answers)
         if event is None:
