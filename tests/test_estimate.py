@@ -219,6 +219,7 @@ class BrokenJury(Jury, name="broken-jury"):
         raise KeyError("label")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "message"),
     [

@@ -153,6 +153,7 @@ def test_true_quotations_with_typographic_noise_are_accepted() -> None:
     assert accepted >= 990, f"{1000 - accepted} of 1,000 true quotations rejected"
 
 
+@pytest.mark.slow
 def test_fabricated_negated_foreign_and_stitched_quotations_are_never_accepted() -> None:
     rng = random.Random(2)
     texts = paragraphs(rng, 100)

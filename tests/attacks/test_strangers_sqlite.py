@@ -183,6 +183,7 @@ def _endless(path: Path, table: str, levels: int = 18, children: int = 200) -> N
     path.write_bytes(data)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", ["documents", "chunks"])
 @pytest.mark.parametrize("write", [False, True])
 def test_a_table_without_end_ends(table: str, write: bool, tmp_path: Path) -> None:

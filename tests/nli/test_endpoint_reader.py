@@ -317,6 +317,7 @@ def test_a_cancelled_task_cancels_its_questions(server: Loopback) -> None:
 # keys
 
 
+@pytest.mark.slow
 def test_the_key_comes_from_a_variable_and_is_in_no_file_and_no_error(
     server: Loopback, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

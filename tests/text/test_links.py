@@ -59,6 +59,7 @@ def test_links_to_documents_are_found_where_files_may_be_read(text: str, links: 
     assert not read_links(text).links
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("files", [False, True])
 def test_finding_links_takes_time_in_proportion_to_the_text(files: bool) -> None:
     began = time.process_time()

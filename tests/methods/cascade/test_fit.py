@@ -45,6 +45,7 @@ def test_the_p_value_is_the_binomial_tail() -> None:
         assert binomial_tail(successes, trials, probability) == pytest.approx(exact, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_the_risk_exceeds_the_target_in_at_most_delta_of_many_fits() -> None:
     """The realised risk is that of 10,000 further claims of the same kind."""
     rng = random.Random(7)

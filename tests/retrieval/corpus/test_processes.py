@@ -132,6 +132,7 @@ def test_two_writers_at_once_store_both_their_documents(opened: Opener, tmp_path
     assert len(opened(path, write=False).documents()) == COUNT
 
 
+@pytest.mark.slow
 def test_processes_that_need_the_starter_corpus_together_write_it_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

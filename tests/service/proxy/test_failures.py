@@ -347,6 +347,7 @@ def test_garbage_of_the_upstream_passes_as_it_is_and_is_never_clean(start: Start
         assert not running.proxy.tally.answers[CHAT, "annotate", "non_factual"]
 
 
+@pytest.mark.slow
 def test_20_percent_garbage_and_30_percent_busy_upstream_leave_every_request_answered_or_refused(start: Start) -> None:
     rng = random.Random(7)
     kinds: list[str] = []

@@ -310,6 +310,7 @@ def test_a_response_may_repeat_the_request(start: Start, stream: bool) -> None:
     assert "Looks a bridge up." in response.text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["annotate", "block"])
 def test_megabytes_of_blank_lines_and_comments_cost_no_more_than_their_bytes(start: Start, mode: str) -> None:
     blank = [b"\n" * 500, b"\r\n" * 250, b":\n\n" * 150]
