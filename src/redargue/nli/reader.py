@@ -36,6 +36,7 @@ from redargue.nli.aggregation import (
 )
 from redargue.nli.alignment import counts_something_else, parsed
 from redargue.nli.consistency import check_consistency, only_framed
+from redargue.nli.identifiers import is_of_another
 from redargue.nli.quantities import in_units_of
 from redargue.nli.session import Embedder, Entailment, EntailmentModel
 from redargue.retrieval.corpus.documents import headings_in, sentence_starts
@@ -292,7 +293,8 @@ class Reader:
             if not texts:
                 continue
             candidates += _candidates(passage, texts, nearest)
-            if asserted := [texts[i] for i in sorted(nearest) if not only_framed(claim, texts[i])]:
+            asserted = [texts[i] for i in sorted(nearest) if not only_framed(claim, texts[i])]
+            if asserted := [text for text in asserted if not is_of_another(claim, text)]:
                 compared.append((passage.title, asserted))
             if compared_words := _compared(claim, texts, passage):
                 comparisons.append(compared_words)
@@ -358,6 +360,7 @@ class Reader:
 
 def _compared(claim: str, texts: Sequence[str], passage: Passage) -> _Comparison | None:
     """The sentence that repeats the claim or contradicts it; of a claim of several sentences, also one of them."""
+    texts = [text for text in texts if not is_of_another(claim, text)]
     result = check_consistency(claim, texts, passage.title)
     if result.sentence is None and len(parts := sentences(claim)) > 1:
         results = (check_consistency(part, texts, passage.title) for part in parts)
@@ -370,8 +373,10 @@ def _compared(claim: str, texts: Sequence[str], passage: Passage) -> _Comparison
 def _as_asserted(claim: str, text: str, judgement: Entailment) -> Entailment:
     """The judgement, without support by a text that only says that someone claims or denies it.
 
-    Nor does a text refute a claim by the number of something else.
+    Nor does a text refute a claim by the number of something else, nor decide one about another numbered thing.
     """
+    if is_of_another(claim, text):
+        return _UNREAD
     if counts_something_else(parsed(claim), parsed(text)):
         return Entailment(judgement.supports, 0.0, judgement.refutes + judgement.neither)
     if not only_framed(claim, text):

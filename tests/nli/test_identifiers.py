@@ -1,0 +1,51 @@
+"""Numbers that name things: a sentence about Room 14 says nothing about Room 12."""
+
+from __future__ import annotations
+
+import pytest
+
+from redargue.claims import FEVER
+from redargue.evidence import Passage
+from redargue.nli.backend import EmbeddedBackend
+from redargue.nli.identifiers import is_of_another
+
+ANOTHER = [
+    ("Room 12 has a balcony.", "Room 14 has a balcony."),
+    ("Flight KL 204 leaves at 9:15.", "Flight KL 205 leaves at 9:15."),
+    ("The warehouse number 777 was built in 1977.", "Warehouse no. 677 in Kelda was built in 1977."),
+    ("The Model 3 has a range of 400 km.", "The Model 5 has a range of 400 km."),
+    ("In section 4.2, smoking is allowed.", "Section 4.3 allows smoking."),
+    ("Trains of line 4 stop at night.", "At night, trains of line 5 stop."),
+]
+SAME = [
+    ("Room 12 has a balcony.", "Rooms 12 and 14 have balconies."),
+    ("Room 12 has a balcony.", "The house has a balcony."),
+    ("The feature was included in version 3.", "The feature was included in version 2."),
+    ("The fee is EUR 40 a month.", "The fee is EUR 50 a month."),
+    ("The hall seats 50 people.", "The hall seats 70 people."),
+    ("The bridge opened in May 2024 for cars.", "The bridge opened in May 2023 for cars."),
+    ("It was first designated Route 77 of the state.", "It was first designated Route 76 of the state."),
+    ("Around 40 people work there.", "Around 50 people work there."),
+    ("It stands on a level 30 metres above the sea.", "It stands on a level 40 metres above the sea."),
+    ("The shelves store 5 boxes of seeds.", "The shelves store 7 boxes of seeds."),
+]
+
+
+@pytest.mark.parametrize(("claim", "text"), ANOTHER)
+def test_a_sentence_about_another_numbered_thing_decides_nothing(claim: str, text: str) -> None:
+    assert is_of_another(claim, text)
+    reading = EmbeddedBackend().reader.read(claim, [Passage(text=text)])
+    assert reading.label(FEVER) == "NOT ENOUGH INFO"
+
+
+@pytest.mark.parametrize(("claim", "text"), SAME)
+def test_a_value_is_not_a_name(claim: str, text: str) -> None:
+    assert not is_of_another(claim, text)
+
+
+def test_the_thing_itself_is_found_among_its_kind() -> None:
+    text = " ".join(f"Room {number} has {'a balcony' if number % 2 else 'no balcony'}." for number in range(1, 40))
+    passages = [Passage(text=text)]
+    reader = EmbeddedBackend().reader
+    assert reader.read("Room 17 has a balcony.", passages).label(FEVER) == "SUPPORTS"
+    assert reader.read("Room 18 has a balcony.", passages).label(FEVER) != "SUPPORTS"
