@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gzip
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -73,7 +74,11 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--batches", type=int, default=LIMIT // BATCH, help="so many at most")
     parser.add_argument("--concurrency", type=int, default=3)
     parser.add_argument("--write", action="store_true", help="run nothing")
+    parser.add_argument("--keep", type=Path, metavar="FILE", help="write what a recount needs, without texts")
     given = parser.parse_args(arguments)
+    if given.keep:
+        _keep(given.folder, given.keep)
+        return
     for batch in () if given.write else range(given.batches):
         for name in NAMES:
             _run(name, batch, given)
@@ -106,15 +111,36 @@ def _run(name: str, batch: int, given: argparse.Namespace) -> None:
         print(json.dumps({"set": name, "batch": batch, "row": row, "right": right, "of": len(examples)}), flush=True)
 
 
+def _keep(folder: Path, file: Path) -> None:
+    """Writes labels and usage of all claims, by their ids, and the counts of replies."""
+    lines: list[dict[str, Any]] = []
+    for kept in _batches(folder):
+        for row in kept["rows"]:
+            claim = {"text": row["example"]["id"], "labels": row["example"]["claim"]["labels"]}
+            row["example"] = {name: row["example"][name] for name in ("id", "row", "gold")} | {"claim": claim}
+            row["verdict"] = {name: row["verdict"].get(name) for name in ("label", "usage", "error")} | {"claim": claim}
+        lines.append(kept)
+    lines.append({"replies": _counted_replies(folder)})
+    with gzip.GzipFile(file, "wb", mtime=0) as zipped:
+        zipped.writelines(f"{json.dumps(line)}\n".encode() for line in lines)
+
+
+def _batches(folder: Path) -> Iterator[dict[str, Any]]:
+    """What each method said of a batch, from the folder of a run or from the file of a recount."""
+    if folder.is_file():
+        yield from (kept for kept in pool.rows(folder) if "rows" in kept)
+        return
+    for path in sorted(folder.glob("*/rows.json")):
+        kept: dict[str, Any] = json.loads(path.read_text("utf-8"))
+        end = len(kept["row"].partition(",")[0].replace(" ", "-").split("-"))
+        yield kept | {"batch": "-".join(path.parent.name.split("-")[:-end])}
+
+
 def _played(folder: Path) -> dict[str, list[Played]]:
     """What each method said of the claims that all of them have had."""
     by_batch: dict[str, dict[str, list[Played]]] = defaultdict(dict)
-    for path in sorted(folder.glob("*/rows.json")):
-        kept = json.loads(path.read_text("utf-8"))
-        batch = "-".join(
-            path.parent.name.split("-")[: -len(kept["row"].partition(",")[0].replace(" ", "-").split("-"))]
-        )
-        by_batch[batch][kept["row"]] = [
+    for kept in _batches(folder):
+        by_batch[kept["batch"]][kept["row"]] = [
             Played(row["dataset"], Example.model_validate(row["example"]), Verdict.model_validate(row["verdict"]))
             for row in kept["rows"]
         ]
@@ -212,9 +238,11 @@ def _tests(played: dict[str, list[Played]]) -> str:
     return table_markdown(table)
 
 
-def _replies(folder: Path) -> str:
-    """How many replies were read at first, after a repair, or not at all, by task."""
+def _counted_replies(folder: Path) -> dict[str, Counter[str]]:
     counts: dict[str, Counter[str]] = defaultdict(Counter)
+    if folder.is_file():
+        (replies,) = (kept["replies"] for kept in pool.rows(folder) if "replies" in kept)
+        return {task: Counter(of) for task, of in replies.items()}
     for path in folder.glob("*/rows.json"):
         kept: dict[str, Any] = json.loads(path.read_text("utf-8"))
         if kept["row"] == READER:
@@ -224,6 +252,12 @@ def _replies(folder: Path) -> str:
                 counts[event.task]["repaired" if event.rejected else "at first"] += 1
             elif isinstance(event, CallFailed):
                 counts[event.task]["lost" if event.error.type == "BadReply" else "failed"] += 1
+    return counts
+
+
+def _replies(folder: Path) -> str:
+    """How many replies were read at first, after a repair, or not at all, by task."""
+    counts = _counted_replies(folder)
     heads = ("at first", "repaired", "lost", "failed")
     table = Table(
         title="Replies",
