@@ -60,7 +60,6 @@ class UncheckedReason(StrEnum):
     NOT_A_CLAIM = "not_a_claim"  # the sentence states nothing that can be checked
     LEFT_OUT = "left_out"  # the sentence states something, and the model extracted no claim
     FRAGMENT = "fragment"  # a heading, a cell, a caption or a line without a verb that may state something
-    INSTRUCTION = "instruction"  # an instruction with a detail: "Please return the goods within 60 days."
     TABLE = "table"
     NO_LINK = "no_link"  # only claims with a link are checked
     NO_CONTEXT = "no_context"  # an answer without a document to check it against

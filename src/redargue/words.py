@@ -53,7 +53,6 @@ _REASONS = {
     UncheckedReason.NOT_A_CLAIM: "states nothing that can be checked",
     UncheckedReason.LEFT_OUT: "the model extracted no claim",
     UncheckedReason.FRAGMENT: "a fragment that may state something",
-    UncheckedReason.INSTRUCTION: "an instruction, which is not checked",
     UncheckedReason.TABLE: "the embedded models read no tables",
     UncheckedReason.NO_LINK: "cites no page",
     UncheckedReason.NO_CONTEXT: "there is no document to check it against",

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from redargue.backends.scripted import ScriptedBackend
-from redargue.caveats import Unchecked, UncheckedReason
+from redargue.caveats import Unchecked
 from redargue.nli.backend import EmbeddedBackend
 from redargue.run import Run
 from redargue.tasks.extract import ExtractClaims, ExtractedClaims
@@ -103,10 +103,10 @@ ORDINARY = (
 )
 
 
-def test_a_step_with_a_detail_was_not_checked() -> None:
+def test_a_step_with_a_detail_is_a_claim() -> None:
     found = extraction("Sure! Here's how you can do it:\n\n1. Preheat the oven to 180 °C.\n2. Stir gently.\n\nEnjoy!")
-    assert not found.claims
-    assert [why.reason for why in unchecked_reasons(found.unchecked)] == [UncheckedReason.INSTRUCTION]
+    assert [claim.claim for claim in found.claims] == ["Preheat the oven to 180 °C."]
+    assert unchecked_reasons(found.unchecked) == ()
 
 
 @pytest.mark.parametrize("text", ORDINARY)

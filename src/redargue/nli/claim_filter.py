@@ -12,7 +12,7 @@ Scores whether a sentence states something that can be checked: a linear model o
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -208,11 +208,10 @@ _QUESTION = re.compile(r"\?\s*$")
 
 
 class Reading(NamedTuple):
-    """What a sentence states: a claim, or perhaps something, as a fragment or an instruction; or nothing."""
+    """What a sentence states: a claim, or perhaps something, as a fragment of one; or nothing that can be checked."""
 
     claim: str | None = None
     fragment: bool = False
-    instruction: bool = False
 
 
 def statement(sentence: str, embedder: Embedder | None = None) -> str | None:
@@ -243,14 +242,14 @@ def _reading(sentence: str, found: Sequence[_Candidate], odds: Mapping[str, floa
         return Reading(" ".join(claims))
     if any(_is_fragment(part, odds[part.text]) for part in found):
         return Reading(fragment=True)
-    return Reading(instruction=instructs(sentence))
+    return Reading(instruction(sentence))
 
 
 def _is_certain(text: str) -> bool:
     """Whether a sentence states something whatever the model says: "You can open it by post.", "It is free."."""
     permitted = _PERMITTED.match(text)
     return bool(
-        _REPORTED.match(text) or _PREDICATE.match(text) or (permitted and _details(text[permitted.start(1) :], ()))
+        _REPORTED.match(text) or _PREDICATE.match(text) or (permitted and _names_something(text[permitted.start(1) :]))
     )
 
 
@@ -431,16 +430,19 @@ _PREDICATE = re.compile(
     r"|non-refundable|mandatory|optional|compulsory|prohibited|forbidden|valid|invalid|covered|open|closed)\b",
     re.IGNORECASE,
 )
-_POLITELY = re.compile(  # before what is asked, and negated
-    r"(?:(?:please|kindly|just|simply|then|next|first|also|feel free|(?:make|be) sure|(?:don't|do not) forget|remember"
-    r"|you can always)(?: to| that you| you| that)?,?\s+|(?:if|when|before|after|once|as soon as) [^,]{1,80},\s+"
-    r"|(?:do not|don't|never)\s+(?!(?:worry|hesitate)\b))+",
+_COURTEOUS = re.compile(  # before what is asked
+    r"\A(?:(?:please|kindly|just|simply|then|next|first|also|feel free|(?:make|be) sure|(?:don't|do not) forget"
+    r"|remember|you can always)(?: to| that you| you| that)?,?\s+)+",
     re.IGNORECASE,
 )
+_CONDITION = re.compile(r"(?:if|when|before|after|once|as soon as) [^,]{1,80},\s+", re.IGNORECASE)
+_NOT_AN_ORDER = frozenset("worry hesitate panic mind".split())
+_NAMED = re.compile(r"\b(?:to|in|at|from|with|by|under|on|of|for|the|via)\s+[A-Z]\w")
 _NUMBERED = re.compile(r"\A(?:step\s+)?\d{1,2}[.:)]\s+", re.IGNORECASE)
-_FORBIDS = re.compile(r"\b(?:not|don't|never)\s+\Z", re.IGNORECASE)
-_TO_THE_READER = re.compile(
-    r"\b(?:let (?:me|us) know|(?:tell|ask|give|send|show|remind) (?:me|us)|to me)\b", re.IGNORECASE
+_TO_THE_WRITER = re.compile(  # asks for something
+    r"\A(?:describe|explain|provide|share|attach|specify|mention|reply|respond|rate|let|tell|feel|enjoy|have)\b"
+    r"|\b(?:(?:tell|ask|give|send|show|remind) (?:me|us)|to me)\b",
+    re.IGNORECASE,
 )
 _OF_A_CHAT = frozenset(
     (
@@ -466,26 +468,31 @@ def gives_a_figure(text: str) -> bool:
     return not _CODE.search(text) and re.search(r"\d", _COUNTED.sub("", text)) is not None
 
 
-def instructs(sentence: str) -> bool:
-    """Whether a sentence is an instruction with a detail: "Please return the goods within 60 days."."""
-    words = _NUMBERED.sub("", _without_lead(_MARK.sub("", sentence.replace("’", "'")).strip(" -*•>\t\n")))
-    if _QUESTION.search(words) or _TO_THE_READER.search(words):
-        return False
-    polite = _POLITELY.match(words)
-    asked = words[polite.end() :] if polite else words
-    if _CODE.search(asked) or (polite is None and not is_order(asked)):
-        return False
-    if polite and _FORBIDS.search(polite[0]):
-        return _details(re.sub(r"\A\w+", "", asked), ())
-    return _ADDRESS.search(asked) is not None or _details(asked, ORDERS)
+def instruction(sentence: str) -> str | None:
+    """An instruction that gives a detail, without its courtesies: "Return the goods within 60 days."; else None."""
+    text = " ".join(part.text for part in parts(_MARK.sub("", sentence.replace("’", "'"))))
+    led = _NUMBERED.sub("", _without_lead(text.strip(" -*•>\t\n")))
+    words = _COURTEOUS.sub("", led)
+    asked = _COURTEOUS.sub("", _CONDITION.sub("", words))
+    first = re.match(r"(?P<not>(?:do not|don't|never)\s+)?(?P<verb>\w+)", asked, re.IGNORECASE)
+    if not first or _QUESTION.search(words) or _TO_THE_WRITER.search(asked) or _CODE.search(asked):
+        return None
+    if first["not"]:
+        given = first["verb"].lower() not in _NOT_AN_ORDER and _names_something(asked[first.end() :])
+    else:
+        given = (words != led or is_order(asked)) and _gives_a_detail(asked)
+    return words[0].upper() + words[1:] if given else None
 
 
-def _details(words: str, but: Collection[str]) -> bool:
-    """Whether words give a figure, or name something that not every chat is about; of an order, two things."""
-    if gives_a_figure(_ADDRESS.sub("", words)):
-        return True
-    named = {word for word in content_words(words) if word not in _OF_A_CHAT and word not in but}
-    return len(named) > (1 if but else 0)
+def _gives_a_detail(words: str) -> bool:
+    """Whether words give an address, a figure or a name."""
+    plain = _ADDRESS.sub("", words)
+    return plain != words or gives_a_figure(plain) or _NAMED.search(plain) is not None
+
+
+def _names_something(words: str) -> bool:
+    """Whether words name something that not every chat is about."""
+    return gives_a_figure(words) or any(word not in _OF_A_CHAT for word in content_words(words))
 
 
 def is_order(text: str) -> bool:

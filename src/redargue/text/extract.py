@@ -24,7 +24,7 @@ from redargue.text.segment import LocatedClaim, Sentence, Text, UncheckedSentenc
 EXTRACTOR = "extractor"
 _CONTEXT_SENTENCES = 8  # preceding sentences shown with a block
 NOTHING_STATED = Unchecked(reason=UncheckedReason.NOT_A_CLAIM)
-PASSED_OVER = (UncheckedReason.LEFT_OUT, UncheckedReason.FRAGMENT, UncheckedReason.INSTRUCTION)
+PASSED_OVER = (UncheckedReason.LEFT_OUT, UncheckedReason.FRAGMENT)
 _BEFORE = 2  # preceding sentences that are read with a claim's own
 
 
@@ -147,16 +147,9 @@ async def _passed_over(sentences: Sequence[Sentence], profile: Profile) -> dict[
         return {}
     read = [sentence for sentence in sentences if not language_of(sentence.text)]
     found = await asyncio.to_thread(claim_filter.readings, _texts(read))
-    why = {sentence: _why_passed_over(reading) for sentence, reading in zip(read, found, strict=True)}
-    return {sentence: Unchecked(reason=reason) for sentence, reason in why.items() if reason}
-
-
-def _why_passed_over(reading: claim_filter.Reading) -> UncheckedReason | None:
-    if reading.claim:
-        return UncheckedReason.LEFT_OUT
-    if reading.fragment:
-        return UncheckedReason.FRAGMENT
-    return UncheckedReason.INSTRUCTION if reading.instruction else None
+    left_out, fragment = (Unchecked(reason=reason) for reason in PASSED_OVER)
+    stated = {sentence: left_out for sentence, reading in zip(read, found, strict=True) if reading.claim}
+    return stated | {sentence: fragment for sentence, reading in zip(read, found, strict=True) if reading.fragment}
 
 
 _TABLE_ROW = re.compile(r"[\s>]*\||[^|\n]+\s\|\s[^|]")  # of a Markdown table
