@@ -8,7 +8,7 @@ import re
 import pytest
 
 from redargue.backends.scripted import ScriptedBackend
-from redargue.caveats import Unchecked
+from redargue.caveats import Unchecked, UncheckedReason
 from redargue.nli.backend import EmbeddedBackend
 from redargue.run import Run
 from redargue.tasks.extract import ExtractClaims, ExtractedClaims
@@ -107,6 +107,12 @@ def test_a_step_with_a_detail_is_a_claim() -> None:
     found = extraction("Sure! Here's how you can do it:\n\n1. Preheat the oven to 180 °C.\n2. Stir gently.\n\nEnjoy!")
     assert [claim.claim for claim in found.claims] == ["Preheat the oven to 180 °C."]
     assert unchecked_reasons(found.unchecked) == ()
+
+
+def test_a_short_reply_to_a_question_may_state_something() -> None:
+    found = extraction("The plan costs 12 euros. Can you cancel by telephone? Yes, of course!")
+    assert [why.reason for why in unchecked_reasons(found.unchecked)] == [UncheckedReason.FRAGMENT]
+    assert unchecked_reasons(extraction("The plan costs 12 euros. Of course!").unchecked) == ()
 
 
 @pytest.mark.parametrize("text", ORDINARY)

@@ -80,12 +80,21 @@ Call 0800 123456 to block your card.
 Send the form to Maria Keller in Ulm.
 Please return the goods within 60 days.
 Make sure that you pay within 30 days.
-Feel free to cancel at any time within 60 days.
 Do not take it with alcohol.
 If you have any questions, call 0800 123456.
 Contact support at help@bank.example.
 Open the Settings app."""
+ITEMS = """\
+**Router:** included
+Installation: always free of charge.
+- Support line: every day, 7 am to 8 pm
+No installation fee!
+Always free of charge!
+Thanks for asking about the router, which is included in the Basic plan!"""
 CHAT = """\
+Note: see below.
+No problem!
+Kind regards, Ann
 You can find more details below.
 You can also try the following steps.
 You can ask me anything.
@@ -122,6 +131,15 @@ def test_an_instruction_with_a_detail_is_a_claim(sentence: str) -> None:
     assert claim
     assert claim.rstrip(".").lower() in sentence.lower()
     assert not claim.startswith(("Please", "Make sure", "Feel free"))
+
+
+@pytest.mark.parametrize("sentence", ITEMS.splitlines())
+def test_an_item_with_its_value_may_state_something(sentence: str) -> None:
+    assert readings([sentence])[0] == (None, True)
+
+
+def test_what_somebody_is_free_to_do_is_a_claim() -> None:
+    assert statement("Feel free to cancel by telephone.") == "You can cancel by telephone."
 
 
 @pytest.mark.parametrize("sentence", CHAT.splitlines())

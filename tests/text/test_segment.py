@@ -19,7 +19,10 @@ PROSE = st.lists(
     ),
     max_size=80,
 ).map(" ".join)
-GAP = re.compile(r"[\W_]*(?:\(?(?:\d{1,3}|[A-Za-z])[.)][\W_]*)*")  # no word, or marks of a list's entries
+# No word: tags, and the marks of a list's entries.
+GAP = re.compile(
+    r"(?:<[^<>]*>|[\W_])*(?:\(?(?:\d{1,3}|[A-Za-z])[.)](?:<[^<>]*>|[\W_])*)*"
+)  # no word, or marks of a list's entries
 
 
 @given(whole=PROSE | st.text(max_size=300))

@@ -61,6 +61,7 @@ from redargue.tasks.score import (
 if TYPE_CHECKING:
     from redargue.nli.user_reader import UserReader
 
+LEANS = 0.6  # probability of a side from which an open claim leans: two in three are right, below hardly more than half
 _QUOTES = 2  # at most, per answer
 CONTEXT_SENTENCES = 4  # read as one text when a statement is checked
 
@@ -286,8 +287,8 @@ def _noted(reading: Reading, meaning: Meaning) -> Noted:
     differences: tuple[Difference, ...] = ()
     if meaning is not Meaning.SUPPORTED and reading.contradiction:
         differences = reading.contradiction.differences
-    supports, refutes, neither = reading.probabilities()
-    leans = meaning is Meaning.NOT_ENOUGH and max(supports, refutes) > neither
+    supports, refutes, _ = reading.probabilities()
+    leans = meaning is Meaning.NOT_ENOUGH and max(supports, refutes) >= LEANS
     leaning = Leaning(supports=round(supports, 6), refutes=round(refutes, 6)) if leans else None
     return Noted(differences=differences, leaning=leaning)
 

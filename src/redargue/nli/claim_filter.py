@@ -112,6 +112,7 @@ def _weights() -> Floats:
     return np.asarray(read_arrays(WEIGHTS_FILE, ["weights"])["weights"], np.float32)
 
 
+_SHORT = 6  # words of a statement that leaves some out: "Router included for free"
 FEWEST = 2  # words of a statement: "Crime increased."
 THRESHOLD = -0.2  # log-odds above which a sentence is a claim
 CERTAIN = 1.0  # above which words without a verb are a fragment of one
@@ -168,7 +169,7 @@ _LEAD = re.compile(
     r"|(?:it )?turns out (?:that )?"
     r"|just (?:saw|heard|read|learned|found out) (?:on the \w+ )?that "
     rf"|(?:(?:i|we)(?:'m|'re| am| are| was| were)? )?(?:(?:so|very|really|truly) )?{_FEELING}"
-    r" (?:to (?:\w+ )?(?:say|see|hear|learn|read|report|find|announce|confirm|inform you|tell you) that "
+    r" (?:to (?:\w+ )?(?:say|see|hear|learn|read|report|find|announce|confirm|inform you|tell you|let you know) that "
     rf"|that {_SUBJECT_BEGINS})"
     r"|(?:i|we)(?:'m|'re| am| are)? (?:regret|sorry) to (?:say|inform you|tell you|announce|report) (?:that )?"
     rf"|(?:and |but )?i(?:(?:'m| am) afraid(?: that)?|(?: also)? (?:think|believe|guess)(?: that)?"
@@ -182,7 +183,7 @@ _COURTESY = re.compile(  # before a statement: "Thanks for your question, the fe
     r"|let me|please|kindly|here(?:'s| is| are)|(?:i apologi[sz]e|(?:my )?apologies)|no (?:worries|problem)"
     r"|(?:don't|do not) worry|(?:great|good|nice|excellent) question|i(?:'m| am) (?:happy|glad|pleased|sorry|afraid)"
     r"|as an? (?:\w+ )?(?:ai|language model)|sorry|for your information|quick answer)\b"
-    rf"[^,:;.!?–—]{{0,60}}(?:\s*[:;–—]\s*|,\s*(?:{_SUBJECT_BEGINS}|(?=\w+s\s)))",
+    rf"[^,:;.!?–—]{{0,60}}(?:\s*[:;–—.!]\s+|,\s*(?:{_SUBJECT_BEGINS}|(?=\w+s\s)))",
     re.IGNORECASE,
 )
 _SELF = re.compile(  # a sentence about its text, its writer or its reader
@@ -240,9 +241,9 @@ def _reading(sentence: str, found: Sequence[_Candidate], odds: Mapping[str, floa
     ]
     if claims:
         return Reading(" ".join(claims))
-    if any(_is_fragment(part, odds[part.text]) for part in found):
-        return Reading(fragment=True)
-    return Reading(instruction(sentence))
+    if claim := instruction(sentence):
+        return Reading(claim)
+    return Reading(fragment=any(_is_fragment(part, odds[part.text]) for part in found) or _adds_a_clause(sentence))
 
 
 def _is_certain(text: str) -> bool:
@@ -254,10 +255,30 @@ def _is_certain(text: str) -> bool:
 
 
 def _is_fragment(part: _Candidate, odds: float) -> bool:
-    if part.finite:
-        return False
     figure = gives_a_figure(_ADDRESS.sub("", part.text))
-    return odds > CERTAIN or (figure and (odds > THRESHOLD or not is_order(part.text)))
+    if part.finite:
+        short = len(part.text.split()) <= _SHORT and not re.match(r"(?:i|we)\b", part.text, re.IGNORECASE)
+        item = (short and _states_shortly(part.text)) or (figure and _LABELLED.match(part.text) is not None)
+        return item and not part.label
+    if odds > CERTAIN or (figure and (odds > THRESHOLD or not is_order(part.text))):
+        return True
+    return not part.label and (_states_shortly(part.text) or _gives_a_value(part.text))
+
+
+def _states_shortly(text: str) -> bool:
+    """Whether words without a verb say what is so: "No installation fee!", "Always free of charge."."""
+    return re.search(rf"\b{_STATES}\b", text, re.IGNORECASE) is not None or _WITHOUT.match(text) is not None
+
+
+def _gives_a_value(text: str) -> bool:
+    """Whether words are an item and its value: "Router: a cable modem"."""
+    labelled = None if _CODE.search(text) else _LABELLED.match(text)
+    return labelled is not None and not _COUNTED.search(labelled[0]) and _names_something(text[labelled.end() :])
+
+
+def _adds_a_clause(sentence: str) -> bool:
+    """Whether a courtesy ends in a statement: "Thanks for asking about the router, which is included!"."""
+    return not _QUESTION.search(sentence) and _CLAUSE.search(sentence) is not None
 
 
 class _Candidate(NamedTuple):
@@ -423,11 +444,29 @@ _PERMITTED = re.compile(  # not "You can find more below"
     r"|know|not|also|only|always|still|even|then|now|either)\b)[a-z]+.*)",
     re.IGNORECASE | re.DOTALL,
 )
+_STATES = (
+    r"(?:free|possible|impossible|allowed|permitted|required|included|excluded|available|unavailable|refundable"
+    r"|non-refundable|mandatory|optional|compulsory|prohibited|forbidden|valid|invalid|covered|open|closed)"
+)
 _PREDICATE = re.compile(
     r"(?:it|that|this|they|these|those)(?:'s| is| are|'re| was| were)(?:n't| not)?"
     r"(?: (?:not|also|currently|always|completely|entirely|only|still|now))*\s"
-    r"(?:free|possible|impossible|allowed|permitted|required|included|excluded|available|unavailable|refundable"
-    r"|non-refundable|mandatory|optional|compulsory|prohibited|forbidden|valid|invalid|covered|open|closed)\b",
+    rf"{_STATES}\b",
+    re.IGNORECASE,
+)
+_WITHOUT = re.compile(
+    r"no (?!problem|worr|thank|need|doubt|idea|one\b|offen)[a-z-]+(?: [a-z-]+){0,4}[.!]*\Z", re.IGNORECASE
+)
+_LABELLED = re.compile(
+    r"(?!\w+ regards|note\b|summary\b|in \w+\b)[^\s:][^:\n]{1,40}:[ \t]+(?!see\b)(?=\S)", re.IGNORECASE
+)
+_CLAUSE = re.compile(
+    r",\s+(?:which|who|where)\s+(?:is|are|was|were|has|have|can|costs?|includes?|opens?|closes?|lasts?|takes?|starts?"
+    r"|ends?|comes?|applies|apply)\b",
+    re.IGNORECASE,
+)
+_PERMISSION = re.compile(
+    r"(?:please )?(?:feel free|you can always|you(?:'re| are) (?:always |very )?(?:welcome|free))(?: to)?\s+",
     re.IGNORECASE,
 )
 _COURTEOUS = re.compile(  # before what is asked
@@ -454,6 +493,7 @@ _OF_A_CHAT = frozenset(
         " thing things way ways explain understand moment chat conversation message request share anyone interested"
         " describe words tried later again first next please nice great good hope meal breath deep enjoy luck welcome"
         " representative representatives hotline phone email directly anytime happy glad other option options use using"
+        " code command function snippet script"
     ).split()
 )
 
@@ -470,8 +510,14 @@ def gives_a_figure(text: str) -> bool:
 
 def instruction(sentence: str) -> str | None:
     """An instruction that gives a detail, without its courtesies: "Return the goods within 60 days."; else None."""
-    text = " ".join(part.text for part in parts(_MARK.sub("", sentence.replace("’", "'"))))
+    if contact_block(sentence) == len(sentence):
+        return None
+    text = " ".join(
+        part.text for part in parts(_MARK.sub("", sentence.replace("’", "'"))) if not is_furniture(part.text)
+    )
     led = _NUMBERED.sub("", _without_lead(text.strip(" -*•>\t\n")))
+    if (permitted := _PERMISSION.match(led)) and _is_certain(you_can := f"You can {led[permitted.end() :]}"):
+        return you_can
     words = _COURTEOUS.sub("", led)
     asked = _COURTEOUS.sub("", _CONDITION.sub("", words))
     first = re.match(r"(?P<not>(?:do not|don't|never)\s+)?(?P<verb>\w+)", asked, re.IGNORECASE)

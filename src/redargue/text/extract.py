@@ -106,6 +106,8 @@ async def extract(
     silent = [each for each in without if not why.get(each, NOTHING_STATED).may_state]
     if known is None:
         why |= await _passed_over(silent, profile)
+        replies = [each for each in silent if each not in why and _replies(each, sentences, text.context)]
+        why |= dict.fromkeys(replies if profile == "hardened" else (), Unchecked(reason=UncheckedReason.FRAGMENT))
     else:
         silent_before = {(each.start, each.end): each.why for each in known.unchecked}
         stating = {span: why for span, why in silent_before.items() if why.reason in PASSED_OVER}
@@ -135,7 +137,23 @@ async def extract_claims(
     if claims:
         return tuple(claims)
     why = (await _passed_over([last], profile)).get(last, NOTHING_STATED)
+    if profile == "hardened" and not why.may_state and _replies(last, sentences, context):
+        why = Unchecked(reason=UncheckedReason.FRAGMENT)
     return UncheckedSentence(start=last.start, end=last.end, why=why)
+
+
+_YES_OR_NO = re.compile(
+    r"\W*(?:yes|yeah|yep|no|nope|not (?:at all|really|yet)|of course|certainly|absolutely|definitely|sure|correct|right"
+    r"|exactly|indeed|never|always)\b(?:[\s,]+[\w'’]+){0,4}\W*",
+    re.IGNORECASE,
+)
+
+
+def _replies(sentence: Sentence, sentences: Sequence[Sentence], context: str) -> bool:
+    """Whether a sentence only says yes or no to the question before it, which says what it states."""
+    before = [each.text for each in sentences if each.end <= sentence.start]
+    asked = before[-1] if before else context
+    return asked.rstrip(" \"'”’)*_").endswith("?") and _YES_OR_NO.fullmatch(sentence.text) is not None
 
 
 async def _passed_over(sentences: Sequence[Sentence], profile: Profile) -> dict[Sentence, Unchecked]:
