@@ -170,6 +170,13 @@ def test_a_wrong_field_is_named_without_types_and_with_those_that_there_are(give
     assert str(refused.value).startswith(said)
 
 
+def test_a_mode_without_an_upstream_is_named_at_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REDARGUE_PROXY_MODE", "block")
+    assert ProxySettings.from_environment().summary == "no proxy: REDARGUE_UPSTREAM_URL is not set"
+    monkeypatch.delenv("REDARGUE_PROXY_MODE")
+    assert ProxySettings.from_environment().summary == ""
+
+
 def test_without_an_upstream_the_routes_say_so(start: Start) -> None:
     running = start(chat(TRUE))
     object.__setattr__(running.proxy.checkers, "settings", ProxySettings())

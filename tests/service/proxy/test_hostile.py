@@ -91,6 +91,15 @@ def test_an_event_after_a_byte_order_mark_is_read(start: Start) -> None:
     assert '"outcome":"non_factual"' in post(running.url, STREAMED).text
 
 
+def test_a_part_of_an_event_at_the_end_is_dropped_as_clients_drop_it() -> None:
+    splitter = EventSplitter()
+    (whole,) = splitter.add(b'data: {"id":"a"}\n\ndata: {"id":"chatc')
+    assert whole.payload == {"id": "a"}
+    assert splitter.end() == []
+    splitter.add(b'data: {"id":"b"}')
+    assert [event.payload for event in splitter.end()] == [{"id": "b"}]
+
+
 def test_a_large_event_in_small_chunks_is_searched_once() -> None:
     splitter, event = EventSplitter(), b"data: " + b"x" * 4_000_000 + b"\r\n\r\n"
     began = time.process_time()

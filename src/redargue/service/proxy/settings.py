@@ -136,9 +136,9 @@ class ProxySettings(Frozen):
 
     @property
     def summary(self) -> str:
-        """What the proxy does with answers, in a line; empty without an upstream."""
+        """What the proxy does with answers, in a line; empty without an upstream and a mode."""
         if not self.upstream:
-            return ""
+            return "no proxy: REDARGUE_UPSTREAM_URL is not set" if "mode" in self.model_fields_set else ""
         decided = plan(self, CheckOptions())
         place = urlsplit(self.upstream)
         host = f"{place.hostname}:{place.port}" if place.port else place.hostname

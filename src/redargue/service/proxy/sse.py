@@ -61,8 +61,11 @@ class EventSplitter:
         return self._events(parts)
 
     def end(self) -> list[SseEvent]:
+        """What no blank line ends; a part of an event is dropped, as clients drop it."""
         rest, self._rest = self._rest, b""
-        return self._events([rest] if rest else [])
+        events = self._events([rest] if rest else [])
+        cut = rest.startswith(b"data:") and any(event.unreadable for event in events)
+        return [] if cut else events
 
     def _events(self, parts: list[bytes]) -> list[SseEvent]:
         """The events; comments in a row are one, because each event costs far more time than its bytes."""
