@@ -220,7 +220,7 @@ async def test_files_that_cannot_be_used_are_named_and_what_was_written_and_read
         again = await http.post("/checks", data={**given, "keep": unescape(kept[0])})
         id_ = again.headers["location"].rpartition("/")[2]
         (context,) = application.state.store._active[id_].entry.request.contexts
-        assert (context.text, context.title) == (DOCUMENT, "good.md")
+        assert (context.text, context.title, context.document) == (DOCUMENT, "", "good.md")
 
 
 @pytest.mark.parametrize(

@@ -25,12 +25,14 @@ class ContextDocument(Frozen):
     """A document that a claim or text is checked against.
 
     Attributes:
+        document: its name, such as that of its file; it is shown, and not read with the text as a title is.
         publisher: who published or wrote it, such as the sender of a letter.
         published: when, as the document states it; best as an ISO date.
     """
 
     text: str = Field(min_length=1, max_length=CONTEXT_LENGTH)
     title: str = Field(default="", max_length=1_000)
+    document: str = Field(default="", max_length=300)
     url: str = Field(default="", max_length=4_000)
     publisher: str = Field(default="", max_length=1_000)
     published: str = Field(default="", max_length=100)
@@ -132,4 +134,4 @@ class CheckRequest(RunChoices):
 def _document(number: int, context: str | ContextDocument) -> Passage:
     if isinstance(context, str):
         return Passage(text=context, document=f"context-{number}")
-    return Passage(**context.model_dump(), document=f"context-{number}")
+    return Passage(**context.model_dump() | {"document": context.document or f"context-{number}"})

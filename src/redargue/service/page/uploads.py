@@ -74,7 +74,7 @@ def read_uploads(form: FormData) -> Uploads:
     if len(documents) > CONTEXTS:
         why = f"{len(documents)} documents are more than {CONTEXTS}"
         problems.append(f"{why}: add them to a corpus (redargue corpus add FOLDER)")
-        unread |= {each.title: UnreadFile(file=each.title, why=why) for each in documents[CONTEXTS:]}
+        unread |= {each.document: UnreadFile(file=each.document, why=why) for each in documents[CONTEXTS:]}
         documents = documents[:CONTEXTS]
     article, name, refused = _article(form)
     return Uploads(tuple(documents), article, name, (*problems, *refused), tuple(unread.values()))
@@ -130,9 +130,9 @@ def _documents(upload: UploadFile, *, instead: str = _IN_A_CORPUS) -> Iterator[C
 def _document(found: Document, name: str, instead: str) -> ContextDocument | _Refused:
     if len(found.text) > CONTEXT_LENGTH:
         return _Refused(name, f"more than {CONTEXT_LENGTH:,} characters", instead)
-    title = f"{shortened(found.title, 300)} – {name}" if found.title.strip() else name
+    title = shortened(found.title, 300)
     try:
-        return ContextDocument(title=title, **found.model_dump(include={"text", "url", "publisher", "published"}))
+        return ContextDocument(title=title, document=name, **found.model_dump(include={"text", "url", "publisher", "published"}))
     except ValidationError as error:
         return _Refused(name, problem_of(error))
 
