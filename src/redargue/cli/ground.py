@@ -105,7 +105,7 @@ def _answer(answer: str, kind: str, question: str, *, fetch: bool, offline: bool
 def _documents(context: str, unread: list[UnreadFile], *, fetch: bool, offline: bool) -> list[Passage]:
     from redargue.cli.arguments import fetched, is_web_address, named_path, read_argument
     from redargue.evidence import Passage
-    from redargue.retrieval.corpus.ingest import read_documents, unread_file
+    from redargue.retrieval.corpus.ingest import as_unread, read_documents
 
     if fetch and is_web_address(context):
         return [fetched(context, offline=offline)]
@@ -126,7 +126,7 @@ def _documents(context: str, unread: list[UnreadFile], *, fetch: bool, offline: 
             passages.append(Passage(**fields, document=document.id))
         elif passages or path.is_dir():  # what is attached to an e-mail follows it
             typer.echo(f"skipped: {printable(str(document))}", err=True)
-            unread.append(unread_file(document, path))
+            unread.append(as_unread(document, path))
         else:
             raise UsageError(document.what, where=document.where, hint=document.hint)
     if not passages:

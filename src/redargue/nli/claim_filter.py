@@ -208,7 +208,7 @@ _ADDRESS = re.compile(r"(?:https?://|www\.)\S+|\S+@\S+\.\w+")
 _QUESTION = re.compile(r"\?\s*$")
 
 
-class Reading(NamedTuple):
+class Statement(NamedTuple):
     """What a sentence states: a claim, or perhaps something, as a fragment of one; or nothing that can be checked."""
 
     claim: str | None = None
@@ -225,7 +225,7 @@ def statements(sentences: Sequence[str], embedder: Embedder | None = None) -> li
     return [reading.claim for reading in readings(sentences, embedder)]
 
 
-def readings(sentences: Sequence[str], embedder: Embedder | None = None) -> list[Reading]:
+def readings(sentences: Sequence[str], embedder: Embedder | None = None) -> list[Statement]:
     """What each sentence states; of several sentences in one string, those that can be checked are the claim."""
     found = [list(candidates(sentence)) for sentence in sentences]
     every = list(dict.fromkeys(part.text for of_one in found for part in of_one))
@@ -233,17 +233,17 @@ def readings(sentences: Sequence[str], embedder: Embedder | None = None) -> list
     return [_reading(sentence, of_one, odds) for sentence, of_one in zip(sentences, found, strict=True)]
 
 
-def _reading(sentence: str, found: Sequence[_Candidate], odds: Mapping[str, float]) -> Reading:
+def _reading(sentence: str, found: Sequence[_Candidate], odds: Mapping[str, float]) -> Statement:
     claims = [
         part.text
         for part in found
         if (odds[part.text] > THRESHOLD or _is_certain(part.text)) and not (part.label and not part.finite)
     ]
     if claims:
-        return Reading(" ".join(claims))
+        return Statement(" ".join(claims))
     if claim := instruction(sentence):
-        return Reading(claim)
-    return Reading(fragment=any(_is_fragment(part, odds[part.text]) for part in found) or _adds_a_clause(sentence))
+        return Statement(claim)
+    return Statement(fragment=any(_is_fragment(part, odds[part.text]) for part in found) or _adds_a_clause(sentence))
 
 
 def _is_certain(text: str) -> bool:

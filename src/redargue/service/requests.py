@@ -17,7 +17,7 @@ CLAIM_LENGTH = 10_000  # characters
 TEXT_LENGTH = 100_000  # characters
 CONTEXTS = 50
 CONTEXT_LENGTH = 1_000_000  # characters
-UNREAD = 1_000  # files
+UNREAD_FILES = 1_000  # files
 _DEPTH = 20  # levels of lists and objects in settings
 
 
@@ -106,7 +106,7 @@ class CheckRequest(RunChoices):
 
     corpus: str = Field(default="", max_length=100)
     name: str = Field(default="", max_length=200)
-    unread_files: tuple[UnreadFile, ...] = Field(default=(), max_length=UNREAD)
+    unread_files: tuple[UnreadFile, ...] = Field(default=(), max_length=UNREAD_FILES)
 
     @model_validator(mode="after")
     def _one_input(self) -> Self:

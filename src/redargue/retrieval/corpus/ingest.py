@@ -193,7 +193,7 @@ def read_content(content: bytes, suffix: str) -> dict[str, str]:
     return _READERS[suffix](content)
 
 
-def unread_file(error: UnreadableFile, given: Path) -> UnreadFile:
+def as_unread(error: UnreadableFile, given: Path) -> UnreadFile:
     """What a record keeps of a file that cannot be read: its path in the folder ``given``, or its name, and why."""
     folder = Path(os.path.abspath(given if given.is_dir() else given.parent))
     where = Path(os.path.abspath(error.where or given))

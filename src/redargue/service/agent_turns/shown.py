@@ -104,7 +104,7 @@ class CommandRun(NamedTuple):
 
     @property
     def summary(self) -> SuiteResult:
-        return summary(self.call.output)
+        return suite_result(self.call.output)
 
 
 class Shown(NamedTuple):
@@ -171,7 +171,7 @@ class Shown(NamedTuple):
         return [len(_SHORT_STATUS.findall(run.call.output)) for run in self.runs("status")]
 
 
-def summary(output: str) -> SuiteResult:
+def suite_result(output: str) -> SuiteResult:
     """The counts of a test run; those of several parts are added."""
     text = _VITEST_FILES.sub("", output)
     found = {
@@ -199,7 +199,7 @@ def _failed(call: AgentCall, kind: str) -> bool:
     if call.exit_code:
         return True
     if kind == "test":
-        counts = summary(call.output)
+        counts = suite_result(call.output)
         if counts.passed is not None:
             return counts.failed > 0
     found = _FAILED.search(call.output)

@@ -33,7 +33,7 @@ from redargue.service.page.frames import POLICY, FrameLog, encoded, render_page,
 from redargue.service.page.runs import Pages, compare_verdicts, control, is_text, manifest_of, name_of, writes_docx
 from redargue.service.page.uploads import LARGEST_FILE, MOST_FILES, Uploads, read_uploads
 from redargue.service.problems import UnknownCheck, status_of
-from redargue.service.requests import CONTEXTS, UNREAD, CheckRequest, ContextDocument
+from redargue.service.requests import CONTEXTS, UNREAD_FILES, CheckRequest, ContextDocument
 from redargue.service.routes import MEDIA, REPORT_POLICY
 from redargue.service.rules import SAMPLE
 from redargue.spec import RunSpec
@@ -79,7 +79,7 @@ def to(path: str) -> RedirectResponse:
 
 async def _uploaded(request: Request) -> tuple[Mapping[str, str], Uploads]:
     """The fields and the files of the form of the first page."""
-    async with request.form(max_files=MOST_FILES, max_fields=UNREAD + 100, max_part_size=_LARGEST_FIELD) as form:
+    async with request.form(max_files=MOST_FILES, max_fields=UNREAD_FILES + 100, max_part_size=_LARGEST_FIELD) as form:
         store: CheckStore = request.app.state.store
         read = await store.pool.run(lambda: read_uploads(form))
         return {name: value for name, value in form.multi_items() if isinstance(value, str)}, read

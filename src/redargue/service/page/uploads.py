@@ -132,7 +132,9 @@ def _document(found: Document, name: str, instead: str) -> ContextDocument | _Re
         return _Refused(name, f"more than {CONTEXT_LENGTH:,} characters", instead)
     title = shortened(found.title, 300)
     try:
-        return ContextDocument(title=title, document=name, **found.model_dump(include={"text", "url", "publisher", "published"}))
+        return ContextDocument(
+            title=title, document=name, **found.model_dump(include={"text", "url", "publisher", "published"})
+        )
     except ValidationError as error:
         return _Refused(name, problem_of(error))
 

@@ -195,7 +195,7 @@ def unchecked_block(plan: Plan, check: str, reason: BlockReason) -> CheckBlock:
 
 def _claim(claim: CheckedClaim, checked: Checked) -> ClaimBlock:
     verdict = claim.verdict
-    why = reason_of(verdict)
+    why = block_reason(verdict)
     return ClaimBlock(
         sentence=sum(sentence.start <= claim.start for sentence in checked.sentences),
         start=claim.start,
@@ -210,7 +210,7 @@ def _claim(claim: CheckedClaim, checked: Checked) -> ClaimBlock:
     )
 
 
-def reason_of(verdict: Verdict) -> BlockReason:
+def block_reason(verdict: Verdict) -> BlockReason:
     """Why a claim was not checked, as a word; empty where it was."""
     if verdict.error:
         return _ERRORS.get(verdict.error.type, "checker_down")

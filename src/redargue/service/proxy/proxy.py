@@ -42,7 +42,7 @@ from redargue.service.proxy.responses import ResponsesDialect
 from redargue.service.proxy.settings import CheckOptions, Plan, plan, read_check_options
 from redargue.service.proxy.shapes import read_object, without_ours
 from redargue.service.proxy.sse import SseEvent, comment, compact_json, data_event, events_of
-from redargue.service.proxy.stream import CUT, TICK, Checks, StreamChecker
+from redargue.service.proxy.stream import ENDS_EARLY, TICK, Checks, StreamChecker
 from redargue.service.proxy.tally import ProxyTally
 from redargue.service.proxy.upstream import Headers, ProxyReply, Upstream, is_stream, refuse
 
@@ -347,7 +347,7 @@ class _Exchange:
                 events.append(read)
                 dialect.ended.update(ended)
         if not checks.end(dialect.ended):
-            raise ValueError(CUT)
+            raise ValueError(ENDS_EARLY)
         keys = sorted({*dialect.ended, *checks.answers})
         if dialect.continued:
             checks.read_seams()

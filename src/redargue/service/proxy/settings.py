@@ -44,7 +44,7 @@ _OF_ONE_REQUEST = (
     "timeout_s",
     "min_supported",
 )
-VARIABLES = {  # and the settings that they set; the key is no setting
+_VARIABLES = {  # and the settings that they set; the key is no setting
     "REDARGUE_UPSTREAM_URL": "upstream",
     "REDARGUE_UPSTREAM_API_KEY": "",
     **{f"REDARGUE_PROXY_{name.upper()}": name for name in _OF_ONE_REQUEST},
@@ -113,9 +113,9 @@ class ProxySettings(Frozen):
         variables = os.environ if environment is None else environment
         set_ = {name: value for name in variables if (value := variables[name].strip())}
         for name in set_:
-            if name.startswith(_PREFIXES) and name not in VARIABLES:
-                raise UsageError(f"there is no setting {name}", hint=did_you_mean(name, VARIABLES))
-        values: dict[str, Any] = {field: set_[name] for name, field in VARIABLES.items() if field and name in set_}
+            if name.startswith(_PREFIXES) and name not in _VARIABLES:
+                raise UsageError(f"there is no setting {name}", hint=did_you_mean(name, _VARIABLES))
+        values: dict[str, Any] = {field: set_[name] for name, field in _VARIABLES.items() if field and name in set_}
         for name in ("modes", "methods"):
             if name in values:
                 values[name] = tuple(values[name].replace(",", " ").split())
@@ -166,7 +166,7 @@ class ProxySettings(Frozen):
 
 def _variable(field: str) -> str:
     """The variable that sets a field."""
-    return next((name for name, set_ in VARIABLES.items() if set_ == field), field)
+    return next((name for name, set_ in _VARIABLES.items() if set_ == field), field)
 
 
 def upstream_key(environment: Mapping[str, str] | None = None) -> str:

@@ -14,7 +14,7 @@ from redargue.service.proxy.settings import Plan
 from redargue.service.proxy.sse import SseEvent, comment, event_of, events_of
 
 _LAST = ("response.completed", "response.incomplete", "response.failed", "error")  # types of events
-CUT = "it is over, and no event ends its text"
+ENDS_EARLY = "it is over, and no event ends its text"
 TICK = 2.0  # seconds between comments while a client waits
 
 
@@ -177,7 +177,7 @@ class StreamChecker:
             for piece in self.dialect.rest():
                 yield piece
             if not self._whole:
-                raise ValueError(CUT)
+                raise ValueError(ENDS_EARLY)
         finally:
             tasks = [*self._pending.values(), *([reading] if reading else [])]
             for task in tasks:
