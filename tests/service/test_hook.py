@@ -15,7 +15,7 @@ from redargue.cli.app import run
 from redargue.errors import UnreadableFile
 from redargue.service.agent_turns import transcripts
 from redargue.service.agent_turns.closing import ClosingOutcome, check_closing
-from redargue.service.agent_turns.shown import summary
+from redargue.service.agent_turns.shown import suite_result
 from redargue.service.agent_turns.transcripts import parse_transcript
 
 FAILING = ("$", "pytest -q", "FAILED tests/test_a.py::test_b\n1 failed, 20 passed in 1.0s\n", 1)
@@ -125,7 +125,7 @@ def test_denials_conditions_plans_and_code_are_not_claims() -> None:
     ],
 )
 def test_the_counts_of_each_test_runner_are_read(output: str, counts: tuple[int | None, int, int]) -> None:
-    assert summary(output) == counts
+    assert suite_result(output) == counts
 
 
 def test_what_subagents_or_a_compacted_part_did_is_not_called_missing() -> None:
