@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from redargue.claims import FEVER
@@ -49,3 +51,11 @@ def test_the_thing_itself_is_found_among_its_kind() -> None:
     reader = EmbeddedBackend().reader
     assert reader.read("Room 17 has a balcony.", passages).label(FEVER) == "SUPPORTS"
     assert reader.read("Room 18 has a balcony.", passages).label(FEVER) != "SUPPORTS"
+
+
+@pytest.mark.parametrize("text", ["a" * 100_000, "Room 12 " * 12_500, "a-" * 50_000], ids=["word", "rooms", "hyphens"])
+def test_a_long_text_takes_little_time(text: str) -> None:
+    began = time.process_time()
+    is_of_another("Room 12 has a balcony of wood.", text)
+    is_of_another(text, "Room 14 has a balcony.")
+    assert time.process_time() - began < 2

@@ -474,7 +474,7 @@ _COURTEOUS = re.compile(  # before what is asked
     r"|remember|you can always)(?: to| that you| you| that)?,?\s+)+",
     re.IGNORECASE,
 )
-_CONDITION = re.compile(r"(?:if|when|before|after|once|as soon as) [^,]{1,80},\s+", re.IGNORECASE)
+_CONDITION = re.compile(r"\A(?:if|when|before|after|once|as soon as) [^,]{1,80},\s+", re.IGNORECASE)
 _NOT_AN_ORDER = frozenset("worry hesitate panic mind".split())
 _NAMED = re.compile(r"\b(?:to|in|at|from|with|by|under|on|of|for|the|via)\s+[A-Z]\w")
 _NUMBERED = re.compile(r"\A(?:step\s+)?\d{1,2}[.:)]\s+", re.IGNORECASE)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from redargue.nli.grammar import FUNCTION_WORDS, has_finite_verb
 
 _NUMBERED = re.compile(
-    r"(?P<noun>[^\W\d_][\w-]*)\s+(?P<mark>(?:number|numbers|no\.?|nr\.?|#)\s*)?"
+    r"(?<![\w-])(?P<noun>[^\W\d_][\w-]*)\s+(?P<mark>(?:number|numbers|no\.?|nr\.?|#)\s*)?"
     r"(?P<id>(?:[A-Z]{1,3}[ -]?)?\d{1,6}[A-Za-z]?(?:\.\d+)*)(?![\w%°€$£]|[.,:]\d)"
 )
 _NOUNS = frozenset(  # none is a verb before a number: "they store 5 boxes"
@@ -37,6 +37,7 @@ _COUNTED = re.compile(  # what a value is followed by
     r"|points?|degrees?|times)\b",
     re.IGNORECASE,
 )
+_LONGEST = 2_000  # characters of a text that are looked at
 _EARLY = 8  # words of a sentence in which its subject is
 
 
@@ -69,14 +70,14 @@ def _found(text: str) -> tuple[_Numbered, ...]:
 
 
 def _numbered(text: str) -> Iterator[_Numbered]:
-    for match in _NUMBERED.finditer(text):
+    for match in _NUMBERED.finditer(text, 0, _LONGEST):
         noun, written = match["noun"].lower(), match["noun"]
         is_name = written[0].isupper() and match.start() > 0 and not written.isupper()  # not "EUR 40"
         if not (match["mark"] or noun in _NOUNS or is_name) or noun in _CALENDAR or noun in FUNCTION_WORDS:
             continue
         if not match["mark"] and _COUNTED.match(text, match.end()):
             continue
-        before, after = text[: match.start()], text[match.end() :]
+        before, after = text[: match.start()], text[match.end() : _LONGEST]
         words = len(before.split())
         leads = words < _EARLY and len(re.findall(r"\w+", after)) > 1 and not has_finite_verb(before)
         yield _Numbered(noun, match["id"].lower(), words, leads)

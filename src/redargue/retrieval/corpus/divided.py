@@ -18,7 +18,7 @@ _DIVIDED = re.compile(
 )
 _SUSPENDED = frozenset({"and", "or", "to", "und", "oder", "bis"})  # "pre- and post-war"
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
-_LONGEST = 1000  # characters of a sentence that goes on on the next page
+_LONGEST = 1000  # characters of a sentence that continues on the next page
 _FULL = 0.5  # of a page's longest line: a shorter line does not end where the page does
 _GOES_ON = frozenset("the a an of in on at by for to and or with from as than that which between into per".split())
 

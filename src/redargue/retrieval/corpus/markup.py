@@ -209,7 +209,7 @@ def read_pdf(file: BytesIO) -> dict[str, str]:
     """The text layer of a PDF file, with a page break after each page, and the title; UnreadableFile if it has none.
 
     Running titles and page numbers are left out, and words that the end of a line divides are joined. A sentence that
-    goes on on the next page is on the page on which it begins.
+    continues on the next page belongs to the page on which it begins.
     """
     import pypdf  # 0.2 s
     from pypdf.errors import DependencyError, FileNotDecryptedError
