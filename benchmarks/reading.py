@@ -1,11 +1,11 @@
 """Fits the weights with which the embedded backend turns its readings into a calibrated verdict, on even rows.
 
-Five parts: FEVER and SciFact, each claim with the passages that both tools find for it (the FEVER claims that ``fever``
-reports are left out); contrast documents, given and own, that no model was trained on; the even documents of
-``written/contrast_test``. Prints the weights for ``nli/aggregation.py``, and by five-fold cross-validation what they
-give and how many of the decided claims are wrong at each threshold of confidence. Of the large reader, also the least
-confidence of each kind of source (the frozen web evidence is only for that), and ``--write`` puts both into its
-package.
+Six parts: FEVER and SciFact, each claim with the passages that both tools find for it (the FEVER claims that ``fever``
+reports are left out); contrast documents, given, own and in other words, that no model was trained on; the even
+documents of ``written/contrast_test``. Prints the weights for ``nli/aggregation.py``, and by five-fold cross-validation
+what they give and how many of the decided claims are wrong at each threshold of confidence. Of the large reader, also
+the least confidence of each kind of source (the frozen web evidence is only for that), and ``--write`` puts both into
+its package.
 """
 
 from __future__ import annotations
@@ -32,11 +32,14 @@ from redargue.retrieval.corpus.index import open_corpus
 
 CODES = {name: code for code, name in enumerate(FEVER.names)} | {"NEI": FEVER.names.index("NOT ENOUGH INFO")}
 SCIFACT = {"SUPPORT": 0, "CONTRADICT": 1, "NOT ENOUGH INFO": 2}
-SHARES = {"fever": 1.0, "scifact": 0.5, "held-out contrast": 1.0, "own": 0.6, "contrast": 0.6}  # of the whole weight
+# of the whole weight
+SHARES = {"fever": 1.0, "scifact": 0.5, "held-out contrast": 1.0, "own": 0.6, "written": 1.0, "contrast": 0.6}
 RESEARCH = ("scifact",)
 OWN_ROWS = Path(__file__).parents[1] / "training" / "contrast_rows.jsonl"
+WRITTEN = OWN_ROWS.with_name("written.jsonl")
 LETTERS = {"S": "SUPPORTS", "R": "REFUTES", "N": "NEI"}
 HELD_OUT = 10  # as in training/contrast_mix.py
+WRITTEN_HELD_OUT = 8  # as in training/written.py
 FOLDS = 5
 MOST = 0.95  # above it, a copy of the claim would be left open
 LEAST_DECIDED = 30  # claims, of fewer of which a share of wrong ones says little
@@ -152,7 +155,7 @@ def _contrast(most: int | None) -> dict[str, Part]:
     train = pool.rows(pool.data() / "written" / "contrast_train.jsonl.gz")
     held_out = [row for row in train if _hash(row["evidence"]) % HELD_OUT == 0]
     even = contrast.documents("contrast_test", "even")
-    for name, rows in (("held-out contrast", held_out), ("own", _own()), ("contrast", even)):
+    for name, rows in (("held-out contrast", held_out), ("own", _own()), ("written", _written()), ("contrast", even)):
         rows = sorted(rows, key=lambda row: _hash(row["claim"]))[:most]
         readings = [reader.read(row["claim"], (Passage(text=row["evidence"], title=row["title"]),)) for row in rows]
         parts[name] = _part(readings, [CODES[row["label"]] for row in rows], [row["evidence"] for row in rows])
@@ -167,6 +170,17 @@ def _own() -> list[dict[str, str]]:
         for each in documents
         if _hash(each["evidence"]) % HELD_OUT == 0
         for label, _, claim in each["claims"]
+    ]
+
+
+def _written() -> list[dict[str, str]]:
+    """The documents of claims in other words that no model was trained on."""
+    documents = [json.loads(line) for line in WRITTEN.read_text(encoding="utf-8").splitlines()]
+    return [
+        {"title": each["title"], "evidence": " ".join(each["sentences"]), "claim": claim, "label": LETTERS[label]}
+        for each in documents
+        if _hash(each["sentences"][0]) % WRITTEN_HELD_OUT == 0
+        for label, _, _, claim in each["claims"]
     ]
 
 

@@ -1,6 +1,7 @@
-"""The pairs that train the large reader: verification, inference, contrast rows, rewritten sentences, crossed values.
+"""The pairs that train the large reader.
 
-Every prefix of the order is a fair sample of the whole, so that training may stop, and resume, anywhere.
+Verification, inference, contrast rows, rewritten sentences, crossed values, documents with claims in other words. Every
+prefix of the order is a fair sample of the whole, so that training may stop, and resume, anywhere.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from crossed import crossed_pairs
 from data import LABELS, Pair
 from mixing import mixed_pairs
 from rewriting import antonyms
+from written import documents, written_pairs
 
 NOT_SUPPORTED = len(LABELS)  # refuted or open: the source does not say which
 CODES = {label: code for code, label in enumerate((*LABELS, "NOT_SUPPORTED"))}
@@ -41,6 +43,7 @@ class Mix(NamedTuple):
         inference: of general inference.
         rewritten: claims and sentences made from written rows, and short windows of their texts.
         crossed: made by ``crossed``.
+        documents: made by ``written``.
     """
 
     earlier: int
@@ -49,10 +52,18 @@ class Mix(NamedTuple):
     inference: int
     rewritten: int
     crossed: int
+    documents: int = 0
 
 
 FIRST = Mix(earlier=70_000, written=-1, times=2, inference=-1, rewritten=-1, crossed=12_000)
-LAST = Mix(earlier=12_000, written=20_000, times=1, inference=9_000, rewritten=5_000, crossed=3_000)
+MIXES = {
+    "first": FIRST,
+    "last": Mix(earlier=12_000, written=20_000, times=1, inference=9_000, rewritten=5_000, crossed=3_000),
+    "wider": Mix(earlier=30_000, written=8_000, times=1, inference=3_000, rewritten=4_000, crossed=1_500),
+    "documents": Mix(
+        earlier=7_000, written=3_000, times=1, inference=2_500, rewritten=1_000, crossed=800, documents=-1
+    ),
+}
 
 
 def reader_pairs(folder: Path, mix: Mix, *, seed: int) -> list[Pair]:
@@ -73,11 +84,16 @@ def reader_pairs(folder: Path, mix: Mix, *, seed: int) -> list[Pair]:
         "written": _some(written * mix.times, mix.written, rng),
         "rewritten": _some(rewritten, mix.rewritten, rng),
         "crossed": crossed_pairs(mix.crossed, rng),
+        "documents": _some(_document_pairs(rng) if mix.documents else [], mix.documents, rng),
     }
     print(json.dumps({name: len(pairs) for name, pairs in parts.items()}), flush=True)
     pairs = [pair for part in parts.values() for pair in part]
     rng.shuffle(pairs)
     return pairs
+
+
+def _document_pairs(rng: random.Random) -> list[Pair]:
+    return written_pairs(rng, [document for document in documents() if not document.held_out])
 
 
 def _some(pairs: list[Pair], count: int, rng: random.Random) -> list[Pair]:

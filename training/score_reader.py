@@ -1,8 +1,9 @@
 """Scores a checkpoint of the large reader alone: whole documents, no retrieval, no rules.
 
-``python score_reader.py --base FOLDER --weights FOLDER/checkpoint.pt --half even --rows 300``. One JSON line a set:
-accuracy and macro-F1 of three labels, share of decided claims on the wrong side, and for sets of two labels the
-balanced accuracy of SUPPORTS against the rest.
+``python score_reader.py --base FOLDER --weights FOLDER/checkpoint.pt --half even --rows 300``. ``--weights bundled``
+names the package's. The set ``documents`` has those of ``written.jsonl`` that are not trained on, each claim beside
+what decides it. One JSON line a set: accuracy and macro-F1 of three labels, share of decided claims on the wrong side,
+and for sets of two labels the balanced accuracy of SUPPORTS against the rest.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from data import LABELS, Pair, data_folder, is_even
 from reader_mix import CODES, NOT_SUPPORTED
 from train_entailment import scores
 from train_reader import base_model, inputs, reader_tokenizer
+from written import decisive_pairs, documents
 
 SUPPORTS, REFUTES, NEI = range(len(LABELS))
 DEV = ("fever_nli.paper_test", "scifact.dev", "healthver.dev", "feverous.dev")
@@ -75,24 +77,26 @@ def main() -> None:
     """Prints one line for each set, and for each kind of contrast."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--base", type=Path, required=True)
-    parser.add_argument("--weights", type=Path, required=True)
+    parser.add_argument("--weights", required=True)
     parser.add_argument("--half", choices=("even", "odd"), default="even")
     parser.add_argument("--rows", type=int, default=300)
     parser.add_argument("--length", type=int, default=448)
-    parser.add_argument("--sets", nargs="*", help="of written/contrast_test, dev and grounding; default: all")
+    parser.add_argument("--sets", nargs="*", help="of contrast_test, documents, dev and grounding; default: all")
     args = parser.parse_args()
     torch.set_num_threads(2)
-    model = base_model(args.base)
-    model.load_state_dict(torch.load(args.weights, weights_only=True)["model"])
-    model.eval()
+    model = base_model(args.base, args.weights).eval()
     tk, data = reader_tokenizer(args.base, args.length), data_folder()
     files = {"contrast_test": (data / "written/contrast_test.jsonl.gz", "evidence")}
     files |= {name: (data / "dev" / f"{name}.jsonl.gz", "claim") for name in DEV}
     files |= {name: (data / "grounding" / f"{name}.jsonl.gz", "claim") for name in GROUNDING}
-    for name, (path, by) in files.items():
+    for name in ("documents", *files):
         if args.sets and name not in args.sets:
             continue
-        pairs = read(path, args.half, 2_000 if name == "contrast_test" else args.rows, by=by)
+        if name == "documents":
+            pairs = decisive_pairs([document for document in documents() if document.held_out])
+        else:
+            path, by = files[name]
+            pairs = read(path, args.half, 2_000 if name == "contrast_test" else args.rows, by=by)
         print(json.dumps({"set": name, "half": args.half} | summary(pairs, shares(model, tk, pairs))), flush=True)
 
 

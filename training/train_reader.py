@@ -2,8 +2,8 @@
 
 ``python -m torch.distributed.run --nproc-per-node 2 train_reader.py --base FOLDER --out FOLDER``. One process a core
 with one thread each; every ``--average`` steps their weights are averaged (local SGD): no other synchronisation.
-The rate is constant after a warm-up; ``--cooling`` continues from the bundled reader on the last mix of pairs, while
-the rate falls to zero. Every ``--every`` seconds a checkpoint is written; the same command resumes from it.
+The rate is constant after a warm-up, or with ``--cooling`` falls to zero. ``--mix`` names the pairs, and ``--weights``
+those that training continues from. Every ``--every`` seconds a checkpoint is written; the same command resumes from it.
 
 bf16 needs a processor with AVX-512 bf16; without it, it is emulated and many times slower.
 """
@@ -21,7 +21,7 @@ from pathlib import Path
 import torch
 import torch.distributed
 from data import LABELS, Pair, data_folder
-from reader_mix import FIRST, LAST, NOT_SUPPORTED, reader_pairs
+from reader_mix import MIXES, NOT_SUPPORTED, reader_pairs
 from shipped import reader_weights
 from tokenizers import Tokenizer
 from transformers import MPNetConfig, MPNetForSequenceClassification
@@ -32,8 +32,8 @@ FROZEN_LAYERS = 4
 WARM_UP = 150
 
 
-def base_model(folder: Path, *, bundled: bool = False) -> MPNetForSequenceClassification:
-    """The base with a new head, or with the bundled reader's weights; embeddings and the lowest layers stay."""
+def base_model(folder: Path, weights: str = "base") -> MPNetForSequenceClassification:
+    """The base with a new head, or the bundled reader's or a checkpoint's weights; the lowest layers stay."""
     digest = hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
     if digest != WEIGHTS_SHA256:
         raise SystemExit(f"{folder}/model.safetensors has sha256 {digest}, not {WEIGHTS_SHA256}")
@@ -45,10 +45,12 @@ def base_model(folder: Path, *, bundled: bool = False) -> MPNetForSequenceClassi
     )
     for part in (model.mpnet.embeddings, *model.mpnet.encoder.layer[:FROZEN_LAYERS]):
         part.requires_grad_(False)
-    if bundled:
+    if weights == "bundled":
         read = model.load_state_dict(reader_weights(), strict=False)
         if read.unexpected_keys or any("embeddings" not in name for name in read.missing_keys):
             raise SystemExit(f"the bundled reader's weights do not fit: {read}")
+    elif weights != "base":
+        model.load_state_dict(torch.load(weights, weights_only=True)["model"])
     return model
 
 
@@ -121,14 +123,17 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=4e-5)
     parser.add_argument("--average", type=int, default=100)
     parser.add_argument("--every", type=float, default=900)
-    parser.add_argument("--cooling", action="store_true")
+    parser.add_argument("--cooling", action="store_true", help="let the rate fall to zero")
+    parser.add_argument("--most", type=int, help="pairs of the mix; default: all")
+    parser.add_argument("--mix", choices=MIXES, default="first")
+    parser.add_argument("--weights", default="base", help="base, bundled or a checkpoint")
     parser.add_argument("--seed", type=int, default=41)
     args = parser.parse_args()
     torch.distributed.init_process_group("gloo", timeout=datetime.timedelta(hours=12))
     rank, world = torch.distributed.get_rank(), torch.distributed.get_world_size()
     torch.set_num_threads(1)
     torch.manual_seed(args.seed)
-    model = base_model(args.base, bundled=args.cooling).train()
+    model = base_model(args.base, args.weights).train()
     tk = reader_tokenizer(args.base, args.length)
     trained = [weights for weights in model.parameters() if weights.requires_grad]
     optimiser = torch.optim.AdamW(
@@ -146,7 +151,7 @@ def main() -> None:
         model.load_state_dict(state["model"])
         optimiser.load_state_dict(state["optimiser"])
         done = state["step"]
-    pairs = reader_pairs(data_folder(), LAST if args.cooling else FIRST, seed=args.seed)
+    pairs = reader_pairs(data_folder(), MIXES[args.mix], seed=args.seed)[: args.most]
     steps = chunks_of(pairs, args.batch * world, args.seed)
     last = len(steps)
     began, saved, first, running = time.monotonic(), time.monotonic(), done, 0.0
