@@ -56,6 +56,7 @@ BY_NAME = (
     "relay",
     "real",
     "debate",
+    "whole_answers",
     "defaults",
     "directions",
     "wheel",
