@@ -151,10 +151,10 @@ class LabelledTask(Task[Answer]):
     """A task whose answer ends in a label of the claim."""
 
     answer_fields: ClassVar[tuple[Piece, ...]] = ("reasoning", "quotes", "label")
-    marks: ClassVar[tuple[str, str]] = ("**", "**")  # around the label, in the paper's own form
+    marks: ClassVar[tuple[str, str]] = ("**", "**")  # around the label in a plain reply
 
     claim: Claim
-    # for a reply in the paper's own form: the label on the last line (``T11``), the first label of the set that occurs
+    # which label of a plain reply counts: the one on the last line (``T11``), the first label of the set that occurs
     # anywhere, or the label that occurs first
     label_reading: LabelReading = "last_line"
 
