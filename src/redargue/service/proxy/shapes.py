@@ -1,4 +1,4 @@
-"""Finds the unread text of an upstream's answer: text that was neither checked nor expected.
+"""Finds the text of an upstream's answer that is not checked.
 
 A shape names the fields that may contain text, and what that text is. Text in any other field is unread, so that a
 field that is new, or that a server misuses, never passes as checked.
@@ -16,9 +16,8 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, NamedTuple
 
-_NAME_PATTERN = re.compile(
-    r"[!#-~]*"
-)  # one ASCII word, such as an identifier, a type or an address, makes no statement
+# A single ASCII word, such as an identifier, a type or an address, states nothing.
+_NAME_PATTERN = re.compile(r"[!#-~]*")
 
 
 class ValueKind(Enum):
@@ -206,7 +205,7 @@ CHAT = Shape(
 
 _PART: _Fields = {"type": _NAME, "annotations": _BESIDE, "logprobs": _BESIDE}
 _REASONING_PARTS: dict[str, _Fields] = {name: {"text": _BESIDE} for name in ("reasoning_text", "summary_text")}
-_WHOLE_PART: dict[str, _Fields] = {"output_text": {"text": _READ}, **_REASONING_PARTS}
+_FINISHED_PARTS: dict[str, _Fields] = {"output_text": {"text": _READ}, **_REASONING_PARTS}
 _ACTION = Shape(
     {
         "type": _NAME,
@@ -260,7 +259,7 @@ def _response(parts: dict[str, _Fields]) -> Shape:
     )
 
 
-RESPONSE = _response(_WHOLE_PART)
+RESPONSE = _response(_FINISHED_PARTS)
 _STARTED_RESPONSE: _Fields = {"response": _response(_REASONING_PARTS)}
 _FINISHED_RESPONSE: _Fields = {"response": RESPONSE}
 _ARGUMENT_FIELDS: _Fields = {"delta": _CALL, "arguments": _CALL, "name": _NAME}
@@ -271,9 +270,9 @@ STREAM_EVENT = Shape(
         **{f"response.{name}": _STARTED_RESPONSE for name in ("created", "queued", "in_progress")},
         **{f"response.{name}": _FINISHED_RESPONSE for name in ("completed", "incomplete", "failed")},
         "response.output_item.added": {"item": _item(_REASONING_PARTS)},
-        "response.output_item.done": {"item": _item(_WHOLE_PART)},
+        "response.output_item.done": {"item": _item(_FINISHED_PARTS)},
         "response.content_part.added": {"part": Shape(_PART, _REASONING_PARTS)},
-        "response.content_part.done": {"part": Shape(_PART, _WHOLE_PART)},
+        "response.content_part.done": {"part": Shape(_PART, _FINISHED_PARTS)},
         "response.output_text.delta": {"delta": _READ, "logprobs": _BESIDE},
         "response.output_text.done": {"text": _READ, "logprobs": _BESIDE},
         "response.output_text.annotation.added": {"annotation": _BESIDE},
