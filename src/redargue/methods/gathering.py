@@ -1,4 +1,4 @@
-"""The first and only search of a debate, which merges the results of several tools."""
+"""The only search of a debate, which merges the results of several tools."""
 
 from __future__ import annotations
 

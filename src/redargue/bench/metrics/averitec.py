@@ -25,6 +25,10 @@ from redargue.bench.metrics.classification import correct_items
 from redargue.claims import Frozen
 from redargue.retrieval.corpus.documents import sentence_spans
 
+_THRESHOLDS = (0.1, 0.2, 0.25, 0.3, 0.4, 0.5)
+_OFFICIAL_THRESHOLD = 0.25
+PAIRS = 10  # predicted pairs per claim; further ones are ignored
+
 NO_WORDNET = SimpleNamespace(synsets=lambda word: ())
 """Replaces nltk's WordNet reader; finds no synonyms."""
 
@@ -91,11 +95,6 @@ def installed_meteor() -> Meteor:
     except LookupError:
         return Meteor(score=meteor_without_wordnet, suffix="-without-wordnet")
     return Meteor(score=official_meteor, suffix="")
-
-
-_THRESHOLDS = (0.1, 0.2, 0.25, 0.3, 0.4, 0.5)
-_OFFICIAL_THRESHOLD = 0.25
-PAIRS = 10  # predicted pairs per claim; further ones are ignored
 
 
 def pair_text(question: str, answer: str, explanation: str = "") -> str:

@@ -15,6 +15,11 @@ from redargue.bench.metrics.base import same_length
 from redargue.claims import Frozen
 from redargue.errors import UsageError
 
+ALPHA = 0.05
+POWER = 0.8
+_TAIL = 1e-13  # probability of the counts that are ignored at each end of a distribution
+
+_Ints = npt.NDArray[np.int64]
 _Kind = Literal["gained", "lost", "changed"]
 
 
@@ -108,13 +113,6 @@ def holm(p_values: Sequence[float]) -> tuple[float, ...]:
         largest = max(largest, min(1.0, p_values[index] * (len(p_values) - rank)))
         adjusted[index] = largest
     return tuple(adjusted)
-
-
-_Ints = npt.NDArray[np.int64]
-
-ALPHA = 0.05
-POWER = 0.8
-_TAIL = 1e-13  # probability of the counts that are ignored at each end of a distribution
 
 
 class PowerAnalysis(Frozen):

@@ -34,6 +34,8 @@ def _stance_vars(claim: Claim, stance: str) -> dict[str, object]:
 
 
 class _StanceInputs(Frozen):
+    """Fields that precede those of :class:`Task`: their order is part of the fingerprints in records."""
+
     claim: Claim
     stance: str
     passages: tuple[Passage, ...] = ()
@@ -137,7 +139,7 @@ class AnswerOption(AnswerClaim):
 
 
 _SIDES = ("positive", "negative")
-FIRST_READER, JUDGE = "first-reader", "judge"
+_FIRST_READER, JUDGE = "first-reader", "judge"
 
 
 class CfmadSettings(SearchSettings):
@@ -193,8 +195,8 @@ class Cfmad(EvidencePool, name="cfmad", settings=CfmadSettings):
         if supported and refuted:
             return supported, refuted
         task = AnswerOption(claim=self.claim, passages=self.passages, profile=self.settings.profile)
-        answer = await self.agents[FIRST_READER].perform(task, temperature=self.settings.temperature)
-        self.answered(FIRST_READER, answer, passages=self.passages)
+        answer = await self.agents[_FIRST_READER].perform(task, temperature=self.settings.temperature)
+        self.answered(_FIRST_READER, answer, passages=self.passages)
         options = labels.names[: len(self.claim.options)]
         if answer.label not in options:
             return ()
@@ -241,4 +243,4 @@ class Cfmad(EvidencePool, name="cfmad", settings=CfmadSettings):
     @classmethod
     def roles_for(cls, settings: CfmadSettings) -> Roles:
         speakers = [name for side in _SIDES for name in (side, f"{side}-critic")]
-        return {SEARCHER: settings.tools} | dict.fromkeys([FIRST_READER, *speakers, JUDGE])
+        return {SEARCHER: settings.tools} | dict.fromkeys([_FIRST_READER, *speakers, JUDGE])

@@ -58,8 +58,10 @@ _VERDICTS = {"true": "true", "yes": "true", "false": "false", "no": "false"} | d
 )
 
 
-def _answer_and_quotes(text: str) -> tuple[str, tuple[str, ...]]:
-    """Returns the last line, and the quotations before it."""
+def _answer_and_quotes(task: RecallFact | RecallAnswer, text: str) -> tuple[str, tuple[str, ...]]:
+    """Returns a plain reply; if quotations were requested, its last line, and the quotations before it."""
+    if not task.with_quotes or task.profile == "paper":
+        return text, ()
     before, _, last = text.strip().rpartition("\n")
     return last, quoted(before)
 
@@ -90,7 +92,7 @@ class RecallFact(Task[TruthJudgement]):
     def parse_plain(self, text: str) -> TruthJudgement | None:
         if text.lstrip().startswith("{"):
             return None
-        answer, quotes = _answer_and_quotes(text) if self.with_quotes and self.profile == "hardened" else (text, ())
+        answer, quotes = _answer_and_quotes(self, text)
         verdict = _VERDICTS.get(_without_prefix(answer).casefold())
         if verdict is None:
             raise ValueError(f"{answer.strip()[:60]!r} is not one of True, False, impossible to say")
@@ -101,7 +103,7 @@ class VerifyFact(RecallFact):
     """Whether a statement is true, from documents (gold, open book)."""
 
     passages: tuple[Passage, ...] = ()
-    claim: Claim | None = None  # which the program checks: the documents are judged as of its date (hardened)
+    claim: Claim | None = None  # of the program; hardened prompts state its date
 
     with_quotes: ClassVar[bool] = True
 
@@ -152,7 +154,7 @@ class RecallAnswer(Task[ProgramSpan]):
     def parse_plain(self, text: str) -> ProgramSpan | None:
         if text.lstrip().startswith("{"):
             return None
-        last, quotes = _answer_and_quotes(text) if self.with_quotes and self.profile == "hardened" else (text, ())
+        last, quotes = _answer_and_quotes(self, text)
         answer = _without_prefix(last)
         if not answer or len(answer) > LONGEST_SPAN:
             raise ValueError(f"{last.strip()[:60]!r} is not an answer in a few words")
@@ -163,7 +165,7 @@ class AnswerQuestion(RecallAnswer):
     """A short answer to a question, from documents (gold, open book)."""
 
     passages: tuple[Passage, ...] = ()
-    claim: Claim | None = None  # which the program checks: the documents are judged as of its date (hardened)
+    claim: Claim | None = None  # of the program; hardened prompts state its date
 
     with_quotes: ClassVar[bool] = True
 
