@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator
 
 from benchmarks.mermaid import files
-from redargue.bench.commands.mermaid import ReleasedRun, read_runs, texts
-from redargue.bench.datasets.mermaid_runs import with_runs
+from redargue.bench.commands.mermaid import ReleasedRun, read_runs, text_contents
+from redargue.bench.datasets.mermaid_runs import rows_with_runs
 from redargue.claims import Claim
 from redargue.evidence import Passage
 from redargue.inputs.rows import rows
@@ -24,7 +24,7 @@ def main(arguments: list[str]) -> None:
     total = {"calls": 0, "after an observation": 0, "refused": 0}
     for file in files():
         counts = dict.fromkeys(total, 0)
-        claims = (Claim(text=row.text("claim")) for row in with_runs(tuple(rows(file))))
+        claims = (Claim(text=row.text("claim")) for row in rows_with_runs(tuple(rows(file))))
         for claim, run in zip(claims, read_runs(file)[0], strict=True):
             for query, why, observed in _calls(claim, run):
                 counts["calls"] += 1
@@ -39,13 +39,13 @@ def main(arguments: list[str]) -> None:
 
 def _calls(claim: Claim, run: ReleasedRun) -> Iterator[tuple[str, str, bool]]:
     """Each call's text, why it would be refused, and whether anything was observed before."""
-    passages = [Passage(text="\n".join(texts(evidence))) for _, evidence in run.memory]
+    passages = [Passage(text="\n".join(text_contents(evidence))) for _, evidence in run.memory]
     sent: list[str] = []
     for call in run.calls:
         yield call.query, reason_to_refuse(call.query, claim, passages, sent), bool(passages)
         if call.text is not None:
             sent.append(call.query)
-            for text in texts(call.text):
+            for text in text_contents(call.text):
                 passages += [Passage(text=text), *(Passage(text="", url=url) for url in _addresses(text))]
 
 

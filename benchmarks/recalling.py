@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks import pool
-from redargue.bench.commands.mermaid import ObservedCall, ReleasedRun, failure_of, read_runs, texts
+from redargue.bench.commands.mermaid import ObservedCall, ReleasedRun, failure_of, read_runs, text_contents
 from redargue.bench.datasets.base import Example, load
 from redargue.claims import Claim
 from redargue.evidence import Passage
@@ -105,7 +105,7 @@ def _traced(example: Example, run: ReleasedRun) -> Asked:
 
 
 def _call(made: ObservedCall) -> Call:
-    observed = [_plain(text) for text in texts(made.text or "") if not failure_of(text)]
+    observed = [_plain(text) for text in text_contents(made.text or "") if not failure_of(text)]
     passages = (Passage(text=text, tool=made.tool, query=made.query) for text in observed)
     return Call(made.tool, made.query, tuple(passages))
 

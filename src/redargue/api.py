@@ -1,4 +1,4 @@
-"""The public functions that verify a claim or watch its debate."""
+"""The public functions that verify a claim or stream its events."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from redargue.verifier import Verifier
 async def verify(
     claim: str | Claim, *, spec: RunSpec | None = None, folder: Path | None = None, **options: Unpack[RunOptions]
 ) -> Verdict:
-    """Verifies one claim; an error during the verification becomes the verdict's ``error``.
+    """Verifies one claim; an error during the verification is returned as the verdict's ``error``.
 
     Args:
         folder: run folder; None records nothing.
-        options: fields of :class:`~redargue.spec.RunSpec` and its Parts, which win over ``spec``.
+        options: fields of :class:`~redargue.spec.RunSpec` and of ``Parts``, which take precedence over ``spec``.
 
     Raises:
         UsageError, CorpusError, RecordError: the verification could not start.
@@ -40,7 +40,7 @@ async def verify(
 def verify_sync(
     claim: str | Claim, *, spec: RunSpec | None = None, folder: Path | None = None, **options: Unpack[RunOptions]
 ) -> Verdict:
-    """:func:`verify` for code without an event loop; raises UsageError in one, such as a notebook's."""
+    """:func:`verify` for synchronous code; raises UsageError inside an event loop, for example in a notebook."""
     if asyncio._get_running_loop() is not None:
         raise UsageError("verify_sync cannot run inside an event loop", hint="use await redargue.verify(…)")
     return asyncio.run(verify(claim, spec=spec, folder=folder, **options))
@@ -55,24 +55,24 @@ async def watch(
     ``async with watch("…") as events: async for event in events: …``; the last event contains the verdict. Arguments
     and errors are those of :func:`verify`.
     """
-    read, parts = read_options(options, spec)
-    checked = read.claim(claim)
+    full_spec, parts = read_options(options, spec)
+    full_claim = full_spec.claim(claim)
     queue: asyncio.Queue[Event | None] = asyncio.Queue()
 
-    async def work() -> None:
+    async def verify_into_queue() -> None:
         try:
-            connected = await connect(read, parts)
-            with Verifier(read, parts=connected, folder=folder, claims=[checked]) as verifier:
-                await verifier.verify(checked, listeners=[queue.put_nowait])
+            connected = await connect(full_spec, parts)
+            with Verifier(full_spec, parts=connected, folder=folder, claims=[full_claim]) as verifier:
+                await verifier.verify(full_claim, listeners=[queue.put_nowait])
         finally:
             queue.put_nowait(None)
 
     async def events() -> AsyncIterator[Event]:
         while (event := await queue.get()) is not None:
             yield event
-        await task  # raises the error that kept the verification from starting
+        await task  # raises the error that prevented the verification from starting
 
-    task = asyncio.create_task(work())
+    task = asyncio.create_task(verify_into_queue())
     try:
         yield events()
     finally:

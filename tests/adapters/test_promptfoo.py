@@ -53,6 +53,13 @@ def test_documents_are_texts_or_objects_with_a_text() -> None:
     assert contexts_in({"documents": documents}) == ["a", "b", "c", "e", "id: 1\nf g h i"]
 
 
+def test_documents_in_too_many_objects_are_left_out() -> None:
+    nested: dict[str, Any] = {"text": "a"}
+    for _ in range(2_000):
+        nested = {"text": nested}
+    assert contexts_in({"documents": [nested, "b"]}) == ["b"]
+
+
 def test_an_output_that_is_not_a_text_is_its_values() -> None:
     sentences = BRIDGE.split(". ")  # promptfoo sends what a transform made of the output
     assert answer_text({"answer": f"{sentences[0]}.", "more": [sentences[1]]}) == f"{sentences[0]}.\n{sentences[1]}"

@@ -487,8 +487,9 @@ async def test_triplets_are_drawn_once_and_their_judgements_are_kept(
     assert len(rows) == 3
     assert {row["claim"] for row in rows} <= {row["claim"] for row in ROWS}
     for row, judgement in zip(rows, ("right", "wrong", ""), strict=True):
-        row["judgement"] = judgement
-    sample.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        row |= {"judgement": judgement, "claim": row["claim"] + "\u2028"}  # a line separator in a claim ends no row
+    lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    sample.write_text("".join(lines), encoding="utf-8")
     assert run(["bench", "triplets", mermaid, "-o", str(sample)]) == 0
     assert "3 triplets" in (out := capsys.readouterr().out)
     assert "2 judged; 50.0% right" in out

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from redargue import replay
-from redargue.bench.commands.mermaid import Imported, failure_of, import_runs, texts
+from redargue.bench.commands.mermaid import Imported, failure_of, import_runs, text_contents
 from redargue.cli.app import run
 from redargue.errors import UsageError
 from redargue.events import (
@@ -99,10 +99,10 @@ def lines_of(given: list[dict[str, Any]]) -> Counter[str]:
     for line in (line for each in given for line in each.get("react_trace") or ()):
         kind, _, text = line.partition(" ")
         if kind == "Observation:":
-            text = "\n".join(texts(text))
+            text = "\n".join(text_contents(text))
         elif kind == "[Memory]":
             query, _, evidence = text.partition("': [")
-            text = f"{query.removeprefix('Previous evidence for ')[1:]}: " + "\n".join(texts(f"[{evidence}"))
+            text = f"{query.removeprefix('Previous evidence for ')[1:]}: " + "\n".join(text_contents(f"[{evidence}"))
         elif text.startswith("Tool '"):
             text = text.split("'")[1]
         found[kind if kind == "Answer:" else f"{kind} {text.removeprefix('Used ')}"] += 1
@@ -226,7 +226,7 @@ def test_a_report_reads_like_the_case_study_of_the_paper(tmp_path: Path) -> None
     ],
 )
 def test_texts_are_read_from_string_literals_alone(observation: str, expected: tuple[str, ...] | str) -> None:
-    assert texts(observation) == ((expected,) if isinstance(expected, str) else expected)
+    assert text_contents(observation) == ((expected,) if isinstance(expected, str) else expected)
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,7 @@ def test_the_model_of_languages_is_not_loaded_for_a_text_of_common_english_words
     def load() -> None:
         pytest.fail("the model was loaded")
 
-    monkeypatch.setattr(language, "_identifier", load)
+    monkeypatch.setattr(language, "_classifier", load)
     assert language_of("The Eiffel Tower opened in 1889.") == ""
     with pytest.raises(pytest.fail.Exception):
         language_of("Eiffel Tower opened 1889.")

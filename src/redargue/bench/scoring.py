@@ -49,10 +49,10 @@ class Scores(Frozen):
 
     Attributes:
         hidden: number of examples without a gold label; they count only in coverage and cost.
-        failed: number of errors, which are also non-answers.
-        labels: all of the data set; empty for free text.
+        failed: number of verdicts with an error; they also count as non-answers.
+        labels: all labels of the data set; empty for free text.
         averaged: gold labels of the examples, over which F1 is averaged.
-        ids: of the examples with a gold label.
+        ids: identifiers of the examples with a gold label.
         right: whether each of ``ids`` was labelled correctly; paired tests compare these.
         figures: accuracy, macro-F1 (with intervals), coverage, calibration, response-level scores.
         confusion: None for free text or without gold labels.
@@ -99,8 +99,8 @@ def score(
     """Scores one system's verdicts; calls no model.
 
     Args:
-        verdicts: of the examples, in the same order.
-        locate: locates found quotations; by default in documents, so that metrics of sentences are undefined.
+        verdicts: one for each example, in the same order.
+        locate: locates found quotations; the default names only documents, so that metrics of sentences are undefined.
         seconds: wall time of each verdict.
 
     Raises:
@@ -112,13 +112,13 @@ def score(
     rows = _rows(known, _labels(examples), locate, draws)
     hits = correct_items(rows.gold, rows.predicted)
     matrix = confusion(rows.gold, rows.predicted, labels=rows.labels) if rows.labels and known else None
-    confident = [
-        (verdict.confidence, verdict.unsure.label == gold if verdict.unsure else hit)
-        for verdict, gold, hit in zip(rows.verdicts, rows.gold, hits, strict=True)
-        if verdict.confidence is not None and (verdict.label is not None or verdict.unsure)
-    ]
-    confidences, confident_hits = [confidence for confidence, _ in confident], [hit for _, hit in confident]
-    calibrated = (calibration_error, brier, aurc) if confidences else ()
+    confidences: list[float] = []
+    confident_hits: list[bool] = []
+    for verdict, gold, hit in zip(rows.verdicts, rows.gold, hits, strict=True):
+        if verdict.confidence is not None and (verdict.label is not None or verdict.unsure):
+            confidences.append(verdict.confidence)
+            confident_hits.append(verdict.unsure.label == gold if verdict.unsure else hit)
+    calibration_measures = (calibration_error, brier, aurc) if confidences else ()
     all_hits = hits if len(known) == len(examples) else None
     return Scores(
         n=len(examples),
@@ -131,8 +131,8 @@ def score(
         figures=(
             *_label_figures(rows),
             coverage([verdict.label for verdict in verdicts]),
-            *(measure(confidences, confident_hits) for measure in calibrated),
-            *_responses(rows),
+            *(measure(confidences, confident_hits) for measure in calibration_measures),
+            *_response_figures(rows),
         ),
         rules=_rules(rows) if matrix else (),
         classes=class_scores(matrix) if matrix else (),
@@ -178,14 +178,14 @@ def _rows(known: Sequence[tuple[Example, Verdict]], labels: tuple[str, ...], loc
 
 
 def _labels(examples: Sequence[Example]) -> tuple[str, ...]:
-    """All possible labels of the claims; of options, as many as some example has."""
+    """Returns all possible labels of the claims; for options, those of the claim with the most."""
     names: dict[str, None] = {}
     for example in examples:
         labels = example.claim.labels
         if labels.free_text:
             return ()
-        most = len(example.claim.options) or len(labels.labels)
-        names.update(dict.fromkeys(labels.names[:most]))
+        count = len(example.claim.options) or len(labels.labels)
+        names.update(dict.fromkeys(labels.names[:count]))
     return tuple(names)
 
 
@@ -200,35 +200,41 @@ def _label_figures(rows: ScoredRows) -> tuple[MetricValue, ...]:
     return (accuracy_with_interval(rows), macro_f1_with_interval(rows))
 
 
-def _responses(rows: ScoredRows) -> tuple[MetricValue, ...]:
-    places = [at for at, example in enumerate(rows.examples) if example.response]
-    if not places:
+def _response_figures(rows: ScoredRows) -> tuple[MetricValue, ...]:
+    claims = [
+        (example, gold, predicted)
+        for example, gold, predicted in zip(rows.examples, rows.gold, rows.predicted, strict=True)
+        if example.response
+    ]
+    if not claims:
         return ()
-    names = [rows.examples[at].response for at in places]
-    plain = response_accuracy(names, [rows.gold[at] == rows.predicted[at] for at in places])
-    labels = rows.examples[places[0]].claim.labels
+    names = [example.response for example, _, _ in claims]
+    share = response_accuracy(names, [gold == predicted for _, gold, predicted in claims])
+    labels = claims[0][0].claim.labels
     if labels.free_text or labels.named(Meaning.SUPPORTED) is None:
-        return (plain,)
+        return (share,)
 
-    def true(label: str | None) -> bool | None:
-        return None if label is None else labels.meaning(label) is Meaning.SUPPORTED
+    def is_supported(label: str) -> bool:
+        return labels.meaning(label) is Meaning.SUPPORTED
 
-    whole = factuality(names, [bool(true(rows.gold[at])) for at in places], [true(rows.predicted[at]) for at in places])
-    f1 = whole.f1.model_copy(update={"name": "response-factuality-f1"})
-    return (plain, whole.accuracy, f1, whole.coverage)
+    truths = [is_supported(gold) for _, gold, _ in claims]
+    calls = [None if predicted is None else is_supported(predicted) for _, _, predicted in claims]
+    scores = factuality(names, truths, calls)
+    f1 = scores.f1.model_copy(update={"name": "response-factuality-f1"})
+    return (share, scores.accuracy, f1, scores.coverage)
 
 
 def _groups(rows: ScoredRows) -> tuple[GroupScores, ...]:
-    places: dict[str, list[int]] = defaultdict(list)
-    for at, example in enumerate(rows.examples):
-        places[example.group].append(at)
-    if set(places) <= {""}:
+    groups: dict[str, list[tuple[str, str | None]]] = defaultdict(list)
+    for example, gold, predicted in zip(rows.examples, rows.gold, rows.predicted, strict=True):
+        groups[example.group].append((gold, predicted))
+    if set(groups) <= {""}:
         return ()
     return tuple(
         GroupScores(
             group=group,
-            accuracy=accuracy([rows.gold[at] for at in members], [rows.predicted[at] for at in members]),
-            coverage=coverage([rows.predicted[at] for at in members]),
+            accuracy=accuracy([gold for gold, _ in labels], [predicted for _, predicted in labels]),
+            coverage=coverage([predicted for _, predicted in labels]),
         )
-        for group, members in places.items()
+        for group, labels in groups.items()
     )

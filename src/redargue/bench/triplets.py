@@ -1,8 +1,7 @@
-"""The audit of triplets (MERMAID): a sample of what the decomposer extracted, with a person's judgements."""
+"""The audit of triplets (MERMAID): a person judges a sample of what the decomposer extracted."""
 
 from __future__ import annotations
 
-import json
 import random
 from collections import Counter
 from pathlib import Path
@@ -17,15 +16,15 @@ _Judgement = Literal["", "right", "wrong"]
 
 
 class AuditedTriplet(Frozen):
-    """A triplet of a claim; ``judgement`` is a person's, empty before it is judged."""
+    """A triplet of a claim; ``judgement`` is empty until a person has judged it."""
 
     claim: str
     triplet: str
     judgement: _Judgement = ""
 
 
-def draw_triplets(run: Path, file: Path, count: int, seed: int) -> Counter[str]:
-    """Draws triplets of a run into a file, and counts judgements; a file that exists keeps its sample and judgements.
+def audit_triplets(run: Path, file: Path, count: int, seed: int) -> Counter[str]:
+    """Counts the judgements in a file; if it does not exist, first writes a sample of the run's triplets to it.
 
     Raises:
         UsageError: the run has no triplets, or a row of the file cannot be read.
@@ -39,8 +38,9 @@ def draw_triplets(run: Path, file: Path, count: int, seed: int) -> Counter[str]:
         if isinstance(event, ClaimStarted):
             claims[event.item] = event.claim.text
         elif isinstance(event, Decomposed):
-            texts = [" | ".join(filter(None, dict(triplet).values())) for triplet in event.triplets]
-            triplets += [AuditedTriplet(claim=claims[event.item], triplet=text) for text in texts]
+            for fields in map(dict, event.triplets):
+                text = " | ".join(filter(None, fields.values()))
+                triplets.append(AuditedTriplet(claim=claims[event.item], triplet=text))
     if not triplets:
         raise UsageError(
             f"{str(run)!r} contains no triplets", hint="name a run of mermaid, which decomposes its claims"
@@ -52,11 +52,12 @@ def draw_triplets(run: Path, file: Path, count: int, seed: int) -> Counter[str]:
 
 def _read(file: Path) -> list[AuditedTriplet]:
     rows = []
-    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
-        try:
-            rows.append(AuditedTriplet.model_validate(json.loads(line)))
-        except ValueError as error:
-            where = f"{file}, line {number}"
-            hint = 'a judgement is "right", "wrong" or ""'
-            raise UsageError(f"not a triplet: {line[:80]!r}", where=where, hint=hint) from error
+    with file.open(encoding="utf-8") as lines:
+        for number, line in enumerate(lines, 1):
+            try:
+                rows.append(AuditedTriplet.model_validate_json(line))
+            except ValueError as error:
+                where = f"{file}, line {number}"
+                hint = 'a judgement is "right", "wrong" or ""'
+                raise UsageError(f"not a triplet: {line.rstrip()[:80]!r}", where=where, hint=hint) from error
     return rows

@@ -13,26 +13,21 @@ from redargue.claims import Claim, Frozen
 from redargue.evidence import Omission, Passage, Recalled
 from redargue.retrieval.corpus.ranking import query_words, terms
 
-# Normalizes entity names, so that spellings of one name share a key in the memory.
-#
-# The paper only says that it matches "string-based keywords" (MERMAID, limitations).
-# Normalization removes differences that do not change the entity: case, character width,
-# spaces, punctuation around the name, a leading article.
-
-
 _MAX_LENGTH = 200  # characters of a key: databases limit the size of index entries, and names are shorter
-
 _ARTICLES = ("the ", "an ", "a ")
 _PUNCTUATION = frozenset(".,;:!?…'\"`´¡¿·*_-–—")
 _BRACKET_CATEGORIES = frozenset(("Ps", "Pe", "Pi", "Pf", "Pd"))
+_MIN_OVERLAP = 0.75  # Jaccard similarity of two claims' word stems
 
 
 def normalize_entity(entity: str) -> str:
-    """Returns the key of an entity, empty for a blank name.
+    """Returns the key of an entity, which different spellings of its name share; empty for a blank name.
 
-    A name of punctuation alone ("!!!") is kept; of articles alone, the last one is kept ("The The" gives "the").
+    Removes case, character width, extra spaces, punctuation around the name, and leading articles. A name of
+    punctuation alone ("!!!") is kept, and a name of articles alone becomes the last one ("The The" gives "the"). The
+    paper only says that it matches "string-based keywords" (MERMAID, limitations).
     """
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", entity).casefold())
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", entity).casefold())  # folding can undo NFKC
     whole = name = " ".join(folded.split())[:_MAX_LENGTH].rstrip()
     while (stripped := _strip_once(name)) != name:
         if not stripped:
@@ -57,25 +52,19 @@ def _is_strippable(char: str) -> bool:
     return char.isspace() or char in _PUNCTUATION or unicodedata.category(char) in _BRACKET_CATEGORIES
 
 
-# Leak guard: finds near-duplicate claims, whose evidence a benchmark must not carry from one
-# claim to another.
-#
-# Claims are compared by the stems of their content words. The threshold was chosen on the
-# claims of FactCheck-Bench, FacTool-QA and BingCheck: pairs that overlap by three quarters or
-# more make the same statement ("won in 1993", "won"); pairs below it share a subject only, and
-# sharing evidence between those is the purpose of the memory.
-
-MIN_OVERLAP = 0.75  # Jaccard similarity of the two claims' word stems
-
-
 def near_duplicates(claim: str, others: Iterable[str]) -> frozenset[str]:
-    """Returns the claims among ``others`` that make nearly the same statement as ``claim``."""
+    """Returns the claims among ``others`` that make nearly the same statement as ``claim``, by their content words.
+
+    The leak guard withholds their evidence. The threshold was chosen on the claims of FactCheck-Bench, FacTool-QA and
+    BingCheck: pairs above it make the same statement ("won in 1993", "won"); pairs below it only share a subject, and
+    the purpose of the memory is to share evidence between them.
+    """
     others = list(dict.fromkeys(others))
     stems, *others_stems = map(frozenset, terms([" ".join(query_words(text)) for text in (claim, *others)]))
     return frozenset(
         other
         for other, other_stems in zip(others, others_stems, strict=True)
-        if other == claim or len(stems & other_stems) >= MIN_OVERLAP * max(1, len(stems | other_stems))
+        if other == claim or len(stems & other_stems) >= _MIN_OVERLAP * max(1, len(stems | other_stems))
     )
 
 
@@ -98,7 +87,7 @@ class MemorySettings(Frozen):
         similarity: minimum cosine similarity for selection by meaning, in [-1, 1].
         max_age: days after which evidence expires; None for never.
         keep_misses: whether searches without a result are stored and recalled.
-        guard: leak guard for benchmarks: withholds evidence that was found only for near-duplicates of the claim.
+        guard: whether evidence that was found only for near-duplicates of the claim is withheld, as in benchmarks.
     """
 
     mode: Literal["on", "frozen"] = "on"
@@ -129,7 +118,7 @@ class Recall(Frozen):
     """Evidence that the memory returns for a claim, best first."""
 
     items: tuple[Recalled, ...] = ()
-    held_back: int = 0  # further records that the leak guard withheld
+    held_back: int = 0  # records that the leak guard withheld
     left_out: dict[Omission, int] = Field(default_factory=dict)  # expired, later, undated
 
 
@@ -162,7 +151,7 @@ class MemoryRecord(Frozen):
     status: Status  # ``empty`` for a search without a result; ``changed`` or ``gone`` after a recheck
     passage: Passage
     arguments: dict[str, Any]  # of the tool call that returned the evidence
-    length: int  # characters of the original text, before it was truncated
+    length: int  # characters of the text before it was truncated
     checked: datetime | None = None  # time of the last recheck
     entities: tuple[str, ...] = ()
     claims: tuple[tuple[str, str], ...] = ()  # claims that the evidence was found for, and the runs that found it

@@ -23,7 +23,6 @@ from redargue import words
 from redargue.errors import UsageError
 from redargue.evidence import Quote, Side
 from redargue.registry import install
-from redargue.reports import reproducibility
 from redargue.reports.annotated_text import text_outcome, unchecked_table
 from redargue.reports.folders import further_tables
 from redargue.reports.load import SingleRun, load_run
@@ -39,7 +38,7 @@ from redargue.reports.phrases import (
     unread_text,
     without_gaps,
 )
-from redargue.reports.reproducibility import run_commands, run_facts, run_table
+from redargue.reports.reproducibility import replay_command, run_facts, run_table
 from redargue.reports.table import Column, Table
 from redargue.sanitize import printable
 from redargue.text.report import Citation
@@ -112,8 +111,8 @@ def run_markdown(run: SingleRun) -> str:
     for item, verdict in run.verdicts.items():
         parts += _claim(verdict, item + 1 if several else None, citations.get(item))
     parts += tables_markdown(further_tables(run))
-    facts = list_markdown(f"{name}: {value}" for name, value in reproducibility.run_facts(run))
-    return "\n\n".join([*parts, "## How it was done", facts, *map(block, reproducibility.run_commands(run))]) + "\n"
+    facts = list_markdown(f"{name}: {value}" for name, value in run_facts(run))
+    return "\n\n".join([*parts, "## How it was done", facts, block(replay_command(run))]) + "\n"
 
 
 def _claim(verdict: Verdict, number: int | None = None, citation: Citation | None = None) -> list[str]:
@@ -184,7 +183,7 @@ def run_docx(folder: Path) -> bytes:
     tables = risk_tables(run_rows(run)) if run.text else (run_table(run, ()),)
     for table in (*tables, *([unchecked_table(*run.text)] if run.text else []), *further_tables(run)):
         _add(document, table)
-    facts = (*run_facts(run), *(("To reproduce it", command) for command in run_commands(run)))
+    facts = (*run_facts(run), ("To reproduce it", replay_command(run)))
     _add(document, Table("How it was done", (Column(""), Column("", "long")), facts))
     content = BytesIO()
     document.save(content)

@@ -14,7 +14,7 @@ from redargue.reports.folders import Wanted, further_tables, kind_of, kinds
 from redargue.reports.html.debate import run_page
 from redargue.reports.load import RUN, SingleRun, load_run
 from redargue.reports.markdown import run_markdown
-from redargue.reports.reproducibility import run_commands
+from redargue.reports.reproducibility import replay_command
 from redargue.reports.table import Table
 from redargue.runs.manifest import RunManifest
 
@@ -60,7 +60,7 @@ def _run(run: SingleRun, wanted: Wanted) -> str:
         "unfinished": run.unfinished,
         "unread_files": [each.model_dump(mode="json") for each in run.unread_files],
         "verdicts": [verdict.model_dump(mode="json") for verdict in run.verdicts.values()],
-        "commands": run_commands(run),
+        "commands": [replay_command(run)],
     }
     if tables := further_tables(run):
         report["sections"] = [table_json(table) for table in tables]

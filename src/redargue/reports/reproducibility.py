@@ -1,4 +1,4 @@
-"""How to reproduce a run."""
+"""How a run was made and how to reproduce it, and the table of its claims."""
 
 from __future__ import annotations
 
@@ -32,23 +32,25 @@ def settings(manifest: RunManifest) -> str:
     return json.dumps(manifest.spec.settings, indent=1, ensure_ascii=False)
 
 
-def run_commands(run: SingleRun) -> tuple[str, ...]:
-    known = run.folder.parent == runs_folder()  # a name finds it, and says nothing about the machine
-    return (shlex.join(["redargue", "replay", run.folder.name if known else str(run.folder)]),)
+def replay_command(run: SingleRun) -> str:
+    in_runs_folder = run.folder.parent == runs_folder()  # then its name is enough, and does not disclose a local path
+    return shlex.join(["redargue", "replay", run.folder.name if in_runs_folder else str(run.folder)])
 
 
-def confidence_of_run(run: SingleRun) -> str:
-    """The range of the verdicts' confidences, and the threshold below which the run left claims open."""
-    known = [sure for verdict in run.verdicts.values() if (sure := verdict.shown_confidence) is not None]
-    least, most = (f"{value:.2f}" for value in (min(known), max(known))) if known else ("", "")
-    unknown = "not calibrated for this method and model"
-    if all(verdict.unchecked for verdict in run.verdicts.values()):
-        unknown = "none, as no claim was checked"
-    shown = f"{least} to {most}" if least != most else least or unknown
-    if known and len(known) < len(run.verdicts):
-        shown += f", of {len(known)} of {counted(len(run.verdicts), 'claim')}"
+def _confidence_of_run(run: SingleRun) -> str:
+    """Returns the range of the verdicts' confidences, and the threshold below which claims are left open."""
+    confidences = [value for verdict in run.verdicts.values() if (value := verdict.shown_confidence) is not None]
+    if confidences:
+        least, most = f"{min(confidences):.2f}", f"{max(confidences):.2f}"
+        text = least if least == most else f"{least} to {most}"
+        if len(confidences) < len(run.verdicts):
+            text += f", of {len(confidences)} of {counted(len(run.verdicts), 'claim')}"
+    elif all(verdict.unchecked for verdict in run.verdicts.values()):
+        text = "none, as no claim was checked"
+    else:
+        text = "not calibrated for this method and model"
     threshold = run.manifest.threshold
-    return shown + (f"; below {threshold:g} a claim is left open" if threshold else "")
+    return text + (f"; below {threshold:g} a claim is left open" if threshold else "")
 
 
 def run_facts(run: SingleRun) -> tuple[tuple[str, str], ...]:
@@ -59,31 +61,30 @@ def run_facts(run: SingleRun) -> tuple[tuple[str, str], ...]:
         ("Backend", backend),
         ("Model and weights", identity),
         ("Tools and data revisions", tools),
-        ("Confidence", confidence_of_run(run)),
+        ("Confidence", _confidence_of_run(run)),
         ("Seed", seed),
         ("redargue", version),
         ("Cost", cost(usage) + (", price unknown" if usage.usd is None and not run.manifest.is_local else "")),
     )
 
 
-# The table of a run's claims.
-
-_CLAIM_SHOWN = 400  # characters of a claim in a table
+_MAX_CLAIM = 400  # characters of a claim in a table
 
 
 def shortened_cell(claim: str) -> str:
-    return claim if len(claim) <= _CLAIM_SHOWN else f"{claim[:_CLAIM_SHOWN]} …"
+    return claim if len(claim) <= _MAX_CLAIM else f"{claim[:_MAX_CLAIM]} …"
 
 
 def run_table(run: SingleRun, shown: Collection[int]) -> Table:
+    """Returns a row for each claim; the label of a claim in ``shown`` links to its section of the page."""
     rows: list[tuple[Cell, ...]] = []
     for item, verdict in run.verdicts.items():
         label = label_of(verdict)
-        sides = (sum(quote.found and quote.side == side for quote in verdict.quotes) for side in ("for", "against"))
+        quotes = (sum(quote.found and quote.side == side for quote in verdict.quotes) for side in ("for", "against"))
         cell = Link(label, f"c-{item}") if item in shown else label
-        found = (*sides, len(verdict.gaps), verdict.usage.calls)
-        rows.append((item + 1, shortened_cell(verdict.claim.text), cell, verdict.shown_confidence, *found))
-    counts = (number(title, ",") for title in ("Quotes for", "Quotes against", "Gaps", "Calls"))
-    columns = (number("No."), Column("Claim", "long"), Column("Verdict"), number("Confidence", ".2f"), *counts)
+        counts = (*quotes, len(verdict.gaps), verdict.usage.calls)
+        rows.append((item + 1, shortened_cell(verdict.claim.text), cell, verdict.shown_confidence, *counts))
+    count_columns = (number(title, ",") for title in ("Quotes for", "Quotes against", "Gaps", "Calls"))
+    columns = (number("No."), Column("Claim", "long"), Column("Verdict"), number("Confidence", ".2f"), *count_columns)
     note = "“Not enough” does not mean that a claim is partly true."
     return Table("What was found for each claim", columns, tuple(rows), (note,))

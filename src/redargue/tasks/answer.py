@@ -1,7 +1,4 @@
-"""Answering a claim from documents (Tool-MAD, journal, Fig. 5).
-
-The quotations of a reply, in the forms in which models give them.
-"""
+"""Answers to a claim from documents (Tool-MAD, journal, Fig. 5), and the quotations in them."""
 
 from __future__ import annotations
 
@@ -22,53 +19,53 @@ from redargue.tasks.query import OtherAnswer, others
 from redargue.tasks.untrusted import wrap_untrusted
 from redargue.verdicts import Metric
 
-SHORTEST_QUOTE = 3  # words of a quotation in running text
-MOST_LOOKED_UP = 12  # quotations in reasons
+_MIN_WORDS = 3  # of a quotation in running text; fewer are a name or a term
+_MAX_LOOKUPS = 12  # quotations in the reasons of a reply
 _TEXT_FIELDS = ("text", "quote", "quotation", "passage", "sentence", "excerpt", "content")
 
 
-def _texts(value: Any) -> Any:
-    """A list, one text, objects with a text in them, null: what models write where a list of texts is asked for."""
+def _as_texts(value: Any) -> Any:
+    """Reads what models write instead of a list of texts: a single text, objects that contain a text, or null."""
     if value is None:
         return ()
     if isinstance(value, str | Mapping):
-        return [_text(value)]
+        return [_as_text(value)]
     if isinstance(value, list | tuple):
-        return [_text(item) for item in value if item is not None]
+        return [_as_text(item) for item in value if item is not None]
     return value
 
 
-def _text(item: Any) -> Any:
+def _as_text(item: Any) -> Any:
     if isinstance(item, Mapping):
         return next((item[name] for name in _TEXT_FIELDS if isinstance(item.get(name), str)), item)
     return item
 
 
-Quotations = Annotated[tuple[str, ...], BeforeValidator(_texts)]
+Quotations = Annotated[tuple[str, ...], BeforeValidator(_as_texts)]
 
 
 def quotes_field(description: str) -> Any:
-    """A field of up to six quotations; by default none."""
+    """Returns a field for at most six quotations, by default none."""
     return Field(default=(), description=description, json_schema_extra=list_bounds(6, 400))
 
 
 def quoted(text: str) -> tuple[str, ...]:
-    """What is between quotation marks, without single words and names."""
+    """Returns the texts between quotation marks, except those of fewer than three words."""
     matches = (first or second for first, second in re.findall(r'"([^"\n]+)"|“([^”\n]+)”', text))
-    return tuple(dict.fromkeys(quote.strip() for quote in matches if len(quote.split()) >= SHORTEST_QUOTE))
+    return tuple(dict.fromkeys(quote.strip() for quote in matches if len(quote.split()) >= _MIN_WORDS))
 
 
 def with_quoted_reasons(
     given: tuple[str, ...], reasons: Iterable[str], passages: tuple[Passage, ...]
 ) -> tuple[str, ...]:
-    """The quotations, and where none of them can carry a verdict also those of the reasons that the passages contain.
+    """Returns the given quotations; if none of them can decide, adds those in the reasons that the passages contain.
 
-    Reasons may also quote the claim and other agents, so that they come second.
+    Reasons are a second choice because they may also quote the claim and other agents.
     """
     if not passages or any(_decides(text, passages) for text in given):
         return given
-    written = [span for text in reasons for span in quoted(text) if span not in given]
-    found = [span for span in written[:MOST_LOOKED_UP] if find_quote(span, passages).found]
+    candidates = [quote for text in reasons for quote in quoted(text) if quote not in given]
+    found = [quote for quote in candidates[:_MAX_LOOKUPS] if find_quote(quote, passages).found]
     return tuple(dict.fromkeys((*given, *found)))
 
 
@@ -88,14 +85,14 @@ Piece = Literal["reasoning", "quotes", "label"]
 class Answer(Noted):
     """An agent's answer to a claim."""
 
-    text: str  # the whole answer, the label on its last line
-    label: str | None  # None where none could be read
+    text: str  # the whole answer, with the label on its last line
+    label: str | None  # None if it could not be read
     quotes: tuple[str, ...] = ()  # as the agent gives them; code looks them up
-    confidence: float | None = None  # calibrated probability of the label, in [0, 1]; None where nothing was calibrated
+    confidence: float | None = None  # calibrated probability of the label, in [0, 1]; None without a calibration
 
 
 class AnswerReply(Frozen):
-    """An answer whose reasons come before the label, so that they are not made up for it."""
+    """An answer with its reasons before the label, so that they are not invented to justify it."""
 
     reasoning: str = Field(
         description="your explanation, from the documents first: at most five sentences",
@@ -105,25 +102,25 @@ class AnswerReply(Frozen):
     label: str = Field(description="your final answer")
 
 
-def _same(name: str) -> Any:
+def _answer_field(name: str) -> Any:
     return AnswerReply.model_fields[name]
 
 
 class TwoSidedReply(Frozen):
-    """An answer of one of two sides, with what the documents leave open."""
+    """An answer for or against a claim, with what the documents leave open."""
 
-    reasoning: str = _same("reasoning")
-    quotes: Quotations = _same("quotes")
+    reasoning: str = _answer_field("reasoning")
+    quotes: Quotations = _answer_field("quotes")
     open: str = Field(
         default="",
         description="what of the claim the documents leave open; empty if nothing",
         json_schema_extra=max_length(300),
     )
-    label: str = _same("label")
+    label: str = _answer_field("label")
 
 
 class ReasonsReply(Frozen):
-    """Reasons for an answer that another task asks for."""
+    """Reasons alone, for a label that another task asks for."""
 
     reasoning: str = Field(
         description="your reasoning, step by step: at most five sentences", json_schema_extra=max_length(1_000)
@@ -154,10 +151,10 @@ class LabelledTask(Task[Answer]):
     """A task whose answer ends in a label of the claim."""
 
     answer_fields: ClassVar[tuple[Piece, ...]] = ("reasoning", "quotes", "label")
-    marks: ClassVar[tuple[str, str]] = ("**", "**")  # around the label, in the paper's own form
+    marks: ClassVar[tuple[str, str]] = ("**", "**")  # around the label in a plain reply
 
     claim: Claim
-    # for a reply in the paper's own form: the label on the last line (``T11``), the first label of the set that occurs
+    # which label of a plain reply counts: the one on the last line (``T11``), the first label of the set that occurs
     # anywhere, or the label that occurs first
     label_reading: LabelReading = "last_line"
 
@@ -172,20 +169,20 @@ class LabelledTask(Task[Answer]):
 
     @property
     def lenient(self) -> bool:
-        """Whether a reply without a label is an answer without one, and is not asked for again."""
+        """Whether a plain reply without a label is accepted; otherwise it is sent back."""
         return self.label_reading != "last_line" or "label" not in self.answer_fields
 
     @property
     def defines_labels(self) -> bool:
-        """Whether its instructions define the labels, so that the schema of its reply need not."""
+        """Whether the instructions define the labels, so that the schema of the reply need not."""
         return False
 
     def choice(self) -> dict[str, str]:
-        """The words of a closed choice, in order, each with when to choose it; empty where any text is an answer."""
+        """Returns the possible answers in order, each with its meaning; empty if any text is an answer."""
         return {label.name: label.description or "this option is right" for label in self.claim.labels.labels}
 
     def chosen(self, word: str) -> str | None:
-        """The label that a word of the choice means; None for any other word."""
+        """Returns the label that one of the possible answers means; None for any other text."""
         return self.claim.labels.single(word)
 
     def reply_type(self) -> type[Frozen]:
@@ -194,32 +191,33 @@ class LabelledTask(Task[Answer]):
         return TwoSidedReply if two_sided else reply
 
     def from_reply(self, reply: Frozen) -> Answer:
-        """Reasons, what is open, then the quotations that these do not contain, then the label."""
+        """Joins the reasons, what is open, the quotations that neither contains, and the label, one per line."""
         fields = reply.model_dump()
-        reasoning, label = str(fields.get("reasoning", "")), None
-        if still_open := fields.get("open", "").strip():
-            reasoning = f"{reasoning}\nOpen: {still_open}"
+        label = None
         if "label" in fields:
             label = self.chosen(fields["label"])
             if label is None:
                 raise ValueError(f"{fields['label'][:60]!r} is not one of the labels {', '.join(self.choice())}")
+        reasons = str(fields.get("reasoning", ""))
+        if left_open := fields.get("open", "").strip():
+            reasons = f"{reasons}\nOpen: {left_open}"
         quotes = tuple(dict.fromkeys(text for quote in fields.get("quotes", ()) if (text := quote.strip())))
-        cited = [f'"{quote}"' for quote in quotes if quote not in reasoning]
+        uncited = [f'"{quote}"' for quote in quotes if quote not in reasons]
         last = [f"**{label}**"] if label else []
-        return Answer(text="\n".join([reasoning.strip(), *cited, *last]).strip(), label=label, quotes=quotes)
+        return Answer(text="\n".join([reasons.strip(), *uncited, *last]).strip(), label=label, quotes=quotes)
 
 
 class AnswerClaim(LabelledTask):
     """An answer from the agent's documents and, after the first round, the other debaters' last answers (Eq. 3, 6)."""
 
     passages: tuple[Passage, ...] = ()
-    numbers: tuple[int, ...] = ()  # of their documents in the whole claim; empty: from 1
-    has_tool: bool = True  # whether the agent has documents at all (a vanilla debater has none, ``T18``)
+    numbers: tuple[int, ...] = ()  # numbers of their documents in the debate; if empty, they are counted from 1
+    has_tool: bool = True  # whether the agent has documents (a vanilla debater has none, ``T18``)
     others: tuple[OtherAnswer, ...] = ()
     own: str = ""  # the agent's last answer
-    keeps_quoted: bool = False  # whether documents that it has quoted are among ``passages`` (``T36``)
-    ungrounded: str = ""  # why its last answer's quotations do not carry it
-    alert: tuple[Metric, ...] = ()  # scores of its last answer, too low for the consensus it was part of (``T15``)
+    keeps_quoted: bool = False  # whether ``passages`` include documents that it has quoted (``T36``)
+    ungrounded: str = ""  # why the quotations of its last answer do not support it
+    alert: tuple[Metric, ...] = ()  # scores of its last answer that were too low to accept a consensus (``T15``)
 
     @property
     def defines_labels(self) -> bool:
@@ -249,11 +247,8 @@ class AnswerClaim(LabelledTask):
         }
 
 
-# What an agent of a debate says for its side.
-
-
 class Argument(Frozen):
-    """A statement, with the quotations that it relies on."""
+    """What an agent of a debate says for its side, with the quotations that it relies on."""
 
     text: str = Field(description="your argument: at most six sentences", json_schema_extra=max_length(1_000))
     quotes: Quotations = quotes_field("what you rely on, copied word for word from the documents")

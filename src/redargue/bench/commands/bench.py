@@ -251,9 +251,9 @@ def triplets(
 
     Each line of the file is a triplet with its claim; set "judgement" to "right" or "wrong" and run the command again.
     """
-    from redargue.bench.triplets import draw_triplets
+    from redargue.bench.triplets import audit_triplets
 
-    counts = draw_triplets(run, out, count, seed)
+    counts = audit_triplets(run, out, count, seed)
     judged = counts["right"] + counts["wrong"]
     share = f"; {counts['right'] / judged:.1%} right" if judged else ""
     typer.echo(f"{counts.total()} triplets in {out}: {judged} judged{share}")

@@ -1,4 +1,4 @@
-"""``redargue bench import``: runs that MERMAID's authors released, as a bench folder."""
+"""``redargue bench import``: makes a bench folder of runs that MERMAID's authors released."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from redargue.bench import compare as comparison
 from redargue.bench.commands.bench import show_comparison
 from redargue.bench.datasets.base import load
-from redargue.bench.datasets.mermaid_runs import MermaidRuns, labels_of_run, with_runs
+from redargue.bench.datasets.mermaid_runs import MermaidRuns, labels_of_rows, rows_with_runs
 from redargue.bench.harness import Bench
 from redargue.bench.system import System
 from redargue.claims import LabelSet, Meaning
@@ -55,10 +55,10 @@ def import_released(
     show_comparison(imported.table, json=json)
 
 
-_STEPS = 5  # default of the released program
+_MAX_STEPS = 5  # default of the released program
 
 _CALL = re.compile(r"Used (\S+) with input: (.*)", re.DOTALL)
-_UNKNOWN_TOOL = re.compile(r"Tool '([^']*)' not found\b", re.DOTALL)
+_UNKNOWN_TOOL = re.compile(r"Tool '([^']*)' not found\b")
 _RECALLED = re.compile(r"Previous evidence for '(.*?)': (?=\[)(.*)", re.DOTALL)
 _LITERAL = r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
 _CONTENT = rf"TextContent\(type='text', text=({_LITERAL})(?:, \w+=None)*\)"
@@ -68,7 +68,7 @@ Failure = Literal["", "empty", "arguments", "unknown tool", "error"]
 
 
 class ObservedCall(NamedTuple):
-    """A call and the text it returned, verbatim; None if the log has no observation."""
+    """A call and the text that it returned, verbatim; None if the log has no observation."""
 
     tool: str
     query: str
@@ -76,9 +76,11 @@ class ObservedCall(NamedTuple):
 
 
 class ReleasedRun(NamedTuple):
-    """One row's run; ``memory`` lists recalled items as their original query and their text in the log.
+    """A run from the log.
 
-    ``row`` is its number in the file, from 1.
+    Attributes:
+        row: number of its row in the file, from 1.
+        memory: recalled items, each with its original query and its text in the log.
     """
 
     row: int
@@ -87,41 +89,45 @@ class ReleasedRun(NamedTuple):
     memory: tuple[tuple[str, str], ...]
 
 
-def texts(observation: str) -> tuple[str, ...]:
-    """The texts in the ``repr`` of a list of ``TextContent``; anything else, or a truncated list, is one text."""
+def text_contents(observation: str) -> tuple[str, ...]:
+    """Returns the texts in the ``repr`` of a list of ``TextContent``; anything else is one text."""
     if not _CONTENTS.fullmatch(observation):
         return (observation,)
     return tuple(ast.literal_eval(literal) for literal in re.findall(_CONTENT, observation))
 
 
 def failure_of(text: str) -> Failure:
-    """The kind of failure that a tool's answer reports; empty if it found something."""
+    """Returns the kind of failure that a tool's answer reports; empty if it found something."""
     if text.startswith("Input validation error"):
         return "arguments"
     if _UNKNOWN_TOOL.match(text):
         return "unknown tool"
     if text.startswith("Error"):
         return "error"
+    if not text.strip():
+        return "empty"
     try:
-        answer = json.loads(text) if text.strip() else {"results": []}
+        answer = json.loads(text)
     except ValueError:
         return ""
     if not isinstance(answer, dict):
         return ""
-    return "error" if answer.get("error") else "empty" if answer.get("results") == [] else ""
+    if answer.get("error"):
+        return "error"
+    return "empty" if answer.get("results") == [] else ""
 
 
 def read_runs(path: Path) -> tuple[list[ReleasedRun], list[UsageError]]:
-    """The runs of a file, in its order, and why rows cannot be used; rows without a run are left out.
+    """Reads the runs of a file in order, and an error for each run that cannot be read; skips rows without a run.
 
     Raises:
-        UsageError: no row has a run that can be read.
+        UsageError: no run can be read.
     """
     file_rows = tuple(rows(path))
-    labels = labels_of_run(file_rows)
+    labels = labels_of_rows(file_rows)
     runs: list[ReleasedRun] = []
     refused: list[UsageError] = []
-    for row in with_runs(file_rows):
+    for row in rows_with_runs(file_rows):
         try:
             runs.append(_run(row, labels))
         except UsageError as error:
@@ -136,26 +142,30 @@ def _run(row: Row, labels: LabelSet) -> ReleasedRun:
     calls: list[ObservedCall] = []
     memory: list[tuple[str, str]] = []
     thought: str | None = None
-    for place, line in enumerate(row.texts("react_trace")):
+    for index, line in enumerate(row.texts("react_trace")):
         kind, _, text = line.partition(" ")
         if kind == "Thought:":
-            steps += [] if thought is None else [thought]
+            if thought is not None:
+                steps.append(thought)
             thought = text
         elif kind == "Observation:" and calls and calls[-1].text is None:
             calls[-1] = calls[-1]._replace(text=text)
         elif kind == "[Memory]" and (item := _RECALLED.fullmatch(text)):
             memory.append((item[1], item[2]))
-        elif kind in ("Action:", "Answer:"):
-            if kind == "Answer:" and not text.strip():  # the program's output is what it answered
-                text = row.optional("prediction")
-            if (call := _parse_call(text)) and kind == "Action:":
+        elif kind == "Action:":
+            call = _parse_call(text)
+            if call:
                 calls.append(call)
-            steps.append(_step(kind, thought or "", text, call, labels))
+            steps.append(_action_step(thought or "", text, call))
+            thought = None
+        elif kind == "Answer:":
+            steps.append(_answer_step(thought or "", text if text.strip() else row.optional("prediction"), labels))
             thought = None
         else:
             expected = "expected a thought, an action and its observation, an answer or a recalled item"
-            raise row.error(f"react_trace[{place}]: {expected}, got {line[:60]!r}")
-    steps += [] if thought is None else [thought]
+            raise row.error(f"react_trace[{index}]: {expected}, got {line[:60]!r}")
+    if thought is not None:
+        steps.append(thought)
     answered = bool(steps) and isinstance(steps[-1], Step) and steps[-1].answer is not None
     prediction = "" if answered else row.optional("prediction")
     recording = Recording(decomposition=_decomposition(row), steps=tuple(steps), final_output=prediction)
@@ -169,17 +179,19 @@ def _parse_call(text: str) -> ObservedCall | None:
     return ObservedCall(used[1], used[2], None) if used else None
 
 
-def _step(kind: str, thought: str, text: str, call: ObservedCall | None, labels: LabelSet) -> Step | str:
-    """A call (its text was passed as ``query`` whatever the tool's parameters), an answer, or plain text."""
-    if kind == "Answer:" and not text.strip():
-        return f"{thought}\n{kind}"
-    if kind == "Answer:":
-        unsettled = labels.named(Meaning.NOT_ENOUGH) if text.strip().casefold() == "insufficient" else None
-        return Step(thought=thought, answer=unsettled or text)
+def _action_step(thought: str, text: str, call: ObservedCall | None) -> Step | str:
+    """Returns a call, or text if there is none; the program passed ``query`` to every tool, whatever its parameters."""
     if call is None:
         return f"{thought}\n{text}"
     arguments = json.dumps({"query": call.query} if call.query else {}, ensure_ascii=False)
     return Step(thought=thought, action=ToolCall(name=call.tool, input=arguments))
+
+
+def _answer_step(thought: str, text: str, labels: LabelSet) -> Step | str:
+    if not text.strip():
+        return f"{thought}\nAnswer:"
+    unsettled = labels.named(Meaning.NOT_ENOUGH) if text.strip().casefold() == "insufficient" else None
+    return Step(thought=thought, answer=unsettled or text)
 
 
 def _decomposition(row: Row) -> Decomposition | None:
@@ -192,7 +204,7 @@ def _decomposition(row: Row) -> Decomposition | None:
 
 
 class RecordedAction:
-    """A tool that returns recorded observations, from the calls of all tools by claim."""
+    """A tool that returns recorded observations; ``calls`` are those of all tools for each claim."""
 
     about = "answers as it did in the recorded run"
     parameters: Mapping[str, Any] = {
@@ -200,8 +212,7 @@ class RecordedAction:
         "properties": {"query": {"type": "string"}},
         "required": ["query"],
     }
-
-    online = False  # its answers are recorded: nothing is sent
+    online = False
 
     def __init__(self, name: str, calls: Sequence[Sequence[ObservedCall]]) -> None:
         self.name = name
@@ -214,7 +225,7 @@ class RecordedAction:
         return tool
 
     async def call(self, arguments: Mapping[str, Any], *, search: Search) -> tuple[Passage, ...]:
-        """The observation of this call; repeated calls return theirs in order."""
+        """Returns the observation of this call; repeated calls return their observations in order."""
         (remaining,) = self._calls
         recorded = next((call for call in remaining if call.query == arguments.get("query", "")), None)
         if recorded is None:
@@ -226,14 +237,14 @@ class RecordedAction:
             raise ToolFailed(recorded.text)
         async with search.account.request() as receipt:
             receipt.pay()
-        results = texts(recorded.text)
+        results = text_contents(recorded.text)
         if failed := next((text for text in results if failure_of(text) in ("arguments", "error")), ""):
             raise ToolFailed(failed)
         return tuple(Passage(text=text, rank=rank) for rank, text in enumerate(results, 1))
 
 
 class RecordedMemory:
-    """A memory that returns the items recalled in each claim of the run, and stores nothing."""
+    """A memory that returns the items recalled for each claim of the run, and stores nothing."""
 
     def __init__(self, recalled: Sequence[Sequence[tuple[str, str]]]) -> None:
         self._recalled = recalled
@@ -243,9 +254,9 @@ class RecordedMemory:
         return RecordedMemory([self._recalled[item]])
 
     async def recall(self, entities: Iterable[str], **_: Any) -> Recall:
-        """The recorded items; one whose original call failed is empty."""
+        """Returns the recorded items; an item whose original call failed has the status ``empty``."""
         (recalled,) = self._recalled
-        contents = [(query, "\n".join(texts(evidence))) for query, evidence in recalled]
+        contents = [(query, "\n".join(text_contents(evidence))) for query, evidence in recalled]
         items = (
             Recalled(
                 passage=Passage(text=content, query=query, rank=number),
@@ -265,20 +276,22 @@ class RecordedMemory:
 class Imported(NamedTuple):
     """A bench folder of recorded runs.
 
-    ``left_out`` counts rows without a run; ``refused`` says of each row whose run cannot be read why.
+    Attributes:
+        left_out: number of rows without a run.
+        refused: an error for each run that cannot be read.
     """
 
     table: comparison.Comparison
     system: System
     left_out: int
-    refused: tuple[UsageError, ...] = ()
+    refused: tuple[UsageError, ...]
 
 
 def import_runs(path: Path, out: Path, *, clock: Clock | None = None) -> Imported:
-    """Makes a bench folder, with a record that replays, gold labels and scores, from a file of runs.
+    """Makes a bench folder from a file of runs, with gold labels, scores, and a record that can be replayed.
 
-    No model or tool is called. The folder ``out`` must not exist, and appears only when complete. The logs have no
-    times, so ``clock`` provides them.
+    No model or tool is called. The folder ``out`` must not exist, and is created only when it is complete. ``clock``
+    provides the times, which the logs lack.
 
     Raises:
         UsageError: the file is missing or in another format, no run can be read, or the folder exists or cannot be
@@ -286,9 +299,10 @@ def import_runs(path: Path, out: Path, *, clock: Clock | None = None) -> Importe
     """
     if out.exists():
         raise UsageError(f"{str(out)!r} already exists", where="--out", hint="name a new folder")
-    (runs, refused), loaded = read_runs(path), load(MermaidRuns.name, path)
-    read = {run.row for run in runs}
-    examples = tuple(example for example in loaded.examples if example.row in read)
+    runs, refused = read_runs(path)
+    loaded = load(MermaidRuns.name, path)
+    readable = {run.row for run in runs}
+    examples = tuple(example for example in loaded.examples if example.row in readable)
     calls = [run.calls for run in runs]
     names = sorted({call.tool for run in runs for call in run.calls})
     parts = Parts(
@@ -315,10 +329,10 @@ def import_runs(path: Path, out: Path, *, clock: Clock | None = None) -> Importe
 
 
 def _spec(runs: Sequence[ReleasedRun]) -> str:
-    """The spec of MERMAID with these runs' settings; agents could repeat calls without limit."""
+    """Returns the spec of MERMAID with the settings of these runs, whose agents could repeat calls."""
     spec = "mermaid@paper:tools=,repeat_calls=true"
     spec += ",memory=frozen" if any(run.memory for run in runs) else ",memory=off"
     if not any(run.recording.decomposition for run in runs):
         spec += ",decomposer=false"
     longest = max(len(run.recording.steps) for run in runs)
-    return spec + (f",max_steps={longest}" if longest > _STEPS else "")
+    return spec + (f",max_steps={longest}" if longest > _MAX_STEPS else "")

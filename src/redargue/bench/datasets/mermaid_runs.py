@@ -1,6 +1,7 @@
 """The claims of MERMAID's released runs; ``redargue.bench.commands.mermaid`` reads the runs themselves.
 
-Rows: ``{"claim", "label", "decomposition", "react_trace": [line, …], "prediction"}``; a row may have no run.
+Rows: ``{"claim", "label", "decomposition", "react_trace": [line, …], "prediction"}``; a row without ``react_trace``
+has no run.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from redargue.inputs.rows import Row, rows
 
 
 class MermaidRuns(Dataset, name="mermaid-runs"):
-    """Reads the JSON list and skips rows without a run. Labels are those of FIRE's files, HoVer or SciFact."""
+    """Reads a JSON list and skips rows without a run; the label set is that of HoVer, SciFact or FIRE's files."""
 
     about = "claims of MERMAID's released runs; redargue bench import makes records of the runs"
     labels = TRUE_FALSE
@@ -23,8 +24,8 @@ class MermaidRuns(Dataset, name="mermaid-runs"):
 
     def read(self, path: Path) -> Iterator[Example]:
         all_rows = tuple(rows(path))
-        labels = labels_of_run(all_rows)
-        for row in with_runs(all_rows):
+        labels = labels_of_rows(all_rows)
+        for row in rows_with_runs(all_rows):
             yield Example.of(
                 row,
                 id=row.key("uid") if "uid" in row.fields else str(row.number),
@@ -33,19 +34,19 @@ class MermaidRuns(Dataset, name="mermaid-runs"):
             )
 
 
-def with_runs(all_rows: Sequence[Row]) -> tuple[Row, ...]:
-    """The rows with a run; refuses a file without any."""
-    with_trace = tuple(row for row in all_rows if row.fields.get("react_trace") is not None)
-    if not with_trace:
+def rows_with_runs(all_rows: Sequence[Row]) -> tuple[Row, ...]:
+    """Returns the rows with a run; raises UsageError if there are none."""
+    found = tuple(row for row in all_rows if row.fields.get("react_trace") is not None)
+    if not found:
         raise all_rows[0].field_error("react_trace", "a run in at least one row")
-    return with_trace
+    return found
 
 
-def labels_of_run(all_rows: Sequence[Row]) -> LabelSet:
-    """The label set that contains the labels of all rows."""
+def labels_of_rows(all_rows: Sequence[Row]) -> LabelSet:
+    """Returns the label set that contains the labels of all rows; raises UsageError if there is none."""
     for labels in (HOVER, SCIFACT):
         if all(Row.as_label(row.fields.get("label"), labels) for row in all_rows):
             return labels
     for row in all_rows:
-        row.label("label", TRUE_FALSE)
+        row.label("label", TRUE_FALSE)  # raises for any other label
     return TRUE_FALSE

@@ -1,16 +1,13 @@
 """AVeriTeC's metrics, as MichSchli/AVeriTeC@7c62d1e computes them.
 
-Predicted and gold question-answer pairs, written as "question answer", are compared with METEOR. A claim's evidence
-score is the total of the best one-to-one assignment of predicted to gold pairs, divided by the number of gold pairs.
-The AVeriTeC score is the share of claims that have the correct label and an evidence score above a threshold
-(officially 0.25). Names of figures end in a suffix if METEOR is not the official implementation (see ``meteor``).
+Predicted and gold question-answer pairs, written as "question answer", are compared with METEOR (Lavie and Agarwal
+2007). A claim's evidence score is the total of the best one-to-one assignment of predicted to gold pairs, divided by
+the number of gold pairs. The AVeriTeC score is the share of claims that have the correct label and an evidence score
+above a threshold (officially 0.25).
 
-METEOR (Lavie and Agarwal 2007) by nltk, as AVeriTeC's script calls it.
-
-The script tokenizes with ``nltk.word_tokenize`` and matches WordNet synonyms, which need nltk's data (``python -m
-nltk.downloader wordnet punkt_tab``). Without that data, only equal words and equal stems match, and syntok replaces
-Punkt as the sentence splitter; figures are then usually slightly lower. ``installed_meteor`` selects the
-implementation, and the names of figures end in its ``suffix``.
+The official script tokenizes with ``nltk.word_tokenize`` and matches WordNet synonyms, which need nltk's data
+(``python -m nltk.downloader wordnet punkt_tab``). Without that data, only equal words and equal stems match, and syntok
+replaces Punkt as the sentence splitter; figures are then usually slightly lower, and their names end in a suffix.
 """
 
 from __future__ import annotations
@@ -28,6 +25,10 @@ from redargue.bench.metrics.classification import correct_items
 from redargue.claims import Frozen
 from redargue.retrieval.corpus.documents import sentence_spans
 
+_THRESHOLDS = (0.1, 0.2, 0.25, 0.3, 0.4, 0.5)
+_OFFICIAL_THRESHOLD = 0.25
+PAIRS = 10  # predicted pairs per claim; further ones are ignored
+
 NO_WORDNET = SimpleNamespace(synsets=lambda word: ())
 """Replaces nltk's WordNet reader; finds no synonyms."""
 
@@ -36,8 +37,8 @@ class Meteor(Frozen):
     """An implementation of METEOR.
 
     Attributes:
-        score: of a candidate and a reference text, in [0, 1); 0 if no word matches.
-        suffix: of the names of its figures; empty for the official implementation.
+        score: compares a candidate with a reference text, in [0, 1); 0 if no word matches.
+        suffix: ends the names of its figures; empty for the official implementation.
     """
 
     score: Callable[[str, str], float]
@@ -52,7 +53,7 @@ def _stemmer() -> SimpleNamespace:
 
 
 def meteor_of_words(candidate: Sequence[str], reference: Sequence[str], *, wordnet: Any) -> float:
-    """METEOR of two sequences of words; of nltk's WordNet reader, only ``synsets`` is used."""
+    """Returns METEOR of two sequences of words; ``wordnet`` needs only the method ``synsets``."""
     with bench_extra():
         from nltk.translate.meteor_score import single_meteor_score
     return float(single_meteor_score(reference, candidate, stemmer=_stemmer(), wordnet=wordnet))
@@ -60,7 +61,7 @@ def meteor_of_words(candidate: Sequence[str], reference: Sequence[str], *, wordn
 
 @lru_cache(maxsize=4096)
 def meteor_words(text: str) -> tuple[str, ...]:
-    """Words by nltk's Treebank rules, in sentences split by syntok."""
+    """Splits a text into words by nltk's Treebank rules, after syntok has split it into sentences."""
     with bench_extra():
         from nltk.tokenize import NLTKWordTokenizer
     tokenizer = NLTKWordTokenizer()
@@ -75,12 +76,12 @@ def _punkt_words(text: str) -> tuple[str, ...]:
 
 
 def meteor_without_wordnet(candidate: str, reference: str) -> float:
-    """METEOR of two texts by equal words and stems; needs no data."""
+    """Returns METEOR of two texts by equal words and stems; needs no data."""
     return meteor_of_words(meteor_words(candidate), meteor_words(reference), wordnet=NO_WORDNET)
 
 
 def official_meteor(candidate: str, reference: str) -> float:
-    """METEOR of two texts as AVeriTeC's script computes it; raises LookupError without nltk's data."""
+    """Returns METEOR of two texts as AVeriTeC's script computes it; raises LookupError without nltk's data."""
     with bench_extra():
         from nltk.corpus import wordnet
     return meteor_of_words(_punkt_words(candidate), _punkt_words(reference), wordnet=wordnet)
@@ -88,7 +89,7 @@ def official_meteor(candidate: str, reference: str) -> float:
 
 @lru_cache(maxsize=1)
 def installed_meteor() -> Meteor:
-    """The official implementation where its data is installed, otherwise the one without WordNet."""
+    """Returns the official implementation if its data is installed, otherwise the one without WordNet."""
     try:
         official_meteor("A probe. The dog.", "A sample. The hound.")
     except LookupError:
@@ -96,22 +97,19 @@ def installed_meteor() -> Meteor:
     return Meteor(score=official_meteor, suffix="")
 
 
-_THRESHOLDS = (0.1, 0.2, 0.25, 0.3, 0.4, 0.5)
-OFFICIAL = 0.25  # the threshold of the official AVeriTeC score
-PAIRS = 10  # predicted pairs of a claim that count
-
-
 def pair_text(question: str, answer: str, explanation: str = "") -> str:
-    """A question-answer pair as it is compared; a boolean answer has its explanation appended."""
+    """Returns a question-answer pair as one text; the explanation of a boolean answer is appended."""
     return f"{question} {answer}. {explanation}" if explanation else f"{question} {answer}"
 
 
 def hungarian(
     predicted_evidence: Sequence[str], gold: Sequence[str], *, limit: int = PAIRS, meteor: Meteor | None = None
 ) -> float | None:
-    """The total score of the best one-to-one assignment, divided by the number of gold texts; None without gold texts.
+    """Returns the total of the best one-to-one assignment, divided by the number of gold texts; None without any.
 
-    Only the first ``limit`` predicted texts count; ``meteor`` is by default the installed implementation.
+    Args:
+        limit: predicted texts that count; further ones are ignored.
+        meteor: by default, the installed implementation.
     """
     if not gold:
         return None
@@ -132,11 +130,11 @@ def averitec(
     *,
     meteor: Meteor | None = None,
 ) -> OfficialScores:
-    """AVeriTeC score, Hungarian METEOR, label accuracy, and the score at every reported threshold.
+    """Returns the AVeriTeC score, Hungarian METEOR, label accuracy, and the score at every reported threshold.
 
     Args:
-        predicted_evidence: texts by claim, of which the first ten count.
-        pairs: gold pair texts by claim (see ``pair_text``); a claim that has none counts only in the label accuracy.
+        predicted_evidence: texts of each claim.
+        pairs: gold texts of each claim (see :func:`pair_text`); a claim without any only counts in the label accuracy.
     """
     same_length(gold=gold, predicted=predicted, predicted_evidence=predicted_evidence, pairs=pairs)
     meteor = meteor or installed_meteor()
@@ -148,13 +146,13 @@ def averitec(
         if (score := hungarian(texts, truths, meteor=meteor)) is not None
     ]
     empty = "no claim has gold question-answer pairs"
-    above = {threshold: [hit and score > threshold for hit, score in scored] for threshold in _THRESHOLDS}
+    correct = {threshold: [hit and score > threshold for hit, score in scored] for threshold in _THRESHOLDS}
     return OfficialScores(
         figures=(
-            mean(f"averitec-score{suffix}", above[OFFICIAL], empty=empty),
+            mean(f"averitec-score{suffix}", correct[_OFFICIAL_THRESHOLD], empty=empty),
             mean(f"hungarian-meteor{suffix}", (score for _, score in scored), empty=empty),
             mean("label-accuracy", hits),
-            *(mean(f"averitec-score@{at}{suffix}", flags, empty=empty) for at, flags in above.items()),
+            *(mean(f"averitec-score@{at}{suffix}", flags, empty=empty) for at, flags in correct.items()),
         ),
-        items=tuple(above[OFFICIAL]),
+        items=tuple(correct[_OFFICIAL_THRESHOLD]),
     )

@@ -1,7 +1,4 @@
-"""Paired comparison of methods: flipped labels, McNemar's exact test, and Holm's correction for several tests.
-
-Power of McNemar's exact test, and the smallest difference that it can detect with n items.
-"""
+"""Paired comparison of methods: flipped labels, McNemar's exact test and its power, and Holm's correction."""
 
 from __future__ import annotations
 
@@ -18,6 +15,11 @@ from redargue.bench.metrics.base import same_length
 from redargue.claims import Frozen
 from redargue.errors import UsageError
 
+ALPHA = 0.05
+POWER = 0.8
+_TAIL = 1e-13  # probability of the counts that are ignored at each end of a distribution
+
+_Ints = npt.NDArray[np.int64]
 _Kind = Literal["gained", "lost", "changed"]
 
 
@@ -37,7 +39,7 @@ class PairedFlip(Frozen):
 
 
 class McNemar(Frozen):
-    """McNemar's exact test: counts of items by which methods label them correctly, and the two-sided p-value."""
+    """McNemar's exact test: how many items which of two methods labels correctly, and the two-sided p-value."""
 
     both: int
     first_only: int
@@ -60,7 +62,7 @@ class McNemar(Frozen):
 
 
 def binomial_p(first: int, second: int) -> float:
-    """Exact two-sided p-value of a split into two counts under even odds (scipy's binomtest); 1 where both are 0."""
+    """Returns the exact two-sided p-value of two counts under even odds (scipy's ``binomtest``); 1 if both are 0."""
     if min(first, second) < 0:
         raise UsageError(f"counts {first} and {second}", hint="counts are at least 0")
     if first == second:
@@ -71,7 +73,7 @@ def binomial_p(first: int, second: int) -> float:
 
 
 def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> McNemar:
-    """Whether two methods' accuracies on the same items differ by more than chance; given each item's correctness."""
+    """Tests whether the accuracies of two methods differ by more than chance, from the correctness of each item."""
     same_length(first=first, second=second)
     pairs = Counter(zip(map(bool, first), map(bool, second), strict=True))
     return McNemar(
@@ -87,41 +89,40 @@ def flips(
     gold: Sequence[str | None], first: Sequence[str | None], second: Sequence[str | None]
 ) -> tuple[PairedFlip, ...]:
     same_length(gold=gold, first=first, second=second)
-    changed = []
-    for item, (truth, a, b) in enumerate(zip(gold, first, second, strict=True)):
-        if a != b:
-            kind: _Kind = "changed" if truth not in (a, b) or truth is None else "gained" if b == truth else "lost"
-            changed.append(PairedFlip(item=item, gold=truth, first=a, second=b, kind=kind))
-    return tuple(changed)
+    return tuple(
+        PairedFlip(item=item, gold=truth, first=label, second=other, kind=_kind(truth, label, other))
+        for item, (truth, label, other) in enumerate(zip(gold, first, second, strict=True))
+        if label != other
+    )
+
+
+def _kind(gold: str | None, first: str | None, second: str | None) -> _Kind:
+    if gold is None or gold not in (first, second):
+        return "changed"
+    return "gained" if second == gold else "lost"
 
 
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
-    """Holm's (1979) adjusted p-values, in the order given: reject where they are at most alpha."""
-    for at, value in enumerate(p_values, start=1):
-        if not 0 <= value <= 1:  # NaN is not either
-            raise UsageError(f"p-value {value!r} is not in [0, 1]", where=f"test {at}")
+    """Returns Holm's (1979) adjusted p-values, in the order given; those of at most alpha are significant."""
+    for test, value in enumerate(p_values, start=1):
+        if not 0 <= value <= 1:  # also refuses NaN
+            raise UsageError(f"p-value {value!r} is not in [0, 1]", where=f"test {test}")
     adjusted = [0.0] * len(p_values)
     largest = 0.0
-    for rank, at in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
-        largest = max(largest, min(1.0, p_values[at] * (len(p_values) - rank)))
-        adjusted[at] = largest
+    for rank, index in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        largest = max(largest, min(1.0, p_values[index] * (len(p_values) - rank)))
+        adjusted[index] = largest
     return tuple(adjusted)
-
-
-_Ints = npt.NDArray[np.int64]
-
-ALPHA = 0.05
-POWER = 0.8
-_TAIL = 1e-13  # probability of the counts left out on each side
 
 
 class PowerAnalysis(Frozen):
     """The differences that a comparison of ``n`` items can detect at significance level ``alpha``.
 
     Attributes:
-        discordant: share of items that exactly one method labels correctly, taken as given.
-        smallest: the smallest difference in accuracy detected with ``power``; None (and ``undefined``) if none is.
-        warning: one sentence for the table if the observed difference is smaller than what can be detected.
+        discordant: share of items that exactly one method labels correctly.
+        smallest: the smallest difference in accuracy detected with ``power``; None if even the largest is not.
+        undefined: why ``smallest`` is None.
+        warning: for the table, if the observed difference is smaller than what can be detected.
     """
 
     n: int
@@ -135,7 +136,7 @@ class PowerAnalysis(Frozen):
 
 
 def critical_count(discordant: int, alpha: float = ALPHA) -> int:
-    """The largest smaller count at which this many discordant items are significant; -1 if none is."""
+    """Returns the largest value of the smaller count at which the test is significant; -1 if it never is."""
     return int(_critical_counts(np.array([discordant]), alpha)[0])
 
 
@@ -148,7 +149,7 @@ def _critical_counts(discordant: _Ints, alpha: float) -> _Ints:
 
 
 def mcnemar_power(n: int, first_only: float, second_only: float, *, alpha: float = ALPHA) -> float:
-    """The probability that McNemar's exact test of ``n`` items is significant.
+    """Returns the probability that McNemar's exact test of ``n`` items is significant.
 
     ``first_only`` and ``second_only`` are the probabilities that only that method labels an item correctly.
     """
@@ -162,26 +163,26 @@ def mcnemar_power(n: int, first_only: float, second_only: float, *, alpha: float
         from scipy import stats
     low, high = stats.binom.ppf((_TAIL, 1 - _TAIL), n, min(1.0, discordant))
     totals = np.arange(int(low), int(high) + 1)  # items that exactly one method labels correctly
-    limits = _critical_counts(totals, alpha)
+    critical = _critical_counts(totals, alpha)
     share = first_only / discordant
-    significant = stats.binom.cdf(limits, totals, share) + stats.binom.sf(totals - limits - 1, totals, share)
-    chances = stats.binom.pmf(totals, n, min(1.0, discordant))
-    return min(1.0, float(chances @ np.where(limits >= 0, significant, 0.0)))
+    significant = stats.binom.cdf(critical, totals, share) + stats.binom.sf(totals - critical - 1, totals, share)
+    probabilities = stats.binom.pmf(totals, n, min(1.0, discordant))
+    return min(1.0, float(probabilities @ np.where(critical >= 0, significant, 0.0)))
 
 
 def smallest_difference(n: int, discordant: float, *, alpha: float = ALPHA, power: float = POWER) -> float | None:
-    """The smallest difference in accuracy that the test detects with this power, rounded up to four decimals.
+    """Returns the smallest difference in accuracy that the test detects with this power, rounded up to four decimals.
 
     ``discordant`` is the share of items that exactly one method labels correctly. None if even the largest difference
     (all discordant items on one side) is not detected.
     """
     if not 0 <= discordant <= 1 or not 0 < power < 1:
         raise UsageError(f"discordant {discordant}, power {power}", hint="shares lie in [0, 1]")
-    steps = 10_000.0
+    steps = 10_000
 
     def detects(step: int) -> bool:
-        gap = min(step / steps, discordant)
-        return mcnemar_power(n, (discordant + gap) / 2, (discordant - gap) / 2, alpha=alpha) >= power
+        difference = min(step / steps, discordant)
+        return mcnemar_power(n, (discordant + difference) / 2, (discordant - difference) / 2, alpha=alpha) >= power
 
     low, high = 0, math.ceil(discordant * steps)
     if not detects(high):
@@ -193,7 +194,7 @@ def smallest_difference(n: int, discordant: float, *, alpha: float = ALPHA, powe
 
 
 def power_analysis(test: McNemar, *, alpha: float = ALPHA, power: float = POWER) -> PowerAnalysis:
-    """The power of the comparison behind a test, taking its share of discordant items as given."""
+    """Returns the power of a test, given its share of discordant items."""
     if not test.n:
         return PowerAnalysis(n=0, discordant=0.0, smallest=None, undefined="no items", alpha=alpha, power=power)
     share = test.discordant / test.n

@@ -345,7 +345,7 @@ def limits_of(manifest: RunManifest) -> Mapping[Metric, float]:
 
 def how_done(run: SingleRun) -> dict[str, Any]:
     return {
-        "command_lines": reproducibility.run_commands(run),
+        "command_lines": (reproducibility.replay_command(run),),
         "facts": reproducibility.run_facts(run),
         "settings": reproducibility.settings(run.manifest),
     }

@@ -16,23 +16,20 @@ from redargue.registry import Registry, a_function
 from redargue.retrieval.corpus.documents import SIZE, Document, batches
 from redargue.retrieval.corpus.ranking import Span, uncovered
 
-# What a search found, and the passages that are made of it.
-#
-# A chunk can cut off the sentence that decides a claim, and several chunks of one document can
-# take the places of other documents. So a short document is shown whole, and chunks of one
-# document that overlap or follow one another become one passage; the places that this frees go
-# to the next hits.
-
-
-WHOLE = 2_000  # characters of a document that is shown whole, and of a passage merged from chunks
-NEIGHBOURS = 2  # characters of white space between chunks that follow one another
+K = 3  # passages per search, as Tool-MAD retrieves per tool
+DEPTH = 50  # chunks of each ranking that enter the fusion
+EXCERPT = 2 * SIZE  # maximum characters of the excerpt that represents a document
+MEANING_WEIGHT, WORDS_WEIGHT = 1.0, 1.0  # of the two rankings
+REPEAT_WEIGHT = 0.5  # factor on the score of a further chunk of the same document: prefers other documents
+WHOLE_LENGTH = 2_000  # maximum characters of a document that is returned whole, and of a passage merged from chunks
+_MAX_GAP = 2  # characters of white space between consecutive chunks
 
 
 class Hit(NamedTuple):
     """A part of a document that a search found.
 
     Attributes:
-        source: the passage's fields that describe the document; ``document`` tells documents apart.
+        source: the passage's fields that describe the document; ``document`` identifies it.
         length: of the document, in characters.
         read: the document's text between two offsets; valid while the search is open.
         page: the page at an offset, from 1; 0 if the document has no pages. Valid while the search is open.
@@ -50,7 +47,7 @@ class Hit(NamedTuple):
 Hits = Generator[Hit, None, None]
 
 
-class _Shown(NamedTuple):
+class _Result(NamedTuple):
     hit: Hit
     span: Span
     passage: Passage
@@ -62,44 +59,46 @@ def page_in(text: str, start: int) -> int:
 
 
 def merged_passages(hits: Hits, query: str, k: int) -> tuple[Passage, ...]:
-    """At most ``k`` passages of the hits, which are read best first until there are as many; none overlap."""
-    shown: list[_Shown] = []
+    """Makes at most ``k`` passages of the hits, which are consumed best first.
+
+    A chunk can cut off the sentence that decides a claim, and chunks of one document can crowd out other documents.
+    Therefore a short document becomes one passage, and so do overlapping or consecutive chunks of a document. Passages
+    do not overlap.
+    """
+    results: list[_Result] = []
     with closing(hits):
         for hit in hits:
-            span = (0, hit.length) if hit.length <= WHOLE else (hit.start, hit.end)
-            touched = [other for other in shown if _touches(other, hit, span)]
-            joined = _union([span, *(other.span for other in touched)])
-            if not touched:
-                new = _shown(hit, span, query)
-            elif joined[1] - joined[0] <= WHOLE:
-                best = shown.index(touched[0])
-                shown[best] = _shown(touched[0].hit, joined, query)
-                shown = [other for other in shown if other not in touched[1:]]
+            span = (0, hit.length) if hit.length <= WHOLE_LENGTH else (hit.start, hit.end)
+            touched = [result for result in results if _touches(result, hit, span)]
+            start, end = _union([span, *(result.span for result in touched)])
+            if touched and end - start <= WHOLE_LENGTH:
+                best, *others = touched
+                results[results.index(best)] = _result(best.hit, (start, end), query)
+                results = [result for result in results if result not in others]
                 continue
-            else:
-                new = _shown(hit, uncovered(span, [other.span for other in touched]), query)
-            if new.passage.text and all(new.passage.text != other.passage.text for other in shown):
-                shown.append(new)
-                if len(shown) == k:
+            new = _result(hit, uncovered(span, [result.span for result in touched]), query)
+            if new.passage.text and all(new.passage.text != result.passage.text for result in results):
+                results.append(new)
+                if len(results) == k:
                     break
-    return tuple(other.passage.model_copy(update={"rank": rank}) for rank, other in enumerate(shown, 1))
+    return tuple(result.passage.model_copy(update={"rank": rank}) for rank, result in enumerate(results, 1))
 
 
-def _touches(shown: _Shown, hit: Hit, span: Span) -> bool:
-    if shown.hit.source["document"] != hit.source["document"]:
+def _touches(result: _Result, hit: Hit, span: Span) -> bool:
+    if result.hit.source["document"] != hit.source["document"]:
         return False
-    return span[0] <= shown.span[1] + NEIGHBOURS and shown.span[0] <= span[1] + NEIGHBOURS
+    return span[0] <= result.span[1] + _MAX_GAP and result.span[0] <= span[1] + _MAX_GAP
 
 
 def _union(spans: list[Span]) -> Span:
     return min(start for start, _ in spans), max(end for _, end in spans)
 
 
-def _shown(hit: Hit, span: Span, query: str) -> _Shown:
+def _result(hit: Hit, span: Span, query: str) -> _Result:
     text = hit.read(*span)
     start = span[0] + len(text) - len(text.lstrip())
     cut = cut_ends(start=_has_words(hit, 0, start), end=_has_words(hit, span[1], hit.length))
-    found = {
+    fields = {
         "text": text.strip(),
         "start": start,
         "page": hit.page(start),
@@ -107,21 +106,12 @@ def _shown(hit: Hit, span: Span, query: str) -> _Shown:
         "score": hit.score,
         "cut": cut,
     }
-    return _Shown(hit, span, Passage(**hit.source, **found))
+    return _Result(hit, span, Passage(**hit.source, **fields))
 
 
 def _has_words(hit: Hit, start: int, end: int) -> bool:
-    """Whether anything but white space is between two offsets; reads as little as says so."""
-    return any(hit.read(at, min(at + WHOLE, end)).strip() for at in range(start, end, WHOLE))
-
-
-__all__ = ["Added", "Corpus", "Encoder", "Entry", "Hit", "Hits", "Opener", "stores"]
-
-K = 3  # passages per search, as Tool-MAD retrieves per tool
-DEPTH = 50  # chunks of each ranking that enter the fusion
-EXCERPT = 2 * SIZE  # maximum characters of the excerpt that represents a document
-MEANING, WORDS = 1.0, 1.0  # weights of the two rankings
-AGAIN = 0.5  # factor on the score of a further chunk of the same document: prefers other documents
+    """Whether there is more than white space between two offsets; reads block by block, up to the first word."""
+    return any(hit.read(at, min(at + WHOLE_LENGTH, end)).strip() for at in range(start, end, WHOLE_LENGTH))
 
 
 class Added(Frozen):
@@ -129,7 +119,7 @@ class Added(Frozen):
 
     added: int = 0
     unchanged: int = 0  # already in the corpus with the same content
-    replaced: int = 0  # in the corpus with other content
+    replaced: int = 0  # already in the corpus with different content
     chunks: int = 0
 
     @property
@@ -201,7 +191,7 @@ class Corpus(ABC):
 
     @abstractmethod
     def remove(self, names: Iterable[str]) -> int:
-        """Removes documents by id, file or folder, and returns how many; none if a name is unknown (UsageError)."""
+        """Removes documents by id, file or folder, and returns how many; raises UsageError if a name is unknown."""
 
     @abstractmethod
     def clear(self) -> int:
@@ -242,11 +232,11 @@ class Corpus(ABC):
 
     @abstractmethod
     def hybrid_hits(self, query: str, vector: Floats, k: int) -> Hits:
-        """Chunks by meaning and words, best first; consumed until there are ``k`` passages."""
+        """Yields chunks by meaning and words, best first; consumed until there are ``k`` passages."""
 
     @abstractmethod
     def keyword_hits(self, query: str, k: int) -> Hits:
-        """The excerpts of documents by words, best first; consumed until there are ``k`` passages."""
+        """Yields an excerpt of each document by words, best first; consumed until there are ``k`` passages."""
 
     @abstractmethod
     def close(self) -> None: ...
@@ -259,14 +249,14 @@ class Corpus(ABC):
 
 
 def _validated(query: str, k: int) -> str:
-    """The query with unpaired surrogates replaced by question marks."""
+    """Returns the query with unpaired surrogates replaced by question marks; raises UsageError if ``k`` is below 1."""
     if k < 1:
         raise UsageError(f"cannot search for {k} passages", hint="request at least 1")
     return query.encode(errors="replace").decode()
 
 
 class Opener(Protocol):
-    """Opens a store at an address, the part of the URI after ``scheme:``; no embedder selects the bundled one."""
+    """Opens a store at an address, the part of the URI after ``scheme:``; None selects the bundled embedder."""
 
     def __call__(self, address: str, *, write: bool, embedder: Encoder | None) -> Corpus: ...
 

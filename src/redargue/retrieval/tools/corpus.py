@@ -22,7 +22,7 @@ import numpy as np
 
 from redargue.evidence import Passage, cut_ends
 from redargue.nli.session import CrossEncoder
-from redargue.retrieval.corpus.base import WHOLE, Encoder, Hit, merged_passages, page_in
+from redargue.retrieval.corpus.base import WHOLE_LENGTH, Encoder, Hit, merged_passages, page_in
 from redargue.retrieval.corpus.documents import Chunk, chunks
 from redargue.retrieval.corpus.index import Corpus
 from redargue.retrieval.corpus.ranking import RRF_K, fuse, nearest, ranked_by_words
@@ -185,7 +185,7 @@ class FixedPassagesTool:
             if any(passage.text in other.text != passage.text and other.title == passage.title for other in others):
                 continue
             whole = [Chunk(start=0, end=len(passage.text), text=passage.text)]
-            for chunk in whole if len(passage.text) <= WHOLE else chunks(passage.text):
+            for chunk in whole if len(passage.text) <= WHOLE_LENGTH else chunks(passage.text):
                 pieces.setdefault(chunk.text, _Piece(number, passage, chunk))
         return list(pieces.values())
 

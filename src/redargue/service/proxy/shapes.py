@@ -1,9 +1,9 @@
-"""Which text of an upstream's answer is accounted for; all other text was not read.
+"""Finds the text of an upstream's answer that is not checked.
 
-A shape names the fields that may have text and what it is. A field that no shape names was not read as soon as it has a
-word, so that a new field, or one that a server misuses, is never taken for checked.
+A shape names the fields that may contain text, and what that text is. Text in any other field is unread, so that a
+field that is new, or that a server misuses, never passes as checked.
 
-Reads JSON of an upstream only where every client reads the same in it.
+JSON of an upstream is read only if all clients read the same in it.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import json
 import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, NamedTuple
 
-# Identifiers, types, states, addresses: one word in ASCII, which states nothing.
-_NAME = re.compile(r"[!#-~]*")
+# A single ASCII word, such as an identifier, a type or an address, states nothing.
+_NAME_PATTERN = re.compile(r"[!#-~]*")
 
 
 class ValueKind(Enum):
@@ -25,10 +25,10 @@ class ValueKind(Enum):
 
     READ = "read"  # the text of the answer
     NAME = "name"  # names, at any depth
-    ECHO = "echo"  # names and what the request says
-    CALL = "call"  # the input of a call, for a program
-    APART = "apart"  # looked over by itself
-    BESIDE = "beside"  # reasoning, token probabilities, citations: not the answer, and not read
+    ECHO = "echo"  # names, and texts of the request
+    CALL = "call"  # the input of a call, which a program reads
+    SEPARATE = "separate"  # has a shape of its own, which the caller applies
+    BESIDE = "beside"  # unread, and not part of the answer: reasoning, token probabilities, citations
 
 
 @dataclass(frozen=True)
@@ -36,11 +36,11 @@ class Shape:
     """An object, or a list of objects.
 
     Attributes:
-        fields: of every object.
+        fields: fields of every object.
         kinds: further fields by the object's ``type``.
-        default: the type of objects without one.
-        many: whether a list is expected; anything else in its place was not read.
-        bare: whether strings are read in its place and in the list.
+        default: the type of objects that do not state one.
+        many: whether a list of objects is expected; anything else in its place is unread.
+        bare: whether strings in place of objects or of the list are read.
     """
 
     fields: Mapping[str, Shape | ValueKind]
@@ -49,14 +49,14 @@ class Shape:
     many: bool = False
     bare: bool = False
 
-    def of(self, value: Mapping[str, Any]) -> Mapping[str, Shape | ValueKind]:
+    def fields_of(self, value: Mapping[str, Any]) -> Mapping[str, Shape | ValueKind]:
         kind = value.get("type", self.default)
         more = self.kinds.get(kind) if isinstance(kind, str) else None
         return {**self.fields, **more} if more else self.fields
 
 
-class _Found(NamedTuple):
-    """A field ``holder[name]`` with text that was not read: a call, text beside the answer, or unknown (None)."""
+class UnreadField(NamedTuple):
+    """A field ``holder[name]`` with unread text: a call, text beside the answer, or unexpected text (None)."""
 
     holder: dict[str, Any]
     name: str
@@ -66,35 +66,35 @@ class _Found(NamedTuple):
 
 def unread_fields(
     value: dict[str, Any], shape: Shape, echoed: Collection[str] = (), place: str = ""
-) -> Iterator[_Found]:
-    """The fields of an object whose text was not read.
+) -> Iterator[UnreadField]:
+    """Yields the fields of an object with unread text.
 
     Args:
-        value: the object.
-        shape: its shape.
-        echoed: texts of the request that an answer may repeat where its shape says so.
-        place: where the object is.
+        echoed: texts of the request, which fields of the kind ``ECHO`` may repeat.
+        place: path of the object in the answer.
     """
-    fields = shape.of(value)
+    fields = shape.fields_of(value)
     for name, inner in value.items():
         at = f"{place}.{name if _is_name(name) else '…'}".removeprefix(".")
-        known = fields.get(name)
-        if isinstance(known, Shape):
-            yield from _inside(value, name, known, echoed, at)
-        elif known in (ValueKind.CALL, ValueKind.BESIDE):
+        kind = fields.get(name)
+        if isinstance(kind, Shape):
+            yield from _unread_in_shape(value, name, kind, echoed, at)
+        elif kind in (ValueKind.CALL, ValueKind.BESIDE):
             if _has_text(inner):
-                yield _Found(value, name, at, known)
-        elif not _accounted(inner, known, echoed) or not _is_name(name):
-            yield _Found(value, name, at, None)
+                yield UnreadField(value, name, at, kind)
+        elif not _is_name(name) or not _is_accounted_for(inner, kind, echoed):
+            yield UnreadField(value, name, at, None)
 
 
-def _inside(holder: dict[str, Any], name: str, shape: Shape, echoed: Collection[str], at: str) -> Iterator[_Found]:
+def _unread_in_shape(
+    holder: dict[str, Any], name: str, shape: Shape, echoed: Collection[str], at: str
+) -> Iterator[UnreadField]:
     inner = holder[name]
     if inner is None or (shape.bare and isinstance(inner, str)):
         return
     if not isinstance(inner, list if shape.many else dict):
         if shape.bare or _has_text(inner):
-            yield _Found(holder, name, at, None)
+            yield UnreadField(holder, name, at, None)
         return
     unread = False
     for part in inner if isinstance(inner, list) else [inner]:
@@ -103,25 +103,25 @@ def _inside(holder: dict[str, Any], name: str, shape: Shape, echoed: Collection[
         elif not (shape.bare and isinstance(part, str)):
             unread |= shape.bare or _has_text(part)
     if unread:
-        yield _Found(holder, name, at, None)
+        yield UnreadField(holder, name, at, None)
 
 
-def _accounted(value: object, kind: ValueKind | None, echoed: Collection[str]) -> bool:
+def _is_accounted_for(value: object, kind: ValueKind | None, echoed: Collection[str]) -> bool:
     if kind is ValueKind.READ:
         return value is None or isinstance(value, str)
     if kind is ValueKind.NAME:
         return all(map(_is_name, strings(value)))
     if kind is ValueKind.ECHO:
         return all(_is_name(text) or text in echoed for text in strings(value))
-    return kind is ValueKind.APART or not _has_text(value)
+    return kind is ValueKind.SEPARATE or not _has_text(value)
 
 
 def _is_name(text: str) -> bool:
-    return _NAME.fullmatch(text) is not None
+    return _NAME_PATTERN.fullmatch(text) is not None
 
 
 def _has_text(value: object) -> bool:
-    """Whether there is a string with words in a value, or a name of a field that is more than a name."""
+    """Whether a value contains a string with text, or a field whose name is not a name."""
     if isinstance(value, dict):
         return not all(map(_is_name, value)) or any(map(_has_text, value.values()))
     if isinstance(value, list):
@@ -130,7 +130,7 @@ def _has_text(value: object) -> bool:
 
 
 def strings(value: object) -> Iterator[str]:
-    """Every string of a value, names of fields included."""
+    """Yields every string of a value, including the names of fields."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
@@ -142,45 +142,38 @@ def strings(value: object) -> Iterator[str]:
             yield from strings(inner)
 
 
-def remove(found: Iterable[_Found]) -> bool:
-    """Takes fields out of their objects, lists as empty ones, which clients need; whether there were any."""
+def remove(found: Iterable[UnreadField]) -> bool:
+    """Removes fields from their objects, and empties lists, which clients need; returns whether there were any."""
     fields = list(found)
-    for each in fields:
-        if isinstance(each.holder.get(each.name), list):
-            each.holder[each.name] = []
+    for unread in fields:
+        if isinstance(unread.holder.get(unread.name), list):
+            unread.holder[unread.name] = []
         else:
-            each.holder.pop(each.name, None)
+            unread.holder.pop(unread.name, None)
     return bool(fields)
 
 
-# The shapes of answers as the two APIs publish them, and what widely used servers add to them.
+# The shapes of answers that the two APIs publish, with the fields that widely used servers add.
 
-_READ, _FIELD_NAME, _ECHO, _CALL, _BESIDE = (
-    ValueKind.READ,
-    ValueKind.NAME,
-    ValueKind.ECHO,
-    ValueKind.CALL,
-    ValueKind.BESIDE,
-)
-Fields = dict[str, Shape | ValueKind]
+_READ, _NAME, _ECHO = ValueKind.READ, ValueKind.NAME, ValueKind.ECHO
+_CALL, _BESIDE = ValueKind.CALL, ValueKind.BESIDE
+_Fields = dict[str, Shape | ValueKind]
 
-_FUNCTION = Shape({"name": _FIELD_NAME, "arguments": _CALL})
+_FUNCTION = Shape({"name": _NAME, "arguments": _CALL})
 _TOOL_CALLS = Shape(
     {
-        "id": _FIELD_NAME,
-        "type": _FIELD_NAME,
+        "id": _NAME,
+        "type": _NAME,
         "function": _FUNCTION,
-        "custom": Shape({"name": _FIELD_NAME, "input": _CALL}),
-        "extra_content": _FIELD_NAME,  # Gemini's signature of a thought
+        "custom": Shape({"name": _NAME, "input": _CALL}),
+        "extra_content": _NAME,  # Gemini's signature of a thought
     },
     many=True,
 )
-_CHAT_PART = Shape(
-    {"type": _FIELD_NAME, "text": _READ, "thinking": _BESIDE, "signature": _FIELD_NAME}, many=True, bare=True
-)
+_CHAT_PART = Shape({"type": _NAME, "text": _READ, "thinking": _BESIDE, "signature": _NAME}, many=True, bare=True)
 MESSAGE = Shape(
     {
-        "role": _FIELD_NAME,
+        "role": _NAME,
         "content": _CHAT_PART,
         "tool_calls": _TOOL_CALLS,
         "function_call": _FUNCTION,
@@ -188,188 +181,190 @@ MESSAGE = Shape(
         "thinking_blocks": _BESIDE,  # LiteLLM
     }
 )
-_CHOICE: Fields = {
-    "finish_reason": _FIELD_NAME,
-    "native_finish_reason": _FIELD_NAME,  # OpenRouter
+_CHOICE: _Fields = {
+    "finish_reason": _NAME,
+    "native_finish_reason": _NAME,  # OpenRouter
     "stop_reason": _ECHO,  # vLLM
     "matched_stop": _ECHO,  # SGLang
-    "content_filter_results": _FIELD_NAME,  # Azure
+    "content_filter_results": _NAME,  # Azure
     "logprobs": _BESIDE,
 }
 CHOICE = Shape({**_CHOICE, "message": MESSAGE})
 CHUNK_CHOICE = Shape({**_CHOICE, "delta": MESSAGE})
 CHAT = Shape(
     {
-        **dict.fromkeys(("id", "object", "system_fingerprint", "service_tier", "usage", "obfuscation"), _FIELD_NAME),
-        "choices": ValueKind.APART,
+        **dict.fromkeys(("id", "object", "system_fingerprint", "service_tier", "usage", "obfuscation"), _NAME),
+        "choices": ValueKind.SEPARATE,
         "model": _ECHO,
         "metadata": _ECHO,
-        "prompt_filter_results": _FIELD_NAME,  # Azure
-        "x_groq": _FIELD_NAME,
+        "prompt_filter_results": _NAME,  # Azure
+        "x_groq": _NAME,
         **dict.fromkeys(("provider", "citations", "search_results"), _BESIDE),  # OpenRouter, Perplexity
     }
 )
 
-_PART: Fields = {"type": _FIELD_NAME, "annotations": _BESIDE, "logprobs": _BESIDE}
-_REASONING_PARTS: dict[str, Fields] = {name: {"text": _BESIDE} for name in ("reasoning_text", "summary_text")}
-_WHOLE_PART: dict[str, Fields] = {"output_text": {"text": _READ}, **_REASONING_PARTS}
+_PART: _Fields = {"type": _NAME, "annotations": _BESIDE, "logprobs": _BESIDE}
+_REASONING_PARTS: dict[str, _Fields] = {name: {"text": _BESIDE} for name in ("reasoning_text", "summary_text")}
+_FINISHED_PARTS: dict[str, _Fields] = {"output_text": {"text": _READ}, **_REASONING_PARTS}
 _ACTION = Shape(
     {
-        "type": _FIELD_NAME,
-        "url": _FIELD_NAME,
+        "type": _NAME,
+        "url": _NAME,
         **dict.fromkeys(("query", "queries", "pattern"), _CALL),
         "sources": _BESIDE,
     }
 )
-_OF_A_CALL: Fields = dict.fromkeys(("call_id", "name", "namespace", "server_label", "approval_request_id"), _FIELD_NAME)
+_CALL_FIELDS: _Fields = dict.fromkeys(("call_id", "name", "namespace", "server_label", "approval_request_id"), _NAME)
 
 
-def _items(parts: dict[str, Fields]) -> Shape:
-    """Items of an output; the texts of their parts are read where ``parts`` says so."""
-    calls: dict[str, Fields] = {
-        name: {**_OF_A_CALL, "arguments": _CALL} for name in ("function_call", "mcp_call", "mcp_approval_request")
+def _item(parts: dict[str, _Fields]) -> Shape:
+    """Returns the shape of an item of an output; ``parts`` are the fields of its parts by type."""
+    calls: dict[str, _Fields] = {
+        name: {**_CALL_FIELDS, "arguments": _CALL} for name in ("function_call", "mcp_call", "mcp_approval_request")
     }
     return Shape(
-        dict.fromkeys(("id", "type", "status", "role", "phase"), _FIELD_NAME),
+        dict.fromkeys(("id", "type", "status", "role", "phase"), _NAME),
         {
             **calls,
             "message": {"content": Shape(_PART, parts, many=True)},
-            "reasoning": {"summary": _BESIDE, "content": _BESIDE, "encrypted_content": _FIELD_NAME},
-            "custom_tool_call": {**_OF_A_CALL, "input": _CALL},
+            "reasoning": {"summary": _BESIDE, "content": _BESIDE, "encrypted_content": _NAME},
+            "custom_tool_call": {**_CALL_FIELDS, "input": _CALL},
             "web_search_call": {"action": _ACTION},
             "file_search_call": {"queries": _CALL},
-            "code_interpreter_call": {"container_id": _FIELD_NAME, "code": _CALL},
-            "mcp_list_tools": {**_OF_A_CALL, "tools": _BESIDE},
+            "code_interpreter_call": {"container_id": _NAME, "code": _CALL},
+            "mcp_list_tools": {**_CALL_FIELDS, "tools": _BESIDE},
         },
         default="message",
     )
 
 
-_NAMED = (
-    *("id", "object", "status", "service_tier", "truncation", "previous_response_id", "usage", "billing"),
-    *("conversation", "incomplete_details", "content_filters"),
-)
-_ECHOED = (
-    *("model", "instructions", "metadata", "text", "tools", "tool_choice", "reasoning", "prompt", "include", "user"),
-    *("prompt_cache_key", "prompt_cache_retention", "safety_identifier"),
-)
+_NAME_FIELDS = (
+    "id object status service_tier truncation previous_response_id usage billing conversation incomplete_details"
+    " content_filters"
+).split()
+_ECHO_FIELDS = (
+    "model instructions metadata text tools tool_choice reasoning prompt include user prompt_cache_key"
+    " prompt_cache_retention safety_identifier"
+).split()
 
 
-def _response(parts: dict[str, Fields]) -> Shape:
-    items = _items(parts)
+def _response(parts: dict[str, _Fields]) -> Shape:
     return Shape(
         {
-            **dict.fromkeys(_NAMED, _FIELD_NAME),
-            **dict.fromkeys(_ECHOED, _ECHO),
-            "output": Shape(items.fields, items.kinds, items.default, many=True),
+            **dict.fromkeys(_NAME_FIELDS, _NAME),
+            **dict.fromkeys(_ECHO_FIELDS, _ECHO),
+            "output": replace(_item(parts), many=True),
             "output_text": _BESIDE,
         }
     )
 
 
-RESPONSE = _response(_WHOLE_PART)
-_BEGUN: Fields = {"response": _response(_REASONING_PARTS)}
-_ENDED: Fields = {"response": RESPONSE}
-_ARGUMENTS: Fields = {"delta": _CALL, "arguments": _CALL, "name": _FIELD_NAME}
-_REASONING: Fields = dict.fromkeys(("delta", "text", "part"), _BESIDE)
+RESPONSE = _response(_FINISHED_PARTS)
+_STARTED_RESPONSE: _Fields = {"response": _response(_REASONING_PARTS)}
+_FINISHED_RESPONSE: _Fields = {"response": RESPONSE}
+_ARGUMENT_FIELDS: _Fields = {"delta": _CALL, "arguments": _CALL, "name": _NAME}
+_REASONING_FIELDS: _Fields = dict.fromkeys(("delta", "text", "part"), _BESIDE)
 STREAM_EVENT = Shape(
-    dict.fromkeys(("type", "item_id", "obfuscation", "response_id", "call_id"), _FIELD_NAME),
+    dict.fromkeys(("type", "item_id", "obfuscation", "response_id", "call_id"), _NAME),
     {
-        **{f"response.{name}": _BEGUN for name in ("created", "queued", "in_progress")},
-        **{f"response.{name}": _ENDED for name in ("completed", "incomplete", "failed")},
-        "response.output_item.added": {"item": _items(_REASONING_PARTS)},
-        "response.output_item.done": {"item": _items(_WHOLE_PART)},
+        **{f"response.{name}": _STARTED_RESPONSE for name in ("created", "queued", "in_progress")},
+        **{f"response.{name}": _FINISHED_RESPONSE for name in ("completed", "incomplete", "failed")},
+        "response.output_item.added": {"item": _item(_REASONING_PARTS)},
+        "response.output_item.done": {"item": _item(_FINISHED_PARTS)},
         "response.content_part.added": {"part": Shape(_PART, _REASONING_PARTS)},
-        "response.content_part.done": {"part": Shape(_PART, _WHOLE_PART)},
+        "response.content_part.done": {"part": Shape(_PART, _FINISHED_PARTS)},
         "response.output_text.delta": {"delta": _READ, "logprobs": _BESIDE},
         "response.output_text.done": {"text": _READ, "logprobs": _BESIDE},
         "response.output_text.annotation.added": {"annotation": _BESIDE},
-        "response.function_call_arguments.delta": _ARGUMENTS,
-        "response.function_call_arguments.done": _ARGUMENTS,
-        "response.mcp_call_arguments.delta": _ARGUMENTS,
-        "response.mcp_call_arguments.done": _ARGUMENTS,
+        "response.function_call_arguments.delta": _ARGUMENT_FIELDS,
+        "response.function_call_arguments.done": _ARGUMENT_FIELDS,
+        "response.mcp_call_arguments.delta": _ARGUMENT_FIELDS,
+        "response.mcp_call_arguments.done": _ARGUMENT_FIELDS,
         "response.custom_tool_call_input.delta": {"delta": _CALL},
         "response.custom_tool_call_input.done": {"input": _CALL},
         "response.code_interpreter_call_code.delta": {"delta": _CALL},
         "response.code_interpreter_call_code.done": {"code": _CALL},
         **{
-            f"response.reasoning_{name}": _REASONING
+            f"response.reasoning_{name}": _REASONING_FIELDS
             for name in (
-                *("text.delta", "text.done", "summary_text.delta", "summary_text.done"),
-                *("summary_part.added", "summary_part.done"),
-            )
+                "text.delta text.done summary_text.delta summary_text.done summary_part.added summary_part.done"
+            ).split()
         },
     },
 )
 
 
-DEEPEST = 100  # levels of nesting
-OURS = "redargue"  # a field that only this service writes
-# The field's name with any of its characters written as an escape, for bodies that cannot be read.
-_LETTERS = "".join(rf"(?:{letter}|\\u00{ord(letter):02x})" for letter in OURS)
-_OUR_NAME = re.compile(rf'"{_LETTERS}"(?=\s*:)'.encode(), re.IGNORECASE)
+_MAX_DEPTH = 100  # levels of nesting
+_OUR_FIELD = "redargue"  # a field that only this service writes
+# Matches the name of that field in a body that cannot be read, with any of its letters escaped.
+_LETTERS = "".join(rf"(?:{letter}|\\u00{ord(letter):02x})" for letter in _OUR_FIELD)
+_OUR_FIELD_PATTERN = re.compile(rf'"{_LETTERS}"(?=\s*:)'.encode(), re.IGNORECASE)
 
 
-class _Reading(NamedTuple):
-    """An object without the fields that only this service writes; ``cleaned`` where there were any."""
+class _ReadObject(NamedTuple):
+    """An object without the fields that only this service writes; ``cleaned`` if it had any."""
 
     value: dict[str, Any]
     cleaned: bool
 
 
-def read_object(text: str) -> _Reading:
-    """Reads one object.
+def read_object(text: str) -> _ReadObject:
+    """Reads a JSON object.
 
-    Raises ValueError for what clients read differently or not at all: a name that an object has twice, NaN and numbers
-    beyond a double, integers of more digits than Python reads, over a hundred levels, and whatever is not an object.
+    Raises:
+        ValueError: clients may read the text differently or not at all: an object has a name twice, a number is NaN or
+            beyond a double, an integer has more digits than Python reads, there are over a hundred levels, or the text
+            is not an object.
     """
     cleaned = False
 
-    def made(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def without_our_field(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         nonlocal cleaned
-        found = dict(pairs)
-        if len(found) != len(pairs):
+        fields = dict(pairs)
+        if len(fields) != len(pairs):
             raise ValueError("an object has a name twice")
-        if OURS in found:
-            del found[OURS]
+        if _OUR_FIELD in fields:
+            del fields[_OUR_FIELD]
             cleaned = True
-        return found
+        return fields
 
     try:
-        value = json.loads(text, object_pairs_hook=made, parse_constant=_refused, parse_float=_finite)
+        value = json.loads(
+            text, object_pairs_hook=without_our_field, parse_constant=_refuse_constant, parse_float=_finite_float
+        )
     except RecursionError:
         raise ValueError("too many levels") from None
     if not isinstance(value, dict):
         raise ValueError("not an object")
-    _require_flat(value)
-    return _Reading(value, cleaned)
+    _require_max_depth(value)
+    return _ReadObject(value, cleaned)
 
 
 def without_ours(raw: bytes) -> bytes:
-    """A text that cannot be read, in which no name is one that only this service writes."""
-    return _OUR_NAME.sub(f'"upstream_{OURS}"'.encode(), raw)
+    """Renames the field that only this service writes, in a text that cannot be read."""
+    return _OUR_FIELD_PATTERN.sub(f'"upstream_{_OUR_FIELD}"'.encode(), raw)
 
 
-def _refused(name: str) -> float:
+def _refuse_constant(name: str) -> float:
     raise ValueError(f"{name} is not JSON")
 
 
-def _finite(digits: str) -> float:
+def _finite_float(digits: str) -> float:
     number = float(digits)
     if not math.isfinite(number):
         raise ValueError("a number is too large")
     return number
 
 
-def _require_flat(value: object) -> None:
+def _require_max_depth(value: object) -> None:
     level: list[object] = [value]
-    for _ in range(DEEPEST):
-        level = [inner for each in level for inner in _inner(each)]
+    for _ in range(_MAX_DEPTH):
+        level = [inner for container in level for inner in _containers_in(container)]
         if not level:
             return
     raise ValueError("too many levels")
 
 
-def _inner(value: object) -> list[object]:
-    found = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return [each for each in found if isinstance(each, (dict, list))]
+def _containers_in(value: object) -> list[object]:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [container for container in inner if isinstance(container, (dict, list))]

@@ -1,7 +1,7 @@
-"""CFMAD: two preset stances, each argued for, criticised and defended; one judge hears both threads.
+"""CFMAD: two agents argue for preset stances and rebut their critics, and a judge reads both threads.
 
 Fang et al., "Counterfactual Debating with Preset Stances for Hallucination Elimination of LLMs" (arXiv 2406.11514).
-For a question with options, the first stance is a plain answer and the second another option at random.
+For a question with options, the first stance is the option of a plain answer, and the second is drawn from the others.
 """
 
 from __future__ import annotations
@@ -27,22 +27,24 @@ from redargue.verdicts import Verdict
 
 
 def _stance_vars(claim: Claim, stance: str) -> dict[str, object]:
-    """A stance as an option, or as whether the claim is true."""
+    """Returns the stance as an option, and as what it says of the claim."""
     meaning = claim.labels.meaning(stance)
     truth = "true" if meaning is Meaning.SUPPORTED else "false"
     return {"stance": stance, "option": meaning is Meaning.OPTION, "truth": truth}
 
 
-class _OfAStance(Frozen):
+class _StanceInputs(Frozen):
+    """Fields that precede those of :class:`Task`: their order is part of the fingerprints in records."""
+
     claim: Claim
     stance: str
     passages: tuple[Passage, ...] = ()
 
 
-class _Speaker:
-    """What the speakers' tasks share; a plain class without fields, so it goes first."""
+class _StanceTask(Task[Argument], _StanceInputs):
+    """A task of a stance's speaker or critic."""
 
-    def template_vars(self: Any) -> Mapping[str, object]:
+    def template_vars(self) -> Mapping[str, object]:
         return {
             "claim": claim_section(self.claim, self.profile),
             "evidence": documents(self.passages, self.profile),
@@ -54,11 +56,11 @@ class _Speaker:
         return Argument(text=plain) if plain and not plain.startswith("{") else None
 
 
-class ArgueStance(_Speaker, Task[Argument], _OfAStance):
+class ArgueStance(_StanceTask):
     """Why the preset stance is right."""
 
 
-class CriticiseStance(_Speaker, Task[Argument], _OfAStance):
+class CriticiseStance(_StanceTask):
     """Why the argument for a stance may be wrong."""
 
     argument: str
@@ -72,12 +74,12 @@ class CriticiseStance(_Speaker, Task[Argument], _OfAStance):
         }
 
 
-class RebutCritic(_Speaker, Task[Argument], _OfAStance):
+class RebutCritic(_StanceTask):
     """The defence of a stance against its critic."""
 
     argument: str
     criticism: str
-    asked: str  # the label that the first question asked about; in the authors' program not always the stance
+    asked: str  # the label in the opening question; the stance, except with ``asks_why_true``
 
     def template_vars(self) -> Mapping[str, object]:
         return {
@@ -105,7 +107,7 @@ class JudgeStances(LabelledTask):
 
     @property
     def defines_labels(self) -> bool:
-        """The question does, in both profiles."""
+        """Whether the prompt defines the labels; ``label_question`` does so in both profiles."""
         return True
 
     def _threads(self) -> str:
@@ -133,21 +135,21 @@ class JudgeStances(LabelledTask):
 
 
 class AnswerOption(AnswerClaim):
-    """A plain answer to a question with options, whose option becomes the first stance."""
+    """A plain answer to a question with options; the chosen option becomes the first stance."""
 
 
 _SIDES = ("positive", "negative")
-FIRST, JUDGE = "first-reader", "judge"
+_FIRST_READER, JUDGE = "first-reader", "judge"
 
 
 class CfmadSettings(SearchSettings):
-    """Settings of ``cfmad``; all agents see the same evidence, which in the paper belongs to the data set."""
+    """Settings of ``cfmad``; all agents read the same evidence, which the paper takes from the data set."""
 
     # the negative thread's critic and rebuttal see the first prompt instead of the reply to it (``CFMAD-1``)
     prompt_for_reply: bool = False
-    # the negative thread's rebuttal opens with the question why the claim is true (``CFMAD-2``)
+    # the negative thread's rebuttal is asked first why the claim is true (``CFMAD-2``)
     asks_why_true: bool = False
-    temperature: float = Field(default=0.0, ge=0, le=2)  # of all replies; later scripts of the authors use 0.2
+    temperature: float = Field(default=0.0, ge=0, le=2)  # of all replies; the authors' later scripts use 0.2
 
 
 class Cfmad(EvidencePool, name="cfmad", settings=CfmadSettings):
@@ -163,13 +165,7 @@ class Cfmad(EvidencePool, name="cfmad", settings=CfmadSettings):
         " arXiv 2406.11514"
     )
     graph = "search -> (stance -> critic -> rebuttal | stance -> critic -> rebuttal) -> judge"
-    asks = (
-        AnswerOption,
-        ArgueStance,
-        CriticiseStance,
-        RebutCritic,
-        JudgeStances,
-    )
+    asks = (AnswerOption, ArgueStance, CriticiseStance, RebutCritic, JudgeStances)
 
     settings: CfmadSettings
 
@@ -183,24 +179,24 @@ class Cfmad(EvidencePool, name="cfmad", settings=CfmadSettings):
         return await self.judge(threads)
 
     def require_stances(self) -> None:
-        """A UsageError where the label set has neither two sides nor options, or the claim fewer than two options."""
+        """Raises UsageError if the label set has neither two sides nor options, or the claim fewer than two options."""
         if Meaning.OPTION not in {label.meaning for label in self.claim.labels.labels}:
             self.two_sides()
         elif len(self.claim.options) < 2:
             raise UsageError(
                 f"a debate needs two options, and the claim has {len(self.claim.options)}",
-                hint="give the texts of two or more",
+                hint="give it at least two",
             )
 
     async def preset_stances(self) -> tuple[str, ...]:
-        """Correct and incorrect; for options the plain answer and another one, drawn with the run's seed."""
+        """Returns the labels of the stances; for options, empty if the plain answer gives none."""
         labels = self.claim.labels
         supported, refuted = labels.named(Meaning.SUPPORTED), labels.named(Meaning.REFUTED)
         if supported and refuted:
             return supported, refuted
         task = AnswerOption(claim=self.claim, passages=self.passages, profile=self.settings.profile)
-        answer = await self.agents[FIRST].perform(task, temperature=self.settings.temperature)
-        self.answered(FIRST, answer, passages=self.passages)
+        answer = await self.agents[_FIRST_READER].perform(task, temperature=self.settings.temperature)
+        self.answered(_FIRST_READER, answer, passages=self.passages)
         options = labels.names[: len(self.claim.options)]
         if answer.label not in options:
             return ()
@@ -216,17 +212,20 @@ class Cfmad(EvidencePool, name="cfmad", settings=CfmadSettings):
         }
         opening = ArgueStance(**fields)
         argument = (await self.speak(side, opening, 1, stance)).text
-        refuting = self.claim.labels.meaning(stance) is Meaning.REFUTED
-        heard = opening.prompt_text() if refuting and self.settings.prompt_for_reply else argument
-        asked = self.claim.labels.named(Meaning.SUPPORTED) if refuting and self.settings.asks_why_true else stance
-        critic = CriticiseStance(**fields, argument=heard)
+        shown, asked = argument, stance
+        if self.claim.labels.meaning(stance) is Meaning.REFUTED:
+            if self.settings.prompt_for_reply:
+                shown = opening.prompt_text()
+            if self.settings.asks_why_true:
+                asked, _ = self.two_sides()
+        critic = CriticiseStance(**fields, argument=shown)
         criticism = (await self.speak(f"{side}-critic", critic, 2, None)).text
-        task = RebutCritic(**fields, argument=heard, criticism=criticism, asked=asked or stance)
-        rebuttal = (await self.speak(side, task, 3, stance)).text
+        defence = RebutCritic(**fields, argument=shown, criticism=criticism, asked=asked)
+        rebuttal = (await self.speak(side, defence, 3, stance)).text
         return Thread(stance=stance, argument=argument, criticism=criticism, rebuttal=rebuttal)
 
     async def speak(self, agent: str, task: Task[Argument], round_: int, stance: str | None) -> Argument:
-        """Returns what a member says; its quotations are on the side of its stance, the critics' on neither side."""
+        """Performs a task; its quotations are evidence for ``stance``, a critic's (None) for neither side."""
         argument = await self.agents[agent].perform(task, round_=round_, temperature=self.settings.temperature)
         self.cite(argument.quotes, label=stance, agent=agent, passages=self.passages)
         self.run.emit(Spoke(agent=agent, round=round_, text=argument.text))
@@ -243,5 +242,5 @@ class Cfmad(EvidencePool, name="cfmad", settings=CfmadSettings):
 
     @classmethod
     def roles_for(cls, settings: CfmadSettings) -> Roles:
-        threads = [name for side in _SIDES for name in (side, f"{side}-critic")]
-        return {SEARCHER: settings.tools} | dict.fromkeys([FIRST, *threads, JUDGE])
+        speakers = [name for side in _SIDES for name in (side, f"{side}-critic")]
+        return {SEARCHER: settings.tools} | dict.fromkeys([_FIRST_READER, *speakers, JUDGE])

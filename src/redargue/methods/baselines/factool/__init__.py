@@ -1,7 +1,7 @@
-"""FacTool on knowledge-based answers: two sceptical queries, ten pieces of evidence, one verdict with the error named.
+"""FacTool for knowledge-based answers: two sceptical queries, ten pieces of evidence, a verdict that names the error.
 
 Chern et al., "FacTool: Factuality Detection in Generative AI" (arXiv 2307.13528), and the authors' program
-(GAIR-NLP/factool). Claims are extracted from an answer by ``redargue.text``; this method checks one.
+(GAIR-NLP/factool). ``redargue.text`` extracts the claims of an answer; this method checks one claim.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class FacToolSettings(SearchSettings):
 
     queries: int = Field(default=2, ge=1, le=4)  # per claim
     top_k: int = Field(default=5, ge=1, le=50)  # pieces of evidence per query and tool
-    # the outcome of a verdict that cannot be read: no label, or true as in the authors' program
+    # the verdict if a reply cannot be read: no label, or true, as in the authors' program
     unparsed: Literal["none", "true"] = "none"
     temperature: float = Field(default=0.0, ge=0, le=2)
 
@@ -57,14 +57,13 @@ class FacTool(FactualityMethod, name="factool", settings=FacToolSettings):
         passages = tuple({passage.sha256: passage for result in results for passage in result}.values())
         task = CheckFactuality(claim=claim, passages=passages, profile=self.settings.profile)
         try:
-            check = await verifier.perform(task, round_=1, temperature=self.settings.temperature)
+            answer = self.read(await verifier.perform(task, round_=1, temperature=self.settings.temperature))
         except BadReply as error:
-            label = self.label(True) if self.settings.unparsed == "true" else None
-            return self.conclude(Answer(text=error.raw, label=label), passages)
-        return self.conclude(self.read(check), passages)
+            answer = Answer(text=error.raw, label=self.label(True) if self.settings.unparsed == "true" else None)
+        return self.conclude(answer, passages)
 
     async def write_queries(self, searcher: Agent) -> tuple[str, ...]:
-        """Sceptical queries; the claim itself where they cannot be read."""
+        """Returns sceptical queries, or the claim itself if they cannot be read."""
         task = WriteScepticalQueries(
             claim=self.claim,
             count=self.settings.queries,

@@ -1,14 +1,14 @@
-"""ProgramFC: a claim becomes a program of questions and checks, and the program is executed line by line.
+"""ProgramFC: a model writes a program of questions and checks for a claim, which is executed line by line.
 
 Pan et al. 2023, "Fact-Checking Complex Claims with Program-Guided Reasoning" (arXiv 2305.12744, Section 3). A program
-is data: its lines are tasks, independent lines are asked concurrently, and nothing is run as Python.
+is data: each line becomes a task, independent lines are executed concurrently, and nothing is run as Python.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -37,12 +37,11 @@ from redargue.verdicts import Verdict
 
 LONGEST_SPAN = 200  # characters of a short answer
 
-
 Truth = Literal["true", "false", "impossible to say"]
 
 
 class RecalledTruth(Frozen):
-    """Whether a statement is true, where nothing can be quoted."""
+    """Whether a statement is true, without documents to quote."""
 
     verdict: Truth = Field(description="on the statement")
 
@@ -54,45 +53,47 @@ class TruthJudgement(Frozen):
     verdict: Truth = Field(description="on the statement")
 
 
-VERDICTS = {"true": "true", "yes": "true", "false": "false", "no": "false"} | dict.fromkeys(
+_VERDICTS = {"true": "true", "yes": "true", "false": "false", "no": "false"} | dict.fromkeys(
     ("impossible to say", "it's impossible to say", "it is impossible to say"), "impossible to say"
 )
 
 
-def _answer_and_quotes(text: str) -> tuple[str, tuple[str, ...]]:
-    """The last line and the quotations before it."""
+def _answer_and_quotes(task: RecallFact | RecallAnswer, text: str) -> tuple[str, tuple[str, ...]]:
+    """Returns a plain reply; if quotations were requested, its last line, and the quotations before it."""
+    if not task.with_quotes or task.profile == "paper":
+        return text, ()
     before, _, last = text.strip().rpartition("\n")
     return last, quoted(before)
 
 
-_LEAD = re.compile(r"(?:the )?answer(?: is)?\s*:?\s+", re.IGNORECASE)
+_ANSWER_PREFIX = re.compile(r"^(?:the )?answer(?: is)?\s*:?\s+", re.IGNORECASE)
 
 
-def _after_lead(text: str) -> str:
-    """A short reply without "The answer is:" and marks around it."""
+def _without_prefix(text: str) -> str:
+    """Removes "The answer is:" and the marks around a short reply."""
     plain = " ".join(text.replace("’", "'").split()).strip(' *_`"')
-    return _LEAD.sub("", plain, count=1).strip(' *_`".') if _LEAD.match(plain) else plain.strip(' *_`".')
+    return _ANSWER_PREFIX.sub("", plain).strip(' *_`".')
 
 
 class RecallFact(Task[TruthJudgement]):
     """Whether a statement is true, from the model's own knowledge (closed book)."""
 
-    quotes: ClassVar[bool] = False  # whether quotations are asked for
+    with_quotes: ClassVar[bool] = False
 
-    statement: str  # with answers, which come from untrusted texts, instead of variables
+    statement: str  # its variables are replaced by answers, which come from untrusted texts
 
     def template_vars(self) -> Mapping[str, object]:
         statement = self.statement.rstrip(".") if self.profile == "paper" else self.statement
         return {"statement": wrap_untrusted(statement)}
 
     def requested_type(self) -> type[Frozen]:
-        return TruthJudgement if self.quotes else RecalledTruth
+        return TruthJudgement if self.with_quotes else RecalledTruth
 
     def parse_plain(self, text: str) -> TruthJudgement | None:
         if text.lstrip().startswith("{"):
             return None
-        answer, quotes = _answer_and_quotes(text) if self.quotes and self.profile == "hardened" else (text, ())
-        verdict = VERDICTS.get(_after_lead(answer).casefold())
+        answer, quotes = _answer_and_quotes(self, text)
+        verdict = _VERDICTS.get(_without_prefix(answer).casefold())
         if verdict is None:
             raise ValueError(f"{answer.strip()[:60]!r} is not one of True, False, impossible to say")
         return TruthJudgement.model_validate({"verdict": verdict, "quotes": quotes})
@@ -102,9 +103,9 @@ class VerifyFact(RecallFact):
     """Whether a statement is true, from documents (gold, open book)."""
 
     passages: tuple[Passage, ...] = ()
-    claim: Claim | None = None  # which the program checks: the documents are judged as of its date (hardened)
+    claim: Claim | None = None  # of the program; hardened prompts state its date
 
-    quotes: ClassVar[bool] = True
+    with_quotes: ClassVar[bool] = True
 
     def template_vars(self) -> Mapping[str, object]:
         day = as_of(self.claim, self.profile) if self.claim else ""
@@ -117,20 +118,20 @@ _SPAN = Field(
 
 
 class RecalledSpan(Frozen):
-    """A short answer, where nothing can be quoted."""
+    """A short answer, without documents to quote."""
 
     text: str = _SPAN
 
 
 class ProgramSpan(Frozen):
-    """A short answer: a name, a date, a number; empty where nothing states it."""
+    """A short answer, such as a name, a date or a number; empty if the documents do not state it."""
 
     quotes: Quotations = quotes_field("what you rely on, copied word for word")
     text: str = _SPAN
 
     @field_validator("text")
     @classmethod
-    def _short(cls, text: str) -> str:
+    def _require_short(cls, text: str) -> str:
         plain = " ".join(text.split())
         if len(plain) > LONGEST_SPAN:
             raise ValueError(f"an answer of {len(plain)} characters; a few words were asked for")
@@ -140,21 +141,21 @@ class ProgramSpan(Frozen):
 class RecallAnswer(Task[ProgramSpan]):
     """A short answer to a question, from the model's own knowledge (closed book)."""
 
-    quotes: ClassVar[bool] = False  # whether quotations are asked for
+    with_quotes: ClassVar[bool] = False
 
-    question: str  # with answers, which come from untrusted texts, instead of variables
+    question: str  # its variables are replaced by answers, which come from untrusted texts
 
     def template_vars(self) -> Mapping[str, object]:
         return {"question": wrap_untrusted(self.question)}
 
     def requested_type(self) -> type[Frozen]:
-        return ProgramSpan if self.quotes else RecalledSpan
+        return ProgramSpan if self.with_quotes else RecalledSpan
 
     def parse_plain(self, text: str) -> ProgramSpan | None:
         if text.lstrip().startswith("{"):
             return None
-        last, quotes = _answer_and_quotes(text) if self.quotes and self.profile == "hardened" else (text, ())
-        answer = _after_lead(last)
+        last, quotes = _answer_and_quotes(self, text)
+        answer = _without_prefix(last)
         if not answer or len(answer) > LONGEST_SPAN:
             raise ValueError(f"{last.strip()[:60]!r} is not an answer in a few words")
         return ProgramSpan(text=answer, quotes=quotes)
@@ -164,9 +165,9 @@ class AnswerQuestion(RecallAnswer):
     """A short answer to a question, from documents (gold, open book)."""
 
     passages: tuple[Passage, ...] = ()
-    claim: Claim | None = None  # which the program checks: the documents are judged as of its date (hardened)
+    claim: Claim | None = None  # of the program; hardened prompts state its date
 
-    quotes: ClassVar[bool] = True
+    with_quotes: ClassVar[bool] = True
 
     def template_vars(self) -> Mapping[str, object]:
         day = as_of(self.claim, self.profile) if self.claim else ""
@@ -201,24 +202,23 @@ _MEANINGS = {"true": Meaning.SUPPORTED, "false": Meaning.REFUTED, "impossible to
 class ProgramFCSettings(SearchSettings):
     """Settings of ``program-fc``."""
 
-    # source of the evidence: the claim's own context (``gold``), a search for every line (``open-book``), or none
+    # source of the evidence: the claim's context (``gold``), a search for each line (``open-book``), or none
     # (``closed-book``)
     setting: Literal["gold", "open-book", "closed-book"] = "open-book"
-    # each is searched once per line, in the open-book setting; the paper uses BM25
+    # in the open-book setting, each is searched once per line; the paper uses BM25
     tools: tuple[Word, ...] = Field(default=("keywords",), min_length=1, max_length=8)
     top_k: int = Field(default=5, ge=1, le=50)  # passages per search and tool
-    programs: int = Field(default=1, ge=1, le=25)  # number written and executed; the majority decides
-    temperature: float = Field(default=0.7, ge=0, le=2)  # of writing several programs; a single one is written at 0
-    # the effect of "impossible to say" on a fact: false, as in the paper, or open where the label set has a label for
-    # that
+    programs: int = Field(default=1, ge=1, le=25)  # programs per claim; the majority decides
+    temperature: float = Field(default=0.7, ge=0, le=2)  # for writing several programs; a single one is written at 0
+    # what "impossible to say" makes of a fact: false, as in the paper, or open if the label set has such a label
     unsettled: Literal["false", "not-enough"] = "not-enough"
-    # the vote of a program that cannot be read or executed, and of a fact answered with neither yes nor no: none, or
-    # random, drawn with the run's seed
+    # the vote of a program that cannot be read or executed, and the value of a fact whose reply cannot be read: none,
+    # or a random one, drawn with the run's seed
     unreadable: Literal["no-vote", "random"] = "no-vote"
 
 
 class _Outcome(NamedTuple):
-    """A program's vote, if any, and the program with its values, or why there are none."""
+    """A program's vote, if any; ``reason`` is the program with its values, or why it failed."""
 
     vote: Meaning | None
     reason: str
@@ -226,7 +226,13 @@ class _Outcome(NamedTuple):
 
 
 class LineResult(NamedTuple):
-    """A line's value (an answer, empty where none was found, or a verdict), or why there is none."""
+    """An executed line.
+
+    Attributes:
+        text: the question or statement, with answers in place of variables.
+        value: an answer, empty if none was found, or a verdict.
+        problem: why the line has no value; empty if it has one.
+    """
 
     name: str
     function: ProgramFunction
@@ -244,9 +250,9 @@ class LineResult(NamedTuple):
 class ProgramFC(Method, name="program-fc", settings=ProgramFCSettings):
     """A program of questions and checks, executed line by line (ProgramFC, 2305.12744).
 
-    It is written from the claim's text alone: in the paper, a claim's context is the gold evidence. The small models
-    perform it with programs that only verify, one statement for each clause that can be checked alone. They give no
-    short answers and cannot perform the closed-book setting.
+    Programs are written from the claim's text alone, because the context is the gold evidence in the paper. The small
+    models write programs without questions, with one statement for each clause that can be checked alone. They cannot
+    perform the closed-book setting.
     """
 
     profiles = {
@@ -286,7 +292,7 @@ class ProgramFC(Method, name="program-fc", settings=ProgramFCSettings):
         try:
             program = await self.write_program(number)
         except BadReply as error:
-            return _Outcome(self.vote_unread(number, "program"), f"program {number}: {error.what}")
+            return _Outcome(self.vote_if_unreadable(number, "program"), f"program {number}: {error.what}")
         self.run.emit(Spoke(agent=PROGRAMMER, round=number, text=program.text))
         return await self.execute(program, number)
 
@@ -301,15 +307,16 @@ class ProgramFC(Method, name="program-fc", settings=ProgramFCSettings):
         return await self.agents[PROGRAMMER].perform(task, round_=number, temperature=temperature)
 
     async def execute(self, program: Program, number: int) -> _Outcome:
-        """Level by level, independent lines concurrently (Section 3.3)."""
+        """Executes a program level by level, the lines of a level concurrently (Section 3.3)."""
         values: dict[str, str] = {}
         facts: list[Meaning] = []
         quotes: list[Quote] = []
         for level in program.levels:
-            lines = [(program.names[place], program.steps[place]) for place in level]
-            for result in await gather_or_cancel(self.execute_line(number, name, step, values) for name, step in lines):
+            steps = [(program.names[index], program.steps[index]) for index in level]
+            results = await gather_or_cancel(self.execute_line(number, name, step, values) for name, step in steps)
+            for result in results:
                 if result.problem:
-                    return _Outcome(self.vote_unread(number, "line"), result.problem)
+                    return _Outcome(self.vote_if_unreadable(number, "line"), result.problem)
                 values[result.name] = result.value
                 if result.function == "Question":
                     quotes += self.report_answer(number, result)
@@ -320,7 +327,7 @@ class ProgramFC(Method, name="program-fc", settings=ProgramFCSettings):
         return _Outcome(conjunction(facts), "\n".join([program.text, *assigned]), tuple(quotes))
 
     async def execute_line(self, number: int, name: str, step: ProgramStep, values: Mapping[str, str]) -> LineResult:
-        """Executes one line; one that needs a missing answer is not asked."""
+        """Executes one line; a line that refers to a missing answer is skipped."""
         is_question = step.function == "Question"
         text = " ".join(step.filled(values).split())
         result = LineResult(name, step.function, text, value="" if is_question else "impossible to say")
@@ -330,24 +337,24 @@ class ProgramFC(Method, name="program-fc", settings=ProgramFCSettings):
         passages = await self.evidence(agent, text, number)
         try:
             answer = await agent.perform(self.task(step.function, text, passages), round_=number)
-            value = answer.text if isinstance(answer, ProgramSpan) else answer.verdict
-            quotes = () if self.settings.setting == "closed-book" else answer.quotes
-            return result._replace(value=value, quotes=quotes, passages=passages)
         except BadReply as error:
-            vote = None if is_question else self.vote_unread(number, name)
+            vote = None if is_question else self.vote_if_unreadable(number, name)
             if vote is None:
                 return result._replace(problem=f"{result.line}: {error.what}")
             return result._replace(value="true" if vote is Meaning.SUPPORTED else "false")
+        value = answer.text if isinstance(answer, ProgramSpan) else answer.verdict
+        quotes = () if self.settings.setting == "closed-book" else answer.quotes
+        return result._replace(value=value, quotes=quotes, passages=passages)
 
     def task(self, function: ProgramFunction, text: str, passages: tuple[Passage, ...]) -> Task[Any]:
-        """The prompt for a line: a question or a fact, with documents or without."""
         _, question, fact = self.asks_for(self.settings)
-        fields = {"question": text} if function == "Question" else {"statement": text}
-        documents: dict[str, Any] = {} if self.settings.setting == "closed-book" else {"passages": passages}
-        if documents and self.settings.profile == "hardened":
-            documents["claim"] = self.claim
-        kind: Callable[..., Task[Any]] = question if function == "Question" else fact
-        return kind(**fields, **documents, profile=self.settings.profile)
+        task_type, field = (question, "question") if function == "Question" else (fact, "statement")
+        fields: dict[str, Any] = {field: text, "profile": self.settings.profile}
+        if self.settings.setting != "closed-book":
+            fields["passages"] = passages
+            if self.settings.profile == "hardened":
+                fields["claim"] = self.claim
+        return task_type(**fields)
 
     async def evidence(self, agent: Agent, text: str, number: int) -> tuple[Passage, ...]:
         if self.settings.setting == "closed-book":
@@ -359,8 +366,7 @@ class ProgramFC(Method, name="program-fc", settings=ProgramFCSettings):
         return await agent.search(query, self.settings.top_k, round_=number)
 
     def report_answer(self, number: int, result: LineResult) -> tuple[Quote, ...]:
-        text = f"{result.line}\n{result.value or 'unknown'}"
-        self.run.emit(Spoke(agent=QUESTIONER, round=number, text=text))
+        self.run.emit(Spoke(agent=QUESTIONER, round=number, text=f"{result.line}\n{result.value or 'unknown'}"))
         found = (find_quotes(text, result.passages, agent=QUESTIONER) for text in result.quotes)
         return tuple(chain.from_iterable(found))
 
@@ -369,23 +375,23 @@ class ProgramFC(Method, name="program-fc", settings=ProgramFCSettings):
         side = side_of(self.claim.labels, label)
         found = (find_quotes(text, result.passages, side=side, agent=VERIFIER) for text in result.quotes)
         quotes = tuple(chain.from_iterable(found))
-        text = f"{result.line}\n{result.value}"
-        self.run.emit(Answered(agent=VERIFIER, round=number, text=text, label=label, quotes=quotes))
+        said = f"{result.line}\n{result.value}"
+        self.run.emit(Answered(agent=VERIFIER, round=number, text=said, label=label, quotes=quotes))
         return quotes
 
     def meaning(self, verdict: str) -> Meaning:
-        """The meaning of a fact's verdict for the claim (PFC-6)."""
+        """Returns what a fact's verdict means for the claim (PFC-6)."""
         meaning = _MEANINGS[verdict]
         if meaning is not Meaning.NOT_ENOUGH:
             return meaning
-        stays_open = self.settings.unsettled == "not-enough" and self.claim.labels.named(meaning)
-        return meaning if stays_open else Meaning.REFUTED
+        can_stay_open = self.settings.unsettled == "not-enough" and self.claim.labels.named(meaning)
+        return meaning if can_stay_open else Meaning.REFUTED
 
     def label(self, meaning: Meaning | None) -> str | None:
         return self.claim.labels.named(meaning) if meaning else None
 
-    def vote_unread(self, *what: object) -> Meaning | None:
-        """The vote of the reply that ``what`` identifies, if unreadable; in the original a random one (PFC-1)."""
+    def vote_if_unreadable(self, *what: object) -> Meaning | None:
+        """Returns the vote for an unreadable reply, identified by ``what``; random in the authors' program (PFC-1)."""
         if self.settings.unreadable != "random":
             return None
         rng = self.rng("program-fc", self.claim.text, *map(str, what))
@@ -408,9 +414,9 @@ class ProgramFC(Method, name="program-fc", settings=ProgramFCSettings):
 
 
 def majority_meaning(votes: Sequence[Meaning | None]) -> Meaning | None:
-    """The meaning of most votes; None without a vote.
+    """Returns the meaning with the most votes; None without a vote.
 
-    A tie with refuting votes refutes (PFC-3); a claim supported as often as it is left open is left open.
+    A tie that includes refuted is refuted (PFC-3); a tie of supported and not enough evidence is the latter.
     """
     counts = Counter(vote for vote in votes if vote is not None)
     if not counts:
@@ -421,26 +427,25 @@ def majority_meaning(votes: Sequence[Meaning | None]) -> Meaning | None:
 
 
 def conjunction(facts: Collection[Meaning]) -> Meaning:
-    """Predict's result: refuted if any fact is; else open if any is; else supported."""
+    """Returns the result of Predict: refuted if any fact is, otherwise open if any is, otherwise supported."""
     worst_first = (Meaning.REFUTED, Meaning.NOT_ENOUGH)
     return next((meaning for meaning in worst_first if meaning in facts), Meaning.SUPPORTED)
 
 
 def program_examples(profile: Profile) -> str:
-    """Twelve claims with their programs (the paper shows twenty)."""
+    """Returns twelve claims with their programs (the paper shows twenty)."""
     text = read_examples(__package__)
     if profile == "paper":
         return text
-    return with_json_replies(text, parse_program, before="\ndef program():\n").replace(
-        "# The claim is that ", "Claim: "
-    )
+    examples = with_json_replies(text, parse_program, before="\ndef program():\n")
+    return examples.replace("# The claim is that ", "Claim: ")
 
 
 @perform.register
 def _write_program(task: WriteProgram, backend: EmbeddedBackend) -> Program:
-    """Verifies each clause; asks nothing, because it cannot name what would have to be found out."""
-    plain = (text.replace("{", "(").replace("}", ")") for text in clauses_of(task.claim))
-    return Program(steps=tuple(ProgramStep(function="Verify", text=text) for text in plain))
+    """Writes a Verify step for each clause, and no questions, because small models cannot word them."""
+    statements = (text.replace("{", "(").replace("}", ")") for text in clauses_of(task.claim))
+    return Program(steps=tuple(ProgramStep(function="Verify", text=text) for text in statements))
 
 
 @perform.register

@@ -1,15 +1,15 @@
-"""SAFE, the search-augmented factuality evaluator: five searches, then one rating.
+"""SAFE, the search-augmented factuality evaluator, which searches five times and then rates a statement.
 
 Wei et al., "Long-form factuality in large language models" (arXiv 2403.18802), and the authors' program
 (google-deepmind/long-form-factuality, ``eval/safe``). ``redargue.text`` splits a response into statements; this method
-rates one. The examples in the first two of the authors' prompts are left out.
+rates one statement. Our prompts omit the examples in the first two of the authors' prompts.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Generic, Literal
 
 from pydantic import Field
 
@@ -29,15 +29,7 @@ from redargue.tasks.query import LONGEST_QUERY, Query, QueryTask
 from redargue.tasks.untrusted import wrap_untrusted
 from redargue.verdicts import Verdict
 
-# SAFE's prompts (Wei et al., "Long-form factuality in large language models", arXiv
-# 2403.18802).
-#
-# A statement is made self-contained, checked for relevance, searched for in turns, and rated.
-
-
 SUPPORTED, NOT_SUPPORTED = "Supported", "Not Supported"
-
-
 SUPPORT = LabelSet(
     name="support",
     labels=(
@@ -47,21 +39,20 @@ SUPPORT = LabelSet(
 )
 
 
-_BLOCK = re.compile(r"```(?:\w*\n)?(.*?)```", re.DOTALL)
-
-
+_CODE_BLOCK = re.compile(r"```(?:\w*\n)?(.*?)```", re.DOTALL)
 _BRACKETS = re.compile(r"\[([^\[\]]+)\]")
 
 
-def code_block(text: str) -> str | None:
-    """The content of the first code block, on one line; None without one."""
-    block = _BLOCK.search(text)
+def _code_block(text: str) -> str | None:
+    """Returns the content of the first code block on one line; None if there is no block."""
+    block = _CODE_BLOCK.search(text)
     return " ".join(block.group(1).split()) if block else None
 
 
-def _bracketed(text: str, *words: str) -> list[str]:
+def _bracketed(text: str, *answers: str) -> list[str]:
+    """Returns those of the answers that are in square brackets; punctuation in the brackets is ignored."""
     contents = {re.sub(r"[^\w\s]", "", match).strip() for match in _BRACKETS.findall(text)}
-    return [word for word in words if word in contents]
+    return [answer for answer in answers if answer in contents]
 
 
 class SelfContained(Frozen):
@@ -71,29 +62,29 @@ class SelfContained(Frozen):
 
 
 class Relevance(Frozen):
-    """Whether a statement has to do with what its text is about."""
+    """Whether a statement is relevant to the subject of its response."""
 
     reasoning: str = Field(default="", description="your reasoning", json_schema_extra=max_length(600))
     relevant: bool = Field(description="true if the statement is relevant")
 
 
-class _OfAResponse:
-    """A statement and the text around it. A plain class without fields, so it goes first."""
+class _StatementTask(Task[Out], Generic[Out]):
+    """A task about a statement of a response."""
 
-    def template_vars(self: Any) -> Mapping[str, object]:
+    claim: Claim
+
+    def template_vars(self) -> Mapping[str, object]:
         return {
             "response": wrap_untrusted(self.claim.context),
             "statement": wrap_untrusted(self.claim.text, inline=True),
         }
 
 
-class MakeSelfContained(_OfAResponse, Task[SelfContained]):
-    """A statement of a text in words that need no text around them."""
-
-    claim: Claim
+class MakeSelfContained(_StatementTask[SelfContained]):
+    """A statement, reworded so that it can be understood alone."""
 
     def parse_plain(self, text: str) -> SelfContained | None:
-        statement = code_block(text)
+        statement = _code_block(text)
         return None if statement is None else SelfContained(statement=statement)
 
     def validate_answer(self, answer: SelfContained) -> SelfContained:
@@ -102,16 +93,11 @@ class MakeSelfContained(_OfAResponse, Task[SelfContained]):
         return SelfContained(statement=readable(answer.statement.strip()))
 
 
-class CheckRelevance(_OfAResponse, Task[Relevance]):
-    """Whether a statement has to do with what its text is about."""
-
-    claim: Claim
-
-    def _words(self) -> tuple[str, str]:
-        return ("Relevant", "Not Relevant") if self.profile == "hardened" else ("Foo", "Not Foo")
+class CheckRelevance(_StatementTask[Relevance]):
+    """Whether a statement is relevant to the subject of its response."""
 
     def parse_plain(self, text: str) -> Relevance | None:
-        yes, no = self._words()
+        yes, no = ("Relevant", "Not Relevant") if self.profile == "hardened" else ("Foo", "Not Foo")
         answers = _bracketed(text, yes, no)
         if len(answers) > 1:
             raise ValueError(f"the reply contains both [{yes}] and [{no}]")
@@ -119,26 +105,26 @@ class CheckRelevance(_OfAResponse, Task[Relevance]):
 
 
 class WriteNextQuery(ShowsKnowledge, QueryTask):
-    """The next query, for what is not known yet."""
+    """The next query, for what is still unknown."""
 
     claim: Claim
     results: tuple[QueryResult, ...] = ()
 
     def parse_plain(self, text: str) -> Query | None:
-        """The first code block; else as other queries are read."""
-        query = code_block(text)
+        """Reads the first code block; without one, the text is read like any other query."""
+        query = _code_block(text)
         if query == "":
             raise ValueError("the code block is empty")
         return super().parse_plain(text) if query is None else Query(text=query[:LONGEST_QUERY])
 
 
 class RateSupport(ShowsKnowledge, LabelledTask):
-    """Whether the knowledge supports the statement; its labels are ``SUPPORT``'s."""
+    """Whether the knowledge supports the statement, with the labels of ``SUPPORT``."""
 
     results: tuple[QueryResult, ...] = ()
 
     def label_of(self, text: str) -> str | None:
-        """The label in square brackets; without one the label on the last line."""
+        """Returns the label in square brackets, or on the last line if there is none; None if there are two."""
         rated = _bracketed(text, SUPPORTED, NOT_SUPPORTED)
         if rated:
             return rated[0] if len(rated) == 1 else None
@@ -146,23 +132,23 @@ class RateSupport(ShowsKnowledge, LabelledTask):
 
 
 RATER = "rater"
-IRRELEVANT = "The statement has nothing to do with what its text is about."
+IRRELEVANT = "The statement is not relevant to the subject of its response."
 
 
 class SafeSettings(SearchSettings):
     """Settings of ``safe``; the defaults are the paper's for one claim, which uses Google's search."""
 
-    max_steps: int = Field(default=5, ge=1, le=20)  # searches; all are made, whatever is known
+    max_steps: int = Field(default=5, ge=1, le=20)  # searches; all are made
     revise: bool = True  # makes a claim with a context self-contained first
-    relevance: bool = False  # checks a claim with a context for its relevance to it; an irrelevant one has no label
-    # the claim's label for "Not Supported": that for false claims, as in the paper's comparisons, or, where the set has
-    # one, that for what the evidence does not settle
+    relevance: bool = False  # checks whether a claim is relevant to its context; an irrelevant claim gets no label
+    # the claim's label for "Not Supported": the one for false claims, as in the paper's comparisons, or the one for not
+    # enough evidence, if the label set has it
     not_supported: Literal["refuted", "not_enough"] = "refuted"
     temperature: float = Field(default=0.1, ge=0, le=2)
 
 
 class Safe(Method, name="safe", settings=SafeSettings):
-    """Always five searches, each for what is not known yet, then supported or not (2403.18802)."""
+    """Always five searches, each for what is still unknown, then a rating as supported or not (2403.18802)."""
 
     profiles = {"paper": {"relevance": True}, "hardened": {"not_supported": "not_enough"}}
     paper = "Wei et al., Long-form factuality in large language models, 2024, arXiv 2403.18802"
@@ -190,11 +176,12 @@ class Safe(Method, name="safe", settings=SafeSettings):
 
     def labels_of_ratings(self) -> tuple[str, str]:
         supported, not_supported = self.two_sides()
-        silent = self.claim.labels.named(Meaning.NOT_ENOUGH)
-        return supported, not_supported if self.settings.not_supported == "refuted" else silent or not_supported
+        if self.settings.not_supported == "not_enough":
+            not_supported = self.claim.labels.named(Meaning.NOT_ENOUGH) or not_supported
+        return supported, not_supported
 
     async def self_contained(self) -> Claim:
-        """The statement alone; unchanged without a context, or where the revision cannot be read."""
+        """Returns the claim reworded without its context; unchanged if it has none, or if the reply cannot be read."""
         if not (self.settings.revise and self.claim.context):
             return self.claim
         try:
@@ -204,7 +191,7 @@ class Safe(Method, name="safe", settings=SafeSettings):
         return self.claim.model_copy(update={"text": revised.statement, "context": ""})
 
     async def is_relevant(self, statement: Claim) -> bool:
-        """An unreadable reply counts as yes (SAFE-3)."""
+        """Whether the statement is relevant to the claim's context; True for a reply that cannot be read (SAFE-3)."""
         if not (self.settings.relevance and self.claim.context):
             return True
         in_context = statement.model_copy(update={"context": self.claim.context})
@@ -238,27 +225,22 @@ class Safe(Method, name="safe", settings=SafeSettings):
 
     @classmethod
     def asks_for(cls, settings: SafeSettings) -> tuple[type[AnyTask], ...]:
-        return (*_before_searching(settings), WriteNextQuery, RateSupport)
-
-
-def _before_searching(settings: SafeSettings) -> tuple[type[AnyTask], ...]:
-    revise: tuple[type[AnyTask], ...] = (MakeSelfContained,) if settings.revise else ()
-    relevance: tuple[type[AnyTask], ...] = (CheckRelevance,) if settings.relevance else ()
-    return (*revise, *relevance)
+        optional: dict[type[AnyTask], bool] = {MakeSelfContained: settings.revise, CheckRelevance: settings.relevance}
+        return (*(task for task, wanted in optional.items() if wanted), WriteNextQuery, RateSupport)
 
 
 @perform.register
 def _make_self_contained(task: MakeSelfContained, backend: EmbeddedBackend) -> SelfContained:
-    """Replaces a leading pronoun where the text around it leaves no doubt."""
+    """Replaces a leading pronoun if the context leaves no doubt about its referent."""
     (statement,) = claim_filter.claims((task.claim.text,), sentences(task.claim.context), embedder=backend.embedder)
     return SelfContained(statement=statement or task.claim.text)
 
 
 @perform.register
 def _check_relevance(task: CheckRelevance, backend: EmbeddedBackend) -> Relevance:
-    """A statement is relevant where it shares a content word with the text."""
-    around = {word.lower() for word in distinct_words(task.claim.context.replace(task.claim.text, ""))}
-    shared = [word for word in distinct_words(task.claim.text) if word.lower() in around]
+    """A statement is relevant if it shares a content word with the rest of its response."""
+    rest = {word.lower() for word in distinct_words(task.claim.context.replace(task.claim.text, ""))}
+    shared = [word for word in distinct_words(task.claim.text) if word.lower() in rest]
     return Relevance(reasoning=f"shared: {', '.join(shared) or 'no word'}", relevant=bool(shared))
 
 
@@ -272,15 +254,17 @@ def _write_next_query(task: WriteNextQuery, backend: EmbeddedBackend) -> Query:
 
 @perform.register
 def _rate_support(task: RateSupport, backend: EmbeddedBackend) -> Answer:
-    """Supported where that is more probable than the other two together; BadReply where there is no evidence."""
+    """Supported if that is more probable than the other two together; raises BadReply without evidence."""
     passages = not_empty(found_in(task.results))
     reading = backend.reader.read(task.claim.text, passages)
     supports, refutes, neither = reading.probabilities()
     if supports > refutes + neither:
-        label, meaning, opening = SUPPORTED, Meaning.SUPPORTED, CORRECT
+        meaning, opening = Meaning.SUPPORTED, CORRECT
+    elif refutes >= neither:
+        meaning, opening = Meaning.REFUTED, INCORRECT
     else:
-        label = NOT_SUPPORTED
-        meaning, opening = (Meaning.REFUTED, INCORRECT) if refutes >= neither else (Meaning.NOT_ENOUGH, OPEN)
-    best = reading.best(meaning, MOST_QUOTES if opening != OPEN else 1)
+        meaning, opening = Meaning.NOT_ENOUGH, OPEN
+    label = SUPPORTED if meaning is Meaning.SUPPORTED else NOT_SUPPORTED
+    best = reading.best(meaning, 1 if meaning is Meaning.NOT_ENOUGH else MOST_QUOTES)
     text = "\n".join([*map(cite, best), opening + " ".join(task.claim.text.split()), f"[{label}]"])
     return Answer(text=text, label=label, quotes=quotes_of(reading.decisive(best, meaning)))

@@ -23,7 +23,16 @@ from redargue.claims import Frozen
 from redargue.errors import UsageError
 from redargue.evidence import PAGE_BREAK
 from redargue.nli.session import Floats
-from redargue.retrieval.corpus.base import AGAIN, DEPTH, EXCERPT, MEANING, WORDS, Corpus, Hit, Hits
+from redargue.retrieval.corpus.base import (
+    DEPTH,
+    EXCERPT,
+    MEANING_WEIGHT,
+    REPEAT_WEIGHT,
+    WORDS_WEIGHT,
+    Corpus,
+    Hit,
+    Hits,
+)
 from redargue.retrieval.corpus.documents import Document, Prepared, digest
 from redargue.retrieval.corpus.milvus.client import MilvusConnection, MilvusRow
 from redargue.retrieval.corpus.ranking import (
@@ -231,12 +240,12 @@ class MilvusReader(Corpus):
         keys = sorted(rows, key=lambda key: (rows[key]["order"], key))  # insertion order
         numbers = {key: number for number, key in enumerate(keys)}
         ranked = fuse(
-            ([numbers[row["key"]] for row, _ in near], MEANING),
-            ([numbers[key] for key, _ in by_words if key in rows], WORDS),
+            ([numbers[row["key"]] for row, _ in near], MEANING_WEIGHT),
+            ([numbers[key] for key, _ in by_words if key in rows], WORDS_WEIGHT),
         )
         owners = {key.partition(".")[0]: number for number, key in enumerate(keys)}
         documents = {number: owners[key.partition(".")[0]] for key, number in numbers.items()}
-        best = [(rows[keys[number]], score) for number, score in spread(ranked, documents, AGAIN)]
+        best = [(rows[keys[number]], score) for number, score in spread(ranked, documents, REPEAT_WEIGHT)]
         for first in range(0, len(best), 4 * k):
             batch = best[first : first + 4 * k]
             abouts = self._abouts(row["key"].partition(".")[0] for row, _ in batch)
