@@ -35,6 +35,11 @@ def problem_of(error: _ValidationError) -> str:
     return problem_message(error.errors()[0])
 
 
+def problem_location(error: _ValidationError) -> str:
+    """The field of the first problem, as a dotted path; empty for the whole value."""
+    return ".".join(map(str, error.errors()[0]["loc"]))
+
+
 def problem_message(problem: Mapping[str, Any]) -> str:
     """The message of a problem, without pydantic's prefix; JSON and TOML have lists instead of tuples."""
     message = re.sub(r"^(Value error|Assertion failed), ", "", str(problem["msg"]))

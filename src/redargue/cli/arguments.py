@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, cast
 from pydantic import ValidationError
 
 from redargue.claims import Claim, LabelSet, Meaning, with_strict_as_of
-from redargue.errors import UnreadableFile, UsageError, problem_of
+from redargue.errors import UnreadableFile, UsageError, problem_location, problem_of
 from redargue.evidence import Passage
 from redargue.inputs.claims import ClaimRow, RefusedRow, read_mapping
 from redargue.inputs.claims import read_rows as read_table
@@ -274,5 +274,4 @@ def _claim(row: Any, labels: LabelSet, as_of: date | None, where: str) -> Claim:
     try:
         return Claim(text=row["claim"], labels=labels, **fields)
     except ValidationError as error:
-        first = error.errors()[0]
-        raise UsageError(f"{'.'.join(map(str, first['loc']))}: {problem_of(error)}", where=where) from error
+        raise UsageError(f"{problem_location(error)}: {problem_of(error)}", where=where) from error
