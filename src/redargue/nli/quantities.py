@@ -316,7 +316,7 @@ class _Source:
 
 
 def _number_words(text: str) -> Iterator[tuple[int, int, str]]:
-    """Spans of number words, and their digits; "second" as a unit and "one" as a pronoun are not number words."""
+    """Spans of number words, and their digits."""
     matches = [match for match in _WORD.finditer(text) if match.group() != "-"]
     words = [match.group().lower() for match in matches]
     if _NUMBER_WORDS.isdisjoint(words):
@@ -343,26 +343,23 @@ def _halves_and_dozens(text: str, matches: list[re.Match[str]]) -> Iterator[tupl
 
 
 def _numbers(matches: list[re.Match[str]], tokens: list[_Token]) -> Iterator[tuple[int, int, str]]:
+    words = [token.word for token in tokens]
     for number in find_numbers(tokens, "en", 0.0):
-        words = tokens[number.start : number.end]
-        if words[0].scales:
+        if tokens[number.start].scales or words[number.start][0].isdigit():
             continue
-        first, last = matches[number.start], matches[number.end - 1]
-        if words[0].word[0].isdigit():
-            continue
-        before = tokens[number.start - 1].word if number.start else ""
-        if len(words) == 1:
-            word = words[0].word
-            after = tokens[number.end].word if number.end < len(tokens) else ""
-            if word in ("second", "seconds") and (before in ("a", "per", "each", "every") or before[-1:].isdigit()):
-                continue
-            if (
-                word == "one"
-                and (before in _NOT_BEFORE_ONE or not after.isalpha() or after in _NOT_AFTER_ONE)
-                and [token.word for token in tokens[number.end : number.end + 3]] != ["and", "a", "half"]
-            ):
-                continue
-        yield first.start(), last.end(), number.text
+        if number.end - number.start > 1 or _is_number(words, number.start):
+            yield matches[number.start].start(), matches[number.end - 1].end(), number.text
+
+
+def _is_number(words: list[str], at: int) -> bool:
+    """Whether a number word means a number: "second" may be a unit, and "one" a pronoun."""
+    before = words[at - 1] if at else ""
+    after = words[at + 1] if at + 1 < len(words) else ""
+    if words[at] in ("second", "seconds"):
+        return before not in ("a", "per", "each", "every") and not before[-1:].isdigit()
+    if words[at] == "one" and words[at + 1 : at + 4] != ["and", "a", "half"]:
+        return before not in _NOT_BEFORE_ONE and after.isalpha() and after not in _NOT_AFTER_ONE
+    return True
 
 
 _NUMBER_WORDS = frozenset(
