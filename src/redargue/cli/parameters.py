@@ -50,8 +50,8 @@ def _runs() -> Iterable[str]:
     return (LAST, *(folder.name for folder in run_folders()))
 
 
-_complete_method, _complete_tool = _completion(_methods), _completion(_tools)
-_complete_backend, _complete_labels, _complete_run = _completion(_backends), _completion(_labels), _completion(_runs)
+complete_method, complete_tool = _completion(_methods), _completion(_tools)
+complete_backend, complete_labels, complete_run = _completion(_backends), _completion(_labels), _completion(_runs)
 
 
 def option(variable: str, help: str, *flags: str, **details: Any) -> Any:
@@ -130,7 +130,7 @@ NoRecord = Annotated[bool, option("NO_RECORD", "Do not record the run.", "--no-r
 RunName = Annotated[
     str,
     typer.Argument(
-        metavar="RUN", help="A run folder, the name of a recorded run, or last.", autocompletion=_complete_run
+        metavar="RUN", help="A run folder, the name of a recorded run, or last.", autocompletion=complete_run
     ),
 ]
 
@@ -144,7 +144,7 @@ class RunParameters:
         option(
             "METHOD",
             "See redargue list methods; default: tool-mad with a model, else single-reader.",
-            autocompletion=_complete_method,
+            autocompletion=complete_method,
         ),
     ] = ""
     profile: Annotated[str, option("PROFILE", "Settings to start from: paper or hardened.")] = "hardened"
@@ -156,7 +156,7 @@ class RunParameters:
         option(
             "BACKEND",
             "See redargue list backends; default: chat with a model, else embedded.",
-            autocompletion=_complete_backend,
+            autocompletion=complete_backend,
         ),
     ] = ""
     reader: ReaderName = ""
@@ -183,7 +183,7 @@ class RunParameters:
             "LABELS",
             "Label set (see redargue list labels), or words for labels: true=SUPPORTS,false=REFUTES.",
             metavar="SET|WORD=LABEL,…",
-            autocompletion=_complete_labels,
+            autocompletion=complete_labels,
         ),
     ] = "fever"
     as_of: Annotated[str, option("AS_OF", "As-of date for claims that have none: 2024-03-31.", metavar="DATE")] = ""
@@ -204,7 +204,7 @@ class SearchParameters:
         option(
             "TOOL",
             'Search tool for a debater; repeat once per debater ("none" for no tool).',
-            autocompletion=_complete_tool,
+            autocompletion=complete_tool,
         ),
     ] = None
     mcp: Mcp = None
