@@ -15,8 +15,8 @@ class RedargueError(Exception):
 
     Attributes:
         what: what is wrong, quoting the bad value.
-        where: file, line, option or call; empty where the caller knows.
-        hint: what to do next; empty where nothing can be done.
+        where: file, line, option or call; empty if the caller knows it.
+        hint: what to do next; empty if there is nothing to do.
     """
 
     exit_code: ClassVar[int] = 2
@@ -31,14 +31,19 @@ class _ValidationError(Protocol):
 
 
 def problem_of(error: _ValidationError) -> str:
-    """The first problem that a pydantic ValidationError names, in the words of whoever raised it."""
-    return in_words(error.errors()[0])
+    """The message of the first problem of a pydantic ValidationError."""
+    return problem_message(error.errors()[0])
 
 
-def in_words(problem: Mapping[str, Any]) -> str:
-    """One of a ValidationError's problems, without words of Python: JSON and TOML have lists and no tuples."""
-    said = re.sub(r"^(Value error|Assertion failed), ", "", str(problem["msg"]))
-    return said.replace("a valid tuple", "a list")
+def problem_location(error: _ValidationError) -> str:
+    """The field of the first problem, as a dotted path; empty for the whole value."""
+    return ".".join(map(str, error.errors()[0]["loc"]))
+
+
+def problem_message(problem: Mapping[str, Any]) -> str:
+    """The message of a problem, without pydantic's prefix; JSON and TOML have lists instead of tuples."""
+    message = re.sub(r"^(Value error|Assertion failed), ", "", str(problem["msg"]))
+    return message.replace("a valid tuple", "a list")
 
 
 class UsageError(RedargueError):
@@ -50,11 +55,11 @@ class UnsupportedTask(UsageError):
 
 
 class CorpusError(RedargueError):
-    """A corpus store cannot be used: it is damaged, or not redargue's."""
+    """A corpus store cannot be used: it is damaged, or redargue did not create it."""
 
 
 class StoreUnavailable(CorpusError):
-    """A store that is being written to by another process, or whose disk is ``full``; what was committed is intact."""
+    """Another process is writing to the store, or its disk is ``full``; committed data is intact."""
 
     def __init__(self, what: str, *, full: bool = False, where: str = "", hint: str = "") -> None:
         super().__init__(what, where=where, hint=hint)

@@ -21,7 +21,7 @@ from pydantic import (
 )
 
 from redargue.claims import FEVER, Claim, Frozen, LabelSet, read_labels
-from redargue.errors import UsageError, problem_of
+from redargue.errors import UsageError, problem_location, problem_of
 from redargue.registry import did_you_mean
 from redargue.runs.budget import Budget
 
@@ -205,4 +205,4 @@ def _explained(error: ValidationError) -> UsageError:
     if name == "response_format":
         hint = did_you_mean(str(first["input"]), list(get_args(ResponseFormat)))
         return UsageError(f"replies cannot be requested as {value}", where=name, hint=hint)
-    return UsageError(f"{value} does not fit {name!r}: {problem_of(error)}", where=".".join(map(str, first["loc"])))
+    return UsageError(f"{value} does not fit {name!r}: {problem_of(error)}", where=problem_location(error))

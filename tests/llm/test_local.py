@@ -22,7 +22,7 @@ from redargue.llm import hf_model
 from redargue.llm import local as backend_module
 from redargue.llm.local import TransformersBackend
 from redargue.llm.prompts import Prompts
-from redargue.llm.rendering import LENGTH, SECRET_FILE, Renderer, WeightedSpan, fence_secret
+from redargue.llm.rendering import SECRET_BYTES, SECRET_FILE, Renderer, WeightedSpan, fence_secret
 from redargue.methods.dual_position.tasks import AgentText, agent_text_parts
 from redargue.methods.mermaid.tasks import NextStep
 from redargue.methods.tool_mad.tasks import Keywords
@@ -74,7 +74,7 @@ def merge(*weights: float, profile: Profile = "hardened") -> _Merge:
 def known_fences() -> None:
     """What random weights reply depends on the words of the fences."""
     make_folder(home())
-    (home() / SECRET_FILE).write_bytes(bytes(LENGTH))
+    (home() / SECRET_FILE).write_bytes(bytes(SECRET_BYTES))
 
 
 @pytest.fixture(scope="module")

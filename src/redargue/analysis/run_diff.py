@@ -30,7 +30,7 @@ RecordedStep = CallFinished | CallFailed | EvidenceFound | EvidenceKept | Eviden
 
 
 class SettingDiff(Frozen):
-    """A setting that differs, by its dotted path in ``run.json`` (``settings.rounds``); None also if it is not set."""
+    """A setting that differs, by its dotted path in ``run.json`` (``settings.rounds``); None if it is not set."""
 
     name: str
     first: Any
@@ -38,7 +38,11 @@ class SettingDiff(Frozen):
 
 
 class Flip(Frozen):
-    """A claim whose outcome (label, ``error TYPE`` or ``no answer``) differs, with its number in each run, from 1."""
+    """A claim whose outcome (label, ``error TYPE``, ``not checked`` or ``no answer``) differs.
+
+    Attributes:
+        items: number of the claim in each run, from 1.
+    """
 
     claim: str
     items: tuple[int, int]
@@ -119,9 +123,9 @@ async def compare_runs(first: Path, second: Path, *, most: int = 10) -> RunDiff:
     verdicts = records[0].verdicts(), records[1].verdicts()
     flips: dict[tuple[int, int], Flip] = {}
     for (text, _), items in shared.items():
-        before, after = _outcome(verdicts[0][items[0]]), _outcome(verdicts[1][items[1]])
-        if before != after:
-            flips[items] = Flip(claim=text, items=_numbers(items), first=before, second=after)
+        outcome, other = _outcome(verdicts[0][items[0]]), _outcome(verdicts[1][items[1]])
+        if outcome != other:
+            flips[items] = Flip(claim=text, items=_numbers(items), first=outcome, second=other)
     digests = _digests(first), _digests(second)
     differing = [items for items in shared.values() if digests[0][items[0]] != digests[1][items[1]]]
     selected = list(dict.fromkeys([*flips, *differing]))[: max(0, most)]
@@ -174,7 +178,7 @@ def _flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def _digests(folder: Path) -> dict[int, int]:
-    """For each claim the sum of the hashes of its calls and searches, which does not depend on their order."""
+    """The sum of the hashes of each claim's calls and searches, which does not depend on their order."""
     sums: dict[int, int] = defaultdict(int)
     for event in last_attempts(folder):
         if isinstance(event, RecordedStep):
@@ -220,9 +224,9 @@ def _compare_steps(
         step = StepDiff(kind="call" if kind == "call" else "search", prompt=prompt, outcome=outcome, **fields)
         if kind == "search":
             before += [step] if call is None else []
-        elif call is None:
-            call = step
-        if kind == "call" and (missing or outcome):
+            continue
+        call = call or step
+        if missing or outcome:
             reply = step if step is not call else None
             break
     return {"before": tuple(before), "call": call, "reply": reply}
@@ -303,7 +307,7 @@ def _diff(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
 
 
 async def _prompts(record: Record, item: int, without_backend: bool) -> tuple[dict[str, str], str]:
-    """The prompt of each call by key, or the text of its task without a backend; and why some are missing."""
+    """The prompt of each call by key (``without_backend``: the text of its task), and why some are missing."""
     prompts: dict[str, str] = {}
     try:
         backend = _PromptCapture(renderer(record.manifest))
@@ -311,7 +315,7 @@ async def _prompts(record: Record, item: int, without_backend: bool) -> tuple[di
         return {}, f"no prompts of {record.folder}: {error.what}"
 
     def capture(event: Event) -> None:
-        # A replay renders and recalls a call without interruption: the last prompt belongs to the event.
+        # A replay renders a call immediately before its event: the last prompt is that of the event.
         if isinstance(event, CallFinished | CallFailed):
             prompt, task_text = backend.last
             prompts[event.key] = task_text if without_backend else prompt or task_text
@@ -324,7 +328,7 @@ async def _prompts(record: Record, item: int, without_backend: bool) -> tuple[di
 
 
 class _PromptCapture:
-    """A backend that renders prompts, and keeps the last one."""
+    """A backend that renders prompts and keeps the last one."""
 
     def __init__(self, inner: Backend) -> None:
         self.name, self.identity, self.stability = inner.name, inner.identity, inner.stability

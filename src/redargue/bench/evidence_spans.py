@@ -1,4 +1,4 @@
-"""Locates quotations in the sentences of a data set's corpus, which its official metric counts."""
+"""Locates quotations in the sentences of a data set's corpus, for its official metric."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from redargue.errors import UsageError
 from redargue.evidence import Quote
 from redargue.registry import did_you_mean
 
-# The location of a found quotation, in the data set's names; empty if it is in no document of the data set.
+# A found quotation's documents and elements, in the data set's names; empty outside of its documents.
 Locate = Callable[[Quote], tuple[GoldEvidence, ...]]
-Sentences = Mapping[str, Mapping[str, str]]  # by document: each sentence's identifier and text, in order
+_Sentences = Mapping[str, Mapping[str, str]]  # by document: each sentence's identifier and text, in order
 
-_READERS: dict[str, Callable[[Path, frozenset[str]], Sentences]] = {
+_READERS: dict[str, Callable[[Path, frozenset[str]], _Sentences]] = {
     "fever": fever.wiki_sentences,
     "scifact": scifact.abstract_sentences,
 }
-QRELS: dict[str, Callable[[Path], Mapping[str, frozenset[str]]]] = {
+_QRELS: dict[str, Callable[[Path], Mapping[str, frozenset[str]]]] = {
     "fever": fever.qrels,
     "scifact": scifact.scifact_qrels,
 }
 
 
 def load_qrels(dataset: str, path: Path) -> Mapping[str, frozenset[str]]:
-    """The documents to be retrieved, by claim id."""
-    if dataset not in QRELS:
-        raise UsageError(f"{dataset!r} lists no documents", where="--qrels", hint=did_you_mean(dataset, list(QRELS)))
-    return QRELS[dataset](path)
+    """The relevant documents of each claim, by its id."""
+    if dataset not in _QRELS:
+        raise UsageError(f"{dataset!r} lists no documents", where="--qrels", hint=did_you_mean(dataset, list(_QRELS)))
+    return _QRELS[dataset](path)
 
 
 def by_document(quote: Quote) -> tuple[GoldEvidence, ...]:
@@ -41,27 +41,26 @@ def by_sentence(dataset: str, path: Path, quotes: Iterable[Quote]) -> Locate:
     if dataset not in _READERS:
         hint = did_you_mean(dataset, list(_READERS))
         raise UsageError(f"{dataset!r} has no corpus of sentences", where="--pages", hint=hint)
-    known = _READERS[dataset](path, frozenset(quote.source.document for quote in quotes if quote.source))
+    sentences = _READERS[dataset](path, frozenset(quote.source.document for quote in quotes if quote.source))
 
     def locate(quote: Quote) -> tuple[GoldEvidence, ...]:
         document = quote.source.document if quote.source else ""
-        if document not in known:
+        if document not in sentences:
             return by_document(quote)
-        names = _overlapped(quote.text, known[document])
+        names = _overlapping(quote.text, sentences[document])
         return tuple(GoldEvidence(document=document, element=name) for name in names) or by_document(quote)
 
     return locate
 
 
-def _overlapped(text: str, sentences: Mapping[str, str]) -> list[str]:
-    """The sentences that contain more than half of the text, or more than half of which the text contains."""
-    quotation, joined, spans = " ".join(text.split()), "", []
+def _overlapping(text: str, sentences: Mapping[str, str]) -> list[str]:
+    """The sentences that share more than half of the text, or more than half of themselves, with the text."""
+    quotation = " ".join(text.split())
+    joined, spans = "", []
     for name, sentence in sentences.items():
-        plain = " ".join(sentence.split())
-        if plain:
-            joined += " " if joined else ""
+        if plain := " ".join(sentence.split()):
             spans.append((name, len(joined), len(joined) + len(plain)))
-            joined += plain
+            joined += f"{plain} "
     if (begin := joined.find(quotation)) < 0:
         return []
     end = begin + len(quotation)

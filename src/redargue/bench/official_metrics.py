@@ -52,13 +52,13 @@ class ScoredRows:
 
 official_metrics: Registry[Callable[[ScoredRows], tuple[MetricValue, ...]]] = Registry("metric")
 
-_ONLY_DOCUMENTS = (
+_WHOLE_DOCUMENTS = (
     "the quotations name documents, not the parts that gold evidence names; --pages finds those of fever and scifact"
 )
-OTHER_NAMES = (
-    "no quotation comes from a document that gold evidence names: the corpus lacks them, or names them otherwise"
+_OTHER_NAMES = (
+    "no quotation comes from a document that gold evidence names: the corpus lacks them, or names them differently"
 )
-ONLY_PAGES = "gold evidence names documents, not their parts"
+_ONLY_PAGES = "gold evidence names documents, not their parts"
 
 
 def _not_enough(rows: ScoredRows) -> str:
@@ -67,17 +67,16 @@ def _not_enough(rows: ScoredRows) -> str:
 
 
 def _evidence(rows: ScoredRows) -> tuple[list[Groups], Sequence[Sequence[Element]], str]:
-    """Gold groups, predicted elements, and why both were reduced to documents (empty if they were not)."""
+    """Gold groups, predicted elements, and the reason if both were reduced to documents."""
     groups: list[Groups] = [
         [[(part.document, part.element) for part in group] for group in example.evidence] for example in rows.examples
     ]
-    parts = any(element for claim in groups for group in claim for _, element in group)
-    named = any(claim for claim in groups)
-    if (parts or not named) and not rows.whole_documents:
+    has_parts = any(element for claim in groups for group in claim for _, element in group)
+    if (has_parts or not any(groups)) and not rows.whole_documents:
         return groups, rows.predicted_evidence, ""
     by_document: list[Groups] = [[[(name, "") for name, _ in group] for group in claim] for claim in groups]
     predicted_evidence = [list(dict.fromkeys((name, "") for name, _ in places)) for places in rows.predicted_evidence]
-    return by_document, predicted_evidence, _ONLY_DOCUMENTS if parts else ONLY_PAGES
+    return by_document, predicted_evidence, _WHOLE_DOCUMENTS if has_parts else _ONLY_PAGES
 
 
 def with_interval(figure: MetricValue, bounds: Interval) -> MetricValue:
@@ -102,12 +101,12 @@ def _figures(scores: OfficialScores, rows: ScoredRows, reduced: str = "") -> tup
     if not reduced:
         return figures
     of_labels = [figure for figure in figures if figure.name == "label-accuracy"]
-    rest = [figure for figure in figures if figure.name != "label-accuracy"]
-    blank = [undefined(figure.name, reduced, n=figure.n) for figure in rest]
-    renamed = [figure.model_copy(update={"name": f"{figure.name}-by-document"}) for figure in rest]
+    of_evidence = [figure for figure in figures if figure.name != "label-accuracy"]
+    blank = [undefined(figure.name, reduced, n=figure.n) for figure in of_evidence]
+    by_document = [figure.model_copy(update={"name": f"{figure.name}-by-document"}) for figure in of_evidence]
     if _is_other_corpus(rows):
-        renamed = [undefined(figure.name, OTHER_NAMES, n=figure.n) for figure in renamed]
-    return (*blank, *of_labels, *renamed)
+        by_document = [undefined(figure.name, _OTHER_NAMES, n=figure.n) for figure in by_document]
+    return (*blank, *of_labels, *by_document)
 
 
 def _is_other_corpus(rows: ScoredRows) -> bool:
@@ -152,7 +151,7 @@ def _hover(rows: ScoredRows) -> tuple[MetricValue, ...]:
 
 @official_metrics.register("averitec")
 def _averitec(rows: ScoredRows) -> tuple[MetricValue, ...]:
-    """A verdict's quotations are its evidence, as the official script's ``string_evidence``."""
+    """The quotations of a verdict are its evidence, like ``string_evidence`` in the official script."""
     predicted_evidence = [
         list(dict.fromkeys(quote.text for quote in verdict.quotes if quote.found)) for verdict in rows.verdicts
     ]
@@ -163,7 +162,7 @@ def _averitec(rows: ScoredRows) -> tuple[MetricValue, ...]:
 
 @official_metrics.register("scifact")
 def _scifact(rows: ScoredRows) -> tuple[MetricValue, ...]:
-    """A verdict's label counts for each abstract that it quotes; without an answer or evidence it predicts none."""
+    """A verdict predicts its label for each abstract that it quotes; a non-answer or not enough predicts nothing."""
     groups, predicted_evidence, reduced = _evidence(rows)
     silent = {None, _not_enough(rows)}
     gold = [
@@ -175,7 +174,7 @@ def _scifact(rows: ScoredRows) -> tuple[MetricValue, ...]:
     ]
     figures = tuple(figure for name, figure in scifact(gold, predicted).items() if name.endswith("-f1"))
     if _is_other_corpus(rows):
-        return tuple(undefined(figure.name, OTHER_NAMES, n=figure.n) for figure in figures)
+        return tuple(undefined(figure.name, _OTHER_NAMES, n=figure.n) for figure in figures)
     if not reduced:
         return figures
     return (figures[0], *(undefined(figure.name, reduced, n=figure.n) for figure in figures[1:]))

@@ -1,4 +1,4 @@
-"""What an argument of a command is: a file, standard input, or the text itself."""
+"""Reads arguments of commands: a file, standard input, or the text itself."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, cast
 from pydantic import ValidationError
 
 from redargue.claims import Claim, LabelSet, Meaning, with_strict_as_of
-from redargue.errors import UnreadableFile, UsageError, problem_of
+from redargue.errors import UnreadableFile, UsageError, problem_location, problem_of
 from redargue.evidence import Passage
 from redargue.inputs.claims import ClaimRow, RefusedRow, read_mapping
 from redargue.inputs.claims import read_rows as read_table
@@ -27,12 +27,12 @@ from redargue.sanitize import NotText, counted, decode, printable
 from redargue.spec import RunSpec
 from redargue.text.segment import KINDS, Kind, Text, has_several_sentences, text_of
 
-CLAIM, CLAIMS = "claim", "claims"
+_CLAIM, _CLAIMS = "claim", "claims"
 _TABLES = (".csv", ".tsv", ".json", ".jsonl")
-DOCUMENTS = (".md", ".html", ".htm", ".pdf", ".docx", ".odt", ".rtf", ".xlsx", ".eml")
-HTML = (".html", ".htm")
-NOT_READ = (".doc", ".rst", ".tex", ".epub", ".ppt", ".pptx", ".xls", ".xml", ".yaml", ".yml")
-NAMED_BY_SUFFIX = (".txt", *_TABLES, *DOCUMENTS, *NOT_READ)
+_DOCUMENTS = (".md", ".html", ".htm", ".pdf", ".docx", ".odt", ".rtf", ".xlsx", ".eml")
+_HTML = (".html", ".htm")
+_NOT_READ = (".doc", ".rst", ".tex", ".epub", ".ppt", ".pptx", ".xls", ".xml", ".yaml", ".yml")
+_NAMED_BY_SUFFIX = (".txt", *_TABLES, *_DOCUMENTS, *_NOT_READ)
 
 _URL = re.compile(r"(?:[a-z][a-z0-9+.-]*://|www\.)\S+", re.IGNORECASE)
 _PATH = re.compile(r"/\S*|(?:\.{1,2}|~)/.*")
@@ -41,7 +41,7 @@ _LONG_LINE = 50  # characters of a line that may be wrapped
 
 
 class Input(NamedTuple):
-    """What a command verifies: a text, or rows if it is None; ``note`` says how the argument was read."""
+    """The input of a command: a text, or rows if ``text`` is None; ``note`` says how the argument was read."""
 
     text: Text | None
     rows: list[ClaimRow | RefusedRow]
@@ -62,54 +62,58 @@ def read_input(
     links: bool = False,
     mapping: Sequence[str] = (),
 ) -> Input:
-    """Reads the argument of ``check``; ``kind`` is the value of --as, ``mapping`` of --map; ``fetch`` allows a URL.
-
-    With ``links``, the text of an HTML file is its source.
+    """Reads the argument of ``check``.
 
     Without a kind, a table gives the claims of its rows and a document gives a text. A .txt file and standard input
     give a text if they are prose, otherwise one claim per line. An argument that names no file gives a text if it has
     several sentences, otherwise one claim.
+
+    Args:
+        kind: the value of --as.
+        fetch: whether the page of a URL is fetched.
+        links: whether the text of an HTML file is its source, which contains the links.
+        mapping: the values of --map.
     """
-    if kind not in ("", CLAIM, CLAIMS, *KINDS):
-        raise UsageError(f"no kind of text {kind!r}", where="--as", hint=did_you_mean(kind, [CLAIM, CLAIMS, *KINDS]))
+    if kind not in ("", _CLAIM, _CLAIMS, *KINDS):
+        raise UsageError(f"no kind of text {kind!r}", where="--as", hint=did_you_mean(kind, [_CLAIM, _CLAIMS, *KINDS]))
     if fetch and is_web_address(argument):
-        if kind in (CLAIM, CLAIMS):
+        if kind in (_CLAIM, _CLAIMS):
             raise UsageError(f"a page is a text: {argument!r}", where="--as", hint="drop --as, or choose text")
         note = f"{printable(argument, lines=False)} is read as a text, claim by claim"
-        return Input(fetched_text(argument, kind or "text", question, offline=spec.offline), [], note)
+        return Input(fetch_text(argument, kind or "text", question, offline=spec.offline), [], note)
     if kind in KINDS:
         return Input(read_text(argument, kind, question, links=links), [])
-    is_file = argument == "-" or (os.path.exists(argument) if kind == CLAIM else bool(named_path(argument)))
+    is_file = argument == "-" or (os.path.exists(argument) if kind == _CLAIM else bool(named_path(argument)))
     suffix = unpacked_suffix(Path(argument)) if is_file else ""
-    if kind != CLAIM and suffix in _TABLES:
+    if kind != _CLAIM and suffix in _TABLES:
         roles = read_mapping(mapping)
-        return _claims(read_table(Path(argument), roles, labels=spec.labels, as_of=spec.as_of), question, spec)
+        return _claims_input(read_table(Path(argument), roles, labels=spec.labels, as_of=spec.as_of), question, spec)
     if mapping:
         what = f"{printable(argument, lines=False)!r:.80} has no columns"
         raise UsageError(what, where="--map", hint=f"name a file of claims: {', '.join(_TABLES)}")
-    if kind == CLAIMS and suffix in DOCUMENTS:
+    if kind == _CLAIMS and suffix in _DOCUMENTS:
         hint = "without --as claims, check extracts them"
         raise UsageError(f"{argument!r} is a text whose claims have not been extracted", hint=hint)
     content = _content(argument) if is_file else argument
-    if not kind and (suffix in DOCUMENTS or _is_text(content, spec.labels, by_line=is_file)):
+    if not kind and (suffix in _DOCUMENTS or _is_text(content, spec.labels, by_line=is_file)):
         text = _text(content, "text", question, argument if is_file else "")
         name = printable(argument, lines=False) if is_file and argument != "-" else "the input"
         return Input(text, [], f"{name} is read as a text, claim by claim; --as claim verifies it as one claim")
-    if not (kind or is_file) and content.rstrip().endswith("?") and _judges_statements(spec.labels):
+    answers_questions = not spec.labels.in_prose  # with "yes" or "no"
+    if not (kind or is_file or answers_questions) and content.rstrip().endswith("?") and _has_both_sides(spec.labels):
         what = f"{printable(content, lines=False)!r:.80} is a question, and only a statement is supported or refuted"
         raise UsageError(what, hint="write it as a statement; --as claim verifies it as it is")
-    if kind == CLAIM or not is_file:
+    if kind == _CLAIM or not is_file:
         claim = _claim({"claim": content}, spec.labels, spec.as_of, "the claim")
-        return _claims([ClaimRow(1, claim)], question, spec)
-    claims = read_lines(content, argument, spec.labels, spec.as_of)
+        return _claims_input([ClaimRow(1, claim)], question, spec)
+    claims = _read_lines(content, argument, spec.labels, spec.as_of)
     several = 0 if kind else sum(has_several_sentences(row.claim.text) for row in claims)
     note = f"{several:,} of {counted(len(claims), 'claim')} have several sentences; --as text reads the input as a text"
-    return _claims(claims, question, spec, note if several else "")
+    return _claims_input(claims, question, spec, note if several else "")
 
 
-def _judges_statements(labels: LabelSet) -> bool:
-    """Whether the labels are about statements; "yes" and "no" answer a question."""
-    return labels.in_prose and {Meaning.SUPPORTED, Meaning.REFUTED} <= {label.meaning for label in labels.labels}
+def _has_both_sides(labels: LabelSet) -> bool:
+    return {Meaning.SUPPORTED, Meaning.REFUTED} <= {label.meaning for label in labels.labels}
 
 
 def file_name(argument: str) -> str:
@@ -121,7 +125,7 @@ def is_web_address(argument: str) -> bool:
     return bool(re.fullmatch(r"https?://\S+", argument.strip(), re.IGNORECASE))
 
 
-def fetched(url: str, *, offline: bool) -> Passage:
+def fetch_page(url: str, *, offline: bool) -> Passage:
     """The page at an address; raises UsageError, ProviderError or UnreadableFile."""
     from redargue.net.fetch import PageFetcher
     from redargue.retrieval.web_pages import read_page
@@ -129,18 +133,19 @@ def fetched(url: str, *, offline: bool) -> Passage:
     return asyncio.run(read_page(url.strip(), PageFetcher.from_environment(offline=offline)))
 
 
-def fetched_text(url: str, kind: str, question: str, *, offline: bool) -> Text:
-    """The text of the page at an address; raises as :func:`fetched`."""
-    return _text(fetched(url, offline=offline).text, kind, question, url)
+def fetch_text(url: str, kind: str, question: str, *, offline: bool) -> Text:
+    """The text of the page at an address; raises as :func:`fetch_page`."""
+    return _text(fetch_page(url, offline=offline).text, kind, question, url)
 
 
 def read_text(argument: str, kind: str, question: str, where: str = "", *, links: bool = False) -> Text:
     """The text of a file, of standard input (``-``), or the argument itself."""
-    one_word = kind not in ("qa", "dialogue")  # an answer may be and/or or example.com
-    is_file = argument == "-" or named_path(argument, where, one_word=one_word)
-    source = links and Path(argument).suffix.lower() in HTML and Path(argument).is_file()
-    content = read_argument(argument, where) if source else _content(argument, where) if is_file else argument
-    return _text(content, kind, question, argument if is_file else "")
+    one_word = kind not in ("qa", "dialogue")  # an answer may be "and/or" or "example.com"
+    if argument != "-" and not named_path(argument, where, one_word=one_word):
+        return _text(argument, kind, question, "")
+    as_source = links and Path(argument).suffix.lower() in _HTML and Path(argument).is_file()
+    content = read_argument(argument, where) if as_source else _content(argument, where)
+    return _text(content, kind, question, argument)
 
 
 def named_path(argument: str, where: str = "", *, one_word: bool = True) -> Path | None:
@@ -149,7 +154,7 @@ def named_path(argument: str, where: str = "", *, one_word: bool = True) -> Path
     Args:
         argument: an argument of the command line.
         where: the option, for errors.
-        one_word: whether a single word with a slash or a dot inside it has to be a path.
+        one_word: whether a single word that contains a slash or a dot must be a path.
 
     Raises:
         UsageError: the argument is a URL, or looks like a path at which nothing exists.
@@ -160,7 +165,7 @@ def named_path(argument: str, where: str = "", *, one_word: bool = True) -> Path
     if _URL.fullmatch(text):
         hint = "add --fetch, save the page and give the file, or write the text as a sentence"
         raise UsageError(f"{argument!r} is a URL, and a URL is not fetched without --fetch", where=where, hint=hint)
-    looks_like_path = unpacked_suffix(Path(text)) in NAMED_BY_SUFFIX or _PATH.fullmatch(text)
+    looks_like_path = unpacked_suffix(Path(text)) in _NAMED_BY_SUFFIX or _PATH.fullmatch(text)
     if "\n" not in text and (looks_like_path or (one_word and _WORD_LIKE_A_PATH.fullmatch(text))):
         hint = "check the path; if this is a text, end it with a full stop"
         raise UsageError(f"no file or folder {argument!r}", where=where, hint=hint)
@@ -180,7 +185,7 @@ def read_argument(argument: str, where: str = "") -> str:
     return text
 
 
-def read_lines(content: str, argument: str, labels: LabelSet, as_of: date | None = None) -> list[ClaimRow]:
+def _read_lines(content: str, argument: str, labels: LabelSet, as_of: date | None = None) -> list[ClaimRow]:
     """One claim per line; a line of standard input that begins with ``{`` is read as JSON."""
     claims: list[ClaimRow] = []
     for number, line in enumerate(content.split("\n"), 1):
@@ -201,7 +206,7 @@ def read_lines(content: str, argument: str, labels: LabelSet, as_of: date | None
 
 
 def _is_text(content: str, labels: LabelSet, *, by_line: bool) -> bool:
-    if not {Meaning.SUPPORTED, Meaning.REFUTED} <= {label.meaning for label in labels.labels}:
+    if not _has_both_sides(labels):
         return False  # a text cannot be verified with these labels
     if not by_line:
         return has_several_sentences(content)
@@ -227,7 +232,7 @@ def _content(argument: str, where: str = "") -> str:
         if isinstance(document, UnreadableFile):
             raise UsageError(document.what, where=document.where, hint=document.hint)
         documents.append(document)
-        if path.suffix.lower() == ".eml":  # the letter itself; what is attached to it is not the text
+        if path.suffix.lower() == ".eml":  # the message itself, without its attachments
             break
     if len(documents) != 1:
         raise UsageError(f"{argument!r} contains {counted(len(documents), 'document')}; a text is one", where=where)
@@ -243,7 +248,7 @@ def _text(content: str, kind: str, question: str, where: str) -> Text:
         raise UsageError(error.what, where=error.where or where, hint=error.hint) from error
 
 
-def _claims(rows: Iterable[ClaimRow | RefusedRow], question: str, spec: RunSpec, note: str = "") -> Input:
+def _claims_input(rows: Iterable[ClaimRow | RefusedRow], question: str, spec: RunSpec, note: str = "") -> Input:
     if question:
         hint = "add --as text, dialogue or qa"
         raise UsageError("a claim has no question", where="--question", hint=hint)
@@ -269,5 +274,4 @@ def _claim(row: Any, labels: LabelSet, as_of: date | None, where: str) -> Claim:
     try:
         return Claim(text=row["claim"], labels=labels, **fields)
     except ValidationError as error:
-        first = error.errors()[0]
-        raise UsageError(f"{'.'.join(map(str, first['loc']))}: {problem_of(error)}", where=where) from error
+        raise UsageError(f"{problem_location(error)}: {problem_of(error)}", where=where) from error

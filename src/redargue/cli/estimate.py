@@ -35,9 +35,7 @@ def estimate_costs(
     question: Annotated[
         str, typer.Option(metavar="TEXT|FILE", help="The question that a text answers, or the dialogue before it.")
     ] = "",
-    cited: Annotated[
-        bool, typer.Option("--cited", help="As for check; every claim counts, also one without a link.")
-    ] = False,
+    cited: Annotated[bool, typer.Option("--cited", help="As for check; a claim without a link counts too.")] = False,
     fetch: Fetch = False,
     mapping: Mapping = None,
     options: RunParameters,
@@ -51,15 +49,14 @@ def estimate_costs(
 ) -> None:
     """Estimate what check would cost, without calling a model and without a key.
 
-    Takes the same arguments as check; those about the record and the output change nothing. Prints calls, depth (calls
-    in sequence), tokens, price and time.
+    Takes the same arguments as check; those for the record and the output have no effect. Prints calls, depth (calls in
+    sequence), tokens, price and time.
     """
     from redargue.cli.arguments import read_input
     from redargue.cli.options import connected, run_config
-    from redargue.estimate import claims_in
-    from redargue.estimate import estimate as estimate_cost
+    from redargue.estimate import claims_in, estimate
     from redargue.inputs.claims import ClaimRow
-    from redargue.text.verification import CONCURRENCY as OF_TEXTS
+    from redargue.text.verification import CONCURRENCY as TEXT_CONCURRENCY
     from redargue.verifier import Verifier
 
     spec = run_config(options, search)
@@ -69,17 +66,17 @@ def estimate_costs(
     text = given.text
     claims = list(claims_in(text, spec.labels)) if text else given.claims
     with Verifier(spec, parts=connected(spec), claims=claims, sends=False) as verifier:
-        estimated = estimate_cost(
+        estimated = estimate(
             verifier,
             claims,
-            concurrency=options.concurrency or (OF_TEXTS if text else CLAIM_CONCURRENCY),
+            concurrency=options.concurrency or (TEXT_CONCURRENCY if text else CLAIM_CONCURRENCY),
             call_seconds=call_seconds,
             search_seconds=search_seconds,
             text=text,
         )
     if answers := sum(row.answer is not None for row in given.rows if isinstance(row, ClaimRow)):
-        beside = f"batch also verifies {counted(answers, 'answer')} claim by claim, which is not counted here"
-        estimated = estimated.model_copy(update={"assumed": (*estimated.assumed, beside)})
+        uncounted = f"batch also verifies {counted(answers, 'answer')} claim by claim, which is not counted here"
+        estimated = estimated.model_copy(update={"assumed": (*estimated.assumed, uncounted)})
     if json:
         print(estimated.model_dump_json(indent=1))  # noqa: T201
         return
@@ -91,8 +88,8 @@ def _print(estimated: Estimate, verifier: Verifier) -> None:
     print(f"{'':8}{'calls':>9}{'depth':>7}{'searches':>10}{'tokens in':>12}{'out':>10}{'price':>10}{'time':>10}")  # noqa: T201
     for name in ("low", "likely", "high"):
         row = getattr(estimated, name)
-        price = "unknown" if row.usd is None else f"${row.usd:.4f}"
-        price = "-" if verifier.backend.name != "chat" else price
+        cost = "unknown" if row.usd is None else f"${row.usd:.4f}"
+        price = cost if verifier.backend.name == "chat" else "-"
         print(  # noqa: T201
             f"{name:8}{row.calls:>9,}{row.depth:>7}{row.searches:>10,}{row.prompt_tokens:>12,}"
             f"{row.completion_tokens:>10,}{price:>10}{_duration(row.seconds):>10}"

@@ -92,23 +92,23 @@ def ground_answer(
 
 
 def _answer(answer: str, kind: str, question: str, *, fetch: bool, offline: bool) -> Text:
-    from redargue.cli.arguments import fetched_text, is_web_address, read_text
+    from redargue.cli.arguments import fetch_text, is_web_address, read_text
     from redargue.text.segment import KINDS
 
     if kind not in KINDS:
         raise UsageError(f"{kind!r} is not a kind of answer", where="--as", hint=did_you_mean(kind, KINDS))
     if fetch and is_web_address(answer):
-        return fetched_text(answer, kind, question, offline=offline)
+        return fetch_text(answer, kind, question, offline=offline)
     return read_text(answer, kind, question, "--answer")
 
 
 def _documents(context: str, unread: list[UnreadFile], *, fetch: bool, offline: bool) -> list[Passage]:
-    from redargue.cli.arguments import fetched, is_web_address, named_path, read_argument
+    from redargue.cli.arguments import fetch_page, is_web_address, named_path, read_argument
     from redargue.evidence import Passage
     from redargue.retrieval.corpus.ingest import as_unread, read_documents
 
     if fetch and is_web_address(context):
-        return [fetched(context, offline=offline)]
+        return [fetch_page(context, offline=offline)]
     path = Path("-") if context == "-" else named_path(context, "--context")
     if path is None:
         if not context.strip():

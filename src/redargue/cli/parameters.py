@@ -10,13 +10,10 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-# The values of options and arguments that a shell completes.
+# Completion of values in the shell.
 
 
-Complete = Callable[[str], list[str]]
-
-
-def _beginning(names: Callable[[], Iterable[str]]) -> Complete:
+def _completion(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
     def complete(incomplete: str) -> list[str]:
         return [name for name in names() if name.startswith(incomplete)]
 
@@ -53,12 +50,12 @@ def _runs() -> Iterable[str]:
     return (LAST, *(folder.name for folder in run_folders()))
 
 
-complete_method, complete_tool = _beginning(_methods), _beginning(_tools)
-complete_backend, complete_labels, complete_run = _beginning(_backends), _beginning(_labels), _beginning(_runs)
+complete_method, complete_tool = _completion(_methods), _completion(_tools)
+complete_backend, complete_labels, complete_run = _completion(_backends), _completion(_labels), _completion(_runs)
 
 
 def option(variable: str, help: str, *flags: str, **details: Any) -> Any:
-    """An option that the environment variable ``REDARGUE_<variable>`` sets as well."""
+    """An option that the environment variable ``REDARGUE_<variable>`` also sets."""
     return typer.Option(*flags, envvar=f"REDARGUE_{variable}", help=help, **details)
 
 
@@ -76,7 +73,7 @@ ReaderName = Annotated[
     str,
     option(
         "READER",
-        "Model that reads evidence for the embedded backend: an added one (redargue models), or `small`.",
+        "Model that reads evidence for the embedded backend: an added one (redargue models list), or `small`.",
         metavar="NAME",
     ),
 ]
@@ -106,7 +103,7 @@ Concurrency = Annotated[
     int | None, option("CONCURRENCY", "Claims verified concurrently; default: 2, or 16 for a text.", min=1)
 ]
 Quiet = Annotated[bool, option("QUIET", "Show no progress.", "--quiet", "-q")]
-Verbose = Annotated[bool, option("VERBOSE", "Off a terminal, show every step of every claim.", "--verbose", "-v")]
+Verbose = Annotated[bool, option("VERBOSE", "Without a terminal, show every step of every claim.", "--verbose", "-v")]
 Mapping = Annotated[
     list[str] | None,
     typer.Option(
@@ -127,7 +124,7 @@ LedgerWait = Annotated[
 ]
 LogLevel = Annotated[
     str,
-    option("LOG_LEVEL", "Which lines are logged, on stderr.", "--log-level", metavar="error|warning|info|debug"),
+    option("LOG_LEVEL", "Lowest level that is logged, on stderr.", "--log-level", metavar="error|warning|info|debug"),
 ]
 NoRecord = Annotated[bool, option("NO_RECORD", "Do not record the run.", "--no-record")]
 RunName = Annotated[
@@ -242,16 +239,16 @@ class OutputParameters:
 
 
 def with_parameters(command: Callable[..., None]) -> Callable[..., None]:
-    """Lets typer, which has no option groups, see each field of a dataclass parameter as an option of its own."""
+    """Makes each field of a dataclass parameter an option; typer has no groups of options."""
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
     options: list[inspect.Parameter] = []
     for parameter in inspect.signature(command).parameters.values():
         if group := groups.get(parameter.name):
             field_hints = get_type_hints(group, include_extras=True)
-            options += [_option(field.name, field.default, field_hints[field.name]) for field in fields(group)]
+            options += [_parameter(field.name, field.default, field_hints[field.name]) for field in fields(group)]
         else:
-            options.append(_option(parameter.name, parameter.default, hints[parameter.name]))
+            options.append(_parameter(parameter.name, parameter.default, hints[parameter.name]))
 
     def grouped(**values: object) -> None:
         parameters = {
@@ -266,6 +263,6 @@ def with_parameters(command: Callable[..., None]) -> Callable[..., None]:
     return grouped
 
 
-def _option(name: str, default: object, annotation: object) -> inspect.Parameter:
+def _parameter(name: str, default: object, annotation: object) -> inspect.Parameter:
     default = inspect.Parameter.empty if default is MISSING else default
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)

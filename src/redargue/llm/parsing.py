@@ -13,6 +13,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from redargue.claims import Claim, Frozen
+from redargue.errors import problem_location
 from redargue.evidence import Passage
 from redargue.tasks.answer import with_quoted_reasons
 from redargue.tasks.base import AnyTask, Exchange
@@ -48,8 +49,7 @@ def one(text: str, kind: type[Frozen], material: str) -> Frozen:
 
 
 def first_problem(error: ValidationError) -> str:
-    first = error.errors()[0]
-    return f"{'.'.join(map(str, first['loc'])) or 'the object'}: {first['msg']}"
+    return f"{problem_location(error) or 'the object'}: {error.errors()[0]['msg']}"
 
 
 def is_repeated(text: str, material: str) -> bool:

@@ -2,11 +2,6 @@
 
 Replies are requested as a JSON object, in the paper's own form ("plain"), or as function calls
 (:mod:`redargue.llm.tool_calls`). Parsing is strict: missing, mistyped and ambiguous values are errors.
-
-The secret of the words in fences: one per installation, so that neither code nor documents reveal a word.
-
-It stays the same between runs: a repeated run sends the same requests, a batch at a provider that was interrupted is
-found again, and providers' caches hit.
 """
 
 from __future__ import annotations
@@ -63,10 +58,10 @@ class Prompt(NamedTuple):
         return "\0".join([self.system, *(text for pair in self.history for text in pair), self.user])
 
     def with_named_fences(self, word: str) -> Prompt:
-        """The prompt as it is sent; its spans move along."""
+        """The prompt as it is sent: with ``word`` in its fences, and its spans moved accordingly."""
 
-        def moved(place: int) -> int:
-            return len(name_fences(self.user[:place], word))
+        def moved(offset: int) -> int:
+            return len(name_fences(self.user[:offset], word))
 
         spans = tuple(span._replace(start=moved(span.start), end=moved(span.end)) for span in self.spans)
         history = tuple((name_fences(user, word), reply) for user, reply in self.history)
@@ -90,7 +85,7 @@ class Renderer:
     """Renders prompts and parses replies.
 
     Args:
-        plain: whether replies have the papers' own form; None: in the ``paper`` profile.
+        plain: whether replies have the papers' own form; None: only in the ``paper`` profile.
         calls: whether steps are requested as function calls.
     """
 
@@ -98,17 +93,18 @@ class Renderer:
         self.prompts, self.plain, self.calls = prompts, plain, calls
 
     def prompt(self, task: AnyTask) -> Prompt:
-        """The prompt of a task; text that is the same in every call comes first."""
+        """The prompt of a task; the text that all its calls share comes first."""
         plain = tuple((exchange.prompt_text, exchange.reply) for exchange in task.sent_history())
         history = tuple((exchange.input_text, exchange.reply) for exchange in task.sent_history())
         if filled := self.prompts.fill(task) if self.prompts else None:
             return Prompt(*filled, schema=None, history=plain)
         if self.calls and isinstance(task, StepTask):
             functions = tool_calls.functions(task)
-            user = task.rendered(calls=True).input_text  # the functions describe them
+            user = task.rendered(calls=True).input_text  # the functions describe the tools
             return Prompt(tool_calls.system_words(task), user, None, history=history, functions=functions)
         text = task.rendered()
-        if task.profile == "paper" if self.plain is None else self.plain:
+        is_plain = task.profile == "paper" if self.plain is None else self.plain
+        if is_plain:
             return Prompt(text.system, text.prompt_text, None, _weighted_spans(task, text.prompt_text), plain)
         system = lines(text.system, text.instructions).strip()
         user = text.input_text
@@ -136,7 +132,7 @@ class Renderer:
 
 
 def _written_step(text: str, task: AnyTask) -> Step | None:
-    """A step in the paper's own form, which a model may write where an object was asked for; None for anything else."""
+    """A step in the paper's own form, which a model may write instead of an object; None for any other text."""
     if not isinstance(task, StepTask) or "{" in text or is_repeated(text, material_of(task)):
         return None
     step = task.parse_plain(text)
@@ -155,12 +151,12 @@ def _weighted_spans(task: AnyTask, user: str) -> tuple[WeightedSpan, ...]:
     whole = "".join(part.text for part in parts)
     if not user.endswith(task.fill(whole)):
         raise ValueError(f"the parts of {task.name()} are not its input")
-    spans, begin, marked = [], len(user) - len(task.fill(whole)), ""
+    spans, begin, prefix = [], len(user) - len(task.fill(whole)), ""
     for part in parts:
-        start = begin + len(task.fill(marked))  # the beginning of the marked text is the beginning of the filled one
-        marked += part.text
+        start = begin + len(task.fill(prefix))  # the filled prefix is a prefix of the filled text
+        prefix += part.text
         if part.agent:
-            spans.append(WeightedSpan(start, begin + len(task.fill(marked)), part.weight))
+            spans.append(WeightedSpan(start, begin + len(task.fill(prefix)), part.weight))
     return tuple(spans)
 
 
@@ -173,23 +169,25 @@ def schema_of(task: AnyTask) -> dict[str, Any]:
         schema["properties"]["label"] |= {"enum": list(choice), "description": f"your final answer{meanings}"}
     for name, values in task.enum_fields().items():
         items, _, field = name.rpartition(".")
-        holder = _item(schema["properties"][items], schema) if items else schema
-        holder["properties"][field]["enum"] = list(values)
+        parent = _item(schema["properties"][items], schema) if items else schema
+        parent["properties"][field]["enum"] = list(values)
     return schema
 
 
 def _item(field: dict[str, Any], root: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a list's items; empty for a field that is not a list."""
     item: dict[str, Any] = field.get("items", {})
     return root["$defs"][item["$ref"].rpartition("/")[2]] if "$ref" in item else item
+
+
+_KINDS = {"string": "text", "boolean": "true or false", "integer": "number", "number": "number"}
 
 
 def _fields(schema: dict[str, Any], root: dict[str, Any]) -> str:
     parts = []
     for name, field in schema["properties"].items():
         inner = _item(field, root)
-        kind = {"string": "text", "boolean": "true or false", "integer": "number", "number": "number"}.get(
-            field.get("type", ""), ""
-        )
+        kind = _KINDS.get(field.get("type", ""), "")
         if field.get("type") == "array":
             kind = f"list of objects with {_fields(inner, root)}" if "properties" in inner else "list of texts"
         if "enum" in field:
@@ -206,11 +204,16 @@ def _plain_answer(text: str, task: LabelledTask) -> Answer:
 
 
 SECRET_FILE = "fence-secret"
-LENGTH = 32  # bytes
+SECRET_BYTES = 32
 
 
 def fence_secret() -> bytes:
-    """Of this installation, created at the first call; of this process where its folder cannot be written."""
+    """The secret from which the words of fences are made; neither code nor documents reveal it.
+
+    It is created at the first call and stays the same for the installation: a repeated run sends the same requests, an
+    interrupted batch at a provider is found again, and providers' caches hit. If it cannot be stored, the process has
+    its own.
+    """
     return _secret(home() / SECRET_FILE)
 
 
@@ -220,18 +223,18 @@ def _secret(path: Path) -> bytes:
         if not path.exists():
             _create(path)
         with open_to_read(path) as file:
-            if len(found := file.read(LENGTH)) == LENGTH:
+            if len(found := file.read(SECRET_BYTES)) == SECRET_BYTES:
                 return found
-    return secrets.token_bytes(LENGTH)
+    return secrets.token_bytes(SECRET_BYTES)
 
 
 def _create(path: Path) -> None:
-    """Whole or not at all: of several processes that create it, the first one wins."""
+    """Creates the file atomically; if several processes do so, the first one wins."""
     make_folder(path.parent)
     new = path.with_name(f"{SECRET_FILE}.{secrets.token_hex(8)}")
     try:
         with open_to_write(new) as file:
-            file.write(secrets.token_bytes(LENGTH))
+            file.write(secrets.token_bytes(SECRET_BYTES))
         with suppress(FileExistsError):
             os.link(new, path)
     finally:

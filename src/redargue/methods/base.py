@@ -25,7 +25,7 @@ from pydantic import Field, ValidationError
 from redargue.backends.base import Stability, require
 from redargue.caveats import NOTHING_NOTED, Noted
 from redargue.claims import Claim, Frozen, Meaning
-from redargue.errors import UsageError, problem_of
+from redargue.errors import UsageError, problem_location, problem_of
 from redargue.events import Answered
 from redargue.evidence import Passage, Quote, Side
 from redargue.methods.agent import Agent
@@ -411,9 +411,10 @@ def configure(name: str, profile: str, overrides: Mapping[str, Any]) -> Configur
     try:
         settings = method.settings_class(**{"profile": words, **method.profiles[profile], **overrides, **split})
     except ValidationError as error:
-        first = error.errors()[0]
-        setting = ".".join(map(str, first["loc"]))
-        message = f"{first['input']!r} does not fit the setting {setting!r} of {name!r}: {problem_of(error)}"
+        setting = problem_location(error)
+        message = (
+            f"{error.errors()[0]['input']!r} does not fit the setting {setting!r} of {name!r}: {problem_of(error)}"
+        )
         if not setting:  # each value is possible, and they contradict each other
             message = f"the settings of {name!r} do not fit together: {problem_of(error)}"
         raise UsageError(message, where=setting) from error

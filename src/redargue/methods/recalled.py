@@ -1,6 +1,6 @@
 """Reads recalled evidence again before it decides a claim: with the tool that found it, else at its address.
 
-The run records these searches under :data:`READER`, so that a replay compares with what was found then.
+The run records these searches under :data:`READER`, so that a replay compares with the results of the run.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from redargue.retrieval.tools.base import Action
 from redargue.run import Run
 
 READER = "memory"
-_MOST = 3  # passages that are read again for a claim
+_MOST_PASSAGES = 3  # per claim
 
 
-def recalled(events: Iterable[Event]) -> dict[str, Passage]:
-    """The passages that came from the memory and that no search of the method found, by sha256."""
+def recalled_passages(events: Iterable[Event]) -> dict[str, Passage]:
+    """The passages that the memory returned and no search of the method found, by sha256."""
     searched, remembered = set[str](), dict[str, Passage]()
     for event in events:
         if isinstance(event, EvidenceRecalled):
@@ -34,31 +34,33 @@ def recalled(events: Iterable[Event]) -> dict[str, Passage]:
     return {sha: passage for sha, passage in remembered.items() if sha not in searched}
 
 
-async def read_again(quotes: Sequence[Quote], claim: Claim, run: Run, page: Action | None) -> None:
-    """Asks for the recalled passages of the quotations again; ``page`` reads an address, None where none may be read.
+async def read_again(quotes: Sequence[Quote], claim: Claim, run: Run, read_page: Action | None) -> None:
+    """Reads the recalled passages of the quotations again, as far as budget and record permit.
 
-    What cannot be asked for again is left as it is.
+    Args:
+        read_page: reads the page at an address; None if pages may not be read.
     """
-    remembered = recalled(run.events)
-    for sha in list(dict.fromkeys(quote.passage for quote in quotes if quote.passage in remembered))[:_MOST]:
+    remembered = recalled_passages(run.events)
+    quoted = dict.fromkeys(quote.passage for quote in quotes if quote.passage in remembered)
+    for sha in list(quoted)[:_MOST_PASSAGES]:
         with suppress(BudgetReached, ReplayMiss):
-            await _ask_again(remembered[sha], claim, run, page)
+            await _read(remembered[sha], claim, run, read_page)
 
 
-async def _ask_again(stored: Passage, claim: Claim, run: Run, page: Action | None) -> None:
+async def _read(stored: Passage, claim: Claim, run: Run, read_page: Action | None) -> None:
     if stored.tool in run.tools:
         await run.search(stored.tool, query_of(stored), MIN_PASSAGES, agent=READER, claim=claim)
     elif stored.tool in run.actions:
         await run.act(stored.tool, arguments_of(stored), agent=READER, claim=claim)
-    if page and stored.url and recall_outcome(stored, "", run.events) == "gone":
-        run.actions.setdefault(page.name, page)
-        await run.act(page.name, {"url": stored.url}, agent=READER, claim=claim)
+    if read_page and stored.url and recall_outcome(stored, "", run.events) == "gone":
+        run.actions.setdefault(read_page.name, read_page)
+        await run.act(read_page.name, {"url": stored.url}, agent=READER, claim=claim)
 
 
 def recall_outcome(stored: Passage, quotation: str, events: Iterable[Event]) -> RecheckOutcome:
-    """How a recalled passage compares with what was read again; ``gone`` if its source was not.
+    """How a recalled passage compares with what was read again; ``gone`` if its source was not read.
 
-    A passage that has changed is the same where its source still has the quotation.
+    A changed passage whose source still contains the quotation counts as the same.
     """
     found = [event for event in events if isinstance(event, EvidenceFound) and event.agent == READER]
     passages = [passage for event in found for passage in event.passages]

@@ -17,7 +17,7 @@ from redargue.events import Event, EvidenceFound, EvidenceMissing, gap_of, passa
 from redargue.evidence import Gap, Passage, Quote, Side, publisher_of
 from redargue.framing import calls_itself_false
 from redargue.injections import injection_in
-from redargue.methods.recalled import READER, recall_outcome, recalled
+from redargue.methods.recalled import READER, recall_outcome, recalled_passages
 from redargue.nli.aggregation import MIN_SIGNAL, first_of_sources
 from redargue.nli.backend import EmbeddedBackend
 from redargue.nli.language import language_of
@@ -145,7 +145,7 @@ def limited(verdict: Verdict, events: Sequence[Event], *, reads_evidence: bool, 
         return verdict
     if not reads_evidence:
         return verdict.model_copy(update={"caveats": (Caveat(kind=CaveatKind.FROM_MEMORY),)})
-    remembered, everything = recalled(events), events
+    remembered, everything = recalled_passages(events), events
     events = [event for event in events if getattr(event, "agent", "") != READER]
     changes, caveats = _without_evidence(events)
     decides = verdict.label is not None and verdict.meaning is not Meaning.NOT_ENOUGH

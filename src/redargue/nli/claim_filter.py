@@ -20,7 +20,7 @@ from zlib import crc32
 
 import numpy as np
 
-from redargue.nli.grammar import has_finite_verb, resolved, subject_of
+from redargue.nli.grammar import has_finite_verb, resolve_pronoun, subject_of
 from redargue.nli.markup import contact_block, is_furniture, parts, without_dateline
 from redargue.nli.model_files import read_arrays
 from redargue.nli.session import DIMENSIONS, WEIGHTS_FOLDER, Embedder, Floats, shared
@@ -338,10 +338,10 @@ def claims(
     every = (*before, *sentences)
     for sentence, claim in zip(every, statements(every, embedder), strict=True):
         if claim is not None:
-            claim = resolved(claim, subject)
+            claim = resolve_pronoun(claim, subject)
             subject = subject_of(claim)
         elif not _QUESTION.search(sentence):
-            subject = ""
+            subject = None
         results.append(claim)
     return results[len(before) :]
 

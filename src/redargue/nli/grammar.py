@@ -8,9 +8,9 @@ from pathlib import Path
 
 from redargue.tasks.decompose import Decomposition, Triplet
 
-# Words: their stems, their opposites, and those that carry no content of their own.
+# Stems, opposites and words without content of their own.
 
-_WORDS = Path(__file__).with_name("words")
+_WORD_LISTS = Path(__file__).with_name("words")
 WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*|\d+(?:[.,:]\d+)*")
 
 FUNCTION_WORDS = frozenset(
@@ -32,8 +32,8 @@ NEGATORS = frozenset("not never no none nobody nothing neither nor without canno
 
 @cache
 def _pairs(name: str) -> tuple[tuple[str, str], ...]:
-    lines = (_WORDS / name).read_text(encoding="utf-8").splitlines()
-    return tuple((one, two) for one, two in (line.split() for line in lines))
+    lines = (_WORD_LISTS / name).read_text(encoding="utf-8").splitlines()
+    return tuple((one, two) for one, two in map(str.split, lines))
 
 
 @cache
@@ -43,7 +43,7 @@ def _irregular() -> dict[str, str]:
 
 @lru_cache(maxsize=32768)
 def stem(word: str) -> str:
-    """The word without inflection, in lower case: "rose", "rising" and "rises" are "ris", as "rise" is."""
+    """The word without inflection, in lower case: "ris" for "rise", "rises", "rising" and "rose"."""
     word = re.sub(r"['’]s?$", "", word.casefold())
     word = _irregular().get(word, word)
     if len(word) > 4 and word.endswith("ies"):
@@ -71,15 +71,12 @@ def _opposites() -> dict[str, frozenset[str]]:
 
 
 def opposites(stemmed: str) -> frozenset[str]:
-    """The stems of a stem's opposites, from WordNet and from a list of everyday ones that WordNet lacks."""
+    """The stems of a stem's opposites, from WordNet and from a list of common ones that WordNet lacks."""
     return _opposites().get(stemmed, frozenset())
 
 
-# Open information extraction with regular expressions: subject, verb, and one object per
-# preposition.
-#
-# Precise enough for the keys of an evidence memory (``python -m benchmarks mermaid`` compares
-# them with a language model's).
+# Open information extraction with regular expressions: subject, verb, and one object per preposition. It is precise
+# enough for the keys of an evidence memory (``python -m benchmarks mermaid`` compares it with a language model).
 
 _MODAL = "can|could|will|would|may|might|shall|should|must|do|does|did"
 _AUXILIARY = "am|is|are|was|were|be|been|being|has|have|had"
@@ -103,12 +100,12 @@ _BEFORE_VERB = re.compile(r"(?:\s+(?:\w+ly|also|already|both|all|that))+$")
 _PREPOSITION = re.compile(
     r"\s+\b(in|on|at|by|from|to|with|for|during|since|between|into|as|about|over|under|after|before)\b\s+"
 )
-_PRONOUN = re.compile(r"he|she|it|they|this|that|these|those|which|who", re.IGNORECASE)
+_PRONOUN_SUBJECT = re.compile(r"he|she|it|they|this|that|these|those|which|who", re.IGNORECASE)
 _EDGE = " \t\n.,;:!?\"'()[]“”‘’"
 
 
 def decompose(text: str) -> Decomposition:
-    """Triplets of a sentence's clauses; a clause without a subject takes the previous one."""
+    """Triplets of a sentence's clauses; a clause without a subject takes that of the previous clause."""
     triplets: list[Triplet] = []
     subject = ""
     plain = " ".join(text.split())
@@ -117,18 +114,18 @@ def decompose(text: str) -> Decomposition:
         before = _BEFORE_VERB.sub("", clause[: verb.start()].strip(_EDGE)) if verb else ""
         subject = before or subject
         if verb is None or not subject:
-            triplets.append(_triplet(subject or clause, "concerns" if subject else "is", clause if subject else ""))
+            triplets.append(_triplet(subject, "concerns", clause) if subject else _triplet(clause, "is", ""))
             continue
-        triplets += _parts(subject, verb.group(), clause[verb.end() :])
+        triplets += _triplets(subject, verb.group(), clause[verb.end() :])
     triplets += [_triplet(triplets[0].subject, "is", aside) for aside in _ASIDE.findall(plain) if triplets]
     names = tuple(dict.fromkeys(triplet.subject for triplet in triplets if triplet.subject))
     return Decomposition(triplets=tuple(dict.fromkeys(triplets)), topics=names[:2])
 
 
 def claim_statements(text: str) -> tuple[str, ...]:
-    """A sentence's clauses, each with a subject and a verb; the sentence itself if one of them would lack either.
+    """The clauses of a sentence as sentences; the whole sentence if a clause lacks a subject, or words after its verb.
 
-    A clause whose subject is missing or a pronoun takes the subject of the clause before: "X won Y, but it lost Z"
+    A clause whose subject is missing or a pronoun takes the subject of the previous clause: "X won Y, but it lost Z"
     gives "X won Y" and "X lost Z".
     """
     plain = " ".join(text.split())
@@ -139,7 +136,7 @@ def claim_statements(text: str) -> tuple[str, ...]:
         if verb is None or not clause[verb.end() :].strip(_EDGE):
             return (plain,)
         own = clause[: verb.start()].strip(_EDGE)
-        if own and not _PRONOUN.fullmatch(own):
+        if own and not _PRONOUN_SUBJECT.fullmatch(own):
             subject = own
         if not subject:
             return (plain,)
@@ -147,7 +144,7 @@ def claim_statements(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(clauses)) if len(clauses) > 1 else (plain,)
 
 
-def _parts(subject: str, verb: str, rest: str) -> list[Triplet]:
+def _triplets(subject: str, verb: str, rest: str) -> list[Triplet]:
     pieces = _PREPOSITION.split(f" {rest.strip()} ")
     triplets = [_triplet(subject, verb, pieces[0])] if pieces[0].strip(_EDGE) else []
     for preposition, piece in zip(pieces[1::2], pieces[2::2], strict=True):
@@ -160,15 +157,13 @@ def _triplet(subject: str, relation: str, rest: str) -> Triplet:
     return Triplet(subject=subject.strip(_EDGE), relation=" ".join(relation.split()), object=rest.strip(_EDGE))
 
 
-# Tells whether words contain a finite verb: what a statement has, and a heading, a label or a
-# caption mostly lacks.
+# Finite verbs: statements have one; most headings, labels and captions do not.
 #
-# Auxiliaries and irregular past forms are certain. A word in -ed counts where nothing makes it
-# a participle, and a verb of everyday use, or one in -s, where a word that can be its subject
-# stands before it. A rarer verb in the present ("Otters nap") is not found; the callers count
-# what they then cannot tell as unread.
+# Auxiliaries and irregular past forms always count. A word in -ed counts unless the words beside it make it a
+# participle. A common verb, or its form in -s, counts after a word that can be its subject. Rarer verbs in the present
+# ("Otters nap") are not found; callers report such text as unread.
 
-_WORD = re.compile(r"[A-Za-z]+(?:['’][A-Za-z]+)?|\d[\d.,:]*|[^\s\w]")
+_TOKEN = re.compile(r"[A-Za-z]+(?:['’][A-Za-z]+)?|\d[\d.,:]*|[^\s\w]")
 _CERTAIN = frozenset(
     (
         "is are was were am has had does did can could will would may might shall should must cannot isn't aren't"
@@ -180,7 +175,7 @@ _CERTAIN = frozenset(
         " thought took understood went woke won wore wrote"
     ).split()
 )
-_EVERYDAY = frozenset(  # verbs, without what is as common as a noun
+_COMMON = frozenset(  # verbs, except those that are as often nouns
     (
         "have do begin become believe belong bring cause close come consist contain cover cross cut date eat employ"
         " end enter exist fail feed find fly follow get give go grow happen hold include increase kill know last lead"
@@ -190,7 +185,7 @@ _EVERYDAY = frozenset(  # verbs, without what is as common as a noun
         " want wear weigh win work write cost ship offer accept allow arrive depart orbit"
     ).split()
 )
-_NO_SUBJECT = frozenset(  # after these a word is no finite verb
+_NOT_BEFORE_VERBS = frozenset(  # a word after one of these is not a finite verb
     (
         "a an the this that these those to of in on at by for from with without into onto over under about as per and"
         " or nor but no my your our his her their its some any each every all both how what where when why which who"
@@ -202,7 +197,7 @@ _ALWAYS_NOUNS = frozenset("species series news means analysis basis status bus g
 
 
 def has_finite_verb(text: str) -> bool:
-    words = [word.replace("’", "'") for word in _WORD.findall(text)]
+    words = [word.replace("’", "'") for word in _TOKEN.findall(text)]
     lower = [word.lower() for word in words]
     return any(_is_finite(words, lower, at) for at in range(len(words)))
 
@@ -210,42 +205,40 @@ def has_finite_verb(text: str) -> bool:
 def _is_finite(words: list[str], lower: list[str], at: int) -> bool:
     word, before = lower[at], lower[at - 1] if at else ""
     if word in _CERTAIN:
-        # "must-see", "the can": a determiner makes it a noun
+        # "a must", "the can": after an article it is a noun
         return before not in ("a", "an", "the") or word in ("is", "was", "has")
-    if not before or (before in _NO_SUBJECT and before not in _PRONOUNS) or not before[0].isalnum():
+    if not before or (before in _NOT_BEFORE_VERBS and before not in _PRONOUNS) or not before[0].isalnum():
         return False
     after = lower[at + 1] if at + 1 < len(lower) else ""
     if word.endswith("ed") and len(word) > 4 and not word.endswith("eed"):
         return words[at].islower() and (after != "" or before in _PRONOUNS or len(words) < 4)
-    if word in _EVERYDAY:
+    if word in _COMMON:
         return before in _PRONOUNS or before.endswith("s") or before == "people" or words[at - 1][0].isupper()
     return _is_third_person(word, words[at]) and not before.endswith("s")
 
 
 def _is_third_person(word: str, written: str) -> bool:
-    if not written.islower() or word in _ALWAYS_NOUNS or not re.search(r"[^sui]s\Z", word):
-        return False
-    stems = {word[:-1], word[:-2], word[:-3] + "y"}
-    return bool(stems & _EVERYDAY)
+    return written.islower() and re.search(r"[^sui]s\Z", word) is not None and _is_common_in_s(word)
+
+
+def _is_common_in_s(word: str) -> bool:
+    return word not in _ALWAYS_NOUNS and not _COMMON.isdisjoint((word[:-1], word[:-2], word[:-3] + "y"))
 
 
 _VERB_WORDS = frozenset(_VERBS.split("|"))
 
 
 def verb_like(word: str) -> bool:
-    """Whether a word by itself reads as a verb: "employs", "opened", "cost"; some of them are nouns too."""
+    """Whether a word can be a verb: "employs", "opened", "cost"; it may also be a noun."""
     word = word.lower()
-    if word in _CERTAIN or word in _VERB_WORDS or word in _EVERYDAY:
+    if word in _CERTAIN or word in _VERB_WORDS or word in _COMMON:
         return True
     if re.search(r"[^e]ed\Z", word) and len(word) > 4:
         return True
-    return (
-        word not in _ALWAYS_NOUNS and bool({word[:-1], word[:-2], word[:-3] + "y"} & _EVERYDAY) and word.endswith("s")
-    )
+    return word.endswith("s") and _is_common_in_s(word)
 
 
-# Replaces a pronoun at the beginning of a claim by the subject of the claim before, where only
-# that can be meant.
+# Replaces a pronoun at the beginning of a claim with the subject of the previous claim, if it can mean nothing else.
 
 _OPENING_PRONOUN = re.compile(r"(He|She|It|They|His|Her|Its|Their)\b(?!')\s+(?=(\w+))")
 _EXPLETIVE = re.compile(r"It (?:is|was|has been|seems|appears|rained|snowed)\b.*?\b(?:that|to|when|who|likely)\b")
@@ -254,8 +247,8 @@ _SUBJECT = re.compile(
     rf"(?:((?:The\s+)?{_NAME})(?:\s*\([^)]*\)|,[^,]{{1,80}},)?\s+(?=([a-z]+ed|is|was|has|had|are|were|have|can|will|did)\b)"
     r"|([A-Z][\w-]*(?:\s+[\w'-]+){0,4}?)\s+(is|was|has|had|are|were|have|can|will|did)\b)"
 )
-_OTHER = re.compile(rf"(?:(\w+)\s+)?(?:\b(the|an?|its|his|her|their)\s+)?\b({_NAME})")
-_PLACED = frozenset("in at on from near of since until during by to between after before around".split())
+_OTHER_NAME = re.compile(rf"(?:(\w+)\s+)?(?:\b(the|an?|its|his|her|their)\s+)?\b({_NAME})")
+_PREPOSITIONS = frozenset("in at on from near of since until during by to between after before around".split())
 _NEVER_A_SUBJECT = frozenset(
     (
         "A An And As At But By For From He Her His If In It Its My No Not Of On Or She So Some Many Most Several There"
@@ -266,26 +259,26 @@ _NEVER_A_SUBJECT = frozenset(
 _PLURAL, _SINGULAR = frozenset("are were have".split()), frozenset("is was has does".split())
 
 
-def subject_of(statement: str) -> str:
-    """The subject and verb of a statement, separated by NUL; empty if the subject is unclear or not the only name."""
-    begins = _SUBJECT.match(statement)
-    if begins is None or statement.split()[0] in _NEVER_A_SUBJECT:
-        return ""
-    at = 1 if begins[1] else 3
-    parts = set(begins[at].split())
-    for before, article, name in _OTHER.findall(statement[begins.end(at) :]):
+def subject_of(statement: str) -> tuple[str, str] | None:
+    """The subject and verb of a statement; None if the subject is unclear or not the only name."""
+    match = _SUBJECT.match(statement)
+    if match is None or statement.split()[0] in _NEVER_A_SUBJECT:
+        return None
+    at = 1 if match[1] else 3
+    parts = set(match[at].split())
+    for before, article, name in _OTHER_NAME.findall(statement[match.end(at) :]):
         described = article in ("a", "an") and " " not in name  # a French physicist
-        if not described and before.lower() not in _PLACED and not set(name.split()) <= parts:
-            return ""
-    return f"{begins[at]}\0{begins[at + 1]}"
+        if not described and before.lower() not in _PREPOSITIONS and not set(name.split()) <= parts:
+            return None
+    return match[at], match[at + 1]
 
 
-def resolved(claim: str, subject: str) -> str:
-    """The claim with its first pronoun replaced by the previous subject, if that agrees in number."""
-    name, _, verb = subject.partition("\0")
+def resolve_pronoun(claim: str, subject: tuple[str, str] | None) -> str:
+    """The claim with its first pronoun replaced by the previous claim's subject, if they agree in number."""
     pronoun = _OPENING_PRONOUN.match(claim)
-    if not name or pronoun is None or _EXPLETIVE.match(claim):
+    if subject is None or pronoun is None or _EXPLETIVE.match(claim):
         return claim
+    name, verb = subject
     plural = pronoun[1] in ("They", "Their")
     if verb in (_SINGULAR if plural else _PLURAL):
         return claim

@@ -21,11 +21,10 @@ def is_hub_name(source: str) -> bool:
 
 
 def download(name: str, revision: str = "", *, offline: bool = False, files: tuple[str, ...] = MODEL_FILES) -> Path:
-    """The folder of a model's snapshot in the hub's cache, which is named by its commit.
+    """The folder of a model's snapshot in the hub's cache; its name is the commit.
 
     Raises:
-        UsageError: the package is not installed, there is no such model, or it was not
-            downloaded before.
+        UsageError: the package is not installed, or the model cannot be downloaded or, offline, is not in the cache.
     """
     try:
         from huggingface_hub import snapshot_download
@@ -38,7 +37,7 @@ def download(name: str, revision: str = "", *, offline: bool = False, files: tup
     options |= {"revision": revision or None, "local_files_only": offline}
     try:
         return Path(snapshot_download(name, **options))
-    except Exception as error:  # of several packages
+    except Exception as error:  # several packages raise their own
         why = str(error).strip().partition("\n")[0][:300]
         problem = "was not downloaded before" if offline else "cannot be downloaded"
         raise UsageError(

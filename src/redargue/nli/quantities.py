@@ -2,10 +2,9 @@
 
 Number words are read by text2num; docs/decisions/0018-quantities.md says why no library parses the rest.
 
-Writes a claim's measures as the evidence writes them, because the cross-encoder compares words and not values.
-
-"24 months" beside "two years" becomes "two years", and "12 months" becomes "1 year". Only what the model reads changes;
-the claim itself is shown and quoted as it is.
+:func:`in_units_of` writes a claim's measures as the evidence writes them, because the cross-encoder compares words, not
+values. If the evidence says "two years", "24 months" becomes "two years", and "12 months" becomes "1 year". Only the
+input of the model changes; the claim is shown and quoted unchanged.
 """
 
 from __future__ import annotations
@@ -26,11 +25,10 @@ Relation = Literal["equal", "compatible", "unequal"]
 TOLERANCE = 1e-6
 UNIT_TOLERANCE = 0.015  # between two units: "60 days" and "2 months", "5 km" and "3.1 miles"
 APPROXIMATE = 0.1
-INFINITY = math.inf
 
 
 class Quantity(NamedTuple):
-    """A value in a text, as the interval that it allows.
+    """A value in a text, as an interval.
 
     Attributes:
         dimension: "time", "length", "EUR", "ratio", "count", "ordinal", "year", "month", "day", "weekday", "clock", ...
@@ -38,7 +36,7 @@ class Quantity(NamedTuple):
         high: greatest value.
         unit: the unit as written, or "".
         nouns: stems of the words after a count or an ordinal.
-        text: the span of the source, ``start`` to ``end``.
+        text: the text from ``start`` to ``end``.
         approximate: whether the text says "about".
     """
 
@@ -54,9 +52,9 @@ class Quantity(NamedTuple):
 
 
 def relation(claim: Quantity, evidence: Quantity) -> Relation | None:
-    """How a claim's quantity relates to one of the evidence; None if they measure different things.
+    """Compares a claim's quantity with one of the evidence; None if their dimensions differ.
 
-    "equal" if the evidence's interval lies in the claim's, "compatible" if the two merely overlap.
+    "equal" if the claim's interval contains the evidence's, "compatible" if the two only overlap.
     """
     if claim.dimension != evidence.dimension:
         return None
@@ -66,10 +64,9 @@ def relation(claim: Quantity, evidence: Quantity) -> Relation | None:
     low, high = _widened(claim, tolerance)
     if low <= evidence.low and evidence.high <= high:
         return "equal"
-    touching = evidence.low != evidence.high and evidence.low <= high * 1.001 and low <= evidence.high * 1.001
-    if touching or (evidence.low <= high and low <= evidence.high):
-        return "compatible"
-    return "unequal"
+    overlapping = evidence.low <= high and low <= evidence.high
+    adjacent = evidence.low != evidence.high and evidence.low <= high * 1.001 and low <= evidence.high * 1.001
+    return "compatible" if overlapping or adjacent else "unequal"
 
 
 def _widened(quantity: Quantity, tolerance: float) -> tuple[float, float]:
@@ -79,7 +76,7 @@ def _widened(quantity: Quantity, tolerance: float) -> tuple[float, float]:
 
 
 def base_units(unit: str) -> float:
-    """How many of its dimension's base units a unit is; 0 for what is none."""
+    """A unit's size in base units of its dimension; 0 for an unknown unit."""
     return _UNIT.get(unit, ("", 0.0))[1]
 
 
@@ -196,17 +193,17 @@ _NUMBER = (
 )
 _SCALE = r"(?:[ -]?(?:thousand|million|billion|trillion|dozen|hundred|mn|bn|k)(?![^\W\d_])|m(?![\w²³/]))"
 _SYMBOL = r"(?:US\$|[$€£¥]|(?:EUR|USD|GBP|CHF|JPY)\u00a0?)"
-_LEADS = {
+_SIGNS = {
     "at least": ">=", "not less than": ">=", "no less than": ">=", "no fewer than": ">=", "a minimum of": ">=",
     "minimum": ">=", "≥": ">=", "more than": ">", "over": ">", "above": ">", "greater than": ">", "exceeding": ">",
     "exceeds": ">", "exceeded": ">", "longer than": ">", "older than": ">", "larger than": ">", "higher than": ">",
     ">": ">", "upwards of": ">", "better than": ">", "up to": "<=", "at most": "<=", "no more than": "<=",
     "not more than": "<=", "a maximum of": "<=", "maximum": "<=", "≤": "<=", "less than": "<", "fewer than": "<",
-    "under": "<", "below": "<", "lower than": "<", "younger than": "<", "shorter than": "<", "<": "<", "nearly": "~<",
-    "almost": "~<", "just under": "~<", "just over": "~>", "about": "~", "around": "~", "roughly": "~", "some": "~",
+    "under": "<", "below": "<", "lower than": "<", "younger than": "<", "shorter than": "<", "<": "<", "nearly": "~",
+    "almost": "~", "just under": "~", "just over": "~", "about": "~", "around": "~", "roughly": "~", "some": "~",
     "approximately": "~", "c.": "~", "circa": "~", "~": "~", "not exceeding": "<=", "within": "<=",
 }  # fmt: skip
-_LEAD = "|".join(re.escape(lead) for lead in sorted(_LEADS, key=len, reverse=True))
+_LEAD = "|".join(re.escape(lead) for lead in sorted(_SIGNS, key=len, reverse=True))
 _MEASURE = re.compile(
     rf"(?P<symbol>{_SYMBOL})?(?P<minus>(?<![\w\d])[-−])?(?<![\w.,])(?P<number>{_NUMBER})"
     rf"(?P<half> and a half)?(?P<scale>{_SCALE})?"
@@ -246,17 +243,15 @@ _RATE = re.compile(
     r"|week|month|year|decade)\b",
 )
 _ADVERBS = {
-    "hourly": "hour", "daily": "day", "nightly": "day", "weekly": "week", "fortnightly": "fortnight",
-    "monthly": "month",
-    "yearly": "year", "annually": "year", "annual": "year",
+    "hourly": _TIME["hour"], "daily": _TIME["day"], "nightly": _TIME["day"], "weekly": _TIME["week"],
+    "fortnightly": _TIME["fortnight"], "monthly": _TIME["month"], "quarterly": _YEAR / 4, "yearly": _YEAR,
+    "annually": _YEAR, "annual": _YEAR, "biennial": 2 * _YEAR, "biennially": 2 * _YEAR,
 }  # fmt: skip
 _SHARES = {
-    "half": 0.5, "halves": 0.5, "a third": 1 / 3, "one third": 1 / 3, "a quarter": 0.25, "one quarter": 0.25,
-    "1 quarter": 0.25,
-    "a 3rd": 1 / 3, "1 3rd": 1 / 3, "a fifth": 0.2, "a 5th": 0.2, "1 5th": 0.2, "a 10th": 0.1, "1 10th": 0.1,
-    "a 4th": 0.25,
-    "a 6th": 1 / 6, "1 6th": 1 / 6, "a 8th": 0.125, "an 8th": 0.125, "1 8th": 0.125, "3 quarters": 0.75,
-    "3-quarters": 0.75,
+    "half": 0.5, "halves": 0.5, "a third": 1 / 3, "one third": 1 / 3, "a 3rd": 1 / 3, "1 3rd": 1 / 3,
+    "a quarter": 0.25, "one quarter": 0.25, "1 quarter": 0.25, "a 4th": 0.25, "3 quarters": 0.75, "3-quarters": 0.75,
+    "a fifth": 0.2, "a 5th": 0.2, "1 5th": 0.2, "a 6th": 1 / 6, "1 6th": 1 / 6,
+    "a 8th": 0.125, "an 8th": 0.125, "1 8th": 0.125, "a 10th": 0.1, "1 10th": 0.1,
 }  # fmt: skip
 _SHARE = re.compile(
     rf"(?:(?P<lead>\b(?i:{_LEAD})) )?(?:(?<!and a )\b(?P<name>(?i:{'|'.join(sorted(_SHARES, key=len, reverse=True))}))"
@@ -279,8 +274,10 @@ _YEAR_BEFORE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class _Token:
+    """A word with the methods that text2num calls."""
+
     word: str
-    scales: bool  # a scale word after digits or after "half"; it multiplies them
+    scales: bool  # a scale word that multiplies the digits or the "half" before it
 
     def text(self) -> str:
         return self.word
@@ -319,7 +316,7 @@ class _Source:
 
 
 def _number_words(text: str) -> Iterator[tuple[int, int, str]]:
-    """Spans of number words, and their digits; "second" as a unit and "one" as a pronoun stay words."""
+    """Spans of number words, and their digits."""
     matches = [match for match in _WORD.finditer(text) if match.group() != "-"]
     words = [match.group().lower() for match in matches]
     if _NUMBER_WORDS.isdisjoint(words):
@@ -336,7 +333,7 @@ def _number_words(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _halves_and_dozens(text: str, matches: list[re.Match[str]]) -> Iterator[tuple[int, int, str]]:
-    """The phrase "a dozen", and "half a" before a scale, which text2num leaves alone."""
+    """The phrase "a dozen", and "half a" before a scale, which text2num does not read."""
     for first, second in pairwise(matches):
         words = first.group().lower(), second.group().lower()
         if words == ("a", "dozen"):
@@ -346,26 +343,23 @@ def _halves_and_dozens(text: str, matches: list[re.Match[str]]) -> Iterator[tupl
 
 
 def _numbers(matches: list[re.Match[str]], tokens: list[_Token]) -> Iterator[tuple[int, int, str]]:
+    words = [token.word for token in tokens]
     for number in find_numbers(tokens, "en", 0.0):
-        words = tokens[number.start : number.end]
-        if words[0].scales:
+        if tokens[number.start].scales or words[number.start][0].isdigit():
             continue
-        first, last = matches[number.start], matches[number.end - 1]
-        if words[0].word[0].isdigit():
-            continue
-        before = tokens[number.start - 1].word if number.start else ""
-        if len(words) == 1:
-            word = words[0].word
-            after = tokens[number.end].word if number.end < len(tokens) else ""
-            if word in ("second", "seconds") and (before in ("a", "per", "each", "every") or before[-1:].isdigit()):
-                continue
-            if (
-                word == "one"
-                and (before in _NOT_BEFORE_ONE or not after.isalpha() or after in _NOT_AFTER_ONE)
-                and [token.word for token in tokens[number.end : number.end + 3]] != ["and", "a", "half"]
-            ):
-                continue
-        yield first.start(), last.end(), number.text
+        if number.end - number.start > 1 or _is_number(words, number.start):
+            yield matches[number.start].start(), matches[number.end - 1].end(), number.text
+
+
+def _is_number(words: list[str], at: int) -> bool:
+    """Whether a number word means a number: "second" may be a unit, and "one" a pronoun."""
+    before = words[at - 1] if at else ""
+    after = words[at + 1] if at + 1 < len(words) else ""
+    if words[at] in ("second", "seconds"):
+        return before not in ("a", "per", "each", "every") and not before[-1:].isdigit()
+    if words[at] == "one" and words[at + 1 : at + 4] != ["and", "a", "half"]:
+        return before not in _NOT_BEFORE_ONE and after.isalpha() and after not in _NOT_AFTER_ONE
+    return True
 
 
 _NUMBER_WORDS = frozenset(
@@ -391,12 +385,12 @@ def quantities(text: str) -> tuple[Quantity, ...]:
     parsed: list[Quantity] = []
     taken = bytearray(len(source.text) + 1)
     for parse in (_dates, _clocks, _rates, _weekdays, _shares, _measures, _multiples, _ordinals):
-        for quantity_start, quantity_end, values in parse(source.text):
-            if any(taken[quantity_start:quantity_end]):
+        for begin, stop, values in parse(source.text):
+            if any(taken[begin:stop]):
                 continue
-            taken[quantity_start:quantity_end] = b"\1" * (quantity_end - quantity_start)
-            start, end = source.span(quantity_start, quantity_end)
-            parsed += (_located(value, text, start, end) for value in values)
+            taken[begin:stop] = b"\1" * (stop - begin)
+            start, end = source.span(begin, stop)
+            parsed += (value._replace(text=text[start:end].strip(), start=start, end=end) for value in values)
     return tuple(_summed(sorted(parsed, key=lambda quantity: quantity.start), text))
 
 
@@ -421,11 +415,7 @@ def _continues(one: Quantity, other: Quantity) -> bool:
     return one.dimension == other.dimension == "time" and other.high < one.low == one.high
 
 
-def _located(value: Quantity, text: str, start: int, end: int) -> Quantity:
-    return value._replace(text=text[start:end].strip(), start=start, end=end)
-
-
-_Found = tuple[int, int, list[Quantity]]
+_Found = tuple[int, int, list[Quantity]]  # start, end, and the values between them
 NO_NOUNS: frozenset[str] = frozenset()
 
 
@@ -491,8 +481,7 @@ def _clocks(text: str) -> Iterator[_Found]:
 def _rates(text: str) -> Iterator[_Found]:
     for match in _RATE.finditer(text):
         if adverb := (match["adverb"] or "").lower():
-            seconds = {"quarterly": _YEAR / 4, "biennial": 2 * _YEAR, "biennially": 2 * _YEAR}.get(adverb)
-            seconds = seconds or _TIME[_ADVERBS[adverb]]
+            seconds = _ADVERBS[adverb]
         elif match["times"]:
             times = {"once": 1, "twice": 2, "thrice": 3}.get(match["times"].lower()) or int(match["times"].split()[0])
             seconds = _TIME[match["per"]] / max(times, 1)
@@ -540,9 +529,8 @@ def _measures(text: str) -> Iterator[_Found]:
         lead = _BEFORE.search(text[max(0, start - 25) : start])
         between = bool(lead and lead["between"])
         join, second = (match["join"] or "").strip(), match["second"]
-        in_range = bool(second) and (between or join in ("-", "–", "to", "or"))
-        if join == "to" and re.search(r"(?i)\bfrom (?:\S+ ){0,2}$", text[:start]):
-            in_range = False  # a change from one to the other
+        is_change = join == "to" and re.search(r"(?i)\bfrom (?:\S+ ){0,2}$", text[:start])
+        in_range = bool(second) and not is_change and (between or join in ("-", "–", "to", "or"))
         scale = match["scale"] or (match["second_scale"] if in_range else None)
         value = _number(match["number"], scale, half=bool(match["half"])) * (-1 if match["minus"] else 1)
         values = [value] + ([_number(second, match["second_scale"])] if second else [])
@@ -571,9 +559,9 @@ def _measured(
 
 
 def _bounded(value: Quantity, lead: str) -> Quantity:
-    """The value with the bounds that "at least", "up to", "about" or "or more" put on it."""
+    """The value with the bounds that "at least", "up to", "about" or "or more" give it."""
     lead = lead.lower().strip()
-    sign = _LEADS.get(lead, "")
+    sign = _SIGNS.get(lead, "")
     if lead.startswith(("or more", "or long", "or old", "or over", "or above", "or high", "+")):
         sign = ">="
     elif lead.startswith("or "):
@@ -581,9 +569,9 @@ def _bounded(value: Quantity, lead: str) -> Quantity:
     size = value.low
     match sign:
         case ">=":
-            return value._replace(high=INFINITY)
+            return value._replace(high=math.inf)
         case ">":
-            return value._replace(low=size + abs(size) * 1e-4, high=INFINITY)
+            return value._replace(low=size + abs(size) * 1e-4, high=math.inf)
         case "<=":
             return value._replace(low=0.0)
         case "<":
@@ -596,32 +584,29 @@ def _bounded(value: Quantity, lead: str) -> Quantity:
 def _is_year(text: str, match: re.Match[str], value: float) -> bool:
     if not 1000 <= value <= 2100 or value % 1 or match["scale"] or match["half"] or match["minus"]:
         return False
-    if not re.fullmatch(r"\d{4}", match["number"]) or (
-        match["second"] and not re.fullmatch(r"\d{4}|\d\d", match["second"])
-    ):
+    if not re.fullmatch(r"\d{4}", match["number"]) or not re.fullmatch(r"(?:\d\d){0,2}", match["second"] or ""):
         return False
     after = re.match(r"[ -]([a-z]+)", text[match.end() :])
-    counted = bool(after) and after is not None and after[1] not in FUNCTION_WORDS and after[1].endswith("s")
-    return not counted or bool(_YEAR_BEFORE.search(text[: match.start("number")]))
+    is_count = after is not None and after[1] not in FUNCTION_WORDS and after[1].endswith("s")
+    return not is_count or bool(_YEAR_BEFORE.search(text[: match.start("number")]))
 
 
 def _nouns(text: str, at: int) -> frozenset[str]:
-    """Stems of up to three content words that follow, none beyond a function word."""
+    """Stems of the next content words, at most three, up to a function word or a punctuation mark."""
     nouns: list[str] = []
     for match in re.finditer(r"\s*(?P<word>[^\W\d_]+(?:[-'’][^\W\d_]+)*)|.", text[at : at + 60]):
-        word = match["word"]
-        if word is None or (word.lower() in FUNCTION_WORDS and word.lower() not in _COUNTABLE):
-            if word and word.lower() == "of" and not nouns:
-                continue
+        word = (match["word"] or "").lower()
+        if word in _SKIPPED:
+            continue
+        if not word or word in FUNCTION_WORDS:
             break
-        if word.lower() not in _COUNTABLE:
-            nouns.append(stem(word))
+        nouns.append(stem(word))
         if len(nouns) == 3:
             break
     return frozenset(nouns)
 
 
-_COUNTABLE = frozenset("more other such new of its the their".split())
+_SKIPPED = frozenset("more other such new of its the their".split())
 
 
 def _multiples(text: str) -> Iterator[_Found]:
@@ -636,21 +621,21 @@ def _ordinals(text: str) -> Iterator[_Found]:
         yield match.start(), match.end(), [_value("ordinal", int(match["number"]), nouns=_nouns(text, match.end()))]
 
 
-CONVERTED = frozenset("time length area volume mass power energy data speed voltage".split())  # if the values differ
-PARSED = 2000  # characters of evidence
+_CONVERTED = frozenset("time length area volume mass power energy data speed voltage".split())
+_MOST_PARSED = 2000  # characters of evidence
 _WORDS_BEFORE = re.compile(r"\A(?:[^\W\d_]+ )*(?=\d)", re.UNICODE)
 
 
 def in_units_of(evidence: str, claim: str) -> str:
-    """The claim, with measures in other units than the evidence's written in those.
+    """The claim, with its measures in the units of the evidence.
 
-    A measure whose value the evidence gives is written as it is there. Another one is converted if all measures of its
-    kind in the evidence have one unit.
+    A measure whose value the evidence gives is written as there. Any other is converted if all measures of its
+    dimension in the evidence have the same unit.
     """
     stated = [quantity for quantity in quantities(claim) if base_units(quantity.unit)]
     if not stated:
         return claim
-    given = [quantity for quantity in quantities(evidence[:PARSED]) if base_units(quantity.unit)]
+    given = [quantity for quantity in quantities(evidence[:_MOST_PARSED]) if base_units(quantity.unit)]
     for quantity in reversed(stated):
         same = [other for other in given if other.dimension == quantity.dimension]
         if text := _as_written(quantity, same):
@@ -664,11 +649,11 @@ def _as_written(quantity: Quantity, given: Sequence[Quantity]) -> str | None:
     if equal := next((other for other in given if _equal(quantity, other)), None):
         return equal.text
     units = {other.unit for other in given}
-    return _converted(quantity, units.pop()) if len(units) == 1 and quantity.dimension in CONVERTED else None
+    return _converted(quantity, units.pop()) if len(units) == 1 and quantity.dimension in _CONVERTED else None
 
 
 def _equal(one: Quantity, other: Quantity) -> bool:
-    """Whether two measures say the same: "at least a week" and "at least seven days"."""
+    """Whether two measures mean the same: "at least a week" and "at least seven days"."""
     ends = ((one.low, other.low), (one.high, other.high))
     bounded = one.low != one.high
     if bounded and one.text.split()[0].casefold() != other.text.split()[0].casefold():
@@ -677,7 +662,7 @@ def _equal(one: Quantity, other: Quantity) -> bool:
 
 
 def _converted(quantity: Quantity, unit: str) -> str | None:
-    """A single value in another unit, after the words that the text has before it ("at least")."""
+    """A single value in another unit, after its words in the text ("at least")."""
     lead = _WORDS_BEFORE.match(quantity.text)
     bounds = {bound for bound in (quantity.low, quantity.high) if 0 < bound < math.inf}
     if lead is None or len(bounds) != 1:

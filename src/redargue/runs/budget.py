@@ -26,7 +26,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 from pydantic import Field, ValidationError
 
 from redargue.claims import Frozen
-from redargue.errors import BudgetReached, UsageError, problem_of
+from redargue.errors import BudgetReached, UsageError, problem_location, problem_of
 from redargue.events import CallFailed, CallFinished, EvidenceFound, EvidenceMissing
 from redargue.files import home
 from redargue.sanitize import counted
@@ -331,10 +331,9 @@ def _parse(text: str, where: str) -> Prices:
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{where!r} cannot be read as TOML: {error}") from error
     except ValidationError as error:
-        first = error.errors()[0]
         raise UsageError(
-            f"{first['input']!r} is not a price: {problem_of(error)}",
-            where=f"{where}, {'.'.join(map(str, first['loc']))}",
+            f"{error.errors()[0]['input']!r} is not a price: {problem_of(error)}",
+            where=f"{where}, {problem_location(error)}",
             hint='write it like "gpt-4o" = { input = 2.5, output = 10 }',
         ) from error
 

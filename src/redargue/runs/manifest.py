@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, FiniteFloat, JsonValue, PlainSerializer, ValidationError
 
 from redargue.claims import Claim, Frozen
-from redargue.errors import RecordError, UsageError, problem_of
+from redargue.errors import RecordError, UsageError, problem_location, problem_of
 from redargue.evidence import UnreadFile
 from redargue.files import open_to_read
 from redargue.spec import RECORDED, RunSpec
@@ -175,9 +175,8 @@ def read_manifest(values: object, where: str) -> RunManifest:
     try:
         return RunManifest.model_validate(values)
     except ValidationError as error:
-        first = error.errors()[0]
         raise RecordError(
-            f"{where!r} is not a run's description: {'.'.join(map(str, first['loc']))}: {problem_of(error)}",
+            f"{where!r} is not a run's description: {problem_location(error)}: {problem_of(error)}",
             hint="restore it, or run again",
         ) from error
     except UsageError as error:

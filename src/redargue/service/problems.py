@@ -22,7 +22,7 @@ from redargue.errors import (
     RedargueError,
     StoreUnavailable,
     UsageError,
-    in_words,
+    problem_message,
 )
 from redargue.files import NO_ROOM
 
@@ -181,4 +181,4 @@ def _holds(body: object, part: int | str) -> bool:
 
 
 def _words(error: Mapping[str, Any]) -> str:
-    return _QUOTED.sub("'…'", in_words(error))
+    return _QUOTED.sub("'…'", problem_message(error))

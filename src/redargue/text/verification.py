@@ -19,7 +19,7 @@ from redargue.assembly import can_remember, connect, method_of
 from redargue.backends.base import require
 from redargue.caveats import Unchecked, UncheckedReason
 from redargue.claims import Claim, Meaning
-from redargue.errors import RecordError, UsageError, problem_of
+from redargue.errors import RecordError, UsageError, problem_location, problem_of
 from redargue.events import CallFailed, CallFinished, Event, EvidenceFound, EvidenceMissing
 from redargue.evidence import Passage
 from redargue.methods.base import ConfiguredMethod
@@ -212,8 +212,8 @@ def claims_of(extracted: Sequence[LocatedClaim], spec: RunSpec, context: str = "
         try:
             claims.append(Claim.model_validate({"text": located.claim, **shared}))
         except ValidationError as error:
-            first, where = error.errors()[0], f"the claim at characters {located.start} to {located.end}"
-            what = f"{'.'.join(map(str, first['loc'])) or 'the claim'}: {problem_of(error)}"
+            where = f"the claim at characters {located.start} to {located.end}"
+            what = f"{problem_location(error) or 'the claim'}: {problem_of(error)}"
             raise UsageError(what, where=where) from error
     return tuple(claims)
 

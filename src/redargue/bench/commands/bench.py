@@ -1,4 +1,4 @@
-"""``redargue bench run``, ``report`` and ``ls``, ``redargue list datasets`` and ``redargue calibrate``."""
+"""``redargue bench run``, ``compare`` and ``ls``, ``redargue list datasets`` and ``redargue calibrate``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from redargue.batch import Tally
-from redargue.bench.datasets.base import datasets as registry
+from redargue.bench.datasets.base import datasets, load
 from redargue.bench.harness import ClaimOutcome
 from redargue.cli.exit import exit_code, resumable
 from redargue.cli.extensions import BenchGroup
@@ -101,10 +101,14 @@ class BenchParameters:
         from redargue.spec import RunSpec
 
         model, models = read_models(self.model or [])
-        embedding_model = self.embedding_model if model else ""
-        named = {"model": model, "models": models, "embedding_model": embedding_model, "seed": seed}
-        named |= {"mcp": tuple(self.mcp or ())}
-        return RunSpec(**{**vars(self), **named})
+        changed = {
+            "model": model,
+            "models": models,
+            "embedding_model": self.embedding_model if model else "",
+            "mcp": tuple(self.mcp or ()),
+            "seed": seed,
+        }
+        return RunSpec(**{**vars(self), **changed})
 
 
 @bench_app.command("run")
@@ -139,16 +143,24 @@ def run_bench(
     from redargue.bench.system import System, require_evidence
     from redargue.spec import default_method
 
-    shown = method or [default_method(backend="", model=" ".join(options.model or ()))]
-    systems = [System.parse(spec) for spec in shown]
+    methods = method or [default_method(backend="", model=" ".join(options.model or ()))]
+    systems = [System.parse(text) for text in methods]
     if seeds > 1:
-        systems = [system.seeded(sample.seed + more) for system in systems for more in range(seeds)]
+        systems = [system.seeded(sample.seed + offset) for system in systems for offset in range(seeds)]
     examples, drawn = drawn_examples(sample)
     shared = ("store", "mcp", "base_url", "budget", "embedding_model", "reader", "offline")
-    values: dict[str, object] = {"qrels": qrels, "pages": pages, **{name: getattr(options, name) for name in shared}}
-    values |= {"as_of": sample.as_of, "strict_as_of": sample.strict_as_of, "model": options.model}
-    values["min_confidence"] = None if options.min_confidence is None else str(options.min_confidence)  # 0 is a value
-    spec, arguments = options.spec(sample.seed), _arguments(values)
+    arguments = _arguments(
+        {
+            "qrels": qrels,
+            "pages": pages,
+            **{name: getattr(options, name) for name in shared},
+            "as_of": sample.as_of,
+            "strict_as_of": sample.strict_as_of,
+            "model": options.model,
+            "min_confidence": None if options.min_confidence is None else str(options.min_confidence),  # 0 is a value
+        }
+    )
+    spec = options.spec(sample.seed)
     bench = Bench(out, examples, systems, sample=drawn, spec=spec, pages=pages, qrels=qrels, arguments=arguments)
     frozen = any(example.passages for example in examples)
     require_evidence(systems, sample.dataset, frozen=frozen, store=options.store, mcp=bool(options.mcp))
@@ -156,21 +168,20 @@ def run_bench(
 
 
 def drawn_examples(sample: SampleParameters) -> tuple[tuple[Example, ...], dict[str, Any]]:
-    from redargue.bench.datasets.base import load
+    """The examples of a sample, and the facts of the sample for the record."""
     from redargue.bench.temporal import apply_as_of
     from redargue.cli.options import read_settings
     from redargue.spec import read_date
 
     named = {"mapping": sample.mapping, "labels": sample.labels}
     options = read_settings(sample.option or []) | {name: value for name, value in named.items() if value}
-    how, limit, half = sample.take, sample.limit, sample.half
-    loaded = load(sample.dataset, sample.path, limit=limit, take=how, half=half, seed=sample.seed, options=options)
-    drawn, as_of = loaded.sample.model_dump(mode="json"), read_date(sample.as_of)
-    return apply_as_of(loaded.examples, drawn, as_of=as_of, strict_as_of=sample.strict_as_of)
+    limit, take, half = sample.limit, sample.take, sample.half
+    loaded = load(sample.dataset, sample.path, limit=limit, take=take, half=half, seed=sample.seed, options=options)
+    facts, as_of = loaded.sample.model_dump(mode="json"), read_date(sample.as_of)
+    return apply_as_of(loaded.examples, facts, as_of=as_of, strict_as_of=sample.strict_as_of)
 
 
 def _run_all(bench: Bench, systems: Sequence[System], *, concurrency: int, json: bool, quiet: bool) -> NoReturn:
-    from redargue.batch import Tally
     from redargue.bench import compare as comparison
 
     rows: dict[str, ComparedSystem] = {}
@@ -179,7 +190,7 @@ def _run_all(bench: Bench, systems: Sequence[System], *, concurrency: int, json:
         for system, tally in zip(systems, tallies, strict=True):
             with bench_progress(tally, len(bench.examples), system.spec, quiet=quiet) as on_outcome:
                 outcomes = asyncio.run(bench.run(system, concurrency=concurrency, on_outcome=on_outcome))
-            rows[system.slug] = comparison.make_row(bench, system, outcomes)  # the outcomes may be too many to hold
+            rows[system.slug] = comparison.make_row(bench, system, outcomes)  # memory may not hold all outcomes
     result = comparison.compare(bench, made=rows)
     comparison.write_results(result, bench.folder)
     show_comparison(result, json=json)
@@ -240,27 +251,6 @@ def list_benches(folder: Annotated[Path, typer.Argument(metavar="DIR", help="Fol
         print(f"{path.parent}: {sample['dataset']}, {sample['taken']} claims, half {sample['half']}; {names}")  # noqa: T201
 
 
-@bench_app.command("triplets")
-def triplets(
-    run: Annotated[Path, typer.Argument(exists=True, metavar="RUN", help="Run folder of mermaid.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="File of the sample; one that exists keeps its judgements.")],
-    count: Annotated[int, typer.Option(min=1, help="Triplets to draw.")] = 200,
-    seed: Annotated[int, typer.Option(help="Random seed of the sample.")] = 0,
-) -> None:
-    """Draw triplets of a run to be judged by a person, or count the judgements.
-
-    Each line of the file is a triplet with its claim; set "judgement" to "right" or "wrong" and run the command again.
-    """
-    from redargue.bench.triplets import audit_triplets
-
-    counts = audit_triplets(run, out, count, seed)
-    judged = counts["right"] + counts["wrong"]
-    share = f"; {counts['right'] / judged:.1%} right" if judged else ""
-    typer.echo(f"{counts.total()} triplets in {out}: {judged} judged{share}")
-    if judged:
-        typer.echo("the paper's, of 200: 1.5 % of subjects, 4 % of relations and 7.3 % of objects wrong (MERMAID)")
-
-
 def show_comparison(result: Comparison, *, json: bool) -> None:
     from redargue.bench.reports.markdown import print_comparison
 
@@ -271,6 +261,7 @@ def show_comparison(result: Comparison, *, json: bool) -> None:
 
 
 def _arguments(options: Mapping[str, object]) -> list[str]:
+    """The options as arguments of a command line, without secrets; options without a value are omitted."""
     from redargue.net.secrets import Secrets, has_credentials, without_credentials
 
     secrets = Secrets.from_environment()
@@ -278,9 +269,10 @@ def _arguments(options: Mapping[str, object]) -> list[str]:
     for name, option_value in options.items():
         flag = f"--{name.replace('_', '-')}"
         for value in option_value if isinstance(option_value, list) else [option_value]:
-            secrets.add_url(str(value))
+            text = str(value)
+            secrets.add_url(text)
             if value:
-                shown = secrets.hide(without_credentials(str(value)) if has_credentials(str(value)) else str(value))
+                shown = secrets.hide(without_credentials(text) if has_credentials(text) else text)
                 arguments += [flag] if value is True else [flag, shown]
     return arguments
 
@@ -292,17 +284,17 @@ def bench_progress(
     """Progress of one system; yields the function that a bench calls with each outcome."""
     with Progress(tally, total, clock=SystemClock(), name=name, quiet=quiet) as progress:
 
-        def seen(item: int, outcome: ClaimOutcome) -> None:
+        def on_outcome(item: int, outcome: ClaimOutcome) -> None:
             tally.add(outcome.verdict)
             progress.moved(again=not outcome.seconds)
 
-        yield seen
+        yield on_outcome
 
 
 def list_datasets(json: AsJson = False) -> None:
     """List the data sets that the bench reads."""
     rows = {}
-    for name, dataset in usable(registry).items():
+    for name, dataset in usable(datasets).items():
         labels = list(dataset.labels.names)
         rows[name] = {"about": dataset.about, "labels": labels, "metric": dataset.metric}
     print_rows(rows, json)
@@ -327,15 +319,15 @@ def calibrate_judge(
     from redargue.inputs.claims import split_mapping
     from redargue.reports.markdown import print_tables
 
-    found = calibrate(read_judged(file, split_mapping(mapping) if mapping else {}))
-    text = found.model_dump_json(indent=1)
+    calibration = calibrate(read_judged(file, split_mapping(mapping) if mapping else {}))
+    text = calibration.model_dump_json(indent=1)
     if out:
         try:
-            with replacing(out) as written:
-                written.write(f"{text}\n".encode())
+            with replacing(out) as output:
+                output.write(f"{text}\n".encode())
         except OSError as error:
             raise UsageError(f"cannot write {str(out)!r}: {error.strerror}", where="--out") from error
     if json:
         print(text)  # noqa: T201
     else:
-        print_tables(calibration_tables(found))
+        print_tables(calibration_tables(calibration))

@@ -27,7 +27,7 @@ class Feverous(Dataset, name="feverous"):
     """Reads both forms and skips the file's dummy row; an element of gold evidence has a name like ``cell_0_2_1``.
 
     Attributes:
-        with_evidence: provides the gold sentences of the sentence-only form as passages.
+        with_evidence: whether examples get the gold sentences of the sentence-only form as passages.
     """
 
     with_evidence: bool = False
@@ -46,13 +46,15 @@ class Feverous(Dataset, name="feverous"):
                 id=row.key("id"),
                 claim=row.claim("claim", labels=FEVER),
                 gold=None if hidden else row.label("label", FEVER),
-                evidence=() if hidden else (_pages(sentences),) if sentences else _groups(row),
+                evidence=() if hidden else _groups(row, sentences),
                 passages=sentences if self.with_evidence else (),
                 group=row.optional("challenge"),
             )
 
 
-def _groups(row: Row) -> tuple[tuple[GoldEvidence, ...], ...]:
+def _groups(row: Row, sentences: tuple[Passage, ...]) -> tuple[tuple[GoldEvidence, ...], ...]:
+    if sentences:  # they name pages without elements
+        return (tuple(GoldEvidence(document=page) for page in dict.fromkeys(each.document for each in sentences)),)
     groups = []
     for group in row.children("evidence"):
         matches = [match for name in group.texts("content") if (match := _ELEMENT.fullmatch(name))]
@@ -84,8 +86,3 @@ def feverous_documents(path: Path) -> Iterator[Document]:
             pages.setdefault(sentence.document, {})[sentence.text] = None
     for page, texts in pages.items():
         yield Document(id=page, title=page, text=" ".join(texts))
-
-
-def _pages(sentences: tuple[Passage, ...]) -> tuple[GoldEvidence, ...]:
-    """The gold group of the sentence-only form, which names pages without elements."""
-    return tuple(GoldEvidence(document=page) for page in dict.fromkeys(sentence.document for sentence in sentences))

@@ -1,25 +1,21 @@
-"""FEVER's and FEVEROUS's metrics, as sheffieldnlp/fever-scorer@4801615 and Raldir/FEVEROUS@32b68ce compute them.
+"""The metrics of FEVER, FEVEROUS, HoVer and SciFact.
 
-The score is the share of claims with the correct label and one whole gold group among the predicted elements that
-count. Evidence precision and recall are means over the claims that have evidence: the share of predicted elements that
-are in any gold group (1 without a prediction), and whether one group is covered. If no claim has evidence, they are
-undefined; FEVER's script reports precision 1 and recall 0.
+FEVER and FEVEROUS, as sheffieldnlp/fever-scorer@4801615 and Raldir/FEVEROUS@32b68ce compute them: the score is the
+share of claims with the correct label and one whole gold group among the predicted elements that count. Evidence
+precision and recall are means over the claims that have evidence: the share of predicted elements that are in any gold
+group (1 without a prediction), and whether one group is covered. If no claim has evidence, they are undefined; FEVER's
+script reports precision 1 and recall 0. FEVER requires no evidence for NOT ENOUGH INFO claims and leaves them out of
+the means; FEVEROUS, whose elements are sentences and parts of tables, requires and counts it for all claims.
 
-FEVER needs no evidence for NOT ENOUGH INFO claims and leaves them out of the means; FEVEROUS, whose elements are
-sentences and parts of tables, needs and counts it for all claims.
+HoVer, as in the paper (Jiang et al. 2020, §5), because the repository (hover-nlp/hover@39b8469) has no script for it:
+the score requires the correct label, and a retrieved supporting sentence from every supporting document. ``all-facts``
+requires the label and every supporting fact; ``every-document`` ignores the label.
 
-HoVer's metrics.
-
-The repository (hover-nlp/hover@39b8469) has no script for the HoVer score; it is computed as in the paper (Jiang et al.
-2020, §5): the correct label and at least one supporting sentence retrieved from every supporting document. A stricter
-score (``all-facts``) also requires every supporting fact; ``every-document`` ignores the label.
-
-SciFact's metrics, as allenai/scifact@68b98a5 and its leaderboard's allenai/scifact-evaluator compute them.
-
-Abstract level: a predicted abstract is correct if it is gold with that label (label only), and if in addition its first
-three predicted sentences include one whole gold rationale (label and rationale). Sentence level: a predicted sentence
-is correct if it belongs to a gold rationale that was predicted whole (selection), and if in addition the abstract's
-label is correct (selection and label). Counts are summed over all claims before precision, recall and F1.
+SciFact, as allenai/scifact@68b98a5 and its leaderboard's allenai/scifact-evaluator compute them: a predicted abstract
+is correct if it is gold with that label (label only), and if its first three predicted sentences also include one whole
+gold rationale (label and rationale). A predicted sentence is correct if it belongs to a gold rationale that was
+predicted whole (selection), and if the abstract's label is also correct (selection and label). Counts are summed over
+all claims before precision, recall and F1.
 """
 
 from __future__ import annotations
@@ -38,8 +34,8 @@ Groups = Sequence[Sequence[Element]]
 """Gold groups of one claim, each sufficient."""
 
 NOT_ENOUGH = "NOT ENOUGH INFO"
-LIMIT = 5
-CELL_LIMIT = 25
+_LIMIT = 5
+_CELL_LIMIT = 25
 _CELL_LIKE = ("cell_", "item_", "table_caption_", "header_cell_")
 
 
@@ -52,31 +48,26 @@ def _evidence_scores(
     *,
     not_enough: str | None = None,
 ) -> OfficialScores:
-    """Scores of labels and of evidence; F1 is that of the mean precision and the mean recall."""
+    """Scores of labels and evidence; F1 is computed from the mean precision and the mean recall."""
     same_length(gold=gold, predicted=predicted, groups=groups, predicted_evidence=predicted_evidence)
     empty = "no claim has gold evidence"
     hits = correct_items(gold, predicted)
-    covered = [
-        any(set(elements).issuperset(group) for group in of_claim)
-        for of_claim, elements in zip(groups, predicted_evidence, strict=True)
-    ]
-    items = tuple(hit and (label == not_enough or cover) for hit, label, cover in zip(hits, gold, covered, strict=True))
-    precisions, recalls = [], []
-    for label, of_claim, elements, cover in zip(gold, groups, predicted_evidence, covered, strict=True):
+    items, precisions, recalls = [], [], []
+    for hit, label, of_claim, elements in zip(hits, gold, groups, predicted_evidence, strict=True):
+        covered = any(set(elements).issuperset(group) for group in of_claim)
+        items.append(hit and (label == not_enough or covered))
         if label != not_enough:
             relevant = {element for group in of_claim for element in group}
             precisions.append(sum(element in relevant for element in elements) / len(elements) if elements else 1.0)
-            recalls.append(cover or not of_claim)
+            recalls.append(covered or not of_claim)
     precision = mean("evidence-precision", precisions, empty=empty)
     recall = mean("evidence-recall", recalls, empty=empty)
     if precision.value is None or recall.value is None:
         f1 = undefined("evidence-f1", empty)
     else:
         f1 = MetricValue(name="evidence-f1", value=f1_score(precision.value, recall.value), n=precision.n)
-    return OfficialScores(
-        figures=(mean(name, items), mean("label-accuracy", hits), precision, recall, f1),
-        items=items,
-    )
+    figures = (mean(name, items), mean("label-accuracy", hits), precision, recall, f1)
+    return OfficialScores(figures=figures, items=tuple(items))
 
 
 def fever(
@@ -86,12 +77,12 @@ def fever(
     predicted_evidence: Sequence[Sequence[Element]],
     *,
     not_enough: str = NOT_ENOUGH,
-    limit: int | None = LIMIT,
+    limit: int | None = _LIMIT,
 ) -> OfficialScores:
     """FEVER score, label accuracy, evidence precision, recall and F1.
 
-    ``predicted_evidence`` lists the (page, sentence) pairs of each claim, best first;
-    ``limit`` of them count (None: all).
+    ``predicted_evidence`` lists the (page, sentence) pairs of each claim, best first; the first ``limit`` of them count
+    (None: all).
     """
     cut = [elements[:limit] for elements in predicted_evidence]
     return _evidence_scores("fever-score", gold, predicted, groups, cut, not_enough=not_enough)
@@ -100,7 +91,7 @@ def fever(
 def limit_elements(predicted_evidence: Sequence[Element]) -> tuple[Element, ...]:
     """The elements that FEVEROUS counts: the first 25 cells, items, captions and header cells, and 5 of all others."""
     counted: list[Element] = []
-    room = {True: CELL_LIMIT, False: LIMIT}
+    room = {True: _CELL_LIMIT, False: _LIMIT}
     for element in predicted_evidence:
         is_cell = element[1].startswith(_CELL_LIKE)
         if room[is_cell] > 0:
@@ -125,7 +116,7 @@ def hover(
     facts: Sequence[Sequence[Element]],
     predicted_evidence: Sequence[Sequence[Element]],
 ) -> OfficialScores:
-    """Scores from labels and (title, sentence) pairs of each claim."""
+    """HoVer score, label accuracy and scores of evidence; evidence consists of (title, sentence) pairs."""
     same_length(gold=gold, predicted=predicted, facts=facts, predicted_evidence=predicted_evidence)
     hits = correct_items(gold, predicted)
     missing = [set(needed).difference(elements) for needed, elements in zip(facts, predicted_evidence, strict=True)]
@@ -139,7 +130,7 @@ def hover(
     return OfficialScores(figures=figures, items=items)
 
 
-_SENTENCES = 3
+_MOST_RATIONALE_SENTENCES = 3
 
 
 class GoldAbstract(Frozen):
@@ -177,7 +168,7 @@ def scifact(
             covered = len(set().union(*whole))
             right["selection"] += covered
             if abstract.label == truth.label:
-                first = set(abstract.sentences[:_SENTENCES])
+                first = set(abstract.sentences[:_MOST_RATIONALE_SENTENCES])
                 right["label"] += 1
                 right["rationale"] += any(first.issuperset(rationale) for rationale in truth.rationales)
                 right["both"] += covered
@@ -186,6 +177,7 @@ def scifact(
         sum(len(abstract.sentences) for of_claim in predicted for abstract in of_claim),
         sum(len(part) for of_claim in gold for abstract in of_claim for part in abstract.rationales),
     )
+    nothing = "nothing was predicted and nothing is gold"
     figures = []
     for name, correct, retrieved, relevant in (
         ("abstract-label-only", right["label"], *abstracts),
@@ -193,7 +185,6 @@ def scifact(
         ("sentence-selection", right["selection"], *sentences),
         ("sentence-label", right["both"], *sentences),
     ):
-        nothing = "nothing was predicted and nothing is gold"
         figures += [
             ratio(f"{name}-precision", correct, retrieved, empty="nothing was predicted"),
             ratio(f"{name}-recall", correct, relevant, empty="nothing is gold"),

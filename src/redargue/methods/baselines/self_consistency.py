@@ -1,8 +1,8 @@
 """Self-consistency: one search, several sampled answers, and the label that most of them give.
 
 Wang et al., "Self-Consistency Improves Chain of Thought Reasoning in Language Models" (ICLR 2023, arXiv 2203.11171),
-over the prompt of ``single-reader``. ``like`` and ``calls`` match the calls of another method, so that a debate is
-compared with as many answers as it costs.
+over the prompt of ``single-reader``. The settings ``like`` and ``calls`` match the number of answers to the calls of
+another method, so that both cost the same.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from redargue.verdicts import Verdict
 
 
 class SelfConsistency(SamplingMethod, name="self-consistency", settings=SamplingSettings):
-    """One search, n sampled answers, the label of most (2203.11171), at any method's calls."""
+    """One search, n sampled answers, the most frequent label (2203.11171); n can match another method's calls."""
 
     profiles = {"paper": {"profile": "paper"}, "hardened": {}}
     paper = (
@@ -28,7 +28,7 @@ class SelfConsistency(SamplingMethod, name="self-consistency", settings=Sampling
         answers = await self.sample()
         labels = tuple(answer.label for answer in answers)
         label = majority(labels)
-        chosen = [place for place, answer in enumerate(answers) if answer.label == label]
+        chosen = [index for index, answer in enumerate(answers) if answer.label == label]
         self.keep_quotes_of(chosen, answers)
         first = answers[chosen[0]]
         return self.verdict(

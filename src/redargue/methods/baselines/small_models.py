@@ -1,7 +1,7 @@
 """How the small models perform tasks that several baselines share.
 
-Debates whose agents read the same passages are not among them: the small models read these in the same way in every
-role, so that the answer is one reader's (``experiments/LOG.md``).
+They hold no debates whose agents read the same passages: they read these in the same way in every role, so that the
+answer would be that of one reader (``experiments/LOG.md``).
 """
 
 from __future__ import annotations
@@ -28,42 +28,50 @@ from redargue.nli.backend import (
 from redargue.nli.grammar import claim_statements, decompose
 from redargue.nli.reader import Reading, SourcedSentence
 
-MOST_QUOTES = 2  # at most in an answer
+MOST_QUOTES = 2  # per answer
 
 
 @perform.register
 def _check_factuality(task: CheckFactuality, backend: EmbeddedBackend) -> FactualityCheck:
-    """The likelier side; the error is what contradicts the claim, without a correction."""
-    factual, best, text = sided(task.claim.text, task.passages, backend)
+    """The error is the sentence that contradicts the claim most, without a correction."""
+    factual, best, text = likelier_side(task.claim.text, task.passages, backend)
     error = "" if factual else " ".join(sentence.quote for sentence in best[:1])
     return FactualityCheck(reasoning=text, error=error, quotes=quotes_of(best), factuality=factual)
 
 
-def not_empty(passages: tuple[Passage, ...]) -> tuple[Passage, ...]:
+def require_passages(passages: tuple[Passage, ...]) -> tuple[Passage, ...]:
     if not passages:
         raise BadReply("the searches returned no text", raw="", hint="add documents: redargue corpus add")
     return passages
 
 
-def sided(
+def likelier_side(
     claim: str, passages: tuple[Passage, ...], backend: EmbeddedBackend
 ) -> tuple[bool, tuple[SourcedSentence, ...], str]:
-    """Whether a claim is more probably true than false, the sentences that this rests on, and an answer as a text.
+    """Whether a claim is more probably true than false, the sentences that show it, and an answer as a text.
 
-    Without support for the likelier side, nothing is quoted and the claim is left open; BadReply without evidence.
+    If no sentence supports the likelier side, nothing is quoted and the answer leaves the claim open.
+
+    Raises:
+        BadReply: there are no passages.
     """
-    reading = backend.reader.read(claim, not_empty(passages))
+    reading = backend.reader.read(claim, require_passages(passages))
     supports, refutes, _ = reading.probabilities()
     factual = supports >= refutes
     meaning = Meaning.SUPPORTED if factual else Meaning.REFUTED
     decided = reading.strongest(meaning) > MIN_SIGNAL
     best = reading.best(meaning, MOST_QUOTES) if decided else ()
-    opening = (CORRECT if factual else INCORRECT) if decided else OPEN
-    return factual, reading.decisive(best, meaning), "\n".join([*map(cite, best), opening + " ".join(claim.split())])
+    opening = OPEN if not decided else CORRECT if factual else INCORRECT
+    text = "\n".join([*map(cite, best), opening + " ".join(claim.split())])
+    return factual, reading.decisive(best, meaning), text
 
 
 def new_queries(claim: str, best: tuple[SourcedSentence, ...], asked: Collection[str]) -> Iterator[str]:
-    """New queries: the claim, its uncovered words with names found so far, its content words, its parts."""
+    """Yields the queries that were not asked yet, of at most 300 characters.
+
+    They are the claim, its words that the evidence lacks with names from the evidence, its content words, and its
+    subjects and objects.
+    """
     evidence = " ".join(quotes_of(best))
     covered = {word.lower() for word in distinct_words(evidence)}
     uncovered = [word for word in distinct_words(claim) if word.lower() not in covered]
@@ -74,7 +82,7 @@ def new_queries(claim: str, best: tuple[SourcedSentence, ...], asked: Collection
 
 
 def clauses_of(claim: Claim) -> tuple[str, ...]:
-    """The claim's clauses; the whole claim where there are too many for one check."""
+    """The claim's clauses; the whole claim if there are more than one check may ask about."""
     clauses = claim_statements(claim.text)
     return clauses if len(clauses) <= MOST_QUESTIONS else (" ".join(claim.text.split()),)
 
@@ -95,8 +103,6 @@ def likeliest(reading: Reading) -> Meaning:
 
 
 def quotes_for(reading: Reading, meaning: Meaning) -> tuple[str, ...]:
-    return (
-        ()
-        if meaning is Meaning.NOT_ENOUGH
-        else quotes_of(reading.decisive(reading.best(meaning, MOST_QUOTES), meaning))
-    )
+    if meaning is Meaning.NOT_ENOUGH:
+        return ()
+    return quotes_of(reading.decisive(reading.best(meaning, MOST_QUOTES), meaning))

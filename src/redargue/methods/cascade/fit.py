@@ -1,12 +1,13 @@
-"""Thresholds of a cascade from labelled claims: for a target risk or loss with a guarantee, or for a mean cost.
+"""Fits the thresholds of a cascade to labelled claims: for a target risk or loss with a guarantee, or for a mean cost.
 
-The risk is the share of wrong labels among the claims that end before the last stage; the loss, the share of all claims
-that get a wrong label before the last stage, which would have given the right one. Thresholds are tested one after
-another, from strict to loose (Angelopoulos et al., "Learn then Test", arXiv 2110.01052): each null hypothesis, "the
-risk (or loss) exceeds the target", has the exact binomial p-value, and the fallback procedure (Wiens and Dmitrienko,
-2005) shares ``delta`` among them, so that the probability of choosing any threshold beyond the target is at most
-``delta``. It holds if the claims that are checked are drawn as those of the fit were, and for the same models, prompts
-and corpus; it says nothing about verdicts of the last stage.
+The risk is the share of wrong labels among the claims that end before the last stage. The loss is the share of all
+claims that end before the last stage with a wrong label, where the last stage gives the right one.
+
+Thresholds are tested from strict to loose (Angelopoulos et al., "Learn then Test", arXiv 2110.01052). Each null
+hypothesis, "the risk (or loss) exceeds the target", has the exact binomial p-value. The fallback procedure (Wiens and
+Dmitrienko, 2005) divides ``delta`` among the hypotheses, so that the probability of choosing any threshold beyond the
+target is at most ``delta``. This holds for claims drawn as those of the fit were, and for the same models, prompts and
+corpus; it does not cover verdicts of the last stage.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ GRID = (
     *(0.99, 0.98, 0.97, 0.96, 0.95, 0.94, 0.92, 0.9, 0.88, 0.86, 0.84, 0.82, 0.8),
     *(0.77, 0.74, 0.71, 0.68, 0.65, 0.6, 0.55, 0.5),
 )
-STARTS = (0.96, 0.9, 0.8)  # each gets an equal share of ``delta``: where claims are few, a strict test cannot succeed
+_STARTS = (0.96, 0.9, 0.8)  # each gets an equal share of ``delta``: with few claims, a strict test cannot succeed
 
 
 class StageRow(Frozen):
@@ -53,12 +54,12 @@ FitRow = tuple[StageRow, ...]
 
 
 class Thresholds(Frozen):
-    """Thresholds of all stages but the last, and what the labelled claims say about them.
+    """Thresholds of all stages but the last, and their outcome on the labelled claims.
 
     Attributes:
         early: labelled claims that end before the last stage, ``wrong`` of them with a wrong label.
         claims: all labelled claims.
-        guarantee: in words.
+        guarantee: what holds for these thresholds, as a sentence.
     """
 
     thresholds: tuple[Threshold, ...]
@@ -69,13 +70,13 @@ class Thresholds(Frozen):
 
 
 class Fit(Frozen):
-    """What each stage says about labelled claims, of which every stage was held.
+    """The outcome of every stage on each labelled claim.
 
     Attributes:
-        backend: identity of the backend that held them.
-        models: of roles that have their own.
-        min_confidence: below which the last stage's verdict became not enough evidence.
-        settings: of the cascade, on which what a stage says depends.
+        backend: identity of the backend that performed the stages.
+        models: models of the roles that have their own, by role.
+        min_confidence: verdicts of the last stage with a lower confidence became not enough evidence.
+        settings: settings of the cascade on which the outcomes depend.
         sample: how the claims were drawn.
     """
 
@@ -92,12 +93,12 @@ class Fit(Frozen):
 
     @classmethod
     def read(cls, path: Path) -> Fit:
-        """Raises UsageError for a file that is not one of ``redargue bench fit-cascade``, or is no regular file."""
+        """Reads a file of ``redargue bench fit-cascade``; raises UsageError for any other."""
         hint = "create it: redargue bench fit-cascade --dataset … --path … -o DIR"
         try:
             with open_to_read(path) as file:
                 content = file.read(MOST_BYTES + 1)
-        except (OSError, ValueError) as error:  # a path cannot have the character 0
+        except (OSError, ValueError) as error:  # ValueError: the path contains NUL
             why = getattr(error, "strerror", None) or error
             raise UsageError(f"cannot read {str(path)!r}: {why}", where="fitted", hint=hint) from None
         if len(content) > MOST_BYTES:
@@ -109,12 +110,12 @@ class Fit(Frozen):
             raise UsageError(what, where="fitted", hint=hint) from None
 
     def least(self, target: float) -> int:
-        """The fewest claims, all ended early and right, that keep a target risk; a fit with fewer cannot."""
-        level = DELTA / max(1, len(self.stages) - 1) / len(STARTS)
+        """The fewest claims with which a fit can keep a target risk, if all of them end early with the right label."""
+        level = DELTA / max(1, len(self.stages) - 1) / len(_STARTS)
         return math.ceil(math.log(level) / math.log1p(-target))
 
     def require(self, stages: Sequence[str], debate: str) -> None:
-        """Raises UsageError if it was fitted for another cascade."""
+        """Raises UsageError if this is the fit of another cascade."""
         if (tuple(stages), debate) != (self.stages, self.debate):
             raise UsageError(
                 f"the thresholds were fitted for {' -> '.join(self.stages)} with {self.debate}",
@@ -123,48 +124,45 @@ class Fit(Frozen):
             )
 
     def at_risk(self, target: float) -> Thresholds:
-        """The loosest thresholds with an upper bound of the risk at ``target``, one stage after the other.
+        """The loosest thresholds that bound the risk by ``target``, chosen stage by stage.
 
-        The thresholds of stage k are tested with those chosen for the stages before and with no stop after; each of the
-        combinations that might have been chosen has its share of ``delta``.
+        A stage's thresholds are tested with those chosen for the earlier stages and without stops at later ones. Each
+        combination that the earlier stages might have chosen has its share of ``delta``.
         """
 
         def p_value(tested: Sequence[Threshold]) -> float:
             early, wrong = early_stops(self.rows, tested)
             return binomial_tail(wrong, early, target) if early else 1.0
 
-        chosen = self._loosest(p_value)
-        words = (
-            f"of the claims that end before the last stage, at most {target:.3g} get a wrong label, with probability"
-            f" {1 - DELTA:.3g} over the {counted(len(self.rows), 'labelled claim')} of the fit, if claims are drawn as"
-            " those were, with the same models, prompts and corpus"
-            if early_stops(self.rows, chosen)[0]
-            else f"no threshold keeps the risk at {target:.3g}: every claim goes to the last stage"
-        )
-        return self._thresholds(chosen, words)
+        promise = f"of the claims that end before the last stage, at most {target:.3g} get a wrong label"
+        return self._guaranteed(self._loosest(p_value), promise, f"the risk at {target:.3g}")
 
     def at_loss(self, target: float) -> Thresholds:
-        """The loosest thresholds with an upper bound of the loss at ``target``, as :meth:`at_risk` finds them."""
+        """The loosest thresholds that bound the loss by ``target``, as :meth:`at_risk` finds them."""
         chosen = self._loosest(lambda tested: binomial_tail(lost(self.rows, tested), len(self.rows), target))
-        words = (
-            f"at most {target:.3g} of all claims get a wrong label that the last stage would have had right, with"
-            f" probability {1 - DELTA:.3g} over the {counted(len(self.rows), 'labelled claim')} of the fit, if claims"
-            " are drawn as those were, with the same models, prompts and corpus"
-            if early_stops(self.rows, chosen)[0]
-            else f"no threshold keeps the loss at {target:.3g}: every claim goes to the last stage"
+        promise = f"at most {target:.3g} of all claims get a wrong label that the last stage would have had right"
+        return self._guaranteed(chosen, promise, f"the loss at {target:.3g}")
+
+    def _guaranteed(self, chosen: Sequence[Threshold], promise: str, target: str) -> Thresholds:
+        if not early_stops(self.rows, chosen)[0]:
+            return self._thresholds(chosen, f"no threshold keeps {target}: every claim goes to the last stage")
+        claims = counted(len(self.rows), "labelled claim")
+        return self._thresholds(
+            chosen,
+            f"{promise}, with probability {1 - DELTA:.3g} over the {claims} of the fit, if claims are drawn as those"
+            " were, with the same models, prompts and corpus",
         )
-        return self._thresholds(chosen, words)
 
     def _loosest(self, p_value: Callable[[Sequence[Threshold]], float]) -> list[Threshold]:
         stages = len(self.stages) - 1
         chosen: list[Threshold] = [None] * stages
         for stage in range(stages):
-            share = DELTA / stages / len(STARTS) / (len(GRID) + 1) ** stage
-            level = 0.0
-            for value in GRID:
-                level += share * (value in STARTS)
-                if level and p_value((*chosen[:stage], value, *[None] * (stages - stage - 1))) <= level:
-                    chosen[stage] = value
+            share = DELTA / stages / len(_STARTS) / (len(GRID) + 1) ** stage
+            level = 0.0  # a rejected hypothesis passes its level on to the next
+            for threshold in GRID:
+                level += share * (threshold in _STARTS)
+                if level and p_value((*chosen[:stage], threshold, *[None] * (stages - stage - 1))) <= level:
+                    chosen[stage] = threshold
                 else:
                     level = 0.0
         return chosen
@@ -175,13 +173,12 @@ class Fit(Frozen):
         Raises:
             UsageError: a budget with several units, without prices, or below the cost of the first stage.
         """
-        limits = Budget.parse(budget)
-        given = limits.limits
-        if "searches" in given:
+        limits = Budget.parse(budget).limits
+        if "searches" in limits:
             raise UsageError(f"{budget!r} counts searches", where="budget_per_claim", hint="give one in calls: 4calls")
-        if len(given) > 1:
+        if len(limits) > 1:
             raise UsageError(f"{budget!r} has several limits", where="budget_per_claim", hint="give one: 0.002usd")
-        ((unit, limit),) = given.items()
+        ((unit, limit),) = limits.items()
         costs = [[getattr(stage, unit) for stage in row] for row in self.rows]
         if any(cost is None for row in costs for cost in row):
             hint = "give prices (--prices) and fit again, or a budget in calls or tokens"
@@ -199,16 +196,16 @@ class Fit(Frozen):
                 where="budget_per_claim",
                 hint="give a larger budget, or fewer stages: --set stages=reader+single-reader",
             )
-        words = (
+        guarantee = (
             f"mean cost {-best[1]:.4g} {unit} per claim and {best[0]} right labels on the"
             f" {counted(len(self.rows), 'labelled claim')} of the fit; no guarantee on the risk"
         )
-        return self._thresholds(best[2], words)
+        return self._thresholds(best[2], guarantee)
 
-    def _thresholds(self, thresholds: Sequence[Threshold], words: str) -> Thresholds:
+    def _thresholds(self, thresholds: Sequence[Threshold], guarantee: str) -> Thresholds:
         early, wrong = early_stops(self.rows, thresholds)
         return Thresholds(
-            thresholds=tuple(thresholds), early=early, wrong=wrong, claims=len(self.rows), guarantee=words
+            thresholds=tuple(thresholds), early=early, wrong=wrong, claims=len(self.rows), guarantee=guarantee
         )
 
 
@@ -232,7 +229,7 @@ def lost(rows: Sequence[FitRow], thresholds: Sequence[Threshold]) -> int:
 
 
 def binomial_tail(successes: int, trials: int, probability: float) -> float:
-    """P(X <= successes) for X ~ Bin(trials, probability), 0 < probability < 1: the p-value of "it is more probable"."""
+    """P(X <= successes) for X ~ Bin(trials, probability), 0 < probability < 1: the p-value of a higher probability."""
     log, log_not = math.log(probability), math.log1p(-probability)
     terms = (
         math.lgamma(trials + 1) - math.lgamma(k + 1) - math.lgamma(trials - k + 1) + k * log + (trials - k) * log_not

@@ -380,8 +380,9 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         judgements = [reply for reply in replies if isinstance(reply, Judgement)]
         if not judgements:
             raise next(reply for reply in replies if isinstance(reply, BadReply))
-        voted = debate_outcome([(judgement.voted, judgement.sure) for judgement in judgements], self.settings.rule)
-        reasons = (judgement.reason for judgement in judgements if judgement.voted == voted.winner)
+        votes = [(each.effective_vote, each.effective_confidence) for each in judgements]
+        voted = debate_outcome(votes, self.settings.rule)
+        reasons = (each.reason for each in judgements if each.effective_vote == voted.winner)
         self.reason = next(filter(None, reasons), "")
         self.run.emit(RoundVoted(round=round_, **voted._asdict() | {"consensus": round(voted.consensus, 6)}))
         return voted
@@ -402,7 +403,7 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
             self.run.emit(Refereed(agent=name, round=round_, problem=error.what))
             return error
         scores = {position: judgement.scores(position) for position in STANCES}
-        vote, sure, reason = judgement.voted, judgement.sure, judgement.reason
+        vote, sure, reason = judgement.effective_vote, judgement.effective_confidence, judgement.reason
         self.run.emit(Refereed(agent=name, round=round_, vote=vote, confidence=sure, reason=reason, scores=scores))
         return judgement
 

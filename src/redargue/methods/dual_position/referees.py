@@ -1,10 +1,8 @@
-"""Prompts of the referees: scores for both teams, a vote, a confidence (Dual-Position Debate, §3.3).
+"""Referees score both teams and vote (Dual-Position Debate, §3.3), and models measure their own uncertainty (DebUnc).
 
-Uncertainty of a model about its own text, and how other agents see it.
-
-Yoffe et al., "DebUnc" (2024). An uncertainty is 0 or more, lower is surer: the mean entropy of the tokens, TokenSAR
-(Duan et al., 2024) or, for a model without log probabilities, the disagreement of samples. Other agents see it as a
-level from 1 to 10 in words, or as the weight of their attention.
+An uncertainty (Yoffe et al., 2024) is at least 0, lower is surer: the mean entropy of the tokens, TokenSAR (Duan et
+al., 2024) or, for a model without log probabilities, the disagreement of samples. Other agents receive it as a level
+from 1 to 10 in their prompt, or as the weight of their attention.
 """
 
 from __future__ import annotations
@@ -33,12 +31,13 @@ from redargue.tasks.untrusted import wrap_untrusted
 
 Vote = Literal["affirmative", "negative", "tie"]
 SCORE_DIMENSIONS = ("evidence", "logic", "neutrality", "persuasiveness")
+_SCORES = tuple(f"{side}_{dimension}" for side in STANCES for dimension in SCORE_DIMENSIONS)
 EMPHASES = {
     "factual": "You are the factual referee: how authentic and authoritative the evidence is counts most.",
     "logical": "You are the logical referee: the rigour between arguments and evidence counts most.",
     "rhetorical": "You are the rhetorical referee: neutral language and overall persuasiveness count most.",
 }
-TIE_BAND = 0.05  # of mean scores: closer ones are a tie where no vote was given (D4)
+_TIE_BAND = 0.05  # without a vote, mean scores that differ by no more are a tie (D4)
 
 
 def _score(about: str) -> Any:
@@ -50,11 +49,11 @@ def _is_number(value: Any) -> TypeGuard[float]:
 
 
 class Judgement(Frozen):
-    """A referee's judgement; scores in [0, 1]. Percentages are converted; a score on another scale is refused.
+    """A referee's judgement; scores in [0, 1]. Percentages and scores out of 10 are converted; others are refused.
 
     Attributes:
-        vote: None where none was given: then the scores decide (``D4``).
-        confidence: in [0, 1]; None where none was given: then the distance of the scores.
+        vote: None if none was given: the scores decide (D4).
+        confidence: in [0, 1]; None if none was given: the difference of the scores counts.
     """
 
     reason: str = Field(
@@ -75,17 +74,15 @@ class Judgement(Frozen):
         default=None, description="how sure you are of the vote"
     )
 
-    @field_validator(
-        "confidence", *(f"{side}_{dimension}" for side in STANCES for dimension in SCORE_DIMENSIONS), mode="before"
-    )
+    @field_validator("confidence", *_SCORES, mode="before")
     @classmethod
     def _percent(cls, value: Any) -> Any:
-        """Reads 90, 90 % and "90%" as 0.9; 9 may be of 10 or of 100, and is refused. A number is never clipped."""
+        """Reads 90, 90 % and "90%" as 0.9; refuses 9, which may be out of 10 or 100. No number is clipped."""
         if isinstance(value, str) and (found := re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*(%?)\s*", value)):
             if found[2]:
                 return float(found[1]) / 100
             value = float(found[1])
-        if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+        if _is_number(value):
             if 1 < value <= 10:
                 raise ValueError(f"{value:g} is not from 0 to 1: 0 is the worst, 1 the best")
             return value / 100 if 10 < value <= 100 else value
@@ -94,20 +91,20 @@ class Judgement(Frozen):
     @model_validator(mode="before")
     @classmethod
     def _of_ten(cls, value: Any) -> Any:
-        """Reads scores from 0 to 10, where every score says that they are: none is between 0 and 1."""
+        """Divides scores by 10 if they are clearly out of 10: each is 0 or above 1."""
         if not isinstance(value, Mapping):
             return value
-        names = [f"{side}_{dimension}" for side in STANCES for dimension in SCORE_DIMENSIONS]
+        names = list(_SCORES)
         given = [value.get(name) for name in names]
         if not all(_is_number(score) and (score == 0 or 1 < score <= 10) for score in given) or not any(given):
             return value
-        if _is_number(sure := value.get("confidence")) and 1 < sure <= 10:
+        if _is_number(confidence := value.get("confidence")) and 1 < confidence <= 10:
             names.append("confidence")
         return {**value, **{name: value[name] / 10 for name in names}}
 
     @field_validator("vote", mode="before")
     @classmethod
-    def _named(cls, value: Any) -> Any:
+    def _vote_name(cls, value: Any) -> Any:
         """Reads names in any case, and the paper's +1, −1 and 0."""
         if value in ("", None):
             return None
@@ -125,22 +122,22 @@ class Judgement(Frozen):
         return self.mean("affirmative") - self.mean("negative")
 
     @property
-    def voted(self) -> Vote:
+    def effective_vote(self) -> Vote:
         """The vote, or the one that the scores imply."""
         if self.vote is not None:
             return self.vote
-        if abs(self.difference) <= TIE_BAND:
+        if abs(self.difference) <= _TIE_BAND:
             return "tie"
         return "affirmative" if self.difference > 0 else "negative"
 
     @property
-    def sure(self) -> float:
-        """The confidence, or the distance of the scores; 0.5 where both are missing or zero."""
+    def effective_confidence(self) -> float:
+        """The confidence, or the difference of the scores; 0.5 if there is neither."""
         return self.confidence if self.confidence is not None else min(1.0, abs(self.difference)) or 0.5
 
 
 class JudgeTeams(Task[Judgement]):
-    """One referee's judgement of the debate so far; of the teams' ``passages`` where nobody has spoken yet."""
+    """One referee's judgement of the debate so far, or of the teams' ``passages`` before the first speech."""
 
     claim: Claim
     referee: str
@@ -168,19 +165,19 @@ def _speech(speech: Speech, profile: Profile, shown: dict[str, int]) -> str:
     return f"Round {speech.round}, {speech.position} team: {argument}\n{evidence_of(speech, profile, shown)}"
 
 
-# Who won a debate, from the referees' votes and confidences (Dual-Position Debate, §3.3).
+# The winner of a debate, from the referees' votes and confidences (Dual-Position Debate, §3.3).
 
 OutcomeRule = Literal["mass", "literal"]
-VALUES: dict[Vote, int] = {"affirmative": 1, "negative": -1, "tie": 0}
+_VOTE_VALUES: dict[Vote, int] = {"affirmative": 1, "negative": -1, "tie": 0}
 
 
 class DebateOutcome(NamedTuple):
     """The outcome of a vote.
 
     Attributes:
-        winner: a tie also where two outcomes have the same weight, or no referee has any confidence.
-        consensus: share of all confidence that is behind the winner, in [0, 1]; 0 where there is no confidence (D3).
-        masses: the sum of confidences behind each vote, M_o = Σ C_j · [V_j = o].
+        winner: also a tie if two outcomes have the same weight, or no referee has any confidence.
+        consensus: the winner's share of all confidence, in [0, 1]; 0 if there is no confidence (D3).
+        masses: the sum of the confidences of each vote, M_o = Σ C_j · [V_j = o].
         weights: the paper's signed sums, W_o = Σ V_j · C_j · [V_j = o]; the negative one is at most 0.
     """
 
@@ -193,11 +190,11 @@ class DebateOutcome(NamedTuple):
 def debate_outcome(votes: Sequence[tuple[Vote, float]], rule: OutcomeRule = "mass") -> DebateOutcome:
     """The outcome of a round, from each referee's vote and confidence in [0, 1].
 
-    The paper takes the largest signed weight. That of a tie is always 0 and that of the negative team at most 0, so the
-    negative team cannot win (D1): ``literal`` is that rule; ``mass``, the default, compares confidences.
+    With ``literal``, the paper's rule, the largest signed weight wins. That of a tie is always 0 and that of the
+    negative team at most 0, so the negative team cannot win (D1). ``mass``, the default, compares confidences.
     """
-    masses = {vote: sum((confidence for cast, confidence in votes if cast == vote), 0.0) for vote in VALUES}
-    weights = {vote: VALUES[vote] * mass for vote, mass in masses.items()}
+    masses = {vote: sum((confidence for cast, confidence in votes if cast == vote), 0.0) for vote in _VOTE_VALUES}
+    weights = {vote: _VOTE_VALUES[vote] * mass for vote, mass in masses.items()}
     compared = masses if rule == "mass" else weights
     most = max(compared.values())
     leading = [vote for vote, value in compared.items() if abs(value - most) < 1e-12]
@@ -207,18 +204,18 @@ def debate_outcome(votes: Sequence[tuple[Vote, float]], rule: OutcomeRule = "mas
 
 
 SAMPLES = 3
-SPREAD = 1.0  # DebUnc samples at temperature 1
-SUREST = 1e-5  # confidence is 1/u: no uncertainty counts as less
+_TEMPERATURE = 1.0  # of samples, as in DebUnc
+_LEAST_UNCERTAINTY = 1e-5  # smaller ones count as this one, because the confidence is 1/u
 
 _Measure = Literal["entropy", "token-sar", "agreement"]
 
 
 @dataclass(frozen=True)
 class Uncertain(Generic[Out]):
-    """An output with its writer's uncertainty, 0 or more; different measures cannot be compared.
+    """An output with its writer's uncertainty, 0 or more; values of different measures cannot be compared.
 
-    The output is the one that is used. With ``agreement`` it is the first of the samples, at temperature 1, as in
-    DebUnc; with the other measures it is sampled at temperature 0, and only further samples at 1.
+    With ``agreement``, the output is the first of the samples at temperature 1, as in DebUnc. With the other measures,
+    it is sampled at temperature 0, and only further samples at 1.
     """
 
     output: Output[Out]
@@ -235,18 +232,18 @@ async def uncertain(
     samples: int = SAMPLES,
     round_: int = 0,
 ) -> Uncertain[Out]:
-    """Has a task performed, and measures the model's uncertainty about the answer.
+    """Performs a task, and measures the model's uncertainty about its answer.
 
     Args:
-        measure: ``entropy`` and ``token-sar`` need log probabilities; where the backend gives none, further samples are
+        measure: ``entropy`` and ``token-sar`` need log probabilities; if the backend returns none, further samples are
             drawn and their agreement is measured. ``agreement`` draws the samples in one request.
         question: precedes the texts that TokenSAR compares.
-        samples: compared for their agreement, at least 2.
+        samples: number of samples whose agreement is measured, at least 2.
     """
     if samples < 2:
         raise ValueError(f"{samples} samples cannot agree: ask for 2 or more")
     if measure == "agreement":
-        outputs = await agent.ask(task, n=samples, round_=round_, temperature=SPREAD)
+        outputs = await agent.ask(task, n=samples, round_=round_, temperature=_TEMPERATURE)
         return Uncertain(outputs[0], await _disagreement(agent, outputs, round_=round_), "agreement")
     (output,) = await agent.ask(task, round_=round_)
     if measure == "entropy" and output.entropy is not None:
@@ -257,15 +254,15 @@ async def uncertain(
         if value is not None:
             return Uncertain(output, value, measure)
     again = task.model_copy(update={"sample": task.sample + 1})
-    outputs = (output, *await agent.ask(again, n=samples - 1, round_=round_, temperature=SPREAD))
+    outputs = (output, *await agent.ask(again, n=samples - 1, round_=round_, temperature=_TEMPERATURE))
     return Uncertain(output, await _disagreement(agent, outputs, round_=round_), "agreement")
 
 
 async def _disagreement(agent: Agent, outputs: Sequence[Output[Out]], *, round_: int = 0) -> float:
     """1 minus the mean agreement of all pairs of samples, in [0, 1].
 
-    Two answers with labels agree where the labels are the same (no label agrees with nothing); other texts agree by
-    their cosine, at least 0. Needs two samples or more.
+    Two answers agree if both have the same label. The agreement of other texts is their cosine, at least 0. Requires at
+    least two samples.
     """
     labels = [output.answer.label for output in outputs if isinstance(output.answer, Answer)]
     if len(labels) == len(outputs):
@@ -273,8 +270,8 @@ async def _disagreement(agent: Agent, outputs: Sequence[Output[Out]], *, round_:
     else:
         texts = tuple(output.text or output.answer.model_dump_json() for output in outputs)
         compared = (
-            agent.perform(CompareTexts(reference=text, texts=texts[place + 1 :]), round_=round_)
-            for place, text in enumerate(texts[:-1])
+            agent.perform(CompareTexts(reference=text, texts=texts[number:]), round_=round_)
+            for number, text in enumerate(texts[:-1], 1)
         )
         alike = [max(0.0, value) for near in await gather_or_cancel(compared) for value in near.values]
     return round(1 - sum(alike) / len(alike), 9)
@@ -283,13 +280,14 @@ async def _disagreement(agent: Agent, outputs: Sequence[Output[Out]], *, round_:
 async def token_relevances(
     agent: Agent, tokens: Sequence[str], question: str = "", *, round_: int = 0
 ) -> tuple[float, ...]:
-    """How much each token matters: 1 minus the similarity of the text without it to the whole, in [0, 1].
+    """The relevance of each token: 1 minus the similarity of the text without it to the whole text, in [0, 1].
 
-    The bundled cross-encoder compares them, not DebUnc's (stsb-roberta-large, which reads 512 tokens); it reads 160
-    tokens, and those beyond do not matter.
+    The bundled cross-encoder compares the texts, not that of DebUnc (stsb-roberta-large, which reads 512 tokens). It
+    reads 160 tokens; later ones have no relevance.
 
     Args:
-        tokens: joined they are the text, which ``question`` precedes; a single one has the relevance 0.5.
+        tokens: the tokens of the text; a single one has the relevance 0.5.
+        question: precedes the text.
     """
     if len(tokens) == 1:
         return (0.5,)
@@ -300,7 +298,7 @@ async def token_relevances(
 
 
 def token_sar(logprobs: Sequence[float], relevances: Sequence[float]) -> float | None:
-    """TokenSAR: the tokens' negative log probabilities (nats), each weighted by its relevance; None if none matters."""
+    """TokenSAR: the tokens' negative log probabilities (nats), weighted by relevance; None if no token is relevant."""
     total = sum(relevances)
     if total <= 0:
         return None
@@ -308,10 +306,10 @@ def token_sar(logprobs: Sequence[float], relevances: Sequence[float]) -> float |
 
 
 def confidence_levels(uncertainties: Sequence[float]) -> tuple[int, ...]:
-    """DebUnc's levels from 1 to 10 for agents beside each other: equally uncertain ones get 5, however many.
+    """DebUnc's confidence levels of agents, from 1 to 10; equally uncertain agents get 5, whatever their number.
 
-    A confidence is 1/u; all are scaled to a sum, 1/n is added, and the result is clipped and rounded. DebUnc's sum is
-    14, for three agents; 5n - 1 is the same for three, and keeps the mean at 5 for any number n.
+    The confidences, 1/u, are scaled to a fixed sum, 1/n is added, and the results are clipped and rounded. DebUnc's sum
+    is 14, for three agents; 5n - 1 is the same for three, and keeps the mean at 5 for any number n.
     """
     confidences = attention_weights(uncertainties)
     count, total = len(confidences), sum(confidences)
@@ -320,5 +318,5 @@ def confidence_levels(uncertainties: Sequence[float]) -> tuple[int, ...]:
 
 
 def attention_weights(uncertainties: Sequence[float]) -> tuple[float, ...]:
-    """The weights of attention to agents' texts: 1/u, of which only the proportions count."""
-    return tuple(1 / max(uncertainty, SUREST) for uncertainty in uncertainties)
+    """The weights of attention to agents' texts: 1/u; only their ratios matter."""
+    return tuple(1 / max(uncertainty, _LEAST_UNCERTAINTY) for uncertainty in uncertainties)

@@ -29,7 +29,7 @@ from starlette.types import Receive, Scope, Send
 
 from redargue.adapters.grounding import METHOD, unanswerable
 from redargue.assembly import tools_setting, with_default_tool
-from redargue.errors import RecordError, RedargueError, UsageError, problem_of
+from redargue.errors import RecordError, RedargueError, UsageError, problem_location, problem_of
 from redargue.methods.base import methods
 from redargue.net.fetch import PageFetcher
 from redargue.net.services import limiter
@@ -217,8 +217,7 @@ def _request(**values: Any) -> CheckRequest:
     try:
         return CheckRequest(**values)
     except ValidationError as error:
-        first = error.errors()[0]
-        raise UsageError(problem_of(error), where=".".join(map(str, first["loc"]))) from error
+        raise UsageError(problem_of(error), where=problem_location(error)) from error
 
 
 def _result(answer: ToolAnswer) -> CallToolResult:

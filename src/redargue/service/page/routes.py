@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 
 from redargue.claims import Meaning
 from redargue.concurrency import Busy
-from redargue.errors import BudgetReached, RecordError, RedargueError, UsageError, problem_of
+from redargue.errors import BudgetReached, RecordError, RedargueError, UsageError, problem_location, problem_of
 from redargue.evidence import UnreadFile
 from redargue.methods.base import methods
 from redargue.reports.html.debate import how_done
@@ -212,8 +212,7 @@ async def start(request: Request, store: Store, visitor: Visitor) -> Response:
         asked = _request(given, uploads)
         check = store.submit(asked, owner=visitor.owner, prepared=await store.prepare(asked))
     except ValidationError as error:
-        first = error.errors()[0]
-        return await refused(f"{'.'.join(map(str, first['loc'])) or 'The form'}: {problem_of(error)}")
+        return await refused(f"{problem_location(error) or 'The form'}: {problem_of(error)}")
     except HTTPException as error:
         hint = "choose fewer files, or add them to a corpus: redargue corpus add FOLDER"
         return await refused(f"The form cannot be read: {error.detail}; {hint}", status=error.status_code)

@@ -7,7 +7,7 @@ import time
 import uuid
 from collections import OrderedDict
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -22,8 +22,6 @@ from redargue.service.proxy.modes import Withheld, objection, require_checked
 from redargue.service.proxy.settings import CheckOptions, Plan, plan, read_check_options, whole_characters
 from redargue.service.proxy.tally import ProxyTally
 
-# Checks a whole text for routes that have no stream.
-
 
 async def check_whole(
     text: str,
@@ -35,8 +33,8 @@ async def check_whole(
     route: str,
     day: DayBudget | None = None,
 ) -> tuple[Checked, CheckBlock]:
-    """The check of a text, which is counted."""
-    check = f"chk_{uuid.uuid4().hex}"
+    """Checks a whole text, for a route without a stream, and counts the check."""
+    check_id = f"chk_{uuid.uuid4().hex}"
     async with checkers.open(documents, plan, day) as readers:
         answer = AnswerCheck(readers)
         try:
@@ -44,13 +42,13 @@ async def check_whole(
             checked = await answer.finish(plan.timeout_s)
         finally:
             await answer.cancel()
-    block = block_of(checked, plan, check) if text.strip() else without_text(plan, check)
+    block = block_of(checked, plan, check_id) if text.strip() else without_text(plan, check_id)
     tally.checked(route, block)
     return checked, block
 
 
-def first_unchecked(checked: Checked, block: CheckBlock) -> int | None:
-    """Where in the text the first sentence begins that may state something and was not checked."""
+def _first_unchecked(checked: Checked, block: CheckBlock) -> int | None:
+    """The start of the first sentence that may state something and was not checked."""
     starts = [sentence.start for sentence in checked.late]
     starts += [sentence.start for sentence, _ in checked.failed]
     starts += [claim.start for claim in block.claims if claim.unchecked]
@@ -95,15 +93,15 @@ class UnsupportedSpan(BaseModel):
 
 
 class ClassifyResponse(BaseModel):
-    """``truncated_at`` is where the first sentence begins that could not be checked, so that this is not clean."""
+    """``truncated_at`` is the start of the first sentence that was not checked; absent if all were checked."""
 
     spans: list[UnsupportedSpan]
     truncated_at: int | None = None
 
 
 def spans(checked: Checked, block: CheckBlock) -> ClassifyResponse:
-    """The router rejects a response with a span beyond ``truncated_at``, so that there are none."""
-    truncated = first_unchecked(checked, block)
+    """Leaves out spans that end after ``truncated_at``: the router would reject the response."""
+    truncated = _first_unchecked(checked, block)
     found: dict[tuple[int, int], UnsupportedSpan] = {}
     for claim in block.bad:
         if truncated is not None and claim.end > truncated:
@@ -121,14 +119,11 @@ def spans(checked: Checked, block: CheckBlock) -> ClassifyResponse:
     return ClassifyResponse(spans=list(found.values()), truncated_at=truncated)
 
 
-# LiteLLM's Generic Guardrail API: checks answers of a LiteLLM gateway without a proxy of our
-# own in between.
-#
-# LiteLLM sends the messages with the request only, but one ``litellm_call_id`` with both, so
-# that they are joined.
+# LiteLLM's Generic Guardrail API: checks the answers of a LiteLLM gateway without redargue's proxy.
+# LiteLLM sends the messages only with the request; ``litellm_call_id`` assigns the response to it.
 
 GUARDRAIL_PATH = "/beta/litellm_basic_guardrail_api"
-_Call = tuple[str, str]  # its caller and its id
+_Call = tuple[str, str]  # caller and call id
 KEPT_SECONDS, KEPT_CALLS, KEPT_CHARACTERS = 300.0, 1000, 20_000_000
 
 
@@ -152,42 +147,48 @@ class GuardrailResponse(BaseModel):
     texts: list[str] | None = None
 
 
-class Calls:
-    """The documents of requests, until their responses come; bounded in time, number and size.
+class _Kept(NamedTuple):
+    since: float
+    documents: tuple[Passage, ...]
+    size: int  # characters
 
-    A call is known by its caller and its id, so that no caller's answer is checked against the documents of another.
+
+class Calls:
+    """The documents of requests, kept for their responses; bounded in time, number and size.
+
+    The key contains the caller: no answer is checked against the documents of another caller.
     """
 
     def __init__(self) -> None:
-        self._calls: OrderedDict[_Call, tuple[float, tuple[Passage, ...], int]] = OrderedDict()
+        self._calls: OrderedDict[_Call, _Kept] = OrderedDict()
         self._size = 0
 
     def keep(self, call: _Call, documents: tuple[Passage, ...], now: float | None = None) -> None:
         now = time.monotonic() if now is None else now
         self._forget(call)
         size = sum(len(document.text) for document in documents)
-        self._calls[call] = (now, documents, size)
+        self._calls[call] = _Kept(now, documents, size)
         self._size += size
         while self._calls and (
             len(self._calls) > KEPT_CALLS
             or self._size > KEPT_CHARACTERS
-            or next(iter(self._calls.values()))[0] < now - KEPT_SECONDS
+            or next(iter(self._calls.values())).since < now - KEPT_SECONDS
         ):
             self._forget(next(iter(self._calls)))
 
     def documents(self, call: _Call, now: float | None = None) -> tuple[Passage, ...] | None:
-        """None for a call that is not known, or no longer."""
+        """None for an unknown or expired call."""
         kept = self._calls.get(call)
         now = time.monotonic() if now is None else now
-        return kept[1] if kept and kept[0] >= now - KEPT_SECONDS else None
+        return kept.documents if kept and kept.since >= now - KEPT_SECONDS else None
 
     def _forget(self, call: _Call) -> None:
         if kept := self._calls.pop(call, None):
-            self._size -= kept[2]
+            self._size -= kept.size
 
 
 class Guardrail:
-    """The answers to LiteLLM."""
+    """Answers LiteLLM's requests."""
 
     def __init__(self, checkers: Checkers, tally: ProxyTally) -> None:
         self._checkers, self._tally, self._calls = checkers, tally, Calls()
@@ -195,13 +196,13 @@ class Guardrail:
     async def apply(
         self, request: GuardrailRequest, day: DayBudget | None = None, *, owner: str = ""
     ) -> GuardrailResponse:
-        """Raises UsageError for parameters that do not fit; ``day`` is the day's budget of ``owner``, the caller."""
+        """Raises UsageError for invalid parameters; ``day`` is the budget of the caller, ``owner``."""
         settings = self._checkers.settings
         given = request.additional_provider_specific_params or {}
         options = read_check_options(
             {name: value for name, value in given.items() if name in CheckOptions.model_fields}
         )
-        decided = plan(settings, options)
+        chosen = plan(settings, options)
         texts = [without_footnotes(whole_characters(text)) for text in request.texts or []]
         call = (owner, request.litellm_call_id or "")
         if request.input_type == "request":
@@ -209,36 +210,36 @@ class Guardrail:
             documents = contexts_of({"messages": messages}, options.contexts, roles=settings.context_roles)
             if request.litellm_call_id:
                 self._calls.keep(call, documents)
-            # What this service added to earlier answers is not for the model.
+            # The model does not receive the footnotes of earlier answers.
             changed = texts != (request.texts or [])
             return GuardrailResponse(action="GUARDRAIL_INTERVENED", texts=texts) if changed else GuardrailResponse()
         known = self._calls.documents(call)
         self._tally.unknown_calls += known is None
         documents = contexts_of({}, options.contexts) if known is None else known
-        if decided.mode == "off":
+        if chosen.mode == "off":
             return GuardrailResponse()
         check = partial(
-            check_whole, checkers=self._checkers, plan=decided, tally=self._tally, route=GUARDRAIL_PATH, day=day
+            check_whole, checkers=self._checkers, plan=chosen, tally=self._tally, route=GUARDRAIL_PATH, day=day
         )
         blocks = [block for _, block in await gather_or_cancel(check(text, documents) for text in texts)]
-        return self._decided(texts, blocks, decided)
+        return self._response(texts, blocks, chosen)
 
-    def _decided(self, texts: list[str], blocks: list[CheckBlock], decided: Plan) -> GuardrailResponse:
+    def _response(self, texts: list[str], blocks: list[CheckBlock], chosen: Plan) -> GuardrailResponse:
         settings = self._checkers.settings
         try:
             for block in blocks:
-                require_checked(block, decided)
+                require_checked(block, chosen)
         except Withheld as error:
             self._tally.withheld(GUARDRAIL_PATH, error.code)
             return GuardrailResponse(action="BLOCKED", blocked_reason=error.what)
-        objections = [objection(block, decided) for block in blocks]
-        if decided.mode == "block" and any(objections):
+        objections = [objection(block, chosen) for block in blocks]
+        if chosen.mode == "block" and any(objections):
             self._tally.withheld(GUARDRAIL_PATH, next(filter(None, objections)))
-            if decided.block_as == "error":
+            if chosen.block_as == "error":
                 return GuardrailResponse(action="BLOCKED", blocked_reason=settings.block_message)
             texts_sent = [settings.block_message if why else text for text, why in zip(texts, objections, strict=True)]
             return GuardrailResponse(action="GUARDRAIL_INTERVENED", texts=texts_sent)
-        if decided.mode in ("footnote", "revise"):  # a guardrail cannot ask the model again
+        if chosen.mode in ("footnote", "revise"):  # a guardrail cannot ask the model again
             texts_sent = [text + footnotes(block, text) for text, block in zip(texts, blocks, strict=True)]
             if texts_sent != texts:
                 return GuardrailResponse(action="GUARDRAIL_INTERVENED", texts=texts_sent)

@@ -13,7 +13,7 @@ from pydantic import ConfigDict, Field, ValidationError, field_validator
 
 from redargue.assembly import method_of
 from redargue.claims import Frozen
-from redargue.errors import UsageError, in_words, problem_of
+from redargue.errors import UsageError, problem_message, problem_of
 from redargue.evidence import Passage
 from redargue.methods.base import methods
 from redargue.net.secrets import Secrets
@@ -329,7 +329,7 @@ def _misfit(error: ValidationError) -> UsageError:
     place = [str(part) for at, part in enumerate(first["loc"]) if at < 2 or part not in ("str", "RequestContext")]
     where = ".".join(["redargue", *place])
     if not unknown:
-        return UsageError(in_words(first), where=where)
+        return UsageError(problem_message(first), where=where)
     known = CheckOptions.model_fields if len(place) == 1 else RequestContext.model_fields
     return UsageError(f"there is no field {place[-1]!r:.60}", where=where, hint=did_you_mean(place[-1][:60], known))
 

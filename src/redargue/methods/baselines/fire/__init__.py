@@ -19,7 +19,7 @@ from redargue.events import QueryWritten
 from redargue.methods.agent import Agent
 from redargue.methods.base import FROM_SETTINGS, Method, SearchSettings
 from redargue.methods.baselines.grounding import QueryResult, ShowsKnowledge, found_in
-from redargue.methods.baselines.small_models import MOST_QUOTES, new_queries, sided
+from redargue.methods.baselines.small_models import MOST_QUOTES, likelier_side, new_queries
 from redargue.methods.verdict_parts import sent_back
 from redargue.nli.backend import EmbeddedBackend, perform, quotes_of
 from redargue.tasks.answer import Answer, Quotations, quotes_field
@@ -222,12 +222,12 @@ def _search_or_answer(task: SearchOrAnswer, backend: EmbeddedBackend) -> Move:
     query = next(new_queries(task.claim.text, best, {result.query for result in task.results}), None)
     sure = max(supports, refutes) >= _SURE and not task.unquoted
     if passages and (query is None or sure):
-        factual, best, text = sided(task.claim.text, passages, backend)
+        factual, best, text = likelier_side(task.claim.text, passages, backend)
         return Move(reasoning=text, quotes=quotes_of(best), final_answer="True" if factual else "False")
     return Move(reasoning="What was read does not settle the claim yet.", search_query=query or task.claim.text[:300])
 
 
 @perform.register
 def _give_final_answer(task: GiveFinalAnswer, backend: EmbeddedBackend) -> FinalAnswer:
-    factual, best, text = sided(task.claim.text, found_in(task.results), backend)
+    factual, best, text = likelier_side(task.claim.text, found_in(task.results), backend)
     return FinalAnswer(reasoning=text, quotes=quotes_of(best), final_answer="True" if factual else "False")

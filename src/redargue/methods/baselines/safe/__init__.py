@@ -19,7 +19,7 @@ from redargue.events import QueryWritten
 from redargue.methods.agent import Agent
 from redargue.methods.base import FROM_SETTINGS, Method, SearchSettings
 from redargue.methods.baselines.grounding import QueryResult, ShowsKnowledge, found_in
-from redargue.methods.baselines.small_models import MOST_QUOTES, new_queries, not_empty
+from redargue.methods.baselines.small_models import MOST_QUOTES, new_queries, require_passages
 from redargue.nli import claim_filter
 from redargue.nli.backend import CORRECT, INCORRECT, OPEN, EmbeddedBackend, cite, distinct_words, perform, quotes_of
 from redargue.nli.reader import sentences
@@ -255,7 +255,7 @@ def _write_next_query(task: WriteNextQuery, backend: EmbeddedBackend) -> Query:
 @perform.register
 def _rate_support(task: RateSupport, backend: EmbeddedBackend) -> Answer:
     """Supported if that is more probable than the other two together; raises BadReply without evidence."""
-    passages = not_empty(found_in(task.results))
+    passages = require_passages(found_in(task.results))
     reading = backend.reader.read(task.claim.text, passages)
     supports, refutes, neither = reading.probabilities()
     if supports > refutes + neither:
