@@ -173,12 +173,16 @@ def _own() -> list[dict[str, str]]:
     ]
 
 
+def written_documents() -> list[dict[str, Any]]:
+    """The documents with claims in other words, in the order of their file."""
+    return [json.loads(line) for line in WRITTEN.read_text(encoding="utf-8").split("\n") if line]
+
+
 def _written() -> list[dict[str, str]]:
     """The documents of claims in other words that no model was trained on."""
-    documents = [json.loads(line) for line in WRITTEN.read_text(encoding="utf-8").splitlines()]
     return [
         {"title": each["title"], "evidence": " ".join(each["sentences"]), "claim": claim, "label": LETTERS[label]}
-        for each in documents
+        for each in written_documents()
         if _hash(each["sentences"][0]) % WRITTEN_HELD_OUT == 0
         for label, _, _, claim in each["claims"]
     ]
