@@ -67,6 +67,9 @@ def test_different_words_for_one_value_are_equal(one: str, other: str) -> None:
         ("the second prize", "the third prize", "unequal"),
         ("Monday", "Tuesday", "unequal"),
         ("5 km", "5 kg", None),
+        ("100 SEK", "100 NOK", None),
+        ("below −5 °C", "−10 °C", "equal"),
+        ("below −5 °C", "−3 °C", "unequal"),
     ],
 )
 def test_intervals_contain_values(claim: str, evidence: str, expected: str | None) -> None:

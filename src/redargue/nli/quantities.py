@@ -172,7 +172,10 @@ _UNITS: dict[str, dict[str, float]] = {
     "GBP": {"£|GBP|pound|pounds|pounds sterling": 1.0, "pence|penny": 0.01},
     "JPY": {"¥|JPY|yen": 1.0},
     "CHF": {"CHF|Swiss franc|Swiss francs": 1.0},
-    "kronor": {"krona|kronor|krone|kroner|SEK|NOK|DKK": 1.0},
+    "SEK": {"SEK|krona|kronor": 1.0},
+    "NOK": {"NOK": 1.0},
+    "DKK": {"DKK": 1.0},
+    "kroner": {"krone|kroner": 1.0},  # Norwegian or Danish
     "cents": {"cent|cents|c": 1.0},
 }
 _UNIT = {
@@ -182,7 +185,6 @@ _UNIT = {
     for name in names.split("|")
 }
 _UNIT |= {name.casefold(): unit for name, unit in _UNIT.items() if len(name) > 3}  # "Percent", not "MW" for "mw"
-_CURRENCIES = frozenset(("EUR", "USD", "GBP", "JPY", "CHF"))
 _SCALES = {"dozen": 12.0, "hundred": 1e2, "thousand": 1e3, "k": 1e3, "million": 1e6, "mn": 1e6, "m": 1e6}
 _SCALES |= {"billion": 1e9, "bn": 1e9, "trillion": 1e12}
 _FRACTIONS = {"½": 0.5, "¼": 0.25, "¾": 0.75, "⅓": 1 / 3, "⅔": 2 / 3}
@@ -567,15 +569,16 @@ def _bounded(value: Quantity, lead: str) -> Quantity:
     elif lead.startswith("or "):
         sign = "<="
     size = value.low
+    lowest = 0.0 if size >= 0 else -math.inf  # nothing counts below zero but what is below zero itself
     match sign:
         case ">=":
             return value._replace(high=math.inf)
         case ">":
             return value._replace(low=size + abs(size) * 1e-4, high=math.inf)
         case "<=":
-            return value._replace(low=0.0)
+            return value._replace(low=lowest)
         case "<":
-            return value._replace(low=0.0, high=size - abs(size) * 1e-4)
+            return value._replace(low=lowest, high=size - abs(size) * 1e-4)
         case "":
             return value
     return value._replace(approximate=True)
