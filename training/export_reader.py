@@ -21,7 +21,7 @@ from onnxruntime.quantization.matmul_nbits_quantizer import DefaultWeightOnlyQua
 from onnxruntime.quantization.quant_utils import QuantFormat
 from train_reader import base_model
 
-FOUR_BITS = r"layer\.\d+/(?:intermediate|output)/dense"  # feed-forward layers, two thirds of the weights
+FOUR_BITS = r"layer\.(?:[3-9]|1[01])/(?:intermediate|output)/dense"  # of most feed-forward layers
 BLOCK = {4: 32, 8: 128}  # weights that share a scale
 START, END = "<s>", "</s>"
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 from importlib.util import find_spec
@@ -110,8 +110,7 @@ class CarefulReader(Reader):
         order = sorted(range(len(alone)), key=lambda at: -_promise(skimmed[at]))
         picked = [alone[at] for at in order[:PICKED]]
         contexts = {at: text for at, one in enumerate(picked[:IN_CONTEXT]) if (text := _in_context(one, candidates))}
-        ranked = [alone[at] for at in order]
-        texts = [*picked, *contexts.values(), *_two_passages(ranked), *_two_sentences(ranked, contexts.values())]
+        texts = [*picked, *contexts.values(), *_two_passages([alone[at] for at in order])]
         read = self._judged(claim, texts, self._far(claim, texts), self._careful)
         spans = self._without_twins(claim, texts, [replace(span, careful=True) for span in read])
         for place, at in enumerate(contexts, len(picked)):
@@ -199,25 +198,6 @@ def _two_passages(order: Sequence[Candidate]) -> list[Candidate]:
         if second.cited[0].passage.sha256 != first.cited[0].passage.sha256:
             text = f"{first.text} {second.text}"
             return [Candidate("joined", (*first.cited, *second.cited), text)]
-    return []
-
-
-def _two_sentences(order: Sequence[Candidate], contexts: Iterable[Candidate]) -> list[Candidate]:
-    """The most promising sentence and the next one of its passage as one text, in the order of the passage.
-
-    Empty if there is no other sentence, or if both are read as sentence and context.
-    """
-    first = order[0]
-    passage = first.cited[0].passage
-    for second in order[1:]:
-        if second.cited[0].passage.sha256 != passage.sha256:
-            continue
-        both = sorted((first, second), key=lambda each: passage.text.find(each.cited[0].quote))
-        quotes = [each.cited[0].quote for each in both]
-        if any(all(quote in context.cited[0].quote for quote in quotes) for context in contexts):
-            return []
-        title = f"{passage.title}. " if passage.title else ""
-        return [Candidate("joined", tuple(each.cited[0] for each in both), title + " ".join(quotes))]
     return []
 
 
