@@ -3,9 +3,8 @@
 A railway line, a clinical trial, annual results, a museum, a water company, a software company: invented, written for
 this benchmark and nothing else. The first three were in view when training rows were written; the author of the other
 three knew neither these rows nor the reader. Each has six or seven sources (docx, pdf, html, csv, md, txt), and in
-``gold.jsonl`` every sentence of the release: what the sources say of it, and the sentences that
-decide it, or that it makes no claim. Five claims of each are false in one point, each in another
-way.
+``gold.jsonl`` every sentence of the release: what the sources say of it, and the sentences that decide it, or that it
+makes no claim. Five claims of each are false in one point, each in another way.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Fits the weights with which the embedded backend turns its readings into a calibrated verdict, on even rows.
 
 Six parts: FEVER and SciFact, each claim with the passages that both tools find for it (the FEVER claims that ``fever``
-reports are left out); contrast documents, given, own and in other words, that no model was trained on; the even
-documents of ``written/contrast_test``. Prints the weights for ``nli/aggregation.py``, and by five-fold cross-validation
-what they give and how many of the decided claims are wrong at each threshold of confidence. Of the large reader, also
-the least confidence of each kind of source (the frozen web evidence is only for that), and ``--write`` puts both into
-its package.
+reports are left out); contrast documents, given, own and paraphrased, that no model was trained on; the even documents
+of ``written/contrast_test``. Prints the weights for ``nli/aggregation.py``, and by five-fold cross-validation what they
+give and how many of the decided claims are wrong at each threshold of confidence. Of the large reader, also the least
+confidence of each kind of source (the frozen web evidence is only for that), and ``--write`` puts both into its
+package.
 """
 
 from __future__ import annotations
@@ -174,12 +174,12 @@ def _own() -> list[dict[str, str]]:
 
 
 def written_documents() -> list[dict[str, Any]]:
-    """The documents with claims in other words, in the order of their file."""
+    """The documents with paraphrased claims, in the order of their file."""
     return [json.loads(line) for line in WRITTEN.read_text(encoding="utf-8").split("\n") if line]
 
 
 def _written() -> list[dict[str, str]]:
-    """The documents of claims in other words that no model was trained on."""
+    """The paraphrased claims of documents that no model was trained on."""
     return [
         {"title": each["title"], "evidence": " ".join(each["sentences"]), "claim": claim, "label": LETTERS[label]}
         for each in written_documents()

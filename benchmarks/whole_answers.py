@@ -1,10 +1,11 @@
 """Answers of language models beside their documents: all claims in one pass, and claim by claim.
 
-    python -m benchmarks whole_answers --model NAME --base-url http://127.0.0.1:8080/v1 --folder build/bench/whole
+    python -m benchmarks whole_answers --model NAME --base-url http://127.0.0.1:8080/v1 --file build/bench/whole.jsonl
     python -m benchmarks whole_answers --write  # the table of what was measured
 
-Rows of ``grounding/`` in the data folder that people labelled as supported by their document or not. An answer counts
-as supported if each of its claims does. ``--write`` recounts from ``whole_answers.jsonl``, without model and data.
+Rows of ``grounding/`` in the data folder that people labelled as supported by their document or not. An answer is
+supported if each of its claims is; one in which no claim was found is left out of the table and counted below it. A
+check that fails is reported and not kept: the same command asks again. ``--write`` recounts without model and data.
 """
 
 from __future__ import annotations
@@ -47,18 +48,29 @@ def main(arguments: list[str]) -> None:
     given = parser.parse_args(arguments)
     if not given.write:
         asyncio.run(_measured(given))
-    print(table([json.loads(line) for line in given.file.read_text(encoding="utf-8").splitlines()]))
+    print(table(_kept(given.file)))
+
+
+def _kept(file: Path) -> list[dict[str, Any]]:
+    """The lines of a file; a last line that a kill cut off is left out."""
+    lines = file.read_text(encoding="utf-8").split("\n") if file.exists() else [""]
+    return [json.loads(line) for line in lines[:-1]]
 
 
 async def _measured(given: argparse.Namespace) -> None:
-    known = given.file.read_text(encoding="utf-8").splitlines() if given.file.exists() else []
-    done = {(line["set"], line["row"], line["method"]) for line in map(json.loads, known)}
+    kept = _kept(given.file)
+    given.file.write_text("".join(f"{json.dumps(line)}\n" for line in kept), encoding="utf-8")
+    done = {(line["set"], line["row"], line["method"]) for line in kept}
     free = asyncio.Semaphore(given.concurrency)
 
     async def one(name: str, at: int, row: Row, method: str) -> None:
         async with free:
             line = {"set": name, "row": at, "method": method, "gold": row.supported}
-            line |= await _grounded(row, method, given)
+            try:
+                line |= await _grounded(row, method, given)
+            except RedargueError as error:
+                print(f"{name}, row {at}, {method}: {error}", flush=True)
+                return
             with given.file.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(line) + "\n")
 
@@ -71,50 +83,41 @@ async def _measured(given: argparse.Namespace) -> None:
 
 
 async def _grounded(row: Row, method: str, given: argparse.Namespace) -> dict[str, Any]:
-    try:
-        report = await ground(
-            row.claim, contexts=[row.evidence], method=method, model=given.model, base_url=given.base_url
-        )
-    except RedargueError as error:
-        return {"said": False, "claims": 0, "calls": 0, "prompt_tokens": 0, "error": str(error)[:200]}
+    """What a method says of an answer (None if no claim was found), and its cost; raises RedargueError."""
+    report = await ground(row.claim, contexts=[row.evidence], method=method, model=given.model, base_url=given.base_url)
     verdicts = [claim.verdict for claim in report.claims]
-    return {
-        "said": bool(verdicts) and all(verdict.meaning is Meaning.SUPPORTED for verdict in verdicts),
-        "claims": len(verdicts),
-        "calls": report.usage.calls,
-        "prompt_tokens": report.usage.prompt_tokens,
-        "error": next((verdict.error.what for verdict in verdicts if verdict.error), ""),
-    }
+    if failed := [verdict.error for verdict in verdicts if verdict.error]:
+        raise RedargueError(failed[0].what)
+    supported = all(verdict.meaning is Meaning.SUPPORTED for verdict in verdicts)
+    usage = {"calls": report.usage.calls, "prompt_tokens": report.usage.prompt_tokens}
+    return {"said": supported if verdicts else None, "claims": len(verdicts)} | usage
 
 
 def table(lines: Sequence[dict[str, Any]]) -> str:
-    """A row for each set and method, on answers that both have read; then the paired test over all."""
+    """A row for each set and method, on answers in which both found claims; then the paired test over all."""
     by_answer: dict[tuple[str, int], dict[str, dict[str, Any]]] = defaultdict(dict)
     for line in lines:
         by_answer[line["set"], line["row"]][line["method"]] = line
-    both = [said for said in by_answer.values() if len(said) == len(METHODS)]
+    read = [by for by in by_answer.values() if all(by.get(method, {}).get("said") is not None for method in METHODS)]
+    if not read:
+        return "no answer has been read by both methods"
     cells = []
     for name in (*SETS, "all"):
         for method in METHODS:
-            read = [said[method] for said in both if name in ("all", said[method]["set"])]
-            if read:
-                cells.append((name, len(read), method, *_figures(read)))
-    first, second = ([said[method]["said"] == said[method]["gold"] for said in both] for method in METHODS)
+            chosen = [by[method] for by in read if name in ("all", by[method]["set"])]
+            if chosen:
+                cells.append((name, len(chosen), method, *_figures(chosen)))
+    first, second = ([by[method]["said"] == by[method]["gold"] for by in read] for method in METHODS)
     test = mcnemar(first, second)
-    counts = f"{METHODS[0]} alone is right on {test.first_only}, {METHODS[1]} on {test.second_only}"
-    return f"{markdown.table(HEADER, cells)}\n\n{counts} (McNemar, p = {test.p_value:.3f})."
+    return (
+        f"{markdown.table(HEADER, cells)}\n\n{METHODS[0]} alone is right on {test.first_only}, {METHODS[1]} on "
+        f"{test.second_only} (McNemar, p = {test.p_value:.3f}). Left out: {len(by_answer) - len(read)}."
+    )
 
 
 def _figures(read: Sequence[dict[str, Any]]) -> tuple[str, ...]:
     gold, said = (np.array([int(line[field]) for line in read]) for field in ("gold", "said"))
     hit = int(np.sum((gold == 0) & (said == 0)))
     f1 = 2 * hit / max(1, int(np.sum(gold == 0) + np.sum(said == 0)))
-    means = (np.mean([line[field] for line in read]) for field in ("claims", "calls", "prompt_tokens"))
-    claims, calls, tokens = means
+    claims, calls, tokens = (np.mean([line[field] for line in read]) for field in ("claims", "calls", "prompt_tokens"))
     return f"{balanced_accuracy(gold, said):.3f}", f"{f1:.3f}", f"{claims:.1f}", f"{calls:.1f}", f"{tokens:,.0f}"
-
-
-if __name__ == "__main__":
-    import sys
-
-    main(sys.argv[1:])

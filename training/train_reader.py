@@ -50,6 +50,8 @@ def base_model(folder: Path, weights: str = "base") -> MPNetForSequenceClassific
         if read.unexpected_keys or any("embeddings" not in name for name in read.missing_keys):
             raise SystemExit(f"the bundled reader's weights do not fit: {read}")
     elif weights != "base":
+        if not Path(weights).is_file():
+            raise SystemExit(f"--weights {weights!r} is neither base, bundled nor a file")
         model.load_state_dict(torch.load(weights, weights_only=True)["model"])
     return model
 

@@ -1,4 +1,4 @@
-"""Reads ``written.jsonl``, short documents with claims in other words, and makes pairs of them.
+"""Reads ``written.jsonl``, short documents with paraphrased claims, and makes pairs of them.
 
 A claim is read beside the sentences that decide it, beside these among others, and beside a sentence that shares its
 words and decides nothing: retrieval returns all three.
@@ -14,13 +14,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from data import LABELS, Pair
+from contrasts import NEI, SUPPORTS
+from data import Pair
 
 WRITTEN = Path(__file__).with_name("written.jsonl")
 HELD_OUT = 8  # one document in eight is not trained on
 WINDOW = 100  # words
 LETTERS = "SRN"  # in the order of LABELS
-SUPPORTS, REFUTES, NEI = range(len(LABELS))
 
 
 class Claim(NamedTuple):
