@@ -139,7 +139,7 @@ class Passage(Source):
         page: of the document, on which the text begins, from 1; 0 where the document has no pages.
         rank: 1 for the best.
         score: the tool's own score, comparable only within one answer of one tool; None where it gives none.
-        cut: at which ends its document goes on; empty also where that is not known.
+        cut: at which ends its document continues; empty also where that is not known.
         named: whether it is a page that the user or the text names, and not one that a search found.
     """
 

@@ -270,7 +270,7 @@ async def test_files_that_were_not_read_are_named_by_every_report_of_a_check_tha
         given = {"words": CLAIM, "what": "claim", "method": "tool-mad"}
         files = [("files", ("good.md", DOCUMENT.encode())), ("files", ("lost.txt", b"")), ("files", ("later.txt", b""))]
         refused = await http.post("/checks", data=given, files=files)
-        assert "goes on without the others" in refused.text
+        assert "continues without the others" in refused.text
         fields = {name: re.findall(rf'name="{name}" value="([^"]*)"', refused.text) for name in ("keep", "unread")}
         again = given | {name: list(map(unescape, values)) for name, values in fields.items()}
         mended = [("files", ("later.txt", b"The lamp is new."))]

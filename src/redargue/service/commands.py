@@ -373,7 +373,7 @@ def view(
 ) -> None:
     """Open a run, or the list of runs, in a page on this machine.
 
-    A run that is not finished is shown while it goes on. Only this machine can reach the page. Needs the extra serve.
+    A run that is not finished is shown while it runs. Only this machine can reach the page. Needs the extra serve.
     """
     try:
         import fastapi  # noqa: F401

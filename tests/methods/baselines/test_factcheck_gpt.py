@@ -72,7 +72,7 @@ async def test_questions_of_two_rounds_are_searched_for_but_for_doubles() -> Non
     assert order == [*["AskQuestions"] * 2, *["CompareTexts"] * 2, *["RateTexts"] * 2, "CheckFactuality"]
     asked = [call.sampling.temperature for task, call in backend.calls if isinstance(task, AskQuestions)]
     assert asked == [0.7, 0.7]
-    assert (verdict.label, verdict.decided_by) == ("SUPPORTS", "reader")
+    assert (verdict.label, verdict.decided_by) == ("SUPPORTS", "verifier")
     assert [quote.found for quote in verdict.quotes] == [True]
     high = costs(ConfiguredMethod(FactcheckGpt, FactcheckGptSettings(questions=2))).high
     assert high.calls == {"AskQuestions": 2, "RateTexts": 4, "CheckFactuality": 1, "CompareTexts": 3}

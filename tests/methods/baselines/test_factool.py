@@ -49,7 +49,7 @@ async def test_two_queries_bring_ten_pieces_of_evidence_for_one_verdict() -> Non
     asked = backend.calls[1][0]
     assert isinstance(asked, CheckFactuality)
     assert [each.text for each in asked.passages] == [f"{query} {number}" for query in "ab" for number in range(5)]
-    assert (verdict.label, verdict.decided_by, verdict.rounds) == ("REFUTES", "reader", 1)
+    assert (verdict.label, verdict.decided_by, verdict.rounds) == ("REFUTES", "verifier", 1)
     assert verdict.reason == "It was later.\nError: the year\nCorrection: Lit in 1875."
     assert [quote.found for quote in verdict.quotes] == [True]
     assert [call.agent for _, call in backend.calls] == ["searcher", "verifier"]

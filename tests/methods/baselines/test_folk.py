@@ -180,7 +180,7 @@ async def test_one_call_asks_all_questions_are_searched_and_one_call_judges() ->
     assert [(each.question, len(each.passages)) for each in judged.asked] == [(each, 1) for each in PARTS.questions]
     assert judged.predicates == PARTS.predicates
     assert [call.sampling.temperature for _, call in backend.calls] == [0.7, 0.7]
-    assert (verdict.label, verdict.decided_by) == ("SUPPORTS", "reader")
+    assert (verdict.label, verdict.decided_by) == ("SUPPORTS", "reasoner")
     assert [each.label for each in run.events if isinstance(each, Answered)] == [verdict.label]
     assert len([each for each in run.events if isinstance(each, EvidenceFound)]) == 2
     assert verdict.quotes[0].found

@@ -248,7 +248,7 @@ async def test_lines_are_executed_as_far_as_they_need_each_other() -> None:
         ("VerifyFact", 'Ada Pell was born in "Veshti".'),
     ]
     assert [each.query for each in run.events if isinstance(each, QueryWritten)] == [text for _, text in asked[1:]]
-    assert (verdict.label, verdict.decided_by, verdict.rounds) == ("SUPPORTS", "executor", 1)
+    assert (verdict.label, verdict.decided_by, verdict.rounds) == ("SUPPORTS", "program", 1)
     assert [call.sampling.temperature for _, call in backend.calls] == [0.0] * 4
     assert verdict.quotes[0].found
     assert verdict.reason.splitlines()[-3:] == ["fact_1 is true", "answer_1 is Ada Pell", "fact_2 is true"]
@@ -264,23 +264,23 @@ async def test_one_false_fact_refutes() -> None:
 
 @pytest.mark.anyio
 @pytest.mark.parametrize(
-    ("labels", "unsettled", "label"),
+    ("labels", "not_supported", "label"),
     [
-        (TWO, "not-enough", "REFUTES"),
-        (FEVER, "false", "REFUTES"),
-        (FEVER, "not-enough", "NOT ENOUGH INFO"),
+        (TWO, "not_enough", "REFUTES"),
+        (FEVER, "refuted", "REFUTES"),
+        (FEVER, "not_enough", "NOT ENOUGH INFO"),
     ],
 )
-async def test_what_cannot_be_said_is_false_or_leaves_the_claim_open(labels: Any, unsettled: str, label: str) -> None:
+async def test_what_cannot_be_said_refutes_or_stays_open(labels: Any, not_supported: str, label: str) -> None:
     """PFC-6."""
     claim = CLAIM.model_copy(update={"labels": labels})
-    verdict, _, _ = await check(claim, facts="impossible to say", unsettled=unsettled)
+    verdict, _, _ = await check(claim, facts="impossible to say", not_supported=not_supported)
     assert verdict.label == label
     mixed = {"lit in 1871": "impossible to say"}
     verdict, _, _ = await check(
         claim,
         facts=lambda task, call: next((v for k, v in mixed.items() if k in task.statement), "false"),
-        unsettled=unsettled,
+        not_supported=not_supported,
     )
     assert verdict.label == "REFUTES"  # one false fact is enough
 
@@ -317,8 +317,8 @@ async def test_several_programs_vote_and_a_tie_refutes() -> None:
 
     facts = lambda task, call: said[task.statement]  # noqa: E731
     verdict, backend, _ = await check(written=written, facts=facts, programs=3)
-    assert (verdict.label, verdict.rounds) == ("SUPPORTS", 3)
-    assert verdict.round_labels == (("SUPPORTS",), ("REFUTES",), ("SUPPORTS",))
+    assert (verdict.label, verdict.rounds) == ("SUPPORTS", 1)
+    assert verdict.round_labels == (("SUPPORTS", "REFUTES", "SUPPORTS"),)
     assert [call.sampling.temperature for task, call in backend.calls if isinstance(task, WriteProgram)] == [0.7] * 3
     verdict, _, _ = await check(written=written, facts=facts, programs=2)
     assert verdict.label == "REFUTES"
@@ -345,15 +345,15 @@ async def test_what_cannot_be_read_is_no_vote_and_by_chance_only_where_that_was_
     verdict, _, _ = await check(**parts)
     assert (verdict.label, verdict.error) == (None, None)
     assert "said nothing that can be read" in verdict.reason
-    drawn = [(await check(**parts, unreadable="random", seed=seed))[0].label for seed in range(12)]
+    drawn = [(await check(**parts, unparsed="random", seed=seed))[0].label for seed in range(12)]
     assert {*drawn} == {"SUPPORTS", "REFUTES"}
-    assert drawn == [(await check(**parts, unreadable="random", seed=seed))[0].label for seed in range(12)]
+    assert drawn == [(await check(**parts, unparsed="random", seed=seed))[0].label for seed in range(12)]
 
 
 @pytest.mark.anyio
 async def test_a_program_without_a_vote_leaves_the_others_theirs() -> None:
     verdict, _, _ = await check(written=[UNREADABLE, PROGRAM], programs=2)
-    assert (verdict.label, verdict.round_labels) == ("SUPPORTS", ((None,), ("SUPPORTS",)))
+    assert (verdict.label, verdict.round_labels) == ("SUPPORTS", ((None, "SUPPORTS"),))
 
 
 # what it needs

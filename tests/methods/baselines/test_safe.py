@@ -63,7 +63,7 @@ async def test_a_claim_alone_is_searched_for_five_times_and_rated() -> None:
     assert [task.name() for task in asked] == [*["WriteNextQuery"] * 5, "RateSupport"]
     assert tool.queries == [f"query {step}" for step in range(5)]
     assert {call.sampling.temperature for _, call in backend.calls} == {0.1}
-    assert (verdict.label, verdict.decided_by, verdict.rounds) == ("SUPPORTS", "reader", 5)
+    assert (verdict.label, verdict.decided_by, verdict.rounds) == ("SUPPORTS", "rater", 5)
     assert [quote.found for quote in verdict.quotes] == [True]
     low = costs(ConfiguredMethod(Safe, SafeSettings())).low
     assert (low.model_calls, low.searches, low.call_depth) == (6, {"corpus": 5}, 6)

@@ -55,7 +55,7 @@ async def test_each_question_knows_what_was_found_for_those_before_it() -> None:
     assert tool.queries == [KEEPER, BORN]
     assert calls[1][0].asked[0].passages
     assert [call.sampling.temperature for _, call in calls] == [0.0] * 3
-    assert (verdict.label, verdict.rounds, verdict.decided_by) == ("SUPPORTS", 3, "reader")
+    assert (verdict.label, verdict.rounds, verdict.decided_by) == ("SUPPORTS", 3, "asker")
     assert verdict.quotes[0].found
 
 

@@ -56,7 +56,7 @@ async def replied(method: str, *said: str, claim: Claim = CLAIM, **given: Any) -
 
 async def test_one_question_one_label_and_nothing_is_searched() -> None:
     verdict, run = await played("zero-shot", {AnswerZeroShot: Answer(text="**REFUTES**", label="REFUTES")})
-    assert (verdict.label, verdict.decided_by, verdict.usage.searches) == ("REFUTES", "reader", 0)
+    assert (verdict.label, verdict.decided_by, verdict.usage.searches) == ("REFUTES", "knower", 0)
     assert [(each.agent, each.label) for each in run.events if isinstance(each, Answered)] == [("knower", "REFUTES")]
     method = configure("zero-shot", "hardened", {})
     assert method.tools() == ()

@@ -85,7 +85,7 @@ class FactualityMethod(Method):
 
     def conclude(self, answer: Answer, passages: Sequence[Passage]) -> Verdict:
         self.answered(VERIFIER, answer, round_=1, passages=passages)
-        return self.verdict(answer.label, reason=answer.text, decided_by="reader", rounds=1)
+        return self.verdict(answer.label, reason=answer.text, decided_by=VERIFIER, rounds=1)
 
 
 class ClosedBookSettings(MethodSettings):
@@ -109,7 +109,7 @@ class ClosedBook(Method):
         except BadReply as error:
             answer = Answer(text=error.raw, label=self.unread_label())
         self.answered(agent.name, answer.model_copy(update={"quotes": ()}), round_=1)
-        return self.verdict(answer.label, reason=answer.text, decided_by="reader", rounds=1)
+        return self.verdict(answer.label, reason=answer.text, decided_by=agent.name, rounds=1)
 
     async def answer(self, agent: Agent) -> Answer:
         (task_class,) = self.asks_for(self.settings)

@@ -160,7 +160,7 @@ class GroundingMethod(Method):
     def conclude(self, agent: Agent, answer: Answer, asked: Sequence[Grounded], *, round_: int) -> Verdict:
         passages = {passage.sha256: passage for grounded in asked for passage in grounded.passages}
         self.answered(agent.name, answer, round_=round_, passages=tuple(passages.values()))
-        return self.verdict(answer.label, reason=answer.text, decided_by="reader", rounds=round_)
+        return self.verdict(answer.label, reason=answer.text, decided_by=agent.name, rounds=round_)
 
 
 def examples_in(profile: Profile, package: str, name: str, read: Callable[[str], Frozen]) -> str:

@@ -348,7 +348,7 @@ class Cascade(Method, name="cascade", settings=CascadeSettings):
         )
 
     def why(self, number: int, held: StageResult, doubts: tuple[str, ...]) -> tuple[str, ...]:
-        """Why the cascade stops at a stage, or goes on."""
+        """Why the cascade stops at a stage or continues."""
         if number == len(self.settings.stages):
             return ("last stage",)
         threshold = self.threshold(number)

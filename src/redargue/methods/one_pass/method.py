@@ -39,7 +39,7 @@ class OnePassSettings(SearchSettings):
         top_k: passages per claim and tool.
         claims: most claims of one reading.
         characters: of the passages of one reading; the best of each claim come first.
-        small_reader: whether the small reader reads each claim too; what it contradicts goes on to the pair.
+        small_reader: whether the small reader reads each claim too; what it contradicts is passed on to the pair.
         least_support: the small reader's probability, in [0, 1], below which it finds no support in what is quoted. At
             0.1, beside the nearest sentence of their documents, go on 6 of 100 true claims, 21 false and 43 open ones
             (written contrast claims, even half).
@@ -66,7 +66,7 @@ class OnePass(Method, name="one-pass", settings=OnePassSettings):
 
     A claim stays as it was read if it is supported, words that can carry that are quoted and located, and the small
     reader finds some support in them; or if neither the reading nor the small reader finds it settled. Everything else
-    goes on: what is refuted, is not located, or could not be read.
+    is passed on to the pair: what is refuted, is not located, or could not be read.
     """
 
     paper = "none: redargue's own, over its pair of readers"

@@ -205,7 +205,7 @@ class FactcheckGpt(FactualityMethod, name="factcheck-gpt", settings=FactcheckGpt
         self.two_sides()
         if self.settings.check_worthiness and not await self.is_checkworthy(asker):
             self.answered(ASKER, Answer(text=UNWORTHY, label=None))
-            return self.verdict(None, reason=UNWORTHY, decided_by="reader")
+            return self.verdict(None, reason=UNWORTHY, decided_by=ASKER)
         questions = await self.without_duplicates(asker, await self.write_questions(asker))
         for question in questions:
             self.run.emit(QueryWritten(agent=SEARCHER, round=1, query=question))

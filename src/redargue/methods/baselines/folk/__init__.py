@@ -212,7 +212,7 @@ class Folk(GroundingMethod, name="folk", settings=FolkSettings):
             asked = await gather_or_cancel(self.ground(decomposer, question, round_=1) for question in parts.questions)
             prediction = await self.reason(reasoner, parts, tuple(asked))
         except BadReply as error:
-            return self.verdict(None, reason=error.what, decided_by="reader", rounds=1)
+            return self.verdict(None, reason=error.what, decided_by=REASONER, rounds=1)
         truths = (f"{truth.predicate} is {truth.holds}: {truth.reason}" for truth in prediction.truths)
         text = "\n".join([*truths, prediction.explanation])
         answer = Answer(text=text, label=self.label(prediction.answer), quotes=prediction.quotes)

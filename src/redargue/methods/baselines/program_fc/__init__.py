@@ -211,10 +211,10 @@ class ProgramFCSettings(SearchSettings):
     programs: int = Field(default=1, ge=1, le=25)  # programs per claim; the majority decides
     temperature: float = Field(default=0.7, ge=0, le=2)  # for writing several programs; a single one is written at 0
     # what "impossible to say" makes of a fact: false, as in the paper, or open if the label set has such a label
-    unsettled: Literal["false", "not-enough"] = "not-enough"
+    not_supported: Literal["refuted", "not_enough"] = "not_enough"
     # the vote of a program that cannot be read or executed, and the value of a fact whose reply cannot be read: none,
     # or a random one, drawn with the run's seed
-    unreadable: Literal["no-vote", "random"] = "no-vote"
+    unparsed: Literal["none", "random"] = "none"
 
 
 class _Outcome(NamedTuple):
@@ -256,8 +256,8 @@ class ProgramFC(Method, name="program-fc", settings=ProgramFCSettings):
     """
 
     profiles = {
-        "paper": {"profile": "paper", "unsettled": "false"},
-        "authors": {"profile": "paper", "unsettled": "false", "unreadable": "random"},
+        "paper": {"profile": "paper", "not_supported": "refuted"},
+        "authors": {"profile": "paper", "not_supported": "refuted", "unparsed": "random"},
         "hardened": {},
     }
     paper = (
@@ -283,9 +283,9 @@ class ProgramFC(Method, name="program-fc", settings=ProgramFCSettings):
         return self.verdict(
             self.label(winner),
             reason=deciding.reason,
-            decided_by="executor",
-            rounds=len(outcomes),
-            round_labels=[(self.label(outcome.vote),) for outcome in outcomes] if len(outcomes) > 1 else (),
+            decided_by="vote" if len(outcomes) > 1 else "program",
+            rounds=1,
+            round_labels=(tuple(self.label(outcome.vote) for outcome in outcomes),),
         )
 
     async def run_program(self, number: int) -> _Outcome:
@@ -384,7 +384,7 @@ class ProgramFC(Method, name="program-fc", settings=ProgramFCSettings):
         meaning = _MEANINGS[verdict]
         if meaning is not Meaning.NOT_ENOUGH:
             return meaning
-        can_stay_open = self.settings.unsettled == "not-enough" and self.claim.labels.named(meaning)
+        can_stay_open = self.settings.not_supported == "not_enough" and self.claim.labels.named(meaning)
         return meaning if can_stay_open else Meaning.REFUTED
 
     def label(self, meaning: Meaning | None) -> str | None:
@@ -392,7 +392,7 @@ class ProgramFC(Method, name="program-fc", settings=ProgramFCSettings):
 
     def vote_if_unreadable(self, *what: object) -> Meaning | None:
         """Returns the vote for an unreadable reply, identified by ``what``; random in the authors' program (PFC-1)."""
-        if self.settings.unreadable != "random":
+        if self.settings.unparsed != "random":
             return None
         rng = self.rng("program-fc", self.claim.text, *map(str, what))
         return rng.choice((Meaning.SUPPORTED, Meaning.REFUTED))

@@ -164,7 +164,7 @@ class ReconcileSettings(SearchSettings):
     # (``RECONCILE-2``)
     groups: int = Field(default=10, ge=2, le=10)
     # an agent whose reply cannot be read has no vote, or one for a random label with confidence 0 (``RECONCILE-1``)
-    unparsed: Literal["out", "random"] = "out"
+    unparsed: Literal["none", "random"] = "none"
     # of all replies; the authors' program leaves it at the endpoints' default, which is 1
     temperature: float = Field(default=1.0, ge=0, le=2)
 
@@ -233,7 +233,7 @@ class Reconcile(EvidencePool, name="reconcile", settings=ReconcileSettings):
             answer = await self.agents[agent].perform(task, round_=round_, temperature=self.settings.temperature)
         except BadReply as error:
             labels = self.claim.labels.names[: len(self.claim.options) or None]
-            if self.settings.unparsed == "out" or not labels:
+            if self.settings.unparsed == "none" or not labels:
                 return error
             drawn = self.rng("reconcile", self.claim.text, agent, str(round_)).choice(labels)
             answer = AnswerWithConfidence(reasoning="", answer=drawn, confidence_level=0.0)

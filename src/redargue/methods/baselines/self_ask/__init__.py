@@ -226,7 +226,7 @@ class SelfAsk(grounding.GroundingMethod, name="self-ask", settings=SelfAskSettin
             decomposed = self.settings.variant == "decomposed"
             aggregate = await (self.ask_concurrently(asker) if decomposed else self.ask_and_answer(asker))
         except BadReply as error:
-            return self.verdict(None, reason=error.what, decided_by="reader", rounds=self.round)
+            return self.verdict(None, reason=error.what, decided_by=ASKER, rounds=self.round)
         answer = Answer(text=aggregate.explanation, label=self.label(aggregate.answer), quotes=aggregate.quotes)
         return self.conclude(asker, answer, self.asked, round_=self.round)
 

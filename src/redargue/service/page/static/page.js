@@ -58,7 +58,7 @@ function listen(address) {
     stream.close();
     location.reload();
   });
-  stream.onopen = () => say("Connected: this page changes as the check goes on.");
+  stream.onopen = () => say("Connected: this page changes while the check runs.");
   stream.onerror = () => {
     say("The connection is lost; trying again.");
     if (stream.readyState !== EventSource.CLOSED) return; // the browser tries again by itself
