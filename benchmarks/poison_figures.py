@@ -74,7 +74,7 @@ def _cell(
     right = [one.label == example.gold for one, example in zip(said, examples, strict=True)]
     cell = {"method": method, "at": str(condition), "accuracy": _rounded(interval(right))}
     if not condition.copies:
-        return cell
+        return cell | {"certified of right": _certified(said, right)}
     was = [one.label == example.gold for one, example in zip(clean, examples, strict=True)]
     flipped = _flipped(method, condition, verdicts)
     turned = [one.label == opposite(example) for one, example in zip(said, examples, strict=True)]
@@ -84,9 +84,16 @@ def _cell(
         "mcnemar p": _p_value(was, right),
         "flipped": _rounded(interval(flipped)),
         "turned, of those right before": _rounded(interval([now for now, old in zip(turned, was, strict=True) if old])),
+        "certified of turned": _certified(said, turned),
         "confidence in the opposite": _mean_of(sure),
         "flipped by kind": {kind: f"{sum(some)}/{len(some)}" for kind, some in sorted(by_kind.items())},
     }
+
+
+def _certified(said: Sequence[Verdict], chosen: Sequence[bool]) -> str:
+    """How many of the chosen verdicts hold without any one of their sources."""
+    robust = [bool(one.robust_to) for one, each in zip(said, chosen, strict=True) if each]
+    return f"{sum(robust)}/{len(robust)}"
 
 
 def opposite(example: Example) -> str | None:

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from redargue import notebook, words
 from redargue.caveats import Caveat, Noted, Unchecked, UncheckedReason
-from redargue.claims import Claim, Frozen, Meaning
+from redargue.claims import Claim, Frozen, Meaning, detail
 from redargue.errors import RedargueError
 from redargue.evidence import Gap, GapKind, Quote, Side
 from redargue.sanitize import counted, shortened
@@ -132,6 +132,9 @@ class Verdict(Noted):
         round_labels: per round, one label per debater.
         reason: the deciding text, as the agent wrote it.
         caveats: what the label does not rest on.
+        robust_to: how many of the independent sources that show the label may be false, whichever they are, so that
+            the others still outnumber those that are quoted against it; None where it decides nothing, or where fewer
+            than two publishers were at hand.
         unchecked: why the claim was not checked (another language, failed searches); None if it was.
         quotes: checked against the passages by code; those not found are kept and marked, and do not count.
         gaps: searches that failed, or that lack results.
@@ -153,6 +156,7 @@ class Verdict(Noted):
     round_labels: tuple[tuple[str | None, ...], ...] = ()
     reason: str = ""
     caveats: tuple[Caveat, ...] = ()
+    robust_to: int | None = detail(None)
     unchecked: Unchecked | None = None
     quotes: tuple[Quote, ...] = ()
     gaps: tuple[Gap, ...] = ()

@@ -132,6 +132,13 @@ def caveat(of: Caveat) -> str:
     return f"{_CAVEATS[of.kind]}{does_not_count}"
 
 
+def robustness(robust_to: int | None) -> str:
+    """That a verdict does not hang on any one source; empty where it does, or where that is not known."""
+    if not robust_to:
+        return ""
+    return "holds without any one of its sources" if robust_to == 1 else f"holds without any {robust_to} of its sources"
+
+
 def reason(of: UncheckedReason) -> str:
     return _REASONS[of]
 

@@ -97,7 +97,7 @@ async def test_one_passage_of_ten_turns_no_hardened_method_without_a_flag(
     method: str, poison: str, server: Loopback
 ) -> None:
     verdict = await verify(server, method, poison)
-    assert verdict.label != "SUPPORTS" or verdict.caveats
+    assert verdict.label != "SUPPORTS" or (verdict.caveats and not verdict.robust_to)
 
 
 @pytest.mark.parametrize("beside", BESIDE.values(), ids=BESIDE)
@@ -106,7 +106,7 @@ async def test_a_sentence_of_another_publisher_beside_the_lie_hides_no_single_so
     method: str, beside: str, server: Loopback
 ) -> None:
     verdict = await verify(server, method, LIE, beside)
-    assert verdict.label != "SUPPORTS" or _is_single(verdict)
+    assert verdict.label != "SUPPORTS" or (_is_single(verdict) and not verdict.robust_to)
 
 
 def _is_single(verdict: Verdict) -> bool:

@@ -1,4 +1,4 @@
-"""A source counts for a side only where its own quotation is on that side."""
+"""A source counts for a side only where its own quotation is on that side, and copies of a text count once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from redargue.caveats import Caveat, CaveatKind
 from redargue.claims import Claim, Meaning
 from redargue.events import EvidenceFound
 from redargue.evidence import Passage, Side
-from redargue.methods.verdict_parts import limited, single_source
+from redargue.methods.verdict_parts import limited
 from redargue.quotes import find_quote
 from redargue.verdicts import Verdict
 
@@ -27,8 +27,21 @@ def passage(text: str, publisher: str, **given: str) -> Passage:
 
 
 def flag(*passages: Passage, claim: Claim = CLAIM, side: Side = Side.FOR) -> Caveat | None:
+    verdict = decided(*passages, claim=claim, side=side)
+    return next((caveat for caveat in verdict.caveats if caveat.kind is CaveatKind.SINGLE_SOURCE), None)
+
+
+def decided(
+    *passages: Passage, claim: Claim = CLAIM, side: Side = Side.FOR, against: tuple[Passage, ...] = ()
+) -> Verdict:
+    """A verdict for or against the claim that quotes all passages on its side, and others on the opposite one."""
+    other = Side.AGAINST if side is Side.FOR else Side.FOR
     quotes = [find_quote(each.text, (each,), side=side) for each in passages]
-    return single_source(claim, quotes, {each.sha256: each for each in (*passages, THIRD)})
+    quotes += [find_quote(each.text, (each,), side=other) for each in against]
+    found = EvidenceFound(agent="a", round=1, tool="t", query="q", key="k", passages=(*passages, *against, THIRD))
+    meaning = Meaning.SUPPORTED if side is Side.FOR else Meaning.REFUTED
+    verdict = Verdict(claim=claim, label=claim.labels.named(meaning), meaning=meaning, quotes=tuple(quotes))
+    return limited(verdict, [found], reads_evidence=True, hardened=True)
 
 
 @pytest.mark.parametrize("text", [CONTRADICTS, FILLER, OF_ITS_SUBJECT])
@@ -80,6 +93,33 @@ def test_passages_that_speak_to_models_push_no_single_source_out_of_the_caveat()
     caveats = limited(given, [found], reads_evidence=True, hardened=True).caveats
     assert (caveats[0].kind, caveats[0].source) == (CaveatKind.SINGLE_SOURCE, "One")
     assert words.caveats(caveats).endswith("; S1 overrides instructions")
+
+
+def test_a_verdict_is_robust_to_as_many_false_sources_as_it_can_lose() -> None:
+    one, two = passage(OPENED, "One"), passage(AGREES, "Two")
+    three = passage("The opening of Harrow Bridge took place in 1911, says the chronicle.", "Three")
+    assert decided(one).robust_to == 0
+    assert decided(one, two).robust_to == 1
+    verdict = decided(one, two, three)
+    assert verdict.robust_to == 2
+    assert words.robustness(verdict.robust_to) == "holds without any 2 of its sources"
+    assert decided(one, two, three, against=(passage(CONTRADICTS, "Four"),)).robust_to == 1
+    assert decided(one, passage(CONTRADICTS, "Two")).robust_to == 0  # whose sentence is not on this side
+    refuted = decided(one, two, claim=Claim(text="Harrow Bridge was opened in 1954."), side=Side.AGAINST)
+    assert refuted.robust_to == 1
+
+
+def test_a_copy_of_a_text_under_another_name_is_the_same_source() -> None:
+    wire = passage(OPENED, "One")
+    assert decided(wire, passage(f"{OPENED} (wire report)", "Two")).robust_to == 0
+    assert flag(wire, passage(OPENED, "Two"))
+
+
+def test_without_two_publishers_nothing_is_known_of_independence() -> None:
+    alone = EvidenceFound(agent="a", round=1, tool="t", query="q", key="k", passages=(passage(OPENED, "One"),))
+    quotes = (find_quote(OPENED, alone.passages, side=Side.FOR),)
+    verdict = Verdict(claim=CLAIM, label="SUPPORTS", meaning=Meaning.SUPPORTED, quotes=quotes)
+    assert limited(verdict, [alone], reads_evidence=True, hardened=True).robust_to is None
 
 
 def test_an_address_that_is_none_names_no_publisher() -> None:

@@ -25,13 +25,14 @@ from redargue.nli.reader import Reader
 from redargue.quotes import can_decide, content_words, find_quotes
 from redargue.verdicts import Verdict
 
-# Whether a verdict rests on one source although others were at hand.
+# How many independent sources a verdict rests on, where several were at hand.
 #
 # A source counts for a side only where its own quotation is on that side: one that a model
 # merely names beside the others says nothing for them. The bundled reader compares each
 # quotation with the claim, and no call is counted; it is asked only where two sources are
 # quoted. A text of other words than the claim's counts for nothing, whatever the reader says;
-# of texts in other languages, which it cannot read, words alone decide.
+# of texts in other languages, which it cannot read, words alone decide. A near-copy of another
+# publisher's text is the same source.
 
 
 MOST_READ = 20  # quotations, so that a reply with hundreds costs no minutes
@@ -40,31 +41,51 @@ MOST_READ = 20  # quotations, so that a reply with hundreds costs no minutes
 SHARED = 0.2
 SHARED_UNREAD = 0.5  # likewise for a text that the reader cannot read
 STEM = 5  # letters by which words are compared
+COPIED = 0.7  # share of their words that two near-copies have in common
 
 
-def single_source(claim: Claim, quotes: Sequence[Quote], passages: Mapping[str, Passage]) -> Caveat | None:
-    """A caveat where fewer than two sources are on the side that ``quotes`` are given for; None if there are two.
+def _publishers(passages: Mapping[str, Passage]) -> int:
+    """How many publishers the passages name."""
+    return len({name for passage in passages.values() if (name := publisher_of(passage))})
 
-    ``passages`` are everything that was found, by sha256; where they name only one publisher, nothing else was at hand.
+
+def sources_of(claim: Claim, quotes: Sequence[Quote], passages: Mapping[str, Passage]) -> list[Passage]:
+    """The first passage of each independent source that is on the side which its quotation is given for.
+
+    A single source is not read: there is nothing to compare.
+
+    Args:
+        passages: everything that was found, by sha256.
     """
-    names = {name for passage in passages.values() if (name := publisher_of(passage))}
     cited = [quote for quote in quotes if quote.passage in passages]
-    if len(names) < 2 or not cited:
+    sources = _independent(cited, passages)
+    if len(sources) < 2:
+        return sources
+    read = (quote for quote in cited[:MOST_READ] if quote.side is Side.CONTEXT or on_its_side(claim, quote))
+    return _independent([*read], passages)
+
+
+def single_source(sources: Sequence[Passage], publishers: int) -> Caveat | None:
+    """A caveat where fewer than two sources are on the verdict's side."""
+    if len(sources) > 1:
         return None
-    voices = _independent(cited, passages)
-    if len(voices) > 1:
-        read = (quote for quote in cited[:MOST_READ] if quote.side is Side.CONTEXT or on_its_side(claim, quote))
-        voices = _independent([*read], passages)
-    if len(voices) > 1:
-        return None
-    only = (publisher_of(voices[0]) or voices[0].title or voices[0].document) if voices else ""
-    return Caveat(kind=CaveatKind.SINGLE_SOURCE, source=only, sources=len(voices), publishers=len(names))
+    only = (publisher_of(sources[0]) or sources[0].title or sources[0].document) if sources else ""
+    return Caveat(kind=CaveatKind.SINGLE_SOURCE, source=only, sources=len(sources), publishers=publishers)
 
 
 def _independent(quotes: Sequence[Quote], passages: Mapping[str, Passage]) -> list[Passage]:
     """The first passage of each source."""
     cited = [passages[quote.passage] for quote in quotes]
-    return [cited[index] for index in first_of_sources(cited)]
+    first: list[Passage] = []
+    for passage in (cited[index] for index in first_of_sources(cited)):
+        if not any(_are_copies(passage, earlier) for earlier in first):
+            first.append(passage)
+    return first
+
+
+def _are_copies(one: Passage, other: Passage) -> bool:
+    ours, theirs = set(content_words(one.text)), set(content_words(other.text))
+    return len(ours & theirs) > COPIED * len(ours | theirs)
 
 
 def on_its_side(claim: Claim, quote: Quote) -> bool:
@@ -170,8 +191,13 @@ def limited(verdict: Verdict, events: Sequence[Event], *, reads_evidence: bool, 
         refused = hardened and side_of(verdict.claim.labels, verdict.label) is not Side.CONTEXT
         caveats = [Caveat(kind=why, answer=str(verdict.label) if refused else "")]
         changes |= _undecided(verdict) if refused else {}
+    shown_alone = None
+    if decides and sound and (names := _publishers(passages)) > 1:
+        sources = sources_of(verdict.claim, sound, passages)
+        shown_alone = single_source(sources, names)
+        changes |= {"robust_to": _robust_to(verdict, sources, passages)}
     flags = [
-        single_source(verdict.claim, sound, passages) if decides else None,
+        shown_alone,
         *(
             Caveat(kind=CaveatKind.INJECTION, source=publisher_of(passages[sha]), injection=kind)
             for sha, kind in orders.items()
@@ -188,6 +214,16 @@ def _why_not(verdict: Verdict, telling: Sequence[Quote], present: Sequence[Quote
         return CaveatKind.ONLY_INJECTED if present else CaveatKind.ONLY_CHANGED
     found = any(quote.found for quote in deciding(verdict))
     return CaveatKind.TOO_LITTLE if found else CaveatKind.UNQUOTED
+
+
+def _robust_to(verdict: Verdict, sources: Sequence[Passage], passages: Mapping[str, Passage]) -> int | None:
+    """How many of its sources a verdict can lose and still have more than are quoted for the other side."""
+    side = side_of(verdict.claim.labels, verdict.label)
+    if side is Side.CONTEXT:
+        return None
+    other = Side.AGAINST if side is Side.FOR else Side.FOR
+    opposed = [quote for quote in verdict.side(other) if quote.passage in passages]
+    return max(0, len(sources) - len(_independent(opposed, passages)) - 1)
 
 
 def _without_evidence(events: Sequence[Event]) -> tuple[dict[str, Any], list[Caveat]]:

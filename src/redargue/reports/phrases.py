@@ -24,7 +24,9 @@ DECIDED_BY = {
     "concession": "by concession",
     "tie": "by a tie of the referees",
     "forced": "by the executor, forced to answer,",
+    "knower": "from what the model knows",
 }
+IN_STEPS = ("executor", "forced", "rater")  # whose rounds are steps
 QUOTE_STATUS = {
     QuoteStatus.VERIFIED: "found word for word",
     QuoteStatus.REPAIRED: "found, except for typography",
@@ -162,7 +164,7 @@ def without_gaps(verdict: Verdict) -> str:
 
 
 def how_decided(verdict: Verdict) -> str:
-    unit = "step" if verdict.decided_by in ("executor", "forced") else "round"
+    unit = "step" if verdict.decided_by in IN_STEPS else "round"
     by = DECIDED_BY.get(str(verdict.decided_by), f"by the {verdict.decided_by}") if verdict.decided_by else ""
     return by + (f" after {counted(verdict.rounds, unit)}" if verdict.rounds else "")
 
@@ -171,7 +173,8 @@ def summary(verdict: Verdict) -> str:
     if verdict.error:
         return f"{verdict.error.type}: {verdict.error.what}"
     calls = "" if is_local(verdict) else counted(verdict.usage.calls, "call")
-    rest = f"{'; '.join(filter(None, (confidence_text(verdict), calls))) or 'no confidence'}."
+    facts = (confidence_text(verdict), words.robustness(verdict.robust_to), calls)
+    rest = f"{'; '.join(filter(None, facts)) or 'no confidence'}."
     how = how_decided(verdict).strip()
     return f"Decided {how}; {rest}" if how else f"{rest[0].upper()}{rest[1:]}"
 
