@@ -101,8 +101,12 @@ def takes_sides(labels: LabelSet) -> bool:
 
 def _if_undecided(labels: LabelSet) -> str:
     """What to answer where the documents are silent and no label says so."""
-    undecided = "If the documents settle neither, choose the likelier one, and name what is open."
-    return undecided if takes_sides(labels) else ""
+    if not takes_sides(labels):
+        return ""
+    return (
+        "If the documents settle neither, choose the likelier one, quote what comes nearest to settling it, and"
+        " say what is open."
+    )
 
 
 def quotation_rule(labels: LabelSet, words: Mapping[str, str] | None = None) -> str:
