@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from redargue.backends.base import Backend, backends
 from redargue.errors import UsageError
@@ -44,10 +44,10 @@ def method_of(spec: RunSpec, backend: Backend | None = None, *, memory: bool = F
         memory: whether an evidence memory is given as an object. A method that can use one does so where one is given
             or named, unless its settings say otherwise.
     """
-    tools: dict[str, Any] = {}
+    tools: dict[str, object] = {}
     if spec.tools is not None:
         tools[tools_setting(spec.method)] = with_default_tool(spec.tools, spec.method, spec.profile)
-    remembers: dict[str, Any] = {}
+    remembers: dict[str, object] = {}
     if (memory or spec.memory or spec.workspace != "default") and can_remember(spec.method):
         remembers["memory"] = "on"
     name = backend.name if backend else _backend(spec)

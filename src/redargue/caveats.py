@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Literal
 
 from redargue.claims import Frozen, detail
 from redargue.evidence import Injection
@@ -124,7 +124,7 @@ class Noted(Frozen):
     leaning: Leaning | None = None
 
     @property
-    def noted(self) -> dict[str, Any]:
+    def noted(self) -> dict[str, object]:
         """The fields of this class, to copy them."""
         return {"differences": self.differences, "leaning": self.leaning}
 

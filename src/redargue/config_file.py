@@ -29,7 +29,7 @@ Known = Mapping[str, "Known | None"]  # commands and their options; the value fo
 class Defaults(NamedTuple):
     """The defaults of each command, and what a file in the working folder set although only the user may."""
 
-    tables: dict[str, Any]
+    tables: dict[str, object]
     ignored: tuple[str, ...] = ()
 
 
@@ -57,7 +57,7 @@ def _same(one: Path, other: Path) -> bool:
         return False
 
 
-def _harmless(tables: Mapping[str, Any]) -> dict[str, Any]:
+def _harmless(tables: Mapping[str, Any]) -> dict[str, object]:
     kept = {name: _harmless(value) if isinstance(value, dict) else value for name, value in tables.items()}
     return {name: value for name, value in kept.items() if isinstance(value, dict) or name in HARMLESS}
 
@@ -70,7 +70,7 @@ def _harmful(tables: Mapping[str, Any], inside: str = "") -> Iterator[str]:
             yield inside + name
 
 
-def _merged(weak: Mapping[str, Any], strong: Mapping[str, Any]) -> dict[str, Any]:
+def _merged(weak: Mapping[str, Any], strong: Mapping[str, Any]) -> dict[str, object]:
     merged = dict(weak)
     for name, value in strong.items():
         old = merged.get(name)
@@ -78,7 +78,7 @@ def _merged(weak: Mapping[str, Any], strong: Mapping[str, Any]) -> dict[str, Any
     return merged
 
 
-def read_tables(path: Path) -> dict[str, Any]:
+def read_tables(path: Path) -> dict[str, object]:
     try:
         tables = tomllib.loads(_content(path)) if path.is_file() else {}
     except (ValueError, RecursionError, OSError) as error:
@@ -99,8 +99,8 @@ def _content(path: Path) -> str:
     return content.decode()
 
 
-def _defaults(table: Mapping[str, Any], known: Known, where: str, command: str) -> dict[str, Any]:
-    defaults: dict[str, Any] = {}
+def _defaults(table: Mapping[str, Any], known: Known, where: str, command: str) -> dict[str, object]:
+    defaults: dict[str, object] = {}
     for key, value in table.items():
         name = key if key in known else key.replace("-", "_")
         if name not in known:

@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from redargue.assembly import method_of
 from redargue.backends.base import Call
@@ -267,8 +267,8 @@ class ShownPrompt(Frozen):
     task: str
     agent: str
     messages: tuple[dict[str, str], ...]
-    schema_sent: dict[str, Any] | None = None
-    functions: tuple[dict[str, Any], ...] = ()
+    schema_sent: dict[str, object] | None = None
+    functions: tuple[dict[str, object], ...] = ()
 
     @property
     def tokens(self) -> int:
@@ -306,7 +306,7 @@ class _Shown:
         messages = tuple(map(self._said, prompt.messages()))
         schema = strict_schema(prompt.schema[1]) if prompt.schema and self.form != "json" else None
         functions = tuple(dict(function) for function in prompt.functions)
-        facts: dict[str, Any] = {"task": task.name(), "agent": call.agent, "messages": messages}
+        facts: dict[str, object] = {"task": task.name(), "agent": call.agent, "messages": messages}
         self.prompts.append(ShownPrompt(**facts, schema_sent=schema, functions=functions))
 
     def _said(self, message: Message) -> dict[str, str]:

@@ -211,7 +211,7 @@ class Recalled(Frozen):
     length: int
     number: int
     status: Literal["ok", "empty"] = "ok"
-    arguments: dict[str, Any] = Field(default_factory=dict)
+    arguments: dict[str, object] = Field(default_factory=dict)
     claims: tuple[str, ...] = ()
     entities: tuple[str, ...] = ()
     similarity: float | None = None

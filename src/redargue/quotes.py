@@ -7,7 +7,6 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any
 
 from redargue.denials import DENIAL_REACH, denied, negates
 from redargue.evidence import Passage, Quote, QuoteStatus, Side, publisher_of
@@ -101,7 +100,7 @@ def _in_title(text: str, passage: Passage) -> Quote | None:
     lead, (start, end) = next(spans, ("", (-1, -1)))
     if end < 0:
         return None
-    found: dict[str, Any] = {"passage": passage.sha256, "source": passage.source()}
+    found: dict[str, object] = {"passage": passage.sha256, "source": passage.source()}
     if end <= len(f"{title}\n{lead}"):
         end = min(end, len(title))
         status = QuoteStatus.VERIFIED if title[start:end] == text.strip() else QuoteStatus.REPAIRED

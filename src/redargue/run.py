@@ -252,7 +252,7 @@ class Run:
 
     def _sent(self) -> list[str]:
         """Queries and arguments that left this machine."""
-        sources: dict[str, Any] = {**self.tools, **self.actions}
+        sources: dict[str, object] = {**self.tools, **self.actions}
         found = (event for event in self.events if isinstance(event, EvidenceFound))
         return [event.query for event in found if getattr(sources.get(event.tool), "online", True)]
 
@@ -288,7 +288,7 @@ class Run:
             what = f"the tool {facts['tool']!r} returned {results!r:.100}, which is not a list of passages"
             raise ExtensionError(what, hint="its author has to return redargue.Passage objects: docs/search-tools.md")
         found = {"tool": facts["tool"], "retrieved": self.clock.now(), "query": facts["query"]}
-        origin: dict[str, Any] = {} if stored else found
+        origin: dict[str, object] = {} if stored else found
         passages = tuple(
             passage.model_copy(
                 update={**origin, "timing": timing(passage.published, as_of) if as_of else Timing.UNKNOWN}
@@ -298,7 +298,7 @@ class Run:
         passages, unread = in_english(passages) if self._english_only else (passages, {})
         kept, left_out = (passages, {}) if most is None else first_in_time(passages, most)
         requests = max(least_found, account.requests)
-        counts: dict[str, Any] = {"left_out": left_out, "unread": unread, "requests": requests, "usd": account.usd}
+        counts: dict[str, object] = {"left_out": left_out, "unread": unread, "requests": requests, "usd": account.usd}
         event = EvidenceFound(**facts, **counts, passages=kept)
         return self._finish_search(event)
 
@@ -380,15 +380,15 @@ class Run:
             )
 
 
-def _paid(account: Account) -> dict[str, Any]:
+def _paid(account: Account) -> dict[str, object]:
     counts = {
         name: getattr(account, name) for name in ("requests", "prompt_tokens", "completion_tokens", "cached_tokens")
     }
     return counts | {"usd": round(account.usd, 12)}
 
 
-def _dumped(output: Output[Out]) -> dict[str, Any]:
-    more: dict[str, Any] = {"thoughts": output.thoughts} if output.thoughts else {}
+def _dumped(output: Output[Out]) -> dict[str, object]:
+    more: dict[str, object] = {"thoughts": output.thoughts} if output.thoughts else {}
     if output.tokens:
         more["tokens"] = [list(token) for token in output.tokens]
     return {"answer": output.answer.model_dump(mode="json"), "text": output.text, "entropy": output.entropy} | more

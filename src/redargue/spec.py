@@ -82,7 +82,7 @@ class RunSpec(Frozen):
 
     method: str = ""
     profile: str = "hardened"
-    settings: dict[str, Any] = Field(default_factory=dict)
+    settings: dict[str, object] = Field(default_factory=dict)
     tools: tuple[str, ...] | None = None
     mcp: tuple[str, ...] = ()
     backend: str = ""

@@ -124,7 +124,7 @@ class Telemetry:
 
     def _start(self, event: ClaimStarted) -> None:
         began = time.time_ns() - round(event.at * NANOSECONDS)
-        attributes: dict[str, Any] = {
+        attributes: dict[str, object] = {
             "gen_ai.operation.name": "invoke_agent",
             "gen_ai.agent.name": event.method,
             "gen_ai.provider.name": event.backend,
@@ -135,7 +135,7 @@ class Telemetry:
         self._claims[event.item] = _Claim(span, context, began, event.claim.text)
 
     def _call(self, claim: _Claim, event: CallFinished | CallFailed) -> None:
-        attributes: dict[str, Any] = {
+        attributes: dict[str, object] = {
             "gen_ai.operation.name": "embeddings" if event.charge == "embedding" else "chat",
             "gen_ai.usage.input_tokens": event.prompt_tokens,
             "gen_ai.usage.output_tokens": event.completion_tokens,
@@ -152,7 +152,7 @@ class Telemetry:
     def _search(self, claim: _Claim, event: EvidenceFound | EvidenceMissing) -> None:
         passages = () if isinstance(event, EvidenceMissing) else event.passages
         error = "search_failed" if isinstance(event, EvidenceMissing) else ""
-        attributes: dict[str, Any] = {
+        attributes: dict[str, object] = {
             "gen_ai.operation.name": "execute_tool",
             "gen_ai.tool.name": event.tool,
             "redargue.passages": len(passages),
@@ -162,7 +162,7 @@ class Telemetry:
         attributes |= {"redargue.query": event.query} if self._content else {}
         self._span(claim, f"execute_tool {event.tool}", event, attributes, error)
 
-    def _span(self, claim: _Claim, name: str, event: Any, attributes: dict[str, Any], error: str) -> None:
+    def _span(self, claim: _Claim, name: str, event: Any, attributes: dict[str, object], error: str) -> None:
         began = claim.at(claim.last.get(event.agent, 0.0))
         attributes |= {"gen_ai.agent.name": event.agent, "redargue.round": event.round}
         span = self._tracer.start_span(name, context=claim.context, start_time=began, attributes=attributes)
@@ -188,7 +188,7 @@ class Telemetry:
             | ({"redargue.claim": claim.text} if self._content else {})
         )
         self._fail(claim.span, verdict.error.type if verdict.error else "")
-        result: dict[str, Any] = {"gen_ai.evaluation.name": verdict.method}
+        result: dict[str, object] = {"gen_ai.evaluation.name": verdict.method}
         if verdict.error:
             result["error.type"] = verdict.error.type
         else:

@@ -108,7 +108,7 @@ async def test_a_run_of_several_claims_is_listed_with_their_outcomes_and_an_erro
         (check,) = store.list().checks
         assert outcomes_words(check) == "1 not enough evidence, 1 refuted, 1 supported"
         assert outcomes_words(check._replace(outcome="non_factual")) == "not factual"
-        assert "no budget; give one" in control(check._replace(state="failed", error=error))["ended"]
+        assert "no budget; give one" in str(control(check._replace(state="failed", error=error))["ended"])
 
 
 async def test_a_check_that_cannot_be_started_says_why_and_keeps_what_was_written() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from inspect_ai.model import ChatMessageTool, ChatMessageUser
 from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
@@ -30,7 +29,7 @@ def grounded(contexts: str = "", method: str = METHOD, timeout_s: float | None =
 
     async def score(state: TaskState, target: Target) -> Score:
         grounding = await _checked(state, contexts, method, timeout_s)
-        details: dict[str, Any] = {
+        details: dict[str, object] = {
             "answer": state.output.completion,
             "explanation": grounding.explanation,
             "metadata": _metadata(grounding),
@@ -78,7 +77,7 @@ async def _checked(state: TaskState, contexts: str, method: str, timeout_s: floa
     return await check_answer(state.output.completion, documents, timeout_s=timeout_s, method=method)
 
 
-def _metadata(grounding: Grounding) -> dict[str, Any]:
+def _metadata(grounding: Grounding) -> dict[str, object]:
     report = grounding.report
     return {
         **grounding.model_dump(mode="json", exclude={"report", "explanation"}),

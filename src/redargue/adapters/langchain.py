@@ -65,7 +65,7 @@ class GroundingMiddleware(AgentMiddleware[Any, Any, Any]):
         return _remembering_prompt(request, await handler(request))
 
     @hook_config(can_jump_to=["model"])
-    def after_model(self, state: AgentState[Any], runtime: Any) -> dict[str, Any] | None:
+    def after_model(self, state: AgentState[Any], runtime: Any) -> dict[str, object] | None:
         if (answer := final_answer(state["messages"])) is None:
             return None
         documents = self._documents(state)
@@ -73,7 +73,7 @@ class GroundingMiddleware(AgentMiddleware[Any, Any, Any]):
         return self._update(state["messages"], answer, grounding)
 
     @hook_config(can_jump_to=["model"])
-    async def aafter_model(self, state: AgentState[Any], runtime: Any) -> dict[str, Any] | None:
+    async def aafter_model(self, state: AgentState[Any], runtime: Any) -> dict[str, object] | None:
         if (answer := final_answer(state["messages"])) is None:
             return None
         documents = self._documents(state)
@@ -91,7 +91,7 @@ class GroundingMiddleware(AgentMiddleware[Any, Any, Any]):
         found += state["messages"][-1].response_metadata.get(_PROMPT, ())
         return [*documents_of(given), *dict.fromkeys(filter(str.strip, found))]
 
-    def _update(self, messages: Sequence[AnyMessage], answer: AIMessage, grounding: Grounding) -> dict[str, Any]:
+    def _update(self, messages: Sequence[AnyMessage], answer: AIMessage, grounding: Grounding) -> dict[str, object]:
         failed = not grounding.passes() and grounding.reason is not Reason.NO_CLAIM
         unchecked = failed and grounding.share is None
         if self._on_unchecked == "error" and unchecked:

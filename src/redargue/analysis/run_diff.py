@@ -170,8 +170,8 @@ def _compare_settings(*manifests: RunManifest) -> tuple[SettingDiff, ...]:
     return tuple(SettingDiff(name=name, first=first.get(name), second=second.get(name)) for name in names)
 
 
-def _flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
+def _flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, object]:
+    flat: dict[str, object] = {}
     for name, field in value.items():
         flat |= _flat(field, f"{prefix}{name}.") if isinstance(field, dict) else {f"{prefix}{name}": field}
     return flat
@@ -205,7 +205,7 @@ async def _compare_claims(records: tuple[Record, Record], selected: Sequence[tup
 
 def _compare_steps(
     first: Steps, second: Steps, first_prompts: Mapping[str, str], second_prompts: Mapping[str, str]
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """The fields ``before``, ``call`` and ``reply`` of a :class:`ClaimDiff`."""
     before: list[StepDiff] = []
     call = reply = None

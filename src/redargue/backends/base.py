@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from redargue.claims import Frozen
 from redargue.errors import UnsupportedTask
@@ -108,7 +108,7 @@ class RendersPrompts(Protocol):
 
     prompts: PromptTexts | None
 
-    def options(self) -> dict[str, Any]: ...
+    def options(self) -> dict[str, object]: ...
 
 
 class Backend(Protocol):

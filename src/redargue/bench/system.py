@@ -49,7 +49,7 @@ class System(Frozen):
         plain, _, reads = plain.partition(READS)
         name, _, rest = plain.partition(":")
         method, _, profile = name.partition("@")
-        settings: dict[str, Any] = {}
+        settings: dict[str, object] = {}
         fields = methods[method].settings_class.model_fields
         for pair in rest.split(",") if rest else ():
             key, equals, value = pair.partition("=")

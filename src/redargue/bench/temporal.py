@@ -28,7 +28,7 @@ class EvidenceDates(Frozen):
 
 def apply_as_of(
     examples: Sequence[Example], sample: Mapping[str, Any], *, as_of: date | None = None, strict_as_of: bool = False
-) -> tuple[tuple[Example, ...], dict[str, Any]]:
+) -> tuple[tuple[Example, ...], dict[str, object]]:
     """The examples with an as-of date for claims that have none, and the sample with these options."""
     claims = [example.claim for example in examples]
     claims = [claim if claim.as_of else claim.model_copy(update={"as_of": as_of}) for claim in claims]

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any
+from typing import Annotated, TypedDict
 
 import typer
 
@@ -21,6 +21,14 @@ from redargue.errors import UsageError
 from redargue.files import config_home, home
 from redargue.registry import did_you_mean, distribution, install
 from redargue.sanitize import printable
+
+
+class Finding(TypedDict):
+    """A line of the output; ``ok`` is None for what is missing and not needed."""
+
+    check: str
+    ok: bool | None
+    found: str
 
 
 def doctor(
@@ -47,7 +55,7 @@ def doctor(
         "settings file": _config,
         "live search": lambda: _search(offline),
     }
-    rows: list[dict[str, Any]] = []
+    rows: list[Finding] = []
     for name, check in checks.items():
         try:
             rows.append({"check": name, "ok": True, "found": check()})
@@ -96,7 +104,7 @@ PURPOSES = {  # of extras: what each is for, and the modules that it installs
 }
 
 
-def _extras() -> list[dict[str, Any]]:
+def _extras() -> list[Finding]:
     """The extras that are not installed, in one row; no row if all are."""
     missing = {name: purpose for name, (purpose, modules) in PURPOSES.items() if not all(map(_is_installed, modules))}
     if not missing:
@@ -113,14 +121,14 @@ def _is_installed(module: str) -> bool:
         return False
 
 
-def _extensions() -> list[dict[str, Any]]:
+def _extensions() -> list[Finding]:
     """What other packages add, with their distributions; what cannot be used, and names that clash."""
     from importlib.metadata import entry_points
     from pkgutil import resolve_name
 
     points = entry_points()
     groups = [group for group in sorted(points.groups) if group.startswith("redargue.")]
-    rows: list[dict[str, Any]] = []
+    rows: list[Finding] = []
     for group in groups:
         if group not in REGISTRIES:
             packages = ", ".join(sorted({distribution(point) for point in points.select(group=group)}))
@@ -141,7 +149,7 @@ def _extensions() -> list[dict[str, Any]]:
     return rows or [{"check": "extensions", "ok": True, "found": "none of other packages"}]
 
 
-def _endpoints(models: list[str], base_url: str, embedding_model: str, offline: bool) -> list[dict[str, Any]]:
+def _endpoints(models: list[str], base_url: str, embedding_model: str, offline: bool) -> list[Finding]:
     """The capabilities of each model; a missing one is not an error, as redargue has a fallback for it."""
     if not models:
         line = "not configured; to use one, set REDARGUE_MODEL and REDARGUE_BASE_URL"
@@ -155,7 +163,7 @@ def _endpoints(models: list[str], base_url: str, embedding_model: str, offline: 
         async with Transport(limiter(), offline=offline) as transport:
             return await probe(transport, services(base_url)["model"], name, embedding_model=embedding_model)
 
-    rows: list[dict[str, Any]] = []
+    rows: list[Finding] = []
     try:
         default, roles = read_models(models)
         for name in dict.fromkeys([default, *roles.values()]):

@@ -167,9 +167,9 @@ def _recorded_tools(folder: Path | None, setting: str) -> tuple[str, ...]:
         return ()  # opening the run reports what is wrong with it
 
 
-def read_settings(options: list[str]) -> dict[str, Any]:
+def read_settings(options: list[str]) -> dict[str, object]:
     """``NAME=VALUE`` pairs; a value that is not JSON is text."""
-    settings: dict[str, Any] = {}
+    settings: dict[str, object] = {}
     for option in options:
         name, sign, value = option.partition("=")
         if not sign or not name:

@@ -177,7 +177,7 @@ def ray_workers(run: Callable[..., None], *arguments: Any, count: int | None = N
     if connect:
         try:
             address = os.environ.get("RAY_ADDRESS", "")
-            options: dict[str, Any] = {"address": address} if address else {"include_dashboard": False}
+            options: dict[str, object] = {"address": address} if address else {"include_dashboard": False}
             ray.init(log_to_driver=False, logging_level="WARNING", **options)
         except (ConnectionError, RuntimeError, ValueError) as error:
             raise UsageError(f"no Ray cluster: {error}", hint="ray start --head, and RAY_ADDRESS=host:6379") from None

@@ -29,7 +29,7 @@ class Batch(NamedTuple):
 
     number: int
     id: str
-    about: dict[str, Any]  # the manifest as in ``run.json``, without the claims
+    about: dict[str, object]  # the manifest as in ``run.json``, without the claims
     job: dict[str, Any]  # the job of its workers; see :class:`redargue.cluster.job.WorkerJob`
     total: int  # number of claims
 
@@ -104,7 +104,7 @@ def find_batch(database: SharedDatabase, id_: str = "") -> Batch:
     return Batch(number, full_id, json_object(about, "description"), json_object(job, "specification"), total)
 
 
-def json_object(text: str, what: str) -> dict[str, Any]:
+def json_object(text: str, what: str) -> dict[str, object]:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):

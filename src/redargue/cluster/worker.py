@@ -15,7 +15,7 @@ import random
 import socket
 import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pydantic import ValidationError
 
@@ -162,7 +162,9 @@ def expire_worker(db: LedgerTransaction, owner: str) -> None:
 
 
 def _worker_lost(db: LedgerTransaction, batch: int, place: int, claim: str, attempts: int) -> str:
-    about: dict[str, Any] = json.loads(db.execute("SELECT about FROM batches WHERE number = ?", (batch,)).fetchone()[0])
+    about: dict[str, object] = json.loads(
+        db.execute("SELECT about FROM batches WHERE number = ?", (batch,)).fetchone()[0]
+    )
     usage = UsageCounter(bool(about.get("priced")))
     paid = "SELECT event FROM paid WHERE batch = ? AND place = ? ORDER BY lease, n"
     for (line,) in db.execute(paid, (batch, place)).fetchall():

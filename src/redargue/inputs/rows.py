@@ -162,7 +162,7 @@ class Row:
             raise self.field_error(field, expected)
         return value
 
-    def _within(self, fields: dict[str, Any], at: str) -> Row:
+    def _within(self, fields: dict[str, object], at: str) -> Row:
         return Row(self.path, self.number, fields, name=self.name, inside=f"{self.inside}{at}.")
 
 
@@ -338,7 +338,7 @@ def _opened(path: Path) -> Iterator[BufferedReader]:
 def _parse(text: str, path: Path, number: int = 0, *, once: bool = False) -> Any:
     where = f"{path}, row {number}" if number else str(path)
 
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, object]:
         for name, count in Counter(name for name, _ in pairs).items():
             if count > 1:
                 raise UsageError(f"the key {name!r} appears {count} times", where=where)

@@ -54,7 +54,7 @@ class CapabilityStore:
             with replacing(self._path, self._path.with_suffix(f".{os.getpid()}.new")) as file:
                 file.write(json.dumps(content, indent=1, sort_keys=True).encode())
 
-    def _all(self) -> dict[str, Any]:
+    def _all(self) -> dict[str, object]:
         try:
             content = json.loads(self._path.read_text(encoding="utf-8"))
         except (OSError, ValueError):

@@ -71,7 +71,7 @@ class ChatBackend(PromptedBackend):
         embeddings = f"embeddings={embedding_model or self._embedded.identity}"
         self.identity = "chat:" + " ".join([*parts, embeddings])
 
-    def options(self) -> dict[str, Any]:
+    def options(self) -> dict[str, object]:
         names = ("model", "embedding_model", "max_tokens", "logprobs")
         return {name: getattr(self, name) for name in names} | {"response_format": self.form}
 

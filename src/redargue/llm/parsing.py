@@ -119,10 +119,10 @@ def _repeats_object(value: Any, shown: Sequence[Any], names: Collection[str]) ->
 
 
 @lru_cache(maxsize=8)
-def _objects_of(material: str) -> tuple[dict[str, Any], ...]:
+def _objects_of(material: str) -> tuple[dict[str, object], ...]:
     """All JSON objects of the material, nested ones included; the first hundred."""
     decoder = json.JSONDecoder(strict=False)
-    objects: list[dict[str, Any]] = []
+    objects: list[dict[str, object]] = []
     for match in islice(re.finditer(r'\{\s*"', material), MOST_BRACES):
         try:
             value, _ = decoder.raw_decode(material, match.start())
@@ -153,7 +153,7 @@ def _objects(text: str, material: str, names: Collection[str]) -> list[Any]:
 
 def _with_bare_quotation_marks(
     text: str, start: int, names: Collection[str], material: str
-) -> tuple[dict[str, Any], int]:
+) -> tuple[dict[str, object], int]:
     """The last object of a text, whose strings may contain quotation marks without backslashes, and where it ends.
 
     It is read only where nothing is ambiguous: each field that was asked for begins in one place
@@ -170,7 +170,7 @@ def _with_bare_quotation_marks(
         raise broken
     if text[start + 1 : fields[0].start()].strip() or end < fields[-1].end():
         raise broken
-    values: dict[str, Any] = {}
+    values: dict[str, object] = {}
     stops = [*(field.start() for field in fields[1:]), end]
     for field, stop in zip(fields, stops, strict=True):
         raw = text[field.end() : stop].strip()

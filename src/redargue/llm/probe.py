@@ -16,7 +16,7 @@ from redargue.net.transport import Service, Transport
 from redargue.runs.budget import Account
 
 QUESTION = "Is water wet? Reply with one JSON object and nothing else: its only field is answer, which is yes or no."
-_SCHEMA: dict[str, Any] = {
+_SCHEMA: dict[str, object] = {
     "type": "object",
     "properties": {"answer": {"type": "string", "enum": ["yes", "no"]}},
     "required": ["answer"],

@@ -40,7 +40,7 @@ class PromptedBackend(ABC):
         self.prompts, self._renderer, self._embedded = prompts, renderer, EmbeddedBackend()
         self._last: tuple[AnyTask, Prompt] | None = None  # a run renders each task twice: for its key, then to ask
 
-    def options(self) -> dict[str, Any]:
+    def options(self) -> dict[str, object]:
         """The fields of a :class:`~redargue.spec.RunSpec` that make this backend, as a run records them."""
         return {"model": "", "response_format": self.form}  # a local model's path is nobody else's business
 

@@ -78,16 +78,16 @@ def step_of(task: StepTask, choice: Choice) -> Step:
     return task.validate_answer(Step(thought=choice.text.strip(), action=first, unmade=tuple(actions[1:])))
 
 
-def _function(name: str, about: str, parameters: dict[str, Any]) -> dict[str, Any]:
+def _function(name: str, about: str, parameters: dict[str, object]) -> dict[str, object]:
     shown = about if len(about) <= LONGEST_ABOUT else about[: LONGEST_ABOUT - 1] + "…"
     whole = {"type": "object", "properties": {}} | parameters
     return {"name": name, "description": disarm(shown), "parameters": disarm_values(whole)}
 
 
-def _answer_function(task: StepTask) -> dict[str, Any]:
+def _answer_function(task: StepTask) -> dict[str, object]:
     offered = task.answers()
     quotes = "what it rests on, copied word for word from the history"
-    properties: dict[str, Any] = {
+    properties: dict[str, object] = {
         "thought": {"type": "string", "description": "your reasoning: at most three sentences"} | max_length(1_000),
         "quotes": {"type": "array", "description": quotes} | list_bounds(6, 400),
         "answer": {"type": "string", "description": "your final answer"} | ({"enum": list(offered)} if offered else {}),
@@ -108,7 +108,7 @@ def _answer(call: Called) -> Step:
     return step.model_copy(update={"quotes": tuple(dict.fromkeys(text for e in step.quotes if (text := e.strip())))})
 
 
-def _arguments(call: Called) -> dict[str, Any]:
+def _arguments(call: Called) -> dict[str, object]:
     decoder = json.JSONDecoder(strict=False)  # small models break lines inside strings, which is unambiguous
     try:
         arguments = decoder.decode(call.arguments.strip() or "{}")

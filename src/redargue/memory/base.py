@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 from pydantic import Field
 
@@ -110,7 +110,7 @@ class Finding(Frozen):
     """
 
     passage: Passage
-    arguments: dict[str, Any] = Field(default_factory=dict)
+    arguments: dict[str, object] = Field(default_factory=dict)
     status: Literal["ok", "empty", "error"] = "ok"
 
 
@@ -134,7 +134,7 @@ class EvidenceMemory(Protocol):
     """Interface of :class:`~redargue.memory.memory.Memory` and of a recorded memory in a replay."""
 
     @property
-    def about(self) -> dict[str, Any]: ...
+    def about(self) -> dict[str, object]: ...
 
     async def recall(self, entities: Iterable[str], *, claim: Claim, now: datetime, text: str = "") -> Recall: ...
 
@@ -150,7 +150,7 @@ class MemoryRecord(Frozen):
     workspace: str
     status: Status  # ``empty`` for a search without a result; ``changed`` or ``gone`` after a recheck
     passage: Passage
-    arguments: dict[str, Any]  # of the tool call that returned the evidence
+    arguments: dict[str, object]  # of the tool call that returned the evidence
     length: int  # characters of the text before it was truncated
     checked: datetime | None = None  # time of the last recheck
     entities: tuple[str, ...] = ()

@@ -82,7 +82,7 @@ class Memory:
         self._index, self._purges = BinaryIndex(DIMENSIONS), ""
 
     @property
-    def about(self) -> dict[str, Any]:
+    def about(self) -> dict[str, object]:
         """Workspace and settings, as recorded in ``run.json``; not the address, which may contain a password."""
         return {"workspace": self.workspace, **self.settings.model_dump(mode="json")}
 

@@ -9,7 +9,7 @@ import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from redargue.errors import ToolFailed
 from redargue.evidence import Passage
@@ -63,7 +63,7 @@ async def recheck(
             yield result
 
 
-def arguments_of(stored: Passage) -> dict[str, Any]:
+def arguments_of(stored: Passage) -> dict[str, object]:
     """The arguments of the call that found a passage; a search has only its query."""
     try:
         arguments = json.loads(stored.query)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from typing import Any
 
 from redargue.errors import BadReply
 from redargue.evidence import Passage
@@ -39,7 +38,7 @@ async def faithfulness(
     Args:
         numbers: of the documents in the whole claim, in their order; empty: from 1.
     """
-    documents: dict[str, Any] = {"context": "\n".join(passage.text for passage in passages)}
+    documents: dict[str, object] = {"context": "\n".join(passage.text for passage in passages)}
     if profile == "hardened":
         documents = {"passages": passages, "numbers": numbers}
     try:

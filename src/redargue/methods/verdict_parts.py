@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from itertools import chain
-from typing import Any
 
 from redargue.caveats import Caveat, CaveatKind, Unchecked, UncheckedReason
 from redargue.claims import Claim, LabelSet, Meaning
@@ -226,7 +225,7 @@ def _robust_to(verdict: Verdict, sources: Sequence[Passage], passages: Mapping[s
     return max(0, len(sources) - len(_independent(opposed, passages)) - 1)
 
 
-def _without_evidence(events: Sequence[Event]) -> tuple[dict[str, Any], list[Caveat]]:
+def _without_evidence(events: Sequence[Event]) -> tuple[dict[str, object], list[Caveat]]:
     """Changes to a verdict, and its caveats, where no search found anything."""
     searches = [event for event in events if isinstance(event, EvidenceFound | EvidenceMissing)]
     if not searches or any(map(passages_of, events)):
@@ -236,7 +235,7 @@ def _without_evidence(events: Sequence[Event]) -> tuple[dict[str, Any], list[Cav
     return {}, [Caveat(kind=CaveatKind.NOTHING_FOUND)]
 
 
-def _undecided(verdict: Verdict) -> dict[str, Any]:
+def _undecided(verdict: Verdict) -> dict[str, object]:
     """The changes that take a verdict's label back."""
     label = verdict.claim.labels.named(Meaning.NOT_ENOUGH)
     return {"label": label, "meaning": Meaning.NOT_ENOUGH if label else None, "confidence": None}

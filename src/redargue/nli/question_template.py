@@ -128,7 +128,7 @@ def _has_slot(texts: tuple[tuple[str, str], ...], slot: str) -> bool:
     return any(f"{{{slot}}}" in text for _, text in texts)
 
 
-def _body(text: str, where: str) -> dict[str, Any]:
+def _body(text: str, where: str) -> dict[str, object]:
     try:
         body = json.loads(text)
     except (ValueError, RecursionError):

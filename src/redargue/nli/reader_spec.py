@@ -295,7 +295,7 @@ def _runtime(folder: Path) -> Runtime:
     )
 
 
-def _config(folder: Path) -> dict[str, Any]:
+def _config(folder: Path) -> dict[str, object]:
     config = _json(folder / "config.json")
     if not isinstance(config, dict):
         what = f"{str(folder / 'config.json')!r} is not a model's configuration"
@@ -310,12 +310,12 @@ def _json(path: Path) -> Any:
         raise UsageError(f"{str(path)!r} cannot be read: {error}") from None
 
 
-def _architectures(config: dict[str, Any]) -> str:
+def _architectures(config: dict[str, object]) -> str:
     names = config.get("architectures") or ()
     return " ".join(map(str, names if isinstance(names, list) else [names]))
 
 
-def _form(config: dict[str, Any], source: str) -> FolderForm:
+def _form(config: dict[str, object], source: str) -> FolderForm:
     if "hhemv2" in f"{config.get('model_type')} {_architectures(config)}".lower():
         return "hhem"
     own_name = source.rstrip("/").rpartition("/")[2]
@@ -325,7 +325,7 @@ def _form(config: dict[str, Any], source: str) -> FolderForm:
     return "minicheck" if "minicheck" in names else "pair"
 
 
-def _require_verdicts(config: dict[str, Any], form: FolderForm, where: str, *, generates: bool) -> None:
+def _require_verdicts(config: dict[str, object], form: FolderForm, where: str, *, generates: bool) -> None:
     """Raises UsageError for a model that gives no verdict about a pair of texts."""
     kind = _architectures(config)
     by_token = "TokenClassification" in kind
@@ -358,7 +358,7 @@ def _require_verdicts(config: dict[str, Any], form: FolderForm, where: str, *, g
 
 
 def _outputs(
-    config: dict[str, Any],
+    config: dict[str, object],
     form: FolderForm,
     choices: ReaderChoices,
     where: str,
@@ -408,7 +408,7 @@ def _label_names(config: dict[str, Any], where: str) -> tuple[str, ...]:
         raise UsageError(f"id2label does not name the model's outputs: {error!r}", where=where) from None
 
 
-def _decoder_start(config: dict[str, Any], folder: Path) -> int | None:
+def _decoder_start(config: dict[str, object], folder: Path) -> int | None:
     generates = "ConditionalGeneration" in _architectures(config)
     if not generates and not (folder / "decoder_model.onnx").is_file():
         return None
@@ -429,7 +429,7 @@ def _window(form: FolderForm, decoder_start: int | None) -> int:
     return MINICHECK_WINDOW if decoder_start is None else MINICHECK_T5_WINDOW
 
 
-def _longest(config: dict[str, Any], folder: Path, form: FolderForm, chosen: int | None) -> int:
+def _longest(config: dict[str, object], folder: Path, form: FolderForm, chosen: int | None) -> int:
     """Tokens of an input: what the user chose, or the lower of the model's own limits."""
     relative = str(config.get("model_type", "")).lower() in _RELATIVE
     limit = None if relative else _positions(config, str(folder / "config.json"))

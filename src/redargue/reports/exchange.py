@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import quote as percent_encoded
 from xml.etree import ElementTree
 
@@ -61,9 +61,9 @@ def _not_read(run: SingleRun) -> list[str]:
     return [f"not read: {words.unread_file(each)}" for each in run.unread_files]
 
 
-def _annotation(finding: ReportFinding, text: str, source: str, run: str) -> dict[str, Any]:
+def _annotation(finding: ReportFinding, text: str, source: str, run: str) -> dict[str, object]:
     start, end = finding.start or 0, finding.end or 0
-    body: list[dict[str, Any]] = [
+    body: list[dict[str, object]] = [
         {"type": "TextualBody", "purpose": "tagging", "value": finding.rule},
         {"type": "TextualBody", "purpose": "assessing", "format": "text/plain", "value": finding.message},
     ]
@@ -132,13 +132,13 @@ def read_signature(author: str, url: str, published: str) -> Signature:
         raise UsageError(f"{published!r} is not a date", where="--date", hint="write it like 2026-11-22") from None
 
 
-def claim_review(verdict: Verdict, signature: Signature) -> dict[str, Any]:
+def claim_review(verdict: Verdict, signature: Signature) -> dict[str, object]:
     """One verdict; without a rating where the claim was not checked.
 
     The rating is not numeric: label sets have no scale.
     """
     claim = printable(verdict.claim.text)
-    review: dict[str, Any] = {
+    review: dict[str, object] = {
         "@context": "https://schema.org",
         "@type": "ClaimReview",
         "url": signature.url,
@@ -238,7 +238,7 @@ _LEVELS: dict[Rule, str] = {"refuted": "error", "unsupported": "warning", "unche
 def sarif(run: SingleRun, file: Path | None = None) -> str:
     """The log of one run; ``file`` is the file that was checked, by default the text itself is in the log."""
     text = run.text[0].text if run.text else text_of_file(file) if file else ""
-    artifact: dict[str, Any] = {"location": {"uri": uri_of(run, file)}, "sourceLanguage": "text"}
+    artifact: dict[str, object] = {"location": {"uri": uri_of(run, file)}, "sourceLanguage": "text"}
     if run.text and not file:
         artifact["contents"] = {"text": text}
     results = [_result(finding, text) for finding in findings(run, file) if finding.rule in _LEVELS]
@@ -259,7 +259,7 @@ def sarif(run: SingleRun, file: Path | None = None) -> str:
     return json.dumps(log, indent=1) + "\n"
 
 
-def _invocation(run: SingleRun) -> dict[str, Any]:
+def _invocation(run: SingleRun) -> dict[str, object]:
     """How it ran, with a warning for each source that was not read (SARIF 2.1.0, section 3.20.21)."""
     notes = [{"level": "warning", "message": {"text": literal(each)}} for each in _not_read(run)]
     return {"executionSuccessful": not run.unfinished} | ({"toolExecutionNotifications": notes} if notes else {})
@@ -270,20 +270,20 @@ def uri_of(run: SingleRun, file: Path | None) -> str:
     return percent_encoded(file.as_posix() if file else f"{run.manifest.run or run.folder.name}.txt")
 
 
-def _rules() -> list[dict[str, Any]]:
+def _rules() -> list[dict[str, object]]:
     return [
         {"id": rule, "shortDescription": {"text": RULES[rule]}, "defaultConfiguration": {"level": level}}
         for rule, level in _LEVELS.items()
     ]
 
 
-def _result(finding: ReportFinding, text: str) -> dict[str, Any]:
-    location: dict[str, Any] = {}
+def _result(finding: ReportFinding, text: str) -> dict[str, object]:
+    location: dict[str, object] = {}
     if finding.start is not None:
         location["physicalLocation"] = {"artifactLocation": {"index": 0}, "region": region(text, finding)}
     if finding.number:
         location["logicalLocations"] = [{"name": f"claim {finding.number}", "kind": "element"}]
-    result: dict[str, Any] = {
+    result: dict[str, object] = {
         "ruleId": finding.rule,
         "ruleIndex": list(_LEVELS).index(finding.rule),
         "level": _LEVELS[finding.rule],
@@ -296,7 +296,7 @@ def _result(finding: ReportFinding, text: str) -> dict[str, Any]:
     return result
 
 
-def region(text: str, finding: ReportFinding) -> dict[str, Any]:
+def region(text: str, finding: ReportFinding) -> dict[str, object]:
     """Lines and columns from 1, the end column one past the last character (SARIF 2.1.0, section 3.30)."""
     start = finding.start or 0
     end = start + len(finding.stated)

@@ -71,10 +71,10 @@ def as_json(kind: str, report: Mapping[str, Any]) -> str:
     return json.dumps({"schema_version": SCHEMA_VERSION, "kind": kind, **report}, indent=1) + "\n"
 
 
-def dumped(manifest: RunManifest) -> dict[str, Any]:
+def dumped(manifest: RunManifest) -> dict[str, object]:
     return manifest.model_dump(mode="json", exclude={"claims"})
 
 
-def table_json(table: Table) -> dict[str, Any]:
+def table_json(table: Table) -> dict[str, object]:
     head = [column.title for column in table.columns]
     return {"caption": table.title, "head": head, "rows": table.text_rows, "note": " ".join(table.notes)}

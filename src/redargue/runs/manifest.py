@@ -118,7 +118,7 @@ class RunManifest(Frozen):
                 return name, *_apart(mine[name], theirs[name])
         return None
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, object]:
         """As JSON, all fields but the names of the run and of its file; those of spec and backend among them."""
         facts = self.model_dump(mode="json", exclude={"run", "origin", "spec", "backend"})
         facts |= self.origin.model_dump(mode="json", include={"unread_files"})

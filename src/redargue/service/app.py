@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from importlib.metadata import version
-from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
@@ -130,7 +129,7 @@ def _include_routers(application: FastAPI, settings: ServiceSettings) -> None:
         application.include_router(router)
 
 
-def _openapi(application: FastAPI) -> dict[str, Any]:
+def _openapi(application: FastAPI) -> dict[str, object]:
     """The OpenAPI document, in which every error is problem+json and nothing else."""
     if application.openapi_schema is None:
         document = get_openapi(

@@ -75,7 +75,7 @@ def hook(
         print(json_.dumps({"systemMessage": said}) if asked else said)  # noqa: T201
 
 
-def _asked() -> dict[str, Any]:
+def _asked() -> dict[str, object]:
     """The JSON that an agent sends to its hooks."""
     text = sys.stdin.read()
     try:

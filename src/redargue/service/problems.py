@@ -75,7 +75,9 @@ def plain_problem(status: int, detail: str = "", hint: str = "") -> Problem:
     return Problem(title=HTTPStatus(status).phrase, status=status, detail=detail, hint=hint)
 
 
-def openai_error(message: str, *, kind: str, code: str | None = None, param: str | None = None) -> dict[str, Any]:
+def openai_error(
+    message: str, *, kind: str, code: str | None = None, param: str | None = None
+) -> dict[str, dict[str, object]]:
     """The body of an error as OpenAI's API has it."""
     return {"error": {"message": message, "type": kind, "param": param, "code": code}}
 

@@ -26,13 +26,13 @@ promptfoo_router = APIRouter(prefix="/v1", tags=["promptfoo"])
 class PromptfooContext(BaseModel):
     """What promptfoo knows of a test; fields of other releases are ignored."""
 
-    vars: dict[str, Any] = Field(default_factory=dict)
+    vars: dict[str, object] = Field(default_factory=dict)
 
 
 class PromptfooRequest(BaseModel):
     """An output and its test; of one that is not a text, the values are checked, a line each."""
 
-    output: Annotated[str, Field(max_length=TEXT_LENGTH)] | dict[str, Any] | list[Any]
+    output: Annotated[str, Field(max_length=TEXT_LENGTH)] | dict[str, object] | list[Any]
     context: PromptfooContext = PromptfooContext()
 
 

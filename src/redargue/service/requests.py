@@ -38,7 +38,7 @@ class ContextDocument(Frozen):
     published: str = Field(default="", max_length=100)
 
 
-def _storable(settings: dict[str, Any]) -> dict[str, Any]:
+def _storable(settings: dict[str, object]) -> dict[str, object]:
     if _depth(settings) > _DEPTH:
         raise ValueError(f"the settings are nested deeper than {_DEPTH} levels")
     try:
@@ -57,7 +57,7 @@ def _depth(value: Any) -> int:
     return depth
 
 
-_Settings = Annotated[dict[str, Any], Field(max_length=100), AfterValidator(_storable)]
+_Settings = Annotated[dict[str, object], Field(max_length=100), AfterValidator(_storable)]
 Context = Annotated[str, Field(min_length=1, max_length=CONTEXT_LENGTH)] | ContextDocument
 
 

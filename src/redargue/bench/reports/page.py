@@ -146,7 +146,7 @@ def render(folder: Path, wanted: Wanted) -> str:
 
 
 def _json(bench: BenchRun, rows: tuple[Adjudicated, ...] | None) -> str:
-    report: dict[str, Any] = {
+    report: dict[str, object] = {
         "comparison": bench.comparison.model_dump(mode="json"),
         "runs": [dumped(manifest) for manifest in bench.manifests],
         "commands": reproduction_commands(bench),

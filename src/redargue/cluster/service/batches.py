@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import Annotated, Any, Literal, NamedTuple, Self
+from typing import Annotated, Literal, NamedTuple, Self
 
 from pydantic import Field, ValidationError
 
@@ -283,8 +283,8 @@ class _Planned(NamedTuple):
     id: str
     spec: RunSpec
     claims: list[Claim]
-    about: dict[str, Any]
-    job: dict[str, Any]
+    about: dict[str, object]
+    job: dict[str, object]
 
 
 class _Opened:

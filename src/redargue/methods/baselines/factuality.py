@@ -119,7 +119,7 @@ class ClosedBook(Method):
     def unread_label(self) -> str | None:
         return None
 
-    def shared_fields(self) -> dict[str, Any]:
+    def shared_fields(self) -> dict[str, object]:
         return {
             "claim": self.claim,
             "must_answer": self.settings.must_answer,

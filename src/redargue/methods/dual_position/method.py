@@ -56,7 +56,7 @@ from redargue.verdicts import Verdict
 QUERIES = 2 * len(STANCES)  # both teams have two
 ROLES = ("gatherer", "analyst", "rebutter", "summariser")
 _Transition = Literal["none", "true-skeptic", "true-trust", "always-skeptic", "always-trust"]
-DUAL_POSITION_PROFILES: dict[str, dict[str, Any]] = {
+DUAL_POSITION_PROFILES: dict[str, dict[str, object]] = {
     "paper": {"profile": "paper"},
     "hardened": {"tied": "not-enough", "transition": "none", "analysed_sentences": 2, "stop": "settled"}
     | {"speaking": "once", "after_concession": "none"},
@@ -309,7 +309,7 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         self, round_: int, position: Position, opponent: Speech | None, passages: tuple[Passage, ...]
     ) -> TeamStatement:
         """The team's statement: in one call, or its summariser's of what the members wrote."""
-        asked: dict[str, Any] = {"claim": self.claim, "position": position, "profile": self.settings.profile}
+        asked: dict[str, object] = {"claim": self.claim, "position": position, "profile": self.settings.profile}
         analysis = self.analyses[position].argument.text if position in self.analyses else ""
         numbers = self.numbers_of(group[0] for group in by_document(passages))
         asked |= {"opponent": opponent, "passages": passages, "numbers": numbers, "analysis": analysis}
@@ -355,7 +355,7 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         uncertainties = {role: text.uncertainty for role, text in texts.items() if text.uncertainty is not None}
         weighted = self.run.backend.supports_attention_weights
         shown = (attention_weights if weighted else confidence_levels)(tuple(uncertainties.values()))
-        confidence: dict[str, Any] = dict(zip(uncertainties, shown, strict=True))
+        confidence: dict[str, object] = dict(zip(uncertainties, shown, strict=True))
         name = "weight" if weighted else "level"
         return tuple(
             AgentText(agent=role, text=text.argument.text, **({name: confidence[role]} if role in confidence else {}))

@@ -115,7 +115,7 @@ STATES: dict[str, tuple[Role, Role, Role]] = {
     "trust": ("trust", "skeptic", "leader"),
     "skeptic": ("skeptic", "trust", "leader"),
 }
-MARKOV_DEBATE_PROFILES: dict[str, dict[str, Any]] = {
+MARKOV_DEBATE_PROFILES: dict[str, dict[str, object]] = {
     "paper": {"profile": "paper"},
     "hardened": {"unproven": "not-enough"},
 }

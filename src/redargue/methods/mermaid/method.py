@@ -31,7 +31,7 @@ from redargue.verdicts import Verdict
 
 DECOMPOSER, EXECUTOR = "decomposer", "executor"
 
-MERMAID_PROFILES: dict[str, dict[str, Any]] = {
+MERMAID_PROFILES: dict[str, dict[str, object]] = {
     "paper": {"profile": "paper", "recall_by": "entity", "repeat_calls": True},
     # of unrelated claims, recalled evidence misleads (docs/memory.md)
     "hardened": {"simple_claims": "whole", "memory": "off"},
@@ -251,7 +251,7 @@ class Mermaid(Method, name="mermaid", settings=MermaidSettings):
     def report(self, number: int, **step: Any) -> None:
         self.run.emit(Stepped(agent=EXECUTOR, round=number, **step))
 
-    def arguments(self, call: ToolCall) -> dict[str, Any]:
+    def arguments(self, call: ToolCall) -> dict[str, object]:
         """The agent's JSON object, or its text as the tool's first required parameter (``M2``)."""
         try:
             written = json.loads(call.input)
@@ -279,7 +279,7 @@ class Mermaid(Method, name="mermaid", settings=MermaidSettings):
         step = Step(thought=answer.text, answer=answer.label, **given)
         return self.conclude(self.settings.max_steps, step, decided_by="forced")
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, object]:
         history = {"background": self.background, "memory": self.memory, "steps": tuple(self.steps)}
         return history | {"simple": self.one_relation is not None, "profile": self.settings.profile}
 
@@ -320,7 +320,7 @@ def one_relation(claim: str) -> Decomposition | None:
     return found if two and not first.attributes and not further else None
 
 
-def _findings(tool: str, arguments: dict[str, Any], observed: Observation) -> list[Finding]:
+def _findings(tool: str, arguments: dict[str, object], observed: Observation) -> list[Finding]:
     if tool == LOOKUP or observed.is_error:
         return []
     if not observed.passages:

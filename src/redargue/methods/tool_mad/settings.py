@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -27,7 +27,7 @@ Noncommittal = Literal["any", "all"]
 RelevanceQuestions = Literal["together", "samples", "requests"]
 
 PAPER = {"profile": "paper", "faithfulness_threshold": 0.7, "relevance_threshold": 0.8}
-TOOL_MAD_PROFILES: dict[str, dict[str, Any]] = {
+TOOL_MAD_PROFILES: dict[str, dict[str, object]] = {
     "paper": PAPER,
     "hardened": {
         "keep_unchanged": True,

@@ -343,7 +343,7 @@ def limits_of(manifest: RunManifest) -> Mapping[Metric, float]:
     return method.limits(Stability(*manifest.backend.stability)) if method else {}
 
 
-def how_done(run: SingleRun) -> dict[str, Any]:
+def how_done(run: SingleRun) -> dict[str, object]:
     return {
         "command_lines": (reproducibility.replay_command(run),),
         "facts": reproducibility.run_facts(run),
@@ -390,7 +390,7 @@ def by_risk(run: SingleRun) -> list[tuple[Risk, str, list[Row]]]:
     return [(risk, TITLES[risk], list(rows)) for risk, rows in groupby(run_rows(run), lambda row: row.risk)]
 
 
-def text_parts(run: SingleRun) -> dict[str, Any]:
+def text_parts(run: SingleRun) -> dict[str, object]:
     """What ``annotated`` in ``run_parts.html`` shows of a text."""
     if run.text is None:
         return {"text": ""}

@@ -125,7 +125,7 @@ def _address(tree: HtmlElement, meta: dict[str, str]) -> str:
     return ""
 
 
-def _linked_data(tree: HtmlElement) -> Iterator[dict[str, Any]]:
+def _linked_data(tree: HtmlElement) -> Iterator[dict[str, object]]:
     for script in tree.xpath("//script[@type='application/ld+json']"):
         try:
             pending = [json.loads(script.text_content())]

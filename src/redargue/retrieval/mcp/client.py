@@ -121,7 +121,7 @@ async def list_tools(servers: Sequence[McpServer], prices: Mapping[str, float] |
 
 
 async def _listed(server: McpServer) -> list[Any]:
-    tools: dict[str, Any] = {}
+    tools: dict[str, object] = {}
     cursor: str | None = None
     for _ in range(MAX_PAGES):
         page = await server.ask("list_tools", cursor=cursor)

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 class GoogleServer(GoogleTool):
     """Google's web search."""
 
-    async def search_google(self, query: QueryText, num_results: Count = 10) -> list[dict[str, Any]]:
+    async def search_google(self, query: QueryText, num_results: Count = 10) -> list[dict[str, object]]:
         """Search the web with Google. Returns title, link and a short snippet of each page."""
         passages = await self.search(query, num_results, search=Search.unpaid())
         return [{"title": passage.title, "link": passage.url, "snippet": passage.text} for passage in passages]
@@ -57,7 +57,7 @@ class ScholarServer(GoogleTool):
             raise UsageError("Google Scholar is searched by Serper, which has no key", hint="export SERPER_API_KEY=…")
         return cls(service, sources.transport)
 
-    async def search_google_scholar(self, query: QueryText, max_results: Count = 10) -> list[dict[str, Any]]:
+    async def search_google_scholar(self, query: QueryText, max_results: Count = 10) -> list[dict[str, object]]:
         """Search academic papers on Google Scholar. The abstract is the excerpt that Scholar shows."""
         if not (query := self.prepare(query)):
             return []
@@ -65,7 +65,7 @@ class ScholarServer(GoogleTool):
         return [_paper(result) for result in dicts(answer.get("organic"))[:max_results]]
 
 
-def _paper(result: Mapping[str, Any]) -> dict[str, Any]:
+def _paper(result: Mapping[str, Any]) -> dict[str, object]:
     """A result of Scholar, whose line of authors, journal and host has the form "authors - journal - host"."""
     line, year, cited = clean(result.get("publicationInfo")), result.get("year"), result.get("citedBy")
     url = web_address(result.get("link"))
@@ -98,7 +98,7 @@ def paper(
     citations: int = 0,
     extra: Mapping[str, str],
     **fields: str,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """A row of paper-search-mcp: lists are joined by "; ", dates are as precise as the source states them."""
     extra = {name: value for name, value in extra.items() if value}
     row = {
@@ -127,7 +127,7 @@ class ArxivServer(ArxivTool):
         max_results: Count = 10,
         sort_by: Literal["relevance", "lastUpdatedDate", "submittedDate"] = "relevance",
         sort_order: Literal["ascending", "descending"] = "descending",
-    ) -> list[dict[str, Any]]:
+    ) -> list[dict[str, object]]:
         """Search academic papers from arXiv. The query may use arXiv's fields: ti:, au:, abs:, cat:, AND, OR."""
         if not (query := self.prepare(query)):
             return []
@@ -142,7 +142,7 @@ class PubmedServer(PubmedTool):
 
     async def search_pubmed(
         self, query: QueryText, max_results: Count = 10, sort: Literal["relevance", "pub_date"] = "relevance"
-    ) -> list[dict[str, Any]]:
+    ) -> list[dict[str, object]]:
         """Search academic papers from PubMed, among those that have an abstract."""
         if not (query := self.prepare(query)):
             return []

@@ -41,7 +41,7 @@ class WikipediaServer(WikipediaTool):
         self,
         query: Annotated[str, Field(description="What to look for.")],
         limit: Annotated[int, Field(ge=1, le=500)] = 10,
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         """Search Wikipedia for articles matching a query."""
         text = self.prepare(query)
         if not text:
@@ -60,7 +60,7 @@ class WikipediaServer(WikipediaTool):
         status |= {} if results else {"message": "No article matches the query."}
         return {"query": query, "results": results, **status}
 
-    async def get_article(self, title: Title) -> dict[str, Any]:
+    async def get_article(self, title: Title) -> dict[str, object]:
         """Get the full content of a Wikipedia article."""
         props = {"inprop": "url", "plnamespace": 0, "pllimit": MAX_LINKS, "cllimit": "max", "clshow": "!hidden"}
         page = await self._titled(title, "extracts|info|links|categories", **props)
@@ -79,21 +79,21 @@ class WikipediaServer(WikipediaTool):
             "exists": True,
         }
 
-    async def get_summary(self, title: Title) -> dict[str, Any]:
+    async def get_summary(self, title: Title) -> dict[str, object]:
         """Get a summary of a Wikipedia article: its lead."""
         page = await self._titled(title, "extracts", exintro=1)
         if page is None:
             return {"title": title, "summary": None, "error": _no_article(title)}
         return {"title": title, "summary": page["extract"].strip()}
 
-    async def get_sections(self, title: Title) -> dict[str, Any]:
+    async def get_sections(self, title: Title) -> dict[str, object]:
         """Get the sections of a Wikipedia article, with their text."""
         page = await self._titled(title, "extracts")
         return {"title": title, "sections": _tree(_sections(page["extract"])) if page else []}
 
     async def summarize_article_section(
         self, title: Title, section_title: str, max_length: Annotated[int, Field(ge=1)] = 150
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         """Get a summary of a specific section of a Wikipedia article: how it begins."""
         page = await self._titled(title, "extracts")
         if page is None:
@@ -106,7 +106,7 @@ class WikipediaServer(WikipediaTool):
 
     async def extract_key_facts(
         self, title: Title, topic_within_article: str = "", count: Annotated[int, Field(ge=1)] = 5
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         """Extract key facts from a Wikipedia article, optionally of one section: its first sentences."""
         page = await self._titled(title, "extracts")
         if page is None:
@@ -117,7 +117,9 @@ class WikipediaServer(WikipediaTool):
             facts = [f"{piece}." for piece in pieces if piece][:count] or ["No content found to extract facts from."]
         return {"title": title, "topic_within_article": topic_within_article, "facts": facts}
 
-    async def get_related_topics(self, title: Title, limit: Annotated[int, Field(ge=1, le=100)] = 10) -> dict[str, Any]:
+    async def get_related_topics(
+        self, title: Title, limit: Annotated[int, Field(ge=1, le=100)] = 10
+    ) -> dict[str, object]:
         """Get topics related to a Wikipedia article, from its links and categories."""
         props = {"plnamespace": 0, "pllimit": limit, "cllimit": "max", "clshow": "!hidden"}
         page = await self._titled(title, "links|categories", **props)
@@ -171,13 +173,13 @@ def _sections(text: str) -> Iterator[Section]:
         yield heading[2], len(heading[1]), text[heading.end() : end].strip()
 
 
-def _tree(sections: Iterator[Section]) -> list[dict[str, Any]]:
-    top: list[dict[str, Any]] = []
-    path: list[tuple[int, list[dict[str, Any]]]] = [(0, top)]
+def _tree(sections: Iterator[Section]) -> list[dict[str, object]]:
+    top: list[dict[str, object]] = []
+    path: list[tuple[int, list[dict[str, object]]]] = [(0, top)]
     for title, depth, text in sections:
         while path[-1][0] >= depth:
             path.pop()
-        inner: list[dict[str, Any]] = []
+        inner: list[dict[str, object]] = []
         path[-1][1].append({"title": title, "level": len(path) - 1, "text": text, "sections": inner})
         path.append((depth, inner))
     return top

@@ -87,7 +87,7 @@ class ArxivTool(OnlineTool):
         self, query: str, k: int, *, search: Search, sort: str = "relevance", order: str = "descending"
     ) -> list[Preprint]:
         """At most ``k`` (1 to 100) preprints; the query may use arXiv's query language (``au:``, ``ti:``, ``AND``)."""
-        params: dict[str, Any] = {"search_query": query if _FIELD.search(query) else f"all:{query}", "start": 0}
+        params: dict[str, object] = {"search_query": query if _FIELD.search(query) else f"all:{query}", "start": 0}
         params |= {"max_results": k, "sortBy": sort, "sortOrder": order}
         for _ in range(EMPTY_TRIES):
             text = await self.ask_text("GET", "/api/query", search=search, headers={}, params=params)
@@ -196,7 +196,7 @@ class PubmedTool(AbstractsTool):
         numbers = [number for number in result["idlist"] if isinstance(number, str)]
         return list(dict.fromkeys(filter(re.compile(r"[0-9]{1,12}").fullmatch, numbers)))[:k]
 
-    def _params(self, params: Mapping[str, Any]) -> dict[str, Any]:
+    def _params(self, params: Mapping[str, Any]) -> dict[str, object]:
         identity = {"tool": "redargue", "email": self.mail, "api_key": self.service.key}
         return {"db": "pubmed", **params, **{name: value for name, value in identity.items() if value}}
 

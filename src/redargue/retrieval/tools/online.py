@@ -102,7 +102,7 @@ class OnlineTool(ABC):
     async def find(self, query: str, k: int, search: Search) -> Iterable[Passage]:
         """Sends the prepared query; returns the service's results in its order."""
 
-    async def ask(self, method: str, path: str, **request: Unpack[Request]) -> dict[str, Any]:
+    async def ask(self, method: str, path: str, **request: Unpack[Request]) -> dict[str, object]:
         """The JSON object that the service answers; raises ToolFailed or, before anything is sent, BudgetReached."""
         answer = parse_json(await self.ask_text(method, path, **request))
         if not isinstance(answer, dict):
@@ -205,7 +205,7 @@ def _message(body: Any, depth: int = 0) -> str:
     return next((message for value in inner if (message := _message(value, depth + 1))), "")
 
 
-def dicts(values: Any) -> list[dict[str, Any]]:
+def dicts(values: Any) -> list[dict[str, object]]:
     """The objects in what should be a list of objects."""
     return [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []
 

@@ -71,13 +71,13 @@ class GoogleTool(OnlineTool):
         return await (self._custom if self.service.name == "google-cse" else self._serper)(query, k, search)
 
     async def _serper(self, query: str, k: int, search: Search) -> list[Passage]:
-        body: dict[str, Any] = {"q": query, "num": k}
+        body: dict[str, object] = {"q": query, "num": k}
         if search.as_of:
             body["tbs"] = f"cdr:1,cd_max:{search.as_of:%m/%d}/{search.as_of.year:04}"
         answer = await self.ask_serper("/search", body, search, units=1 if k <= 10 else 2)
         return [*_answers(answer), *map(_organic, dicts(answer.get("organic")))]
 
-    async def ask_serper(self, path: str, body: Any, search: Search, units: int = 1) -> dict[str, Any]:
+    async def ask_serper(self, path: str, body: Any, search: Search, units: int = 1) -> dict[str, object]:
         headers = {"X-API-KEY": self.service.key}
         answer = await self.ask("POST", path, search=search, headers=headers, json=body, units=units)
         if not isinstance(answer.get("organic"), list) and "searchParameters" not in answer:
@@ -85,7 +85,11 @@ class GoogleTool(OnlineTool):
         return answer
 
     async def _custom(self, query: str, k: int, search: Search) -> list[Passage]:
-        params: dict[str, Any] = {"q": query, "cx": self.service.extra.get("cx", ""), "num": min(k, CUSTOM_MAX_RESULTS)}
+        params: dict[str, object] = {
+            "q": query,
+            "cx": self.service.extra.get("cx", ""),
+            "num": min(k, CUSTOM_MAX_RESULTS),
+        }
         if search.as_of:
             params["sort"] = f"date:r::{search.as_of:%Y%m%d}"
         headers = {"x-goog-api-key": self.service.key}  # proxies would log a key in the address

@@ -167,7 +167,7 @@ class VerifierTools:
 
     # What they share
 
-    def _settings(self, sources: list[str] | None, method: str) -> dict[str, Any]:
+    def _settings(self, sources: list[str] | None, method: str) -> dict[str, object]:
         if sources is None:
             return {}
         rules = self._store().rules

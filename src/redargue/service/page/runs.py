@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 from fastapi import Depends, Request
 from markupsafe import Markup
@@ -51,7 +51,7 @@ def run_of(check: Check) -> SingleRun:
     return SingleRun(check.folder, load_manifest(check.folder), {})
 
 
-def control(check: Check) -> dict[str, Any]:
+def control(check: Check) -> dict[str, object]:
     """What ``control.html`` shows."""
     return {"run": check.id, "can_stop": not check.ended, "ended": _ended("ended", check)}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import ConfigDict, Field
 
@@ -131,7 +131,7 @@ class CheckBlock(Frozen):
     usage: Usage = Usage()
     ms: float = 0.0
 
-    def payload(self) -> dict[str, Any]:
+    def payload(self) -> dict[str, object]:
         left_out = {"withheld"} if not self.withheld else set()
         left_out |= {"revision"} if not self.revision else set()
         return self.model_dump(mode="json", by_alias=True, exclude=left_out)

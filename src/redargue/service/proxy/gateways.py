@@ -7,7 +7,7 @@ import time
 import uuid
 from collections import OrderedDict
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -134,9 +134,9 @@ class GuardrailRequest(BaseModel):
 
     input_type: Literal["request", "response"]
     texts: list[str] | None = None
-    structured_messages: list[dict[str, Any]] | None = None
+    structured_messages: list[dict[str, object]] | None = None
     litellm_call_id: str | None = None
-    additional_provider_specific_params: dict[str, Any] | None = None
+    additional_provider_specific_params: dict[str, object] | None = None
 
 
 class GuardrailResponse(BaseModel):

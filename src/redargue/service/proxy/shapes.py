@@ -58,14 +58,14 @@ class Shape:
 class UnreadField(NamedTuple):
     """A field ``holder[name]`` with unread text: a call, text beside the answer, or unexpected text (None)."""
 
-    holder: dict[str, Any]
+    holder: dict[str, object]
     name: str
     place: str
     kind: ValueKind | None
 
 
 def unread_fields(
-    value: dict[str, Any], shape: Shape, echoed: Collection[str] = (), place: str = ""
+    value: dict[str, object], shape: Shape, echoed: Collection[str] = (), place: str = ""
 ) -> Iterator[UnreadField]:
     """Yields the fields of an object with unread text.
 
@@ -87,7 +87,7 @@ def unread_fields(
 
 
 def _unread_in_shape(
-    holder: dict[str, Any], name: str, shape: Shape, echoed: Collection[str], at: str
+    holder: dict[str, object], name: str, shape: Shape, echoed: Collection[str], at: str
 ) -> Iterator[UnreadField]:
     inner = holder[name]
     if inner is None or (shape.bare and isinstance(inner, str)):
@@ -304,7 +304,7 @@ _OUR_FIELD_PATTERN = re.compile(rf'"{_LETTERS}"(?=\s*:)'.encode(), re.IGNORECASE
 class _ReadObject(NamedTuple):
     """An object without the fields that only this service writes; ``cleaned`` if it had any."""
 
-    value: dict[str, Any]
+    value: dict[str, object]
     cleaned: bool
 
 
@@ -318,7 +318,7 @@ def read_object(text: str) -> _ReadObject:
     """
     cleaned = False
 
-    def without_our_field(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def without_our_field(pairs: list[tuple[str, Any]]) -> dict[str, object]:
         nonlocal cleaned
         fields = dict(pairs)
         if len(fields) != len(pairs):

@@ -29,7 +29,7 @@ class SseEvent:
 
     raw: bytes
     data: str | None = None
-    payload: dict[str, Any] | None = None
+    payload: dict[str, object] | None = None
     unreadable: bool = False
 
     @property
@@ -118,7 +118,7 @@ def _unreadable(raw: bytes, data: str | None = None) -> SseEvent:
     return SseEvent(without_ours(raw), data, unreadable=True)
 
 
-def event_of(payload: dict[str, Any], name: str = "") -> SseEvent:
+def event_of(payload: dict[str, object], name: str = "") -> SseEvent:
     return SseEvent(data_event(payload, name), compact_json(payload), payload)
 
 

@@ -7,7 +7,6 @@ For a question with options, the first stance is the option of a plain answer, a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from pydantic import Field
 
@@ -204,7 +203,7 @@ class Cfmad(EvidencePool, name="cfmad", settings=CfmadSettings):
         return answer.label, self.rng("cfmad", self.claim.text).choice(others)
 
     async def argue(self, side: str, stance: str) -> Thread:
-        fields: dict[str, Any] = {
+        fields: dict[str, object] = {
             "claim": self.claim,
             "stance": stance,
             "passages": self.passages,

@@ -7,7 +7,7 @@ the prompts' structure of its program for multiple choice.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from pydantic import Field
 
@@ -145,7 +145,7 @@ class MultiAgentDebate(EvidencePool, name="multi-agent-debate", settings=MultiAg
             for other in self.debaters
             if other != agent and other in self.turns
         )
-        fields: dict[str, Any] = {
+        fields: dict[str, object] = {
             "claim": self.claim,
             "before": chat,
             "solutions": others if chat else (),

@@ -349,7 +349,7 @@ class ProgramFC(Method, name="program-fc", settings=ProgramFCSettings):
     def task(self, function: ProgramFunction, text: str, passages: tuple[Passage, ...]) -> Task[Any]:
         _, question, fact = self.asks_for(self.settings)
         task_type, field = (question, "question") if function == "Question" else (fact, "statement")
-        fields: dict[str, Any] = {field: text, "profile": self.settings.profile}
+        fields: dict[str, object] = {field: text, "profile": self.settings.profile}
         if self.settings.setting != "closed-book":
             fields["passages"] = passages
             if self.settings.profile == "hardened":

@@ -202,7 +202,7 @@ class React(Method, name="react", settings=ReactSettings):
     async def think(self, agent: Agent, number: int) -> Step:
         """The next step; a thought without an action takes a second call."""
         examples = "examples_in_json" if self.settings.profile == "hardened" else "examples"
-        state: dict[str, Any] = {
+        state: dict[str, object] = {
             "claim": self.claim,
             "steps": tuple(self.steps),
             "step": number,
@@ -232,7 +232,7 @@ class React(Method, name="react", settings=ReactSettings):
         """An action and its observation; an unknown action is invalid and costs the step."""
         assert step.action is not None
         action = step.action.model_copy(update={"input": _text_of(step.action.input)})
-        taken: dict[str, Any] = {"thought": step.thought, "tool": action.name, "reason": action.reason}
+        taken: dict[str, object] = {"thought": step.thought, "tool": action.name, "reason": action.reason}
         if action.name == SEARCH.name:
             self.report(number, arguments={"query": action.input}, **taken)
             observed = await self.search(agent, number, action.input)

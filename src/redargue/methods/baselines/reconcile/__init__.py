@@ -221,7 +221,7 @@ class Reconcile(EvidencePool, name="reconcile", settings=ReconcileSettings):
 
     async def answer(self, agent: str, round_: int, groups: tuple[Group, ...]) -> AnswerWithConfidence | BadReply:
         """An agent's answer; the error where it cannot be read, or (``RECONCILE-1``) a random answer."""
-        fields: dict[str, Any] = {
+        fields: dict[str, object] = {
             "claim": self.claim,
             "groups": groups,
             "samples": self.convincing_samples(agent),

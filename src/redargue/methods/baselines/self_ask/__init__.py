@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -232,7 +232,7 @@ class SelfAsk(grounding.GroundingMethod, name="self-ask", settings=SelfAskSettin
 
     async def ask_and_answer(self, asker: Agent) -> Aggregate:
         temperature = self.settings.temperature
-        prompt: dict[str, Any] = {
+        prompt: dict[str, object] = {
             "claim": self.claim,
             "demonstrations": read_examples(__package__),
             "profile": self.settings.profile,
