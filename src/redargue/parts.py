@@ -15,7 +15,7 @@ from redargue.registry import did_you_mean
 from redargue.retrieval.tools.base import Action, PerClaim, Tool
 from redargue.runs.budget import Budget, Prices
 from redargue.runs.record import Clock
-from redargue.spec import LANGUAGE_MODELS, WITH_MODEL, RunSpec, SpecOptions
+from redargue.spec import RunSpec, SpecOptions
 
 
 class RunOptions(SpecOptions, total=False):
@@ -70,7 +70,4 @@ def read_options(options: RunOptions, spec: RunSpec | None = None, parts: Parts 
             names = dict.fromkeys([*RunSpec.model_fields, *OBJECTS])
             raise UsageError(f"unknown option {name!r}", hint=did_you_mean(name, names))
     spec = (spec or RunSpec()).updated(**values) if values else spec or RunSpec()
-    parts = replace(parts or Parts(), **objects)
-    if parts.backend and parts.backend.name in LANGUAGE_MODELS and "method" not in spec.model_fields_set:
-        spec = spec.updated(method=WITH_MODEL)
-    return spec, parts
+    return spec, replace(parts or Parts(), **objects)

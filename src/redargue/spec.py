@@ -41,22 +41,17 @@ RECORDED = frozenset(
 )
 
 
-# Chosen by accuracy and calls (docs/choosing.md): a debate of small models changes no label, one of a language
-# model ends after two calls where its debaters agree.
-WITHOUT_MODEL, WITH_MODEL = "single-reader", "tool-mad"
+# Chosen by accuracy and calls (docs/choosing.md): no debate is more often right than one reader of the same evidence,
+# with any model.
+DEFAULT_METHOD = "single-reader"
 LANGUAGE_MODELS = frozenset({"chat", "transformers"})  # backends
-
-
-def default_method(*, backend: str, model: str) -> str:
-    """The method of a run that names none."""
-    return WITH_MODEL if (backend in LANGUAGE_MODELS if backend else model) else WITHOUT_MODEL
 
 
 class RunSpec(Frozen):
     """Everything that defines a run, as JSON values.
 
     Attributes:
-        method: empty for ``tool-mad`` where a model is named, else ``single-reader``.
+        method: its registered name.
         settings: of the method, by field name, where they differ from the profile's.
         tools: evidence tools, one per debater where the method has debaters; None for the profile's.
         backend: registered name; empty for ``chat`` where a model is named, else ``embedded``.
@@ -80,7 +75,7 @@ class RunSpec(Frozen):
         UsageError: an unknown name, or a value that does not fit; pydantic's error is its cause.
     """
 
-    method: str = ""
+    method: str = DEFAULT_METHOD
     profile: str = "hardened"
     settings: dict[str, object] = Field(default_factory=dict)
     tools: tuple[str, ...] | None = None
@@ -115,12 +110,10 @@ class RunSpec(Frozen):
             Budget.parse(value)
         return value or None
 
-    @model_validator(mode="after")
-    def _choose_method(self) -> Self:
-        if not self.method:
-            self.__dict__["method"] = default_method(backend=self.backend, model=self.model)
-            self.model_fields_set.discard("method")  # so that it follows the model when this is updated
-        return self
+    @field_validator("method")
+    @classmethod
+    def _choose_method(cls, value: str) -> str:
+        return value or DEFAULT_METHOD
 
     @model_validator(mode="wrap")
     @classmethod

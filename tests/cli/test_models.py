@@ -56,6 +56,15 @@ def test_with_a_model_and_a_key_the_debate_is_held_by_the_model_between_corpus_a
     assert "$0.0" in capfd.readouterr().out
 
 
+def test_a_model_without_a_method_answers_once_from_corpus_and_web(
+    server: Loopback, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("REDARGUE_OFFLINE")
+    code, verdict, _ = checked(capfd, *MODEL, method="")
+    assert (code, verdict["method"], verdict["usage"]["calls"]) == (0, "single-reader", 1)
+    assert set(verdict["usage"]["by_tool"]) == {"corpus", "tavily"}
+
+
 def test_roles_have_models_of_their_own(server: Loopback, capfd: pytest.CaptureFixture[str]) -> None:
     server.script = disagreeing
     options = ["--model", "corpus=for-x", "--model", "keywords=against-x", "--model", "ScoreAnswer=scorer"]

@@ -12,7 +12,6 @@ from redargue.adapters.grounding import (
     VerifyOptions,
     assessed,
     because,
-    choose_method,
     claim_label,
     is_supported,
     unanswerable,
@@ -156,7 +155,6 @@ def _grounding(
         return without_check
     documents = [document for document in documents_of(contexts) if document.text.strip()]
     text = text_of(answer, kind=kind, context=question)
-    choose_method(options)
     report = check_text(text, documents, seed, options)
     for claim in report.claims:
         _checked(claim.verdict)

@@ -80,8 +80,6 @@ def because(verdict: Verdict) -> str:
     return f' ← "{shortened(quote.text, _QUOTED)}" {place}{offset}'.rstrip()
 
 
-METHOD = "single-reader"  # one reading of the closest passages: an answer or a test run waits for it
-
 _T = TypeVar("_T")
 Contexts = str | Passage | Sequence[str | Passage]
 
@@ -183,7 +181,6 @@ async def checked_answer(answer: str, contexts: Contexts, **options: Unpack[Text
     if without_check := unanswerable(answer, contexts):
         return without_check
     documents = [document for document in documents_of(contexts) if document.text.strip()]
-    choose_method(options)
     return assessed(await ground(answer, contexts=documents, **options))
 
 
@@ -194,12 +191,6 @@ def unanswerable(answer: str, contexts: Contexts) -> Grounding | None:
     if not any(document.text.strip() for document in documents_of(contexts)):
         return _unchecked(Reason.NO_CONTEXT, "there is no context to check the answer against")
     return None
-
-
-def choose_method(options: VerifyOptions) -> None:
-    """Adds the default method of adapters where none was chosen."""
-    if "method" not in options and not options.get("spec"):
-        options["method"] = METHOD
 
 
 def _unchecked(reason: Reason, why: str, report: Report | None = None) -> Grounding:

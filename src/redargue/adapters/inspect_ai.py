@@ -8,14 +8,15 @@ from inspect_ai.model import ChatMessageTool, ChatMessageUser
 from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
-from redargue.adapters.grounding import METHOD, Grounding, check_answer, problem_lines, revision_request
+from redargue.adapters.grounding import Grounding, check_answer, problem_lines, revision_request
 from redargue.adapters.promptfoo import contexts_in
+from redargue.spec import DEFAULT_METHOD
 
 _METADATA = "redargue"  # of a sample: what the solver found
 
 
 @scorer(metrics=[mean(), stderr()])
-def grounded(contexts: str = "", method: str = METHOD, timeout_s: float | None = None) -> Scorer:
+def grounded(contexts: str = "", method: str = DEFAULT_METHOD, timeout_s: float | None = None) -> Scorer:
     """Scores the share of an answer's claims that its contexts support, in [0, 1].
 
     A sample that cannot be checked (no context, no claim, another language, a failure) is unscored, with its reason.
@@ -43,7 +44,7 @@ def grounded(contexts: str = "", method: str = METHOD, timeout_s: float | None =
 
 @solver
 def verify_claims(
-    contexts: str = "", method: str = METHOD, revisions: int = 0, timeout_s: float | None = None
+    contexts: str = "", method: str = DEFAULT_METHOD, revisions: int = 0, timeout_s: float | None = None
 ) -> Solver:
     """Checks the claims of the model's answer, and lets it revise an answer that is not supported.
 

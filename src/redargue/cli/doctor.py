@@ -183,7 +183,7 @@ def _search(offline: bool) -> str:
 
     available = services()
     keys = [name for name in ("tavily", "serper", "google-cse") if available[name].key]
-    line = f"debates search with {live_tool(offline=offline)!r}; keys: {', '.join(keys) or 'none'}"
+    line = f"searches with {live_tool(offline=offline)!r}; keys: {', '.join(keys) or 'none'}"
     if not keys and not available["searxng"].url:
         line += ". To search the web, set TAVILY_API_KEY, SERPER_API_KEY or REDARGUE_SEARXNG_URL"
     if not available["wikipedia"].extra.get("contact"):

@@ -18,11 +18,12 @@ from redargue.net.services import services
 from redargue.parts import Parts
 from redargue.runs.manifest import load_manifest
 from redargue.runs.record import new_run_folder
-from redargue.spec import RunSpec, default_method
+from redargue.spec import DEFAULT_METHOD, LANGUAGE_MODELS, RunSpec
 
 if TYPE_CHECKING:
     from redargue.inputs.claims import ClaimRow
 
+WITH_MODEL = ("corpus", "keywords")  # tools of a run with a language model that names no method
 CONNECT_SECONDS = 2.0  # without a connection by then, there is no usable network
 
 
@@ -33,14 +34,21 @@ def run_config(run: RunParameters, search: SearchParameters, folder: Path | None
     given = {"rounds": run.rounds, "top_k": run.top_k}
     settings |= {name: value for name, value in given.items() if value is not None}
     same_name = {name: value for name, value in (vars(run) | vars(search)).items() if name in RunSpec.model_fields}
-    method = run.method or default_method(backend=run.backend, model=model)
-    tools = _tools(method, run.profile, search, settings, folder)
+    method = run.method or DEFAULT_METHOD
+    asks_model = run.backend in LANGUAGE_MODELS if run.backend else bool(model)
+    usual = WITH_MODEL if asks_model and not run.method else None
+    tools = _tools(method, run.profile, search, settings, folder, usual)
     named = {"model": model, "models": models, "settings": settings, "tools": tools, "mcp": tuple(search.mcp or ())}
     return RunSpec(**{**same_name, **named})
 
 
 def _tools(
-    method: str, profile: str, search: SearchParameters, settings: Mapping[str, Any], folder: Path | None
+    method: str,
+    profile: str,
+    search: SearchParameters,
+    settings: Mapping[str, Any],
+    folder: Path | None,
+    usual: tuple[str, ...] | None,
 ) -> tuple[str, ...] | None:
     fields, name = methods[method].settings_class.model_fields, tools_setting(method)
     if search.tool:
@@ -50,7 +58,7 @@ def _tools(
         return () if search.mcp and name not in settings else None
     if search.mcp:
         return ()  # only the servers' tools
-    default = methods[method].profiles.get(profile, {}).get(name, fields[name].default)
+    default = usual or methods[method].profiles.get(profile, {}).get(name, fields[name].default)
     recorded = _recorded_tools(folder, name)
     return recorded if _may_choose(recorded, default) else tuple(_live(tool, search) for tool in default)
 

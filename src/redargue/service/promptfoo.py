@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, Field
 
-from redargue.adapters.grounding import METHOD, check_answer
+from redargue.adapters.grounding import check_answer
 from redargue.adapters.promptfoo import answer_text, contexts_in, grade
 from redargue.claims import Frozen
 from redargue.parts import Parts
@@ -16,6 +16,7 @@ from redargue.service.keys import DayBudgets
 from redargue.service.proxy.tally import ProxyTally
 from redargue.service.requests import CONTEXTS, TEXT_LENGTH, RunChoices
 from redargue.service.routes import problems
+from redargue.spec import DEFAULT_METHOD
 from redargue.text.verification import TextOptions
 
 WITHIN_S = 4.5  # promptfoo gives up after 5 s, and then says nothing of why
@@ -52,7 +53,7 @@ async def promptfoo(
     caller: Caller,
     *,
     context: Annotated[str, Query(description="The test's variable with the documents.")] = "",
-    method: Annotated[str, Query(max_length=100)] = METHOD,
+    method: Annotated[str, Query(max_length=100)] = DEFAULT_METHOD,
     min_supported: Annotated[float, Query(ge=0, le=1)] = 1.0,
 ) -> PromptfooGrade:
     """Check an output against the documents in its test's variables, within the five seconds that promptfoo waits."""

@@ -141,10 +141,9 @@ def run_bench(
     """
     from redargue.bench.harness import Bench
     from redargue.bench.system import System, require_evidence
-    from redargue.spec import default_method
+    from redargue.spec import DEFAULT_METHOD
 
-    methods = method or [default_method(backend="", model=" ".join(options.model or ()))]
-    systems = [System.parse(text) for text in methods]
+    systems = [System.parse(text) for text in method or [DEFAULT_METHOD]]
     if seeds > 1:
         systems = [system.seeded(sample.seed + offset) for system in systems for offset in range(seeds)]
     examples, drawn = drawn_examples(sample)

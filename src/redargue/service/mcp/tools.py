@@ -27,7 +27,7 @@ from starlette.requests import Request
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from redargue.adapters.grounding import METHOD, unanswerable
+from redargue.adapters.grounding import unanswerable
 from redargue.assembly import tools_setting, with_default_tool
 from redargue.errors import RecordError, RedargueError, UsageError, problem_location, problem_of
 from redargue.methods.base import methods
@@ -54,7 +54,7 @@ from redargue.service.mcp.answers import (
 from redargue.service.problems import UnknownCheck
 from redargue.service.requests import CheckRequest
 from redargue.service.rules import RequestRules
-from redargue.spec import RunSpec
+from redargue.spec import DEFAULT_METHOD, RunSpec
 from redargue.text.segment import Kind
 
 WAIT_S = 45.0  # several hosts end a tool call after 60 s
@@ -141,7 +141,7 @@ class VerifierTools:
 
         Returns the report on the answer's claims, with the outcome "factual" only if every claim is supported.
         """
-        return await self._text(answer, "text", contexts, METHOD, WAIT_S, context)
+        return await self._text(answer, "text", contexts, DEFAULT_METHOD, WAIT_S, context)
 
     async def get_check(self, id: _Id, context: Context[Any, Any], wait_s: Wait = WAIT_S) -> _Answered:  # noqa: A002
         """Get the result of a check that verify_claim, check_text or ground began, waiting for it if it is running."""
