@@ -58,6 +58,9 @@ class Mix(NamedTuple):
 MIXES = {
     "first": Mix(earlier=70_000, written=-1, times=2, inference=-1, rewritten=-1, crossed=12_000),
     "last": Mix(earlier=12_000, written=20_000, times=1, inference=9_000, rewritten=5_000, crossed=3_000),
+    "again": Mix(
+        earlier=26_000, written=9_000, times=1, inference=8_000, rewritten=3_000, crossed=2_000, documents=6_000
+    ),
     "documents": Mix(
         earlier=7_000, written=3_000, times=1, inference=2_500, rewritten=1_000, crossed=800, documents=-1
     ),

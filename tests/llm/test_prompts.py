@@ -83,6 +83,7 @@ def server(running: Loopback, monkeypatch: pytest.MonkeyPatch) -> Loopback:
 def verifier(claims: list[Claim] | None = None, run: Path | None = None, **options: Any) -> Verifier:
     tools = {name: ShelfTool(name) for name in ("corpus", "keywords")}
     return Verifier(
+        method="tool-mad",
         model="for-m",
         embedding_model="e",
         evidence=tools,
