@@ -553,7 +553,9 @@ def tools() -> dict[str, Any]:
 async def test_a_whole_debate_is_held_with_the_model(
     backend: TransformersBackend, tools: dict[str, Any], profile: str
 ) -> None:
-    with Verifier(profile=profile, backend=backend, evidence=tools, clock=CLOCK, settings={"rounds": 2}) as verifier:
+    with Verifier(
+        method="tool-mad", profile=profile, backend=backend, evidence=tools, clock=CLOCK, settings={"rounds": 2}
+    ) as verifier:
         verdict = await verifier.verify(CLAIM)
     assert verdict.error is None
     assert verdict.label in CLAIM.labels.names

@@ -160,7 +160,7 @@ def test_the_command_holds_a_debate_in_batches_and_says_so(
 ) -> None:
     Path("claims.csv").write_text("claim\n" + "".join(f"{claim}\n" for claim in CLAIMS))
     common = ["batch", "claims.csv", "-o", "out", "--store", "starter", "--deferred"]
-    assert run([*common, "--model", "gpt-4o-mini", "--poll", "0.02"]) == 0
+    assert run([*common, "--method", "tool-mad", "--model", "gpt-4o-mini", "--poll", "0.02"]) == 0
     err = capfd.readouterr().err
     assert "batch_1: 6 requests sent" in err
     assert provider.direct == 0
