@@ -155,6 +155,8 @@ def _mean(verdict: Verdict, metric: Metric) -> float | None:
 def _answers(verdict: Verdict, example: Example, metric: Metric) -> Iterator[tuple[float, bool]]:
     """The scores of the first round's answers that have the gold label (True) or its opposite."""
     scores = [score for score in verdict.scores if score.round == 1 and score.metric is metric]
+    if len(scores) != len(verdict.round_labels[0]):  # an agreement for or against the claim is not scored
+        return
     for score, label in zip(sorted(scores, key=lambda score: score.agent), verdict.round_labels[0], strict=True):
         if score.value is not None and label in (example.gold, opposite(example)):
             yield score.value, label == example.gold

@@ -23,7 +23,7 @@ from redargue.registry import did_you_mean, distribution, install
 from redargue.sanitize import printable
 
 
-class Finding(TypedDict):
+class CheckedPart(TypedDict):
     """A line of the output; ``ok`` is None for what is missing and not needed."""
 
     check: str
@@ -55,7 +55,7 @@ def doctor(
         "settings file": _config,
         "live search": lambda: _search(offline),
     }
-    rows: list[Finding] = []
+    rows: list[CheckedPart] = []
     for name, check in checks.items():
         try:
             rows.append({"check": name, "ok": True, "found": check()})
@@ -104,7 +104,7 @@ PURPOSES = {  # of extras: what each is for, and the modules that it installs
 }
 
 
-def _extras() -> list[Finding]:
+def _extras() -> list[CheckedPart]:
     """The extras that are not installed, in one row; no row if all are."""
     missing = {name: purpose for name, (purpose, modules) in PURPOSES.items() if not all(map(_is_installed, modules))}
     if not missing:
@@ -121,14 +121,14 @@ def _is_installed(module: str) -> bool:
         return False
 
 
-def _extensions() -> list[Finding]:
+def _extensions() -> list[CheckedPart]:
     """What other packages add, with their distributions; what cannot be used, and names that clash."""
     from importlib.metadata import entry_points
     from pkgutil import resolve_name
 
     points = entry_points()
     groups = [group for group in sorted(points.groups) if group.startswith("redargue.")]
-    rows: list[Finding] = []
+    rows: list[CheckedPart] = []
     for group in groups:
         if group not in REGISTRIES:
             packages = ", ".join(sorted({distribution(point) for point in points.select(group=group)}))
@@ -149,7 +149,7 @@ def _extensions() -> list[Finding]:
     return rows or [{"check": "extensions", "ok": True, "found": "none of other packages"}]
 
 
-def _endpoints(models: list[str], base_url: str, embedding_model: str, offline: bool) -> list[Finding]:
+def _endpoints(models: list[str], base_url: str, embedding_model: str, offline: bool) -> list[CheckedPart]:
     """The capabilities of each model; a missing one is not an error, as redargue has a fallback for it."""
     if not models:
         line = "not configured; to use one, set REDARGUE_MODEL and REDARGUE_BASE_URL"
@@ -163,7 +163,7 @@ def _endpoints(models: list[str], base_url: str, embedding_model: str, offline: 
         async with Transport(limiter(), offline=offline) as transport:
             return await probe(transport, services(base_url)["model"], name, embedding_model=embedding_model)
 
-    rows: list[Finding] = []
+    rows: list[CheckedPart] = []
     try:
         default, roles = read_models(models)
         for name in dict.fromkeys([default, *roles.values()]):

@@ -23,7 +23,7 @@ from redargue.spec import DEFAULT_METHOD, LANGUAGE_MODELS, RunSpec
 if TYPE_CHECKING:
     from redargue.inputs.claims import ClaimRow
 
-WITH_MODEL = ("corpus", "keywords")  # tools of a run with a language model that names no method
+TOOLS_WITH_MODEL = ("corpus", "keywords")  # tools of a run with a language model that names no method
 CONNECT_SECONDS = 2.0  # without a connection by then, there is no usable network
 
 
@@ -36,7 +36,7 @@ def run_config(run: RunParameters, search: SearchParameters, folder: Path | None
     same_name = {name: value for name, value in (vars(run) | vars(search)).items() if name in RunSpec.model_fields}
     method = run.method or DEFAULT_METHOD
     asks_model = run.backend in LANGUAGE_MODELS if run.backend else bool(model)
-    usual = WITH_MODEL if asks_model and not run.method else None
+    usual = TOOLS_WITH_MODEL if asks_model and not run.method else None
     tools = _tools(method, run.profile, search, settings, folder, usual)
     named = {"model": model, "models": models, "settings": settings, "tools": tools, "mcp": tuple(search.mcp or ())}
     return RunSpec(**{**same_name, **named})

@@ -40,7 +40,7 @@ MOST_READ = 20  # quotations, so that a reply with hundreds costs no minutes
 SHARED = 0.2
 SHARED_UNREAD = 0.5  # likewise for a text that the reader cannot read
 STEM = 5  # letters by which words are compared
-COPIED = 0.7  # share of their words that two near-copies have in common
+COPY_SHARE = 0.7  # share of their words that two near-copies have in common
 
 
 def _publishers(passages: Mapping[str, Passage]) -> int:
@@ -84,7 +84,7 @@ def _independent(quotes: Sequence[Quote], passages: Mapping[str, Passage]) -> li
 
 def _are_copies(one: Passage, other: Passage) -> bool:
     ours, theirs = set(content_words(one.text)), set(content_words(other.text))
-    return len(ours & theirs) > COPIED * len(ours | theirs)
+    return len(ours & theirs) > COPY_SHARE * len(ours | theirs)
 
 
 def on_its_side(claim: Claim, quote: Quote) -> bool:
