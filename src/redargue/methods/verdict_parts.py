@@ -75,15 +75,15 @@ def single_source(sources: Sequence[Passage], publishers: int) -> Caveat | None:
 def _independent(quotes: Sequence[Quote], passages: Mapping[str, Passage]) -> list[Passage]:
     """The first passage of each source."""
     cited = [passages[quote.passage] for quote in quotes]
-    first: list[Passage] = []
+    first: list[tuple[Passage, frozenset[str]]] = []
     for passage in (cited[index] for index in first_of_sources(cited)):
-        if not any(_are_copies(passage, earlier) for earlier in first):
-            first.append(passage)
-    return first
+        words = frozenset(content_words(passage.text))
+        if not any(_are_copies(words, known) for _, known in first):
+            first.append((passage, words))
+    return [passage for passage, _ in first]
 
 
-def _are_copies(one: Passage, other: Passage) -> bool:
-    ours, theirs = set(content_words(one.text)), set(content_words(other.text))
+def _are_copies(ours: frozenset[str], theirs: frozenset[str]) -> bool:
     return len(ours & theirs) > COPY_SHARE * len(ours | theirs)
 
 
