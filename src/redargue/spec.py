@@ -126,8 +126,7 @@ class RunSpec(Frozen):
     def __repr__(self) -> str:
         """The fields that differ from their defaults, so that it can be written in code."""
         fields = type(self).model_fields
-        given = ((name, value) for name, value in self if name != "method" or name in self.model_fields_set)
-        changed = {name: value for name, value in given if value != fields[name].get_default(call_default_factory=True)}
+        changed = {name: value for name, value in self if value != fields[name].get_default(call_default_factory=True)}
         return f"RunSpec({', '.join(f'{name}={value!r}' for name, value in changed.items())})"
 
     def updated(self, **changes: Unpack[SpecOptions]) -> RunSpec:

@@ -133,7 +133,7 @@ class Verdict(Noted):
         reason: the deciding text, as the agent wrote it.
         caveats: what the label does not rest on.
         robust_to: how many of the independent sources that show the label may be false, whichever they are, so that
-            the others still outnumber those that are quoted against it; None where it decides nothing, or where fewer
+            the others still outnumber those that are quoted against it; 0 also where it decides nothing, or where fewer
             than two publishers were at hand.
         unchecked: why the claim was not checked (another language, failed searches); None if it was.
         quotes: checked against the passages by code; those not found are kept and marked, and do not count.
@@ -156,7 +156,7 @@ class Verdict(Noted):
     round_labels: tuple[tuple[str | None, ...], ...] = ()
     reason: str = ""
     caveats: tuple[Caveat, ...] = ()
-    robust_to: int | None = detail(None)
+    robust_to: int = detail(0)
     unchecked: Unchecked | None = None
     quotes: tuple[Quote, ...] = ()
     gaps: tuple[Gap, ...] = ()
@@ -263,6 +263,7 @@ def apply_threshold(verdict: Verdict, min_confidence: float) -> Verdict:
     changes = {
         "label": label,
         "meaning": Meaning.NOT_ENOUGH if label else None,
+        "robust_to": 0,
         "unsure": Unsure(label=str(verdict.label), min_confidence=min_confidence),
     }
     return verdict.model_copy(update=changes)

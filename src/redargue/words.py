@@ -132,7 +132,7 @@ def caveat(of: Caveat) -> str:
     return f"{_CAVEATS[of.kind]}{does_not_count}"
 
 
-def robustness(robust_to: int | None) -> str:
+def robustness(robust_to: int) -> str:
     """That a verdict does not hang on any one source; empty where it does, or where that is not known."""
     if not robust_to:
         return ""

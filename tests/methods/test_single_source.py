@@ -11,7 +11,7 @@ from redargue.events import EvidenceFound
 from redargue.evidence import Passage, Side
 from redargue.methods.verdict_parts import limited
 from redargue.quotes import find_quote
-from redargue.verdicts import Verdict
+from redargue.verdicts import Verdict, apply_threshold
 
 CLAIM = Claim(text="Harrow Bridge was opened in 1911.")
 OPENED = "Harrow Bridge was opened in 1911 by the mayor of the town."
@@ -105,6 +105,8 @@ def test_a_verdict_is_robust_to_as_many_false_sources_as_it_can_lose() -> None:
     assert words.robustness(verdict.robust_to) == "holds without any 2 of its sources"
     assert decided(one, two, three, against=(passage(CONTRADICTS, "Four"),)).robust_to == 1
     assert decided(one, passage(CONTRADICTS, "Two")).robust_to == 0  # whose sentence is not on this side
+    unsure = apply_threshold(verdict.model_copy(update={"confidence": 0.5}), 0.9)
+    assert (unsure.meaning, unsure.robust_to) == (Meaning.NOT_ENOUGH, 0)
     refuted = decided(one, two, claim=Claim(text="Harrow Bridge was opened in 1954."), side=Side.AGAINST)
     assert refuted.robust_to == 1
 
@@ -119,7 +121,7 @@ def test_without_two_publishers_nothing_is_known_of_independence() -> None:
     alone = EvidenceFound(agent="a", round=1, tool="t", query="q", key="k", passages=(passage(OPENED, "One"),))
     quotes = (find_quote(OPENED, alone.passages, side=Side.FOR),)
     verdict = Verdict(claim=CLAIM, label="SUPPORTS", meaning=Meaning.SUPPORTED, quotes=quotes)
-    assert limited(verdict, [alone], reads_evidence=True, hardened=True).robust_to is None
+    assert limited(verdict, [alone], reads_evidence=True, hardened=True).robust_to == 0
 
 
 def test_an_address_that_is_none_names_no_publisher() -> None:

@@ -215,11 +215,11 @@ def _why_not(verdict: Verdict, telling: Sequence[Quote], present: Sequence[Quote
     return CaveatKind.TOO_LITTLE if found else CaveatKind.UNQUOTED
 
 
-def _robust_to(verdict: Verdict, sources: Sequence[Passage], passages: Mapping[str, Passage]) -> int | None:
+def _robust_to(verdict: Verdict, sources: Sequence[Passage], passages: Mapping[str, Passage]) -> int:
     """How many of its sources a verdict can lose and still have more than are quoted for the other side."""
     side = side_of(verdict.claim.labels, verdict.label)
     if side is Side.CONTEXT:
-        return None
+        return 0
     other = Side.AGAINST if side is Side.FOR else Side.FOR
     opposed = [quote for quote in verdict.side(other) if quote.passage in passages]
     return max(0, len(sources) - len(_independent(opposed, passages)) - 1)
@@ -264,7 +264,7 @@ def _not_read_again(
 
 def not_checked(verdict: Verdict, why: Unchecked) -> Verdict:
     """The verdict without a label, and why."""
-    changes = {"label": None, "meaning": None, "confidence": None, "reason": "", "unchecked": why}
+    changes = {"label": None, "meaning": None, "confidence": None, "robust_to": 0, "reason": "", "unchecked": why}
     return verdict.model_copy(update=changes)
 
 
