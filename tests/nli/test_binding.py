@@ -232,6 +232,42 @@ def test_what_is_said_of_the_same_name_contradicts_nothing(sentence: str, claim:
 SAMPLES = [HOURS, PLANTS, ELECTED, STORAGE, TARIFFS, GROWTH, PUMPS, PORTS, DOSES, TRAINS, BREAD, PRICES, BOARD, MEDALS]
 
 
+LOANS = "Eighty-six come from the town itself; nine museums in five countries have lent the other 54."
+ROUTE = "Of the 17.4 km between Orsa and Vinn, 1.2 km run in tunnel and 3.1 km on viaducts."
+
+
+@pytest.mark.parametrize(
+    ("sentence", "claim", "exchanged"),
+    [
+        (LOANS, "The other 54 were lent by five museums in nine countries.", True),
+        (LOANS, "The other 54 were lent by nine museums in five countries.", False),
+        (ROUTE, "The line is 17.4 km long, with 3.1 km in tunnel and 1.2 km on viaducts.", True),
+        (ROUTE, "The line is 17.4 km long, with 1.2 km in tunnel and 3.1 km on viaducts.", False),
+        (ROUTE, "The line has 3.1 km in cuttings and 1.2 km on viaducts.", False),
+        (
+            "No more than 1.2 km are in tunnel, not 3.1 km on viaducts.",
+            "It has 3.1 km in tunnel, 1.2 km on viaducts.",
+            False,
+        ),
+        (
+            "Boil 700 g of sugar with it, for the quince jam 900 g. Plum jam keeps.",
+            "Quince jam takes 900 g, plum jam 700 g.",
+            False,
+        ),
+    ],
+)
+def test_two_values_of_two_things_are_exchanged(sentence: str, claim: str, exchanged: bool) -> None:
+    assert (bind(parsed(claim), parsed(sentence)).finding == "crossed") is exchanged
+
+
+def test_the_difference_of_exchanged_values_names_both_things() -> None:
+    (difference,) = bind(parsed("It was lent by five museums in nine countries."), parsed(LOANS)).differences
+    assert (difference.claim, difference.evidence) == (
+        "five museums in nine countries",
+        "nine museums in five countries",
+    )
+
+
 @pytest.mark.parametrize("sentence", SAMPLES)
 def test_a_sentence_crosses_nothing_in_itself(sentence: str) -> None:
     assert bind(parsed(sentence), parsed(sentence)).finding != "crossed"

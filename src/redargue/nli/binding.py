@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import combinations
 from typing import Literal, NamedTuple
 
 from redargue.caveats import Difference
@@ -31,6 +32,8 @@ _RELATES = re.compile(  # the claim speaks of two holders, or denies: which valu
     re.IGNORECASE,
 )
 _DENIES = re.compile(rf"\b(?:{'|'.join(NEGATORS)}|except|unless|instead)\b|n['’]t\b", re.IGNORECASE)
+_NOUN = re.compile(r"\s+[\w-]+")
+_AFTER = 3  # words after a value that may name what it measures
 _FAMILY = 5  # first letters that words of a family share
 
 
@@ -60,6 +63,8 @@ def bind(claim: Parsed, sentence: Parsed, known: frozenset[str] = frozenset()) -
     Args:
         known: stems of the title, which the claim may have and the sentence lack.
     """
+    if exchanged := _exchanged(claim, sentence):
+        return exchanged
     if not (all_stated := _stated(claim)):
         return _UNKNOWN
     given_keys = known.union(token.key for token in tokens_of(sentence))
@@ -78,6 +83,55 @@ def bind(claim: Parsed, sentence: Parsed, known: frozenset[str] = frozenset()) -
             return Binding("crossed", (difference,), stated.value, pair.claims.key)
         bound |= any(_speaks_for(stated, fact, others) for fact in same)
     return Binding("bound") if bound else _UNKNOWN
+
+
+def _exchanged(claim: Parsed, sentence: Parsed) -> Binding | None:
+    """Two values that the sentence gives to the claim's two things the other way round: "3 in tunnel, 1 on land"."""
+    if _DENIES.search(claim.text) or _DENIES.search(sentence.text):
+        return None
+    for pair in combinations(values_of(claim, parts_of(claim)), 2):
+        if related(*pair) != "unequal":
+            continue
+        stated = [_only(_all_facts(claim), value) for value in pair]
+        given = [_only(_all_facts(sentence), value) for value in pair]
+        mine, yours = (_things(claim, fact) for fact in stated)
+        hers, his = (_things(sentence, fact) for fact in given)
+        swapped = mine & his - hers
+        if swapped and yours & hers - his and not (mine | yours) & hers & his:
+            words = [_stretch(text, facts) for text, facts in ((claim, stated), (sentence, given))]
+            difference = Difference(kind="crossed", claim=words[0], evidence=words[1])
+            return Binding("crossed", (difference,), pair[0], min(swapped))
+    return None
+
+
+@lru_cache(maxsize=256)
+def _all_facts(text: Parsed) -> tuple[Fact, ...]:
+    found = {fact.value.start: fact for value in values_of(text, parts_of(text)) for fact in _facts(text, value)}
+    return tuple(found[start] for start in sorted(found))
+
+
+def _only(facts: Sequence[Fact], value: Quantity) -> Fact | None:
+    """The fact of a value, if no other has it."""
+    same = [fact for fact in facts if related(value, fact.value) == "equal"]
+    return same[0] if len(same) == 1 else None
+
+
+def _things(text: Parsed, fact: Fact | None) -> frozenset[str]:
+    """Keys of what a value counts or measures, by the words after it, in the same sentence."""
+    if fact is None:
+        return frozenset()
+    near = [token for token in fact.after[:_AFTER] if not re.search(r"[.;]\s", text.text[fact.value.end : token.start])]
+    return fact.value.nouns | {token.key for token in near if not token.verb}
+
+
+def _stretch(text: Parsed, facts: Sequence[Fact | None]) -> str:
+    """The words of a text from its first to its last fact."""
+    found = [fact for fact in facts if fact]
+    start = min(fact.value.start for fact in found)
+    ends = [token.end for fact in found for token in fact.after[:_AFTER]]
+    ends += [word.end() for fact in found if fact.value.nouns and (word := _NOUN.match(text.text, fact.value.end))]
+    end = max([fact.value.end for fact in found] + ends)
+    return " ".join(text.text[start:end].split())
 
 
 def bind_words(claim: Parsed, sentence: Parsed) -> Difference | None:
