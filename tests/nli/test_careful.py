@@ -80,7 +80,7 @@ def test_a_heading_between_two_sentences_keeps_them_apart() -> None:
 
 def test_sentences_of_two_passages_that_decide_together_are_both_quoted() -> None:
     model = Scripted(lambda text: SUPPORTS if "Ferries" in text and "1932" in text else NEITHER)
-    claim = "Ferries leave from the Alma Bridge, which opened in 1932."
+    claim = "Ferries leave from the Alma Bridge of 1932."
     answer = answer_from(read(claim, [BRIDGE, HARBOUR], model), Claim(text=claim))
     assert answer.label == "SUPPORTS"
     assert {quote in BRIDGE.text for quote in answer.quotes} == {True, False}
@@ -100,6 +100,64 @@ def test_what_only_the_small_model_says_is_never_quoted_for_a_side() -> None:
     assert not reading.comparisons
     assert reading.probabilities().supports > 0.6
     assert reading.label(FEVER) == "NOT ENOUGH INFO"
+
+
+JOINED = "The bridge was built by Lindqvist and has two lanes for bicycles."
+
+
+class ByClaim(Scripted):
+    """Answers by a rule on the claim and the evidence."""
+
+    def __init__(self, rule: Callable[[str, str], Entailment]) -> None:
+        super().__init__(lambda evidence: rule("", evidence))
+        self.by_claim = rule
+
+    def read(self, pairs: Sequence[tuple[str, str]]) -> list[Entailment]:
+        return [self.by_claim(claim, evidence) for claim, evidence in pairs]
+
+
+def test_a_claim_whose_parts_two_sentences_show_is_supported_by_both() -> None:
+    def rule(claim: str, evidence: str) -> Entailment:
+        if "Lindqvist" in claim and "lanes" in claim:
+            return Entailment(0.5, 0.05, 0.45)
+        word = "Lindqvist" if "Lindqvist" in claim else "lanes"
+        return SUPPORTS if word in evidence and len(evidence) < 80 else NEITHER
+
+    answer = answer_from(read(JOINED, [BRIDGE], ByClaim(rule)), Claim(text=JOINED))
+    assert answer.label == "SUPPORTS"
+    assert set(answer.quotes) == {
+        "The Alma Bridge was built by the firm of Otto Lindqvist.",
+        "Two lanes are for bicycles.",
+    }
+
+
+def test_a_claim_with_one_part_that_is_not_shown_stays_open() -> None:
+    def rule(claim: str, evidence: str) -> Entailment:
+        return SUPPORTS if "lanes" not in claim and "Lindqvist" in evidence else NEITHER
+
+    assert read(JOINED, [BRIDGE], ByClaim(rule)).label(FEVER) == "NOT ENOUGH INFO"
+
+
+def test_a_claim_with_one_part_that_is_refuted_shows_what_refutes_it() -> None:
+    def rule(claim: str, evidence: str) -> Entailment:
+        if "Lindqvist" in claim and "lanes" in claim:
+            return Entailment(0.2, 0.6, 0.2)
+        if "Lindqvist" in claim:
+            return SUPPORTS
+        return REFUTES if "lanes" in evidence and len(evidence) < 80 else NEITHER
+
+    answer = answer_from(read(JOINED, [BRIDGE], ByClaim(rule)), Claim(text=JOINED))
+    assert answer.label == "REFUTES"
+    assert answer.quotes == ("Two lanes are for bicycles.",)
+
+
+def test_parts_do_not_support_a_claim_that_says_more_than_they() -> None:
+    claim = "The bridge was built by Lindqvist, because two lanes were needed."
+
+    def rule(claim: str, evidence: str) -> Entailment:
+        return NEITHER if "because" in claim else SUPPORTS
+
+    assert read(claim, [BRIDGE], ByClaim(rule)).label(FEVER) == "NOT ENOUGH INFO"
 
 
 def test_a_side_shows_a_text_that_the_large_model_reads_so() -> None:

@@ -2,7 +2,8 @@
 
 The embedder finds the nearest sentences of each passage, and the small cross-encoder skims them. The large one then
 reads the most promising sentences, alone and after the sentence before, and the best two of different passages as one
-text. A text that it reads is quoted whole or not at all, so that a verdict rests on what it shows.
+text. A text that it reads is quoted whole or not at all, so that a verdict rests on what it shows. Of a claim that
+joins several facts, each is read like a claim of its own as well.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
@@ -22,8 +23,9 @@ from redargue.evidence import Passage
 from redargue.nli.aggregation import Weights
 from redargue.nli.alignment import parsed
 from redargue.nli.binding import bind
+from redargue.nli.claim_parts import parts_of
 from redargue.nli.holders import BY_ORDER, twin
-from redargue.nli.reader import SHOWN, Candidate, Reader, ScoredSpan, SourcedSentence
+from redargue.nli.reader import SHOWN, Candidate, Reader, Reading, ScoredSpan, SourcedSentence
 from redargue.nli.session import CrossEncoder, Embedder, Entailment, EntailmentModel
 
 PACKAGE, MANIFEST = "redargue_reader", "manifest.json"
@@ -98,6 +100,17 @@ class CarefulReader(Reader):
     ) -> None:
         super().__init__(embedder, entailment, **options)
         self._careful, self._leasts = careful, least
+
+    def read(self, claim: str, passages: Sequence[Passage]) -> Reading:
+        """The reading; of a claim that joins several facts, its parts are read as well."""
+        reading, parts = super().read(claim, passages), parts_of(claim)
+        if not parts.texts:
+            return reading
+
+        return replace(reading, read_parts=partial(self._parts, parts.texts, passages), complete=parts.complete)
+
+    def _parts(self, texts: Sequence[str], passages: Sequence[Passage]) -> tuple[Reading, ...]:
+        return tuple(super(CarefulReader, self).read(text, passages) for text in texts)
 
     def least_for(self, passages: Sequence[Passage]) -> float:
         return self._leasts[source_kind(passages)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache, lru_cache
 from pathlib import Path
 
@@ -196,10 +197,73 @@ _PRONOUNS = frozenset("i you he she it we they who which that there this these t
 _ALWAYS_NOUNS = frozenset("species series news means analysis basis status bus gas plus less across always".split())
 
 
+AUXILIARIES = frozenset(f"{_MODAL}|{_AUXILIARY}|cannot".split("|"))
+_INSIDE_VERBS = frozenset("not also now already still only both never always be been being".split())
+
+
 def has_finite_verb(text: str) -> bool:
     words = [word.replace("’", "'") for word in _TOKEN.findall(text)]
     lower = [word.lower() for word in words]
     return any(_is_finite(words, lower, at) for at in range(len(words)))
+
+
+MODALS = re.compile(rf"(?:{_MODAL}|cannot)(?: not)?\b")
+
+
+def finite_verbs(text: str, *, subject_before: bool = False, modal: bool = False) -> Iterator[tuple[int, int]]:
+    """Where the finite verbs are, in order, each with its auxiliaries and participle.
+
+    Args:
+        subject_before: whether the text continues a sentence, so that it may begin with a verb.
+        modal: whether the verb before was a modal's, so that an infinitive counts as well.
+    """
+    tokens = list(_TOKEN.finditer(text))
+    words = [token[0].replace("’", "'") for token in tokens]
+    lower = [word.lower() for word in words]
+    if subject_before and lower and (_may_begin(lower) or (modal and lower[0] in _COMMON and len(lower) > 1)):
+        words, lower = ["it", *words], ["it", *lower]
+    shift, at = len(words) - len(tokens), 0
+    while at < len(words):
+        if words[at] == "May" or not (_is_finite(words, lower, at) or _has_object(words, lower, at)):
+            at += 1
+            continue
+        end = at
+        if lower[at] in AUXILIARIES or "'" in lower[at]:
+            while end + 1 < len(words) and _continues_verb(lower[end + 1]):
+                end += 1
+        yield tokens[at - shift].start(), tokens[end - shift].end()
+        at = end + 1
+
+
+def _has_object(words: list[str], lower: list[str], at: int) -> bool:
+    """Whether a word in -s is a verb by what is beside it: "the device bears the mark"."""
+    word, before = lower[at], lower[at - 1] if at else ""
+    if not words[at].islower() or not re.search(r"[^sui]s\Z", word) or word in _ALWAYS_NOUNS or at + 1 == len(words):
+        return False
+    if not before[:1].isalpha() or before in FUNCTION_WORDS - _PRONOUNS or before.endswith("s"):
+        return False
+    return (
+        lower[at + 1] in ("a", "an", "the", "its", "their", "his", "her", "about", "some") or lower[at + 1][0].isdigit()
+    )
+
+
+def is_infinitive(text: str) -> bool:
+    """Whether a text may begin with an infinitive: "leave the others"."""
+    return text.split(" ", 1)[0] in _COMMON
+
+
+def _may_begin(lower: list[str]) -> bool:
+    """Whether the first word is a verb rather than a noun: of "cost" and the like by what follows."""
+    if lower[0] not in _COMMON or lower[0] in _CERTAIN:
+        return True
+    after = lower[1] if len(lower) > 1 else ""
+    return not after[:1].isalnum() or after[0].isdigit() or after in FUNCTION_WORDS - {"of"}
+
+
+def _continues_verb(word: str) -> bool:
+    if word in AUXILIARIES or word in _INSIDE_VERBS or re.search(r"(?:[^e]ed|ly|en|wn)\Z", word):
+        return True
+    return word in _irregular() or word in _VERB_WORDS or word in _CERTAIN
 
 
 def _is_finite(words: list[str], lower: list[str], at: int) -> bool:

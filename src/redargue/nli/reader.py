@@ -33,6 +33,7 @@ from redargue.nli.aggregation import (
     probabilities,
     source_scores,
     strength,
+    with_parts,
 )
 from redargue.nli.alignment import counts_something_else, parsed
 from redargue.nli.consistency import check_consistency, only_framed
@@ -120,6 +121,8 @@ class Reading:
         compare_words: gives the highest probability of each side by words alone, over the passages.
         comparisons: at most one of each passage.
         least: probability of a side, in [0, 1], below which a claim is left open.
+        read_parts: reads the parts of a claim that joins several facts, each as a claim of its own.
+        complete: whether the claim says nothing beside its parts.
     """
 
     read_spans: Callable[[], tuple[ScoredSpan, ...]]
@@ -128,6 +131,12 @@ class Reading:
     weights: Weights = WEIGHTS
     comparisons: tuple[_Comparison, ...] = ()
     least: float = MIN_CONFIDENCE
+    read_parts: Callable[[], tuple[Reading, ...]] = tuple
+    complete: bool = True
+
+    @cached_property
+    def parts(self) -> tuple[Reading, ...]:
+        return self.read_parts()
 
     @cached_property
     def spans(self) -> tuple[ScoredSpan, ...]:
@@ -175,8 +184,27 @@ class Reading:
         return tuple(by_passage.values())
 
     def strongest(self, meaning: Meaning) -> float:
-        """The strength of the strongest span that may be quoted, in [0, 1]; 0 if nothing was read."""
+        """The strength of what may be quoted, in [0, 1]: the strongest span, or one of each part; 0 if nothing is.
+
+        All parts have to be supported; one that is refuted is enough.
+        """
+        alone = self._strongest_span(meaning)
+        return min((part.strongest(meaning) for part in self._telling_parts(meaning)), default=alone)
+
+    def _strongest_span(self, meaning: Meaning) -> float:
         return max((span.strength(meaning) for span in self.spans if span.kind != "skimmed"), default=0.0)
+
+    def _telling_parts(self, meaning: Meaning) -> tuple[Reading, ...]:
+        """The parts that show a side more strongly than any text shows it of the whole claim."""
+        if not self.parts or meaning not in _DECIDED or self.copy or self.contradiction:
+            return ()
+        strengths = [part.strongest(meaning) for part in self.parts]
+        if meaning is Meaning.SUPPORTED:
+            strength, telling = min(strengths), self.parts if self.complete else ()
+        else:
+            strength = max(strengths)
+            telling = (self.parts[strengths.index(strength)],)
+        return telling if strength > self._strongest_span(meaning) else ()
 
     @property
     def features(self) -> tuple[float, ...]:
@@ -195,18 +223,24 @@ class Reading:
         """Calibrated probabilities; a copy of the claim supports it, and a named contradiction excludes support."""
         if self.copy:
             return COPIED
-        supports, refutes, neither = probabilities(self.features, weights or self.weights)
+        whole = probabilities(self.features, weights or self.weights)
         if self.contradiction:
+            _, refutes, neither = whole
             return Entailment(0.0, refutes / (refutes + neither), neither / (refutes + neither))
-        return Entailment(supports, refutes, neither)
+        if not self.parts:
+            return whole
+        return with_parts(whole, [part.probabilities(weights) for part in self.parts], complete=self.complete)
 
     def best(self, meaning: Meaning, count: int) -> tuple[SourcedSentence, ...]:
         """The distinct sentences that express a decided meaning most strongly, or else those nearest to the claim.
 
-        For support by a copy of the claim, that sentence alone.
+        For support by a copy of the claim, that sentence alone; for what its parts show, the best sentence of each.
         """
         if meaning is Meaning.SUPPORTED and self.copy:
             return (self.copy,)[:count]
+        if telling := self._telling_parts(meaning):
+            shown = (sentence for part in telling for sentence in part.best(meaning, 1))
+            return tuple(dict.fromkeys(shown))[: max(count, len(telling))]
         spans = [span for span in self.spans if span.kind in ("sentence", "joined")]  # what was read is quoted
         checked = self.contradiction.sentence if meaning is Meaning.REFUTED and self.contradiction else None
         says: Callable[[ScoredSpan], float] = (
@@ -237,6 +271,8 @@ class Reading:
         open claim it is what a search should have returned; nothing else is worth reading, nor a table's cell.
         """
         if meaning in _DECIDED:
+            if self._telling_parts(meaning):
+                return tuple(sentences)
             return tuple(sentences[index] for index in first_of_sources([each.passage for each in sentences]))
         spans = [span for span in self.spans if span.kind != "skimmed" and span.relevance >= RELEVANT]
         relevant = {cited.quote for span in spans for cited in span.cited}

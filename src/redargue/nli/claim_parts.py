@@ -1,0 +1,255 @@
+"""The parts of a claim that joins several facts, each as a sentence that can be read alone.
+
+"The museum was set up in 1894 and looks after 31,000 objects" says two things, which two sentences of a document may
+show. Only joints that rules recognise are cut: between clauses, between verbs of one subject, before relative clauses.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+from redargue.nli.grammar import AUXILIARIES, FUNCTION_WORDS, MODALS, finite_verbs, is_infinitive
+
+MOST_PARTS = 5  # of a claim; one with more is read as a whole
+LONGEST = 600  # characters; a longer text is not a claim of a few facts
+_LONGEST_SUBJECT = 12  # words; in more of them the rules found the wrong verb
+
+
+class ClaimParts(NamedTuple):
+    """Sentences that a claim implies.
+
+    Attributes:
+        complete: whether the claim says nothing else, so that it is supported if all of them are.
+    """
+
+    texts: tuple[str, ...] = ()
+    complete: bool = False
+
+
+class _Piece(NamedTuple):
+    text: str
+    complete: bool = True
+
+
+@lru_cache(maxsize=4096)
+def parts_of(claim: str) -> ClaimParts:
+    """The parts; none of a claim that says one thing, or that the rules cannot cut."""
+    text = " ".join(claim.split()).rstrip(". ")
+    if len(text) > LONGEST or _WHOLE.search(text):
+        return ClaimParts()
+    pieces = [_Piece(text)]
+    for cut in (_clauses, _verbs, _relatives):
+        pieces = [each for piece in pieces for each in cut(piece)]
+    texts = tuple(dict.fromkeys(_sentence(piece.text) for piece in pieces))
+    if not 1 < len(texts) <= MOST_PARTS:
+        return ClaimParts()
+    return ClaimParts(texts, all(piece.complete for piece in pieces))
+
+
+# What is asked, quoted, conditional or somebody's view holds only as a whole, or from there to its end; of several
+# sentences, each may speak of what another names.
+_WHOLE = re.compile(
+    r"[?“”\"]|[.!][ )]+[A-Z]|(?i:\A(?:if|unless|whenever|wherever|without|had|should|either)\b|\baccording to\b)"
+)
+_SCOPE = re.compile(
+    r"\b(?:if|unless|whether|provided that|as long as|either|said|says|say|told|claim(?:s|ed)?|den(?:y|ies|ied)"
+    r"|(?:argu|believ|think|alleg|report|suggest|warn|show|find|hop|expect|fear|announc|stat|agre)(?:e|s|es|ed|d)? that"
+    r"|(?:thought|found|felt|shown) that)\b",
+    re.IGNORECASE,
+)
+
+
+def _scope(text: str) -> int:
+    """Where somebody's view or a condition begins, after which nothing is cut."""
+    match = _SCOPE.search(text)
+    return match.start() if match else len(text)
+
+
+def _sentence(text: str) -> str:
+    text = text.strip(" ,;:")
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}"
+
+
+# Clauses with a subject of their own.
+
+_JOINT = re.compile(
+    r"(?P<strong>;\s+(?:and\s+|but\s+)?|:\s+)|,?\s+(?:and|but|while|whereas)\s+"
+    r"|,\s+(?:although|though|yet|(?P<loose>because|since|so that|so|when|after|before|until))\s+",
+    re.IGNORECASE,
+)
+_LEADING = re.compile(r"\A(?:although|though|whereas)\s+", re.IGNORECASE)
+_PRONOUN = re.compile(r"(?:he|she|it|they|this|these|that|those)\Z", re.IGNORECASE)
+_ADVERBS = r"(?:(?:then|also|later|now|today|still|subsequently|currently|thus|therefore|[a-z]+ly)\s+)*"
+_ELLIPSIS = re.compile(rf"\b(?:{'|'.join(AUXILIARIES)})(?:n['’]t|\s+not)?(?:\s+(?:so|either|too))?\Z")
+_LEADING_AUXILIARIES = re.compile(
+    rf"\A(?:(?:{'|'.join(AUXILIARIES - {'be', 'been'})})(?:n['’]t|\s+not)?\s+)+", re.IGNORECASE
+)
+_OPENS_PHRASE = re.compile(
+    r"(?:that|which|who|whom|whose|to|than|of|for|by|with|as|from|not|only|above all|because|when|after|before|if|how"
+    r"|what)\b",
+    re.IGNORECASE,
+)
+
+
+def _clauses(piece: _Piece) -> Iterator[_Piece]:
+    text = piece.text
+    if leading := _LEADING.match(text):
+        before, comma, after = text[leading.end() :].partition(", ")
+        if comma and _is_clause(before) and _is_clause(after):
+            yield from _clauses(_Piece(before, piece.complete))
+            yield from _clauses(_Piece(_with_subject(after, before), piece.complete))
+            return
+    for joint in _JOINT.finditer(text, 0, _scope(text)):
+        left = text[: joint.start()]
+        right = _completed(text[joint.end() :], left)
+        strong = bool(joint["strong"])
+        if _REASON.search(left) and not strong:
+            continue  # two reasons
+        if not _is_clause(left, strong=True) or not _is_clause(right, strong=strong):
+            continue
+        complete = piece.complete and not joint["loose"]
+        yield _Piece(left, complete)
+        yield from _clauses(_Piece(_with_subject(right, left), complete))
+        return
+    yield piece
+
+
+def _is_clause(text: str, *, strong: bool = False) -> bool:
+    """Whether a text has a subject before its main verb; ``strong`` where no phrase of another clause can begin."""
+    text = re.sub(rf"\A{_ADVERBS}", "", text)
+    verb = _main_verb(text)
+    if verb is None or _ELLIPSIS.search(text):
+        return False
+    subject = text[: verb[0]].strip()
+    if not strong and (_OPENS_PHRASE.match(text) or is_infinitive(text) or re.search(r",|\band\b", subject)):
+        return False
+    return len(subject.split()) <= _LONGEST_SUBJECT and _names_something(subject)
+
+
+def _completed(clause: str, before: str) -> str:
+    """The clause, with the predicate of the one before where it says only "does not"."""
+    verb = _main_verb(before)
+    if verb is None or not _ELLIPSIS.search(clause):
+        return clause
+    return f"{clause} {_LEADING_AUXILIARIES.sub('', before[verb[0] :])}"
+
+
+def _names_something(subject: str) -> bool:
+    words = re.findall(r"\w+", subject.lower())
+    return any(word not in FUNCTION_WORDS for word in words) or _PRONOUN.match(subject.strip()) is not None
+
+
+def _with_subject(clause: str, before: str) -> str:
+    """The clause, with the subject of the one before for its pronoun."""
+    verb, other = _main_verb(clause), _main_verb(before)
+    if verb and other and _PRONOUN.match(clause[: verb[0]].strip()):
+        return f"{before[: other[0]].strip()} {clause[verb[0] :]}"
+    return clause
+
+
+_RELATIVE = re.compile(r"\b(?:who|which|that|where|when|whose|whom)\b", re.IGNORECASE)
+
+
+def _main_verb(text: str) -> tuple[int, int] | None:
+    """Where the first finite verb is that belongs to no relative clause."""
+    opened = [match.start() for match in _RELATIVE.finditer(text)]
+    for start, end in finite_verbs(text):
+        if opened and opened[0] < start:
+            opened.pop(0)  # "people who live in the borough can": the first verb is the relative clause's
+            continue
+        return start, end
+    return None
+
+
+# Several verbs of one subject.
+
+_AND = re.compile(rf",?\s+(?:and|but)\s+{_ADVERBS}", re.IGNORECASE)
+_REASON = re.compile(r"\b(?:because|since|so that)\b")
+_FEW = re.compile(r"\b(?:no|none|nobody|no one|nothing|neither|few|hardly|not)\b", re.IGNORECASE)
+
+
+def _verbs(piece: _Piece) -> Iterator[_Piece]:
+    text = piece.text
+    main = _main_verb(text)
+    if main is None or not _names_something(text[: main[0]]) or _FEW.search(text[: main[0]]):
+        yield piece
+        return
+    before = text[: main[0]]
+    modal = MODALS.match(text, main[0])
+    ends = [match.start() for each in (_WHICH, _REASON) if (match := each.search(text, main[1]))]
+    for joint in _AND.finditer(text, main[1], min([*ends, _scope(text)])):
+        right = text[joint.end() :]
+        verb = next(finite_verbs(right, subject_before=True, modal=modal is not None), None)
+        if verb is None or verb[0] or not (_says(text[main[1] : joint.start()]) and _says(right[verb[1] :])):
+            continue
+        if modal and is_infinitive(right):
+            before = f"{before}{modal[0]} "
+        yield _Piece(text[: joint.start()], piece.complete)
+        yield from _verbs(_Piece(before + right, piece.complete))
+        return
+    yield piece
+
+
+def _says(rest: str) -> bool:
+    return any(word not in FUNCTION_WORDS for word in re.findall(r"\w+", rest.lower()))
+
+
+# Relative clauses after a comma.
+
+_WHICH = re.compile(r",\s+(?:(?P<whose>whose)|(?P<where>where)|which|(?P<who>who))\s+", re.IGNORECASE)
+_OBJECT = re.compile(r"(?:the|an?|he|she|it|they|we|you|i|its|their|his|her|this|these|both)\b|[A-Z]", re.ASCII)
+
+
+def _relatives(piece: _Piece) -> Iterator[_Piece]:
+    match = _WHICH.search(piece.text, 0, _scope(piece.text))
+    if match is None or _main_verb(piece.text[: match.start()]) is None:
+        yield piece
+        return
+    main, rest = piece.text[: match.start()], piece.text[match.end() :]
+    part = _relative(match, main, rest)
+    if not part:
+        yield piece
+        return
+    yield _Piece(main, piece.complete)
+    yield from _relatives(_Piece(part, piece.complete))
+
+
+def _relative(match: re.Match[str], main: str, rest: str) -> str:
+    """A relative clause as a sentence; empty if it cannot be made into one."""
+    noun = _noun_after_verb(main)
+    if match["where"]:
+        return rest if _is_clause(rest) else ""
+    if not noun or noun.lower().startswith("not "):
+        return ""
+    if match["whose"]:
+        owner = _last_noun(noun)
+        return f"{owner}' {rest}" if owner.endswith("s") else f"{owner}'s {rest}"
+    if _OBJECT.match(rest):
+        return ""
+    owner = _NOUN_BREAK.split(noun, maxsplit=1)[0].strip() if match["who"] else _last_noun(noun)
+    return f"{owner} {rest}"
+
+
+_NOUN_BREAK = re.compile(
+    r"\b(?:in|on|at|by|from|to|with|for|during|since|between|into|as|about|over|under|after|before|through|than|within|via"
+    r"|around|round|near|against)\s+(?=\S)",
+    re.IGNORECASE,
+)
+
+
+def _noun_after_verb(text: str) -> str:
+    """The words after the last verb, and after "by", "with" or "to"."""
+    start = max((end for _, end in finite_verbs(text)), default=0)
+    return _PARTING.split(text[start:])[-1].strip()
+
+
+_PARTING = re.compile(r"\b(?:by|with|to)\s+|,\s+")
+
+
+def _last_noun(noun: str) -> str:
+    """The words after the last preposition but "of": "the electrical resistance of the chest"."""
+    ends = [match.end() for match in _NOUN_BREAK.finditer(noun)]
+    return noun[ends[-1] :] if ends else noun

@@ -1,0 +1,95 @@
+"""The facts that a claim joins, each as a sentence."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from redargue.nli.claim_parts import LONGEST, MOST_PARTS, parts_of
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        # clauses
+        "The old bridge is closed, and the new one opens in May. = The old bridge is closed. The new one opens in May.",
+        "The pool is heated; the sauna was closed in 2019. = The pool is heated. The sauna was closed in 2019.",
+        "Orsa grew by 4 %, while Vinn lost a tenth. = Orsa grew by 4 %. Vinn lost a tenth.",
+        "The ferry was late, but it arrived safely. = The ferry was late. The ferry arrived safely.",
+        "Although the roof leaked, the play was given. = The roof leaked. The play was given.",
+        "Wine was taxed but beer was not. = Wine was taxed. Beer was not taxed.",
+        "A book may be taken home, whereas a phone may not. = A book may be taken home. A phone may not be taken home.",
+        # verbs of one subject
+        "The mill was built in 1894 and employs 31 people. = The mill was built in 1894. The mill employs 31 people.",
+        "It bears the mark but may not be sold in Norway. = It bears the mark. It may not be sold in Norway.",
+        "It will stay a month and then give way to a copy. = It will stay a month. It will give way to a copy.",
+        "People who live here and guests can swim and use the sauna. = People who live here and guests can swim."
+        " People who live here and guests can use the sauna.",
+        # relative clauses
+        "It measures the resistance of the chest, which falls with fluid. = It measures the resistance of the chest."
+        " The resistance of the chest falls with fluid.",
+        "It came from pure oils, whose sales rose in May. = It came from pure oils. Pure oils' sales rose in May.",
+        "He rang the mother at home, who brought the cat. = He rang the mother at home. The mother brought the cat.",
+    ],
+)
+def test_a_claim_is_cut_into_its_facts(parts: str) -> None:
+    claim, _, wanted = parts.partition(" = ")
+    found = parts_of(claim)
+    assert " ".join(found.texts) == wanted
+    assert found.complete
+
+
+@pytest.mark.parametrize(
+    ("claim", "first"),
+    [
+        ("The mill closed, because the river ran dry.", "The mill closed."),
+        ("The last patient left in May, after the ward had been closed.", "The last patient left in May."),
+    ],
+)
+def test_reasons_and_times_are_more_than_the_parts(claim: str, first: str) -> None:
+    parts = parts_of(claim)
+    assert parts.texts[0] == first
+    assert not parts.complete
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "The mill employs 31 people.",
+        "It recruited and trained 60 drivers.",
+        "The group paid more for cocoa and electricity.",
+        "The firm employs 142 people, all of them in Orsa.",
+        "If it rains, the match is moved and tickets stay valid.",
+        "The mayor said that the bridge is closed and the pool opens in May.",
+        "“The pool is heated and the sauna is closed,” said Ann Roe.",
+        "Is the old bridge closed, and does the new one open in May?",
+        "According to the council, the pool is heated and the sauna is closed.",
+        "The pool is heated. The sauna is closed and the lift is new.",
+        "Nobody came and stayed for dinner.",
+        "Of the four, two were upheld because the noise and the dust were heard at night.",
+        "",
+        "and",
+        ", which",
+    ],
+)
+def test_what_says_one_thing_or_holds_only_as_a_whole_is_not_cut(claim: str) -> None:
+    assert parts_of(claim).texts == ()
+
+
+def test_a_long_claim_and_one_of_many_facts_are_read_as_a_whole() -> None:
+    assert parts_of("; ".join(f"The pool {n} is heated" for n in range(MOST_PARTS))).texts
+    assert not parts_of("; ".join(f"The pool {n} is heated" for n in range(MOST_PARTS + 1))).texts
+    assert not parts_of(f"The pool is heated; the sauna is {'very ' * LONGEST}hot").texts
+
+
+WORDS = st.sampled_from(
+    "the mill which who and but , ; is was not because runs costs of 12 them all where it does".split()
+)
+
+
+@given(st.lists(WORDS, max_size=40).map(" ".join) | st.text(max_size=200))
+def test_any_text_can_be_cut(text: str) -> None:
+    parts = parts_of(text)
+    assert len(parts.texts) != 1
+    assert all(part.endswith(".") for part in parts.texts)
