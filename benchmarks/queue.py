@@ -24,7 +24,19 @@ from typing import Any
 
 from benchmarks.speed import served, verifier
 from redargue.claims import Claim
-from redargue.cluster.queue import Batch, Finish, Job, Lease, Queue, compress, find_batch, progress, results, submit
+from redargue.cluster.queue import (
+    DONE,
+    Batch,
+    Finish,
+    Job,
+    Lease,
+    Queue,
+    compress,
+    find_batch,
+    progress,
+    results,
+    submit,
+)
 from redargue.cluster.record import PaidCall, PaidCallTable
 from redargue.cluster.store import SharedDatabase, open_ledger
 from redargue.cluster.worker import Heartbeat, Worker, expire_worker
@@ -125,7 +137,7 @@ def _bare(where: str, ledger: SharedDatabase, claims: list[Claim]) -> int:
             return round(done / (time.perf_counter() - began))
         with ledger.transaction() as db:
             heartbeat(db)
-            done += sum(map(bool, queue.handle(db, [Finish(job.place, events, False) for job in leased.jobs])))
+            done += sum(map(bool, queue.handle(db, [Finish(job.place, events, DONE) for job in leased.jobs])))
 
 
 def _run(where: str, batch: Batch, ledger: SharedDatabase, count: int, kills: int) -> None:
