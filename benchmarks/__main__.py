@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import signal
 import sys
 
 EVERY = (
@@ -70,6 +71,8 @@ def main() -> None:
     name, *options = sys.argv[1:] or [""]
     if name and name not in EVERY + BY_NAME:
         sys.exit(f"unknown benchmark {name!r}; known: {', '.join(EVERY + BY_NAME)}")
+    # An exit, unlike the signal, ends what was started: ``subprocess.run`` and ``pool.started`` see to that.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     for benchmark in [name] if name else EVERY:
         print(f"== {benchmark}", flush=True)
         importlib.import_module(f"benchmarks.{benchmark}").main(options)

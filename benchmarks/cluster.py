@@ -24,6 +24,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from benchmarks import pool
 from benchmarks.pool import BUILD
 from benchmarks.speed import served
 from redargue.cluster.queue import find_batch, progress
@@ -98,7 +99,7 @@ def _batch(count: int, out: Path) -> list[str]:
 def _alone(server: LoopbackProcess, count: int) -> dict[str, Any]:
     server.reset()
     out = BUILD / "cluster" / "alone"
-    process, first = subprocess.Popen(_batch(count, out), stdout=subprocess.DEVNULL), 0.0
+    process, first = pool.started(_batch(count, out), stdout=subprocess.DEVNULL), 0.0
     while process.poll() is None:
         time.sleep(0.05)
         if not first and (out / "verdicts.jsonl").exists() and (out / "verdicts.jsonl").stat().st_size:
@@ -123,7 +124,7 @@ def _on_ray(
     out = BUILD / "cluster" / f"ray-{time.monotonic_ns()}"
     began = time.perf_counter()
     batch = [*_batch(count, out), "--engine", "ray", "--workers", str(NODES * SLOTS), "--ledger", where]
-    process = subprocess.Popen([*command, *batch], env=os.environ | environment, stdout=subprocess.DEVNULL)
+    process = pool.started([*command, *batch], env=os.environ | environment, stdout=subprocess.DEVNULL)
     figures: dict[str, Any] = {"claims": count}
     first = killed = 0.0
     while process.poll() is None:

@@ -72,7 +72,7 @@ def _readers(store: str, count: int, given: argparse.Namespace) -> list[dict[str
     command = [sys.executable, "-m", "benchmarks", "milvus", "--store", store, "--claims", str(given.claims)]
     command += ["--begin", str(time.time() + STARTING)]
     environment = {**os.environ, "REDARGUE_CACHE": str(pool.BUILD / "milvus-vectors.db")}
-    started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) for _ in range(count)]
+    started = [pool.started(command, stdout=subprocess.PIPE, text=True, env=environment) for _ in range(count)]
     return [json.loads(process.communicate()[0].splitlines()[-1]) for process in started]
 
 

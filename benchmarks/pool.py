@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gzip
 import hashlib
 import json
@@ -24,6 +25,13 @@ def data() -> Path:
         said = f"REDARGUE_DATA={folder!r} holds no benchmarks" if folder else "REDARGUE_DATA is not set"
         sys.exit(f"{said}: this benchmark cannot run without its data")
     return Path(folder)
+
+
+def started(command: list[str], **options: Any) -> subprocess.Popen[Any]:
+    """A process that ends with this one, however this one ends except by SIGKILL (``__main__`` exits on SIGTERM)."""
+    process = subprocess.Popen(command, **options)
+    atexit.register(process.terminate)  # does nothing to one that has ended
+    return process
 
 
 def rows(path: Path) -> list[dict[str, Any]]:
@@ -54,8 +62,10 @@ def store() -> tuple[Path, dict[str, Any]]:
     BUILD.mkdir(parents=True, exist_ok=True)
     started = time.perf_counter()
     source = data() / "benchmarks" / "fever" / "corpus.jsonl.gz"
-    command = [sys.executable, "-m", "redargue.cli.app", "corpus", "add", str(source), "--store", str(path)]
+    beside = path.with_suffix(".part.db")  # an interrupted one is completed, and never taken for the whole
+    command = [sys.executable, "-m", "redargue.cli.app", "corpus", "add", str(source), "--store", str(beside)]
     subprocess.run(command, check=True)
+    beside.rename(path)
     return path, {
         "seconds": round(time.perf_counter() - started, 1),
         "peak_mb": round(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024),

@@ -22,9 +22,22 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from benchmarks import pool
 from benchmarks.speed import served, verifier
 from redargue.claims import Claim
-from redargue.cluster.queue import Batch, Finish, Job, Lease, Queue, compress, find_batch, progress, results, submit
+from redargue.cluster.queue import (
+    DONE,
+    Batch,
+    Finish,
+    Job,
+    Lease,
+    Queue,
+    compress,
+    find_batch,
+    progress,
+    results,
+    submit,
+)
 from redargue.cluster.record import PaidCall, PaidCallTable
 from redargue.cluster.store import SharedDatabase, open_ledger
 from redargue.cluster.worker import Heartbeat, Worker, expire_worker
@@ -125,7 +138,7 @@ def _bare(where: str, ledger: SharedDatabase, claims: list[Claim]) -> int:
             return round(done / (time.perf_counter() - began))
         with ledger.transaction() as db:
             heartbeat(db)
-            done += sum(map(bool, queue.handle(db, [Finish(job.place, events, False) for job in leased.jobs])))
+            done += sum(map(bool, queue.handle(db, [Finish(job.place, events, DONE) for job in leased.jobs])))
 
 
 def _run(where: str, batch: Batch, ledger: SharedDatabase, count: int, kills: int) -> None:
@@ -137,7 +150,7 @@ def _run(where: str, batch: Batch, ledger: SharedDatabase, count: int, kills: in
         while left and len(running) < count:
             name = f"{batch.number}.{number}"
             number += 1
-            running[name] = subprocess.Popen([sys.executable, "-m", "benchmarks", "queue", "--worker", where, name])
+            running[name] = pool.started([sys.executable, "-m", "benchmarks", "queue", "--worker", where, name])
         if kills and left and progress(ledger, batch.number)[0].done > number * 1000:
             kills -= 1
             name = chance.choice(sorted(running))
@@ -218,7 +231,7 @@ def _limited(where: str, seconds: int) -> dict[str, Any]:
     submit(ledger, [Claim(text="The bridge at Orvell.")], about={"run": "limiter"}, job={})
     ledger.close()
     command = [sys.executable, "-m", "benchmarks", "queue", "--seconds", str(seconds), "--asker", where]
-    askers = [subprocess.Popen([*command, str(number)], stdout=subprocess.PIPE, text=True) for number in range(LIMITED)]
+    askers = [pool.started([*command, str(number)], stdout=subprocess.PIPE, text=True) for number in range(LIMITED)]
     reports = [json.loads(asker.communicate()[0].splitlines()[-1]) for asker in askers]
     assert not any(asker.returncode for asker in askers)
     times = sorted(moment for report in reports for moment in report["times"])

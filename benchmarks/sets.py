@@ -64,7 +64,9 @@ def corpus_of(name: str) -> Path:
         return pool.store()[0]
     path = pool.BUILD / f"{name}.db"
     if not path.exists():
-        with open_corpus(path, write=True) as corpus:
+        beside = path.with_suffix(".part.db")
+        with open_corpus(beside, write=True) as corpus:
             for dataset, file in DOCUMENTS[name]:
                 corpus.add(dataset_documents(dataset, pool.data() / file))
+        beside.rename(path)
     return path

@@ -64,7 +64,7 @@ class Tally:
     Attributes:
         outcomes: one entry per verdict, shared by verdicts with the same meaning, sureness and reason for being
             unchecked, to save memory.
-        labels: counts of labels in plain words, those of unsure verdicts apart, and of errors by type.
+        labels: counts of outcomes in plain words, those of unsure verdicts apart.
         stopped: claims that the budget stopped; ``errors`` are the others.
         usd: None if no price is known.
         unread: why sentences of answers were not checked.
@@ -82,11 +82,9 @@ class Tally:
         error = verdict.error
         key = verdict.meaning, verdict.why_unchecked, error.exit_code if error else 0, verdict.unsure is not None
         self.outcomes.append(self._shared.setdefault(key, verdict))
-        plain = verdict.claim.labels.plain(verdict.label) if verdict.label else "no answer"
-        label = plain + (" (unsure)" if verdict.unsure else "")
-        self.labels[error.type if error else "not checked" if verdict.unchecked else label] += 1
-        self.stopped += error is not None and error.type == "BudgetReached"
-        self.errors += error is not None and error.type != "BudgetReached"
+        self.labels[verdict.plain_label] += 1
+        self.stopped += verdict.stopped
+        self.errors += error is not None and not verdict.stopped
         self.calls += verdict.usage.calls
         if verdict.usage.usd is not None:
             self.usd = (self.usd or 0.0) + verdict.usage.usd

@@ -169,10 +169,15 @@ class Verdict(Noted):
     error: ErrorInfo | None = None
 
     @property
+    def stopped(self) -> bool:
+        """Whether the budget stopped the claim before there was a verdict."""
+        return self.error is not None and self.error.type == "BudgetReached"
+
+    @property
     def plain_label(self) -> str:
         """The outcome in plain words, as people are shown it."""
         if self.error:
-            return f"error: {self.error.type}"
+            return "stopped by the budget" if self.stopped else f"error ({self.error.type})"
         if self.unchecked:
             return "not checked"
         words = self.claim.labels.plain(self.label) if self.label else "no answer"
@@ -210,7 +215,7 @@ class Verdict(Noted):
     def why_unchecked(self) -> Unchecked | None:
         """Why the claim counts as not checked: ``unchecked``, an error, or no label; None if it was checked."""
         if self.error:
-            if self.error.type == "BudgetReached":
+            if self.stopped:
                 return Unchecked(reason=UncheckedReason.BUDGET)
             return Unchecked(reason=UncheckedReason.ERROR, error=self.error.type)
         if self.unchecked or self.label is not None:

@@ -128,6 +128,7 @@ def test_a_spent_budget_is_exit_4_with_partial_results(tmp_path: Path, capfd: py
         (["check", TRUE, "--method", "toolmad"], "did you mean 'tool-mad'"),
         (["check", TRUE, "--labels", "fevr"], "did you mean 'fever'"),
         (["check", TRUE, "--set", "roundz=2", "--store", "starter"], "no setting 'roundz'"),
+        (["check", TRUE, "--rounds", "2", "--store", "starter"], "methods with 'rounds': tool-mad, cascade, pair, "),
         (
             ["check", TRUE, "--method", "tool-mad", "--rounds", "0", "--store", "starter"],
             "0 does not fit the setting 'rounds'",

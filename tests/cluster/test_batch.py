@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -168,10 +169,14 @@ def test_interrupted_by_hand_is_exit_130_and_keeps_what_was_reached(command: lis
 
 @pytest.mark.slow
 def test_the_budget_is_that_of_all_workers_and_what_was_paid_is_not_paid_again(
-    command: list[str], one: Path, tmp_path: Path
+    command: list[str], one: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     many = tmp_path / "many" / "run"
     assert run([*command, str(many), "--engine", "local", "--budget", "12calls"]) == 4
+    assert run(["ledger", "ls", str(many / "ledger.db")]) == 0
+    *_, summary, _, listed = capfd.readouterr().out.splitlines()
+    assert re.search(r"[1-6] stopped by the budget$", summary)
+    assert re.search(r" 0 failed, [1-6] stopped by the budget, 0 in progress; ", listed)
     spent = sum(each["usage"]["calls"] for each in lines(many))
     assert 0 < spent <= 12
     assert {each["error"]["type"] for each in lines(many) if each["error"]} == {"BudgetReached"}

@@ -15,7 +15,7 @@ from cluster.test_queue import ABOUT, CLAIMS, ManualWorker, batch_of
 from redargue.cli.app import run
 from redargue.cluster import batches, queue
 from redargue.cluster.batches import drop_batch, summarize_batches
-from redargue.cluster.queue import find_batch, progress, submit
+from redargue.cluster.queue import FAILED, STOPPED, find_batch, progress, submit
 from redargue.cluster.store import SharedDatabase, open_ledger
 from redargue.cluster.worker import LEASE
 from redargue.errors import RecordError, UsageError
@@ -30,11 +30,12 @@ def rows(database: SharedDatabase, batch: int) -> list[int]:
 
 
 def worked(database: SharedDatabase, **about: Any) -> ManualWorker:
-    """A batch of which three claims are leased: one is done, one ended in an error, one is paid for."""
+    """A batch of which four claims are leased: one is done, one failed, one is paid for, the budget stopped one."""
     worker = ManualWorker(database, batch_of(database, **about))
-    worker.lease(3)
+    worker.lease(4)
     worker.finish(0)
-    worker.finish(1, error=True)
+    worker.finish(1, state=FAILED)
+    worker.finish(3, state=STOPPED)
     worker.pay(2, "key")
     return worker
 
@@ -45,7 +46,14 @@ def test_every_batch_is_listed_with_how_far_it_is(opened: Opened) -> None:
     batch_of(database, spec={"method": "mermaid"})
     second, first = summarize_batches(database)
     assert (second.method, second.waiting, second.workers) == ("mermaid", len(CLAIMS), 0)
-    assert (first.total, first.waiting, first.leased, first.done, first.errors) == (len(CLAIMS), 9, 1, 1, 1)
+    assert (first.total, first.waiting, first.leased, first.done, first.errors, first.stopped) == (
+        len(CLAIMS),
+        8,
+        1,
+        1,
+        1,
+        1,
+    )
     assert (first.workers, first.id) == (1, find_batch(database, first.id[:12]).id)
 
 
@@ -117,7 +125,7 @@ def test_the_commands_list_and_drop_and_make_nothing(tmp_path: Path, capfd: pyte
     assert run(["ledger", "ls", str(where)]) == 0
     printed = capfd.readouterr().out
     assert printed.startswith(worker.batch.id[:12])
-    assert "1 of 12 done, 1 failed, 0 in progress; workers: 0; " in printed
+    assert "1 of 12 done, 1 failed, 1 stopped by the budget, 0 in progress; workers: 0; " in printed
     assert run(["ledger", "ls", str(where), "--json"]) == 0
     (found,) = json.loads(capfd.readouterr().out)["batches"]
     assert (found["id"], found["done"]) == (worker.batch.id, 1)

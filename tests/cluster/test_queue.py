@@ -14,6 +14,9 @@ import pytest
 from cluster.conftest import Clock, Opened
 from redargue.claims import Claim
 from redargue.cluster.queue import (
+    DONE,
+    FAILED,
+    STOPPED,
     SUSPECT,
     Batch,
     Counts,
@@ -66,10 +69,10 @@ class ManualWorker:
         assert not isinstance(answer, bool)
         return list(answer.jobs)
 
-    def finish(self, *places: int, error: bool = False) -> list[bool]:
+    def finish(self, *places: int, state: int = DONE) -> list[bool]:
         with self.database.transaction() as db:
             self.heartbeat(db)
-            return [bool(each) for each in self.queue.handle(db, [ended(place, error=error) for place in places])]
+            return [bool(each) for each in self.queue.handle(db, [ended(place, state) for place in places])]
 
     def pay(self, place: int, key: str, lease: int = 1) -> None:
         paid = CallFinished(
@@ -86,9 +89,9 @@ class ManualWorker:
             self.heartbeat.handle(db, [Leave(failed=failed)])
 
 
-def ended(place: int, *, error: bool = False) -> Finish:
+def ended(place: int, state: int = DONE) -> Finish:
     verdict = Verdict(claim=CLAIMS[place % len(CLAIMS)], label=None)
-    return Finish(place, compress([ClaimEnded(item=place, verdict=verdict).model_dump_json()]), error)
+    return Finish(place, compress([ClaimEnded(item=place, verdict=verdict).model_dump_json()]), state)
 
 
 def places(jobs: list[Job]) -> list[int]:
@@ -279,15 +282,16 @@ def test_what_workers_may_have_died_of_stands_beside_nothing(opened: Opened, clo
     assert [places(other.lease(4)), other.finish(1), places(other.lease(4))] == [[1], [True], [2]]
 
 
-def test_what_ended_in_an_error_is_tried_again_with_what_it_paid(opened: Opened) -> None:
+def test_what_failed_or_was_stopped_by_the_budget_is_tried_again_with_what_it_paid(opened: Opened) -> None:
     database = opened()
     batch = batch_of(database)
     worker = ManualWorker(database, batch)
     worker.lease(3)
     worker.pay(0, "a")
     worker.pay(1, "b")
-    assert worker.finish(0, 1, error=True) + worker.finish(2) == [True] * 3
-    assert count_finished(database, batch.number) == Counts(1, 2)
+    assert worker.finish(0, state=FAILED) + worker.finish(1, state=STOPPED) + worker.finish(2) == [True] * 3
+    assert count_finished(database, batch.number) == Counts(1, 1, 1)
+    assert progress(database, batch.number)[0] == Counts(1, 1, 1)
     assert [retry(database, batch.number), retry(database, batch.number)] == [2, 0]
     assert [place for place, _ in results(database, batch.number)] == [2]
     jobs = worker.lease(2)
@@ -344,7 +348,7 @@ from redargue.claims import Claim
 from redargue.events import ClaimEnded
 from redargue.cluster.store import open_ledger
 from redargue.cluster.worker import Heartbeat
-from redargue.cluster.queue import Finish, Lease, Queue, find_batch, compress
+from redargue.cluster.queue import DONE, Finish, Lease, Queue, find_batch, compress
 from redargue.verdicts import Verdict
 
 database = open_ledger(sys.argv[1])
@@ -363,7 +367,7 @@ while True:
         events = compress([ClaimEnded(item=job.place, verdict=verdict).model_dump_json()])
         with database.transaction() as db:
             heartbeat(db)
-            (counted,) = queue.handle(db, [Finish(job.place, events, False)])
+            (counted,) = queue.handle(db, [Finish(job.place, events, DONE)])
         print(job.place if counted else "refused", flush=True)
 """
 
@@ -462,7 +466,7 @@ def test_a_schema_of_another_program_is_not_used_as_a_ledger(postgres_server: Se
 
 
 @pytest.mark.extra
-@pytest.mark.parametrize(("version", "made"), [("1", "an earlier"), ("3", "a newer")])
+@pytest.mark.parametrize(("version", "made"), [("2", "an earlier"), ("4", "a newer")])
 def test_a_ledger_on_a_server_made_by_another_redargue_is_refused(
     postgres_server: Server, version: str, made: str
 ) -> None:
@@ -475,7 +479,7 @@ def test_a_ledger_on_a_server_made_by_another_redargue_is_refused(
         open_ledger(url)
 
 
-@pytest.mark.parametrize(("version", "made"), [(1, "an earlier"), (3, "a newer")])
+@pytest.mark.parametrize(("version", "made"), [(2, "an earlier"), (4, "a newer")])
 def test_a_ledger_in_a_file_made_by_another_redargue_is_refused(tmp_path: Path, version: int, made: str) -> None:
     path = tmp_path / "ledger.db"
     open_ledger(path).close()

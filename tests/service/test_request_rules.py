@@ -49,6 +49,16 @@ def pointers(body: dict[str, Any]) -> list[str]:
     return [error["pointer"] for error in body["errors"]]
 
 
+@pytest.mark.anyio
+@pytest.mark.parametrize("path", ROUTES)
+async def test_a_setting_of_other_methods_is_refused_with_their_names(path: str) -> None:
+    asked = {**ROUTES[path], "method": "single-reader", "settings": {"rounds": 2}}
+    async with client() as http:
+        body = problem(await http.post(path, json=asked), 422)
+    assert pointers(body) == ["/settings/rounds"]
+    assert "; methods with 'rounds': tool-mad, " in body["hint"]
+
+
 # Search tools
 
 

@@ -213,7 +213,7 @@ def test_every_task_has_a_golden_file() -> None:
             names |= below(child)
         return names
 
-    bases = {"Task", "LabelledTask", "QueryTask", "StepTask"}
+    bases = {"Task", "LabelledTask", "QueryTask", "QuestionsTask", "StepTask"}
     ours = {name for name in below(Task) - bases if not name.startswith("_")}
     assert ours == set(examples("paper"))
 

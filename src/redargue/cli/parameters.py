@@ -143,7 +143,7 @@ class RunParameters:
         str,
         option(
             "METHOD",
-            "See redargue list methods; default: tool-mad with a model, else single-reader.",
+            "See redargue list methods; default: single-reader.",
             autocompletion=complete_method,
         ),
     ] = ""

@@ -12,7 +12,18 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from redargue.claims import Claim
-from redargue.cluster.queue import CHUNK, DONE, FAILED, LEASED, Batch, count_states, find_batch, json_object, results
+from redargue.cluster.queue import (
+    CHUNK,
+    DONE,
+    FAILED,
+    LEASED,
+    STOPPED,
+    Batch,
+    count_states,
+    find_batch,
+    json_object,
+    results,
+)
 from redargue.cluster.store import SharedDatabase
 from redargue.errors import RecordError, UsageError
 from redargue.events import EVENT, ClaimEnded
@@ -33,6 +44,7 @@ class BatchSummary(NamedTuple):
     leased: int
     done: int
     errors: int  # claims that ended in an error
+    stopped: int  # claims that the budget stopped
     workers: int  # live workers
     calls: int  # paid calls, including those of claims in progress
     tokens: int
@@ -56,11 +68,11 @@ def _summary(database: SharedDatabase, number: int, id_: str, about: str, total:
         counts = count_states(db, number)
         (workers,) = db.execute(_COUNT_ALIVE, (number, db.now())).fetchone()
         calls, tokens, usd = db.execute(sums, (number,)).fetchone()
-    leased, done, errors = (counts.get(state, 0) for state in (LEASED, DONE, FAILED))
-    waiting, described = total - leased - done - errors, json_object(about, "description").get("spec")
+    leased, done, errors, stopped = (counts.get(state, 0) for state in (LEASED, DONE, FAILED, STOPPED))
+    waiting, described = total - leased - done - errors - stopped, json_object(about, "description").get("spec")
     method = str(described.get("method", "")) if isinstance(described, dict) else ""
     spent = int(calls), int(tokens), float(usd)
-    return BatchSummary(id_, method, total, waiting, leased, done, errors, int(workers), *spent)
+    return BatchSummary(id_, method, total, waiting, leased, done, errors, stopped, int(workers), *spent)
 
 
 def drop_batch(database: SharedDatabase, batch: Batch) -> int:

@@ -146,18 +146,17 @@ def _supervise(
 class _Totals:
     """Progress of a batch: the claims that were finished before, plus what its workers have added since."""
 
-    stopped = 0  # the ledger counts claims that the budget stopped among the errors
-
     def __init__(self, ledger: SharedDatabase, batch: Batch) -> None:
         before, (start, _) = count_finished(ledger, batch.number), progress(ledger, batch.number)
         self._done, self._errors = before.done - start.done, before.errors - start.errors
+        self._stopped = before.stopped - start.stopped
         self._priced, self.count = bool(batch.about.get("priced")), 0
         self.update(start)
 
     def update(self, now: Counts) -> int:
         """Returns the number of newly finished claims."""
-        before, self.errors = self.count, self._errors + now.errors
-        self.count = self._done + now.done + self.errors
+        before, self.errors, self.stopped = self.count, self._errors + now.errors, self._stopped + now.stopped
+        self.count = self._done + now.done + self.errors + self.stopped
         self.outcomes, self.calls, self.usd = range(self.count), now.calls, now.usd if self._priced else None
         return self.count - before
 
@@ -238,7 +237,8 @@ def list_batches(ledger: Where, as_json: AsJson = False) -> None:
         print_json({"schema_version": 1, "batches": [batch._asdict() for batch in batches]}, indent=None)
         return
     for batch in batches:
-        progress = f"{batch.done:,} of {batch.total:,} done, {batch.errors:,} failed, {batch.leased:,} in progress"
+        failed = f"{batch.errors:,} failed" + (f", {batch.stopped:,} stopped by the budget" if batch.stopped else "")
+        progress = f"{batch.done:,} of {batch.total:,} done, {failed}, {batch.leased:,} in progress"
         cost = f"calls: {batch.calls:,}, tokens: {batch.tokens:,}" + (f", ${batch.usd:.4f}" if batch.usd else "")
         line = f"{batch.id[:12]}  {batch.method:<16}  {progress}; workers: {batch.workers}; {cost}"
         typer.echo(printable(line, lines=False))

@@ -1,8 +1,8 @@
 """The claims of a batch as a queue of jobs that workers lease, and their results.
 
 A batch is identified by the hash of its manifest and claims, a job by its batch and the claim's index (``place``):
-submitting the same batch again adds nothing. A job is waiting, leased, done or failed. The paid calls of a job are kept
-until it is done; its events then replace them in the transaction that completes it.
+submitting the same batch again adds nothing. A job is waiting, leased, done, failed or stopped. Its paid calls are
+kept until it is done; its events then replace them in the transaction that completes it.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from redargue.claims import Claim
 from redargue.cluster.store import LedgerTransaction, SharedDatabase, repeated
 from redargue.errors import RecordError, UsageError
 
-WAITING, LEASED, DONE, FAILED = range(4)
+WAITING, LEASED, DONE, FAILED, STOPPED = range(5)  # stopped: by the budget
 SUSPECT = 3  # attempts after which a claim is leased alone, after all others: it may be what killed its workers
 CHUNK = 5_000  # claims per transaction
+_FINISHED = {DONE: "done", FAILED: "errors", STOPPED: "stopped"}  # a worker's counts by state
 LARGEST_EVENTS = 500_000_000  # bytes of a claim's events, decompressed
 
 
@@ -35,10 +36,11 @@ class Batch(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """Numbers of claims that are done or ended in an error, and what was spent."""
+    """Numbers of claims that are done, ended in an error or were stopped by the budget, and what was spent."""
 
     done: int
     errors: int
+    stopped: int = 0
     calls: int = 0
     usd: float = 0.0
 
@@ -122,19 +124,19 @@ def require_batch(db: LedgerTransaction, batch: int, *, lock: str = "") -> None:
 
 
 def retry(database: SharedDatabase, batch: int) -> int:
-    """Queues the claims that ended in an error again; their paid calls are kept. Returns how many."""
+    """Queues the claims that failed or were stopped again; their paid calls are kept. Returns how many."""
     with database.transaction() as db:
-        failed = "SELECT place FROM jobs WHERE batch = ? AND state = ?"
-        db.execute(f"UPDATE paid SET old = 1 WHERE batch = ? AND place IN ({failed})", (batch, batch, FAILED))
-        requeue = "UPDATE jobs SET state = ?, attempts = 0 WHERE batch = ? AND state = ?"
-        return int(db.execute(requeue, (WAITING, batch, FAILED)).rowcount)
+        failed = "SELECT place FROM jobs WHERE batch = ? AND state > ?"
+        db.execute(f"UPDATE paid SET old = 1 WHERE batch = ? AND place IN ({failed})", (batch, batch, DONE))
+        requeue = "UPDATE jobs SET state = ?, attempts = 0 WHERE batch = ? AND state > ?"
+        return int(db.execute(requeue, (WAITING, batch, DONE)).rowcount)
 
 
 def count_finished(database: SharedDatabase, batch: int) -> Counts:
     """Counts the finished claims one by one, which is slow for large batches."""
     with database.transaction() as db:
         counts = count_states(db, batch)
-    return Counts(counts.get(DONE, 0), counts.get(FAILED, 0))
+    return Counts(*(counts.get(state, 0) for state in _FINISHED))
 
 
 def count_states(db: LedgerTransaction, batch: int) -> dict[int, int]:
@@ -153,9 +155,10 @@ def progress(database: SharedDatabase, batch: int) -> tuple[Counts, bool]:
 
 def _progress(db: LedgerTransaction, batch: int) -> tuple[Counts, bool]:
     require_batch(db, batch)
-    sums = "SELECT coalesce(sum(done), 0), coalesce(sum(errors), 0), coalesce(sum(calls), 0), coalesce(sum(usd), 0)"
-    done, errors, calls, usd = db.execute(f"{sums} FROM workers WHERE batch = ?", (batch,)).fetchone()
-    return Counts(int(done), int(errors), int(calls), float(usd)), has_unfinished(db, batch)
+    sums = ", ".join(f"coalesce(sum({column}), 0)" for column in (*_FINISHED.values(), "calls", "usd"))
+    query = f"SELECT {sums} FROM workers WHERE batch = ?"
+    done, errors, stopped, calls, usd = db.execute(query, (batch,)).fetchone()
+    return Counts(int(done), int(errors), int(stopped), int(calls), float(usd)), has_unfinished(db, batch)
 
 
 def has_unfinished(db: LedgerTransaction, batch: int) -> bool:
@@ -233,7 +236,7 @@ class Finish(NamedTuple):
 
     place: int
     events: bytes
-    error: bool
+    state: int  # DONE, FAILED or STOPPED
 
 
 class Queue:
@@ -256,8 +259,8 @@ class Queue:
 
     def _finish(self, db: LedgerTransaction, finished: Mapping[int, Finish]) -> set[int]:
         accepted: set[int] = set()
-        for state, error in ((DONE, False), (FAILED, True)):
-            places = [place for place, finish in finished.items() if finish.error is error]
+        for state, column in _FINISHED.items():
+            places = [place for place, finish in finished.items() if finish.state == state]
             if not places:
                 continue
             completed = db.execute(
@@ -269,10 +272,9 @@ class Queue:
             if not own:
                 continue
             store_results(db, self.batch, [(place, finished[place].events) for place in own])
-            if not error:
+            if state == DONE:
                 delete = f"DELETE FROM paid WHERE batch = ? AND place IN ({_placeholders(own)})"
                 db.execute(delete, (self.batch, *own))
-            column = "errors" if error else "done"
             db.execute(f"UPDATE workers SET {column} = {column} + ? WHERE owner = ?", (len(own), self.owner))
             accepted |= set(own)
         return accepted

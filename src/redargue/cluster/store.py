@@ -28,7 +28,7 @@ from redargue.errors import RecordError, RedargueError, StoreUnavailable
 from redargue.postgresql import BUSY, SCHEMES, PostgresqlServer
 from redargue.retrieval.corpus.database import Database, file_identity
 
-_SCHEMA = 2
+_SCHEMA = 3
 _APPLICATION = 0x52444C47  # "RDLG", at byte 68 of the file
 LEDGER_SCHEMA = "redargue_ledger"  # on a server
 CREATE_HINT = "a batch creates it: redargue batch … --engine local"
@@ -55,10 +55,10 @@ CREATE TABLE paid (
 ) {rowless};
 CREATE TABLE workers (
     owner TEXT PRIMARY KEY, batch BIGINT NOT NULL, until {real} NOT NULL, gone INTEGER NOT NULL DEFAULT 0,
-    done BIGINT NOT NULL DEFAULT 0, errors BIGINT NOT NULL DEFAULT 0, calls BIGINT NOT NULL DEFAULT 0,
-    tokens BIGINT NOT NULL DEFAULT 0, usd {real} NOT NULL DEFAULT 0, held_calls BIGINT NOT NULL DEFAULT 0,
-    held_tokens BIGINT NOT NULL DEFAULT 0, held_usd {real} NOT NULL DEFAULT 0, searches BIGINT NOT NULL DEFAULT 0,
-    held_searches BIGINT NOT NULL DEFAULT 0
+    done BIGINT NOT NULL DEFAULT 0, errors BIGINT NOT NULL DEFAULT 0, stopped BIGINT NOT NULL DEFAULT 0,
+    calls BIGINT NOT NULL DEFAULT 0, tokens BIGINT NOT NULL DEFAULT 0, usd {real} NOT NULL DEFAULT 0,
+    held_calls BIGINT NOT NULL DEFAULT 0, held_tokens BIGINT NOT NULL DEFAULT 0, held_usd {real} NOT NULL DEFAULT 0,
+    searches BIGINT NOT NULL DEFAULT 0, held_searches BIGINT NOT NULL DEFAULT 0
 );
 CREATE INDEX workers_of_batch ON workers (batch);
 CREATE TABLE lanes (

@@ -22,8 +22,10 @@ from pydantic import ValidationError
 from redargue.claims import Claim
 from redargue.cluster.limits import BudgetTable, LedgerBudget, RateTable, SharedLimiter
 from redargue.cluster.queue import (
+    DONE,
     FAILED,
     LEASED,
+    STOPPED,
     WAITING,
     Batch,
     Finish,
@@ -269,7 +271,8 @@ class Worker:
         self.record.begin(job)
         verdict = await verify(job)
         events = compress(self.record.end(job.place))
-        if await self.batcher.ask(self._queue, Finish(job.place, events, verdict.error is not None)):
+        state = STOPPED if verdict.stopped else FAILED if verdict.error else DONE
+        if await self.batcher.ask(self._queue, Finish(job.place, events, state)):
             self.finished += 1
 
 

@@ -395,7 +395,7 @@ def require_profile(name: str, profile: str) -> None:
 
 
 def configure(name: str, profile: str, overrides: Mapping[str, Any]) -> ConfiguredMethod:
-    """A method with a profile's settings and ``overrides`` on top; UsageError or UsageError for what does not fit."""
+    """A method with a profile's settings and ``overrides`` on top; UsageError for what does not fit."""
     method = methods[name]
     require_profile(name, profile)
     fields = method.settings_class.model_fields
@@ -404,7 +404,7 @@ def configure(name: str, profile: str, overrides: Mapping[str, Any]) -> Configur
         raise UsageError("`profile` is not a setting", hint=f"use --profile {overrides['profile']}")
     for setting in overrides:
         if setting not in fields:
-            hint = did_you_mean(setting, fields)
+            hint = did_you_mean(setting, fields) + _methods_with(setting)
             raise UsageError(f"{name!r} has no setting {setting!r}", where=setting, hint=hint)
     lists = {setting: value for setting, value in overrides.items() if get_origin(fields[setting].annotation) is tuple}
     split = {setting: _parts(value) for setting, value in lists.items() if isinstance(value, str)}
@@ -419,6 +419,12 @@ def configure(name: str, profile: str, overrides: Mapping[str, Any]) -> Configur
             message = f"the settings of {name!r} do not fit together: {problem_of(error)}"
         raise UsageError(message, where=setting) from error
     return ConfiguredMethod(method, settings)
+
+
+def _methods_with(setting: str) -> str:
+    """The end of a hint: which methods have a setting, since the user may have left the choice of one to redargue."""
+    having = [name for name in methods.builtin if setting in methods[name].settings_class.model_fields]
+    return f"; methods with {setting!r}: {', '.join(having)}; choose one with --method" if having else ""
 
 
 def _parts(text: str) -> list[str]:

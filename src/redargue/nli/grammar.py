@@ -106,11 +106,17 @@ _EDGE = " \t\n.,;:!?\"'()[]“”‘’"
 
 
 def decompose(text: str) -> Decomposition:
-    """Triplets of a sentence's clauses; a clause without a subject takes that of the previous clause."""
+    """Triplets of a sentence's clauses; a clause without a subject takes that of the previous clause.
+
+    Args:
+        text: has a word, as every claim has; clauses and asides without one ("... but") are left out.
+    """
     triplets: list[Triplet] = []
     subject = ""
     plain = " ".join(text.split())
-    for clause in filter(str.strip, _CLAUSE.split(_ASIDE.sub("", plain) or plain)):
+    outside = _ASIDE.sub("", plain)
+    clauses = filter(WORD.search, _CLAUSE.split(outside if WORD.search(outside) else plain))
+    for clause in list(clauses) or [plain]:
         verb = _VERB.search(clause)
         before = _BEFORE_VERB.sub("", clause[: verb.start()].strip(_EDGE)) if verb else ""
         subject = before or subject
@@ -118,7 +124,7 @@ def decompose(text: str) -> Decomposition:
             triplets.append(_triplet(subject, "concerns", clause) if subject else _triplet(clause, "is", ""))
             continue
         triplets += _triplets(subject, verb.group(), clause[verb.end() :])
-    triplets += [_triplet(triplets[0].subject, "is", aside) for aside in _ASIDE.findall(plain) if triplets]
+    triplets += [_triplet(triplets[0].subject, "is", aside) for aside in filter(WORD.search, _ASIDE.findall(plain))]
     names = tuple(dict.fromkeys(triplet.subject for triplet in triplets if triplet.subject))
     return Decomposition(triplets=tuple(dict.fromkeys(triplets)), topics=names[:2])
 

@@ -77,8 +77,7 @@ def place_of(quote: Quote) -> tuple[str, ...]:
 
 
 def label_counts(verdicts: Iterable[Verdict]) -> str:
-    names = (f"error ({verdict.error.type})" if verdict.error else label_of(verdict) for verdict in verdicts)
-    counts = Counter(names)
+    counts = Counter(map(label_of, verdicts))
     return ", ".join(f"{count} {label}" for label, count in sorted(counts.items()))
 
 

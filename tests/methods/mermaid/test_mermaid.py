@@ -18,6 +18,7 @@ from redargue.methods.base import ConfiguredMethod, configure
 from redargue.methods.mermaid import Mermaid
 from redargue.methods.mermaid.method import MERMAID_PROFILES, MermaidSettings, one_relation
 from redargue.methods.mermaid.tasks import NextStep
+from redargue.nli.grammar import decompose
 from redargue.retrieval.tools.base import Search
 from redargue.run import Run
 from redargue.tasks.step import Step
@@ -278,6 +279,20 @@ async def test_algorithm_1_and_the_released_program_make_the_same_call_again(pro
 def test_a_claim_has_one_relation_where_grammar_finds_one_between_two_entities(claim: str, entities: Any) -> None:
     found = one_relation(claim)
     assert (found.entities if found else None) == entities
+
+
+@pytest.mark.parametrize(
+    ("text", "entities"),
+    [
+        ("... but Rome fell", ("Rome",)),
+        ("“…”; Rome (Italy) is old", ("Rome", "old", "Italy")),
+        ("Rome (...) is old; —", ("Rome", "old")),
+        ("... (Rome)", ("Rome",)),
+        ("... that ...", ("that",)),
+    ],
+)
+def test_clauses_without_a_word_are_left_out_of_a_decomposition(text: str, entities: tuple[str, ...]) -> None:
+    assert decompose(Claim(text=text).text).entities == entities
 
 
 @pytest.mark.parametrize(("simple", "asked"), [("whole", 0), ("decomposed", 1)])

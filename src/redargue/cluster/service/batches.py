@@ -74,6 +74,7 @@ class BatchAnswer(Frozen):
     Attributes:
         done: number of claims with a verdict.
         errors: number of claims that ended in an error.
+        stopped: number of claims that the budget stopped.
         calls: model calls, those of claims in progress included.
         usd: spent; 0 where prices are not known.
     """
@@ -84,6 +85,7 @@ class BatchAnswer(Frozen):
     total: int
     done: int
     errors: int
+    stopped: int = 0
     calls: int = 0
     usd: float = 0.0
     error: ErrorInfo | None = None
@@ -218,6 +220,7 @@ class BatchStore:
             total=batch.total,
             done=finished.done,
             errors=finished.errors,
+            stopped=finished.stopped,
             calls=spent.calls,
             usd=spent.usd,
             error=entry.error,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
-from redargue.claims import Frozen, LabelSet
+from redargue.claims import Claim, Frozen, LabelSet
 from redargue.concurrency import gather_or_cancel
 from redargue.events import QueryWritten, RoundEnded
 from redargue.evidence import Passage
 from redargue.methods.base import Method, Roles
+from redargue.tasks.base import Profile
 from redargue.tasks.documents import claim_section, documents
 from redargue.tasks.labels import label_definitions, subject_vars
 
@@ -62,20 +63,27 @@ class OnEvidence(Frozen):
     passages: tuple[Passage, ...] = ()
 
 
+class _OfAClaim(Protocol):
+    @property
+    def claim(self) -> Claim: ...
+    @property
+    def profile(self) -> Profile: ...
+
+
 class DebatePrompt:
     """What a debater's prompts share; a plain class without fields, so it goes first."""
 
     @property
-    def defines_labels(self: Any) -> bool:
-        return bool(self.profile == "hardened")
+    def defines_labels(self: _OfAClaim) -> bool:
+        return self.profile == "hardened"
 
-    def topic_vars(self: Any) -> dict[str, object]:
+    def topic_vars(self: _OfAClaim) -> dict[str, object]:
         """The claim, the evidence, and which labels there are."""
         labels, has_documents = self.claim.labels, isinstance(self, OnEvidence)
         return {
             **subject_vars(labels),
             "claim": claim_section(self.claim, self.profile),
-            "evidence": documents(self.passages, self.profile) if has_documents else "",
+            "evidence": documents(self.passages, self.profile) if isinstance(self, OnEvidence) else "",
             "label_question": label_question(labels),
             "label_definitions": label_definitions(labels, has_documents=has_documents),
             "free_text": labels.free_text,

@@ -6,7 +6,6 @@ Methods that answer from what the model knows, without evidence.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from pydantic import Field, field_validator
 
@@ -28,13 +27,6 @@ def plain_texts(texts: tuple[str, ...], most: int) -> tuple[str, ...]:
     if not plain:
         raise ValueError("the list is empty")
     return tuple(plain)[:most]
-
-
-class ClaimPrompt:
-    """A prompt with the claim alone, and examples if there are any; a plain class without fields, so it goes first."""
-
-    def template_vars(self: Any) -> Mapping[str, object]:
-        return {"claim": claim_section(self.claim, self.profile), "demonstrations": self.demonstrations}
 
 
 class FactualityCheck(Frozen):

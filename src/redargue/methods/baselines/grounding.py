@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Generic, Literal
 
 from pydantic import AfterValidator
 from pydantic.config import JsonDict
@@ -16,7 +16,7 @@ from redargue.methods.agent import Agent
 from redargue.methods.base import Method
 from redargue.methods.few_shot import read_examples, with_json_replies
 from redargue.tasks.answer import Answer
-from redargue.tasks.base import Profile, lines, list_bounds
+from redargue.tasks.base import Out, Profile, Task, lines, list_bounds
 from redargue.tasks.documents import NumberedDocuments, as_of, claim_section, documents
 from redargue.tasks.query import LONGEST_QUERY
 from redargue.tasks.untrusted import wrap_untrusted
@@ -50,14 +50,9 @@ def knowledge(results: tuple[QueryResult, ...], profile: Profile) -> str:
     return documents(passages, profile) if passages else NOTHING_KNOWN
 
 
-class ShowsKnowledge:
-    """A prompt with a statement and what is known about it; without fields, so it precedes the task."""
-
-    def template_vars(self: Any) -> Mapping[str, object]:
-        return {
-            "statement": claim_section(self.claim, self.profile),
-            "knowledge": knowledge(self.results, self.profile),
-        }
+def statement_vars(claim: Claim, results: tuple[QueryResult, ...], profile: Profile) -> dict[str, object]:
+    """The variables of a prompt that shows a statement and what is known about it."""
+    return {"statement": claim_section(claim, profile), "knowledge": knowledge(results, profile)}
 
 
 SupportLabel = Literal["SUPPORTED", "NOT_SUPPORTED"]
@@ -137,10 +132,13 @@ def claim_as_question(claim: Claim, profile: Profile) -> str:
     return claim_in_context(claim, profile, f"Question: Is it true that {text}?")
 
 
-class AsksQuestions:
-    """A prompt that turns a claim into questions. It has no fields, so it precedes the task in a list of bases."""
+class QuestionsTask(Task[Out], Generic[Out]):
+    """A task that turns a claim into questions."""
 
-    def template_vars(self: Any) -> Mapping[str, object]:
+    claim: Claim
+    demonstrations: str = ""
+
+    def template_vars(self) -> Mapping[str, object]:
         return {"claim": claim_in_context(self.claim, self.profile), "demonstrations": self.demonstrations.strip()}
 
 

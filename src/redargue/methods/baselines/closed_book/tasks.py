@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 from pydantic import Field, model_validator
 
 from redargue.claims import Claim, Frozen, Meaning
-from redargue.methods.baselines.factuality import ClaimPrompt
 from redargue.tasks.answer import LabelledTask, Piece
 from redargue.tasks.base import Exchange, Task, max_length
 from redargue.tasks.documents import claim_section
@@ -82,11 +81,14 @@ class SelfChecked(Frozen):
         return {name: "None" if value is None and name != "factuality" else value for name, value in data.items()}
 
 
-class SelfCheck(ClaimPrompt, Task[SelfChecked]):
+class SelfCheck(Task[SelfChecked]):
     """Whether a claim is factual, from what the model knows (FacTool's baseline Self-Check)."""
 
     claim: Claim
     demonstrations: str = ""
+
+    def template_vars(self) -> Mapping[str, object]:
+        return {"claim": claim_section(self.claim, self.profile), "demonstrations": self.demonstrations}
 
 
 class AnswerZeroShot(AnswerClosedBook):

@@ -21,7 +21,7 @@ from redargue.events import QueryWritten
 from redargue.evidence import Passage
 from redargue.methods.agent import Agent
 from redargue.methods.base import FROM_SETTINGS, SearchSettings
-from redargue.methods.baselines.factuality import VERIFIER, CheckFactuality, ClaimPrompt, FactualityMethod, plain_texts
+from redargue.methods.baselines.factuality import VERIFIER, CheckFactuality, FactualityMethod, plain_texts
 from redargue.methods.baselines.small_models import new_queries
 from redargue.methods.few_shot import read_examples
 from redargue.nli import claim_filter
@@ -65,12 +65,15 @@ class JudgeWorthiness(Task[Worthiness]):
         return {"claim": claim_section(self.claim, self.profile)}
 
 
-class AskQuestions(ClaimPrompt, Task[CheckingQuestions]):
+class AskQuestions(Task[CheckingQuestions]):
     """Factcheck-GPT: questions that check a claim; asked repeatedly, each time as a new sample."""
 
     claim: Claim
     most: int = 5  # questions of the reply that are used
     demonstrations: str = ""
+
+    def template_vars(self) -> Mapping[str, object]:
+        return {"claim": claim_section(self.claim, self.profile), "demonstrations": self.demonstrations}
 
     def validate_answer(self, answer: CheckingQuestions) -> CheckingQuestions:
         return CheckingQuestions(questions=plain_texts(answer.questions, self.most))

@@ -18,7 +18,7 @@ from redargue.errors import BadReply
 from redargue.events import QueryWritten
 from redargue.methods.agent import Agent
 from redargue.methods.base import FROM_SETTINGS, Method, SearchSettings
-from redargue.methods.baselines.grounding import QueryResult, ShowsKnowledge, found_in
+from redargue.methods.baselines.grounding import QueryResult, found_in, statement_vars
 from redargue.methods.baselines.small_models import MOST_QUOTES, likelier_side, new_queries
 from redargue.methods.verdict_parts import sent_back
 from redargue.nli.backend import EmbeddedBackend, perform, quotes_of
@@ -71,7 +71,7 @@ class _FromKnowledge(Frozen):
     results: tuple[QueryResult, ...] = ()
 
 
-class GiveFinalAnswer(ShowsKnowledge, Task[FinalAnswer], _FromKnowledge):
+class GiveFinalAnswer(Task[FinalAnswer], _FromKnowledge):
     """FIRE's forced answer, once it searches no more; hardened, it may leave the statement open (FIRE-4)."""
 
     @property
@@ -82,7 +82,7 @@ class GiveFinalAnswer(ShowsKnowledge, Task[FinalAnswer], _FromKnowledge):
         return {"final_answer": ("True", "False", "Open") if self.may_be_open else ("True", "False")}
 
     def template_vars(self) -> Mapping[str, object]:
-        return {**super().template_vars(), "open": self.may_be_open}
+        return {**statement_vars(self.claim, self.results, self.profile), "open": self.may_be_open}
 
     def validate_answer(self, answer: FinalAnswer) -> FinalAnswer:
         if answer.final_answer == "Open" and not self.may_be_open:
@@ -90,14 +90,15 @@ class GiveFinalAnswer(ShowsKnowledge, Task[FinalAnswer], _FromKnowledge):
         return answer
 
 
-class SearchOrAnswer(ShowsKnowledge, Task[Move], _FromKnowledge):
+class SearchOrAnswer(Task[Move], _FromKnowledge):
     """FIRE's step: the answer where the agent is sure, else the next query."""
 
     diverse: bool = False  # asks for a query that differs from those before it
     unquoted: str = ""  # why its last answer was not accepted
 
     def template_vars(self) -> Mapping[str, object]:
-        return {**super().template_vars(), "diverse": self.diverse, "unquoted": self.unquoted}
+        known = statement_vars(self.claim, self.results, self.profile)
+        return {**known, "diverse": self.diverse, "unquoted": self.unquoted}
 
     def validate_answer(self, answer: Move) -> Move:
         """An answer wins over a query beside it, as in the authors' program."""

@@ -69,11 +69,8 @@ class Predicates(Frozen):
         return raw
 
 
-class WritePredicates(grounding.AsksQuestions, Task[Predicates]):
+class WritePredicates(grounding.QuestionsTask[Predicates]):
     """Predicates and questions of a claim (Section 3.1)."""
-
-    claim: Claim
-    demonstrations: str = ""
 
     def plain_example(self, reply: Predicates) -> str:
         predicates = [predicate.line for predicate in reply.predicates]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from pydantic import Field, field_validator, model_validator
 
@@ -19,7 +19,7 @@ from redargue.methods.baselines import evidence_pool
 from redargue.methods.baselines.evidence_pool import EvidencePool
 from redargue.methods.setting_types import Word
 from redargue.tasks.answer import Answer, LabelledTask, Piece
-from redargue.tasks.base import AnyTask, Exchange, Task, list_bounds, max_length
+from redargue.tasks.base import AnyTask, Exchange, Out, Task, list_bounds, max_length
 from redargue.tasks.untrusted import wrap_untrusted
 from redargue.verdicts import Verdict
 
@@ -99,36 +99,31 @@ class Ruling(_PaperKeys):
         return "" if side in ("none", "neither", "n/a") else side
 
 
-class _Moderator(evidence_pool.DebatePrompt):
-    """The moderator, who is the judge in the end. A plain class without fields, so it goes first."""
+class _ModeratorTask(evidence_pool.DebatePrompt, Task[Out], _Debated, Generic[Out]):
+    """A question to the moderator, who is the judge in the end."""
 
-    def chat_history(self: Any) -> tuple[Exchange, ...]:
-        before: tuple[Exchange, ...] = self.before
-        return before
+    def chat_history(self) -> tuple[Exchange, ...]:
+        return self.before
 
-    def template_vars(self: Any) -> Mapping[str, object]:
+    def template_vars(self) -> Mapping[str, object]:
         return {**self.topic_vars(), "before": bool(self.before)}
 
 
-class _BothSides(_Moderator):
-    def template_vars(self: Any) -> Mapping[str, object]:
-        sides = {side: wrap_untrusted(getattr(self, side)) for side in ("affirmative", "negative")}
-        return {**super().template_vars(), **sides}
+_Decided = TypeVar("_Decided", Decision, Ruling)
 
 
-class _Deciding(_Moderator):
+class _DecidingTask(_ModeratorTask[_Decided], Generic[_Decided]):
     """A question whose answer may be a label."""
 
-    def enum_fields(self: Any) -> dict[str, tuple[str, ...]]:
-        labels = self.claim.labels
-        return {} if labels.free_text else {"debate_answer": (*labels.names, "")}
+    def enum_fields(self) -> dict[str, tuple[str, ...]]:
+        return {} if self.claim.labels.free_text else {"debate_answer": (*self.claim.labels.names, "")}
 
-    def validate_answer(self: Any, answer: Any) -> Any:
+    def validate_answer(self, answer: _Decided) -> _Decided:
         text = answer.debate_answer.strip()
         return answer.model_copy(update={"debate_answer": text and evidence_pool.stated_label(text, self.claim.labels)})
 
 
-class ModerateRound(_Deciding, _BothSides, Task[Ruling], _Debated):
+class ModerateRound(_DecidingTask[Ruling]):
     """The moderator's ruling at the end of a round."""
 
     number: int = Field(ge=1, le=10)
@@ -136,7 +131,8 @@ class ModerateRound(_Deciding, _BothSides, Task[Ruling], _Debated):
     negative: str
 
     def template_vars(self) -> Mapping[str, object]:
-        return {**super().template_vars(), "round": ORDINALS[self.number - 1]}
+        sides = {"affirmative": wrap_untrusted(self.affirmative), "negative": wrap_untrusted(self.negative)}
+        return {**super().template_vars(), **sides, "round": ORDINALS[self.number - 1]}
 
 
 class ModerateRoundOnEvidence(evidence_pool.OnEvidence, ModerateRound):
@@ -149,11 +145,15 @@ class Candidates(Frozen):
     candidates: tuple[str, ...] = Field(description="each answer in question", json_schema_extra=list_bounds(6, 300))
 
 
-class ListCandidates(_BothSides, Task[Candidates], _Debated):
+class ListCandidates(_ModeratorTask[Candidates]):
     """The judge's first step: which answers there are."""
 
     affirmative: str
     negative: str
+
+    def template_vars(self) -> Mapping[str, object]:
+        sides = {"affirmative": wrap_untrusted(self.affirmative), "negative": wrap_untrusted(self.negative)}
+        return {**super().template_vars(), **sides}
 
     def parse_plain(self, text: str) -> Candidates | None:
         candidates = tuple(line.strip() for line in text.splitlines() if line.strip())
@@ -164,7 +164,7 @@ class ListCandidatesOnEvidence(evidence_pool.OnEvidence, ListCandidates):
     """The first step of a judge who sees evidence."""
 
 
-class DecideDebate(_Deciding, Task[Decision], _Debated):
+class DecideDebate(_DecidingTask[Decision]):
     """The judge's second step, in the same chat: one of the candidates."""
 
 

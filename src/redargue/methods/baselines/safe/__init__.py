@@ -18,7 +18,7 @@ from redargue.errors import BadReply
 from redargue.events import QueryWritten
 from redargue.methods.agent import Agent
 from redargue.methods.base import FROM_SETTINGS, Method, SearchSettings
-from redargue.methods.baselines.grounding import QueryResult, ShowsKnowledge, found_in
+from redargue.methods.baselines.grounding import QueryResult, found_in, statement_vars
 from redargue.methods.baselines.small_models import MOST_QUOTES, new_queries, require_passages
 from redargue.nli import claim_filter
 from redargue.nli.backend import CORRECT, INCORRECT, OPEN, EmbeddedBackend, cite, distinct_words, perform, quotes_of
@@ -104,11 +104,14 @@ class CheckRelevance(_StatementTask[Relevance]):
         return Relevance(reasoning=text.strip(), relevant=answers == [yes]) if answers else None
 
 
-class WriteNextQuery(ShowsKnowledge, QueryTask):
+class WriteNextQuery(QueryTask):
     """The next query, for what is still unknown."""
 
     claim: Claim
     results: tuple[QueryResult, ...] = ()
+
+    def template_vars(self) -> Mapping[str, object]:
+        return statement_vars(self.claim, self.results, self.profile)
 
     def parse_plain(self, text: str) -> Query | None:
         """Reads the first code block; without one, the text is read like any other query."""
@@ -118,10 +121,13 @@ class WriteNextQuery(ShowsKnowledge, QueryTask):
         return super().parse_plain(text) if query is None else Query(text=query[:LONGEST_QUERY])
 
 
-class RateSupport(ShowsKnowledge, LabelledTask):
+class RateSupport(LabelledTask):
     """Whether the knowledge supports the statement, with the labels of ``SUPPORT``."""
 
     results: tuple[QueryResult, ...] = ()
+
+    def template_vars(self) -> Mapping[str, object]:
+        return statement_vars(self.claim, self.results, self.profile)
 
     def label_of(self, text: str) -> str | None:
         """Returns the label in square brackets, or on the last line if there is none; None if there are two."""

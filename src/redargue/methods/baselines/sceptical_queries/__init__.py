@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from pydantic import Field
 
 from redargue.claims import Claim, Frozen
-from redargue.methods.baselines.factuality import ClaimPrompt, plain_texts
+from redargue.methods.baselines.factuality import plain_texts
 from redargue.methods.baselines.small_models import new_queries
 from redargue.nli.backend import EmbeddedBackend, perform
 from redargue.tasks.base import Task, list_bounds
+from redargue.tasks.documents import claim_section
 from redargue.tasks.query import LONGEST_QUERY
 
 
@@ -20,7 +21,7 @@ class Queries(Frozen):
     queries: tuple[str, ...] = Field(description="the queries", json_schema_extra=list_bounds(4, LONGEST_QUERY))
 
 
-class WriteScepticalQueries(ClaimPrompt, Task[Queries]):
+class WriteScepticalQueries(Task[Queries]):
     """FacTool's queries for a claim, written by a sceptic."""
 
     claim: Claim
@@ -28,7 +29,8 @@ class WriteScepticalQueries(ClaimPrompt, Task[Queries]):
     demonstrations: str = ""
 
     def template_vars(self) -> Mapping[str, object]:
-        return {**super().template_vars(), "count": self.count}
+        claim = claim_section(self.claim, self.profile)
+        return {"claim": claim, "demonstrations": self.demonstrations, "count": self.count}
 
     def validate_answer(self, answer: Queries) -> Queries:
         return Queries(queries=plain_texts(answer.queries, self.count))

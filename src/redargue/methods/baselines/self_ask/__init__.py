@@ -40,11 +40,8 @@ class FollowUps(Frozen):
     )
 
 
-class WriteFollowUps(grounding.AsksQuestions, Task[FollowUps]):
+class WriteFollowUps(grounding.QuestionsTask[FollowUps]):
     """All questions before the first search (FOLK's Self-Ask)."""
-
-    claim: Claim
-    demonstrations: str = ""
 
     def plain_example(self, reply: FollowUps) -> str:
         return grounding.question_lines(reply.questions)
