@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import ipaddress
 import os
 import signal
 import socket
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,17 @@ from support import postgres
 # A busy machine makes an example slow, and its data slow to draw.
 settings.register_profile("redargue", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("redargue")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is imported and collected stays until the end: the search for cycles need not go through it, now or later."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 @pytest.fixture
