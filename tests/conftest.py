@@ -31,7 +31,7 @@ settings.load_profile("redargue")
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """What is imported and collected stays until the end: the search for cycles need not go through it, now or later."""
+    """What is imported and collected stays until the end: the search for cycles need not go through it."""
     gc.disable()
     try:
         return (yield)
@@ -67,11 +67,10 @@ def postgres_server() -> Iterator[postgres.Server]:
 
 
 @pytest.fixture(autouse=True)
-def _own_home(
-    starter: Path, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def _own_home(starter: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A home of the test's own, in which the starter corpus is indexed already."""
-    home = tmp_path_factory.mktemp("home")
+    home = tmp_path.with_name(f"{tmp_path.name}-home")
+    home.mkdir()
     (home / starter.name).symlink_to(starter)  # it is only read
     monkeypatch.setenv("REDARGUE_HOME", str(home))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home / "config"))
