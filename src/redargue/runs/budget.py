@@ -306,7 +306,7 @@ class Prices(Frozen):
         return [*self.models, *listed]
 
     def know(self, models: list[str], searches: list[str]) -> bool:
-        """Whether each has a price; :meth:`require` also looks for names like one that has none, which takes a while."""
+        """Whether each has a price; unlike :meth:`require`, it does not look for names like one that has none."""
         return all(self.model(name) is not None for name in models) and self.searches.keys() >= {*searches}
 
     def require(self, models: list[str], searches: list[str]) -> None:
