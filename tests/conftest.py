@@ -1,4 +1,8 @@
-"""What holds for every test: no network beyond loopback, a home of its own, one event loop library."""
+"""What holds for every test: no network beyond loopback, a home of its own, one event loop library.
+
+The package is imported where it is used, because the process that hands out the tests reads this file before the others
+start, and needs nothing of it.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +20,6 @@ import httpcore2
 import pytest
 from hypothesis import HealthCheck, settings
 
-from redargue.backends.base import backends
-from redargue.bench.datasets.base import datasets
-from redargue.methods import methods
-from redargue.retrieval.corpus.base import stores
-from redargue.retrieval.corpus.index import open_starter
-from redargue.retrieval.tools.base import tools
 from support import postgres
 
 # A busy machine makes an example slow, and its data slow to draw.
@@ -48,6 +46,8 @@ def anyio_backend() -> str:
 @pytest.fixture(scope="session")
 def starter(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The index of the starter corpus, made once."""
+    from redargue.retrieval.corpus.index import open_starter
+
     folder = tmp_path_factory.mktemp("starter")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("REDARGUE_HOME", str(folder))
@@ -84,6 +84,12 @@ def _own_home(starter: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 @pytest.fixture
 def own_registrations(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the test registers by name is gone after it: an example and the page that shows it have one name."""
+    from redargue.backends.base import backends
+    from redargue.bench.datasets.base import datasets
+    from redargue.methods import methods
+    from redargue.retrieval.corpus.base import stores
+    from redargue.retrieval.tools.base import tools
+
     for registry in (methods, tools, backends, datasets, stores):
         monkeypatch.setattr(registry, "_loaded", dict(registry._loaded))
 
