@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
-from collections.abc import Set
+from collections.abc import Iterator, Set
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -94,9 +94,17 @@ class Read(NamedTuple):
     functions: tuple[tuple[str, int, int], ...]  # name, first and last line
 
 
+def statements(node: ast.AST) -> Iterator[ast.AST]:
+    """A node's statements, and those inside them: a tenth of all nodes."""
+    for field in ("body", "handlers", "cases", "orelse", "finalbody"):
+        for inner in getattr(node, field, ()):
+            yield inner
+            yield from statements(inner)
+
+
 @cache
 def read(path: Path) -> Read:
-    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    nodes = list(statements(ast.parse(path.read_text(encoding="utf-8"))))
     functions = [node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     return Read(
         tuple(node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)),
