@@ -268,7 +268,7 @@ def _empty_server() -> MCPServer:
 
 
 def _add_tools(server: MCPServer, tools: VerifierTools) -> None:
-    """Adds what the server offers; the schemas of the tools take a fifth of a second."""
+    """Adds what the server offers; the schemas of the tools take a tenth of a second."""
     read_only = types.ToolAnnotations(read_only_hint=True, open_world_hint=True)
     for tool in (tools.verify_claim, tools.check_text, tools.ground, tools.get_check, tools.search, tools.fetch):
         server.add_tool(with_readable_errors(tool), annotations=read_only)
