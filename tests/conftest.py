@@ -1,29 +1,41 @@
-"""What holds for every test: no network beyond loopback, a home of its own, one event loop library."""
+"""What holds for every test: no network beyond loopback, a home of its own, one event loop library.
+
+The package is imported where it is used, because the process that hands out the tests reads this file before the others
+start, and needs nothing of it.
+"""
 
 from __future__ import annotations
 
+import gc
 import ipaddress
 import os
 import signal
 import socket
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import httpcore2
 import pytest
 from hypothesis import HealthCheck, settings
 
-from redargue.backends.base import backends
-from redargue.bench.datasets.base import datasets
-from redargue.methods import methods
-from redargue.retrieval.corpus.base import stores
-from redargue.retrieval.corpus.index import open_starter
-from redargue.retrieval.tools.base import tools
 from support import postgres
 
 # A busy machine makes an example slow, and its data slow to draw.
 settings.register_profile("redargue", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("redargue")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is imported and collected stays until the end: the search for cycles need not go through it."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 @pytest.fixture
@@ -34,6 +46,8 @@ def anyio_backend() -> str:
 @pytest.fixture(scope="session")
 def starter(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The index of the starter corpus, made once."""
+    from redargue.retrieval.corpus.index import open_starter
+
     folder = tmp_path_factory.mktemp("starter")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("REDARGUE_HOME", str(folder))
@@ -53,11 +67,10 @@ def postgres_server() -> Iterator[postgres.Server]:
 
 
 @pytest.fixture(autouse=True)
-def _own_home(
-    starter: Path, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def _own_home(starter: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A home of the test's own, in which the starter corpus is indexed already."""
-    home = tmp_path_factory.mktemp("home")
+    home = tmp_path.with_name(f"{tmp_path.name}-home")
+    home.mkdir()
     (home / starter.name).symlink_to(starter)  # it is only read
     monkeypatch.setenv("REDARGUE_HOME", str(home))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home / "config"))
@@ -71,6 +84,12 @@ def _own_home(
 @pytest.fixture
 def own_registrations(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the test registers by name is gone after it: an example and the page that shows it have one name."""
+    from redargue.backends.base import backends
+    from redargue.bench.datasets.base import datasets
+    from redargue.methods import methods
+    from redargue.retrieval.corpus.base import stores
+    from redargue.retrieval.tools.base import tools
+
     for registry in (methods, tools, backends, datasets, stores):
         monkeypatch.setattr(registry, "_loaded", dict(registry._loaded))
 
@@ -102,6 +121,14 @@ def _no_network() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(socket.socket, "connect", guarded_connect)
         patch.setattr(socket.socket, "connect_ex", guarded_connect_ex)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _certificates_read_once() -> Iterator[None]:
+    """The clients that tests make, one for a request, take 30 ms each to read certificates that none of them needs."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(httpcore2, "default_ssl_context", cache(httpcore2.default_ssl_context))
         yield
 
 

@@ -111,6 +111,20 @@ def _in_title(text: str, passage: Passage) -> Quote | None:
     return Quote(text=quoted, status=QuoteStatus.REPAIRED, **place, **found)
 
 
+def _clusters(text: str) -> Iterator[tuple[int, str]]:
+    """The place of each character, and the character with its combining marks, composed where that is one letter."""
+    if text.isascii():
+        yield from enumerate(text)
+        return
+    index = 0
+    while index < len(text):
+        stop = index + 1
+        while stop < min(len(text), index + _LONGEST_CLUSTER) and unicodedata.combining(text[stop]):
+            stop += 1
+        yield index, unicodedata.normalize("NFC", text[index:stop])
+        index = stop
+
+
 @lru_cache(maxsize=128)
 def _normalised(text: str) -> tuple[str, list[int]]:
     """The text as it is compared, and the original offset of each of its characters.
@@ -118,16 +132,12 @@ def _normalised(text: str) -> tuple[str, list[int]]:
     White space is kept only between two letters or digits (so that "Smith , Inc ." equals "Smith, Inc."), and at a
     point or comma between digits ("1. 5" is not 1.5).
     """
-    pairs: list[tuple[str, int]] = []
-    index = 0
-    while index < len(text):
-        stop = index + 1
-        while stop < min(len(text), index + _LONGEST_CLUSTER) and unicodedata.combining(text[stop]):
-            stop += 1
-        cluster = unicodedata.normalize("NFC", text[index:stop])
-        for char in cluster:
-            pairs += [(mapped, index) for mapped in (" " if char.isspace() else _EQUIVALENT.get(char, char))]
-        index = stop
+    pairs = [
+        (mapped, index)
+        for index, cluster in _clusters(text)
+        for char in cluster
+        for mapped in (" " if char.isspace() else _EQUIVALENT.get(char, char))
+    ]
     joined = "".join(char for char, _ in pairs)
     for marks in ("''", "``"):  # the Penn Treebank's quotation marks, which FEVER's pages keep
         joined = joined.replace(marks, '"\0')

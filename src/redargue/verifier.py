@@ -154,13 +154,10 @@ class Verifier:
                     hint="give the budget in calls or searches: 40calls",
                 )
             return paid
-        try:
-            self.prices.require(sorted(chosen), sorted({*self.tools, *self.actions}))
-        except UsageError:
-            if self.budget.usd is not None:
-                raise
-            return False
-        return True
+        models, searches = sorted(chosen), sorted({*self.tools, *self.actions})
+        if self.budget.usd is not None:
+            self.prices.require(models, searches)
+        return self.prices.know(models, searches)
 
     def _paid_models(self) -> set[str]:
         """The models whose requests may cost money."""

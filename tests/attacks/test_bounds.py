@@ -8,7 +8,7 @@ import json
 import time
 import tracemalloc
 import zlib
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
@@ -121,20 +121,20 @@ class Bomb(httpx2.AsyncBaseTransport):
         return httpx2.Response(200, headers=headers, stream=Body(self.content))
 
 
-BOMBS = {
-    "gzip": gzip.compress(bytes(60_000_000), 9),
-    "deflate": zlib.compress(bytes(60_000_000), 9),
-    "br": b"\x8b\x02\x80",
-    "zstd": b"(\xb5/\xfd",
-    "gzip, gzip": gzip.compress(gzip.compress(bytes(60_000_000), 9)),
+BOMBS: dict[str, Callable[[], bytes]] = {  # each is made where it is sent: that takes a while
+    "gzip": lambda: gzip.compress(bytes(60_000_000), 9),
+    "deflate": lambda: zlib.compress(bytes(60_000_000), 9),
+    "br": lambda: b"\x8b\x02\x80",
+    "zstd": lambda: b"(\xb5/\xfd",
+    "gzip, gzip": lambda: gzip.compress(gzip.compress(bytes(60_000_000), 9)),
 }
 
 
 @pytest.mark.parametrize(("encoding", "content"), BOMBS.items(), ids=BOMBS)
-def test_a_services_answer_is_unpacked_up_to_the_limit(encoding: str, content: bytes) -> None:
+def test_a_services_answer_is_unpacked_up_to_the_limit(encoding: str, content: Callable[[], bytes]) -> None:
     async def send() -> None:
         service = Service(name="model", url="http://127.0.0.1:9")
-        async with Transport(inner=Bomb(encoding, content), patience=0) as transport:
+        async with Transport(inner=Bomb(encoding, content()), patience=0) as transport:
             transport._client = httpx2.AsyncClient(transport=transport._inner)
             await transport.send(service, "GET", "/", account=Account())
 
@@ -143,10 +143,10 @@ def test_a_services_answer_is_unpacked_up_to_the_limit(encoding: str, content: b
 
 
 @pytest.mark.parametrize(("encoding", "content"), BOMBS.items(), ids=BOMBS)
-def test_a_compressed_answer_of_an_mcp_server_is_refused(encoding: str, content: bytes) -> None:
+def test_a_compressed_answer_of_an_mcp_server_is_refused(encoding: str, content: Callable[[], bytes]) -> None:
     async def ask() -> None:
         hooks: dict[str, Any] = {"response": [_bound]}
-        async with httpx2.AsyncClient(transport=Bomb(encoding, content), event_hooks=hooks) as http:
+        async with httpx2.AsyncClient(transport=Bomb(encoding, content()), event_hooks=hooks) as http:
             await http.get("http://127.0.0.1:9/mcp")
 
     with pytest.raises(httpx2.StreamError, match="compressed"):

@@ -12,6 +12,8 @@ import pytest
 from benchmarks import pool, whole_answers
 from benchmarks.whole_answers import METHODS, table
 
+from redargue.net import transport
+
 COST = {"claims": 2, "calls": 3, "prompt_tokens": 100}
 
 
@@ -41,6 +43,7 @@ def test_a_failed_check_is_reported_and_asked_again_and_a_line_cut_off_by_a_kill
     row = {"claim": "The bridge opened in 1932.", "evidence": "The bridge opened in 1931.", "label": "NOT_SUPPORTED"}
     monkeypatch.setattr(pool, "data", lambda: tmp_path)
     monkeypatch.setattr(pool, "rows", lambda path: [row])
+    monkeypatch.setattr(transport, "FAILING_TRIES", 1)  # it waits between them
     file, (whole, cut) = tmp_path / "lines.jsonl", lines(7, True, True, gold=True)
     file.write_text(f"{json.dumps(whole)}\n{json.dumps(cut)[:30]}", encoding="utf-8")
     for half in ("even", "odd"):

@@ -53,7 +53,7 @@ def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, list[str]]]:
     """A web site on loopback that may be fetched: its address and the paths that it was asked for."""
     handler = type("Handler", (Site,), {"asked": []})
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         origin = f"127.0.0.1:{server.server_address[1]}"
         monkeypatch.setenv(ALLOW, origin)

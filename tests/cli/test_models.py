@@ -13,6 +13,7 @@ from redargue.cli.app import run
 from redargue.cli.options import live_tool, read_models
 from redargue.errors import UsageError
 from redargue.events import CallFailed, canonical
+from redargue.net import transport
 from redargue.runs.record import read_events
 from support.loopback import Behaviour, Loopback
 from support.scripts import agreeing, disagreeing
@@ -149,6 +150,7 @@ def test_a_spent_budget_is_exit_4_and_an_endpoint_that_is_not_there_exit_5(
     assert server.counts.requests["chat"] == 1
     server.behaviour = Behaviour(statuses={"chat": 401})
     assert checked(capfd, *MODEL)[0] == 2
+    monkeypatch.setattr(transport, "FAILING_TRIES", 1)  # it waits between them
     code, verdict, _ = checked(capfd, *MODEL, "--base-url", "http://127.0.0.1:9/v1")
     assert (code, verdict["error"]["type"]) == (5, "ProviderError")
 

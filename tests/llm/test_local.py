@@ -317,7 +317,7 @@ MORE: dict[str, Task[Any]] = {
 async def test_every_task_gets_a_reply_that_can_be_read_and_says_how_unsure_the_model_was(
     backend: TransformersBackend, name: str, profile: Profile
 ) -> None:
-    task = (examples(profile) | MORE)[name].model_copy(update={"profile": profile})
+    task = {**examples(profile), **MORE}[name].model_copy(update={"profile": profile})
     account = Account(Budget())
     (output,) = (await backend.perform(task, call(account=account))).outputs
     assert isinstance(output.answer, task.answer_type())

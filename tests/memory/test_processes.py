@@ -6,6 +6,8 @@ import signal
 import subprocess
 import sys
 
+import pytest
+
 from redargue.memory.base import RecordFilter
 from redargue.memory.memory import open_memory
 from retrieval.corpus.words import WordEncoder
@@ -42,6 +44,7 @@ def writer(where: str, name: str, calls: int) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
+@pytest.mark.slow
 def test_processes_that_write_at_once_lose_nothing(where: str) -> None:
     writers = [writer(where, f"w{number}", 15) for number in range(4)]  # each may be the one that makes the tables
     told = [process.communicate()[0].split() for process in writers]

@@ -1,4 +1,4 @@
-"""An OpenAI-compatible upstream on 127.0.0.1 whose answers a test writes chunk by chunk, and servers for applications.
+"""An OpenAI-compatible upstream on 127.0.0.1 whose answers a test writes chunk by chunk.
 
 ``with Upstream(answer) as upstream``: ``answer`` is called with each request and gives a :class:`Written`.
 """
@@ -7,61 +7,16 @@ from __future__ import annotations
 
 import asyncio
 import json
-import socket
 import threading
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Self
+from typing import Any
 
-import uvicorn
+from support.quick_server import QuickServer
 
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 STREAM = "text/event-stream; charset=utf-8"
-
-
-class Served:
-    """An ASGI application on loopback, in a thread of its own."""
-
-    def __init__(self, application: Any, *, lifespan: Literal["on", "off"] = "on") -> None:
-        self._application, self._lifespan, self.url = application, lifespan, ""
-
-    def __enter__(self) -> Self:
-        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-        listener.bind(("127.0.0.1", 0))  # asyncio turns Nagle's algorithm off only where the protocol is named
-        self.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        config = uvicorn.Config(
-            self._application, loop="asyncio", ws="none", lifespan=self._lifespan, log_config=None, interface="asgi3",
-            log_level="critical", access_log=False, timeout_graceful_shutdown=1,
-        )  # fmt: skip
-        self._server = _Server(config)
-        serving = self._server.serve([listener])
-        self._thread = threading.Thread(target=asyncio.run, args=(serving,), daemon=True)
-        self._thread.start()
-        assert self._server.ready.wait(120), "the server did not start within 120 s"
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.should_exit = True
-        self._thread.join(120)
-
-
-class _Server(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config) -> None:
-        super().__init__(config)
-        self.ready = threading.Event()
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        self.ready.set()
-
-    async def main_loop(self) -> None:
-        """Asks often whether it shall end: uvicorn does ten times a second."""
-        await self.on_tick(0)
-        while not self.should_exit:  # noqa: ASYNC110 - another thread sets it
-            await asyncio.sleep(0.01)
-
-    def install_signal_handlers(self) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -95,7 +50,7 @@ class Written:
     cut: bool = False
 
 
-class Upstream(Served):
+class Upstream(QuickServer):
     """Answers every request with what ``answer`` writes.
 
     Attributes:
@@ -105,7 +60,7 @@ class Upstream(Served):
     """
 
     def __init__(self, answer: Callable[[Asked], Written]) -> None:
-        super().__init__(self._respond, lifespan="off")
+        super().__init__(self._respond)
         self.answer, self.asked = answer, list[Asked]()
         self.arrived, self.left = threading.Event(), threading.Event()
 

@@ -22,7 +22,6 @@ import math
 import os
 import random
 import re
-import socket
 import subprocess
 import sys
 import threading
@@ -41,11 +40,10 @@ from typing import Any, Self
 from urllib.parse import parse_qsl
 from zlib import crc32
 
-import uvicorn
-
 from support.loopback_calls import Calls, called, in_pieces, wrong_with
 from support.loopback_papers import PAPERS
 from support.loopback_services import DOCUMENTS, SEARCHES, Doc, Headers, Raw, Request, failure, reply
+from support.quick_server import QuickServer
 
 __all__ = ["DOCUMENTS", "HEALTHY", "Ask", "Behaviour", "Calls", "Counts", "Doc", "Loopback", "LoopbackProcess", "Raw"]
 __all__ += ["Request"]
@@ -503,43 +501,7 @@ def _direction(word: str) -> tuple[int, ...]:
     return tuple(1 if bits >> at & 1 else -1 for at in range(DIMENSIONS))
 
 
-class _Server(uvicorn.Server):
-    """Stops when told, at once: requests in progress are dropped, as nobody is there any more who waits for them."""
-
-    def __init__(self, config: uvicorn.Config, started: threading.Event) -> None:
-        super().__init__(config)
-        self._up, self._stop = started, asyncio.Event()
-        self._loop: asyncio.AbstractEventLoop | None = None
-
-    async def main_loop(self) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._up.set()
-        await self._stop.wait()
-
-    def stop(self) -> None:
-        if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._stop.set)
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        loop = asyncio.get_running_loop()
-        for server in self.servers:
-            for listener in server.sockets:
-                loop.remove_reader(listener.fileno())
-        for _ in range(5):  # what was accepted in the last moment needs a server that is still open to be closed with
-            await asyncio.sleep(0)
-        for server in self.servers:
-            server.close()
-        for _ in range(3):
-            for connection in list(self.server_state.connections):
-                connection.transport.abort()
-            await asyncio.sleep(0)
-        tasks = list(self.server_state.tasks)
-        if tasks:  # those that wait see that their client is gone, and count it; asyncio.run cancels any other
-            await asyncio.wait(tasks, timeout=30)
-        await asyncio.sleep(0)  # transports close in the loop's next turn
-
-
-class Loopback:
+class Loopback(QuickServer):
     """The server, in a thread of this process; ``behaviour``, ``script`` and ``documents`` can be assigned at any time.
 
     Attributes:
@@ -555,8 +517,9 @@ class Loopback:
         behaviour: Behaviour = HEALTHY,
         documents: tuple[Doc, ...] = DOCUMENTS,
     ) -> None:
+        super().__init__(self._app, http="httptools", date_header=False, server_header=False, timeout_keep_alive=3600)
         self.script, self.behaviour, self.documents = script, behaviour, documents
-        self.url, self.counts, self._seen = "", Counts(), deque[Request](maxlen=10_000)
+        self.counts, self._seen = Counts(), deque[Request](maxlen=10_000)
         self.hold: Callable[[Request], threading.Event | None] = lambda request: None
 
     @property
@@ -587,27 +550,6 @@ class Loopback:
             return full
 
         self.hold = hold
-
-    def __enter__(self) -> Self:
-        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-        listener.bind(("127.0.0.1", 0))  # asyncio turns Nagle's algorithm off only where the protocol is named
-        self.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        started = threading.Event()
-        config = uvicorn.Config(
-            self._app, http="httptools", loop="asyncio", ws="none", lifespan="off", interface="asgi3", log_config=None,
-            log_level="critical", access_log=False, date_header=False, server_header=False, timeout_keep_alive=3600,
-        )  # fmt: skip
-        self._server = _Server(config, started)
-        serving = self._server.serve([listener])
-        self._thread = threading.Thread(target=asyncio.run, args=(serving,), name="loopback", daemon=True)
-        self._thread.start()
-        if not started.wait(120):
-            raise RuntimeError("the loopback server did not start within 120 s")
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.stop()
-        self._thread.join(120)
 
     async def _app(self, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
         body = b""

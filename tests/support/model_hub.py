@@ -36,7 +36,7 @@ class ModelHub:
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self._server.server_port}"
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
 
     def add(self, repository: str, folder: Path) -> str:
         """Adds a folder's files as the newest commit; its name."""

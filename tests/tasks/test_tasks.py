@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -115,7 +117,8 @@ SPEECHES = (
 OPINION = HeardOpinion(author="skeptic", opinion=Opinion(opinion="It was lit in 1875.", factuality=False, severity=3))
 
 
-def examples(profile: Profile) -> dict[str, Task[Any]]:
+@cache
+def examples(profile: Profile) -> Mapping[str, Task[Any]]:
     tool = {"tool": "corpus", "about": "a collection of documents", "profile": profile}
     own = "" if profile == "paper" else "It was lit in 1871."
     quoted = () if profile == "paper" else ('[1] "The lighthouse was first lit in 1871." (Cape Ansel)',)
@@ -259,7 +262,7 @@ def test_hostile_text_cannot_close_its_fence() -> None:
 def test_a_fingerprint_tells_tasks_apart() -> None:
     every = [task.fingerprint for task in (*examples("paper").values(), *examples("hardened").values())]
     assert len(set(every)) == len(every)
-    again = examples("paper")["JudgeDebate"]
+    again = examples.__wrapped__("paper")["JudgeDebate"]
     assert again.fingerprint == examples("paper")["JudgeDebate"].fingerprint
     assert again.model_copy(update={"sample": 1}).fingerprint != again.fingerprint
 

@@ -11,6 +11,7 @@ import errno
 import os
 import sys
 import warnings
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -108,14 +109,18 @@ def main() -> None:
     sys.exit(code)
 
 
+@cache
+def _command() -> Any:
+    return typer.main.get_command(app)
+
+
 def run(arguments: list[str]) -> int:
     """Runs one command and returns its exit code; prints errors to stderr."""
-    command = typer.main.get_command(app)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("always", NotUtf8)
             warnings.showwarning = _note
-            command.main(arguments, prog_name="redargue")
+            _command().main(arguments, prog_name="redargue")
     except SystemExit as exit_:
         return exit_.code if isinstance(exit_.code, int) else 0
     except RedargueError as error:

@@ -12,6 +12,7 @@ The entry is a function as Typer reads it (its parameters are the options, its d
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import Any
 
 import typer
@@ -60,6 +61,17 @@ def extra_of(command: str) -> str:
     return "" if command in commands else next(known, "")
 
 
+@cache
+def _command(name: str, entry: Callable[..., Any] | typer.Typer) -> Any:
+    """Typer's command of an entry; each is looked up several times."""
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    if isinstance(entry, typer.Typer):
+        app.add_typer(entry, name=name)
+    else:
+        app.command(name)(entry)
+    return typer.main.get_group(app).commands[name]
+
+
 class ExtensibleGroup(TyperGroup):
     """A group whose commands are its own and, after its words, those of :data:`commands`."""
 
@@ -72,12 +84,7 @@ class ExtensibleGroup(TyperGroup):
         own = super().get_command(ctx, cmd_name)
         if own is not None or " " in cmd_name or self.words + cmd_name not in commands:
             return own
-        app, entry = typer.Typer(add_completion=False, rich_markup_mode=None), commands[self.words + cmd_name]
-        if isinstance(entry, typer.Typer):
-            app.add_typer(entry, name=cmd_name)
-        else:
-            app.command(cmd_name)(entry)
-        return typer.main.get_group(app).get_command(ctx, cmd_name)
+        return _command(cmd_name, commands[self.words + cmd_name])
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Raises UsageError for a command whose package is not installed."""

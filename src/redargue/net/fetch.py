@@ -21,6 +21,7 @@ from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_netw
 import httpx2
 
 from redargue.errors import ProviderError, UsageError
+from redargue.net.certificates import trusted
 from redargue.net.secrets import display_url
 from redargue.sanitize import printable
 
@@ -238,7 +239,11 @@ class PageFetcher:
         host = url.raw_host.decode("ascii")
         name = url.netloc.decode("ascii")
         async with httpx2.AsyncClient(
-            transport=self._transport, trust_env=False, timeout=None, follow_redirects=False
+            transport=self._transport,
+            trust_env=False,
+            verify=trusted(from_environment=False),
+            timeout=None,
+            follow_redirects=False,
         ) as client:
             for last, address in ((address == addresses[-1], address) for address in addresses):
                 request = client.build_request(

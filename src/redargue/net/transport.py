@@ -26,6 +26,7 @@ from pydantic import Field
 
 from redargue.claims import Frozen
 from redargue.errors import ProviderError, UsageError
+from redargue.net.certificates import trusted
 from redargue.net.fetch import ACCEPTED, read_bounded
 from redargue.net.secrets import Secrets, display_url
 from redargue.runs.budget import Account
@@ -320,8 +321,14 @@ class Transport:
         if self._client is None:
             limits = httpx2.Limits(max_connections=None, max_keepalive_connections=256)
             local = dict.fromkeys(("all://127.0.0.1", "all://localhost", "all://[::1]"))  # without a proxy
+            known = not self.offline  # variables of the environment
             self._client = httpx2.AsyncClient(
-                timeout=None, limits=limits, transport=self._inner, mounts=local, trust_env=not self.offline
+                timeout=None,
+                limits=limits,
+                transport=self._inner,
+                mounts=local,
+                trust_env=known,
+                verify=trusted(from_environment=known),
             )
         return self._client
 

@@ -305,6 +305,10 @@ class Prices(Frozen):
         listed = re.findall(r'^"(.+?)" = ', _shipped()[1], re.M) if self.shipped_models else []
         return [*self.models, *listed]
 
+    def know(self, models: list[str], searches: list[str]) -> bool:
+        """Whether each has a price; unlike :meth:`require`, it does not look for names like one that has none."""
+        return all(self.model(name) is not None for name in models) and self.searches.keys() >= {*searches}
+
     def require(self, models: list[str], searches: list[str]) -> None:
         """Raises UsageError if a model or tool has no price; the hint is the line to add."""
         for name in models:

@@ -124,9 +124,9 @@ def _include_routers(application: FastAPI, settings: ServiceSettings) -> None:
         system.system_router,
         promptfoo.promptfoo_router,
         page_router,
-        proxy,
     ):
-        application.include_router(router)
+        application.router.routes.extend(router.routes)  # FastAPI would make each again, with models of its own
+    application.include_router(proxy)  # which has a life of its own
 
 
 def _openapi(application: FastAPI) -> dict[str, object]:

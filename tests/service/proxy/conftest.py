@@ -17,7 +17,8 @@ from redargue.service.keys import Keys
 from redargue.service.proxy.proxy import Proxy
 from redargue.service.proxy.routes import make_proxy, proxy_router
 from redargue.service.proxy.settings import ProxySettings
-from support.chat_upstream import Asked, Served, Upstream, Written
+from support.chat_upstream import Asked, Upstream, Written
+from support.quick_server import QuickServer
 
 BRIDGE = "The Millau Viaduct in France was opened in December 2004. Its tallest mast is 343 metres above the ground."
 TRUE = "The Millau Viaduct was opened in December 2004."
@@ -49,6 +50,6 @@ def start() -> Iterator[Start]:
             application = FastAPI()
             application.state.keys = Keys()
             application.include_router(proxy_router(proxy))
-            return Running(upstream, proxy, stack.enter_context(Served(application)).url)
+            return Running(upstream, proxy, stack.enter_context(QuickServer(application, lifespan="on")).url)
 
         yield started

@@ -12,7 +12,8 @@ from redargue.service.keys import Keys
 from service.proxy.conftest import ANSWER, BRIDGE
 from service.proxy.test_failures import GERMAN
 from service.proxy.test_stream import GIVEN, QUESTION
-from support.chat_upstream import Served, Upstream, chat, chat_whole
+from support.chat_upstream import Upstream, chat, chat_whole
+from support.quick_server import QuickServer
 
 
 def test_the_service_has_the_proxy_behind_its_keys_and_in_its_metrics(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -21,7 +22,7 @@ def test_the_service_has_the_proxy_behind_its_keys_and_in_its_metrics(monkeypatc
         monkeypatch.setenv("REDARGUE_UPSTREAM_URL", f"{upstream.url}/v1")
         monkeypatch.setenv("REDARGUE_UPSTREAM_API_KEY", "sk-operators-secret-key-0123456789")
         monkeypatch.setenv("REDARGUE_PROXY_TIMEOUT_S", "60")
-        with Served(create_app()) as service:
+        with QuickServer(create_app(), lifespan="on") as service:
             url = f"{service.url}/v1/chat/completions"
             refused = httpx2.post(url, json={**QUESTION, **GIVEN}, timeout=120)
             assert refused.status_code == 401
@@ -57,7 +58,10 @@ def test_a_keys_budget_of_the_day_pays_for_the_checks_of_answers(monkeypatch: py
     with Upstream(chat(ANSWER)) as upstream:
         monkeypatch.setenv("REDARGUE_UPSTREAM_URL", f"{upstream.url}/v1")
         monkeypatch.setenv("REDARGUE_PROXY_TIMEOUT_S", "60")
-        with Served(create_app(ServiceSettings(day_budget="4calls"))) as service, httpx2.Client(timeout=120) as client:
+        with (
+            QuickServer(create_app(ServiceSettings(day_budget="4calls")), lifespan="on") as service,
+            httpx2.Client(timeout=120) as client,
+        ):
             url, body = f"{service.url}/v1/chat/completions", {**QUESTION, **GIVEN}
             blocks = [client.post(url, json=body).json()["choices"][0]["message"]["redargue"] for _ in range(2)]
             assert [block["reason"] for block in blocks] == ["", "budget"]
@@ -89,7 +93,7 @@ def test_a_body_over_the_limit_on_a_kept_connection_is_a_413_that_clients_can_re
     length = b"Transfer-Encoding: chunked" if chunked else b"Content-Length: %d" % len(body)
     with Upstream(chat(ANSWER)) as upstream:
         monkeypatch.setenv("REDARGUE_UPSTREAM_URL", f"{upstream.url}/v1")
-        with Served(create_app()) as service, socket.socket() as connection:
+        with QuickServer(create_app(), lifespan="on") as service, socket.socket() as connection:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4_096)  # sends as the service reads
             connection.settimeout(120)
             connection.connect(("127.0.0.1", int(service.url.rpartition(":")[2])))

@@ -19,6 +19,7 @@ from anyio.abc import ByteReceiveStream, ByteSendStream, Process
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from redargue.errors import ProviderError
+from redargue.net.certificates import trusted
 from redargue.net.secrets import display_url
 from redargue.net.transport import LARGEST_ANSWER
 
@@ -191,6 +192,7 @@ class ServerAddress:
         client = httpx2.AsyncClient(
             timeout=httpx2.Timeout(START, read=self.timeout + START),
             headers=headers,
+            verify=trusted(),
             mounts={f"all://{host}": None for host in LOOPBACK_HOSTS},  # without a proxy
             event_hooks={"response": [_bound]},
         )

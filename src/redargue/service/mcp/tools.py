@@ -11,6 +11,7 @@ import uuid
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from datetime import date
+from functools import cache, partial
 from importlib.metadata import version
 from typing import Annotated, Any, Literal
 
@@ -252,17 +253,26 @@ INSTRUCTIONS = (
 
 def build_verifier_server(tools: VerifierTools) -> MCPServer:
     """The server with its six tools and the reports as resources."""
+    server = _empty_server()
+    _add_tools(server, tools)
+    return server
+
+
+def _empty_server() -> MCPServer:
     root, quiet = logging.getLogger(), logging.NullHandler()
     root.addHandler(quiet)  # the SDK configures a root logger that has no handler
     try:
-        server = MCPServer("redargue", version=version("redargue"), instructions=INSTRUCTIONS, log_level="WARNING")
+        return MCPServer("redargue", version=version("redargue"), instructions=INSTRUCTIONS, log_level="WARNING")
     finally:
         root.removeHandler(quiet)
+
+
+def _add_tools(server: MCPServer, tools: VerifierTools) -> None:
+    """Adds what the server offers; the schemas of the tools take a tenth of a second."""
     read_only = types.ToolAnnotations(read_only_hint=True, open_world_hint=True)
     for tool in (tools.verify_claim, tools.check_text, tools.ground, tools.get_check, tools.search, tools.fetch):
         server.add_tool(with_readable_errors(tool), annotations=read_only)
     server.resource(f"{SCHEME}://checks/{{id}}/report.md", name="report", mime_type="text/markdown")(tools.report)
-    return server
 
 
 async def serve_stdio(rules: RequestRules, *, fetch: bool = False) -> None:
@@ -301,13 +311,9 @@ class McpDoor:
 
     def __init__(self, application: FastAPI, settings: ServiceSettings) -> None:
         self._documents = Documents(lambda: open_store(settings.spec.store))
-        server = build_verifier_server(
-            VerifierTools(
-                lambda: application.state.store,
-                self._documents,
-                owner=_owner,
-            )
-        )
+        tools = VerifierTools(lambda: application.state.store, self._documents, owner=_owner)
+        server = _empty_server()
+        self._offer = cache(partial(_add_tools, server, tools))  # at the first request: few services have one
         server.streamable_http_app(streamable_http_path=_PATH, transport_security=_transport_security(settings))
         self._sessions = server.session_manager
         # No GET: its stream is for messages of the server's own, of which there are none, and would outlast a stop.
@@ -325,6 +331,7 @@ class McpDoor:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         scope["route"] = self._route
         scope[OWNER] = caller_of(Request(scope)).owner
+        self._offer()
         await self._sessions.handle_request(scope, receive, send)
 
 
