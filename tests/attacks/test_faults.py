@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from redargue.cluster.queue import Finish, Lease, Leased, Queue, compress, progress, results, submit
+from redargue.cluster.queue import DONE, Finish, Lease, Leased, Queue, compress, progress, results, submit
 from redargue.cluster.store import open_ledger
 from redargue.cluster.worker import LEASE, Heartbeat
 from redargue.errors import ProviderError, RecordError, UsageError
@@ -89,7 +89,7 @@ def test_each_claim_is_finished_once_although_the_clock_was_set_forward(ahead: i
                 return Queue(worker.owner, batch.number).handle(db, requests)
 
         def finish(worker: Heartbeat, places: list[int]) -> None:
-            finished = [Finish(place, compress(["{}"]), False) for place in places]
+            finished = [Finish(place, compress(["{}"]), DONE) for place in places]
             for place, done in zip(places, ask(worker, *finished), strict=True):
                 accepted[place] += done is True
 
