@@ -6,7 +6,7 @@ from datetime import date
 from enum import StrEnum
 from typing import Literal
 
-from redargue.claims import Frozen, detail
+from redargue.claims import Frozen, Meaning, detail
 from redargue.evidence import Injection
 
 
@@ -112,21 +112,30 @@ class Leaning(Frozen):
     refutes: float
 
 
+class ClaimPart(Frozen):
+    """One of the facts that a claim joins, as a sentence, and what the evidence says of it alone."""
+
+    text: str
+    meaning: Meaning
+
+
 class Noted(Frozen):
     """What the embedded reader notes beside an answer.
 
     Attributes:
         differences: where the evidence contradicts the claim.
         leaning: of a claim that is left open although one side is more probable than neither.
+        parts: of a claim that joins several facts and is not supported, if the evidence settles one of them.
     """
 
     differences: tuple[Difference, ...] = ()
     leaning: Leaning | None = None
+    parts: tuple[ClaimPart, ...] = ()
 
     @property
     def noted(self) -> dict[str, object]:
         """The fields of this class, to copy them."""
-        return {"differences": self.differences, "leaning": self.leaning}
+        return {"differences": self.differences, "leaning": self.leaning, "parts": self.parts}
 
 
 NOTHING_NOTED = Noted()

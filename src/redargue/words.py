@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from redargue.caveats import Caveat, CaveatKind, Difference, Leaning, Noted, Unchecked, UncheckedReason
+from redargue.caveats import Caveat, CaveatKind, ClaimPart, Difference, Leaning, Noted, Unchecked, UncheckedReason
 from redargue.claims import Meaning
 from redargue.evidence import Gap, GapKind, Omission, UnreadFile
 from redargue.sanitize import counted, printable
@@ -179,7 +179,16 @@ def leans(side: Meaning) -> str:
     return f"leans to {side}"
 
 
+def parts(of: Iterable[ClaimPart]) -> str:
+    """``In parts: The mill was built in 1894. (supported) The mill employs 31 people. (open)``."""
+    return " ".join(["In parts:", *(f"{each.text} ({_OF_PARTS[each.meaning]})" for each in of)])
+
+
+_OF_PARTS = {Meaning.SUPPORTED: "supported", Meaning.REFUTED: "refuted", Meaning.NOT_ENOUGH: "open"}
+
+
 def notes(noted: Noted) -> tuple[str, ...]:
     """What the embedded reader notes beside an answer, in lines."""
     lines = [f"Difference – {difference(each)}" for each in noted.differences]
-    return (*lines, leaning(noted.leaning)) if noted.leaning else tuple(lines)
+    lines += [leaning(noted.leaning)] if noted.leaning else []
+    return (*lines, parts(noted.parts)) if noted.parts else tuple(lines)

@@ -13,7 +13,7 @@ import pytest
 from redargue.claims import FEVER, Claim, Meaning
 from redargue.errors import UsageError
 from redargue.evidence import Passage
-from redargue.nli.aggregation import WEIGHTS, Weights
+from redargue.nli.aggregation import WEIGHTS, Weights, with_parts
 from redargue.nli.backend import EmbeddedBackend, answer_from
 from redargue.nli.careful import IN_CONTEXT, PICKED, CarefulReader, SourceKind, read_weights, source_kind
 from redargue.nli.reader import Reading
@@ -125,6 +125,7 @@ def test_a_claim_whose_parts_two_sentences_show_is_supported_by_both() -> None:
 
     answer = answer_from(read(JOINED, [BRIDGE], ByClaim(rule)), Claim(text=JOINED))
     assert answer.label == "SUPPORTS"
+    assert answer.parts == ()
     assert set(answer.quotes) == {
         "The Alma Bridge was built by the firm of Otto Lindqvist.",
         "Two lanes are for bicycles.",
@@ -135,7 +136,12 @@ def test_a_claim_with_one_part_that_is_not_shown_stays_open() -> None:
     def rule(claim: str, evidence: str) -> Entailment:
         return SUPPORTS if "lanes" not in claim and "Lindqvist" in evidence else NEITHER
 
-    assert read(JOINED, [BRIDGE], ByClaim(rule)).label(FEVER) == "NOT ENOUGH INFO"
+    answer = answer_from(read(JOINED, [BRIDGE], ByClaim(rule)), Claim(text=JOINED))
+    assert answer.label == "NOT ENOUGH INFO"
+    assert [(part.text, part.meaning) for part in answer.parts] == [
+        ("The bridge was built by Lindqvist.", Meaning.SUPPORTED),
+        ("The bridge has two lanes for bicycles.", Meaning.NOT_ENOUGH),
+    ]
 
 
 def test_a_claim_with_one_part_that_is_refuted_shows_what_refutes_it() -> None:
@@ -149,6 +155,14 @@ def test_a_claim_with_one_part_that_is_refuted_shows_what_refutes_it() -> None:
     answer = answer_from(read(JOINED, [BRIDGE], ByClaim(rule)), Claim(text=JOINED))
     assert answer.label == "REFUTES"
     assert answer.quotes == ("Two lanes are for bicycles.",)
+    assert [part.meaning for part in answer.parts] == [Meaning.SUPPORTED, Meaning.REFUTED]
+
+
+def test_a_part_that_is_refuted_counts_less_where_the_whole_claim_is_likely() -> None:
+    parts = (Entailment(0.9, 0.05, 0.05), Entailment(0.1, 0.8, 0.1))
+    against, for_ = Entailment(0.3, 0.5, 0.2), Entailment(0.7, 0.1, 0.2)
+    assert with_parts(against, parts, complete=True).refutes == pytest.approx(0.8)
+    assert with_parts(for_, parts, complete=True).refutes < 0.5
 
 
 def test_parts_do_not_support_a_claim_that_says_more_than_they() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lxml import html  # type: ignore[import-untyped]
 
-from redargue.caveats import Difference, Leaning, Unchecked, UncheckedReason
+from redargue.caveats import ClaimPart, Difference, Leaning, Unchecked, UncheckedReason
 from redargue.claims import FEVER, Claim, Label, LabelSet, Meaning
 from redargue.evidence import Gap, GapKind, Quote, QuoteStatus, Side, Source
 from redargue.reports.html.debate import macro
@@ -50,6 +50,24 @@ def test_refuted_claims_come_first_and_open_ones_with_a_differing_sentence_befor
         (Risk.SUPPORTED, 1),
     ]
     assert found[1].differences == (Difference(kind="number", claim="70 kilometres", evidence="at least 70 miles"),)
+
+
+def test_a_supported_claim_shows_each_sentence_that_has_a_figure_of_it() -> None:
+    founded, owned = quoted("The museum was founded in 1894.", Side.FOR), quoted("It has 31,000 objects.", Side.FOR)
+    (row,) = rows(verdict("The museum was founded in 1894 and owns 31,000 objects.", Meaning.SUPPORTED, founded, owned))
+    assert (row.sentence, row.lacking) == (founded.text, ())
+    assert row.said == ("also: “It has 31,000 objects.”",)
+    (row,) = rows(verdict("The museum was founded in 1894 and owns 50 objects.", Meaning.SUPPORTED, founded))
+    assert row.said == ("not in the sentence: 50",)
+
+
+def test_a_claim_that_is_not_supported_says_which_of_its_parts_are() -> None:
+    parts = (
+        ClaimPart(text="The mill was built in 1894.", meaning=Meaning.SUPPORTED),
+        ClaimPart(text="The mill employs 31 people.", meaning=Meaning.NOT_ENOUGH),
+    )
+    (row,) = rows(verdict("The mill was built in 1894 and employs 31 people.", Meaning.NOT_ENOUGH, parts=parts))
+    assert row.notes == ("In parts: The mill was built in 1894. (supported) The mill employs 31 people. (open)",)
 
 
 def test_a_recorded_difference_an_opposed_quotation_and_a_doubted_refutation_rank_above_open_claims() -> None:

@@ -19,7 +19,6 @@ STRONG = 0.5  # the score above which two sources that disagree are conflicting 
 SECOND_SOURCE_WEIGHT = 0.3  # sources copy each other, and the model makes the same error on both
 MIN_CONFIDENCE = 0.63  # chosen with ``python -m benchmarks contrast``: below it a claim is left open
 MIN_SIGNAL = 0.1  # below this score there is no evidence for a side
-AGREED = 0.3  # log odds that two readings of one side add, where a claim and its parts are read
 CATALOGUES = frozenset({"doi.org", "pubmed.ncbi.nlm.nih.gov"})  # sites that hold the works of many publishers
 
 
@@ -133,23 +132,20 @@ def probabilities(values: Sequence[float], weights: Weights = WEIGHTS) -> Entail
 def with_parts(whole: Entailment, parts: Sequence[Entailment], *, complete: bool) -> Entailment:
     """The probabilities of a claim that joins several facts, from those of the claim and of its parts.
 
-    Of each side the log odds of the claim, and of the part that decides it, are averaged: of the least supported part,
-    and of the most refuted one. That both say the same makes it likelier (:data:`AGREED`, chosen on even rows). Where
-    the claim says more than its parts, they do not make its support likelier.
+    It is as probably supported as its least supported part, but not more than the whole where it says more than its
+    parts; and as probably refuted as its most refuted part. Where the whole leans to support, a part may have been
+    misread without the rest: then the log odds of its refutation and of the whole's are averaged. Chosen on even rows.
     """
-    least, most = min(part.supports for part in parts), max(part.refutes for part in parts)
-    supports, refutes = _average(whole.supports, least), _average(whole.refutes, most)
+    supports, refutes = min(part.supports for part in parts), max(part.refutes for part in parts)
     if not complete:
         supports = min(supports, whole.supports)
+    if whole.supports > whole.refutes:
+        refutes = 1 / (1 + exp(-(_log_odds(refutes) + _log_odds(whole.refutes)) / 2))
     if supports >= refutes:
         refutes = min(refutes, 1 - supports)
     else:
         supports = min(supports, 1 - refutes)
     return Entailment(supports, refutes, max(0.0, 1 - supports - refutes))
-
-
-def _average(one: float, other: float) -> float:
-    return 1 / (1 + exp(-(_log_odds(one) + _log_odds(other)) / 2 - AGREED))
 
 
 def conflict(scores: Sequence[SourceScore]) -> bool:

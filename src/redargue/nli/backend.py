@@ -16,8 +16,8 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from redargue.backends.base import Call, Output, Reply, Stability, backends
-from redargue.caveats import Difference, Leaning, Noted
-from redargue.claims import Claim, Frozen, Meaning
+from redargue.caveats import ClaimPart, Difference, Leaning, Noted
+from redargue.claims import FEVER, Claim, Frozen, Meaning
 from redargue.errors import UnsupportedTask
 from redargue.evidence import Passage, cited
 from redargue.nli import claim_filter
@@ -283,14 +283,19 @@ def answer_from(reading: Reading, claim: Claim) -> Answer:
 
 
 def _noted(reading: Reading, meaning: Meaning) -> Noted:
-    """Where a sentence contradicts the claim; and of an open claim, the probabilities of its sides."""
+    """Where a sentence contradicts the claim; what its parts are; the probabilities of the sides of an open claim."""
     differences: tuple[Difference, ...] = ()
-    if meaning is not Meaning.SUPPORTED and reading.contradiction:
-        differences = reading.contradiction.differences
+    parts: tuple[ClaimPart, ...] = ()
+    if meaning is not Meaning.SUPPORTED:
+        readings = (reading, *reading.parts)
+        differences = next((each.contradiction.differences for each in readings if each.contradiction), ())
+        found = [(part.statement, FEVER.meaning(part.label(FEVER) or "")) for part in reading.parts]
+        if any(said is not Meaning.NOT_ENOUGH for _, said in found):
+            parts = tuple(ClaimPart(text=text, meaning=said) for text, said in found)
     supports, refutes, _ = reading.probabilities()
     leans = meaning is Meaning.NOT_ENOUGH and max(supports, refutes) >= LEANS
     leaning = Leaning(supports=round(supports, 6), refutes=round(refutes, 6)) if leans else None
-    return Noted(differences=differences, leaning=leaning)
+    return Noted(differences=differences, leaning=leaning, parts=parts)
 
 
 def quotes_of(sentences: Sequence[SourcedSentence]) -> tuple[str, ...]:

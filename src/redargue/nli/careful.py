@@ -110,7 +110,7 @@ class CarefulReader(Reader):
         return replace(reading, read_parts=partial(self._parts, parts.texts, passages), complete=parts.complete)
 
     def _parts(self, texts: Sequence[str], passages: Sequence[Passage]) -> tuple[Reading, ...]:
-        return tuple(super(CarefulReader, self).read(text, passages) for text in texts)
+        return tuple(replace(super(CarefulReader, self).read(text, passages), statement=text) for text in texts)
 
     def least_for(self, passages: Sequence[Passage]) -> float:
         return self._leasts[source_kind(passages)]

@@ -121,6 +121,7 @@ class Reading:
         compare_words: gives the highest probability of each side by words alone, over the passages.
         comparisons: at most one of each passage.
         least: probability of a side, in [0, 1], below which a claim is left open.
+        statement: what was read, where it is a part of a claim.
         read_parts: reads the parts of a claim that joins several facts, each as a claim of its own.
         complete: whether the claim says nothing beside its parts.
     """
@@ -131,6 +132,7 @@ class Reading:
     weights: Weights = WEIGHTS
     comparisons: tuple[_Comparison, ...] = ()
     least: float = MIN_CONFIDENCE
+    statement: str = ""
     read_parts: Callable[[], tuple[Reading, ...]] = tuple
     complete: bool = True
 

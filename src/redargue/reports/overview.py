@@ -165,12 +165,23 @@ def _row(number: int, verdict: Verdict, quote: Quote | None, names: dict[str, st
     if quote and (not found or verdict.meaning is not Meaning.REFUTED):
         compared, lacking = compared_words(verdict.claim.text, " ".join(quote.text.split()))
         found += [each for each in compared if each not in found]
+    also: list[str] = []
+    if quote and lacking:
+        beside = [each for each in verdict.side(quote.side) if each != quote]
+        found_in = {each: set(lacking) - set(_absent(verdict, each)) for each in beside}
+        also = [f"also: “{' '.join(each.text.split())}”" for each, figures in found_in.items() if figures]
+        lacking = tuple(each for each in lacking if not any(each in figures for figures in found_in.values()))
     place = ", ".join(filter(None, (names.get(_document(quote), ""), *_rest(quote)))) if quote else ""
     doubted = verdict.unsure is not None and verdict.claim.labels.meaning(verdict.unsure.label) is Meaning.REFUTED
     risk = _risk(verdict, differs=bool(found) or doubted or (quote is not None and quote.side is Side.AGAINST))
     claim = " ".join(verdict.claim.text.split())
-    notes = tuple(_notes(verdict, citation))
+    notes = (*also, *_notes(verdict, citation))
     return Row(risk, number, claim, quote, place, tuple(found), lacking, notes, _leaning(verdict))
+
+
+def _absent(verdict: Verdict, quote: Quote) -> tuple[str, ...]:
+    """The claim's figures that a quotation lacks."""
+    return compared_words(verdict.claim.text, " ".join(quote.text.split()))[1]
 
 
 def _leaning(verdict: Verdict) -> Meaning | None:
@@ -192,6 +203,8 @@ def _notes(verdict: Verdict, citation: Citation | None) -> Iterator[str]:
         yield words.caveats(verdict.caveats)
     if side := _leaning(verdict):
         yield words.leans(side)
+    if verdict.parts:
+        yield words.parts(verdict.parts)
     if verdict.unsure and not verdict.unchecked:
         yield f"{why_unsure(verdict)}: it would have answered {verdict.claim.labels.plain(verdict.unsure.label)}"
     if verdict.meaning is Meaning.CONFLICTING:

@@ -130,6 +130,8 @@ def meaning_text(verdict: Verdict) -> str:
         said = f"{said.removesuffix('.')} ({'; '.join(map(words.difference, verdict.differences))})."
     if verdict.leaning and verdict.meaning == "not_enough" and not verdict.unsure:
         said = f"{said} {words.leaning(verdict.leaning)}."
+    if verdict.parts:
+        said = f"{said} {words.parts(verdict.parts)}."
     if not verdict.caveats:
         return said
     caveat = _sentence(words.caveats(verdict.caveats))
