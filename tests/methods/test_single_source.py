@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 
 from redargue import words
@@ -9,7 +11,10 @@ from redargue.caveats import Caveat, CaveatKind
 from redargue.claims import Claim, Meaning
 from redargue.events import EvidenceFound
 from redargue.evidence import Passage, Side
+from redargue.methods import verdict_parts
 from redargue.methods.verdict_parts import limited
+from redargue.nli.careful import CarefulReader, SourceKind
+from redargue.nli.session import CrossEncoder, shared
 from redargue.quotes import find_quote
 from redargue.verdicts import Verdict, apply_threshold
 
@@ -53,6 +58,17 @@ def test_a_publisher_whose_quotation_is_not_on_the_side_is_no_second_source(text
 
 def test_two_publishers_that_both_show_the_label_are_two_sources() -> None:
     assert flag(passage(OPENED, "One"), passage(AGREES, "Two")) is None
+
+
+def test_two_publishers_that_show_one_fact_each_are_not_two_sources(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the large reader, which reads the facts of a claim one by one; the small model stands in for its weights."""
+    small, least = CrossEncoder(threads=1), dict.fromkeys(get_args(SourceKind), 0.63)
+    monkeypatch.setattr(verdict_parts, "_reader", lambda: CarefulReader(shared(1), small, small, least=least))
+    claim = Claim(text="Harrow Bridge was opened in 1911 and is painted green every seventh year.")
+    one, other = passage(OPENED, "One"), passage(OF_ITS_SUBJECT, "Two")
+    assert decided(one, other, claim=claim).robust_to == 0
+    both = [passage(f"{OPENED} {OF_ITS_SUBJECT}", "One"), passage(f"{OF_ITS_SUBJECT} {AGREES}", "Two")]
+    assert decided(*both, claim=claim).robust_to == 1
 
 
 def test_the_sides_of_a_refuted_claim_are_read_alike() -> None:

@@ -103,6 +103,8 @@ def on_its_side(claim: Claim, quote: Quote) -> bool:
         return True
     if read.contradiction:
         return quote.side is Side.AGAINST
+    if own is Meaning.SUPPORTED and any(part.strongest(own) <= MIN_SIGNAL for part in read.parts):
+        return False  # it shows one of the facts that the claim joins
     return read.strongest(own) > max(read.strongest(other), MIN_SIGNAL)
 
 
