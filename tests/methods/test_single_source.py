@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import get_args
 
 import pytest
@@ -14,7 +15,7 @@ from redargue.evidence import Passage, Side
 from redargue.methods import verdict_parts
 from redargue.methods.verdict_parts import limited
 from redargue.nli.careful import CarefulReader, SourceKind
-from redargue.nli.session import CrossEncoder, shared
+from redargue.nli.session import CrossEncoder, Entailment, shared
 from redargue.quotes import find_quote
 from redargue.verdicts import Verdict, apply_threshold
 
@@ -60,14 +61,28 @@ def test_two_publishers_that_both_show_the_label_are_two_sources() -> None:
     assert flag(passage(OPENED, "One"), passage(AGREES, "Two")) is None
 
 
-def test_two_publishers_that_show_one_fact_each_are_not_two_sources(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the large reader, which reads the facts of a claim one by one; the small model stands in for its weights."""
-    small, least = CrossEncoder(threads=1), dict.fromkeys(get_args(SourceKind), 0.63)
-    monkeypatch.setattr(verdict_parts, "_reader", lambda: CarefulReader(shared(1), small, small, least=least))
-    claim = Claim(text="Harrow Bridge was opened in 1911 and is painted green every seventh year.")
-    one, other = passage(OPENED, "One"), passage(OF_ITS_SUBJECT, "Two")
-    assert decided(one, other, claim=claim).robust_to == 0
-    both = [passage(f"{OPENED} {OF_ITS_SUBJECT}", "One"), passage(f"{OF_ITS_SUBJECT} {AGREES}", "Two")]
+class Words:
+    """A large model that supports a claim where the evidence has its last word, and any longer one."""
+
+    def read(self, pairs: Sequence[tuple[str, str]]) -> list[Entailment]:
+        return [
+            Entailment(0.9, 0.02, 0.08) if " and " in claim or claim.split()[-1] in f"{text}." else Entailment(0, 0, 1)
+            for claim, text in pairs
+        ]
+
+    def relevance(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        return [1.0] * len(pairs)
+
+
+def test_publishers_that_show_one_fact_are_not_sources_of_a_claim_of_two(monkeypatch: pytest.MonkeyPatch) -> None:
+    least = dict.fromkeys(get_args(SourceKind), 0.63)
+    reader = CarefulReader(shared(1), CrossEncoder(threads=1), Words(), least=least)
+    monkeypatch.setattr(verdict_parts, "_reader", lambda: reader)
+    claim = Claim(text="Harrow Bridge was opened by the mayor of the town and is painted green.")
+    again = "Carts and carriages crossed when the mayor of the town opened Harrow Bridge, on a day in the town."
+    one, two, third = passage(OPENED, "One"), passage(again, "Two"), passage(OF_ITS_SUBJECT, "Three")
+    assert decided(one, two, third, claim=claim).robust_to == 0  # without the third, nothing shows its colour
+    both = [passage(f"{text} It is painted green.", name) for text, name in ((OPENED, "One"), (again, "Two"))]
     assert decided(*both, claim=claim).robust_to == 1
 
 

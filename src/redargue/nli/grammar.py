@@ -267,7 +267,7 @@ def _may_begin(lower: list[str]) -> bool:
 
 
 def _continues_verb(word: str) -> bool:
-    if word in AUXILIARIES or word in _INSIDE_VERBS or re.search(r"(?:[^e]ed|ly|en|wn)\Z", word):
+    if word in AUXILIARIES or word in _INSIDE_VERBS or re.search(r"(?:[^e]ed|ly)\Z", word):
         return True
     return word in _irregular() or word in _VERB_WORDS or word in _CERTAIN
 
