@@ -62,7 +62,9 @@ def test_two_publishers_that_both_show_the_label_are_two_sources() -> None:
 
 
 class Words:
-    """A large model that supports a claim where the evidence has its last word, and any longer one."""
+    """A large model that supports a claim where the evidence has its last word, and any claim of two facts."""
+
+    sha256 = "words"
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> list[Entailment]:
         return [
