@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from redargue.nli.claim_filter import CUES, WEIGHTS_FILE, asserted, claims, readings, statement, statements
+from redargue.nli.grammar import has_finite_verb
 from redargue.nli.session import DIMENSIONS, WEIGHTS_FOLDER
 
 LINES = Path(__file__).with_name("claim_lines.txt")
@@ -197,6 +198,19 @@ def test_second_and_first_person_and_two_words_can_be_checked(sentence: str) -> 
 )
 def test_a_question_that_asserts_is_restated(question: str, statement: str | None) -> None:
     assert asserted(question) == statement
+
+
+@pytest.mark.parametrize(
+    ("text", "finite"),
+    [
+        ("Minutes of 4 May 2024", False),
+        ("Opening hours: 9 am to 5 pm", False),
+        ("The pool may close in May.", True),
+        ("I am on my way.", True),
+    ],
+)
+def test_a_month_and_an_hour_are_no_verbs(text: str, finite: bool) -> None:
+    assert has_finite_verb(text) is finite
 
 
 def test_nine_of_ten_lines_are_told_rightly_both_ways() -> None:

@@ -203,7 +203,9 @@ _PRONOUNS = frozenset("i you he she it we they who which that there this these t
 _ALWAYS_NOUNS = frozenset("species series news means analysis basis status bus gas plus less across always".split())
 
 
+MODALS = re.compile(rf"(?:{_MODAL}|cannot)(?: not)?\b")
 AUXILIARIES = frozenset(f"{_MODAL}|{_AUXILIARY}|cannot".split("|"))
+_OPEN_OBJECTS = frozenset("a an the its their his her about some".split())
 _INSIDE_VERBS = frozenset("not also now already still only both never always be been being".split())
 
 
@@ -211,9 +213,6 @@ def has_finite_verb(text: str) -> bool:
     words = [word.replace("’", "'") for word in _TOKEN.findall(text)]
     lower = [word.lower() for word in words]
     return any(_is_finite(words, lower, at) for at in range(len(words)))
-
-
-MODALS = re.compile(rf"(?:{_MODAL}|cannot)(?: not)?\b")
 
 
 def finite_verbs(text: str, *, subject_before: bool = False, modal: bool = False) -> Iterator[tuple[int, int]]:
@@ -230,7 +229,7 @@ def finite_verbs(text: str, *, subject_before: bool = False, modal: bool = False
         words, lower = ["it", *words], ["it", *lower]
     shift, at = len(words) - len(tokens), 0
     while at < len(words):
-        if words[at] == "May" or not (_is_finite(words, lower, at) or _has_object(words, lower, at)):
+        if not (_is_finite(words, lower, at) or _has_object(words, lower, at)):
             at += 1
             continue
         end = at
@@ -248,9 +247,7 @@ def _has_object(words: list[str], lower: list[str], at: int) -> bool:
         return False
     if not before[:1].isalpha() or before in FUNCTION_WORDS - _PRONOUNS or before.endswith("s"):
         return False
-    return (
-        lower[at + 1] in ("a", "an", "the", "its", "their", "his", "her", "about", "some") or lower[at + 1][0].isdigit()
-    )
+    return lower[at + 1] in _OPEN_OBJECTS or lower[at + 1][0].isdigit()
 
 
 def is_infinitive(text: str) -> bool:
@@ -274,6 +271,8 @@ def _continues_verb(word: str) -> bool:
 
 def _is_finite(words: list[str], lower: list[str], at: int) -> bool:
     word, before = lower[at], lower[at - 1] if at else ""
+    if words[at] == "May" or (word == "am" and before[:1].isdigit()):
+        return False  # the month, and "9 am"
     if word in _CERTAIN:
         # "a must", "the can": after an article it is a noun
         return before not in ("a", "an", "the") or word in ("is", "was", "has")
