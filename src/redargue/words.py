@@ -180,11 +180,11 @@ def leans(side: Meaning) -> str:
 
 
 def parts(of: Iterable[ClaimPart]) -> str:
-    """``In parts: The mill was built in 1894. (supported) The mill employs 31 people. (open)``."""
-    return " ".join(["In parts:", *(f"{each.text} ({_OF_PARTS[each.meaning]})" for each in of)])
+    """``In parts: “The mill was built in 1894” is supported; “The mill employs 31 people” stays open``."""
+    return "In parts: " + "; ".join(f"“{each.text.removesuffix('.')}” {_OF_PARTS[each.meaning]}" for each in of)
 
 
-_OF_PARTS = {Meaning.SUPPORTED: "supported", Meaning.REFUTED: "refuted", Meaning.NOT_ENOUGH: "open"}
+_OF_PARTS = {Meaning.SUPPORTED: "is supported", Meaning.REFUTED: "is refuted", Meaning.NOT_ENOUGH: "stays open"}
 
 
 def notes(noted: Noted) -> tuple[str, ...]:

@@ -142,6 +142,7 @@ def test_a_claim_with_one_part_that_is_not_shown_stays_open() -> None:
         ("The bridge was built by Lindqvist.", Meaning.SUPPORTED),
         ("The bridge has two lanes for bicycles.", Meaning.NOT_ENOUGH),
     ]
+    assert answer.quotes == ("The Alma Bridge was built by the firm of Otto Lindqvist.",)  # what settles the one part
 
 
 def test_a_claim_with_one_part_that_is_refuted_shows_what_refutes_it() -> None:

@@ -67,7 +67,9 @@ def test_a_claim_that_is_not_supported_says_which_of_its_parts_are() -> None:
         ClaimPart(text="The mill employs 31 people.", meaning=Meaning.NOT_ENOUGH),
     )
     (row,) = rows(verdict("The mill was built in 1894 and employs 31 people.", Meaning.NOT_ENOUGH, parts=parts))
-    assert row.notes == ("In parts: The mill was built in 1894. (supported) The mill employs 31 people. (open)",)
+    assert row.notes == (
+        "In parts: “The mill was built in 1894” is supported; “The mill employs 31 people” stays open",
+    )
 
 
 def test_a_recorded_difference_an_opposed_quotation_and_a_doubted_refutation_rank_above_open_claims() -> None:

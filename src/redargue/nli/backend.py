@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from redargue.backends.base import Call, Output, Reply, Stability, backends
 from redargue.caveats import ClaimPart, Difference, Leaning, Noted
-from redargue.claims import FEVER, Claim, Frozen, Meaning
+from redargue.claims import Claim, Frozen, Meaning
 from redargue.errors import UnsupportedTask
 from redargue.evidence import Passage, cited
 from redargue.nli import claim_filter
@@ -289,9 +289,9 @@ def _noted(reading: Reading, meaning: Meaning) -> Noted:
     if meaning is not Meaning.SUPPORTED:
         readings = (reading, *reading.parts)
         differences = next((each.contradiction.differences for each in readings if each.contradiction), ())
-        found = [(part.statement, FEVER.meaning(part.label(FEVER) or "")) for part in reading.parts]
-        if any(said is not Meaning.NOT_ENOUGH for _, said in found):
-            parts = tuple(ClaimPart(text=text, meaning=said) for text, said in found)
+        if any(said in _OTHER for said in reading.said_of_parts):
+            named = zip(reading.parts, reading.said_of_parts, strict=True)
+            parts = tuple(ClaimPart(text=part.statement, meaning=said) for part, said in named)
     supports, refutes, _ = reading.probabilities()
     leans = meaning is Meaning.NOT_ENOUGH and max(supports, refutes) >= LEANS
     leaning = Leaning(supports=round(supports, 6), refutes=round(refutes, 6)) if leans else None

@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from redargue.caveats import Difference
-from redargue.claims import LabelSet, Meaning
+from redargue.claims import FEVER, LabelSet, Meaning
 from redargue.evidence import Passage
 from redargue.nli import lexical
 from redargue.nli.aggregation import (
@@ -141,6 +141,11 @@ class Reading:
         return self.read_parts()
 
     @cached_property
+    def said_of_parts(self) -> tuple[Meaning, ...]:
+        """What the passages say of each part by itself."""
+        return tuple(FEVER.meaning(part.label(FEVER) or "") for part in self.parts)
+
+    @cached_property
     def spans(self) -> tuple[ScoredSpan, ...]:
         return self.read_spans()
 
@@ -236,10 +241,13 @@ class Reading:
     def best(self, meaning: Meaning, count: int) -> tuple[SourcedSentence, ...]:
         """The distinct sentences that express a decided meaning most strongly, or else those nearest to the claim.
 
-        For support by a copy of the claim, that sentence alone; for what its parts show, the best sentence of each.
+        For support by a copy of the claim, that sentence alone; for what its parts show, the best sentence of each. Of
+        an open claim, first what settles one of its parts.
         """
         if meaning is Meaning.SUPPORTED and self.copy:
             return (self.copy,)[:count]
+        if meaning not in _DECIDED and self._of_settled_parts:
+            return self._of_settled_parts[:count]
         if telling := self._telling_parts(meaning):
             shown = (sentence for part in telling for sentence in part.best(meaning, 1))
             return tuple(dict.fromkeys(shown))[: max(count, len(telling))]
@@ -266,6 +274,13 @@ class Reading:
                 by_quote.setdefault(sentence.quote, sentence)
         return tuple(by_quote.values())[:count]
 
+    @cached_property
+    def _of_settled_parts(self) -> tuple[SourcedSentence, ...]:
+        """The best sentence of each part that the passages settle."""
+        said = zip(self.parts, self.said_of_parts, strict=True)
+        found = [sentence for part, meaning in said if meaning in _DECIDED for sentence in part.best(meaning, 1)]
+        return tuple(dict.fromkeys(found))
+
     def decisive(self, sentences: Sequence[SourcedSentence], meaning: Meaning) -> tuple[SourcedSentence, ...]:
         """Those of :meth:`best` that the decision rests on.
 
@@ -278,6 +293,7 @@ class Reading:
             return tuple(sentences[index] for index in first_of_sources([each.passage for each in sentences]))
         spans = [span for span in self.spans if span.kind != "skimmed" and span.relevance >= RELEVANT]
         relevant = {cited.quote for span in spans for cited in span.cited}
+        relevant |= {sentence.quote for sentence in self._of_settled_parts}
         return tuple(each for each in sentences if each.quote in relevant and len(each.quote.split()) > 2)
 
     def label(self, labels: LabelSet) -> str | None:
