@@ -179,7 +179,7 @@ def leans(side: Meaning) -> str:
     return f"leans to {side}"
 
 
-def parts(of: Iterable[ClaimPart]) -> str:
+def in_parts(of: Iterable[ClaimPart]) -> str:
     """``In parts: “The mill was built in 1894” is supported; “The mill employs 31 people” stays open``."""
     return "In parts: " + "; ".join(f"“{each.text.removesuffix('.')}” {_OF_PARTS[each.meaning]}" for each in of)
 
@@ -191,4 +191,4 @@ def notes(noted: Noted) -> tuple[str, ...]:
     """What the embedded reader notes beside an answer, in lines."""
     lines = [f"Difference – {difference(each)}" for each in noted.differences]
     lines += [leaning(noted.leaning)] if noted.leaning else []
-    return (*lines, parts(noted.parts)) if noted.parts else tuple(lines)
+    return (*lines, in_parts(noted.parts)) if noted.parts else tuple(lines)

@@ -260,6 +260,22 @@ def test_two_values_of_two_things_are_exchanged(sentence: str, claim: str, excha
     assert (bind(parsed(claim), parsed(sentence)).finding == "crossed") is exchanged
 
 
+@pytest.mark.parametrize(
+    ("sentence", "claim"),
+    [
+        ("New staff: engineers 20, lawyers 10, clerks 5.", "The firm hired 20 engineers and 10 lawyers."),
+        ("The pool has a length of 25 m and a width of 10 m.", "The pool is 25 m long and 10 m wide."),
+    ],
+)
+def test_values_after_their_things_and_measures_in_other_words_contradict_nothing(sentence: str, claim: str) -> None:
+    assert bind(parsed(claim), parsed(sentence)).finding != "crossed"
+
+
+def test_a_text_of_many_values_is_not_compared_pair_by_pair() -> None:
+    many = ", ".join(f"{number} cats" for number in range(40))
+    assert bind(parsed("It has 3 cats and 5 dogs."), parsed(f"It has 5 cats and 3 dogs; {many}.")).finding == "unknown"
+
+
 def test_the_difference_of_exchanged_values_names_both_things() -> None:
     (difference,) = bind(parsed("It was lent by five museums in nine countries."), parsed(LOANS)).differences
     assert (difference.claim, difference.evidence) == (

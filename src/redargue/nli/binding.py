@@ -32,6 +32,8 @@ _RELATES = re.compile(  # the claim speaks of two holders, or denies: which valu
     re.IGNORECASE,
 )
 _DENIES = re.compile(rf"\b(?:{'|'.join(NEGATORS)}|except|unless|instead)\b|n['’]t\b", re.IGNORECASE)
+_LISTED = re.compile(r"[^\W\d_]{3,} \d[\d.,]*[,;] [^\W\d_]{3,} \d")  # "engineers 20, lawyers 10"
+_LONGEST_TEXT, _MOST_VALUES = 1_500, 12  # characters and values of a text whose pairs are compared
 _NOUN = re.compile(r"\s+[\w-]+")
 _AFTER = 3  # words after a value that may name what it measures
 _FAMILY = 5  # first letters that words of a family share
@@ -65,7 +67,7 @@ def bind(claim: Parsed, sentence: Parsed, known: frozenset[str] = frozenset()) -
     """
     if exchanged := _exchanged(claim, sentence):
         return exchanged
-    if not (all_stated := _stated(claim)):
+    if _LISTED.search(sentence.text) or not (all_stated := _stated(claim)):
         return _UNKNOWN
     given_keys = known.union(token.key for token in tokens_of(sentence))
     if any(token.sort == "name" and not _has(given_keys, token.key) for token in tokens_of(claim)):
@@ -87,7 +89,10 @@ def bind(claim: Parsed, sentence: Parsed, known: frozenset[str] = frozenset()) -
 
 def _exchanged(claim: Parsed, sentence: Parsed) -> Binding | None:
     """Two values that the sentence gives to the claim's two things the other way round: "3 in tunnel, 1 on land"."""
-    if _DENIES.search(claim.text) or _DENIES.search(sentence.text):
+    texts = (claim, sentence)
+    if any(len(text.text) > _LONGEST_TEXT or len(text.quantities) > _MOST_VALUES for text in texts):
+        return None
+    if any(_DENIES.search(text.text) for text in texts):
         return None
     for pair in combinations(values_of(claim, parts_of(claim)), 2):
         if related(*pair) != "unequal":
@@ -118,8 +123,8 @@ def _only(facts: Sequence[Fact], value: Quantity) -> Fact | None:
 
 def _things(text: Parsed, fact: Fact | None) -> frozenset[str]:
     """Keys of what a value counts or measures, by the words after it, in the same sentence."""
-    if fact is None:
-        return frozenset()
+    if fact is None or text.text[fact.value.end :].lstrip()[:1] in (",", ";"):
+        return frozenset()  # "engineers 20, lawyers 10": the words after it go with the next
     near = [token for token in fact.after[:_AFTER] if not re.search(r"[.;]\s", text.text[fact.value.end : token.start])]
     return fact.value.nouns | {token.key for token in near if not token.verb}
 
@@ -265,9 +270,19 @@ def _speaks_for(stated: Fact, fact: Fact, others: Sequence[Fact]) -> bool:
     return bool(stated.keys & here) and not stated.keys & elsewhere
 
 
+# A measure and what has it: "10 m wide" and "a width of 10 m".
+_SAID_OTHERWISE = {
+    stem(one): frozenset(map(stem, others.split()))
+    for one, others in (
+        *(("wide", "width"), ("long", "length"), ("deep", "depth"), ("high", "height"), ("tall", "height")),
+        *(("width", "wide"), ("length", "long"), ("depth", "deep"), ("height", "high tall")),
+    )
+}
+
+
 def _has(keys: frozenset[str], key: str) -> bool:
     """Whether the keys have a key, or a word of its family: "south" and "southern"."""
-    if key in keys:
+    if key in keys or not keys.isdisjoint(_SAID_OTHERWISE.get(key, ())):
         return True
     if len(key) < _FAMILY or key.startswith("#"):
         return False

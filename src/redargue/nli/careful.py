@@ -23,7 +23,7 @@ from redargue.evidence import Passage
 from redargue.nli.aggregation import Weights
 from redargue.nli.alignment import parsed
 from redargue.nli.binding import bind
-from redargue.nli.claim_parts import parts_of
+from redargue.nli.claim_parts import claim_parts
 from redargue.nli.holders import BY_ORDER, twin
 from redargue.nli.reader import SHOWN, Candidate, Reader, Reading, ScoredSpan, SourcedSentence
 from redargue.nli.session import CrossEncoder, Embedder, Entailment, EntailmentModel
@@ -103,7 +103,7 @@ class CarefulReader(Reader):
 
     def read(self, claim: str, passages: Sequence[Passage]) -> Reading:
         """The reading; of a claim that joins several facts, its parts are read as well."""
-        reading, parts = super().read(claim, passages), parts_of(claim)
+        reading, parts = super().read(claim, passages), claim_parts(claim)
         if not parts.texts:
             return reading
 

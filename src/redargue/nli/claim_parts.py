@@ -14,7 +14,7 @@ from typing import NamedTuple
 from redargue.nli.grammar import AUXILIARIES, FUNCTION_WORDS, MODALS, finite_verbs, is_infinitive
 
 MOST_PARTS = 5  # of a claim; one with more is read as a whole
-LONGEST = 600  # characters; a longer text is not a claim of a few facts
+LONGEST_CLAIM = 600  # characters; a longer text is not a claim of a few facts
 _LONGEST_SUBJECT = 12  # words; in more of them the rules found the wrong verb
 
 
@@ -34,11 +34,15 @@ class _Piece(NamedTuple):
     complete: bool = True
 
 
-@lru_cache(maxsize=4096)
-def parts_of(claim: str) -> ClaimParts:
+def claim_parts(claim: str) -> ClaimParts:
     """The parts; none of a claim that says one thing, or that the rules cannot cut."""
+    return ClaimParts() if len(claim) > LONGEST_CLAIM else _cut(claim)
+
+
+@lru_cache(maxsize=4096)
+def _cut(claim: str) -> ClaimParts:
     text = " ".join(claim.split()).rstrip(". ")
-    if len(text) > LONGEST or _WHOLE.search(text):
+    if _WHOLE.search(text):
         return ClaimParts()
     pieces = [_Piece(text)]
     for cut in (_clauses, _verbs, _relatives):
@@ -52,12 +56,14 @@ def parts_of(claim: str) -> ClaimParts:
 # What is asked, quoted, conditional or somebody's view holds only as a whole, or from there to its end; of several
 # sentences, each may speak of what another names.
 _WHOLE = re.compile(
-    r"[?“”\"]|[.!][ )]+[A-Z]|(?i:\A(?:if|unless|whenever|wherever|without|had|should|either)\b|\baccording to\b)"
+    r"[?“”\"]|[.!][ )]+[A-Z]|(?i:\A(?:if|unless|whenever|wherever|without|had|should|either)\b"
+    r"|\b(?:according to|respectively|suppose)\b)"
 )
 _SCOPE = re.compile(
-    r"\b(?:if|unless|whether|provided that|as long as|either|said|says|say|told|claim(?:s|ed)?|den(?:y|ies|ied)"
-    r"|(?:argu|believ|think|alleg|report|suggest|warn|show|find|hop|expect|fear|announc|stat|agre)(?:e|s|es|ed|d)? that"
-    r"|(?:thought|found|felt|shown) that)\b",
+    r"\b(?:if|unless|whether|provided that|as long as|either|said|says|say|told|thought|found|felt|shown|wants?|wanted"
+    r"|claim(?:s|ed)?|den(?:y|ies|ied)|(?:un)?likely|possible|probable|doubtful|a myth"
+    r"|(?:argu|believ|think|alleg|report|suggest|warn|show|find|hop|expect|fear|announc|stat|agre|insist|confirm|promis|rul"
+    r"|worr|predict|forecast|estimat|assum|doubt|conclud|wish)(?:e|s|es|ed|d|y|ies|ied)?)\b",
     re.IGNORECASE,
 )
 
@@ -103,11 +109,13 @@ def _clauses(piece: _Piece) -> Iterator[_Piece]:
             yield from _clauses(_Piece(_with_subject(after, before), piece.complete))
             return
     for joint in _JOINT.finditer(text, 0, _scope(text)):
-        left = text[: joint.start()]
-        right = _completed(text[joint.end() :], left)
-        strong = bool(joint["strong"])
-        if _REASON.search(left) and not strong:
-            continue  # two reasons
+        left, strong = text[: joint.start()], bool(joint["strong"])
+        right = _in_frame(_completed(text[joint.end() :], left), left)
+        main = _main_verb(left)
+        if not right or main is None or (not strong and _is_inside(left, main[1])):
+            continue
+        if "while" in joint[0].lower() and _PERSONAL.match(right):
+            continue  # "must wear a badge while they are in the lab"
         if not _is_clause(left, strong=True) or not _is_clause(right, strong=strong):
             continue
         complete = piece.complete and not joint["loose"]
@@ -117,6 +125,41 @@ def _clauses(piece: _Piece) -> Iterator[_Piece]:
     yield piece
 
 
+# When, where or for whom what follows holds.
+_FRAME = re.compile(
+    r"(?:only\s+)?(?:in|at|on|under|before|after|until|since|from|for|by|during|within|between|outside|per|with|among|across"
+    r"|throughout|despite|contrary to|thanks to|of|as)\s",
+    re.IGNORECASE,
+)
+_WHOLE_FRAME = re.compile(rf"(?:{_FRAME.pattern}[^,]{{1,80}},\s+|In (?:1[5-9]|20)\d\d\s+)", re.IGNORECASE)
+
+
+def _in_frame(clause: str, before: str) -> str:
+    """The clause, after the time, place or group that the one before begins with; empty where that has no clear end."""
+    if not _FRAME.match(before) or _FRAME.match(clause):
+        return clause
+    frame = _WHOLE_FRAME.match(before)
+    return f"{frame[0]}{clause}" if frame else ""
+
+
+_PERSONAL = re.compile(r"(?:he|she|it|they|we|you|i)\b", re.IGNORECASE)
+# What follows one of these, up to its verb and beyond, may go with it and not with the whole.
+_SUBORDINATE = re.compile(
+    r"\b(?:because|since|so|that|when|while|after|before|until|as|how|where|who|which|whose|than)\b", re.IGNORECASE
+)
+
+
+def _is_inside(text: str, start: int) -> bool:
+    """Whether a text ends within a clause that is part of another one, after ``start``, or within a comparison."""
+    found = _SUBORDINATE.search(text, start)
+    if found is None:
+        return False
+    after = text[found.end() :].strip()
+    if found[0].lower() == "than" or _PERSONAL.match(after):
+        return True
+    return next(finite_verbs(after, subject_before=True), None) is not None
+
+
 def _is_clause(text: str, *, strong: bool = False) -> bool:
     """Whether a text has a subject before its main verb; ``strong`` where no phrase of another clause can begin."""
     text = re.sub(rf"\A{_ADVERBS}", "", text)
@@ -124,7 +167,8 @@ def _is_clause(text: str, *, strong: bool = False) -> bool:
     if verb is None or _ELLIPSIS.search(text):
         return False
     subject = text[: verb[0]].strip()
-    if not strong and (_OPENS_PHRASE.match(text) or is_infinitive(text) or re.search(r",|\band\b", subject)):
+    bare = _WHOLE_FRAME.sub("", subject, count=1)
+    if not strong and (_OPENS_PHRASE.match(text) or is_infinitive(text) or re.search(r",|\band\b", bare)):
         return False
     return len(subject.split()) <= _LONGEST_SUBJECT and _names_something(subject)
 
@@ -143,9 +187,9 @@ def _names_something(subject: str) -> bool:
 
 
 def _with_subject(clause: str, before: str) -> str:
-    """The clause, with the subject of the one before for its pronoun."""
+    """The clause, with the subject of the one before for "it" or "they": "he" may be any of two people."""
     verb, other = _main_verb(clause), _main_verb(before)
-    if verb and other and _PRONOUN.match(clause[: verb[0]].strip()):
+    if verb and other and re.fullmatch(r"it|they", clause[: verb[0]].strip(), re.IGNORECASE):
         return f"{before[: other[0]].strip()} {clause[verb[0] :]}"
     return clause
 
@@ -167,8 +211,11 @@ def _main_verb(text: str) -> tuple[int, int] | None:
 # Several verbs of one subject.
 
 _AND = re.compile(rf",?\s+(?:and|but)\s+{_ADVERBS}", re.IGNORECASE)
-_REASON = re.compile(r"\b(?:because|since|so that)\b")
-_FEW = re.compile(r"\b(?:no|none|nobody|no one|nothing|neither|few|hardly|not)\b", re.IGNORECASE)
+_FEW = re.compile(
+    r"\b(?:no|none|nobody|no one|nothing|neither|few|hardly|not|never|almost|nearly|rarely|seldom)\b", re.IGNORECASE
+)
+_PERFECT = re.compile(r"\b(?:have|has|had|be|been|being)\b")
+_GOVERNS = re.compile(r"\b(?:to|made|make|let|help)\b|n['’]t\b|\bnot\b|\bcannot\b")
 
 
 def _verbs(piece: _Piece) -> Iterator[_Piece]:
@@ -177,16 +224,25 @@ def _verbs(piece: _Piece) -> Iterator[_Piece]:
     if main is None or not _names_something(text[: main[0]]) or _FEW.search(text[: main[0]]):
         yield piece
         return
-    before = text[: main[0]]
+    before, verbs = text[: main[0]], text[main[0] : main[1]]
     modal = MODALS.match(text, main[0])
-    ends = [match.start() for each in (_WHICH, _REASON) if (match := each.search(text, main[1]))]
-    for joint in _AND.finditer(text, main[1], min([*ends, _scope(text)])):
-        right = text[joint.end() :]
+    relative = _WHICH.search(text, main[1])
+    for joint in _AND.finditer(text, main[1], min(relative.start() if relative else len(text), _scope(text))):
+        left, right = text[: joint.start()], text[joint.end() :]
         verb = next(finite_verbs(right, subject_before=True, modal=modal is not None), None)
-        if verb is None or verb[0] or not (_says(text[main[1] : joint.start()]) and _says(right[verb[1] :])):
+        if (
+            verb is None
+            or verb[0]
+            or not (_says(left[main[1] :]) and _says(right[verb[1] :]))
+            or _is_inside(left, main[1])
+        ):
             continue
-        if modal and is_infinitive(right):
+        if is_infinitive(right):
+            if modal is None or modal[0].startswith("d") or _GOVERNS.search(left, main[0]):
+                continue  # "failed to pay the fine and close the plant"
             before = f"{before}{modal[0]} "
+        elif _PERFECT.search(verbs) and " " not in right[: verb[1]] and not right[: verb[1]].endswith("s"):
+            continue  # "would have cut taxes and raised spending"
         yield _Piece(text[: joint.start()], piece.complete)
         yield from _verbs(_Piece(before + right, piece.complete))
         return
@@ -227,10 +283,10 @@ def _relative(match: re.Match[str], main: str, rest: str) -> str:
     if match["whose"]:
         owner = _last_noun(noun)
         return f"{owner}' {rest}" if owner.endswith("s") else f"{owner}'s {rest}"
-    if _OBJECT.match(rest):
+    if _OBJECT.match(rest) or re.search(r",\s+(?:and|but)\b", rest):
         return ""
     owner = _NOUN_BREAK.split(noun, maxsplit=1)[0].strip() if match["who"] else _last_noun(noun)
-    return f"{owner} {rest}"
+    return f"{owner} {rest}" if re.search(r"[^\W\d_]{2}", owner) and " and " not in owner else ""
 
 
 _NOUN_BREAK = re.compile(

@@ -204,7 +204,7 @@ def _notes(verdict: Verdict, citation: Citation | None) -> Iterator[str]:
     if side := _leaning(verdict):
         yield words.leans(side)
     if verdict.parts:
-        yield words.parts(verdict.parts)
+        yield words.in_parts(verdict.parts)
     if verdict.unsure and not verdict.unchecked:
         yield f"{why_unsure(verdict)}: it would have answered {verdict.claim.labels.plain(verdict.unsure.label)}"
     if verdict.meaning is Meaning.CONFLICTING:

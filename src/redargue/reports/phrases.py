@@ -131,7 +131,7 @@ def meaning_text(verdict: Verdict) -> str:
     if verdict.leaning and verdict.meaning == "not_enough" and not verdict.unsure:
         said = f"{said} {words.leaning(verdict.leaning)}."
     if verdict.parts:
-        said = f"{said} {words.parts(verdict.parts)}."
+        said = f"{said} {words.in_parts(verdict.parts)}."
     if not verdict.caveats:
         return said
     caveat = _sentence(words.caveats(verdict.caveats))
