@@ -60,18 +60,25 @@ _WHOLE = re.compile(
     r"|\b(?:according to|respectively|suppose)\b)"
 )
 _SCOPE = re.compile(
-    r"\b(?:if|unless|whether|provided that|as long as|either|said|says|say|told|thought|found|felt|shown|wants?|wanted"
+    r"\b(?:if|unless|whether|provided that|as long as|either|said|says|say|told|thought|felt|wants?|wanted"
     r"|claim(?:s|ed)?|den(?:y|ies|ied)|(?:un)?likely|possible|probable|doubtful|a myth"
-    r"|(?:argu|believ|think|alleg|report|suggest|warn|show|find|hop|expect|fear|announc|stat|agre|insist|confirm|promis|rul"
-    r"|worr|predict|forecast|estimat|assum|doubt|conclud|wish)(?:e|s|es|ed|d|y|ies|ied)?)\b",
+    r"|(?:argu|believ|think|alleg|suggest|warn|hop|expect|fear|insist|promis|worr|predict|forecast|assum|doubt|conclud|wish)"
+    r"(?:e|s|es|ed|d|y|ies|ied)?)\b",
     re.IGNORECASE,
+)
+_REPORTS = re.compile(
+    r"\b(?:found|shown|(?:report|show|find|stat|agre|confirm|rul|estimat|announc)(?:e|s|es|ed|d)?)\b", re.IGNORECASE
 )
 
 
 def _scope(text: str) -> int:
     """Where somebody's view or a condition begins, after which nothing is cut."""
-    match = _SCOPE.search(text)
-    return match.start() if match else len(text)
+    begins = [match.start()] if (match := _SCOPE.search(text)) else []
+    for match in _REPORTS.finditer(text):
+        after = re.split(r"[,;]|\b(?:and|but)\b", text[match.end() :], maxsplit=1)[0].strip()
+        if after.startswith("that ") or next(finite_verbs(after), None):  # "finds crime fell", not "found a house"
+            begins.append(match.start())
+    return min(begins, default=len(text))
 
 
 def _sentence(text: str) -> str:
@@ -112,7 +119,7 @@ def _clauses(piece: _Piece) -> Iterator[_Piece]:
         left, strong = text[: joint.start()], bool(joint["strong"])
         right = _in_frame(_completed(text[joint.end() :], left), left)
         main = _main_verb(left)
-        if not right or main is None or (not strong and _is_inside(left, main[1])):
+        if not right or main is None or (not strong and _is_inside(left, main[1], closed=joint[0][0] == ",")):
             continue
         if "while" in joint[0].lower() and _PERSONAL.match(right):
             continue  # "must wear a badge while they are in the lab"
@@ -149,9 +156,14 @@ _SUBORDINATE = re.compile(
 )
 
 
-def _is_inside(text: str, start: int) -> bool:
-    """Whether a text ends within a clause that is part of another one, after ``start``, or within a comparison."""
-    found = _SUBORDINATE.search(text, start)
+def _is_inside(text: str, start: int, *, closed: bool = False) -> bool:
+    """Whether a text ends within a clause that is part of another one, after ``start``, or within a comparison.
+
+    Args:
+        closed: whether a comma follows, which closes what a comma has opened.
+    """
+    opened = _SUBORDINATE.finditer(text, start)
+    found = next((each for each in opened if not (closed and text[: each.start()].endswith(", "))), None)
     if found is None:
         return False
     after = text[found.end() :].strip()
