@@ -194,8 +194,7 @@ def _completed(clause: str, before: str) -> str:
 
 
 def _names_something(subject: str) -> bool:
-    words = re.findall(r"\w+", subject.lower())
-    return any(word not in FUNCTION_WORDS for word in words) or _PRONOUN.match(subject.strip()) is not None
+    return _says(subject) or _PRONOUN.match(subject.strip()) is not None
 
 
 def _with_subject(clause: str, before: str) -> str:
@@ -250,12 +249,12 @@ def _verbs(piece: _Piece) -> Iterator[_Piece]:
         ):
             continue
         if is_infinitive(right):
-            if modal is None or modal[0].startswith("d") or _GOVERNS.search(left, main[0]):
+            if modal is None or _GOVERNS.search(left, main[0]):
                 continue  # "failed to pay the fine and close the plant"
             before = f"{before}{modal[0]} "
         elif _PERFECT.search(verbs) and " " not in right[: verb[1]] and not right[: verb[1]].endswith("s"):
             continue  # "would have cut taxes and raised spending"
-        yield _Piece(text[: joint.start()], piece.complete)
+        yield _Piece(left, piece.complete)
         yield from _verbs(_Piece(before + right, piece.complete))
         return
     yield piece

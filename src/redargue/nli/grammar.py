@@ -203,7 +203,7 @@ _PRONOUNS = frozenset("i you he she it we they who which that there this these t
 _ALWAYS_NOUNS = frozenset("species series news means analysis basis status bus gas plus less across always".split())
 
 
-MODALS = re.compile(rf"(?:{_MODAL}|cannot)(?: not)?\b")
+MODALS = re.compile(rf"(?!d)(?:{_MODAL})\b")  # without "do"
 AUXILIARIES = frozenset(f"{_MODAL}|{_AUXILIARY}|cannot".split("|"))
 _OPEN_OBJECTS = frozenset("a an the its their his her about some".split())
 _INSIDE_VERBS = frozenset("not also now already still only both never always be been being".split())

@@ -81,8 +81,7 @@ class Row(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        text = " ".join(self.quote.text.split()) if self.quote else ""
-        return text if len(text) <= _QUOTED else f"{text[:_QUOTED]} …"
+        return _shortened(self.quote) if self.quote else ""
 
     @property
     def said(self) -> tuple[str, ...]:
@@ -91,6 +90,11 @@ class Row(NamedTuple):
         if self.lacking:
             lines.append(f"not in the sentence: {', '.join(self.lacking)}")
         return (*lines, *self.notes)
+
+
+def _shortened(quote: Quote) -> str:
+    text = " ".join(quote.text.split())
+    return text if len(text) <= _QUOTED else f"{text[:_QUOTED]} …"
 
 
 def title_of(run: SingleRun) -> str:
@@ -169,7 +173,7 @@ def _row(number: int, verdict: Verdict, quote: Quote | None, names: dict[str, st
     if quote and lacking:
         beside = [each for each in verdict.side(quote.side) if each != quote]
         found_in = {each: set(lacking) - set(_absent(verdict, each)) for each in beside}
-        also = [f"also: “{' '.join(each.text.split())}”" for each, figures in found_in.items() if figures]
+        also = [f"also: “{_shortened(each)}”" for each, figures in found_in.items() if figures]
         lacking = tuple(each for each in lacking if not any(each in figures for figures in found_in.values()))
     place = ", ".join(filter(None, (names.get(_document(quote), ""), *_rest(quote)))) if quote else ""
     doubted = verdict.unsure is not None and verdict.claim.labels.meaning(verdict.unsure.label) is Meaning.REFUTED
