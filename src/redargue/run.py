@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import sys
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import date
@@ -194,6 +195,7 @@ class Run:
         key = self._key("search", source.name, source.revision, query, k, agent, round_, *parts)
         facts = {"agent": agent, "round": round_, "tool": tool, "query": query, "key": key}
         requested = k * STRICT_FACTOR if strict else k
+        most = (sys.maxsize if getattr(source, "whole", False) else k) if strict else None
 
         async def find(context: Search) -> Sequence[Passage]:
             if not query.strip():
@@ -207,7 +209,7 @@ class Run:
             f"a search of {tool!r} for {query!r}",
             find,
             as_of=as_of,
-            most=k if strict else None,
+            most=most,
         )
         return event.passages if isinstance(event, EvidenceFound) else ()
 

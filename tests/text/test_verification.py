@@ -298,6 +298,15 @@ async def test_ground_reads_nothing_but_the_given_documents_and_tells_where() ->
         assert report.usage.by_tool.keys() <= {"corpus", "keywords"}
 
 
+async def test_a_claim_of_a_summary_is_read_beside_all_its_nearest_sentences() -> None:
+    apart = " ".join(f"The pier of Lund {number} is long. It rained for {number} days." for number in range(8))
+    document = f"{apart} The bridge at Orvell was opened in 1889."
+    summary = "The bridge at Orvell was opened in 1889."
+    report = await ground(summary, contexts=[document], kind="summary", method="single-reader")
+    assert report.claims[0].verdict.label == "SUPPORTS"
+    assert [quote.text for quote in report.claims[0].verdict.quotes] == [summary]
+
+
 async def test_what_does_not_go_together_is_refused() -> None:
     with pytest.raises(UsageError, match="do not say whether a claim is supported"):
         await verify_text(TEXT, labels=FREE_TEXT, **options(scripted({})))

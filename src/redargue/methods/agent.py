@@ -123,7 +123,11 @@ class Agent:
     async def _search(self, tool: str, query: str, k: int, round_: int) -> tuple[Passage, ...]:
         """The results of a query that follow those which the agent has been shown, where it repeats the query."""
         shown = self._shown.get((tool, query), ()) if self.next_results else ()
-        results = await self.run.search(tool, query, k + len(shown), agent=self.name, round_=round_, claim=self.claim)
+        requested = k + len(shown)
+        results = await self.run.search(tool, query, requested, agent=self.name, round_=round_, claim=self.claim)
+        if len(results) > requested:  # the tool returns everything that it has for the claim
+            return results
+
         known = {passage.sha256 for passage in shown}
         further = tuple(passage for passage in results if passage.sha256 not in known)[:k] or results[:k]
         self._shown[tool, query] = tuple({passage.sha256: passage for passage in (*shown, *further)}.values())

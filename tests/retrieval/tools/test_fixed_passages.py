@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+from datetime import date
 from pathlib import Path
 
 import pytest
 
+from redargue.backends.scripted import ScriptedBackend
+from redargue.claims import Claim
 from redargue.errors import RecordError, ToolFailed, UsageError
 from redargue.evidence import Passage
+from redargue.methods.agent import Agent
 from redargue.nli.session import Embedder
 from redargue.retrieval.tools.base import CachedTool, PerClaim, Search, tools
 from redargue.retrieval.tools.corpus import FixedPassages
+from redargue.run import Run
 from support.debates import ShelfTool
 
 pytestmark = pytest.mark.anyio
@@ -55,6 +60,25 @@ async def test_whole_evidence_is_given_whatever_is_asked() -> None:
     evidence = FixedPassages([(LIGHT, BRIDGE)], whole=True)
     found = await evidence.for_claim(0).search("nothing of this", 1, search=Search())
     assert [(each.rank, each.text) for each in found] == [(1, LIGHT.text), (2, BRIDGE.text)]
+
+
+@pytest.mark.parametrize("next_results", [False, True])
+async def test_an_agent_reads_all_of_whole_evidence_each_time_it_searches(next_results: bool) -> None:
+    shelf = [Passage(text=f"Bridge {number} was opened in 1889.") for number in range(7)]
+    run = Run(ScriptedBackend({}), {"whole": FixedPassages([shelf], name="whole", whole=True).for_claim(0)})
+    agent = Agent("reader", run, tools=("whole",), next_results=next_results)
+    for query in ("bridge", "bridge", "another query"):
+        assert len(await agent.search(query, 3, round_=1)) == 7
+
+
+async def test_only_whole_evidence_in_time_is_read_and_all_of_it() -> None:
+    dated = [
+        Passage(text=f"Bridge {year} opened.", document=str(year), published=str(year)) for year in range(1880, 1900)
+    ]
+    run = Run(ScriptedBackend({}), {"whole": FixedPassages([dated], name="whole", whole=True).for_claim(0)})
+    claim = Claim(text="A bridge was opened.", as_of=date(1895, 1, 1), only_in_time=True)
+    found = await run.search("whole", "bridge", 3, agent="reader", claim=claim)
+    assert [each.published for each in found] == [str(year) for year in range(1880, 1895)]
 
 
 def test_other_passages_are_another_revision() -> None:

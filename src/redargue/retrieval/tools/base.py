@@ -65,7 +65,7 @@ class Tool(Protocol):
     def revision(self) -> str: ...
 
     async def search(self, query: str, k: int, *, search: Search) -> tuple[Passage, ...]:
-        """At most ``k`` passages, best first.
+        """At most ``k`` passages, best first; an agent also reads more, if a tool returns more.
 
         Raises:
             ToolFailed: no usable answer.

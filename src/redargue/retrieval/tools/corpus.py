@@ -174,7 +174,7 @@ class FixedPassagesTool:
 
     def __init__(self, source: FixedPassages, passages: tuple[Passage, ...], *, whole: bool = False) -> None:
         self.name, self.revision, self.about = source.name, source.revision, source.about
-        self._whole, self._encoder, self._passages = whole, source.encoder, passages
+        self.whole, self._encoder, self._passages = whole, source.encoder, passages
 
     @cached_property
     def _pieces(self) -> list[_Piece]:
@@ -195,7 +195,7 @@ class FixedPassagesTool:
         return tuple(f"{piece.passage.title}. {piece.chunk.text}" for piece in self._pieces) if self._encoder else ()
 
     async def search(self, query: str, k: int, *, search: Search) -> tuple[Passage, ...]:
-        if self._whole:
+        if self.whole:
             return tuple(passage.model_copy(update={"rank": rank}) for rank, passage in enumerate(self._passages, 1))
         return await asyncio.to_thread(self._ranked, query, k)
 
