@@ -84,7 +84,7 @@ def _cell(
         "mcnemar p": _p_value(was, right),
         "flipped": _rounded(interval(flipped)),
         "turned, of those right before": _rounded(interval([now for now, old in zip(turned, was, strict=True) if old])),
-        "certified of turned": _certified(said, turned),
+        "certified of turned": _certified(said, [now and old for now, old in zip(turned, was, strict=True)]),
         "confidence in the opposite": _mean_of(sure),
         "flipped by kind": {kind: f"{sum(some)}/{len(some)}" for kind, some in sorted(by_kind.items())},
     }

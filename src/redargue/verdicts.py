@@ -132,9 +132,9 @@ class Verdict(Noted):
         round_labels: per round, one label per debater.
         reason: the deciding text, as the agent wrote it.
         caveats: what the label does not rest on.
-        robust_to: how many of the independent sources that show the label may be false, whichever they are, so that
-            the others still outnumber those that are quoted against it; 0 also where it decides nothing, or where fewer
-            than two publishers were at hand.
+        robust_to: how many of the independent sources that show the label, quoted or not, may be false, whichever they
+            are, so that the others still outnumber those that show the opposite; 0 also where it decides nothing, or
+            where fewer than two publishers were at hand.
         unchecked: why the claim was not checked (another language, failed searches); None if it was.
         quotes: checked against the passages by code; those not found are kept and marked, and do not count.
         gaps: searches that failed, or that lack results.

@@ -7,117 +7,28 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 from itertools import chain
 
 from redargue.caveats import Caveat, CaveatKind, Unchecked, UncheckedReason
-from redargue.claims import Claim, LabelSet, Meaning
+from redargue.claims import LabelSet, Meaning
 from redargue.events import Event, EvidenceFound, EvidenceMissing, gap_of, passages_of
 from redargue.evidence import Gap, Passage, Quote, Side, publisher_of
 from redargue.framing import calls_itself_false
 from redargue.injections import injection_in
 from redargue.methods.recalled import READER, recall_outcome, recalled_passages
-from redargue.nli.aggregation import MIN_SIGNAL, first_of_sources
-from redargue.nli.backend import EmbeddedBackend
-from redargue.nli.language import language_of
-from redargue.nli.reader import Reader
-from redargue.quotes import can_decide, content_words, find_quotes
+from redargue.methods.sources import (
+    independent,
+    named_publishers,
+    robust_to,
+    shown_unquoted,
+    single_source,
+    sources_of,
+)
+from redargue.quotes import can_decide, find_quotes
 from redargue.verdicts import Verdict
 
-# How many independent sources a verdict rests on, where several were at hand.
-#
-# A source counts for a side only where its own quotation is on that side: one that a model
-# merely names beside the others says nothing for them. The bundled reader compares each
-# quotation with the claim, and no call is counted; it is asked only where two sources are
-# quoted. A text of other words than the claim's counts for nothing, whatever the reader says;
-# of texts in other languages, which it cannot read, words alone decide. A near-copy of another
-# publisher's text is the same source.
-
-
-MOST_READ = 20  # quotations, so that a reply with hundreds costs no minutes
-# A text is about the claim if it has two of its content words and more than this share of them: so have 224 of 224
-# sentences of FEVER that the reader takes for support, 130 of 155 of SciFact, and 33 of 87 that support nothing.
-SHARED = 0.2
-SHARED_UNREAD = 0.5  # likewise for a text that the reader cannot read
-STEM = 5  # letters by which words are compared
-COPY_SHARE = 0.7  # share of their words that two near-copies have in common
-
-
-def _publishers(passages: Mapping[str, Passage]) -> int:
-    """How many publishers the passages name."""
-    return len({name for passage in passages.values() if (name := publisher_of(passage))})
-
-
-def sources_of(claim: Claim, quotes: Sequence[Quote], passages: Mapping[str, Passage]) -> list[Passage]:
-    """The first passage of each independent source that is on the side which its quotation is given for.
-
-    A single source is not read: there is nothing to compare.
-
-    Args:
-        passages: everything that was found, by sha256.
-    """
-    cited = [quote for quote in quotes if quote.passage in passages]
-    sources = _independent(cited, passages)
-    if len(sources) < 2:
-        return sources
-    read = (quote for quote in cited[:MOST_READ] if quote.side is Side.CONTEXT or on_its_side(claim, quote))
-    return _independent([*read], passages)
-
-
-def single_source(sources: Sequence[Passage], publishers: int) -> Caveat | None:
-    """A caveat where fewer than two sources are on the verdict's side."""
-    if len(sources) > 1:
-        return None
-    only = (publisher_of(sources[0]) or sources[0].title or sources[0].document) if sources else ""
-    return Caveat(kind=CaveatKind.SINGLE_SOURCE, source=only, sources=len(sources), publishers=publishers)
-
-
-def _independent(quotes: Sequence[Quote], passages: Mapping[str, Passage]) -> list[Passage]:
-    """The first passage of each source."""
-    cited = [passages[quote.passage] for quote in quotes]
-    first: list[tuple[Passage, frozenset[str]]] = []
-    for passage in (cited[index] for index in first_of_sources(cited)):
-        words = frozenset(content_words(passage.text))
-        if not any(_are_copies(words, known) for _, known in first):
-            first.append((passage, words))
-    return [passage for passage, _ in first]
-
-
-def _are_copies(ours: frozenset[str], theirs: frozenset[str]) -> bool:
-    return len(ours & theirs) > COPY_SHARE * len(ours | theirs)
-
-
-def on_its_side(claim: Claim, quote: Quote) -> bool:
-    """Whether a quotation, read alone, is on the side that it is given for."""
-    title = quote.source.title if quote.source else ""
-    unread = language_of(claim.text) or language_of(quote.text)
-    ours, theirs = _stems(claim.text), _stems(f"{title} {quote.text}")
-    about = ours <= theirs or len(ours & theirs) > max(1, (SHARED_UNREAD if unread else SHARED) * len(ours))
-    if unread or not about:
-        return about
-    read = _reader().read(claim.text, (Passage(text=quote.text, title=title),))
-    own, other = Meaning.SUPPORTED, Meaning.REFUTED
-    if quote.side is Side.AGAINST:
-        own, other = other, own
-    elif read.copy:
-        return True
-    if read.contradiction:
-        return quote.side is Side.AGAINST
-    if own is Meaning.SUPPORTED and any(part.strongest(own) <= MIN_SIGNAL for part in read.parts):
-        return False  # it shows one of the facts that the claim joins
-    return read.strongest(own) > max(read.strongest(other), MIN_SIGNAL)
-
-
-def _stems(text: str) -> frozenset[str]:
-    return frozenset(word[:STEM] for word in content_words(text))
-
-
-@cache
-def _reader() -> Reader:
-    return EmbeddedBackend().reader
-
-
 MOST_FLAGS = 3  # that are shown
+_OPPOSITE = {Side.FOR: Side.AGAINST, Side.AGAINST: Side.FOR}
 
 
 def side_of(labels: LabelSet, label: str | None) -> Side:
@@ -193,10 +104,14 @@ def limited(verdict: Verdict, events: Sequence[Event], *, reads_evidence: bool, 
         caveats = [Caveat(kind=why, answer=str(verdict.label) if refused else "")]
         changes |= _undecided(verdict) if refused else {}
     shown_alone = None
-    if decides and sound and (names := _publishers(passages)) > 1:
-        sources = sources_of(verdict.claim, sound, passages)
+    if decides and sound and (names := named_publishers(passages.values())) > 1:
+        side = side_of(verdict.claim.labels, verdict.label)
+        used = {quote.passage for quote in verdict.quotes} | orders.keys() | remembered.keys()
+        further = shown_unquoted(verdict.claim, [each for sha, each in passages.items() if sha not in used])
+        sources = sources_of(verdict.claim, [*sound, *(each for each in further if each.side is side)], passages)
+        opposed = [each for each in (*verdict.quotes, *further) if each.side is _OPPOSITE.get(side)]
         shown_alone = single_source(sources, names)
-        changes |= {"robust_to": _robust_to(verdict, sources, passages)}
+        changes |= {"robust_to": robust_to(sources, independent(opposed, passages))}
     flags = [
         shown_alone,
         *(
@@ -215,16 +130,6 @@ def _why_not(verdict: Verdict, telling: Sequence[Quote], present: Sequence[Quote
         return CaveatKind.ONLY_INJECTED if present else CaveatKind.ONLY_CHANGED
     found = any(quote.found for quote in deciding(verdict))
     return CaveatKind.TOO_LITTLE if found else CaveatKind.UNQUOTED
-
-
-def _robust_to(verdict: Verdict, sources: Sequence[Passage], passages: Mapping[str, Passage]) -> int:
-    """How many of its sources a verdict can lose and still have more than are quoted for the other side."""
-    side = side_of(verdict.claim.labels, verdict.label)
-    if side is Side.CONTEXT:
-        return 0
-    other = Side.AGAINST if side is Side.FOR else Side.FOR
-    opposed = [quote for quote in verdict.side(other) if quote.passage in passages]
-    return max(0, len(sources) - len(_independent(opposed, passages)) - 1)
 
 
 def _without_evidence(events: Sequence[Event]) -> tuple[dict[str, object], list[Caveat]]:
