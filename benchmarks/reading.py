@@ -4,8 +4,8 @@ Six parts: FEVER and SciFact, each claim with the passages that both tools find 
 reports are left out); contrast documents, given, own and paraphrased, that no model was trained on; the even documents
 of ``written/contrast_test``. Prints the weights for ``nli/aggregation.py``, and by five-fold cross-validation what they
 give and how many of the decided claims are wrong at each threshold of confidence. Of the large reader, also the least
-confidence of each kind of source (the frozen web evidence is only for that), and ``--write`` puts both into its
-package.
+confidence of each kind of source (the frozen web evidence is only for that), from what it decides with all its rules
+and with the parts of claims, and ``--write`` puts both into its package. ``--present`` keeps the weights that it has.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from redargue.claims import FEVER, Meaning
 from redargue.evidence import Passage
 from redargue.nli.aggregation import WEIGHTS, Weights
 from redargue.nli.backend import EmbeddedBackend
-from redargue.nli.reader import Reading
+from redargue.nli.reader import SHOWN, Reading
 from redargue.retrieval.corpus.index import open_corpus
 
 CODES = {name: code for code, name in enumerate(FEVER.names)} | {"NEI": FEVER.names.index("NOT ENOUGH INFO")}
@@ -41,17 +41,23 @@ LETTERS = {"S": "SUPPORTS", "R": "REFUTES", "N": "NEI"}
 HELD_OUT = 10  # as in training/contrast_mix.py
 WRITTEN_HELD_OUT = 8  # as in training/written.py
 FOLDS = 5
+_SIDES = (Meaning.SUPPORTED, Meaning.REFUTED)
 MOST = 0.95  # above it, a copy of the claim would be left open
 LEAST_DECIDED = 30  # claims, of fewer of which a share of wrong ones says little
 THRESHOLDS = (0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.8)
 
 
 class Part(NamedTuple):
-    """One data set: features of shape (rows, features), gold codes, and the group of each row for cross-validation."""
+    """One data set: its readings, gold codes, and the group of each row for cross-validation."""
 
-    x: Any
+    readings: list[Reading]
     gold: Any
     group: Any
+
+    @property
+    def x(self) -> Any:
+        """The features, of shape (rows, features)."""
+        return np.array([reading.features for reading in self.readings])
 
 
 def main(arguments: list[str]) -> None:
@@ -59,12 +65,12 @@ def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="benchmarks reading", description=__doc__)
     parser.add_argument("--limit", type=int, default=700)
     parser.add_argument("--penalty", type=float, default=3.0)
-    parser.add_argument("--save", type=Path, help="keep the features in this .npz file, or read them from it")
     parser.add_argument("--rows", type=int, help="of each contrast part; default: all")
+    parser.add_argument("--present", action="store_true", help="fit the least confidence alone")
     parser.add_argument("--write", type=Path, metavar="FILE", help="the large reader's manifest.json")
     options = parser.parse_args(arguments)
-    parts = _saved(options.save, options.limit, options.rows)
-    web = parts.pop("web")
+    parts = {"fever": _fever(options.limit), "scifact": _scifact(), **_contrast(options.rows)}
+    web = _web()
     x, gold = (np.concatenate([part[at] for part in parts.values()]) for at in (0, 1))
     group = np.concatenate([part.group for part in parts.values()])
     size = len(parts["fever"].gold)
@@ -83,44 +89,49 @@ def main(arguments: list[str]) -> None:
         print(f"{name} = {tuple(row)}")
     on_web = _softmax(web.x, weights)
     print(json.dumps({"part": "web", "n": len(web.gold), "at": _at_thresholds(web.gold, on_web)}))
-    of_research = np.concatenate([np.full(len(part.gold), name in RESEARCH) for name, part in parts.items()])
-    least = {
-        "documents": least_confidence(gold[~of_research], predicted[~of_research]),
-        "abstracts": least_confidence(gold[of_research], predicted[of_research]),
-        "web": least_confidence(web.gold, on_web),
+    used = web.readings[0].weights if options.present else Weights(*map(tuple, weights.round(4).tolist()))
+    kinds = {
+        "documents": [part for name, part in parts.items() if name not in RESEARCH],
+        "abstracts": [parts[name] for name in RESEARCH],
+        "web": [web],
     }
+    least = {kind: least_confidence(*_decided(of_kind, used)) for kind, of_kind in kinds.items()}
     print(json.dumps({"least": least}))
     if options.write:
-        aggregation = dict(zip(Weights._fields, weights.round(4).tolist(), strict=True))
+        aggregation = used._asdict()
         manifest = json.loads(options.write.read_text(encoding="utf-8"))
         manifest |= {"aggregation": aggregation, "least": least}
         options.write.write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
 
 
-def least_confidence(gold: Any, predicted: Any, wrong: float = 0.05) -> float:
+def least_confidence(right: Any, sure: Any, wrong: float = 0.05) -> float:
     """The least confidence from which at most this share of the decided claims is wrong; :data:`MOST` if none is.
 
-    Claims whose gold is open are left out, as in what the contrast sets report.
+    Args:
+        right: whether each decided claim's side is its gold one; claims whose gold is open are left out, as in what the
+            contrast sets report.
+        sure: the probability of that side.
     """
-    side, sure = predicted[:, :2].argmax(1), predicted[:, :2].max(1)
     order = np.argsort(-sure)
-    answered = order[(predicted[order, 2] < sure[order]) & (gold[order] < len(LETTERS) - 1)]
-    shares = np.cumsum(side[answered] != gold[answered]) / np.arange(1, len(answered) + 1)
+    shares = np.cumsum(~right[order]) / np.arange(1, len(order) + 1)
     kept = np.flatnonzero(shares <= wrong)
     if not len(kept) or kept[-1] + 1 < LEAST_DECIDED:
         return MOST
-    return min(round(float(sure[answered[kept[-1]]]), 3), MOST)
+    return min(round(float(sure[order][kept[-1]]), 3), MOST)
 
 
-def _saved(path: Path | None, limit: int, rows: int | None) -> dict[str, Part]:
-    if path and path.exists():
-        with np.load(path) as arrays:
-            return {name: Part(*(arrays[f"{name} {field}"] for field in Part._fields)) for name in (*SHARES, "web")}
-    parts = {"fever": _fever(limit), "scifact": _scifact(), **_contrast(rows), "web": _web()}
-    if path:
-        arrays = {f"{name} {field}": getattr(part, field) for name, part in parts.items() for field in Part._fields}
-        np.savez_compressed(path, **arrays)
-    return parts
+def _decided(parts: list[Part], weights: Weights) -> tuple[Any, Any]:
+    """Of the claims with a side that the reader decides, whatever its confidence: whether it is right, and how sure."""
+    right, sure = [], []
+    for part in parts:
+        for reading, gold in zip(part.readings, part.gold, strict=True):
+            sides = reading.probabilities(weights)[:2]
+            side = int(sides[1] > sides[0])
+            shown = reading.comparisons or reading.strongest(_SIDES[side]) > SHOWN
+            if gold < len(_SIDES) and shown and max(sides) >= 1 - sum(sides):
+                right.append(side == gold)
+                sure.append(max(sides))
+    return np.array(right), np.array(sure)
 
 
 def _fever(limit: int) -> Part:
@@ -189,8 +200,7 @@ def _written() -> list[dict[str, str]]:
 
 
 def _part(readings: list[Reading], gold: list[int], groups: list[str]) -> Part:
-    features = np.array([reading.features for reading in readings])
-    return Part(features, np.array(gold), np.array([_hash(group) // HELD_OUT % FOLDS for group in groups]))
+    return Part(readings, np.array(gold), np.array([_hash(group) // HELD_OUT % FOLDS for group in groups]))
 
 
 def _hash(text: str) -> int:
