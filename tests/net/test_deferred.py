@@ -131,7 +131,7 @@ async def test_a_batch_whose_state_cannot_be_read_is_an_error_and_waited_for_by_
 async def test_a_full_disk_ends_the_requests_instead_of_leaving_them_waiting(
     provider: BatchProvider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(self: BatchTransport) -> None:
+    def full(self: BatchTransport, *batches: SentBatch) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(BatchTransport, "_write", full)

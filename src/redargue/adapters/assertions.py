@@ -13,6 +13,7 @@ from redargue.adapters.grounding import (
     assessed,
     because,
     claim_label,
+    documents_with_words,
     is_supported,
     unanswerable,
 )
@@ -22,7 +23,6 @@ from redargue.errors import RedargueError, UsageError
 from redargue.registry import did_you_mean
 from redargue.text.report import Report
 from redargue.text.segment import Kind, text_of
-from redargue.text.verification import documents_of
 from redargue.verdicts import Verdict
 
 
@@ -89,9 +89,9 @@ def grounded(
         RedargueError: a check could not be made, which pytest shows as an error.
     """
     __tracebackhide__ = True
-    passed_here = zip(_Limits._fields, (min_supported, max_refuted, repeats, pass_k), strict=True)
-    here = {name: value for name, value in passed_here if value is not None}
-    limits = _Limits(**{name: value for name, value in current.options.items() if name in _Limits._fields} | here)
+    here = dict(zip(_Limits._fields, (min_supported, max_refuted, repeats, pass_k), strict=True))
+    given = current.options | {name: value for name, value in here.items() if value is not None}
+    limits = _Limits(**{name: given[name] for name in _Limits._fields if name in given})
     with_marker = _with_marker(options)
     with _errors_noted():
         _require_known(options)
@@ -153,9 +153,8 @@ def _grounding(
 ) -> Grounding:
     if without_check := unanswerable(answer, contexts):
         return without_check
-    documents = [document for document in documents_of(contexts) if document.text.strip()]
     text = text_of(answer, kind=kind, context=question)
-    report = check_text(text, documents, seed, options)
+    report = check_text(text, documents_with_words(contexts), seed, options)
     for claim in report.claims:
         _checked(claim.verdict)
     return assessed(report)

@@ -19,7 +19,7 @@ from redargue.parts import RunOptions
 from redargue.sanitize import shortened
 from redargue.spec import RunSpec
 from redargue.tasks.untrusted import UNTRUSTED, fence_marked, wrap_untrusted
-from redargue.text.report import CheckedClaim, Outcome, Report, unchecked_reasons
+from redargue.text.report import Outcome, Report, unchecked_reasons
 from redargue.text.verification import TextOptions, documents_of, ground
 from redargue.verdicts import Verdict
 
@@ -29,15 +29,24 @@ _UNCHECKED = "UNCHECKED"
 
 
 def problem_lines(report: Report) -> list[str]:
-    """In the order of the text: claims that are not supported, and sentences that may make one and were not read."""
-    lines = [(claim.start, claim_line(claim)) for claim in report.claims if not is_supported(claim.verdict)]
-    for sentence in report.unchecked:
-        if sentence.why.may_state:
-            stated = shortened(report.text[sentence.start : sentence.end], STATED)
-            why = shortened(words.unchecked(sentence.why), STATED)
-            line = f"{_UNCHECKED} [{sentence.start}:{sentence.end}] {stated} ← {why}"
-            lines.append((sentence.start, line))
-    return [line for _, line in sorted(lines, key=lambda found: found[0])]
+    """In the order of the text: claims that are not supported, and sentences that may make one and were not read.
+
+    ``REFUTES [36:58] It is 500 metres long. ← "330 metres" context-1:45``; offsets in code points.
+    """
+    found = [
+        (claim.start, claim.end, claim_label(claim.verdict), because(claim.verdict))
+        for claim in report.claims
+        if not is_supported(claim.verdict)
+    ]
+    found += [
+        (sentence.start, sentence.end, _UNCHECKED, f" ← {shortened(words.unchecked(sentence.why), STATED)}")
+        for sentence in report.unchecked
+        if sentence.why.may_state
+    ]
+    found.sort(key=lambda problem: problem[0])
+    return [
+        f"{label} [{start}:{end}] {shortened(report.text[start:end], STATED)}{why}" for start, end, label, why in found
+    ]
 
 
 def revision_request(report: Report) -> str:
@@ -54,13 +63,6 @@ def is_supported(verdict: Verdict) -> bool:
     return not verdict.why_unchecked and verdict.meaning is Meaning.SUPPORTED
 
 
-def claim_line(claim: CheckedClaim) -> str:
-    """``REFUTES [36:58] It is 500 metres long. ← "330 metres" context-1:45``; offsets in code points."""
-    return f"{claim_label(claim.verdict)} [{claim.start}:{claim.end}] {shortened(claim.stated, STATED)}" + because(
-        claim.verdict
-    )
-
-
 def claim_label(verdict: Verdict) -> str:
     return _UNCHECKED if verdict.why_unchecked else str(verdict.label)
 
@@ -71,11 +73,11 @@ def because(verdict: Verdict) -> str:
         return f" ← {verdict.error.type}: {shortened(verdict.error.what, STATED)}"
     if why := verdict.why_unchecked:
         return f" ← {shortened(words.unchecked(why), STATED)}"
-    quotes = verdict.side(Side.AGAINST) if verdict.meaning is Meaning.REFUTED else ()
-    if not quotes:
+    quotes = verdict.side(Side.AGAINST)
+    if verdict.meaning is not Meaning.REFUTED or not quotes:
         return ""
-    quote = quotes[0]
-    place = shortened(quote.source.document or quote.source.title or quote.source.url, STATED) if quote.source else ""
+    quote, source = quotes[0], quotes[0].source
+    place = shortened(source.document or source.title or source.url, STATED) if source else ""
     offset = f":{quote.offset}" if quote.offset >= 0 else ""
     return f' ← "{shortened(quote.text, _QUOTED)}" {place}{offset}'.rstrip()
 
@@ -135,9 +137,8 @@ class Grounding(Frozen):
             UsageError: ``min_supported`` is not a share, in [0, 1].
         """
         if not 0 <= min_supported <= 1:
-            raise UsageError(
-                f"min_supported={min_supported:g} is not a share", hint="give one from 0 to 1, such as 0.9"
-            )
+            what = f"min_supported={min_supported:g} is not a share"
+            raise UsageError(what, hint="give one from 0 to 1, such as 0.9")
         return self.share is not None and self.share >= min_supported and self.refuted <= max_refuted
 
 
@@ -154,7 +155,9 @@ async def check_answer(
     """
     try:
         async with asyncio.timeout(timeout_s):
-            return await checked_answer(answer, contexts, **options)
+            if without_check := unanswerable(answer, contexts):
+                return without_check
+            return assessed(await ground(answer, contexts=documents_with_words(contexts), **options))
     except TimeoutError:
         return _unchecked(Reason.LATE, f"the check took longer than {timeout_s:g} s")
     except RedargueError as error:
@@ -176,19 +179,15 @@ def completed(work: Coroutine[Any, Any, _T]) -> _T:
         return thread.submit(copy_context().run, asyncio.run, work).result()
 
 
-async def checked_answer(answer: str, contexts: Contexts, **options: Unpack[TextOptions]) -> Grounding:
-    """As :func:`check_answer`, but raises RedargueError where the check cannot be made or its extraction fails."""
-    if without_check := unanswerable(answer, contexts):
-        return without_check
-    documents = [document for document in documents_of(contexts) if document.text.strip()]
-    return assessed(await ground(answer, contexts=documents, **options))
+def documents_with_words(contexts: Contexts) -> list[Passage]:
+    return [document for document in documents_of(contexts) if document.text.strip()]
 
 
 def unanswerable(answer: str, contexts: Contexts) -> Grounding | None:
     """The outcome of an answer that cannot be checked at all; None for others."""
     if not re.search(r"\w", answer):
-        return nothing_to_check("the answer has no words")
-    if not any(document.text.strip() for document in documents_of(contexts)):
+        return _no_claim("the answer has no words")
+    if not documents_with_words(contexts):
         return _unchecked(Reason.NO_CONTEXT, "there is no context to check the answer against")
     return None
 
@@ -197,7 +196,7 @@ def _unchecked(reason: Reason, why: str, report: Report | None = None) -> Ground
     return Grounding(outcome=Outcome.UNCHECKED, reason=reason, explanation=f"unchecked: {why}", report=report)
 
 
-def nothing_to_check(why: str, report: Report | None = None) -> Grounding:
+def _no_claim(why: str, report: Report | None = None) -> Grounding:
     explanation = f"no claim found: {why}"
     return Grounding(outcome=Outcome.NOT_CHECKABLE, reason=Reason.NO_CLAIM, explanation=explanation, report=report)
 
@@ -207,7 +206,7 @@ def assessed(report: Report) -> Grounding:
     verdicts = [claim.verdict for claim in report.claims]
     unread = unchecked_reasons(report.unchecked)
     if not verdicts and not unread:
-        return nothing_to_check(f"{shortened(report.text)!r} states nothing that can be checked", report)
+        return _no_claim(f"{shortened(report.text)!r} states nothing that can be checked", report)
     if all(verdict.error or verdict.unchecked for verdict in verdicts):
         reasons = [*(verdict.unchecked for verdict in verdicts if verdict.unchecked), *unread]
         english = bool(reasons) and all(why.reason is UncheckedReason.LANGUAGE for why in reasons)

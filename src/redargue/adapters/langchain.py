@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from itertools import takewhile
 from typing import Any, Literal, Unpack
 
 from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse, hook_config
@@ -93,17 +94,12 @@ class GroundingMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def _update(self, messages: Sequence[AnyMessage], answer: AIMessage, grounding: Grounding) -> dict[str, object]:
         failed = not grounding.passes() and grounding.reason is not Reason.NO_CLAIM
-        unchecked = failed and grounding.share is None
-        if self._on_unchecked == "error" and unchecked:
+        unchecked = grounding.share is None
+        if failed and (self._on_unchecked if unchecked else self._exit) == "error":
             raise UngroundedAnswer(grounding)
-        if self._exit == "error" and failed and not unchecked:
-            raise UngroundedAnswer(grounding)
-        known = {
-            **grounding.model_dump(mode="json", exclude={"report"}),
-            "report": grounding.report.model_dump(mode="json") if grounding.report else None,
-        }
         metadata = {name: value for name, value in answer.response_metadata.items() if name != _PROMPT}
-        checked = answer.model_copy(update={"response_metadata": {**metadata, _METADATA: known}})
+        metadata[_METADATA] = grounding.model_dump(mode="json")
+        checked = answer.model_copy(update={"response_metadata": metadata})
         revised = self._exit == "revise" and failed and not unchecked and _revisions(messages) < self._most
         if not revised or not grounding.report:
             return {"messages": [checked]}
@@ -132,10 +128,5 @@ def _text_of(message: AnyMessage) -> str:
 
 def _revisions(messages: Sequence[AnyMessage]) -> int:
     """How often the current answer was revised: our requests since the user's last message."""
-    count = 0
-    for message in reversed(messages):
-        if isinstance(message, HumanMessage):
-            if message.name != _METADATA:
-                break
-            count += 1
-    return count
+    names = [message.name for message in reversed(messages) if isinstance(message, HumanMessage)]
+    return len(list(takewhile(lambda name: name == _METADATA, names)))

@@ -15,9 +15,9 @@ from typing import Any
 from redargue.adapters.grounding import Grounding, check_answer_sync
 from redargue.errors import UsageError
 from redargue.text.segment import readable_context
+from redargue.text.verification import TextOptions
 
 _VARIABLES = ("contexts", "context", "documents")  # of a test, in which its documents are looked for by default
-_TIMEOUT_S = 60.0
 _MAX_DEPTH = 5  # lists and objects within each other
 
 
@@ -32,10 +32,9 @@ def get_assert(output: str, context: Mapping[str, Any]) -> GradingResult:
     """
     config = dict(context.get("config") or {})
     min_supported = _number(config, "min_supported", 1.0)
-    timeout_s = _number(config, "timeout_s", _TIMEOUT_S)
+    timeout_s = _number(config, "timeout_s", 60.0)
     documents = contexts_in(context.get("vars") or {}, str(config.get("context", "")))
-    method = str(config.get("method", ""))
-    options: dict[str, Any] = {"method": method} if method else {}
+    options: TextOptions = {"method": str(config["method"])} if config.get("method") else {}
     return grade(check_answer_sync(answer_text(output), documents, timeout_s=timeout_s, **options), min_supported)
 
 

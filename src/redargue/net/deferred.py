@@ -115,19 +115,19 @@ class BatchTransport(Transport):
         digest = hashlib.sha256(body.encode()).hexdigest()[:48]
         key = f"{digest}-{self._asked[digest]}"  # the same request again after a failure is another one
         self._asked[digest] += 1
-        for batch in self._sent.batches:
-            if key in batch.keys:
-                if batch.answers is not None:
-                    return _answer(batch.answers.get(key))
-                self._waiting[key] = asyncio.get_running_loop().create_future()
-                self._follow(provider, batch)
-                return await self._waiting[key]
-        self._waiting[key] = asyncio.get_running_loop().create_future()
-        self._new[key] = json
-        if self._flushing:
-            self._flushing.cancel()
-        self._flushing = self._start(self._flush(provider))
-        return await self._waiting[key]
+        sent = next((batch for batch in self._sent.batches if key in batch.keys), None)
+        if sent and sent.answers is not None:
+            return _answer(sent.answers.get(key))
+        answer: asyncio.Future[HttpAnswer] = asyncio.get_running_loop().create_future()
+        self._waiting[key] = answer
+        if sent:
+            self._follow(provider, sent)
+        else:
+            self._new[key] = json
+            if self._flushing:
+                self._flushing.cancel()
+            self._flushing = self._start(self._flush(provider))
+        return await answer
 
     def _start(self, work: Coroutine[Any, Any, None], keys: Iterable[str] = ()) -> asyncio.Task[None]:
         """Runs in the background; an error that nobody expects there, such as a full disk, fails its requests."""
@@ -219,7 +219,7 @@ class BatchTransport(Transport):
                     return
                 answers = _answers(content["text"]) | {key: each for key, each in answers.items() if each[0] == OK}
         status = 400 if state["status"] == "failed" else 503  # a request without an answer is sent again
-        why = json_module.dumps({"error": {"message": f"the batch {batch.id} {state['status']}{_errors(state)}"}})
+        why = _error(f"the batch {batch.id} {state['status']}{_errors(state)}")
         answers = {key: answers.get(key, (status, why)) for key in batch.keys}
         self._keep(batch.model_copy(update={"answers": answers}))
         self._report(f"batch {batch.id}: {state['status']}")
@@ -234,7 +234,7 @@ class BatchTransport(Transport):
             try:
                 answer = await ask()
             except (httpx2.HTTPError, httpx2.StreamError, TimeoutError) as error:
-                why = self.secrets.hide(str(error)) or type(error).__name__
+                why = self._why(error)
             else:
                 if answer.status == OK:
                     return {"text": answer.text} if whole else _object(answer.text)
@@ -249,16 +249,17 @@ class BatchTransport(Transport):
         return None
 
     def _keep(self, batch: SentBatch) -> None:
-        others = [each for each in self._sent.batches if each.input_file != batch.input_file]
-        self._sent = Sent(batches=(*others, batch))
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        self._write()
+        self._write(*self._others(batch), batch)
 
     def _drop(self, batch: SentBatch) -> None:
-        self._sent = Sent(batches=tuple(each for each in self._sent.batches if each.input_file != batch.input_file))
-        self._write()
+        self._write(*self._others(batch))
 
-    def _write(self) -> None:
+    def _others(self, batch: SentBatch) -> list[SentBatch]:
+        return [each for each in self._sent.batches if each.input_file != batch.input_file]
+
+    def _write(self, *batches: SentBatch) -> None:
+        self._sent = Sent(batches=batches)
+        self._path.parent.mkdir(parents=True, exist_ok=True)
         with replacing(self._path) as file:
             file.write(self._sent.model_dump_json().encode())
 
@@ -283,14 +284,13 @@ class _Provider:
     ) -> None:
         self._transport, self._service, self._headers = transport, service, headers
         self._base = url.copy_with(path=url.path.removesuffix(PATH))
-        self._endpoint = "/v1" + PATH
 
     async def upload(self, content: bytes) -> HttpAnswer:
         files = {"file": ("requests.jsonl", content, "application/jsonl")}
         return await self._ask("POST", "/files", data={"purpose": "batch"}, files=files)
 
     async def create(self, input_file: str) -> HttpAnswer:
-        body = {"input_file_id": input_file, "endpoint": self._endpoint, "completion_window": "24h"}
+        body = {"input_file_id": input_file, "endpoint": "/v1" + PATH, "completion_window": "24h"}
         return await self._ask("POST", "/batches", json=body)
 
     async def look(self, batch: str) -> HttpAnswer:
@@ -298,7 +298,7 @@ class _Provider:
         if answer.status != OK or _object(answer.text).get("status"):
             return answer
         why = f"batch {batch} has no status: the endpoint does not answer as a batch endpoint does"
-        return HttpAnswer(400, json_module.dumps({"error": {"message": why}}), answer.headers)  # waiting would not end
+        return HttpAnswer(400, _error(why), answer.headers)  # waiting would not end
 
     async def find(self, input_file: str) -> HttpAnswer:
         """The batch of a file, or an empty object, among the newest hundred."""
@@ -311,15 +311,10 @@ class _Provider:
         return await self._ask("GET", f"/files/{quote(file, safe='')}/content")
 
     async def _ask(self, method: str, path: str, **content: Any) -> HttpAnswer:
-        async with asyncio.timeout(self._service.timeout):
-            client = self._transport._open()
-            url = self._base.copy_with(path=self._base.path.rstrip("/") + path)
-            request = client.build_request(method, url, headers=dict(self._headers), **content)
-            response = await client.send(request, stream=True)
-            try:
-                text = (await read_bounded(response, _LARGEST)).decode("utf-8", errors="replace")
-            finally:
-                await response.aclose()
+        url = self._base.copy_with(path=self._base.path.rstrip("/") + path)
+        answer = self._transport._open().stream(method, url, headers=dict(self._headers), **content)
+        async with asyncio.timeout(self._service.timeout), answer as response:
+            text = (await read_bounded(response, _LARGEST)).decode("utf-8", errors="replace")
         return HttpAnswer(response.status_code, self._transport.secrets.hide(text), dict(response.headers))
 
 
@@ -344,18 +339,23 @@ def _answers(text: str) -> dict[str, tuple[int, str]]:
     found = dict[str, tuple[int, str]]()
     for line in text.split("\n"):  # JSON may contain the other characters that end lines
         row = _object(line)
-        response, error = row.get("response"), row.get("error")
-        if found.get(str(row.get("custom_id")), (0, ""))[0] == OK:
+        key, response, error = str(row.get("custom_id")), row.get("response"), row.get("error")
+        if found.get(key, (0, ""))[0] == OK:
             continue
         if isinstance(response, dict) and isinstance(response.get("status_code"), int):
-            found[str(row.get("custom_id"))] = response["status_code"], json_module.dumps(response.get("body"))
+            found[key] = response["status_code"], json_module.dumps(response.get("body"))
         elif error:
-            found[str(row.get("custom_id"))] = 503, json_module.dumps({"error": error})
+            found[key] = 503, json_module.dumps({"error": error})
     return found
 
 
+def _error(message: str) -> str:
+    return json_module.dumps({"error": {"message": message}})
+
+
 def _errors(state: Mapping[str, Any]) -> str:
-    listed = (state.get("errors") or {}).get("data") if isinstance(state.get("errors"), dict) else None
+    errors = state.get("errors")
+    listed = errors.get("data") if isinstance(errors, dict) else None
     messages = [str(each.get("message")) for each in listed or () if isinstance(each, dict)]
     return f": {'; '.join(messages[:3])}" if messages else ""
 

@@ -16,7 +16,7 @@ import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
-from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
+from ipaddress import IPv4Address, IPv4Network, IPv6Network, ip_address
 
 import httpx2
 
@@ -32,29 +32,17 @@ from redargue.sanitize import printable
 # answer with a machine's credentials.
 
 
+# 100.64.0.0/10: carrier-grade NAT; 168.63.129.16: a public address at which Azure answers its own machines;
+# 169.254.0.0/16: link-local, with the metadata services of most clouds; 192.88.99.0/24: relays of 6to4;
+# 224.0.0.0/3: multicast, reserved, broadcast.
 _NOT_PUBLIC = tuple(
     map(
-        ip_network,
+        IPv4Network,
         (
-            "0.0.0.0/8",
-            "10.0.0.0/8",
-            "100.64.0.0/10",  # carrier-grade NAT
-            "127.0.0.0/8",
-            "168.63.129.16/32",  # a public address at which Azure answers its own machines
-            "169.254.0.0/16",  # link-local, with the metadata services of most clouds
-            "172.16.0.0/12",
-            "192.0.0.0/24",
-            "192.0.2.0/24",
-            "192.31.196.0/24",
-            "192.52.193.0/24",
-            "192.88.99.0/24",  # relays of 6to4
-            "192.168.0.0/16",
-            "192.175.48.0/24",
-            "198.18.0.0/15",
-            "198.51.100.0/24",
-            "203.0.113.0/24",
-            "224.0.0.0/3",  # multicast, reserved, broadcast
-        ),
+            "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 168.63.129.16/32 169.254.0.0/16 172.16.0.0/12"
+            " 192.0.0.0/24 192.0.2.0/24 192.31.196.0/24 192.52.193.0/24 192.88.99.0/24 192.168.0.0/16"
+            " 192.175.48.0/24 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/3"
+        ).split(),
     )
 )
 _PUBLIC_V6 = IPv6Network("2000::/3")
@@ -69,16 +57,10 @@ def is_public(address: str) -> bool:
         parsed = ip_address(address)
     except ValueError:
         return False
-    return _is_public_v4(parsed) if isinstance(parsed, IPv4Address) else _is_public_v6(parsed)
-
-
-def _is_public_v4(address: IPv4Address) -> bool:
-    return not any(address in network for network in _NOT_PUBLIC)
-
-
-def _is_public_v6(address: IPv6Address) -> bool:
-    special = any(address in network for network in _NOT_PUBLIC_V6)
-    return address in _PUBLIC_V6 and not special and int(address) >> 32 & 0xFFFFFFFF not in _ISATAP
+    if isinstance(parsed, IPv4Address):
+        return not any(parsed in network for network in _NOT_PUBLIC)
+    special = any(parsed in network for network in _NOT_PUBLIC_V6)
+    return parsed in _PUBLIC_V6 and not special and int(parsed) >> 32 & 0xFFFFFFFF not in _ISATAP
 
 
 # Decompresses an HTTP body piece by piece, up to a limit: half a megabyte can hold a gigabyte.
@@ -119,6 +101,7 @@ async def pieces(response: httpx2.Response, limit: int) -> AsyncIterator[bytes]:
         yield piece
 
 
+HTTP_ERRORS = (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL, UnicodeError)  # of a request
 REDIRECTS = 3
 LARGEST_PAGE = 2_000_000  # bytes, decompressed
 TIMEOUT = 10.0  # seconds for a page with its redirects
@@ -179,9 +162,8 @@ class PageFetcher:
         self._offline, self._resolve, self._transport = offline, resolve or _resolve, transport
 
     @classmethod
-    def from_environment(cls, *, offline: bool = False, environment: Mapping[str, str] | None = None) -> PageFetcher:
-        variables = os.environ if environment is None else environment
-        return cls(allow=variables.get(ALLOW, "").replace(",", " ").split(), offline=offline)
+    def from_environment(cls, *, offline: bool = False, environment: Mapping[str, str] = os.environ) -> PageFetcher:
+        return cls(allow=environment.get(ALLOW, "").replace(",", " ").split(), offline=offline)
 
     async def fetch(self, url: str) -> Page:
         """Fetches a page of at most 2 MB, within 10 s and over at most 3 redirects.
@@ -198,7 +180,7 @@ class PageFetcher:
                 return await self._follow(_parsed(url))
         except TimeoutError:
             raise ProviderError(f"{_shown(url)!r} gave no answer in {TIMEOUT:g} s") from None
-        except (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL, UnicodeError) as error:
+        except HTTP_ERRORS as error:
             why = printable(str(error), lines=False)[:200] or type(error).__name__
             raise ProviderError(f"{_shown(url)!r} cannot be fetched: {why}") from None
 
@@ -245,24 +227,19 @@ class PageFetcher:
             timeout=None,
             follow_redirects=False,
         ) as client:
-            for last, address in ((address == addresses[-1], address) for address in addresses):
-                request = client.build_request(
+            for address in addresses:
+                answer = client.stream(
                     "GET",
                     url.copy_with(host=address.partition("%")[0], fragment=None),
                     headers={**_HEADERS, "Host": name},
                     extensions={"sni_hostname": host},  # TLS checks the certificate of the name, not of the address
                 )
                 try:
-                    response = await client.send(request, stream=True)
-                except httpx2.ConnectError:
-                    if last:
-                        raise
-                    continue
-                try:
-                    return await _read(url, response)
-                finally:
-                    await response.aclose()
-        raise ProviderError(f"{_shown(str(url))!r} cannot be reached")
+                    async with answer as response:
+                        return await _read(url, response)
+                except httpx2.ConnectError as error:
+                    failure = error
+        raise failure
 
 
 async def _resolve(host: str, port: int) -> Sequence[str]:
@@ -285,9 +262,8 @@ def _parsed(text: str) -> httpx2.URL:
     authority = re.split(r"[/?#]", text.partition("://")[2], maxsplit=1)[0]
     if "@" in authority:
         raise UsageError(f"{_shown(text)!r} is not fetched: it contains a user name")
-    if not re.fullmatch(
-        r"(\[[0-9A-Fa-f:.]+\]|[^\[\]:%]+)(:[0-9]{1,5})?", authority
-    ):  # a zone, digits of another script
+    # neither a zone nor digits of another script
+    if not re.fullmatch(r"(\[[0-9A-Fa-f:.]+\]|[^\[\]:%]+)(:[0-9]{1,5})?", authority):
         raise UsageError(f"{_shown(text)!r} is not fetched: {printable(authority)[:100]!r} is not a host and a port")
     return url
 

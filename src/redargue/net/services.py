@@ -67,49 +67,46 @@ SERVICES = {
 }
 _READER = "reader"  # a grader, whose address and key's variable are stored with it
 READER_RATE = Rate(in_flight=8)  # a local server answers one request after another, within the timeout
-READER_TIMEOUT = 120.0
 PLACEHOLDER = "a-key-that-is-never-sent"
 RATES = ("in_flight", "requests_per_minute", "tokens_per_minute")
 
 
 def services(
-    base_url: str = "", environment: Mapping[str, str] | None = None, *, assume_keys: bool = False
+    base_url: str = "", environment: Mapping[str, str] = os.environ, *, assume_keys: bool = False
 ) -> dict[str, Service]:
     """Every service, with its address and key from the environment (``base_url`` wins); UsageError if one is wrong.
 
     ``assume_keys`` gives a placeholder to services without a key: for what sends nothing.
     """
-    variables = os.environ if environment is None else environment
     configured = {}
     for name, defaults in SERVICES.items():
-        key, key_name = _first_set(variables, defaults.key_names)
+        key, key_name = _first_set(environment, defaults.key_names)
         key = key.strip() or (PLACEHOLDER if assume_keys else "")
         if not key.isascii() or not key.isprintable():
-            raise UsageError(
-                f"{key_name} contains characters that no key has", hint="set it again, without quotation marks"
-            )
+            what = f"{key_name} contains characters that no key has"
+            raise UsageError(what, hint="set it again, without quotation marks")
         url_names = ("REDARGUE_BASE_URL", "OPENAI_BASE_URL") if name == "model" else (f"{_prefix(name)}_URL",)
-        url, url_name = _first_set(variables, url_names)
-        extra = {option: variables.get(variable, "") for option, variable in defaults.extra.items()}
-        url, url_name = (base_url, "--base-url") if base_url and name == "model" else (url or defaults.url, url_name)
-        url = url.replace("{language}", extra.get("language") or "en")
+        url, url_name = _first_set(environment, url_names)
+        if base_url and name == "model":
+            url, url_name = base_url, "--base-url"
+        extra = {option: environment.get(variable, "") for option, variable in defaults.extra.items()}
+        url = (url or defaults.url).replace("{language}", extra.get("language") or "en")
         if url and not url.startswith(("http://", "https://")):
             public = url.rpartition("@")[2].partition("?")[0]  # without credentials
             raise UsageError(f"{public!r} is not an address", where=url_name, hint="begin it with http:// or https://")
-        timeout = _number(variables, f"{_prefix(name)}_TIMEOUT", defaults.timeout)
+        timeout = _number(environment, f"{_prefix(name)}_TIMEOUT", defaults.timeout)
         configured[name] = Service(name=name, url=url, key=key, timeout=timeout, extra=extra)
     return configured
 
 
-def limiter(environment: Mapping[str, str] | None = None) -> Limiter:
+def limiter(environment: Mapping[str, str] = os.environ) -> Limiter:
     """The process' limiter; ``REDARGUE_MODEL_REQUESTS_PER_MINUTE`` and the like change a service's limits."""
-    variables = os.environ if environment is None else environment
     rates = {}
     for name, defaults in SERVICES.items():
-        has_key = any(variables.get(variable, "").strip() for variable in defaults.key_names)
-        rate = defaults.rate_with_key if defaults.rate_with_key and has_key else defaults.rate
-        rates[name] = _configured(rate, name, variables)
-    return Limiter(rates | {_READER: _configured(READER_RATE, _READER, variables)})
+        has_key = any(environment.get(variable, "").strip() for variable in defaults.key_names)
+        rates[name] = defaults.rate_with_key if defaults.rate_with_key and has_key else defaults.rate
+    rates[_READER] = READER_RATE
+    return Limiter({name: _configured(rate, name, environment) for name, rate in rates.items()})
 
 
 def _configured(rate: Rate, name: str, variables: Mapping[str, str]) -> Rate:
@@ -129,7 +126,7 @@ def service_variables() -> Iterable[str]:
 
 def reader_service(url: str, key: str) -> Service:
     """A grader's endpoint; ``REDARGUE_READER_TIMEOUT`` changes how long it may take."""
-    timeout = _number(os.environ, f"{_prefix(_READER)}_TIMEOUT", READER_TIMEOUT)
+    timeout = _number(os.environ, f"{_prefix(_READER)}_TIMEOUT", 120.0)
     return Service(name=_READER, url=url, key=key, timeout=timeout)
 
 
@@ -155,26 +152,22 @@ def _number(variables: Mapping[str, str], name: str, default: float) -> float:
 
 # The promise of ``--offline`` for databases, which are not reached through the transport.
 
-VARIABLE = "REDARGUE_OFFLINE"
-_LOCAL = ("localhost", "localhost.")
 
-
-def is_offline(environment: Mapping[str, str] | None = None) -> bool:
+def is_offline(environment: Mapping[str, str] = os.environ) -> bool:
     """Whether the environment keeps every request on this machine, for commands without ``--offline``."""
-    variables = os.environ if environment is None else environment
-    return variables.get(VARIABLE, "").strip().lower() not in ("", "0", "false", "f", "no", "n", "off")
+    return environment.get("REDARGUE_OFFLINE", "").strip().lower() not in ("", "0", "false", "f", "no", "n", "off")
 
 
-def require_local(address: str, *, what: str, environment: Mapping[str, str] | None = None) -> None:
+def require_local(address: str, *, what: str, environment: Mapping[str, str] = os.environ) -> None:
     """Raises ProviderError unless a PostgreSQL or Milvus address, or a path, stays on this machine."""
     if "://" not in address:
         return
     url = address.removeprefix("milvus:")
     try:
-        hosts = _hosts(url, os.environ if environment is None else environment)
+        hosts = _hosts(url, environment)
     except ValueError:
         hosts = [""]
-    if not all(_is_local(host) for host in hosts):
+    if not all(map(_is_local, hosts)):
         raise ProviderError(
             f"the {what} at {display_url(url)!r} is not opened: --offline keeps every request on this machine",
             hint="drop --offline, or use one on this machine",
@@ -189,8 +182,8 @@ def _hosts(url: str, variables: Mapping[str, str]) -> list[str]:
     query = parse_qs(parts.query)
     if "service" in query or variables.get("PGSERVICE"):
         return [""]  # a file names them
-    hosts = [_without_port(unquote(part)) for part in parts.netloc.rpartition("@")[2].split(",")]
-    hosts = [host for host in hosts if host]
+    named = map(unquote, parts.netloc.rpartition("@")[2].split(","))
+    hosts = [host for name in named if (host := _without_port(name))]
     for name, variable in (("host", "PGHOST"), ("hostaddr", "PGHOSTADDR")):
         given = query.get(name) or ([] if hosts and name == "host" else [variables.get(variable, "")])
         hosts += [host for value in given for host in value.split(",") if host]
@@ -202,7 +195,7 @@ def _without_port(host: str) -> str:
 
 
 def _is_local(host: str) -> bool:
-    if host.startswith(("/", "@")) or host.lower() in _LOCAL:  # a socket
+    if host.startswith(("/", "@")) or host.lower() in ("localhost", "localhost."):  # "/", "@": a socket
         return True
     try:
         return ip_address(host.strip("[]")).is_loopback

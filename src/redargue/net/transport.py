@@ -9,13 +9,12 @@ Rate limits per service: concurrent requests, and requests and tokens per minute
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import email.utils
 import random
 import time
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC
 from functools import lru_cache
@@ -27,7 +26,7 @@ from pydantic import Field
 from redargue.claims import Frozen
 from redargue.errors import ProviderError, UsageError
 from redargue.net.certificates import trusted
-from redargue.net.fetch import ACCEPTED, read_bounded
+from redargue.net.fetch import ACCEPTED, HTTP_ERRORS, read_bounded
 from redargue.net.secrets import Secrets, display_url
 from redargue.runs.budget import Account
 
@@ -238,8 +237,8 @@ class Transport:
                         receipt.pay(*cost)
             except TimeoutError:
                 wait = retries.after_timeout()
-            except (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL, UnicodeError) as error:
-                wait = retries.after_failure(self.secrets.hide(str(error)) or type(error).__name__)
+            except HTTP_ERRORS as error:
+                wait = retries.after_failure(self._unreachable(service, error))
             else:
                 if final(answer) or (delay := retries.after_answer(answer)) is None:
                     return answer
@@ -248,7 +247,7 @@ class Transport:
                     limiter.pause(wait)  # all requests of the process together are too many
             await asyncio.sleep(wait)
 
-    @contextlib.asynccontextmanager
+    @asynccontextmanager
     async def relay(
         self, service: Service, method: str, path: str, *, headers: Mapping[str, str], content: bytes
     ) -> AsyncIterator[httpx2.Response]:
@@ -260,25 +259,29 @@ class Transport:
         Raises:
             ProviderError: no response in time, or the transport is offline.
         """
-        url = self._address(service, path, None)
+        url = self._address(service, path)
         async with self.limiter.for_service(service.name).slot():
-            client = self._open()
-            waits = httpx2.Timeout(None, read=service.timeout)
+            client, waits = self._open(), httpx2.Timeout(None, read=service.timeout)
             request = client.build_request(method, url, headers=headers, content=content, timeout=waits)
             try:
                 async with asyncio.timeout(service.timeout):
                     response = await client.send(request, stream=True)
             except TimeoutError:
                 raise ProviderError(f"{service.name} gave no answer in {service.timeout:g} s") from None
-            except (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL, UnicodeError) as error:
-                why = self.secrets.hide(str(error)) or type(error).__name__
-                raise ProviderError(f"{service.name} at {service.display_url} cannot be reached: {why}") from None
+            except HTTP_ERRORS as error:
+                raise ProviderError(self._unreachable(service, error)) from None
             try:
                 yield response
             finally:
                 await response.aclose()
 
-    def _address(self, service: Service, path: str, params: Mapping[str, Any] | None) -> httpx2.URL:
+    def _why(self, error: Exception) -> str:
+        return self.secrets.hide(str(error)) or type(error).__name__
+
+    def _unreachable(self, service: Service, error: Exception) -> str:
+        return f"{service.name} at {service.display_url} cannot be reached: {self._why(error)}"
+
+    def _address(self, service: Service, path: str, params: Mapping[str, Any] | None = None) -> httpx2.URL:
         self.secrets.add_known(service.key)
         self.secrets.add_url(service.url)
         try:
@@ -304,29 +307,22 @@ class Transport:
         json: Any,
         read: Read | None,
     ) -> HttpAnswer:
-        async with asyncio.timeout(service.timeout):
-            client = self._open()
-            accepted = {"Accept-Encoding": ACCEPTED, **(headers or {})}
-            request = client.build_request(method, url, headers=accepted, json=json)
-            response = await client.send(request, stream=True)
-            try:
-                body = await (read if read and response.status_code == 200 else read_body)(response)
-            finally:
-                await response.aclose()
+        accepted = {"Accept-Encoding": ACCEPTED, **(headers or {})}
+        answer = self._open().stream(method, url, headers=accepted, json=json)
+        async with asyncio.timeout(service.timeout), answer as response:
+            body = await (read if read and response.status_code == 200 else read_body)(response)
         return HttpAnswer(response.status_code, self.secrets.hide(body), dict(response.headers))
 
     def _open(self) -> httpx2.AsyncClient:
         if not self._users:
             raise UsageError("the transport is not open", hint="async with transport: …")
         if self._client is None:
-            limits = httpx2.Limits(max_connections=None, max_keepalive_connections=256)
-            local = dict.fromkeys(("all://127.0.0.1", "all://localhost", "all://[::1]"))  # without a proxy
             known = not self.offline  # variables of the environment
             self._client = httpx2.AsyncClient(
                 timeout=None,
-                limits=limits,
+                limits=httpx2.Limits(max_connections=None, max_keepalive_connections=256),
                 transport=self._inner,
-                mounts=local,
+                mounts=dict.fromkeys(("all://127.0.0.1", "all://localhost", "all://[::1]")),  # without a proxy
                 trust_env=known,
                 verify=trusted(from_environment=known),
             )
@@ -350,10 +346,8 @@ class _Retries:
         self._count("late", LATE_TRIES, f"{self._service.name} gave no answer in {self._service.timeout:g} s")
         return 0.0
 
-    def after_failure(self, why: str) -> float:
-        self._count(
-            "failing", FAILING_TRIES, f"{self._service.name} at {self._service.display_url} cannot be reached: {why}"
-        )
+    def after_failure(self, what: str) -> float:
+        self._count("failing", FAILING_TRIES, what)
         return self._backoff("failing")
 
     def after_answer(self, answer: HttpAnswer) -> float | None:
@@ -370,8 +364,7 @@ class _Retries:
     def _count(self, kind: str, most: int, what: str) -> None:
         self._tries[kind] += 1
         if self._tries[kind] >= most:
-            hint = "check the address and the network with redargue doctor"
-            raise ProviderError(what, hint=hint) from None
+            raise ProviderError(what, hint="check the address and the network with redargue doctor") from None
 
     def _backoff(self, kind: str) -> float:
         return self._wait_factor * min(20.0, 0.25 * 2.0 ** self._tries[kind]) * (0.5 + self._rng.random() / 2)
@@ -391,10 +384,10 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     None if there is no such header, or it cannot be read.
     """
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-        with contextlib.suppress(ValueError):
+        with suppress(ValueError):
             if (seconds := float(headers.get(name, "nan")) * unit) == seconds:  # not NaN
                 return max(0.0, seconds)
-    with contextlib.suppress(ValueError, TypeError, OverflowError, IndexError):
+    with suppress(ValueError, TypeError, OverflowError, IndexError):
         moment = email.utils.parsedate_to_datetime(headers.get("retry-after", ""))
         moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
         return max(0.0, moment.timestamp() - time.time())

@@ -26,7 +26,6 @@ from redargue.errors import RecordError, ToolFailed, UsageError
 from redargue.evidence import Passage
 from redargue.files import make_folder, open_to_read, replacing
 from redargue.net.fetch import PageFetcher
-from redargue.nli.backend import EmbeddedBackend
 from redargue.parts import Parts, RunOptions, read_options
 from redargue.retrieval.corpus.base import Encoder
 from redargue.retrieval.corpus.markup import html_with_links
@@ -39,7 +38,7 @@ from redargue.spec import RunSpec
 from redargue.text.extract import Extraction
 from redargue.text.report import CITATION_WORDS, CheckedClaim, Citation, CitationOutcome, Report
 from redargue.text.segment import Text, UncheckedSentence, sentences_of, text_of
-from redargue.text.verification import CONCURRENCY, PreparedText, TextOptions, prepare
+from redargue.text.verification import CONCURRENCY, PreparedText, TextOptions, encoder_of, prepare
 from redargue.verdicts import Verdict
 
 _ADDRESS = r"https?://[^\s<>\"`\[\]{}|\\^]+"
@@ -191,12 +190,8 @@ def _tidied(plain: str, links: list[_Link]) -> LinkedText:
         inside = max(0, removed[before - 1][1] - at) if before else 0
         return at - lengths[before] + inside
 
-    kept, last = [], 0
-    for start, end in removed:
-        kept.append(plain[last:start])
-        last = end
-    kept.append(plain[last:])
-    return LinkedText("".join(kept), tuple(link._replace(at=moved(link.at)) for link in links))
+    kept = _EMPTY.sub("", plain) if links else plain
+    return LinkedText(kept, tuple(link._replace(at=moved(link.at)) for link in links))
 
 
 def cited_by(linked: LinkedText) -> dict[tuple[int, int], tuple[str, ...]]:
@@ -242,13 +237,6 @@ class Citations(Frozen):
             outcome = CitationOutcome.NOT_CHECKED
         return Citation(url=page.url, page=page.passage.url or page.url, outcome=outcome, unchecked=unchecked)
 
-    def added_to(self, report: Report) -> Report:
-        claims = (
-            claim.model_copy(update={"citation": self.citation(item, claim.verdict)})
-            for item, claim in enumerate(report.claims)
-        )
-        return report.model_copy(update={"claims": tuple(claims)})
-
 
 def read_citations(folder: Path, claims: int) -> Citations:
     """The citations of a run of so many claims; raises RecordError if they are missing or damaged."""
@@ -286,7 +274,8 @@ class PreparedCitations(NamedTuple):
         return self.prepared.checked(item, verdict).model_copy(update={"citation": citation})
 
     def report(self, verdicts: Sequence[Verdict]) -> Report:
-        return self.citations.added_to(self.prepared.report(verdicts))
+        claims = tuple(self.checked(item, verdict) for item, verdict in enumerate(verdicts))
+        return self.prepared.report(verdicts).model_copy(update={"claims": claims})
 
 
 async def verify_citations(
@@ -337,17 +326,18 @@ async def prepare_cited(
     """
     linked = read_links(as_markdown(text.text, files=bool(files)), files=bool(files))
     if not linked.links:
-        raise _no_links(files)
+        what = "the text cites no page: it has no link that begins with http:// or https://"
+        what += ", and none to a document in its folder" if files else ""
+        raise UsageError(what, where="--cited", hint="leave --cited out to search for evidence")
     text = text.model_copy(update={"text": linked.plain})
     nothing = Passage(text="The cited pages are read once the claims are known.")
     prepared = await prepare(text, spec, parts, documents=[nothing], folder=folder, origin=origin)
     citations = read_citations(folder, len(prepared.claims)) if folder and (folder / "run.json").exists() else None
     if citations is None:
         extraction, links = _cited(prepared.extraction, cited_by(linked))
-        claims = dict(zip(prepared.extraction.claims, prepared.claims, strict=True))
-        prepared = prepared._replace(
-            extraction=extraction, claims=tuple(claims[located] for located in extraction.claims)
-        )
+        known = dict(zip(prepared.extraction.claims, prepared.claims, strict=True))
+        claims = tuple(known[located] for located in extraction.claims)
+        prepared = prepared._replace(extraction=extraction, claims=claims)
         citations = Citations(links=links, pages=await _pages(links, fetcher, files))
         if folder:
             record_citations(folder, citations)
@@ -355,13 +345,6 @@ async def prepare_cited(
     evidence = await asyncio.to_thread(_evidence, names, prepared.claims, citations)
     parts = replace(prepared.parts, evidence=evidence)
     return PreparedCitations(prepared._replace(parts=parts), citations)
-
-
-def _no_links(files: Path | None) -> UsageError:
-    what = "the text cites no page: it has no link that begins with http:// or https://"
-    if files:
-        what += ", and none to a document in its folder"
-    return UsageError(what, where="--cited", hint="leave --cited out to search for evidence")
 
 
 async def _pages(links: Sequence[str], fetcher: PageFetcher, files: Path | None) -> tuple[WebPage, ...]:
@@ -409,5 +392,5 @@ class _Unread(FixedPassagesTool):
 
 
 def _evidence(names: Sequence[str], claims: Sequence[Claim], citations: Citations) -> dict[str, CitedPages]:
-    encoder, pages = EmbeddedBackend().embedder, [citations.page(item) for item in range(len(claims))]
-    return {name: CitedPages(pages, name=name, encoder=None if name == "keywords" else encoder) for name in names}
+    pages = [citations.page(item) for item in range(len(claims))]
+    return {name: CitedPages(pages, name=name, encoder=encoder_of(name)) for name in names}

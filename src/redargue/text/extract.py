@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 from redargue.caveats import Unchecked, UncheckedReason
@@ -90,17 +91,16 @@ async def extract(
         start = len(text.text) - len(text.text.lstrip())
         return Extraction(claims=(LocatedClaim(claim=text.whole, start=start, end=len(text.text.rstrip())),))
     fields = front_matter_end(text.text)
-    extractor = Agent(EXTRACTOR, run)
     sentences = [sentence for sentence in sentences_of(text.text) if sentence.start >= fields]
     why = {sentence: reason for sentence in sentences if (reason := _unread(sentence, run))}
     if text.kind == "dialogue":
         read = [sentence for sentence in sentences if sentence not in why]
-        opinions = await _subjective(read, text, extractor, profile)
+        opinions = await _subjective(read, text, run, profile)
         why |= dict.fromkeys(opinions, Unchecked(reason=UncheckedReason.SUBJECTIVE))
     objective = [sentence for sentence in sentences if sentence not in why]
     blocks = [range(start, min(start + BLOCK, len(objective))) for start in range(0, len(objective), BLOCK)]
-    claims_by_block = await gather_or_cancel(_claims(objective, block, text, run, profile) for block in blocks)
-    claims = tuple(claim for block_claims in claims_by_block for claim in block_claims)
+    found = await gather_or_cancel(_claims(objective, block, text, run, profile) for block in blocks)
+    claims = tuple(chain.from_iterable(found))
     spans = {(claim.start, claim.end) for claim in claims}
     without = [each for each in sentences if (each.start, each.end) not in spans]
     silent = [each for each in without if not why.get(each, NOTHING_STATED).may_state]
@@ -109,8 +109,7 @@ async def extract(
         replies = [each for each in silent if each not in why and _replies(each, sentences, text.context)]
         why |= dict.fromkeys(replies if profile == "hardened" else (), Unchecked(reason=UncheckedReason.FRAGMENT))
     else:
-        silent_before = {(each.start, each.end): each.why for each in known.unchecked}
-        stating = {span: why for span, why in silent_before.items() if why.reason in PASSED_OVER}
+        stating = {(each.start, each.end): each.why for each in known.unchecked if each.why.reason in PASSED_OVER}
         why |= {each: stating[each.start, each.end] for each in silent if (each.start, each.end) in stating}
     return Extraction(
         claims=claims,
@@ -175,7 +174,7 @@ _ONE_CELL = re.compile(r"[\s>]*\|[^|\n]*\|?\s*\Z")
 
 
 def _unread(sentence: Sentence, run: Run) -> Unchecked | None:
-    if not getattr(run.backend, "english_only", False):
+    if not _is_embedded(run):
         return None
     if _TABLE_ROW.match(sentence.text) and not _is_readable(sentence.text):
         return Unchecked(reason=UncheckedReason.TABLE)
@@ -190,10 +189,10 @@ def _is_readable(row: str) -> bool:
     return claim_filter.statement(row) is not None
 
 
-async def _subjective(sentences: Sequence[Sentence], text: Text, extractor: Agent, profile: Profile) -> set[Sentence]:
+async def _subjective(sentences: Sequence[Sentence], text: Text, run: Run, profile: Profile) -> set[Sentence]:
     blocks = [sentences[start : start + BLOCK] for start in range(0, len(sentences), BLOCK)]
     tasks = (MarkOpinions(sentences=_texts(block), context=text.context, profile=profile) for block in blocks)
-    answers = await gather_or_cancel(extractor.perform(task) for task in tasks)
+    answers = await gather_or_cancel(Agent(EXTRACTOR, run).perform(task) for task in tasks)
     return {
         block[mark.sentence - 1]
         for block, answer in zip(blocks, answers, strict=True)
@@ -210,15 +209,15 @@ async def _claims(
     answer = await Agent(EXTRACTOR, run).perform(
         ExtractClaims(sentences=_texts(block_sentences), before=_texts(before), context=text.context, profile=profile)
     )
-    ordered = sorted(answer.claims, key=lambda claim: claim.sentence)
-    made = []
-    for extracted in ordered:
+    made: list[tuple[Sentence, Made]] = []
+    for extracted in sorted(answer.claims, key=lambda claim: claim.sentence):
         *earlier, sentence = block_sentences[: extracted.sentence]
-        made.append(Made(extracted.claim.strip(), sentence.text, _texts([*before, *earlier])))
-    refused = await _refused(made, text.context, run) if profile == "hardened" else set()
+        made.append((sentence, Made(extracted.claim.strip(), sentence.text, _texts([*before, *earlier]))))
+    refused: set[Made] = set()
+    if profile == "hardened":
+        refused = await _refused([claim for _, claim in made], text.context, run)
     located = []
-    for extracted, claim in zip(ordered, made, strict=True):
-        sentence = block_sentences[extracted.sentence - 1]
+    for sentence, claim in made:
         stated = " ".join(sentence.text.split()) if claim in refused else claim.text
         located.append(LocatedClaim(claim=stated, start=sentence.start, end=sentence.end))
     return list(dict.fromkeys(located))
@@ -230,14 +229,13 @@ async def _refused(made: Sequence[Made], context: str, run: Run) -> set[Made]:
         claim for claim in made if not is_contained(claim.text, claim.sentence, " ".join([context, *claim.before]))
     }
     contained = [claim for claim in dict.fromkeys(made) if claim not in refused and not _is_copy(claim)]
-    if contained and _checks_models(run, "hardened"):
+    if contained and not _is_embedded(run):  # which extracts with the models that would check it
         refused |= await asyncio.to_thread(contradicted, contained)
     return refused
 
 
-def _checks_models(run: Run, profile: Profile) -> bool:
-    """Whether the bundled models check what a language model extracted; the embedded backend extracts with them."""
-    return profile == "hardened" and not getattr(run.backend, "english_only", False)
+def _is_embedded(run: Run) -> bool:
+    return getattr(run.backend, "english_only", False)
 
 
 def _is_copy(claim: Made) -> bool:
@@ -251,14 +249,13 @@ def contradicted(made: Sequence[Made]) -> set[Made]:
     ``python -m benchmarks extraction``.
     """
     english = [claim for claim in made if not language_of(claim.sentence)]
-    shown = [" ".join([*claim.before[-_BEFORE:], claim.sentence]) for claim in english]
-    texts = ([claim.sentence for claim in english], shown)
     model = EmbeddedBackend().entailment
-    readings = [model.read([(claim.text, text) for claim, text in zip(english, part, strict=True)]) for part in texts]
+    alone = model.read([(claim.text, claim.sentence) for claim in english])
+    after = model.read([(claim.text, " ".join([*claim.before[-_BEFORE:], claim.sentence])) for claim in english])
     return {claim for claim in english if _FALSE.search(claim.text) and not _FALSE.search(claim.sentence)} | {
         claim
-        for claim, *read in zip(english, *readings, strict=True)
-        if all(reading.refutes > reading.supports for reading in read)
+        for claim, *readings in zip(english, alone, after, strict=True)
+        if all(reading.refutes > reading.supports for reading in readings)
     }
 
 
@@ -268,13 +265,10 @@ def is_contained(claim: str, sentence: str, shown: str) -> bool:
     Its numbers have to occur in them, and half of its content words, one of them at least in the sentence itself. Words
     are compared by their first four letters, so that inflected ones are equal.
     """
-    words, own, all_words = (_beginnings(text) for text in (claim, sentence, f"{shown} {sentence}"))
-    numbers = set(re.findall(r"\d[\d.,]*\d|\d", claim)) - set(re.findall(r"\d[\d.,]*\d|\d", f"{shown} {sentence}"))
-    return not numbers and bool(words & own) and 2 * len(words & all_words) >= len(words)
-
-
-def _beginnings(text: str) -> set[str]:
-    return {word[:4] for word in content_words(text)}
+    texts = claim, sentence, f"{shown} {sentence}"
+    words, own, all_words = ({word[:4] for word in content_words(text)} for text in texts)
+    numbers, _, all_numbers = (set(re.findall(r"\d[\d.,]*\d|\d", text)) for text in texts)
+    return numbers <= all_numbers and bool(words & own) and 2 * len(words & all_words) >= len(words)
 
 
 def _texts(sentences: Sequence[Sentence]) -> tuple[str, ...]:

@@ -14,7 +14,6 @@ from redargue.nli.backend import EmbeddedBackend
 from redargue.nli.language import language_of
 from redargue.nli.reader import encoded_texts
 from redargue.parts import RunOptions, read_options
-from redargue.run import Run
 from redargue.sanitize import counted
 from redargue.spec import RunSpec
 from redargue.tasks.extract import ExtractClaims, MarkOpinions
@@ -28,6 +27,7 @@ from redargue.text.verification import (
     claims_of,
     closed,
     documents_of,
+    extraction_run,
     ground,
     shared_evidence,
     without_check,
@@ -71,9 +71,8 @@ class Grounder:
         models = {role: model for role, model in spec.models.items() if role not in extracting}
         evidence = shared_evidence(self._spec, self.documents)
         self._verifier = Verifier(self._spec.updated(models=models), parts=replace(parts, evidence=evidence))
-        self._embedder = (
-            self._verifier.backend.embedder if isinstance(self._verifier.backend, EmbeddedBackend) else None
-        )
+        backend = self._verifier.backend
+        self._embedder = backend.embedder if isinstance(backend, EmbeddedBackend) else None
         texts = [text for tool in evidence.values() for text in tool.encoded_texts]
         texts += [text for document in self.documents for text in encoded_texts(document)]
         self._held = tuple(dict.fromkeys(texts))
@@ -104,7 +103,6 @@ class Grounder:
         text, verifier = text_of(answer, kind=kind, context=context), self._verifier
         # whose evidence differs by answer or claim, or whose claims are read together
         if text.kind in ("dialogue", "summary") or verifier.method.kind.reads_ahead:
-            budget = self._parts.budget or verifier.budget
             given = {name: getattr(self._parts, name) for name in ("backend", "prices", "transport", "clock")}
             return await ground(
                 text,
@@ -113,10 +111,10 @@ class Grounder:
                 concurrency=concurrency,
                 listeners=listeners,
                 done=done,
-                budget=budget,
+                budget=self._parts.budget or verifier.budget,
                 **given,
             )
-        run = self._run()
+        run = extraction_run(verifier, self._models)
         async with verifier.transport:
             extraction = await extract(text, run, profile=verifier.method.settings.profile)
             claims = claims_of(extraction.claims, self._spec)
@@ -130,19 +128,14 @@ class Grounder:
         has none.
         """
         if self._no_context:
-            return (_checked(sentences[-1], self._unread(self._spec.claim(sentences[-1].text))),)
-        return await check_sentence(sentences, self._verifier, run=self._run())
+            return (_checked(sentences[-1], await self.verify(self._spec.claim(sentences[-1].text))),)
+        return await check_sentence(sentences, self._verifier, self._models)
 
     async def verify(self, claim: Claim) -> Verdict:
         """The verdict on one claim, which need not be one of a text."""
-        return self._unread(claim) if self._no_context else await self._verifier.verify(claim)
-
-    @staticmethod
-    def _unread(claim: Claim) -> Verdict:
-        return Verdict(claim=claim, label=None, unchecked=NO_CONTEXT)
-
-    def _run(self) -> Run:
-        return extraction_run(self._verifier, self._models)
+        if self._no_context:
+            return Verdict(claim=claim, label=None, unchecked=NO_CONTEXT)
+        return await self._verifier.verify(claim)
 
     def close(self) -> None:
         """Gives the memory of the encoded documents back."""
@@ -160,9 +153,11 @@ class Grounder:
         self.close()
 
 
-async def check_sentence(sentences: Sequence[Sentence], verifier: Verifier, *, run: Run) -> tuple[CheckedClaim, ...]:
-    """The verdicts on the claims of the last of some consecutive sentences; ``run`` is that of their extraction."""
-    last, spec = sentences[-1], verifier.spec
+async def check_sentence(
+    sentences: Sequence[Sentence], verifier: Verifier, models: Mapping[str, str]
+) -> tuple[CheckedClaim, ...]:
+    """The verdicts on the claims of the last of some consecutive sentences; ``models``: of their extraction."""
+    last, spec, run = sentences[-1], verifier.spec, extraction_run(verifier, models)
     async with verifier.transport:
         found = await extract_claims(sentences, run, profile=verifier.method.settings.profile)
         if isinstance(found, UncheckedSentence):
@@ -174,18 +169,6 @@ async def check_sentence(sentences: Sequence[Sentence], verifier: Verifier, *, r
 
 def _checked(sentence: Sentence, verdict: Verdict) -> CheckedClaim:
     return CheckedClaim(start=sentence.start, end=sentence.end, stated=sentence.text, verdict=verdict)
-
-
-def extraction_run(verifier: Verifier, models: Mapping[str, str]) -> Run:
-    """The run of an extraction, whose models may be others than those of the verifier."""
-    return Run(
-        verifier.backend,
-        seed=verifier.spec.seed,
-        budget=verifier.budget,
-        clock=verifier.clock,
-        models=models,
-        priced=verifier.priced,
-    )
 
 
 async def warm_up() -> None:

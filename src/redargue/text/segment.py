@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Literal, Self
+from typing import Literal, Self, get_args
 
 from pydantic import ValidationError, field_validator, model_validator
 
@@ -23,7 +23,7 @@ from redargue.retrieval.corpus.documents import sentence_spans
 MAX_LENGTH = 200_000  # characters, about 2,000 sentences
 
 Kind = Literal["text", "dialogue", "summary", "qa"]
-KINDS: tuple[Kind, ...] = ("text", "dialogue", "summary", "qa")
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 class Text(Frozen):
@@ -57,7 +57,7 @@ class Text(Frozen):
         if self.kind == "qa":
             if not self.context.strip():
                 raise ValueError("the kind 'qa' needs a question: --question, or context=…")
-            Claim(text=self.whole)
+            Claim(text=self.whole)  # raises ValueError where it cannot be checked
         return self
 
     @property
@@ -153,7 +153,7 @@ def _cuts(whole: str) -> Iterator[int]:
         elif has_dateline(line[0]):
             yield line.start()
     for table in _OPEN_TABLE.finditer(whole):
-        yield from (table.start(), table.end())
+        yield from table.span()
         yield from (table.start() + line.end() for line in re.finditer(r"\n", table[0]))
         yield from _cell_cuts(whole, *table.span())
 
@@ -187,9 +187,8 @@ def has_several_sentences(text: str) -> bool:
     for first, second in pairwise(sentences_of(text)):
         before = text[: second.start]
         quoted = before.count('"') % 2 or before.count("“") > before.count("”")
-        if "\n" in text[first.end : second.start]:
-            return True
-        if not (quoted or second.text[0].islower() or _ABBREVIATION.search(first.text)):
+        continued = quoted or second.text[0].islower() or _ABBREVIATION.search(first.text)
+        if "\n" in text[first.end : second.start] or not continued:
             return True
     return False
 
@@ -246,9 +245,8 @@ def _tagged(text: str) -> tuple[list[str], str]:
 
 def _separated(part: str) -> list[str]:
     inner, _ = _tagged(part)
-    whole = inner if len(inner) > 1 else [part]
-    texts = (_BLANK_LINES.sub("\n\n", _TAG.sub("\n", text)).strip() for text in whole)
-    return [text for text in texts if text]
+    texts = inner if len(inner) > 1 else [part]
+    return [clean for text in texts if (clean := _BLANK_LINES.sub("\n\n", _TAG.sub("\n", text)).strip())]
 
 
 def readable_context(text: str) -> str:

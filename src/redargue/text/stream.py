@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import codecs
 import re
-from collections.abc import AsyncGenerator, AsyncIterable, Coroutine, Iterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, Iterable, Sequence
 from contextlib import nullcontext
-from typing import Any, Unpack
+from typing import Unpack
 
 from redargue.claims import readable
 from redargue.errors import UsageError
@@ -27,6 +27,10 @@ BEFORE = 8  # sentences before one that say what its pronouns mean
 _FOLLOWED = re.compile(r"[^\S\n]*\n[ \t\r]*\n|\s+\S+\s+\S+\s")
 # A few marks may stand between; a row of a thousand, as a model that repeats itself writes it, is not read from each.
 _MAY_BE_COMPLETE = re.compile(r"[.!?…][^\w\s]{0,8}+\s+\S+\s+\S+\s|\n")
+
+
+Chunks = AsyncIterable[str | bytes] | Iterable[str | bytes]
+_Check = asyncio.Task[tuple[CheckedClaim, ...]]
 
 
 class Segmenter:
@@ -49,11 +53,13 @@ class Segmenter:
 
         Raises UsageError for what is not UTF-8, control characters, and too long a text.
         """
-        decoded = self._decoded(chunk)
+        where = f"after character {len(self.text)}"
         try:
+            decoded = self._decoded(chunk)
             readable(decoded)
+        except UnicodeDecodeError as error:
+            raise UsageError(f"{error.object[error.start : error.start + 4]!r} is not UTF-8", where=where) from None
         except ValueError as error:
-            where = f"after character {len(self.text)}"
             raise UsageError(f"the text cannot be read: {error}", where=where, hint="remove it") from None
         before = self.text[-2:]
         self.text += decoded
@@ -79,16 +85,12 @@ class Segmenter:
         return self.sentences[-1].end if self.sentences else 0
 
     def _decoded(self, chunk: str | bytes) -> str:
-        if isinstance(chunk, str):
-            text, self._half = self._half + chunk, ""
-            if text and "\ud800" <= text[-1] <= "\udbff":
-                text, self._half = text[:-1], text[-1]
-            return re.sub(r"[\ud800-\udbff][\udc00-\udfff]", _joined, text)
-        try:
+        if not isinstance(chunk, str):
             return self._decode.decode(chunk)
-        except UnicodeDecodeError as error:
-            where = f"after character {len(self.text)}"
-            raise UsageError(f"{chunk[error.start : error.start + 4]!r} is not UTF-8", where=where) from None
+        text, self._half = self._half + chunk, ""
+        if text and "\ud800" <= text[-1] <= "\udbff":
+            text, self._half = text[:-1], text[-1]
+        return re.sub(r"[\ud800-\udbff][\udc00-\udfff]", _joined, text)
 
     def _new(self, *, ended: bool) -> list[Sentence]:
         start = self._start_of_reading()
@@ -127,7 +129,7 @@ def _joined(halves: re.Match[str]) -> str:
 
 
 async def check_stream(
-    chunks: AsyncIterable[str | bytes] | Iterable[str | bytes],
+    chunks: Chunks,
     contexts: Grounder | str | Passage | Sequence[str | Passage],
     *,
     spec: RunSpec | None = None,
@@ -162,40 +164,26 @@ async def check_stream(
     else:
         opened = Grounder(contexts, spec=spec, **options)
     with opened as grounder:
-        checks = _Checks(CONCURRENCY)
-        reading = asyncio.create_task(_read(chunks, grounder, checks))
+        queue: asyncio.Queue[_Check | None] = asyncio.Queue(CONCURRENCY)
+        started: set[_Check] = set()  # the checks not yet awaited, and one that waits for a place in the queue
+        reading = asyncio.create_task(_read(chunks, grounder, queue, started))
         try:
-            while (check := await checks.queue.get()) is not None:
+            while (check := await queue.get()) is not None:
                 for claim in await check:
                     yield claim
-                checks.started.discard(check)
+                started.discard(check)
             await reading  # raises what ended it
         finally:
             reading.cancel()
-            while not checks.queue.empty():  # makes room for what `reading` puts last
-                checks.queue.get_nowait()
+            while not queue.empty():  # makes room for what `reading` puts last
+                queue.get_nowait()
             await asyncio.gather(reading, return_exceptions=True)
-            for check in checks.started:
+            for check in started:
                 check.cancel()
-            await asyncio.gather(*checks.started, return_exceptions=True)
+            await asyncio.gather(*started, return_exceptions=True)
 
 
-class _Checks:
-    """The checks of sentences, in order; ``started`` has those not yet awaited, and one that waits for a place."""
-
-    def __init__(self, most: int) -> None:
-        self.queue: asyncio.Queue[asyncio.Task[tuple[CheckedClaim, ...]] | None] = asyncio.Queue(most)
-        self.started: set[asyncio.Task[tuple[CheckedClaim, ...]]] = set()
-
-    async def start(self, check: Coroutine[Any, Any, tuple[CheckedClaim, ...]]) -> None:
-        task = asyncio.create_task(check)
-        self.started.add(task)
-        await self.queue.put(task)
-
-
-async def _read(
-    chunks: AsyncIterable[str | bytes] | Iterable[str | bytes], grounder: Grounder, checks: _Checks
-) -> None:
+async def _read(chunks: Chunks, grounder: Grounder, queue: asyncio.Queue[_Check | None], started: set[_Check]) -> None:
     """Starts a check for every complete sentence, in order; None ends the queue."""
     segmenter = Segmenter()
 
@@ -203,7 +191,9 @@ async def _read(
         first = len(segmenter.sentences) - len(new)
         for number in range(first, len(segmenter.sentences)):
             sentences = segmenter.sentences[max(0, number - BEFORE) : number + 1]
-            await checks.start(grounder.check_sentence(sentences))
+            check = asyncio.create_task(grounder.check_sentence(sentences))
+            started.add(check)
+            await queue.put(check)
 
     try:
         if isinstance(chunks, AsyncIterable):
@@ -214,4 +204,4 @@ async def _read(
                 await start(segmenter.add(chunk))
         await start(segmenter.end())
     finally:
-        await checks.queue.put(None)
+        await queue.put(None)

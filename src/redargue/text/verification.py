@@ -23,7 +23,7 @@ from redargue.errors import RecordError, UsageError, problem_location, problem_o
 from redargue.events import CallFailed, CallFinished, Event, EvidenceFound, EvidenceMissing
 from redargue.evidence import Passage
 from redargue.methods.base import ConfiguredMethod
-from redargue.nli.backend import EmbeddedBackend
+from redargue.nli.session import shared
 from redargue.parts import Parts, RunOptions, read_options
 from redargue.retrieval.corpus.base import Encoder
 from redargue.retrieval.tools.corpus import FixedPassages, FixedPassagesTool
@@ -63,8 +63,9 @@ class PreparedText(NamedTuple):
         about |= {"models": dict(self.models), "usage": self.spent.model_dump(mode="json")}
         if self.openings:
             about |= {"openings": [turn and turn.model_dump(mode="json") for turn in self.openings]}
-        given: dict[str, Any] = {"claims": self.claims, "text": about, "origin": self.origin}
-        verifier = Verifier(self.spec, parts=self.parts, folder=self.folder, **given)
+        verifier = Verifier(
+            self.spec, parts=self.parts, folder=self.folder, claims=self.claims, text=about, origin=self.origin
+        )
         if verifier.record:
             for event in self.calls:
                 verifier.record.write(event.model_copy(update={"item": len(self.claims)}))
@@ -76,8 +77,7 @@ class PreparedText(NamedTuple):
         return CheckedClaim(start=span.start, end=span.end, stated=stated, verdict=verdict)
 
     def report(self, verdicts: Sequence[Verdict]) -> Report:
-        unread = self.origin.unread_files
-        return build_report(self.text, self.extraction, verdicts, self.spent, unread_files=unread)
+        return build_report(self.text, self.extraction, verdicts, self.spent, unread_files=self.origin.unread_files)
 
 
 async def prepare(
@@ -92,10 +92,8 @@ async def prepare(
     """Extracts the claims of a text.
 
     Args:
-        text: text to check.
         spec: its labels must include a supporting and a refuting one; ``models`` may name a model for the
             ``extractor`` and its tasks.
-        parts: parts of the run.
         documents: the only evidence; None to search.
         folder, origin: run folder, in which a recorded extraction is not repeated, and what it records of its origin.
 
@@ -118,7 +116,7 @@ async def prepare(
         known = _recorded(folder, text) if folder else None
         if known:
             first.budget.recall(cost_of(known.usage, goes_online))
-        run = _run(first, {**spec.models, **models})
+        run = extraction_run(first, {**spec.models, **models})
         async with first.transport:
             extraction = known.extraction if known else await extract(text, run, profile=first.method.settings.profile)
             claims = claims_of(extraction.claims, spec, text.context if text.kind == "dialogue" else "")
@@ -142,8 +140,8 @@ async def prepare(
     )
 
 
-def _run(verifier: Verifier, models: Mapping[str, str]) -> Run:
-    """The run of a text before its claims are verified."""
+def extraction_run(verifier: Verifier, models: Mapping[str, str]) -> Run:
+    """The run of a text before its claims are verified; its models may be others than those of the verifier."""
     budget, clock, priced = verifier.budget, verifier.clock, verifier.priced
     return Run(verifier.backend, seed=verifier.spec.seed, budget=budget, clock=clock, models=models, priced=priced)
 
@@ -170,20 +168,14 @@ def check_options(text: Text, spec: RunSpec, documents: Sequence[Passage] | None
     if spec.strict_as_of and spec.as_of is None:
         raise UsageError("the text has no as-of date", where="--strict-as-of", hint="set one: --as-of 2024-03-31")
     if not {Meaning.SUPPORTED, Meaning.REFUTED} <= {label.meaning for label in labels.labels}:
-        raise UsageError(
-            f"the labels {labels.name!r} do not say whether a claim is supported or refuted",
-            where="--labels",
-            hint="use labels that do, such as fever or two",
-        )
+        what = f"the labels {labels.name!r} do not say whether a claim is supported or refuted"
+        raise UsageError(what, where="--labels", hint="use labels that do, such as fever or two")
     if documents is None and text.kind == "summary":
         hint = "redargue ground --context FILE"
         raise UsageError("a summary is checked against its document", where="--context", hint=hint)
     if documents is not None and not any(document.text.strip() for document in documents):
-        raise UsageError(
-            "there is no document to check the text against",
-            where="--context",
-            hint="pass one: --context FILE, or contexts=[…]",
-        )
+        hint = "pass one: --context FILE, or contexts=[…]"
+        raise UsageError("there is no document to check the text against", where="--context", hint=hint)
 
 
 def closed(spec: RunSpec, parts: Parts) -> RunSpec:
@@ -206,11 +198,11 @@ def _without_memory(spec: RunSpec) -> RunSpec:
 
 def claims_of(extracted: Sequence[LocatedClaim], spec: RunSpec, context: str = "") -> tuple[Claim, ...]:
     """Extracted claims with a configuration's labels and dates; raises UsageError for one that cannot be checked."""
-    shared = {"context": context, "labels": spec.labels, "as_of": spec.as_of, "only_in_time": spec.strict_as_of}
+    given = {"context": context, "labels": spec.labels, "as_of": spec.as_of, "only_in_time": spec.strict_as_of}
     claims = []
     for located in extracted:
         try:
-            claims.append(Claim.model_validate({"text": located.claim, **shared}))
+            claims.append(Claim.model_validate({"text": located.claim, **given}))
         except ValidationError as error:
             where = f"the claim at characters {located.start} to {located.end}"
             what = f"{problem_location(error) or 'the claim'}: {problem_of(error)}"
@@ -248,20 +240,20 @@ def _evidence(
 ) -> dict[str, FixedPassages]:
     """Replaces every tool by the documents; a dialogue's context is evidence as well (Sun et al. 2024)."""
     if text.kind == "summary":
-        nearest = nearest_sentences([claim.text for claim in claims], documents, EmbeddedBackend().embedder)
+        nearest = nearest_sentences([claim.text for claim in claims], documents, shared())
         return {name: FixedPassages(nearest, name=name, whole=True, about=ABOUT_DOCUMENTS) for name in names}
     dialogue = [Passage(text=text.context, document="context")] if text.kind == "dialogue" and text.context else []
     return _only(names, [(*documents, *dialogue)] * len(claims))
 
 
 def _only(names: Sequence[str], documents: Sequence[Sequence[Passage]]) -> dict[str, FixedPassages]:
-    encoder = EmbeddedBackend().embedder
     return {
-        name: FixedPassages(
-            documents, name=name, about=ABOUT_DOCUMENTS, encoder=None if name == "keywords" else encoder
-        )
-        for name in names
+        name: FixedPassages(documents, name=name, about=ABOUT_DOCUMENTS, encoder=encoder_of(name)) for name in names
     }
+
+
+def encoder_of(tool: str) -> Encoder | None:
+    return None if tool == "keywords" else shared()
 
 
 def shared_evidence(spec: RunSpec, documents: Sequence[Passage]) -> dict[str, FixedPassagesTool]:
@@ -373,37 +365,35 @@ _FILE_NAME = re.compile(r"\S+\.(?:pdf|docx?|md|txt|html?|csv|tsv|jsonl?)", re.IG
 
 def documents_of(contexts: str | Passage | Sequence[str | Passage]) -> list[Passage]:
     """The documents that an answer is checked against; raises UsageError for what is not a document."""
-    documents = []
     if not isinstance(contexts, Iterable):
         hint = "give a list of documents: contexts=['the text of a document']; [] for none"
         raise UsageError(f"{contexts!r:.60} is no list of documents", where="contexts", hint=hint)
-    for number, document in enumerate([contexts] if isinstance(contexts, str | Passage) else contexts, 1):
-        if not isinstance(document, str | Passage):
-            what = f"context {number} is neither a text nor a Passage: {document!r:.60}"
-            raise UsageError(
-                what, where="contexts", hint="contexts=['the text of a document', redargue.Passage(text=…, title=…)]"
-            )
-        if isinstance(document, str) and _FILE_NAME.fullmatch(document.strip()):
-            what = f"context {number} is the name of a file, not its text: {document!r:.60}"
-            raise UsageError(
-                what, where="contexts", hint="read the file and pass its text; redargue ground reads files"
-            )
-        documents.append(
-            Passage(text=document, document=f"context-{number}") if isinstance(document, str) else document
-        )
-    return documents
+    given = [contexts] if isinstance(contexts, str | Passage) else contexts
+    return [_document(document, number) for number, document in enumerate(given, 1)]
+
+
+def _document(given: str | Passage, number: int) -> Passage:
+    if isinstance(given, Passage):
+        return given
+    if not isinstance(given, str):
+        what = f"context {number} is neither a text nor a Passage: {given!r:.60}"
+        hint = "contexts=['the text of a document', redargue.Passage(text=…, title=…)]"
+        raise UsageError(what, where="contexts", hint=hint)
+    if _FILE_NAME.fullmatch(given.strip()):
+        what = f"context {number} is the name of a file, not its text: {given!r:.60}"
+        hint = "read the file and pass its text; redargue ground reads files"
+        raise UsageError(what, where="contexts", hint=hint)
+    return Passage(text=given, document=f"context-{number}")
 
 
 # Selects the document sentences most similar to each claim of a summary, as evidence (DPD; Sun
 # et al. 2024).
 
-NEAREST = 10  # sentences per claim
-
 
 def nearest_sentences(
-    claims: Sequence[str], documents: Sequence[Passage], encoder: Encoder, *, most: int = NEAREST
+    claims: Sequence[str], documents: Sequence[Passage], encoder: Encoder, *, most: int = 10
 ) -> list[tuple[Passage, ...]]:
-    """Returns for each claim the most similar sentences in document order; adjacent sentences form one passage.
+    """For each claim the most similar sentences in document order; adjacent sentences form one passage.
 
     The papers do not name their sentence encoder (``D14``).
     """

@@ -32,7 +32,7 @@ from redargue.service.proxy.structured import begins, structure_of
 from redargue.service.requests import RunChoices
 from redargue.service.rules import RequestRules
 from redargue.spec import RunSpec
-from redargue.text.grounder import Grounder, check_sentence, extraction_run
+from redargue.text.grounder import Grounder, check_sentence
 from redargue.text.report import CheckedClaim
 from redargue.text.segment import MAX_LENGTH, Sentence
 from redargue.text.stream import BEFORE, Segmenter
@@ -62,8 +62,7 @@ class Searcher:
         self._verifier = Verifier(spec, actions={}, parts=Parts(budget=budget))
 
     async def check_sentence(self, sentences: Sequence[Sentence]) -> tuple[CheckedClaim, ...]:
-        run = extraction_run(self._verifier, self._verifier.spec.models)
-        return await check_sentence(sentences, self._verifier, run=run)
+        return await check_sentence(sentences, self._verifier, self._verifier.spec.models)
 
     async def verify(self, claim: Claim) -> Verdict:
         return await self._verifier.verify(claim)
