@@ -75,7 +75,7 @@ def test_what_was_not_checked_says_why_and_is_counted_or_withheld(
     assert closed.json()["error"]["code"] == case
     assert (closed.headers["x-should-retry"] == "true") == (case in readers)
     assert ANSWER not in closed.text
-    assert running.proxy.tally.withheld_answers[CHAT, case] == 1
+    assert running.proxy.tally.withheld[CHAT, case] == 1
 
 
 def test_a_request_cannot_loosen_what_the_operator_decided() -> None:

@@ -392,7 +392,7 @@ def test_block_sends_a_sentence_instead_and_no_word_of_the_answer(start: Start, 
     assert "Withheld." in response.text
     assert "Viaduct was" not in response.text
     assert '"start":0,"end":0,"claim":"","label":"REFUTES"' in response.text
-    assert running.proxy.tally.withheld_answers[path.removeprefix("/v1"), "refuted"] == 1
+    assert running.proxy.tally.withheld[path.removeprefix("/v1"), "refuted"] == 1
 
 
 @pytest.mark.parametrize("stream", [True, False])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, get_args
 
 from pydantic import ConfigDict, Field
 
@@ -22,35 +22,22 @@ _LISTED = 50  # sentences in a header
 _QUOTES = 3  # of one side of a claim, at most
 FOOTNOTES = "Checked by redargue:"
 BlockReason = Literal[
-    "",
     "no_context",
-    "language",
     "checker_down",
+    "too_long",
+    "unreadable_answer",
     "checker_late",
     "budget",
     "search_failed",
+    "language",
     "no_answer",
     "fragment",
     "structured",
-    "too_long",
-    "unreadable_answer",
     "not_read",
     "no_text",
+    "",
 ]
-# The first that applies is that of the answer.
-REASONS: tuple[BlockReason, ...] = (
-    "no_context",
-    "checker_down",
-    "too_long",
-    "unreadable_answer",
-    "checker_late",
-    "budget",
-    "search_failed",
-    "language",
-    "no_answer",
-    "fragment",
-    "structured",
-)
+REASONS: tuple[BlockReason, ...] = get_args(BlockReason)  # the first that applies is that of the answer
 _UNCHECKED: dict[UncheckedReason, BlockReason] = {
     UncheckedReason.LANGUAGE: "language",
     UncheckedReason.SEARCH_FAILED: "search_failed",
@@ -132,8 +119,7 @@ class CheckBlock(Frozen):
     ms: float = 0.0
 
     def payload(self) -> dict[str, object]:
-        left_out = {"withheld"} if not self.withheld else set()
-        left_out |= {"revision"} if not self.revision else set()
+        left_out = {name for name in ("withheld", "revision") if not getattr(self, name)}
         return self.model_dump(mode="json", by_alias=True, exclude=left_out)
 
     def of_withheld(self, why: str, plan: Plan) -> CheckBlock:
@@ -161,24 +147,22 @@ class CheckBlock(Frozen):
 def block_of(checked: Checked, plan: Plan, check: str) -> CheckBlock:
     """The block of a finished check."""
     claims = tuple(_claim(claim, checked) for claim in checked.claims)
-    late: BlockReason = "checker_late"
     reasons = Counter[BlockReason](claim.unchecked for claim in claims if claim.unchecked)
-    reasons.update({late: len(checked.late)} if checked.late else {})
-    structured: BlockReason = "structured"
-    reasons.update({structured: checked.structured} if checked.structured else {})
+    reasons["checker_late"] += len(checked.late)
+    reasons["structured"] += checked.structured
     reasons.update(_ERRORS.get(name, "checker_down") for _, name in checked.failed)
+    reasons = +reasons  # those that occur
     problem = next((reason for reason in REASONS if reason == checked.problem), None)
     if problem:
         reasons[problem] += max(1, len(checked.sentences) - len(claims))
     verdicts = [claim.verdict for claim in checked.claims]
-    total = outcome(verdicts, unread=bool(reasons))
     return CheckBlock(
         check=check,
         mode=plan.mode,
-        outcome=Outcome.UNCHECKED if problem else total,
+        outcome=Outcome.UNCHECKED if problem else outcome(verdicts, unread=bool(reasons)),
         reason=next((reason for reason in REASONS if reason in reasons), ""),
         claims=claims,
-        unchecked={reason: count for reason, count in reasons.items() if count},
+        unchecked=dict(reasons),
         usage=total_usage([verdict.usage for verdict in verdicts]),
         ms=round(checked.ms, 1),
     )
@@ -195,7 +179,7 @@ def unchecked_block(plan: Plan, check: str, reason: BlockReason) -> CheckBlock:
 
 def _claim(claim: CheckedClaim, checked: Checked) -> ClaimBlock:
     verdict = claim.verdict
-    why = block_reason(verdict)
+    why = _block_reason(verdict)
     return ClaimBlock(
         sentence=sum(sentence.start <= claim.start for sentence in checked.sentences),
         start=claim.start,
@@ -210,7 +194,7 @@ def _claim(claim: CheckedClaim, checked: Checked) -> ClaimBlock:
     )
 
 
-def block_reason(verdict: Verdict) -> BlockReason:
+def _block_reason(verdict: Verdict) -> BlockReason:
     """Why a claim was not checked, as a word; empty where it was."""
     if verdict.error:
         return _ERRORS.get(verdict.error.type, "checker_down")
@@ -219,8 +203,7 @@ def block_reason(verdict: Verdict) -> BlockReason:
 
 
 def _quotes(verdict: Verdict) -> tuple[ClaimQuote, ...]:
-    found = [quote for side in (Side.FOR, Side.AGAINST) for quote in verdict.side(side)[:_QUOTES]]
-    return tuple(map(_quote, found))
+    return tuple(_quote(quote) for side in (Side.FOR, Side.AGAINST) for quote in verdict.side(side)[:_QUOTES])
 
 
 def _quote(quote: Quote) -> ClaimQuote:
@@ -234,15 +217,16 @@ def _quote(quote: Quote) -> ClaimQuote:
     )
 
 
-def citations(block: CheckBlock) -> list[tuple[int, int, str, str]]:
-    """Start, end, title and address of every source on the web that a claim's verdict quotes."""
-    found = [
+def citations(block: CheckBlock) -> list[dict[str, int | str]]:
+    """Each source on the web that a claim's verdict quotes, with the names of OpenAI's annotations."""
+    found = dict.fromkeys(
         (claim.start, claim.end, shortened(quote.title or quote.document or quote.url), quote.url)
         for claim in block.claims
         for quote in claim.quotes
         if quote.url
-    ]
-    return list(dict.fromkeys(found))
+    )
+    names = ("start_index", "end_index", "title", "url")
+    return [dict(zip(names, values, strict=True)) for values in found]
 
 
 _OPEN = "could not be confirmed"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from redargue.service.proxy.block import CheckBlock, citations
 from redargue.service.proxy.contexts import content_text
@@ -25,12 +25,9 @@ class ChatDialect(Dialect):
     """One response of ``/v1/chat/completions``."""
 
     _cited: set[Key] = field(default_factory=set)  # choices to which the upstream has sent annotations
-    _written: set[Key] = field(default_factory=set)  # choices whose replacement was sent
-    _told: set[Key] = field(default_factory=set)  # choices whose verdicts were sent
+    _annotated: set[Key] = field(default_factory=set)  # choices whose verdicts were sent
     _head: Payload = field(default_factory=dict)
-
-    def knows(self, payload: Payload) -> bool:
-        return isinstance(payload.get("choices"), list)
+    listing: ClassVar[str] = "choices"
 
     def texts(self, payload: Payload) -> dict[Key, str]:
         return {
@@ -81,9 +78,9 @@ class ChatDialect(Dialect):
         parts: list[list[Payload]] = []
         for choice in choices:
             delta = _delta(choice)
-            if choice.get("finish_reason") and any(value for name, value in delta.items() if name not in _OURS):
-                ours = {name: value for name, value in delta.items() if name in _OURS}
-                others = {name: value for name, value in delta.items() if name not in _OURS}
+            ours = {name: value for name, value in delta.items() if name in _OURS}
+            others = {name: value for name, value in delta.items() if name not in _OURS}
+            if choice.get("finish_reason") and any(others.values()):
                 parts += [[{**choice, "delta": others, "finish_reason": None}], [{**choice, "delta": ours}]]
             else:
                 parts.append([choice])
@@ -144,9 +141,12 @@ class ChatDialect(Dialect):
         for number, choice in _choices(payload):
             key = (number,)
             changed |= self._replace(key, choice)
-            if choice.get("finish_reason") and key not in self._told and (block := self.blocks.get(key)):
-                before += self._missing(key, payload, choice)
-                choice["delta"] = self._told_delta(key, block, _delta(choice))
+            if choice.get("finish_reason") and key not in self._annotated and (block := self.blocks.get(key)):
+                if text := self.missing_text(key):
+                    part = {**choice, "delta": {"content": text}, "finish_reason": None}
+                    usage = {"usage": None} if "usage" in payload else {}
+                    before.append(data_event({**payload, "choices": [part], **usage}))
+                choice["delta"] = self._annotated_delta(key, block, _delta(choice))
                 changed = True
         return [*before, data_event(payload) if changed else event.raw]
 
@@ -156,23 +156,11 @@ class ChatDialect(Dialect):
         had_text = bool(_delta(choice).get("content"))
         changed = self.left_out(choice, CHUNK_CHOICE, withheld=withheld)
         if withheld and had_text:
-            _delta(choice)["content"] = "" if key in self._written else self.replaced[key]
-            self._written.add(key)
+            _delta(choice)["content"] = self.replacement(key)
         return changed or withheld
 
-    def _missing(self, key: Key, payload: Payload, choice: Payload) -> list[bytes]:
-        if not (text := self._missing_text(key)):
-            return []
-        part = {**choice, "delta": {"content": text}, "finish_reason": None}
-        return [data_event({**payload, "choices": [part], **({"usage": None} if "usage" in payload else {})})]
-
-    def _missing_text(self, key: Key) -> str:
-        """What follows the text, and the replacement where no delta had text."""
-        before = "" if key in self._written else self.replaced.get(key, "")
-        return before + self.appended.get(key, "")
-
-    def _told_delta(self, key: Key, block: CheckBlock, delta: Payload) -> Payload:
-        self._told.add(key)
+    def _annotated_delta(self, key: Key, block: CheckBlock, delta: Payload) -> Payload:
+        self._annotated.add(key)
         cited = [*as_list(delta.get("annotations")), *_annotations(block)]
         ours: Payload = {"annotations": cited} if cited and key not in self._cited else {}
         return {**delta, **ours, "redargue": block.payload()}
@@ -180,9 +168,9 @@ class ChatDialect(Dialect):
     def rest(self) -> list[bytes]:
         chunks = []
         for key, block in self.blocks.items():
-            if key not in self._told:
-                text = self._missing_text(key)
-                delta = self._told_delta(key, block, {"content": text} if text else {})
+            if key not in self._annotated:
+                text = self.missing_text(key)
+                delta = self._annotated_delta(key, block, {"content": text} if text else {})
                 choice = {"index": key[0], "delta": delta, "finish_reason": None}
                 chunks.append(data_event({**self._head, "choices": [choice]}))
         return chunks
@@ -216,10 +204,4 @@ def _is_cut(content: object) -> bool:
 
 
 def _annotations(block: CheckBlock) -> list[Payload]:
-    return [
-        {
-            "type": "url_citation",
-            "url_citation": {"start_index": start, "end_index": end, "title": title, "url": url},
-        }
-        for start, end, title, url in citations(block)
-    ]
+    return [{"type": "url_citation", "url_citation": citation} for citation in citations(block)]

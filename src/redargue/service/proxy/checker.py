@@ -143,11 +143,9 @@ class Checkers:
         if entry is None or (entry.readers.done() and (entry.readers.cancelled() or entry.readers.exception())):
             made = asyncio.create_task(self._make(documents, plan, day, turn))
             made.add_done_callback(_seen)
-            entry = _Entry(made, sum(len(document.text) for document in documents))
+            entry = _Entry(made, sum(len(document.text) for document in documents), dropped=not shared)
             if shared:
                 self._entries[key] = entry
-            else:
-                entry.dropped = True
         if not entry.dropped:
             self._entries.move_to_end(key)
         entry.users += 1
@@ -199,15 +197,9 @@ class Checkers:
         """Of the first reader and of the debate."""
         operator = self.settings.spec
         spec = operator.updated(as_of=plan.as_of or operator.as_of)
-        own: dict[str, object] = {
-            "method": FIRST_READER,
-            "settings": {},
-            "model": "",
-            "models": {},
-            "prompts": None,
-            "mcp": (),
-        }
-        reading = spec.model_copy(update={**own, "backend": "embedded", "budget": None, "min_confidence": None})
+        own: dict[str, object] = {"method": FIRST_READER, "settings": {}, "backend": "embedded", "model": ""}
+        own |= {"models": {}, "prompts": None, "mcp": (), "budget": None, "min_confidence": None}
+        reading = spec.model_copy(update=own)
         if plan.method == FIRST_READER and not _has_model(operator):
             return reading, None
         debating = RequestRules(spec, tools=spec.tools).spec_for(RunChoices(method=plan.method))
@@ -219,8 +211,8 @@ class Checkers:
         if not budget or _has_model(self.settings.spec):
             return budget
         limits = Budget.parse(budget)
-        kept = [f"{limits.calls}calls"] if limits.calls else []
-        return ",".join(kept + ([f"{limits.searches}searches"] if limits.searches else [])) or None
+        kept = {"calls": limits.calls, "searches": limits.searches}
+        return ",".join(f"{most}{unit}" for unit, most in kept.items() if most) or None
 
     async def close(self) -> None:
         entries = [*self._entries.values()]
@@ -426,6 +418,16 @@ class AnswerCheck:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def check_text(text: str, readers: asyncio.Task[Readers], seconds: float) -> Checked:
+    """The check of a whole text, for which it takes up to so many seconds."""
+    answer = AnswerCheck(readers)
+    try:
+        answer.add(text)
+        return await answer.finish(seconds)
+    finally:
+        await answer.cancel()
 
 
 async def _debated(claim: CheckedClaim, debate: _Reader) -> CheckedClaim:

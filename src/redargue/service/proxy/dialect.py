@@ -51,7 +51,7 @@ class Dialect(ABC):
     """One response in one API.
 
     Attributes:
-        request: the client's.
+        request: the client's, without its options for this service.
         closed: whether nothing is sent that was not read; reasoning, token probabilities and citations are left out.
         rebuilt: whether every event is written anew from what was read in it, so that all clients read the same.
         blocks: of the answers that have been checked.
@@ -59,6 +59,7 @@ class Dialect(ABC):
         appended: texts after answers.
         ended: answers whose text is complete.
         continued: whether clients join the texts of a response into one.
+        listing: the field of a whole response that has its answers, a list.
     """
 
     request: Payload = field(default_factory=dict)
@@ -68,13 +69,14 @@ class Dialect(ABC):
     replaced: dict[Key, str] = field(default_factory=dict)
     appended: dict[Key, str] = field(default_factory=dict)
     ended: set[Key] = field(default_factory=set)
+    _written: set[Key] = field(default_factory=set)  # answers whose replacement was sent
     continued: ClassVar[bool] = False
+    listing: ClassVar[str]
 
     @cached_property
     def echoed(self) -> frozenset[str]:
         """The texts of the request beside the conversation: an answer repeats its instructions and tools."""
-        names = ("messages", "input", "redargue")
-        return frozenset(strings([value for name, value in self.request.items() if name not in names]))
+        return frozenset(strings([value for name, value in self.request.items() if name not in ("messages", "input")]))
 
     @cached_property
     def offers_tools(self) -> bool:
@@ -102,9 +104,9 @@ class Dialect(ABC):
         kinds = (ValueKind.BESIDE, None) if withheld else (ValueKind.BESIDE,)
         return remove([found for found in unread_fields(value, shape, self.echoed) if found.kind in kinds])
 
-    @abstractmethod
     def knows(self, payload: Payload) -> bool:
         """Whether a whole response has the API's shape."""
+        return isinstance(payload.get(self.listing), list)
 
     @abstractmethod
     def texts(self, payload: Payload) -> dict[Key, str]:
@@ -118,9 +120,9 @@ class Dialect(ABC):
     def annotate(self, payload: Payload) -> None:
         """Puts blocks and texts into a whole response."""
 
-    @abstractmethod
     def split(self, event: SseEvent) -> Iterable[SseEvent]:
         """The event, or several that say the same, so that each waits for one check at most."""
+        return [event]
 
     @abstractmethod
     def read(self, payload: Payload) -> StreamStep: ...
@@ -137,9 +139,9 @@ class Dialect(ABC):
     def write(self, event: SseEvent) -> list[bytes]:
         """The event as it is sent, with what belongs before it; its payload may be changed."""
 
-    @abstractmethod
     def rest(self) -> list[bytes]:
-        """The verdicts on answers that the stream did not end properly."""
+        """The verdicts on answers that the stream did not end properly, where an event can carry them."""
+        return []
 
     @abstractmethod
     def revision(self, body: Mapping[str, Any], messages: list[dict[str, str]]) -> Payload:
@@ -147,3 +149,14 @@ class Dialect(ABC):
 
     def text_of(self, key: Key, text: str) -> str:
         return self.replaced.get(key, text) + self.appended.get(key, "")
+
+    def replacement(self, key: Key) -> str:
+        """What takes the place of a delta of a replaced answer: all of it the first time, then nothing."""
+        text = "" if key in self._written else self.replaced[key]
+        self._written.add(key)
+        return text
+
+    def missing_text(self, key: Key) -> str:
+        """What follows the text, and the replacement where no delta had text."""
+        before = "" if key in self._written else self.replaced.get(key, "")
+        return before + self.appended.get(key, "")

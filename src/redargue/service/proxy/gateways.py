@@ -16,7 +16,7 @@ from redargue.concurrency import gather_or_cancel
 from redargue.evidence import Passage
 from redargue.service.keys import DayBudget
 from redargue.service.proxy.block import CheckBlock, block_of, footnotes, without_footnotes, without_text
-from redargue.service.proxy.checker import AnswerCheck, Checked, Checkers
+from redargue.service.proxy.checker import Checked, Checkers, check_text
 from redargue.service.proxy.contexts import contexts_of
 from redargue.service.proxy.modes import Withheld, objection, require_checked
 from redargue.service.proxy.settings import CheckOptions, Plan, plan, read_check_options, whole_characters
@@ -36,12 +36,7 @@ async def check_whole(
     """Checks a whole text, for a route without a stream, and counts the check."""
     check_id = f"chk_{uuid.uuid4().hex}"
     async with checkers.open(documents, plan, day) as readers:
-        answer = AnswerCheck(readers)
-        try:
-            answer.add(text)
-            checked = await answer.finish(plan.timeout_s)
-        finally:
-            await answer.cancel()
+        checked = await check_text(text, readers, plan.timeout_s)
     block = block_of(checked, plan, check_id) if text.strip() else without_text(plan, check_id)
     tally.checked(route, block)
     return checked, block
@@ -49,9 +44,8 @@ async def check_whole(
 
 def _first_unchecked(checked: Checked, block: CheckBlock) -> int | None:
     """The start of the first sentence that may state something and was not checked."""
-    starts = [sentence.start for sentence in checked.late]
-    starts += [sentence.start for sentence, _ in checked.failed]
-    starts += [claim.start for claim in block.claims if claim.unchecked]
+    sentences = [*checked.late, *(sentence for sentence, _ in checked.failed)]
+    starts = [sentence.start for sentence in sentences] + [claim.start for claim in block.claims if claim.unchecked]
     return min(starts, default=None)
 
 
@@ -73,13 +67,8 @@ class ClassifyRequest(BaseModel):
 
     def documents(self) -> tuple[Passage, ...]:
         given = self.parameters.context
-        texts = [given] if isinstance(given, str) else given
-        whole = [whole_characters(text) for text in texts]
-        return tuple(
-            Passage(text=text, document=f"context-{number}")
-            for number, text in enumerate(whole, 1)
-            if re.search(r"\w", text)
-        )
+        texts = enumerate(map(whole_characters, [given] if isinstance(given, str) else given), 1)
+        return tuple(Passage(text=text, document=f"context-{at}") for at, text in texts if re.search(r"\w", text))
 
 
 class UnsupportedSpan(BaseModel):
@@ -199,9 +188,7 @@ class Guardrail:
         """Raises UsageError for invalid parameters; ``day`` is the budget of the caller, ``owner``."""
         settings = self._checkers.settings
         given = request.additional_provider_specific_params or {}
-        options = read_check_options(
-            {name: value for name, value in given.items() if name in CheckOptions.model_fields}
-        )
+        options = read_check_options({name: given[name] for name in CheckOptions.model_fields if name in given})
         chosen = plan(settings, options)
         texts = [without_footnotes(whole_characters(text)) for text in request.texts or []]
         call = (owner, request.litellm_call_id or "")
@@ -211,8 +198,7 @@ class Guardrail:
             if request.litellm_call_id:
                 self._calls.keep(call, documents)
             # The model does not receive the footnotes of earlier answers.
-            changed = texts != (request.texts or [])
-            return GuardrailResponse(action="GUARDRAIL_INTERVENED", texts=texts) if changed else GuardrailResponse()
+            return _changed(request.texts or [], texts)
         known = self._calls.documents(call)
         self._tally.unknown_calls += known is None
         documents = contexts_of({}, options.contexts) if known is None else known
@@ -225,22 +211,25 @@ class Guardrail:
         return self._response(texts, blocks, chosen)
 
     def _response(self, texts: list[str], blocks: list[CheckBlock], chosen: Plan) -> GuardrailResponse:
-        settings = self._checkers.settings
+        message = self._checkers.settings.block_message
         try:
             for block in blocks:
                 require_checked(block, chosen)
         except Withheld as error:
-            self._tally.withheld(GUARDRAIL_PATH, error.code)
+            self._tally.withheld[GUARDRAIL_PATH, error.code] += 1
             return GuardrailResponse(action="BLOCKED", blocked_reason=error.what)
         objections = [objection(block, chosen) for block in blocks]
         if chosen.mode == "block" and any(objections):
-            self._tally.withheld(GUARDRAIL_PATH, next(filter(None, objections)))
+            self._tally.withheld[GUARDRAIL_PATH, next(filter(None, objections))] += 1
             if chosen.block_as == "error":
-                return GuardrailResponse(action="BLOCKED", blocked_reason=settings.block_message)
-            texts_sent = [settings.block_message if why else text for text, why in zip(texts, objections, strict=True)]
-            return GuardrailResponse(action="GUARDRAIL_INTERVENED", texts=texts_sent)
+                return GuardrailResponse(action="BLOCKED", blocked_reason=message)
+            sent = [message if why else text for text, why in zip(texts, objections, strict=True)]
+            return GuardrailResponse(action="GUARDRAIL_INTERVENED", texts=sent)
         if chosen.mode in ("footnote", "revise"):  # a guardrail cannot ask the model again
-            texts_sent = [text + footnotes(block, text) for text, block in zip(texts, blocks, strict=True)]
-            if texts_sent != texts:
-                return GuardrailResponse(action="GUARDRAIL_INTERVENED", texts=texts_sent)
+            return _changed(texts, [text + footnotes(block, text) for text, block in zip(texts, blocks, strict=True)])
         return GuardrailResponse()
+
+
+def _changed(texts: list[str], sent: list[str]) -> GuardrailResponse:
+    """Sends other texts than LiteLLM gave, if they differ."""
+    return GuardrailResponse(action="GUARDRAIL_INTERVENED", texts=sent) if sent != texts else GuardrailResponse()

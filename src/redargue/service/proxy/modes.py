@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from typing import Any
 
 from redargue.errors import RedargueError
 from redargue.service.proxy.block import CheckBlock
-from redargue.service.proxy.settings import Plan, ProxySettings
+from redargue.service.proxy.settings import Plan
 from redargue.tasks.untrusted import UNTRUSTED, fence_marked, wrap_untrusted
 from redargue.text.report import Outcome
 from redargue.text.segment import sentences_of
 
-_TEMPORARY = ("checker_down", "checker_late", "search_failed")
+TEMPORARY = ("checker_down", "checker_late", "search_failed")  # reasons for which a client may ask again
 
 
 class Withheld(RedargueError):
@@ -22,10 +21,6 @@ class Withheld(RedargueError):
     def __init__(self, what: str, *, status: int, code: str, block: CheckBlock | None = None) -> None:
         super().__init__(what)
         self.status, self.code, self.block = status, code, block
-
-    @property
-    def may_retry(self) -> bool:
-        return self.code in _TEMPORARY
 
 
 def objection(block: CheckBlock, plan: Plan) -> str:
@@ -48,14 +43,6 @@ def require_checked(block: CheckBlock, plan: Plan, place: str = "") -> None:
     if plan.on_failure == "closed" and block.reason not in ("", "no_text"):
         where = f" ({place})" if place and block.reason == "not_read" else ""
         raise Withheld(f"the answer could not be checked: {block.reason}{where}", status=503, code=block.reason)
-
-
-def blocked(block: CheckBlock, plan: Plan, settings: ProxySettings) -> str:
-    """The text in place of an answer that may not be sent; empty where it may. Raises Withheld."""
-    why = objection(block, plan)
-    if why and plan.block_as == "error":
-        raise Withheld(settings.block_message, status=400, code=why, block=block.of_withheld(why, plan))
-    return settings.block_message if why else ""
 
 
 def revision_messages(draft: str, block: CheckBlock) -> list[dict[str, str]]:
@@ -81,6 +68,6 @@ def draft_difference(draft: str, final: str) -> str:
 
 def added(first: Mapping[str, int], usage: object) -> dict[str, int]:
     """The sum of the numbers of two usages."""
-    more: Mapping[str, Any] = usage if isinstance(usage, dict) else {}
+    more = usage if isinstance(usage, dict) else {}
     counts = {name: count for name, count in more.items() if isinstance(count, int)}
     return {name: first.get(name, 0) + counts.get(name, 0) for name in {**first, **counts}}

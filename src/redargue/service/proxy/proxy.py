@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import httpx2
 
 from redargue.errors import ProviderError, RedargueError, UsageError
+from redargue.net.fetch import HTTP_ERRORS
 from redargue.sanitize import printable
 from redargue.service.keys import DayBudget
 from redargue.service.problems import openai_error
@@ -26,13 +27,13 @@ from redargue.service.proxy.block import (
     without_footnotes,
 )
 from redargue.service.proxy.chat import ChatDialect
-from redargue.service.proxy.checker import AnswerCheck, Checkers, Readers
+from redargue.service.proxy.checker import Checkers, Readers, check_text
 from redargue.service.proxy.contexts import contexts_of
 from redargue.service.proxy.dialect import Dialect, Key, Payload
 from redargue.service.proxy.modes import (
+    TEMPORARY,
     Withheld,
     added,
-    blocked,
     draft_difference,
     objection,
     require_checked,
@@ -83,20 +84,19 @@ class Proxy:
             decided = plan(settings, options, client.get(MODE_HEADER, ""))
             documents = contexts_of(body, options.contexts, roles=settings.context_roles)
         except UsageError as error:
-            status = 400 if settings.upstream else 503
-            await refuse(
-                reply, status, str(error), kind="invalid_request_error", code="redargue", param=error.where or None
-            )
+            status, param = (400 if settings.upstream else 503), error.where or None
+            await refuse(reply, status, str(error), kind="invalid_request_error", code="redargue", param=param)
             return
         if decided.mode != "off" and decided.on_failure == "closed" and day and day.is_spent():
             kind = "insufficient_quota"  # of OpenAI's own API, which clients do not repeat
             await refuse(reply, 402, SPENT, kind=kind, code=kind, headers={"x-should-retry": "false"})
             return
-        if decided.mode != "off" and FOOTNOTES.encode() in raw:
+        footnoted = decided.mode != "off" and FOOTNOTES.encode() in raw
+        if footnoted:
             body = _without_footnotes(body)
+        if footnoted or "redargue" in body:
+            body.pop("redargue", None)
             raw = compact_json(body).encode()
-        if "redargue" in body:
-            raw = compact_json({name: value for name, value in body.items() if name != "redargue"}).encode()
         exchange = _Exchange(self, reply, path, body, dict(client), decided)
 
         async def answer() -> None:
@@ -123,11 +123,11 @@ class Proxy:
         try:
             await answer
         except ProviderError as error:
-            self.tally.upstream("unreachable")
+            self.tally.upstream["unreachable"] += 1
             _log.warning("%s", printable(str(error), lines=False))
             await exchange.fail(502, UNREACHABLE, code="upstream_unreachable")
-        except (httpx2.HTTPError, httpx2.StreamError, ValueError) as error:
-            self.tally.upstream("cut")
+        except (*HTTP_ERRORS, ValueError) as error:
+            self.tally.upstream["cut"] += 1
             why = self.upstream.transport.secrets.hide(str(error))[:200] or type(error).__name__
             await exchange.fail(502, f"the upstream's answer broke off: {why}", code="upstream_broke_off")
 
@@ -183,7 +183,7 @@ class _Exchange:
 
     async def _failed(self, response: httpx2.Response) -> bool:
         """Whether the upstream answers with an error, which is passed on, or with a redirect, which is one."""
-        self.proxy.tally.upstream(str(response.status_code))
+        self.proxy.tally.upstream[str(response.status_code)] += 1
         if 300 <= response.status_code < 400:
             await self.fail(502, REDIRECTED.format(response.status_code), code="upstream_redirects")
         elif response.status_code >= 400:
@@ -192,11 +192,11 @@ class _Exchange:
         return response.status_code >= 300
 
     async def _withhold(self, error: Withheld) -> None:
-        self.proxy.tally.withheld(self.path, error.code)
+        self.proxy.tally.withheld[self.path, error.code] += 1
         kind = "checker_error" if error.status == 503 else "answer_withheld"
         headers = {
-            CHECK_HEADER: header([error.block] if error.block else []) or self.id,
-            "x-should-retry": "true" if error.may_retry else "false",
+            CHECK_HEADER: header([error.block]) if error.block else self.id,
+            "x-should-retry": "true" if error.code in TEMPORARY else "false",
         }
         verdicts = error.block.payload() if error.block else None
         await refuse(
@@ -239,14 +239,17 @@ class _Exchange:
     async def _unanswered(self, response: httpx2.Response, checks: Checks, raw: bytes, *, known: bool) -> None:
         """Passes on a response in which there is no answer; one of another shape may contain one."""
         checks.unreadable += not known
-        block = checks.of_no_answer()
-        if block is None:
-            await self.reply.whole(response.status_code, self._upstream_headers(response), raw)
-            return
-        self._done(block)
-        require_checked(block, self.plan, next(iter(checks.unread.values()), ""))
-        headers = [*self._upstream_headers(response), (CHECK_HEADER, header([block]))]
+        headers = list(self._upstream_headers(response))
+        if block := self._no_answer(checks):
+            headers.append((CHECK_HEADER, header([block])))
         await self.reply.whole(response.status_code, headers, raw)
+
+    def _no_answer(self, checks: Checks) -> CheckBlock | None:
+        """The block of a response without an answer, of which not all was read. Raises Withheld."""
+        if block := checks.of_no_answer():
+            self._done(block)
+            require_checked(block, self.plan, next(iter(checks.unread.values()), ""))
+        return block
 
     async def _decide(self, dialect: Dialect, checks: Checks, keys: list[Key]) -> None:
         """Finishes the checks of a whole answer, and lets the mode change it. Raises Withheld."""
@@ -260,10 +263,12 @@ class _Exchange:
                 final = checks.with_unread(await self._revise(dialect, checks, key, text, block), key)
             self._done(final)
             require_checked(final, self.plan, checks.place(key))
-            if self.plan.mode == "block" and (sentence := blocked(final, self.plan, settings)):
-                self.proxy.tally.withheld(self.path, objection(final, self.plan))
-                dialect.replaced[key] = sentence
-                final = final.of_withheld(objection(final, self.plan), self.plan)
+            if self.plan.mode == "block" and (why := objection(final, self.plan)):
+                final = final.of_withheld(why, self.plan)
+                if self.plan.block_as == "error":
+                    raise Withheld(settings.block_message, status=400, code=why, block=final)
+                self.proxy.tally.withheld[self.path, why] += 1
+                dialect.replaced[key] = settings.block_message
             elif self.plan.mode == "footnote" and text:
                 dialect.appended[key] = footnotes(final, text)
             dialect.blocks[key] = final
@@ -278,12 +283,8 @@ class _Exchange:
             rounds, usage = rounds + 1, added(usage, more)
             if not revised:
                 break
-            answer = AnswerCheck(checks.readers)
-            answer.add(revised)
-            try:
-                better = block_of(await answer.finish(self.plan.timeout_s), self.plan, self.id)
-            finally:
-                await answer.cancel()
+            checked = await check_text(revised, checks.readers, self.plan.timeout_s)
+            better = block_of(checked, self.plan, self.id)
             if len(better.bad) < len(best.bad) and not better.reason:
                 best, text = better, revised
         if text != draft:
@@ -293,15 +294,14 @@ class _Exchange:
 
     async def _draft(self, dialect: Dialect, messages: list[dict[str, str]]) -> tuple[str, object]:
         """Another draft and its usage; empty where the upstream gives none."""
-        body = {name: value for name, value in self.body.items() if name != "redargue"}
-        request = compact_json(dialect.revision(body, messages)).encode()
+        request = compact_json(dialect.revision(self.body, messages)).encode()
         client = {name: value for name, value in self.client.items() if name != "idempotency-key"}  # of another body
         try:
             async with self.proxy.upstream.open(self.path, request, client) as response:
-                self.proxy.tally.upstream(str(response.status_code))
+                self.proxy.tally.upstream[str(response.status_code)] += 1
                 raw = await self.proxy.upstream.whole(response)
                 payload = read_object(raw.decode("utf-8-sig")).value
-        except (RedargueError, httpx2.HTTPError, httpx2.StreamError, ValueError):
+        except (RedargueError, *HTTP_ERRORS, ValueError):
             return "", {}
         return next(iter(dialect.texts(payload).values()), ""), payload.get("usage")
 
@@ -351,9 +351,8 @@ class _Exchange:
         keys = sorted({*dialect.ended, *checks.answers})
         if dialect.continued:
             checks.read_seams()
-        if not keys and (block := checks.of_no_answer()):
-            self._done(block)
-            require_checked(block, self.plan, next(iter(checks.unread.values()), ""))
+        if not keys:
+            self._no_answer(checks)
         await self._decide(dialect, checks, keys)
         return events
 

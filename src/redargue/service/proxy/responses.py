@@ -22,13 +22,10 @@ class ResponsesDialect(Dialect):
     """One response of ``/v1/responses``."""
 
     _shift: int = 0  # events that were added, so that later ones get higher numbers
-    _written: set[Key] = field(default_factory=set)
     _deltas: dict[Key, list[str]] = field(default_factory=dict)  # the text that has arrived
     _last: Key | None = None  # of the last delta
     continued: ClassVar[bool] = True
-
-    def knows(self, payload: Payload) -> bool:
-        return isinstance(payload.get("output"), list)
+    listing: ClassVar[str] = "output"
 
     def texts(self, payload: Payload) -> dict[Key, str]:
         return {key: _text(part) for key, part in _parts(payload)}
@@ -61,9 +58,6 @@ class ResponsesDialect(Dialect):
             return False
         response["output_text"] = _joined(response)
         return True
-
-    def split(self, event: SseEvent) -> Iterable[SseEvent]:
-        return [event]
 
     def read(self, payload: Payload) -> StreamStep:
         key = _key(payload)
@@ -118,8 +112,7 @@ class ResponsesDialect(Dialect):
             return []
         changed = self.rebuilt | self.left_out(payload, STREAM_EVENT, withheld=bool(self.replaced))
         if kind == _DELTA and key in self.replaced:
-            payload["delta"] = "" if key in self._written else self.replaced[key]
-            self._written.add(key)
+            payload["delta"] = self.replacement(key)
             changed = True
         elif kind == _TEXT_DONE and key in self.blocks:
             before = self._missing(key, payload)
@@ -130,30 +123,24 @@ class ResponsesDialect(Dialect):
                 changed |= self._annotate_part(found, part)
             if isinstance(response := payload.get("response"), dict):
                 changed |= self._repeat(response)
-        changed |= self._renumber(payload, self._shift) if self._shift else False
+        changed |= self._renumber(payload) if self._shift else False
         return [*before, data_event(payload, kind) if changed else event.raw]
 
     def _missing(self, key: Key, payload: Payload) -> list[bytes]:
-        text = self.appended.get(key, "")
-        if key in self.replaced and key not in self._written:
-            text = self.replaced[key] + text
-        if not text:
+        if not (text := self.missing_text(key)):
             return []
         names = ("item_id", "output_index", "content_index", "sequence_number")
         delta = {"type": _DELTA, **{name: payload[name] for name in names if name in payload}}
         delta |= {"delta": text, "logprobs": []}
-        self._renumber(delta, self._shift)
+        self._renumber(delta)
         self._shift += 1
         return [data_event(delta, _DELTA)]
 
-    def _renumber(self, payload: Payload, shift: int) -> bool:
+    def _renumber(self, payload: Payload) -> bool:
         number = payload.get("sequence_number")
         if isinstance(number, int):
-            payload["sequence_number"] = number + shift
+            payload["sequence_number"] = number + self._shift
         return isinstance(number, int)
-
-    def rest(self) -> list[bytes]:
-        return []  # a stream that ends in the middle of a part has no event that could carry them
 
     def revision(self, body: Mapping[str, Any], messages: list[dict[str, str]]) -> Payload:
         kept = {name: value for name, value in body.items() if name not in ("stream", "stream_options", "background")}
@@ -210,7 +197,4 @@ def _content(item: Payload) -> Iterator[tuple[int, Payload]]:
 
 
 def _annotations(block: CheckBlock) -> list[Payload]:
-    return [
-        {"type": "url_citation", "start_index": start, "end_index": end, "title": title, "url": url}
-        for start, end, title, url in citations(block)
-    ]
+    return [{"type": "url_citation", **citation} for citation in citations(block)]

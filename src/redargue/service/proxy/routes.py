@@ -12,9 +12,8 @@ from fastapi import APIRouter, Depends, FastAPI, Request, Response
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from redargue.service import keys
 from redargue.service.context import Caller, caller_of
-from redargue.service.keys import DayBudgets
+from redargue.service.keys import DayBudget, DayBudgets
 from redargue.service.problems import openai_error
 from redargue.service.proxy.checker import Checkers
 from redargue.service.proxy.gateways import (
@@ -85,16 +84,16 @@ def _warm(settings: ProxySettings) -> None:
         asyncio.run(warm_up())
 
 
-def _day_budget(request: Request, caller: Caller) -> keys.DayBudget | None:
+def _day_budget(request: Request, caller: Caller) -> DayBudget | None:
     """What is left for the caller's checks today; None without a limit."""
     days: DayBudgets | None = getattr(request.app.state, "budgets", None)
     return days.of(caller.owner) if days else None
 
 
-_Day = Annotated[keys.DayBudget | None, Depends(_day_budget)]
+_Day = Annotated[DayBudget | None, Depends(_day_budget)]
 
 
-_Serve = Callable[[ProxyReply, bytes, Mapping[str, str], keys.DayBudget | None], Awaitable[None]]
+_Serve = Callable[[ProxyReply, bytes, Mapping[str, str], DayBudget | None], Awaitable[None]]
 
 
 def _openai_routes(routes: APIRouter, proxy: Proxy) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import date
 from typing import Any, Literal, Self, get_args
 from urllib.parse import urlsplit
@@ -16,7 +17,6 @@ from redargue.claims import Frozen
 from redargue.errors import UsageError, problem_message, problem_of
 from redargue.evidence import Passage
 from redargue.methods.base import methods
-from redargue.net.secrets import Secrets
 from redargue.net.transport import Limiter, Rate, Service, Transport
 from redargue.registry import did_you_mean
 from redargue.runs.budget import Budget
@@ -31,19 +31,8 @@ Undecided = Literal["block", "pass"]
 MAX_CONTEXTS = 50
 MAX_CONTEXT = 1_000_000  # characters
 _OF_ONE_REQUEST = (
-    "mode",
-    "modes",
-    "on_failure",
-    "undecided",
-    "show_withheld",
-    "block_as",
-    "search",
-    "method",
-    "methods",
-    "budget",
-    "timeout_s",
-    "min_supported",
-)
+    "mode modes on_failure undecided show_withheld block_as search method methods budget timeout_s min_supported"
+).split()
 _VARIABLES = {  # and the settings that they set; the key is no setting
     "REDARGUE_UPSTREAM_URL": "upstream",
     "REDARGUE_UPSTREAM_API_KEY": "",
@@ -104,14 +93,13 @@ class ProxySettings(Frozen):
     spec: RunSpec = RunSpec(method=FIRST_READER)
 
     @classmethod
-    def from_environment(cls, environment: Mapping[str, str] | None = None, **given: Any) -> Self:
+    def from_environment(cls, environment: Mapping[str, str] = os.environ, **given: Any) -> Self:
         """The settings from ``REDARGUE_UPSTREAM_URL`` and ``REDARGUE_PROXY_*``; keywords win.
 
         Raises:
             UsageError: a value that does not fit, or a variable of this name that there is not.
         """
-        variables = os.environ if environment is None else environment
-        set_ = {name: value for name in variables if (value := variables[name].strip())}
+        set_ = {name: value for name in environment if (value := environment[name].strip())}
         for name in set_:
             if name.startswith(_PREFIXES) and name not in _VARIABLES:
                 raise UsageError(f"there is no setting {name}", hint=did_you_mean(name, _VARIABLES))
@@ -147,15 +135,11 @@ class ProxySettings(Frozen):
     @field_validator("upstream")
     @classmethod
     def _address(cls, url: str) -> str:
-        try:
-            named = not url or (
-                urlsplit(url).scheme in ("http", "https") and urlsplit(url).hostname and httpx2.URL(url)
-            )
-        except (httpx2.InvalidURL, ValueError):
-            named = False
-        if not named:
-            raise ValueError("write it like https://api.openai.com/v1")
-        return url
+        with suppress(httpx2.InvalidURL, ValueError):
+            parts = urlsplit(url)
+            if not url or (parts.scheme in ("http", "https") and parts.hostname and httpx2.URL(url)):
+                return url
+        raise ValueError("write it like https://api.openai.com/v1")
 
     def service(self, key: str = "") -> Service:
         return Service(name="upstream", url=self.upstream, key=key, timeout=self.upstream_timeout)
@@ -169,10 +153,9 @@ def _variable(field: str) -> str:
     return next((name for name, set_ in _VARIABLES.items() if set_ == field), field)
 
 
-def upstream_key(environment: Mapping[str, str] | None = None) -> str:
+def upstream_key() -> str:
     """The operator's key for the upstream; empty where clients bring theirs."""
-    variables = os.environ if environment is None else environment
-    key = variables.get("REDARGUE_UPSTREAM_API_KEY", "").strip()
+    key = os.environ.get("REDARGUE_UPSTREAM_API_KEY", "").strip()
     if not key.isascii() or not key.isprintable():
         raise UsageError("REDARGUE_UPSTREAM_API_KEY contains characters that no key has", hint="set it again")
     return key
@@ -257,6 +240,7 @@ def plan(settings: ProxySettings, options: CheckOptions, header: str = "") -> Pl
     if chosen not in allowed:
         hint = f"modes: {', '.join(allowed)}"
         raise UsageError(f"the mode {mode!r} is not allowed here", where="redargue.mode", hint=hint)
+    may_show = settings.show_withheld
     try:
         budget = Budget.lower(settings.budget, options.budget)
     except UsageError as error:
@@ -269,7 +253,7 @@ def plan(settings: ProxySettings, options: CheckOptions, header: str = "") -> Pl
         on_failure=_on_failure(settings, options, chosen),
         block_as=options.block_as or settings.block_as,
         undecided=_undecided(settings, options),
-        show_withheld=options.show_withheld and _may_show(settings),
+        show_withheld=options.show_withheld and (settings.mode != "block" if may_show is None else may_show),
         budget=budget,
         as_of=options.as_of,
     )
@@ -287,10 +271,6 @@ def _undecided(settings: ProxySettings, options: CheckOptions) -> Undecided:
     """A request can withhold what the operator lets pass, and not the other way around."""
     allowed = settings.undecided == "pass" or (settings.undecided is None and settings.mode != "block")
     return (options.undecided or settings.undecided or "block") if allowed else "block"
-
-
-def _may_show(settings: ProxySettings) -> bool:
-    return settings.mode != "block" if settings.show_withheld is None else settings.show_withheld
 
 
 def _as_strict(settings: ProxySettings) -> tuple[Mode, ...]:
@@ -332,10 +312,3 @@ def _misfit(error: ValidationError) -> UsageError:
         return UsageError(problem_message(first), where=where)
     known = CheckOptions.model_fields if len(place) == 1 else RequestContext.model_fields
     return UsageError(f"there is no field {place[-1]!r:.60}", where=where, hint=did_you_mean(place[-1][:60], known))
-
-
-def hidden(secrets: Secrets, body: bytes) -> bytes:
-    """The body of an upstream's error without the operator's keys; the same bytes where there are none."""
-    text = body.decode("utf-8", "surrogateescape")
-    shown = secrets.hide(text)
-    return body if shown == text else shown.encode("utf-8", "surrogateescape")

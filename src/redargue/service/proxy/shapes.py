@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, NamedTuple
@@ -142,15 +142,14 @@ def strings(value: object) -> Iterator[str]:
             yield from strings(inner)
 
 
-def remove(found: Iterable[UnreadField]) -> bool:
+def remove(found: Sequence[UnreadField]) -> bool:
     """Removes fields from their objects, and empties lists, which clients need; returns whether there were any."""
-    fields = list(found)
-    for unread in fields:
+    for unread in found:
         if isinstance(unread.holder.get(unread.name), list):
             unread.holder[unread.name] = []
         else:
             unread.holder.pop(unread.name, None)
-    return bool(fields)
+    return bool(found)
 
 
 # The shapes of answers that the two APIs publish, with the fields that widely used servers add.
@@ -332,11 +331,12 @@ def read_object(text: str) -> _ReadObject:
         value = json.loads(
             text, object_pairs_hook=without_our_field, parse_constant=_refuse_constant, parse_float=_finite_float
         )
+        if _depth(value) > _MAX_DEPTH:
+            raise ValueError("too many levels")
     except RecursionError:
         raise ValueError("too many levels") from None
     if not isinstance(value, dict):
         raise ValueError("not an object")
-    _require_max_depth(value)
     return _ReadObject(value, cleaned)
 
 
@@ -356,15 +356,8 @@ def _finite_float(digits: str) -> float:
     return number
 
 
-def _require_max_depth(value: object) -> None:
-    level: list[object] = [value]
-    for _ in range(_MAX_DEPTH):
-        level = [inner for container in level for inner in _containers_in(container)]
-        if not level:
-            return
-    raise ValueError("too many levels")
-
-
-def _containers_in(value: object) -> list[object]:
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return [container for container in inner if isinstance(container, (dict, list))]
+def _depth(value: object) -> int:
+    """Levels of objects and lists within each other."""
+    if not isinstance(value, dict | list):
+        return 0
+    return 1 + max(map(_depth, value.values() if isinstance(value, dict) else value), default=0)

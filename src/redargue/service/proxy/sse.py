@@ -14,7 +14,6 @@ _END = re.compile(rb"(?:\r\n|\n|\r(?!\n)){2,}")  # any two line ends, and the bl
 _LINE_END = re.compile(r"\r\n|\n|\r")
 LARGEST_EVENT = 20_000_000  # bytes
 DONE = "[DONE]"
-_FIELDS = ("event", "id", "retry")  # beside data
 
 
 @dataclass(frozen=True)
@@ -96,7 +95,7 @@ def _event(raw: bytes, *, first: bool) -> SseEvent | None:
     lines = [line for line in _LINE_END.split(text) if line and not line.startswith(":")]
     if not lines:
         return None
-    values: dict[str, list[str]] = {"data": [], **{name: [] for name in _FIELDS}}
+    values: dict[str, list[str]] = {name: [] for name in ("data", "event", "id", "retry")}
     for line in lines:
         name, _, value = line.partition(":")
         if name not in values:
@@ -150,7 +149,3 @@ def compact_json(value: object) -> str:
 def data_event(payload: Mapping[str, Any], name: str = "") -> bytes:
     head = f"event: {name}\n" if name.isascii() and name.isprintable() and name else ""
     return f"{head}data: {compact_json(payload)}\n\n".encode()
-
-
-def done_event() -> bytes:
-    return f"data: {DONE}\n\n".encode()

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection
 from dataclasses import dataclass, field
 
 from redargue.service.proxy.block import BlockReason, CheckBlock, block_of, footnotes, unchecked_block, without_text
-from redargue.service.proxy.checker import AnswerCheck, Checked, Readers
+from redargue.service.proxy.checker import AnswerCheck, Readers
 from redargue.service.proxy.contexts import may_be_shown
 from redargue.service.proxy.dialect import Dialect, Key, StreamStep, ends_a_sentence
 from redargue.service.proxy.settings import Plan
@@ -41,10 +41,6 @@ class Checks:
     calls: dict[tuple[Key | None, str], list[str]] = field(default_factory=dict)
     _done: bool = False
     _closed: bool = False  # by an event that says so
-
-    def add(self, key: Key, text: str) -> None:
-        if text:
-            self.answers.setdefault(key, AnswerCheck(self.readers)).add(text)
 
     def read(self, event: SseEvent, dialect: Dialect) -> tuple[SseEvent, tuple[Key, ...]]:
         """Adds what an event says; returns the event and the answers that it ends.
@@ -80,7 +76,8 @@ class Checks:
 
     def note(self, step: StreamStep) -> None:
         for key, text in step.added:
-            self.add(key, text)
+            if text:
+                self.answers.setdefault(key, AnswerCheck(self.readers)).add(text)
         for answer, place in step.unread:
             self.unread.setdefault(answer, place)
         for answer, place, text in step.calls:
@@ -90,8 +87,10 @@ class Checks:
         self.read_calls(key)
         answer = self.answers.get(key)
         if answer is None or answer.is_empty:
-            return self.with_unread(without_text(self.plan, self.check), key)
-        return self.block(await answer.finish(self.plan.timeout_s), key)
+            block = without_text(self.plan, self.check)
+        else:
+            block = block_of(await answer.finish(self.plan.timeout_s), self.plan, self.check)
+        return self.with_unread(block, key)
 
     def read_calls(self, *keys: Key) -> None:
         """Looks for sentences in the inputs of the calls of some answers, and of those of none."""
@@ -105,9 +104,6 @@ class Checks:
         texts = [answer.text for _, answer in sorted(self.answers.items()) if answer.text]
         if not all(map(ends_a_sentence, texts[:-1])):
             self.unread.setdefault(None, "output")
-
-    def block(self, checked: Checked, key: Key) -> CheckBlock:
-        return self.with_unread(block_of(checked, self.plan, self.check), key)
 
     def place(self, key: Key) -> str:
         """Where an answer has text that was not read; empty where it has none."""
@@ -190,16 +186,15 @@ class StreamChecker:
             self._whole = self.checks.end(self.dialect.ended)
         if event is None or event.is_done:
             self._end(*self.checks.answers)
-        if event is None:
-            return []
         written: list[bytes] = []
-        for part in self.dialect.split(event):
-            written += self._take_part(part)
+        for part in self.dialect.split(event) if event else ():
+            read, ended = self.checks.read(part, self.dialect)
+            self._end(*ended)
+            written += self._write(read)
         return written
 
-    def _take_part(self, event: SseEvent) -> list[bytes]:
-        event, ended = self.checks.read(event, self.dialect)
-        self._end(*ended)
+    def _write(self, event: SseEvent) -> list[bytes]:
+        """The event as it is sent; nothing yet, where it has to wait for a check."""
         if self.dialect.waits(event, self._pending):
             self._deferred.append(event)
             return []
@@ -222,13 +217,7 @@ class StreamChecker:
         if not finished:
             return []
         deferred, self._deferred = self._deferred, []
-        written: list[bytes] = []
-        for event in deferred:
-            if self.dialect.waits(event, self._pending):
-                self._deferred.append(event)
-            else:
-                written += self.dialect.write(event)
-        return written
+        return [piece for event in deferred for piece in self._write(event)]
 
 
 async def _next(events: AsyncIterator[list[SseEvent]]) -> list[SseEvent] | None:

@@ -19,8 +19,8 @@ class ProxyTally(Collector):
 
     answers: Counter[tuple[str, str, str]] = field(default_factory=Counter)  # route, mode, outcome
     unchecked: Counter[tuple[str, str]] = field(default_factory=Counter)  # route, reason
-    withheld_answers: Counter[tuple[str, str]] = field(default_factory=Counter)  # route, reason
-    upstream_answers: Counter[str] = field(default_factory=Counter)  # status, or "unreachable" or "cut"
+    withheld: Counter[tuple[str, str]] = field(default_factory=Counter)  # route, reason
+    upstream: Counter[str] = field(default_factory=Counter)  # responses, by status, or "unreachable" or "cut"
     unknown_calls: int = 0  # responses of LiteLLM whose request was not seen
 
     def checked(self, route: str, block: CheckBlock) -> None:
@@ -36,17 +36,11 @@ class ProxyTally(Collector):
         if outcome == "unchecked":
             self.unchecked[route, reason] += 1
 
-    def withheld(self, route: str, reason: str) -> None:
-        self.withheld_answers[route, reason] += 1
-
-    def upstream(self, status: str) -> None:
-        self.upstream_answers[status] += 1
-
     def collect(self) -> Iterator[CounterMetricFamily]:
         yield _family("answers", "Answers that were checked.", ["route", "mode", "outcome"], self.answers.items())
         yield _family("unchecked", "Sentences that were not checked.", ["route", "reason"], self.unchecked.items())
-        yield _family("withheld", "Answers that were not sent.", ["route", "reason"], self.withheld_answers.items())
-        upstream = [((status,), count) for status, count in self.upstream_answers.items()]
+        yield _family("withheld", "Answers that were not sent.", ["route", "reason"], self.withheld.items())
+        upstream = [((status,), count) for status, count in self.upstream.items()]
         yield _family("upstream", "Responses of the upstream.", ["status"], upstream)
         unknown = CounterMetricFamily("redargue_proxy_unknown_calls", "LiteLLM's responses without a known request.")
         unknown.add_metric([], self.unknown_calls)

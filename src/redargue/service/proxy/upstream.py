@@ -13,12 +13,12 @@ import httpx2
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from redargue.net.fetch import pieces
+from redargue.net.fetch import pieces, read_bounded
 from redargue.net.secrets import Secrets
 from redargue.net.transport import LARGEST_ANSWER, Transport
 from redargue.sanitize import shortened
 from redargue.service.problems import openai_error
-from redargue.service.proxy.settings import ProxySettings, hidden
+from redargue.service.proxy.settings import ProxySettings
 from redargue.service.proxy.sse import compact_json
 
 Headers = Sequence[tuple[str, str]]
@@ -32,9 +32,8 @@ class ProxyReply:
 
     async def start(self, status: int, headers: Headers) -> None:
         self.started = True
-        self.is_stream = any(
-            name == "content-type" and value.startswith("text/event-stream") for name, value in headers
-        )
+        kinds = [value for name, value in headers if name == "content-type"]
+        self.is_stream = any(kind.startswith("text/event-stream") for kind in kinds)
         raw = [(name.lower().encode("latin-1"), value.encode("latin-1", "replace")) for name, value in headers]
         await self._send({"type": "http.response.start", "status": status, "headers": raw})
 
@@ -102,7 +101,7 @@ async def refuse(
     headers: Mapping[str, str] | None = None,
     verdicts: Mapping[str, Any] | None = None,
 ) -> None:
-    """Sends an error of OpenAI's shape; ``verdicts`` on a withheld answer stand in it as they do in a message."""
+    """Sends an error of OpenAI's shape, with the ``verdicts`` on a withheld answer as a message has them."""
     error = openai_error(message, kind=kind, code=code, param=param)
     error["error"] |= {"redargue": verdicts} if verdicts else {}
     body = compact_json(error).encode()
@@ -138,12 +137,13 @@ class Upstream:
     def headers(self, client: Mapping[str, str]) -> dict[str, str]:
         """Those of a request, from a client's, whose names are in lower case."""
         kept = {
-            name: value for name, value in client.items() if name in _FORWARDED or name.startswith(_FORWARDED_PREFIXES)
+            name: value
+            for name, value in client.items()
+            if (name in _FORWARDED or name.startswith(_FORWARDED_PREFIXES)) and not (self.key and name in _OF_A_KEY)
         }
         kept |= {"content-type": "application/json", "accept-encoding": "identity"}
         own = client.get("authorization", "")
         if self.key:
-            kept = {name: value for name, value in kept.items() if name not in _OF_A_KEY}
             kept["authorization"] = f"Bearer {self.key}"
         elif own and OUR_KEYS not in own:
             kept["authorization"] = own
@@ -179,8 +179,9 @@ class Upstream:
 
     async def whole(self, response: httpx2.Response) -> bytes:
         """The body without the operator's key; that of an error without any of their keys."""
-        body = b"".join([piece async for piece in pieces(response, LARGEST_ANSWER)])
-        return hidden(self.transport.secrets if response.status_code >= 400 else self._own, body)
+        body = (await read_bounded(response, LARGEST_ANSWER)).decode("utf-8", "surrogateescape")
+        secrets = self.transport.secrets if response.status_code >= 400 else self._own
+        return secrets.hide(body).encode("utf-8", "surrogateescape")
 
     @cached_property
     def _own(self) -> Secrets:
