@@ -133,8 +133,7 @@ class Grounding(Frozen):
     def passes(self, min_supported: float = 1.0, max_refuted: int = 0) -> bool:
         """Whether enough claims are supported; what was not checked does not pass.
 
-        Raises:
-            UsageError: ``min_supported`` is not a share, in [0, 1].
+        Raises UsageError where ``min_supported`` is not in [0, 1].
         """
         if not 0 <= min_supported <= 1:
             what = f"min_supported={min_supported:g} is not a share"

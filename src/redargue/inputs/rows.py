@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from datetime import date
 from io import BufferedReader, TextIOWrapper
 from itertools import chain
-from itertools import count as numbers
 from pathlib import Path
 from typing import Any, AnyStr, TypeVar, cast
 
@@ -169,8 +168,7 @@ class Row:
 def rows(path: Path) -> Iterator[Row]:
     """The objects of a file of JSON lines (whatever its suffix) or of one JSON list; skips empty lines.
 
-    Raises:
-        UsageError: the file is missing, empty, a folder, damaged, not UTF-8, or not JSON objects.
+    Raises UsageError if the file is missing, empty, a folder, damaged, not UTF-8, or not JSON objects.
     """
     lines = _lines(path)
     number, first = next(lines)
@@ -210,12 +208,12 @@ def _joined(lines: Iterable[tuple[int, str]], path: Path) -> str:
 
 def table_rows(path: Path) -> Iterator[Row]:
     """The rows of a CSV or TSV file whose first line names the columns; every field is text."""
-    header = first_line(path, any_encoding=True)
+    lines = (text for _, text in _lines(path, any_encoding=True))
+    header = next(lines)
     # spreadsheets of countries with a decimal comma separate by semicolons
     delimiter = "\t" if unpacked_suffix(path) == ".tsv" else ";" if ";" in header and "," not in header else ","
     csv.field_size_limit(2**31 - 1)  # csv refuses fields of more than 131,072 characters, and contexts may be longer
-    lines = (text for _, text in _lines(path, any_encoding=True))
-    reader = csv.DictReader(lines, delimiter=delimiter, strict=True)
+    reader = csv.DictReader(chain([header], lines), delimiter=delimiter, strict=True)
     place = 0
     try:
         if duplicates := [name for name, count in Counter(reader.fieldnames or ()).items() if count > 1]:
@@ -233,9 +231,9 @@ def table_rows(path: Path) -> Iterator[Row]:
         raise UsageError("a header line but no rows", where=str(path))
 
 
-def first_line(path: Path, *, any_encoding: bool = False) -> str:
-    """The first line that is not blank, or nothing."""
-    return next((text for _, text in _lines(path, any_encoding=any_encoding)), "")
+def first_line(path: Path) -> str:
+    """The first line that is not blank."""
+    return next(text for _, text in _lines(path))
 
 
 def unpacked_suffix(path: Path) -> str:
@@ -259,9 +257,7 @@ def _lines(path: Path, *, any_encoding: bool = False) -> Iterator[tuple[int, str
     number, empty = 0, True
     with _opened(path) as file:
         try:
-            for number, text in enumerate(
-                _decoded(file, path) if any_encoding else map(_utf_8, numbers(1), _raw_lines(file, path)), 1
-            ):
+            for number, text in enumerate(_decoded(file, path, any_encoding=any_encoding), 1):
                 empty = empty and not text.strip()
                 if not empty:
                     yield number, text
@@ -272,11 +268,6 @@ def _lines(path: Path, *, any_encoding: bool = False) -> Iterator[tuple[int, str
             raise UsageError(f"damaged gzip data after line {number:,}: {error}", where=str(path)) from None
     if empty:
         raise UsageError("the file is empty", where=str(path))
-
-
-def _raw_lines(file: BufferedReader, path: Path) -> Iterator[bytes]:
-    lines = iter(lambda: file.readline(LARGEST_LINE + 1), b"")
-    return _bounded(lines, path, packed=isinstance(file, gzip.GzipFile))
 
 
 def _bounded(lines: Iterator[AnyStr], path: Path, *, packed: bool, width: int = 1) -> Iterator[AnyStr]:
@@ -292,29 +283,30 @@ def _bounded(lines: Iterator[AnyStr], path: Path, *, packed: bool, width: int = 
         yield line
 
 
-def _utf_8(number: int, line: bytes) -> str:
-    return line.decode("utf-8-sig" if number == 1 else "utf-8")
-
-
-def _decoded(file: BufferedReader, path: Path) -> Iterator[str]:
-    if file.peek(2).startswith(UTF_16):
+def _decoded(file: BufferedReader, path: Path, *, any_encoding: bool) -> Iterator[str]:
+    packed = isinstance(file, gzip.GzipFile)
+    if any_encoding and file.peek(2).startswith(UTF_16):
         warn_of(str(path), "utf-16")
-        packed = isinstance(file, gzip.GzipFile)
         with TextIOWrapper(file, "utf-16", newline="") as text:
             lines = iter(lambda: text.readline(LARGEST_LINE // 2 + 1), "")
             yield from _bounded(lines, path, packed=packed, width=2)
         return
     encoding = "ascii"
-    for number, line in enumerate(_raw_lines(file, path), 1):
+    raw_lines = iter(lambda: file.readline(LARGEST_LINE + 1), b"")
+    for number, line in enumerate(_bounded(raw_lines, path, packed=packed), 1):
+        if encoding == "cp1252":
+            yield line.decode(encoding, "replace")
+            continue
         try:
-            row = line.decode("cp1252", "replace") if encoding == "cp1252" else _utf_8(number, line)
-            encoding = encoding if line.isascii() or encoding == "cp1252" else "utf-8"
+            yield line.decode("utf-8-sig" if number == 1 else "utf-8")
+            encoding = encoding if line.isascii() else "utf-8"
         except UnicodeDecodeError as error:
-            if encoding == "utf-8" or not line[: error.start].isascii() or not_windows(line):
+            may_be_windows = any_encoding and encoding == "ascii" and line[: error.start].isascii()
+            if not may_be_windows or not_windows(line):
                 raise
-            encoding, row = "cp1252", line.decode("cp1252", "replace")
+            encoding = "cp1252"
             warn_of(str(path), encoding)
-        yield row
+            yield line.decode(encoding, "replace")
 
 
 @contextmanager

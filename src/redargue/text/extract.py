@@ -122,18 +122,13 @@ async def extract(
 async def extract_claims(
     sentences: Sequence[Sentence], run: Run, *, context: str = "", profile: Profile = "hardened"
 ) -> tuple[LocatedClaim, ...] | UncheckedSentence:
-    """The claims of the last of some consecutive sentences, or why it has none.
-
-    Raises:
-        BadReply, BudgetReached, ProviderError: the extraction failed.
-    """
+    """The claims of the last of some consecutive sentences, or why it has none; raises what :func:`extract` raises."""
     last = sentences[-1]
     if why := _unread(last, run):
         return UncheckedSentence(start=last.start, end=last.end, why=why)
     read = [sentence for sentence in sentences if not _unread(sentence, run)]
     block = range(len(read) - 1, len(read))
-    claims = await _claims(read, block, Text(text=last.text, context=context), run, profile)
-    if claims:
+    if claims := await _claims(read, block, Text(text=last.text, context=context), run, profile):
         return tuple(claims)
     why = (await _passed_over([last], profile)).get(last, NOTHING_STATED)
     if profile == "hardened" and not why.may_state and _replies(last, sentences, context):

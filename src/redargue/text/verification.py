@@ -211,11 +211,7 @@ def claims_of(extracted: Sequence[LocatedClaim], spec: RunSpec, context: str = "
 
 
 def _recorded(folder: Path, text: Text) -> _Known | None:
-    """What is recorded about a text before its claims are verified; None if the folder has no run.
-
-    Raises:
-        RecordError: the folder belongs to another run.
-    """
+    """What is recorded; None if the folder has no run. Raises RecordError for that of something else."""
     try:
         record = read_description(folder)["text"]
         usage = Usage.model_validate(record["usage"])
@@ -266,8 +262,7 @@ def with_documents(
 ) -> tuple[RunSpec, Parts]:
     """The configuration and parts of a run in which each claim's own documents are its only evidence.
 
-    Raises:
-        UsageError: the run has MCP tools or a memory.
+    Raises UsageError if the run has MCP tools or a memory.
     """
     parts = parts or Parts()
     spec = closed(spec, parts)

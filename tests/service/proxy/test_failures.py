@@ -5,6 +5,7 @@ import json
 import random
 import socket
 import threading
+from dataclasses import replace
 from typing import Any
 
 import httpx2
@@ -219,9 +220,8 @@ def test_an_upstream_that_cannot_be_reached_is_a_502_and_the_log_alone_has_its_a
     start: Start, caplog: pytest.LogCaptureFixture
 ) -> None:
     running = start(chat(TRUE))
-    settings = running.proxy.checkers.settings.model_copy(update={"upstream": "http://127.0.0.1:9/v1"})
-    for holder in (running.proxy.checkers, running.proxy.upstream):
-        object.__setattr__(holder, "settings", settings)
+    upstream = running.proxy.upstream
+    object.__setattr__(upstream, "service", replace(upstream.service, url="http://127.0.0.1:9/v1"))
     response = post(running.url, QUESTION)
     assert response.status_code == 502
     assert response.json()["error"]["code"] == "upstream_unreachable"

@@ -103,7 +103,7 @@ class CheckBlock(Frozen):
         ms: between the end of the answer and that of its check.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(populate_by_name=True)
 
     schema_: Literal["redargue.answer.v1"] = Field(default="redargue.answer.v1", alias="schema")
     check: str

@@ -25,15 +25,15 @@ def contexts_of(
     """
     texts = [*given, *_tool_results(body), *_delimited(body, roles)]
     documents = [text if isinstance(text, RequestContext) else whole_characters(text)[:MAX_CONTEXT] for text in texts]
-    kept = list(dict.fromkeys(document for document in documents if re.search(r"\w", _text(document))))
+    with_words = [
+        document
+        for document in dict.fromkeys(documents)
+        if re.search(r"\w", document.text if isinstance(document, RequestContext) else document)
+    ]
     return tuple(
         (document if isinstance(document, RequestContext) else RequestContext(text=document)).passage(number)
-        for number, document in enumerate(kept[:MAX_CONTEXTS], 1)
+        for number, document in enumerate(with_words[:MAX_CONTEXTS], 1)
     )
-
-
-def _text(document: str | RequestContext) -> str:
-    return document.text if isinstance(document, RequestContext) else document
 
 
 def _messages(body: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

@@ -9,7 +9,7 @@ from collections import OrderedDict
 from functools import partial
 from typing import Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from redargue.claims import Meaning
 from redargue.concurrency import gather_or_cancel
@@ -119,8 +119,6 @@ KEPT_SECONDS, KEPT_CALLS, KEPT_CHARACTERS = 300.0, 1000, 20_000_000
 class GuardrailRequest(BaseModel):
     """What LiteLLM sends; fields that are not needed here are ignored."""
 
-    model_config = ConfigDict(extra="ignore")
-
     input_type: Literal["request", "response"]
     texts: list[str] | None = None
     structured_messages: list[dict[str, object]] | None = None
@@ -150,30 +148,23 @@ class Calls:
 
     def __init__(self) -> None:
         self._calls: OrderedDict[_Call, _Kept] = OrderedDict()
-        self._size = 0
 
     def keep(self, call: _Call, documents: tuple[Passage, ...], now: float | None = None) -> None:
         now = time.monotonic() if now is None else now
-        self._forget(call)
-        size = sum(len(document.text) for document in documents)
-        self._calls[call] = _Kept(now, documents, size)
-        self._size += size
-        while self._calls and (
-            len(self._calls) > KEPT_CALLS
-            or self._size > KEPT_CHARACTERS
-            or next(iter(self._calls.values())).since < now - KEPT_SECONDS
-        ):
-            self._forget(next(iter(self._calls)))
+        self._calls.pop(call, None)
+        self._calls[call] = _Kept(now, documents, sum(len(document.text) for document in documents))
+        size = sum(kept.size for kept in self._calls.values())
+        for oldest, kept in list(self._calls.items()):
+            if len(self._calls) <= KEPT_CALLS and size <= KEPT_CHARACTERS and kept.since >= now - KEPT_SECONDS:
+                break
+            del self._calls[oldest]
+            size -= kept.size
 
     def documents(self, call: _Call, now: float | None = None) -> tuple[Passage, ...] | None:
         """None for an unknown or expired call."""
         kept = self._calls.get(call)
         now = time.monotonic() if now is None else now
         return kept.documents if kept and kept.since >= now - KEPT_SECONDS else None
-
-    def _forget(self, call: _Call) -> None:
-        if kept := self._calls.pop(call, None):
-            self._size -= kept.size
 
 
 class Guardrail:

@@ -125,11 +125,11 @@ class Proxy:
         except ProviderError as error:
             self.tally.upstream["unreachable"] += 1
             _log.warning("%s", printable(str(error), lines=False))
-            await exchange.fail(502, UNREACHABLE, code="upstream_unreachable")
+            await exchange.fail(UNREACHABLE, code="upstream_unreachable")
         except (*HTTP_ERRORS, ValueError) as error:
             self.tally.upstream["cut"] += 1
             why = self.upstream.transport.secrets.hide(str(error))[:200] or type(error).__name__
-            await exchange.fail(502, f"the upstream's answer broke off: {why}", code="upstream_broke_off")
+            await exchange.fail(f"the upstream's answer broke off: {why}", code="upstream_broke_off")
 
 
 @dataclass
@@ -173,10 +173,10 @@ class _Exchange:
             finally:
                 await checks.cancel()
 
-    async def fail(self, status: int, message: str, *, code: str) -> None:
-        """Tells the client of an error; within a stream as an event, which every client reports."""
+    async def fail(self, message: str, *, code: str) -> None:
+        """Sends an error of the upstream; within a stream as an event, which every client reports."""
         if not self.reply.started:
-            await refuse(self.reply, status, message, kind="upstream_error", code=code)
+            await refuse(self.reply, 502, message, kind="upstream_error", code=code)
             return
         await self.reply.send(data_event(openai_error(message, kind="upstream_error", code=code)))
         await self.reply.end()
@@ -185,7 +185,7 @@ class _Exchange:
         """Whether the upstream answers with an error, which is passed on, or with a redirect, which is one."""
         self.proxy.tally.upstream[str(response.status_code)] += 1
         if 300 <= response.status_code < 400:
-            await self.fail(502, REDIRECTED.format(response.status_code), code="upstream_redirects")
+            await self.fail(REDIRECTED.format(response.status_code), code="upstream_redirects")
         elif response.status_code >= 400:
             body = await self.proxy.upstream.whole(response)
             await self.reply.whole(response.status_code, self._upstream_headers(response), body)

@@ -12,6 +12,7 @@ from fastapi import APIRouter, Depends, FastAPI, Request, Response
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
+from redargue.net.transport import Limiter, Rate, Service, Transport
 from redargue.service.context import Caller, caller_of
 from redargue.service.keys import DayBudget, DayBudgets
 from redargue.service.problems import openai_error
@@ -46,10 +47,13 @@ UNCHECKED_STATUS = {
 }
 
 
-def make_proxy(settings: ProxySettings, *, key: str | None = None, tally: ProxyTally | None = None) -> Proxy:
+def make_proxy(settings: ProxySettings, *, key: str | None = None) -> Proxy:
     """The proxy of a service; ``key`` is the operator's for the upstream, by default the environment's."""
-    upstream = Upstream(settings, settings.transport(), upstream_key() if key is None else key)
-    return Proxy(upstream, Checkers(settings), tally or ProxyTally())
+    key = upstream_key() if key is None else key
+    service = Service(name="upstream", url=settings.upstream, key=key, timeout=settings.upstream_timeout)
+    limiter = Limiter({service.name: Rate(in_flight=settings.in_flight)})
+    upstream = Upstream(service, Transport(limiter, offline=settings.spec.offline))
+    return Proxy(upstream, Checkers(settings), ProxyTally())
 
 
 def from_environment(spec: RunSpec, *, running: int = 4) -> tuple[APIRouter, ProxyTally]:

@@ -10,14 +10,13 @@ from typing import Any, Literal, Self, get_args
 from urllib.parse import urlsplit
 
 import httpx2
-from pydantic import ConfigDict, Field, ValidationError, field_validator
+from pydantic import Field, ValidationError, field_validator
 
 from redargue.assembly import method_of
 from redargue.claims import Frozen
 from redargue.errors import UsageError, problem_message, problem_of
 from redargue.evidence import Passage
 from redargue.methods.base import methods
-from redargue.net.transport import Limiter, Rate, Service, Transport
 from redargue.registry import did_you_mean
 from redargue.runs.budget import Budget
 from redargue.service.rules import require_performed
@@ -141,12 +140,6 @@ class ProxySettings(Frozen):
                 return url
         raise ValueError("write it like https://api.openai.com/v1")
 
-    def service(self, key: str = "") -> Service:
-        return Service(name="upstream", url=self.upstream, key=key, timeout=self.upstream_timeout)
-
-    def transport(self) -> Transport:
-        return Transport(Limiter({"upstream": Rate(in_flight=self.in_flight)}), offline=self.spec.offline)
-
 
 def _variable(field: str) -> str:
     """The variable that sets a field."""
@@ -202,8 +195,6 @@ class CheckOptions(Frozen):
 class Plan(Frozen):
     """How one answer is checked."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
-
     mode: Mode
     method: str
     timeout_s: float
@@ -229,8 +220,7 @@ class Plan(Frozen):
 def plan(settings: ProxySettings, options: CheckOptions, header: str = "") -> Plan:
     """The plan of a request; ``header`` is the value of ``X-Redargue-Mode``, which wins over the body.
 
-    Raises:
-        UsageError: the operator does not allow what the request asks for, or there is no such thing.
+    Raises UsageError where the operator does not allow what the request asks for, or there is no such thing.
     """
     mode = header.strip().lower() or options.mode or settings.mode
     chosen = next((known for known in MODES if known == mode), None)

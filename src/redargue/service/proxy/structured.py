@@ -45,8 +45,7 @@ def begins(text: str) -> bool | None:
 def structure_of(text: str) -> Structure | None:
     """The sentences of a structure's texts, with their offsets in the structure; None for what is no JSON.
 
-    Raises:
-        UsageError: a text cannot be read.
+    Raises UsageError for a text that cannot be read.
     """
     found = _FENCED.match(text)
     assert found  # it matches everything

@@ -15,10 +15,9 @@ from starlette.types import Receive, Scope, Send
 
 from redargue.net.fetch import pieces, read_bounded
 from redargue.net.secrets import Secrets
-from redargue.net.transport import LARGEST_ANSWER, Transport
+from redargue.net.transport import LARGEST_ANSWER, Service, Transport
 from redargue.sanitize import shortened
 from redargue.service.problems import openai_error
-from redargue.service.proxy.settings import ProxySettings
 from redargue.service.proxy.sse import compact_json
 
 Headers = Sequence[tuple[str, str]]
@@ -130,9 +129,12 @@ class Upstream:
     unless it is a key of this service.
     """
 
-    settings: ProxySettings
+    service: Service
     transport: Transport
-    key: str = ""
+
+    @property
+    def key(self) -> str:
+        return self.service.key
 
     def headers(self, client: Mapping[str, str]) -> dict[str, str]:
         """Those of a request, from a client's, whose names are in lower case."""
@@ -154,11 +156,8 @@ class Upstream:
         self, path: str, body: bytes, client: Mapping[str, str], *, method: str = "POST"
     ) -> AsyncIterator[httpx2.Response]:
         """Sends a request; raises ProviderError where nothing answers."""
-        service = self.settings.service(self.key)
-        async with (
-            self.transport,
-            self.transport.relay(service, method, path, headers=self.headers(client), content=body) as response,
-        ):
+        answer = self.transport.relay(self.service, method, path, headers=self.headers(client), content=body)
+        async with self.transport, answer as response:
             yield response
 
     async def body(self, response: httpx2.Response) -> AsyncIterator[bytes]:
@@ -205,7 +204,7 @@ class Upstream:
 
 def _begun(key: str, text: str) -> int:
     """How many characters at the end of a text may be the beginning of the key."""
-    return next((count for count in range(min(len(key) - 1, len(text)), 0, -1) if text.endswith(key[:count])), 0)
+    return next((count for count in range(len(key) - 1, 0, -1) if text.endswith(key[:count])), 0)
 
 
 def is_stream(response: httpx2.Response) -> bool:
