@@ -168,7 +168,7 @@ def _checked(verdict: Verdict) -> Verdict:
 
 @contextmanager
 def _errors_noted() -> Iterator[None]:
-    """Lets the pytest plugin tell an error of the check from any other."""
+    """Notes an error of the check, which the pytest plugin distinguishes from any other."""
     try:
         yield
     except RedargueError as error:

@@ -88,14 +88,11 @@ def label_set(name: str) -> LabelSet:
     return known[name]
 
 
-# Mappings of columns to roles, as the options ``--map`` and ``--option mapping`` give them.
-
-
 _EXAMPLE = "write it like claim=COLUMN,context=COLUMN"
 
 
 def split_mapping(text: str) -> dict[str, str]:
-    """Columns by role, from ``claim=statement,label=verdict``."""
+    """Columns by role, from ``claim=statement,label=verdict`` (``--map``, ``--option mapping``)."""
     mapping: dict[str, str] = {}
     for part in text.split(","):
         role, equals, column = (text.strip() for text in part.partition("="))

@@ -25,13 +25,10 @@ from redargue.net.certificates import trusted
 from redargue.net.secrets import display_url
 from redargue.sanitize import printable
 
-# Whether an IP address belongs to a host of the public internet.
+# Networks that are not of the public internet: the special-purpose registries of IANA (RFC 6890 and its updates),
+# which Python's ``is_global`` follows differently from release to release, and the addresses at which clouds answer
+# with a machine's credentials.
 #
-# Networks: the special-purpose registries of IANA (RFC 6890 and its updates), which Python's
-# ``is_global`` follows differently from release to release, and the addresses at which clouds
-# answer with a machine's credentials.
-
-
 # 100.64.0.0/10: carrier-grade NAT; 168.63.129.16: a public address at which Azure answers its own machines;
 # 169.254.0.0/16: link-local, with the metadata services of most clouds; 192.88.99.0/24: relays of 6to4;
 # 224.0.0.0/3: multicast, reserved, broadcast.
@@ -63,8 +60,6 @@ def is_public(address: str) -> bool:
     return parsed in _PUBLIC_V6 and not special and int(parsed) >> 32 & 0xFFFFFFFF not in _ISATAP
 
 
-# Decompresses an HTTP body piece by piece, up to a limit: half a megabyte can hold a gigabyte.
-
 ACCEPTED = "gzip, deflate"  # the value of Accept-Encoding; httpx2 would unpack others as a whole
 _GZIP, _ZLIB = 47, 15  # window bits of zlib
 
@@ -75,7 +70,7 @@ async def read_bounded(response: httpx2.Response, limit: int) -> bytes:
 
 
 async def pieces(response: httpx2.Response, limit: int) -> AsyncIterator[bytes]:
-    """The body of a streamed response as it arrives.
+    """The body of a streamed response as it arrives, decompressed piece by piece: half a megabyte can hold a gigabyte.
 
     Raises httpx2.ReadError if it is larger than ``limit`` bytes, damaged, or compressed in a way not asked for.
     """

@@ -18,15 +18,14 @@ from typing import TYPE_CHECKING, Any
 import uvicorn
 from uvicorn.server import ServerState
 
-# Where the body of a request ends: two servers in a row have to agree on it, or one request
-# hides in another.
-
-
 UNCLEAR = "the end of the body is not clear: send either Content-Length or Transfer-Encoding: chunked"
 
 
 def unclear(headers: Iterable[tuple[bytes, bytes]]) -> bool:
-    """Whether the headers of a request, with names in lower case, have any other coding, or both."""
+    """Whether the headers of a request, with names in lower case, have any other coding, or both.
+
+    Two servers in a row have to agree on where a body ends, or one request hides in another.
+    """
     pairs = list(headers)
     codings = [value.strip().lower() for name, value in pairs if name == b"transfer-encoding"]
     lengths = [value for name, value in pairs if name == b"content-length"]

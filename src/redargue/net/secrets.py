@@ -31,7 +31,7 @@ class Secrets:
     """The keys of this process.
 
     Short ones and plain words are ignored, because redacting "key" would garble text, unless they are known to be keys;
-    those are hidden where they stand as words. What servers without keys are given ("ollama") is never hidden.
+    those are hidden where they are whole words. What servers without keys are given ("ollama") is never hidden.
     """
 
     def __init__(self, values: Iterable[str] = (), *, known: Iterable[str] = ()) -> None:

@@ -150,16 +150,16 @@ def _number(variables: Mapping[str, str], name: str, default: float) -> float:
     return value
 
 
-# The promise of ``--offline`` for databases, which are not reached through the transport.
-
-
 def is_offline(environment: Mapping[str, str] = os.environ) -> bool:
     """Whether the environment keeps every request on this machine, for commands without ``--offline``."""
     return environment.get("REDARGUE_OFFLINE", "").strip().lower() not in ("", "0", "false", "f", "no", "n", "off")
 
 
 def require_local(address: str, *, what: str, environment: Mapping[str, str] = os.environ) -> None:
-    """Raises ProviderError unless a PostgreSQL or Milvus address, or a path, stays on this machine."""
+    """Raises ProviderError unless a PostgreSQL or Milvus address, or a path, stays on this machine.
+
+    Databases are not reached through the transport, which keeps all else on this machine with ``--offline``.
+    """
     if "://" not in address:
         return
     url = address.removeprefix("milvus:")

@@ -61,7 +61,7 @@ class _Patterns(NamedTuple):
 
 
 def _patterns(*more: str) -> _Patterns:
-    """For addresses, and what else may stand in their place, except among bare addresses."""
+    """For addresses, and what else may be in their place, except among bare addresses."""
     target, shortest = ("|".join((address, *more)) for address in (_ADDRESS, f"{_ADDRESS}?"))
     end = rf"(?P<title>[^\n]*?)<?(?P<url>{target})>?[ \t]*(?:[\"'(][^\n]*)?$\n?"
     return _Patterns(
@@ -81,8 +81,6 @@ def _patterns(*more: str) -> _Patterns:
 
 _WEB, _WITH_FILES = _patterns(), _patterns(_PATH)
 _EMPTY = re.compile(r"[ \t]*\([ \t,;]*\)|[ \t]+(?=[.,;:!?])")
-
-
 _HTML = re.compile(  # begins with a tag, and closes one
     r"\s*+(?:<!--(?:(?!-->).)*+-->\s*+)*+<(?:!doctype|[a-z][a-z0-9]*)(?:\s[^<>]*)?/?>.*</[a-z]",
     re.IGNORECASE | re.DOTALL,
@@ -209,10 +207,7 @@ def cited_by(linked: LinkedText) -> dict[tuple[int, int], tuple[str, ...]]:
     return {span: tuple(dict.fromkeys(urls)) for span, urls in cited.items()}
 
 
-# The pages that a text cites, as a run folder keeps them (``citations.json``).
-
-
-FILE = "citations.json"
+FILE = "citations.json"  # of a run folder: the pages that its text cites
 UNREAD = {Fetched.DEAD: CitationOutcome.DEAD_LINK, Fetched.NOT_FETCHED: CitationOutcome.NOT_FETCHED}
 _OUTCOMES = {Meaning.SUPPORTED: CitationOutcome.SUPPORTS, Meaning.REFUTED: CitationOutcome.CONTRADICTS}
 
@@ -258,9 +253,6 @@ def record_citations(folder: Path, citations: Citations) -> None:
             file.write(citations.model_dump_json().encode())
     except OSError as error:
         raise RecordError(f"{str(folder / FILE)!r} cannot be written: {error.strerror}") from error
-
-
-ABOUT_PAGE = "the page that the text cites for the claim"
 
 
 class PreparedCitations(NamedTuple):
@@ -371,7 +363,7 @@ class CitedPages(FixedPassages):
 
     def __init__(self, pages: Sequence[WebPage], *, name: str, encoder: Encoder | None) -> None:
         passages = [(page.passage,) if page.passage else () for page in pages]
-        super().__init__(passages, name=name, about=ABOUT_PAGE, encoder=encoder)
+        super().__init__(passages, name=name, about="the page that the text cites for the claim", encoder=encoder)
         self._pages = pages
         failures = "\0".join(f"{page.url} {page.outcome}" for page in pages)
         self.revision = hashlib.sha256(f"{self.revision} {failures}".encode()).hexdigest()[:16]

@@ -82,7 +82,7 @@ async def extract(
 
     Args:
         known: the recorded result, in a replay: it says which silent sentences may state something, so that no model
-            is needed to tell again.
+            is needed again.
 
     Raises:
         BadReply, BudgetReached, ProviderError: the extraction failed.
@@ -111,12 +111,8 @@ async def extract(
     else:
         stating = {(each.start, each.end): each.why for each in known.unchecked if each.why.reason in PASSED_OVER}
         why |= {each: stating[each.start, each.end] for each in silent if (each.start, each.end) in stating}
-    return Extraction(
-        claims=claims,
-        unchecked=tuple(
-            UncheckedSentence(start=each.start, end=each.end, why=why.get(each, NOTHING_STATED)) for each in without
-        ),
-    )
+    unchecked = tuple(each.unchecked(why.get(each, NOTHING_STATED)) for each in without)
+    return Extraction(claims=claims, unchecked=unchecked)
 
 
 async def extract_claims(
@@ -125,7 +121,7 @@ async def extract_claims(
     """The claims of the last of some consecutive sentences, or why it has none; raises what :func:`extract` raises."""
     last = sentences[-1]
     if why := _unread(last, run):
-        return UncheckedSentence(start=last.start, end=last.end, why=why)
+        return last.unchecked(why)
     read = [sentence for sentence in sentences if not _unread(sentence, run)]
     block = range(len(read) - 1, len(read))
     if claims := await _claims(read, block, Text(text=last.text, context=context), run, profile):
@@ -133,7 +129,7 @@ async def extract_claims(
     why = (await _passed_over([last], profile)).get(last, NOTHING_STATED)
     if profile == "hardened" and not why.may_state and _replies(last, sentences, context):
         why = Unchecked(reason=UncheckedReason.FRAGMENT)
-    return UncheckedSentence(start=last.start, end=last.end, why=why)
+    return last.unchecked(why)
 
 
 _YES_OR_NO = re.compile(

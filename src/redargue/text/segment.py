@@ -89,11 +89,14 @@ class Sentence(Frozen):
     end: int
     text: str
 
+    def unchecked(self, why: Unchecked) -> UncheckedSentence:
+        return UncheckedSentence(start=self.start, end=self.end, why=why)
+
 
 _MARKER = r"[ \t]*(?:[-*+•·–]|\(?\d{1,3}[.)]|\(?[A-Za-z]\))[ \t]+"
 _BREAKS = re.compile(rf"\n[ \t\r]*(?=\n)|\n(?={_MARKER}\S)|\n(?=[ \t]*#)|(?<=\n)([ \t]*#[^\n]*)\n|\A([ \t]*#[^\n]*)\n")
 _ITEM_START = re.compile(_MARKER)
-_BLOCKS = re.compile(  # lines that are no running text, tags of blocks, and images whose text has three words or more
+_BLOCKS = re.compile(  # lines that are not running text, tags of blocks, and images whose text has three words or more
     r"^[ \t>]*(?:\*\*[^*\n]+\*\*|__[^_\n]+__)[ \t]*:?[ \t\r]*$|^[ \t>]*\|[^\n]*$|^[ \t]*(?:`{3}|~{3})[^\n]*$"
     r"|^[ \t]*\[[^\[\]\n]+\]:[ \t][^\n]*$|^[ \t]*:[ \t][^\n]*$"
     r"|(?:</|(?<![\w,;`] )(?<!`)<)(?:blockquote|br|caption|dd|details|div|dl|dt|figcaption|figure|h[1-6r]|img|li|ol|p"

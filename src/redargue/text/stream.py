@@ -25,7 +25,7 @@ BEFORE = 8  # sentences before one that say what its pronouns mean
 
 # A sentence is complete when two whole words or a blank line follow it: what follows "Dr." or "3." may belong to it.
 _FOLLOWED = re.compile(r"[^\S\n]*\n[ \t\r]*\n|\s+\S+\s+\S+\s")
-# A few marks may stand between; a row of a thousand, as a model that repeats itself writes it, is not read from each.
+# A few marks may be between; a row of a thousand, as a model that repeats itself writes it, is not read from each.
 _MAY_BE_COMPLETE = re.compile(r"[.!?…][^\w\s]{0,8}+\s+\S+\s+\S+\s|\n")
 
 
@@ -115,8 +115,8 @@ class Segmenter:
     def _start_of_reading(self) -> int:
         """Where the splitting begins again: what is before does not change the sentences after those that are complete.
 
-        Sentences do not cross a blank line. In a long paragraph, the last complete sentences stand for all: otherwise
-        the time would grow with the square of its length.
+        Sentences do not cross a blank line. Of a long paragraph, only the last complete sentences are split again:
+        otherwise the time would grow with the square of its length.
         """
         blank = self.text.rfind("\n\n", 0, self._checked) + 1
         if self._checked - blank <= LOOK_BACK or len(self.sentences) < REREAD:

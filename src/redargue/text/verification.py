@@ -33,7 +33,7 @@ from redargue.spec import RunSpec
 from redargue.tasks.judge import Turn
 from redargue.text.extract import EXTRACTOR, Extraction, extract, extraction_tasks, recorded
 from redargue.text.report import CheckedClaim, Outcome, Report, build_report
-from redargue.text.segment import Kind, LocatedClaim, Sentence, Text, UncheckedSentence, sentences_of, text_of
+from redargue.text.segment import Kind, LocatedClaim, Sentence, Text, sentences_of, text_of
 from redargue.verdicts import Usage, Verdict
 from redargue.verifier import Listener, Verifier, cost_of, goes_online
 
@@ -351,8 +351,8 @@ def without_check(
     if any(document.text.strip() for document in documents):
         return None
     text = text_of(answer, kind=kind, context=context)
-    sentences = [UncheckedSentence(start=s.start, end=s.end, why=NO_CONTEXT) for s in sentences_of(text.text)]
-    return build_report(text, Extraction(claims=(), unchecked=tuple(sentences)), (), Usage())
+    unchecked = tuple(sentence.unchecked(NO_CONTEXT) for sentence in sentences_of(text.text))
+    return build_report(text, Extraction(claims=(), unchecked=unchecked), (), Usage())
 
 
 _FILE_NAME = re.compile(r"\S+\.(?:pdf|docx?|md|txt|html?|csv|tsv|jsonl?)", re.IGNORECASE)
@@ -381,16 +381,12 @@ def _document(given: str | Passage, number: int) -> Passage:
     return Passage(text=given, document=f"context-{number}")
 
 
-# Selects the document sentences most similar to each claim of a summary, as evidence (DPD; Sun
-# et al. 2024).
-
-
 def nearest_sentences(
     claims: Sequence[str], documents: Sequence[Passage], encoder: Encoder, *, most: int = 10
 ) -> list[tuple[Passage, ...]]:
-    """For each claim the most similar sentences in document order; adjacent sentences form one passage.
+    """For each claim of a summary the most similar sentences, which are its evidence (DPD; Sun et al. 2024).
 
-    The papers do not name their sentence encoder (``D14``).
+    In document order; adjacent sentences form one passage. The papers do not name their sentence encoder (``D14``).
     """
     sentences = [(document, sentence) for document in documents for sentence in sentences_of(document.text)]
     if not sentences or not claims:

@@ -42,18 +42,17 @@ class ChatDialect(Dialect):
     def _beside(
         self, payload: Payload, choices: Iterable[tuple[int, Payload]], shape: Shape, holder: str
     ) -> StreamStep:
-        steps = [self.looked_over(payload, CHAT)]
+        whole = self.looked_over(payload, CHAT)
+        unread, calls = whole.unread, whole.calls
         if any(not isinstance(choice, dict) for choice in as_list(payload.get("choices"))):
-            steps.append(StreamStep(unread=((None, "choices"),)))
+            unread += ((None, "choices"),)
         for number, choice in choices:
             key, place = (number,), f"choices[{number}]"
-            steps.append(self.looked_over(choice, shape, key, place))
+            step = self.looked_over(choice, shape, key, place)
+            unread, calls = unread + step.unread, calls + step.calls
             if isinstance(message := choice.get(holder), dict) and _is_cut(message.get("content")):
-                steps.append(StreamStep(unread=((key, f"{place}.{holder}.content"),)))
-        return StreamStep(
-            unread=tuple(each for step in steps for each in step.unread),
-            calls=tuple(each for step in steps for each in step.calls),
-        )
+                unread += ((key, f"{place}.{holder}.content"),)
+        return StreamStep(unread=unread, calls=calls)
 
     def annotate(self, payload: Payload) -> None:
         self.left_out(payload, CHAT, withheld=bool(self.replaced))

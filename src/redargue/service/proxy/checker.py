@@ -17,7 +17,6 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcon
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
-from typing import Protocol
 
 from redargue.claims import Claim, Meaning
 from redargue.concurrency import gather_or_cancel
@@ -45,18 +44,8 @@ KEPT_CHARACTERS = 4_000_000
 _HEAD = 100  # characters that show whether an answer is JSON
 
 
-class _Reader(Protocol):
-    """Checks sentences and claims against some evidence."""
-
-    async def check_sentence(self, sentences: Sequence[Sentence]) -> tuple[CheckedClaim, ...]: ...
-
-    async def verify(self, claim: Claim) -> Verdict: ...
-
-    def close(self) -> None: ...
-
-
 class Searcher:
-    """A :class:`_Reader` that searches for its evidence."""
+    """Checks sentences and claims, as :class:`Grounder` does, and searches for its evidence."""
 
     def __init__(self, spec: RunSpec, budget: Budget | None = None) -> None:
         self._verifier = Verifier(spec, actions={}, parts=Parts(budget=budget))
@@ -71,6 +60,7 @@ class Searcher:
         self._verifier.close()
 
 
+_Reader = Grounder | Searcher
 _Turn = Callable[[], AbstractAsyncContextManager[None]]
 
 
@@ -297,7 +287,7 @@ class Checked:
     late: tuple[Sentence, ...] = ()
     failed: tuple[tuple[Sentence, str], ...] = ()
     problem: str = ""
-    structured: int = 0  # values of a JSON answer that may state something and are no text
+    structured: int = 0  # values of a JSON answer that may state something and are not text
     ms: float = 0.0  # after the answer's end
 
 

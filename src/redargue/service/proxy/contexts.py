@@ -72,7 +72,6 @@ def content_text(content: object) -> str:
 
 
 # Whether the input of a call, which is for a program, has sentences that a person may be shown.
-
 _FEWEST = 4  # words of a sentence; fewer are values, such as a name or a date
 _DECODER = json.JSONDecoder(object_pairs_hook=list)  # a name may come twice
 _BLANK = re.compile(r"\s*")
@@ -85,7 +84,7 @@ def may_be_shown(given: str, *, awaited: bool) -> bool:
 
     Where a program awaits calls (``awaited``), this is four words or more up to a full stop, or a full stop of Chinese
     or Japanese: searches, questions, dates, paths and most code have none. Nothing here judges what a sentence states.
-    Where the request has no tools, nobody knows what becomes of the call, and any text is.
+    Where the request has no tools, nobody knows who reads the call, and any text is.
     """
     return any(_is_sentence(text) if awaited else text.strip() for text in _texts(given))
 

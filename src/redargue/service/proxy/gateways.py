@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-import uuid
 from collections import OrderedDict
 from functools import partial
 from typing import Literal, NamedTuple
@@ -15,31 +14,12 @@ from redargue.claims import Meaning
 from redargue.concurrency import gather_or_cancel
 from redargue.evidence import Passage
 from redargue.service.keys import DayBudget
-from redargue.service.proxy.block import CheckBlock, block_of, footnotes, without_footnotes, without_text
-from redargue.service.proxy.checker import Checked, Checkers, check_text
+from redargue.service.proxy.block import CheckBlock, footnotes, without_footnotes
+from redargue.service.proxy.checker import Checked
 from redargue.service.proxy.contexts import contexts_of
 from redargue.service.proxy.modes import Withheld, objection, require_checked
+from redargue.service.proxy.proxy import Proxy
 from redargue.service.proxy.settings import CheckOptions, Plan, plan, read_check_options, whole_characters
-from redargue.service.proxy.tally import ProxyTally
-
-
-async def check_whole(
-    text: str,
-    documents: tuple[Passage, ...],
-    *,
-    checkers: Checkers,
-    plan: Plan,
-    tally: ProxyTally,
-    route: str,
-    day: DayBudget | None = None,
-) -> tuple[Checked, CheckBlock]:
-    """Checks a whole text, for a route without a stream, and counts the check."""
-    check_id = f"chk_{uuid.uuid4().hex}"
-    async with checkers.open(documents, plan, day) as readers:
-        checked = await check_text(text, readers, plan.timeout_s)
-    block = block_of(checked, plan, check_id) if text.strip() else without_text(plan, check_id)
-    tally.checked(route, block)
-    return checked, block
 
 
 def _first_unchecked(checked: Checked, block: CheckBlock) -> int | None:
@@ -47,9 +27,6 @@ def _first_unchecked(checked: Checked, block: CheckBlock) -> int | None:
     sentences = [*checked.late, *(sentence for sentence, _ in checked.failed)]
     starts = [sentence.start for sentence in sentences] + [claim.start for claim in block.claims if claim.unchecked]
     return min(starts, default=None)
-
-
-# The span classifier of vLLM's Semantic Router.
 
 
 class ClassifyParameters(BaseModel):
@@ -110,7 +87,6 @@ def spans(checked: Checked, block: CheckBlock) -> ClassifyResponse:
 
 # LiteLLM's Generic Guardrail API: checks the answers of a LiteLLM gateway without redargue's proxy.
 # LiteLLM sends the messages only with the request; ``litellm_call_id`` assigns the response to it.
-
 GUARDRAIL_PATH = "/beta/litellm_basic_guardrail_api"
 _Call = tuple[str, str]  # caller and call id
 KEPT_SECONDS, KEPT_CALLS, KEPT_CHARACTERS = 300.0, 1000, 20_000_000
@@ -170,14 +146,14 @@ class Calls:
 class Guardrail:
     """Answers LiteLLM's requests."""
 
-    def __init__(self, checkers: Checkers, tally: ProxyTally) -> None:
-        self._checkers, self._tally, self._calls = checkers, tally, Calls()
+    def __init__(self, proxy: Proxy) -> None:
+        self._proxy, self._calls = proxy, Calls()
 
     async def apply(
         self, request: GuardrailRequest, day: DayBudget | None = None, *, owner: str = ""
     ) -> GuardrailResponse:
         """Raises UsageError for invalid parameters; ``day`` is the budget of the caller, ``owner``."""
-        settings = self._checkers.settings
+        settings = self._proxy.checkers.settings
         given = request.additional_provider_specific_params or {}
         options = read_check_options({name: given[name] for name in CheckOptions.model_fields if name in given})
         chosen = plan(settings, options)
@@ -191,27 +167,25 @@ class Guardrail:
             # The model does not receive the footnotes of earlier answers.
             return _changed(request.texts or [], texts)
         known = self._calls.documents(call)
-        self._tally.unknown_calls += known is None
+        self._proxy.tally.unknown_calls += known is None
         documents = contexts_of({}, options.contexts) if known is None else known
         if chosen.mode == "off":
             return GuardrailResponse()
-        check = partial(
-            check_whole, checkers=self._checkers, plan=chosen, tally=self._tally, route=GUARDRAIL_PATH, day=day
-        )
-        blocks = [block for _, block in await gather_or_cancel(check(text, documents) for text in texts)]
+        check = partial(self._proxy.check_whole, documents=documents, plan=chosen, route=GUARDRAIL_PATH, day=day)
+        blocks = [block for _, block in await gather_or_cancel(map(check, texts))]
         return self._response(texts, blocks, chosen)
 
     def _response(self, texts: list[str], blocks: list[CheckBlock], chosen: Plan) -> GuardrailResponse:
-        message = self._checkers.settings.block_message
+        message, withheld = self._proxy.checkers.settings.block_message, self._proxy.tally.withheld
         try:
             for block in blocks:
                 require_checked(block, chosen)
         except Withheld as error:
-            self._tally.withheld[GUARDRAIL_PATH, error.code] += 1
+            withheld[GUARDRAIL_PATH, error.code] += 1
             return GuardrailResponse(action="BLOCKED", blocked_reason=error.what)
         objections = [objection(block, chosen) for block in blocks]
         if chosen.mode == "block" and any(objections):
-            self._tally.withheld[GUARDRAIL_PATH, next(filter(None, objections))] += 1
+            withheld[GUARDRAIL_PATH, next(filter(None, objections))] += 1
             if chosen.block_as == "error":
                 return GuardrailResponse(action="BLOCKED", blocked_reason=message)
             sent = [message if why else text for text, why in zip(texts, objections, strict=True)]

@@ -1,4 +1,4 @@
-"""What becomes of a checked answer in each mode."""
+"""What the proxy does with a checked answer in each mode."""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import httpx2
 
 from redargue.errors import ProviderError, RedargueError, UsageError
+from redargue.evidence import Passage
 from redargue.net.fetch import HTTP_ERRORS
 from redargue.sanitize import printable
 from redargue.service.keys import DayBudget
@@ -25,9 +26,10 @@ from redargue.service.proxy.block import (
     footnotes,
     header,
     without_footnotes,
+    without_text,
 )
 from redargue.service.proxy.chat import ChatDialect
-from redargue.service.proxy.checker import Checkers, Readers, check_text
+from redargue.service.proxy.checker import Checked, Checkers, Readers, check_text
 from redargue.service.proxy.contexts import contexts_of
 from redargue.service.proxy.dialect import Dialect, Key, Payload
 from redargue.service.proxy.modes import (
@@ -108,6 +110,17 @@ class Proxy:
 
         await self._answered(exchange, answer())
 
+    async def check_whole(
+        self, text: str, documents: tuple[Passage, ...], plan: Plan, *, route: str, day: DayBudget | None
+    ) -> tuple[Checked, CheckBlock]:
+        """Checks a whole text, for a route without a stream, and counts the check."""
+        check_id = _new_id()
+        async with self.checkers.open(documents, plan, day) as readers:
+            checked = await check_text(text, readers, plan.timeout_s)
+        block = block_of(checked, plan, check_id) if text.strip() else without_text(plan, check_id)
+        self.tally.checked(route, block)
+        return checked, block
+
     async def models(self, reply: ProxyReply, client: Mapping[str, str]) -> None:
         """Sends the upstream's list of models unchanged."""
         settings = self.checkers.settings
@@ -132,6 +145,10 @@ class Proxy:
             await exchange.fail(f"the upstream's answer broke off: {why}", code="upstream_broke_off")
 
 
+def _new_id() -> str:
+    return f"chk_{uuid.uuid4().hex}"
+
+
 @dataclass
 class _Exchange:
     """One request and its response."""
@@ -142,7 +159,7 @@ class _Exchange:
     body: Payload
     client: dict[str, str]
     plan: Plan
-    id: str = field(default_factory=lambda: f"chk_{uuid.uuid4().hex}")
+    id: str = field(default_factory=_new_id)
 
     async def pass_on(self, raw: bytes, *, method: str = "POST") -> None:
         """Sends the upstream's response unchanged."""

@@ -24,7 +24,6 @@ from redargue.service.proxy.gateways import (
     Guardrail,
     GuardrailRequest,
     GuardrailResponse,
-    check_whole,
     spans,
 )
 from redargue.service.proxy.proxy import Proxy
@@ -129,7 +128,7 @@ def _openai_routes(routes: APIRouter, proxy: Proxy) -> None:
 
 
 def _foreign_routes(routes: APIRouter, proxy: Proxy) -> None:
-    guardrail = Guardrail(proxy.checkers, proxy.tally)
+    guardrail = Guardrail(proxy)
 
     @routes.post(GUARDRAIL_PATH, response_model_exclude_none=True, responses=problems())
     async def litellm_guardrail(request: GuardrailRequest, caller: Caller, day: _Day) -> GuardrailResponse:
@@ -141,15 +140,7 @@ def _foreign_routes(routes: APIRouter, proxy: Proxy) -> None:
         """Experimental: the span classifier of vLLM's Semantic Router (``http_classify``)."""
         settings = proxy.checkers.settings
         decided = plan(settings.model_copy(update={"mode": "annotate"}), CheckOptions())
-        found, block = await check_whole(
-            request.inputs,
-            request.documents(),
-            checkers=proxy.checkers,
-            plan=decided,
-            tally=proxy.tally,
-            route="/classify",
-            day=day,
-        )
+        found, block = await proxy.check_whole(request.inputs, request.documents(), decided, route="/classify", day=day)
         if block.outcome is Outcome.UNCHECKED:
             status = UNCHECKED_STATUS.get(block.reason, 503)
             raise HTTPException(status, f"the answer could not be checked: {block.reason}")

@@ -32,7 +32,7 @@ MAX_CONTEXT = 1_000_000  # characters
 _OF_ONE_REQUEST = (
     "mode modes on_failure undecided show_withheld block_as search method methods budget timeout_s min_supported"
 ).split()
-_VARIABLES = {  # and the settings that they set; the key is no setting
+_VARIABLES = {  # and the settings that they set; the key is not a setting
     "REDARGUE_UPSTREAM_URL": "upstream",
     "REDARGUE_UPSTREAM_API_KEY": "",
     **{f"REDARGUE_PROXY_{name.upper()}": name for name in _OF_ONE_REQUEST},
@@ -220,7 +220,7 @@ class Plan(Frozen):
 def plan(settings: ProxySettings, options: CheckOptions, header: str = "") -> Plan:
     """The plan of a request; ``header`` is the value of ``X-Redargue-Mode``, which wins over the body.
 
-    Raises UsageError where the operator does not allow what the request asks for, or there is no such thing.
+    Raises UsageError where the operator does not allow what the request asks for, or it does not exist.
     """
     mode = header.strip().lower() or options.mode or settings.mode
     chosen = next((known for known in MODES if known == mode), None)

@@ -29,7 +29,7 @@ _NAMES = frozenset(  # of values that say where something is from, or how the an
 
 
 class Structure(NamedTuple):
-    """What an answer says: ``unread`` values may state something and are no text."""
+    """What an answer says: ``unread`` values may state something and are not text."""
 
     sentences: tuple[Sentence, ...]
     unread: int
@@ -43,7 +43,7 @@ def begins(text: str) -> bool | None:
 
 
 def structure_of(text: str) -> Structure | None:
-    """The sentences of a structure's texts, with their offsets in the structure; None for what is no JSON.
+    """The sentences of a structure's texts, with their offsets in the structure; None for what is not JSON.
 
     Raises UsageError for a text that cannot be read.
     """
