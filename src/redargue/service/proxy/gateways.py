@@ -22,13 +22,6 @@ from redargue.service.proxy.proxy import Proxy
 from redargue.service.proxy.settings import CheckOptions, Plan, plan, read_check_options, whole_characters
 
 
-def _first_unchecked(checked: Checked, block: CheckBlock) -> int | None:
-    """The start of the first sentence that may state something and was not checked."""
-    sentences = [*checked.late, *(sentence for sentence, _ in checked.failed)]
-    starts = [sentence.start for sentence in sentences] + [claim.start for claim in block.claims if claim.unchecked]
-    return min(starts, default=None)
-
-
 class ClassifyParameters(BaseModel):
     """The documents of an answer, and its question."""
 
@@ -67,7 +60,9 @@ class ClassifyResponse(BaseModel):
 
 def spans(checked: Checked, block: CheckBlock) -> ClassifyResponse:
     """Leaves out spans that end after ``truncated_at``: the router would reject the response."""
-    truncated = _first_unchecked(checked, block)
+    unread = [*checked.late, *(sentence for sentence, _ in checked.failed)]
+    starts = [sentence.start for sentence in unread] + [claim.start for claim in block.claims if claim.unchecked]
+    truncated = min(starts, default=None)
     found: dict[tuple[int, int], UnsupportedSpan] = {}
     for claim in block.bad:
         if truncated is not None and claim.end > truncated:

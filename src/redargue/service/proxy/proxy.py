@@ -174,17 +174,17 @@ class _Exchange:
     async def check(self, raw: bytes, readers: asyncio.Task[Readers]) -> None:
         closed = self.plan.on_failure == "closed"
         dialect = DIALECTS[self.path](request=self.body, closed=closed, rebuilt=self.plan.buffered)
-        checks = Checks(readers, self.plan, self.id, awaited=dialect.offers_tools)
+        checks = Checks(readers, self.plan, self.id, dialect)
         async with self.proxy.upstream.open(self.path, raw, self.client) as response:
             if await self._failed(response):
                 return
             try:
                 if not is_stream(response):
-                    await self._whole(response, dialect, checks)
+                    await self._whole(response, checks)
                 elif self.plan.buffered:
-                    await self._buffered(response, dialect, checks)
+                    await self._buffered(response, checks)
                 else:
-                    await self._stream(response, dialect, checks)
+                    await self._stream(response, checks)
             except Withheld as error:
                 await self._withhold(error)
             finally:
@@ -231,8 +231,8 @@ class _Exchange:
     def _upstream_headers(self, response: httpx2.Response) -> Headers:
         return self.proxy.upstream.returned(response)
 
-    async def _whole(self, response: httpx2.Response, dialect: Dialect, checks: Checks) -> None:
-        raw = await self.proxy.upstream.whole(response)
+    async def _whole(self, response: httpx2.Response, checks: Checks) -> None:
+        dialect, raw = checks.dialect, await self.proxy.upstream.whole(response)
         try:
             payload, cleaned = read_object(raw.decode("utf-8-sig"))
         except ValueError:
@@ -246,9 +246,8 @@ class _Exchange:
                 raw = compact_json(payload).encode()
             await self._unanswered(response, checks, raw, known=dialect.knows(payload))
             return
-        if dialect.continued:
-            checks.read_seams()
-        await self._decide(dialect, checks, list(texts))
+        checks.read_seams()
+        await self._decide(checks, list(texts))
         dialect.annotate(payload)
         headers = self._headers(response, list(dialect.blocks.values()))
         await self.reply.whole(response.status_code, headers, compact_json(payload).encode())
@@ -268,35 +267,35 @@ class _Exchange:
             require_checked(block, self.plan, next(iter(checks.unread.values()), ""))
         return block
 
-    async def _decide(self, dialect: Dialect, checks: Checks, keys: list[Key]) -> None:
+    async def _decide(self, checks: Checks, keys: list[Key]) -> None:
         """Finishes the checks of a whole answer, and lets the mode change it. Raises Withheld."""
         checks.read_calls(*keys)
-        blocks = await asyncio.gather(*(checks.finish(key) for key in keys))
-        settings = self.proxy.checkers.settings
+        blocks = await asyncio.gather(*map(checks.finish, keys))
+        dialect, message = checks.dialect, self.proxy.checkers.settings.block_message
         for key, block in zip(keys, blocks, strict=True):
             text = checks.answers[key].text if key in checks.answers else ""
             final = block
             if self.plan.mode == "revise" and objection(block, self.plan) and text:
-                final = checks.with_unread(await self._revise(dialect, checks, key, text, block), key)
+                final = checks.with_unread(await self._revise(checks, key, text, block), key)
             self._done(final)
             require_checked(final, self.plan, checks.place(key))
             if self.plan.mode == "block" and (why := objection(final, self.plan)):
                 final = final.of_withheld(why, self.plan)
                 if self.plan.block_as == "error":
-                    raise Withheld(settings.block_message, status=400, code=why, block=final)
+                    raise Withheld(message, status=400, code=why, block=final)
                 self.proxy.tally.withheld[self.path, why] += 1
-                dialect.replaced[key] = settings.block_message
+                dialect.replaced[key] = message
             elif self.plan.mode == "footnote" and text:
                 dialect.appended[key] = footnotes(final, text)
             dialect.blocks[key] = final
 
-    async def _revise(self, dialect: Dialect, checks: Checks, key: Key, draft: str, block: CheckBlock) -> CheckBlock:
+    async def _revise(self, checks: Checks, key: Key, draft: str, block: CheckBlock) -> CheckBlock:
         """Asks for better drafts, and keeps the best one; the upstream failing ends this."""
         best, text, usage, rounds = block, draft, dict[str, int](), 0
         for _ in range(self.proxy.checkers.settings.max_revisions):
             if not objection(best, self.plan):
                 break
-            revised, more = await self._draft(dialect, revision_messages(text, best))
+            revised, more = await self._draft(checks.dialect, revision_messages(text, best))
             rounds, usage = rounds + 1, added(usage, more)
             if not revised:
                 break
@@ -305,7 +304,7 @@ class _Exchange:
             if len(better.bad) < len(best.bad) and not better.reason:
                 best, text = better, revised
         if text != draft:
-            dialect.replaced[key] = text
+            checks.dialect.replaced[key] = text
         revision = Revision(draft=draft, diff=draft_difference(draft, text), rounds=rounds, upstream_usage=usage)
         return best.model_copy(update={"revision": revision})
 
@@ -322,17 +321,17 @@ class _Exchange:
             return "", {}
         return next(iter(dialect.texts(payload).values()), ""), payload.get("usage")
 
-    async def _stream(self, response: httpx2.Response, dialect: Dialect, checks: Checks) -> None:
+    async def _stream(self, response: httpx2.Response, checks: Checks) -> None:
         await self.reply.start(response.status_code, self._headers(response, []))
-        checker = StreamChecker(dialect, checks, self._done)
+        checker = StreamChecker(checks, self._done)
         async with aclosing(checker.run(self.proxy.upstream.body(response))) as written:
             async for piece in written:
                 await self.reply.send(piece)
         await self.reply.end()
 
-    async def _buffered(self, response: httpx2.Response, dialect: Dialect, checks: Checks) -> None:
+    async def _buffered(self, response: httpx2.Response, checks: Checks) -> None:
         """Checks a stream to its end before anything of it is sent."""
-        work = asyncio.create_task(self._collected(response, dialect, checks))
+        dialect, work = checks.dialect, asyncio.create_task(self._collected(response, checks))
         try:
             if not self.plan.may_refuse:
                 await self.reply.start(response.status_code, self._headers(response, []))
@@ -355,22 +354,22 @@ class _Exchange:
             await self.reply.send(piece)
         await self.reply.end()
 
-    async def _collected(self, response: httpx2.Response, dialect: Dialect, checks: Checks) -> list[SseEvent]:
+    async def _collected(self, response: httpx2.Response, checks: Checks) -> list[SseEvent]:
         """The events of a stream, after the decision about its answers."""
+        dialect = checks.dialect
         events: list[SseEvent] = []
         async for batch in events_of(self.proxy.upstream.body(response)):
             for part in (part for event in batch for part in dialect.split(event)):
-                read, ended = checks.read(part, dialect)
+                read, ended = checks.read(part)
                 events.append(read)
                 dialect.ended.update(ended)
-        if not checks.end(dialect.ended):
+        if not checks.end():
             raise ValueError(ENDS_EARLY)
         keys = sorted({*dialect.ended, *checks.answers})
-        if dialect.continued:
-            checks.read_seams()
+        checks.read_seams()
         if not keys:
             self._no_answer(checks)
-        await self._decide(dialect, checks, keys)
+        await self._decide(checks, keys)
         return events
 
 

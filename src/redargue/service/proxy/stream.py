@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from dataclasses import dataclass, field
 
 from redargue.service.proxy.block import BlockReason, CheckBlock, block_of, footnotes, unchecked_block, without_text
@@ -24,7 +24,6 @@ class Checks:
 
     Attributes:
         check: its identifier.
-        awaited: whether the request has tools, so that a program awaits the inputs of calls.
         answers: those with text.
         unreadable: events of which nothing can be read.
         unread: where there is text that is not read, first place first, and in which answer; None for all answers.
@@ -34,7 +33,7 @@ class Checks:
     readers: asyncio.Task[Readers]
     plan: Plan
     check: str
-    awaited: bool = False
+    dialect: Dialect
     answers: dict[Key, AnswerCheck] = field(default_factory=dict)
     unreadable: int = 0
     unread: dict[Key | None, str] = field(default_factory=dict)
@@ -42,12 +41,12 @@ class Checks:
     _done: bool = False
     _closed: bool = False  # by an event that says so
 
-    def read(self, event: SseEvent, dialect: Dialect) -> tuple[SseEvent, tuple[Key, ...]]:
+    def read(self, event: SseEvent) -> tuple[SseEvent, tuple[Key, ...]]:
         """Adds what an event says; returns the event and the answers that it ends.
 
         What it adds to an answer after its end is not checked, and left out of the event.
         """
-        payload = event.payload
+        payload, dialect = event.payload, self.dialect
         late_event = self._done and event.data is not None  # clients stop reading before
         self._done |= event.is_done
         if payload is None or late_event:
@@ -66,9 +65,9 @@ class Checks:
             event = event_of(rest, str(rest.get("type") or ""))
         return event, step.ended
 
-    def end(self, ended: Collection[Key]) -> bool:
+    def end(self) -> bool:
         """Whether a stream that is over has ended its texts; of one that has not, more was to come, which is unread."""
-        open_ = [key for key, answer in self.answers.items() if key not in ended and answer.text.strip()]
+        open_ = [key for key in self.answers.keys() - self.dialect.ended if self.answers[key].text.strip()]
         whole = not open_ or self._done or self._closed
         if not whole:
             self.unread.setdefault(None, "the end")
@@ -96,13 +95,13 @@ class Checks:
         """Looks for sentences in the inputs of the calls of some answers, and of those of none."""
         for (answer, place), pieces in self.calls.items():
             known = answer in self.unread or not (answer is None or answer in keys)
-            if not known and may_be_shown("".join(pieces), awaited=self.awaited):
+            if not known and may_be_shown("".join(pieces), awaited=self.dialect.offers_tools):
                 self.unread[answer] = place
 
     def read_seams(self) -> None:
         """Where clients join the texts of a response, a sentence from one to the next is in neither."""
         texts = [answer.text for _, answer in sorted(self.answers.items()) if answer.text]
-        if not all(map(ends_a_sentence, texts[:-1])):
+        if self.dialect.continued and not all(map(ends_a_sentence, texts[:-1])):
             self.unread.setdefault(None, "output")
 
     def place(self, key: Key) -> str:
@@ -143,8 +142,8 @@ class StreamChecker:
     :meth:`run` raises ValueError after a stream that did not end its texts.
     """
 
-    def __init__(self, dialect: Dialect, checks: Checks, done: Callable[[CheckBlock], None]) -> None:
-        self.dialect, self.checks, self._done = dialect, checks, done
+    def __init__(self, checks: Checks, done: Callable[[CheckBlock], None]) -> None:
+        self.dialect, self.checks, self._done = checks.dialect, checks, done
         self._pending: dict[Key, asyncio.Task[CheckBlock]] = {}
         self._deferred: list[SseEvent] = []
         self._whole = True
@@ -183,12 +182,12 @@ class StreamChecker:
 
     def _take(self, event: SseEvent | None) -> list[bytes]:
         if event is None:
-            self._whole = self.checks.end(self.dialect.ended)
+            self._whole = self.checks.end()
         if event is None or event.is_done:
             self._end(*self.checks.answers)
         written: list[bytes] = []
         for part in self.dialect.split(event) if event else ():
-            read, ended = self.checks.read(part, self.dialect)
+            read, ended = self.checks.read(part)
             self._end(*ended)
             written += self._write(read)
         return written
