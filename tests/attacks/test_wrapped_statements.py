@@ -60,7 +60,7 @@ async def _streamed(text: str, step: int) -> tuple[list[str], tuple[Unchecked, .
     segmenter.end()
     claims, unread = list[str](), list[UncheckedSentence]()
     for number in range(len(segmenter.sentences)):
-        found = await extract_claims(segmenter.sentences[max(0, number - BEFORE) : number + 1], run)
+        found = await extract_claims(segmenter.sentences[max(0, number - BEFORE) : number + 1], run, "hardened")
         if isinstance(found, UncheckedSentence):
             unread.append(found)
         else:

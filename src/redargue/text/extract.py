@@ -99,7 +99,7 @@ async def extract(
         why |= dict.fromkeys(opinions, Unchecked(reason=UncheckedReason.SUBJECTIVE))
     objective = [sentence for sentence in sentences if sentence not in why]
     blocks = [range(start, min(start + BLOCK, len(objective))) for start in range(0, len(objective), BLOCK)]
-    found = await gather_or_cancel(_claims(objective, block, text, run, profile) for block in blocks)
+    found = await gather_or_cancel(_claims(objective, block, text.context, run, profile) for block in blocks)
     claims = tuple(chain.from_iterable(found))
     spans = {(claim.start, claim.end) for claim in claims}
     without = [each for each in sentences if (each.start, each.end) not in spans]
@@ -116,7 +116,7 @@ async def extract(
 
 
 async def extract_claims(
-    sentences: Sequence[Sentence], run: Run, *, context: str = "", profile: Profile = "hardened"
+    sentences: Sequence[Sentence], run: Run, profile: Profile
 ) -> tuple[LocatedClaim, ...] | UncheckedSentence:
     """The claims of the last of some consecutive sentences, or why it has none; raises what :func:`extract` raises."""
     last = sentences[-1]
@@ -124,10 +124,10 @@ async def extract_claims(
         return last.unchecked(why)
     read = [sentence for sentence in sentences if not _unread(sentence, run)]
     block = range(len(read) - 1, len(read))
-    if claims := await _claims(read, block, Text(text=last.text, context=context), run, profile):
+    if claims := await _claims(read, block, "", run, profile):
         return tuple(claims)
     why = (await _passed_over([last], profile)).get(last, NOTHING_STATED)
-    if profile == "hardened" and not why.may_state and _replies(last, sentences, context):
+    if profile == "hardened" and not why.may_state and _replies(last, sentences, ""):
         why = Unchecked(reason=UncheckedReason.FRAGMENT)
     return last.unchecked(why)
 
@@ -193,12 +193,12 @@ async def _subjective(sentences: Sequence[Sentence], text: Text, run: Run, profi
 
 
 async def _claims(
-    sentences: Sequence[Sentence], block: range, text: Text, run: Run, profile: Profile
+    sentences: Sequence[Sentence], block: range, context: str, run: Run, profile: Profile
 ) -> list[LocatedClaim]:
     block_sentences = sentences[block.start : block.stop]
     before = sentences[max(0, block.start - _CONTEXT_SENTENCES) : block.start]
     answer = await Agent(EXTRACTOR, run).perform(
-        ExtractClaims(sentences=_texts(block_sentences), before=_texts(before), context=text.context, profile=profile)
+        ExtractClaims(sentences=_texts(block_sentences), before=_texts(before), context=context, profile=profile)
     )
     made: list[tuple[Sentence, Made]] = []
     for extracted in sorted(answer.claims, key=lambda claim: claim.sentence):
@@ -206,7 +206,7 @@ async def _claims(
         made.append((sentence, Made(extracted.claim.strip(), sentence.text, _texts([*before, *earlier]))))
     refused: set[Made] = set()
     if profile == "hardened":
-        refused = await _refused([claim for _, claim in made], text.context, run)
+        refused = await _refused([claim for _, claim in made], context, run)
     located = []
     for sentence, claim in made:
         stated = " ".join(sentence.text.split()) if claim in refused else claim.text

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from types import TracebackType
 from typing import Self, Unpack
 
 from redargue.claims import Claim
@@ -147,9 +146,7 @@ class Grounder:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
 
@@ -159,7 +156,7 @@ async def check_sentence(
     """The verdicts on the claims of the last of some consecutive sentences; ``models``: of their extraction."""
     last, spec, run = sentences[-1], verifier.spec, extraction_run(verifier, models)
     async with verifier.transport:
-        found = await extract_claims(sentences, run, profile=verifier.method.settings.profile)
+        found = await extract_claims(sentences, run, verifier.method.settings.profile)
         if isinstance(found, UncheckedSentence):
             unread = Verdict(claim=spec.claim(last.text), label=None, unchecked=found.why)
             return (_checked(last, unread),) if found.why.may_state else ()

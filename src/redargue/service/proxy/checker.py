@@ -151,11 +151,9 @@ class Checkers:
                 _close_when_made(entry.readers)
 
     def _drop_oldest(self) -> None:
-        def too_many() -> bool:
-            return len(self._entries) > KEPT or sum(entry.size for entry in self._entries.values()) > KEPT_CHARACTERS
-
-        while self._entries and too_many():
-            _, entry = self._entries.popitem(last=False)
+        entries = self._entries
+        while len(entries) > KEPT or sum(entry.size for entry in entries.values()) > KEPT_CHARACTERS:
+            _, entry = entries.popitem(last=False)
             entry.dropped = True
             if not entry.users:
                 _close_when_made(entry.readers)
