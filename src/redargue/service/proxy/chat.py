@@ -120,16 +120,15 @@ class ChatDialect(Dialect):
                 _delta(choice)["content"] = ""
         return payload
 
-    def waits(self, event: SseEvent, pending: Iterable[Key]) -> bool:
-        waiting = set(pending)
-        if not waiting or event.data is None:
+    def waits(self, event: SseEvent, pending: Collection[Key]) -> bool:
+        if not pending or event.data is None:
             return False
         payload = event.payload
         if payload is None:
             return event.is_done
         choices = list(_choices(payload))
         finished = {(number,) for number, choice in choices if choice.get("finish_reason")}
-        return bool(finished & waiting) or not choices
+        return not finished.isdisjoint(pending) or not choices
 
     def write(self, event: SseEvent) -> list[bytes]:
         payload = event.payload

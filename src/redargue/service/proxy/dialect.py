@@ -132,7 +132,7 @@ class Dialect(ABC):
         """An event without the text that it adds to some answers."""
 
     @abstractmethod
-    def waits(self, event: SseEvent, pending: Iterable[Key]) -> bool:
+    def waits(self, event: SseEvent, pending: Collection[Key]) -> bool:
         """Whether an event may only be sent after some of the pending checks."""
 
     @abstractmethod

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -46,10 +46,9 @@ class ResponsesDialect(Dialect):
         if block is None:
             return False
         part["redargue"] = block.payload()
-        if part.get("type") == _REFUSAL:
-            return True
-        part["text"] = self.text_of(key, _text(part))
-        part["annotations"] = [*as_list(part.get("annotations")), *_annotations(block)]
+        if part.get("type") != _REFUSAL:
+            part["text"] = self.text_of(key, _text(part))
+            part["annotations"] = [*as_list(part.get("annotations")), *_annotations(block)]
         return True
 
     def _repeat(self, response: Payload) -> bool:
@@ -83,9 +82,10 @@ class ResponsesDialect(Dialect):
         """What a whole part has after its deltas; all of it, where there were none."""
         text, streamed = _text(part), self._streamed(key)
         rest = text[len(streamed) :] if text.startswith(streamed) else ""
-        if rest.strip():
-            self._deltas[key] = [text]
-        return rest if rest.strip() else ""
+        if not rest.strip():
+            return ""
+        self._deltas[key] = [text]
+        return rest
 
     def _streamed(self, key: Key) -> str:
         pieces = self._deltas.get(key, [])
@@ -99,8 +99,8 @@ class ResponsesDialect(Dialect):
     def without(self, payload: Payload, keys: Collection[Key]) -> Payload:
         return payload | {"delta": ""} if payload.get("type") == _DELTA else payload
 
-    def waits(self, event: SseEvent, pending: Iterable[Key]) -> bool:
-        return event.data is not None and any(True for _ in pending)
+    def waits(self, event: SseEvent, pending: Collection[Key]) -> bool:
+        return event.data is not None and bool(pending)
 
     def write(self, event: SseEvent) -> list[bytes]:
         payload = event.payload

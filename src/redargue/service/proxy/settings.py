@@ -32,11 +32,9 @@ MAX_CONTEXT = 1_000_000  # characters
 _OF_ONE_REQUEST = (
     "mode modes on_failure undecided show_withheld block_as search method methods budget timeout_s min_supported"
 ).split()
-_VARIABLES = {  # and the settings that they set; the key is not a setting
-    "REDARGUE_UPSTREAM_URL": "upstream",
-    "REDARGUE_UPSTREAM_API_KEY": "",
-    **{f"REDARGUE_PROXY_{name.upper()}": name for name in _OF_ONE_REQUEST},
-}
+_VARIABLES = {"upstream": "REDARGUE_UPSTREAM_URL"}  # by the setting that they set
+_VARIABLES |= {name: f"REDARGUE_PROXY_{name.upper()}" for name in _OF_ONE_REQUEST}
+_KEY = "REDARGUE_UPSTREAM_API_KEY"
 _PREFIXES = ("REDARGUE_PROXY_", "REDARGUE_UPSTREAM_")
 LONGEST_TIMEOUT = 60.0  # seconds
 FIRST_READER = "single-reader"
@@ -99,10 +97,11 @@ class ProxySettings(Frozen):
             UsageError: a value that does not fit, or a variable of this name that there is not.
         """
         set_ = {name: value for name in environment if (value := environment[name].strip())}
+        known = (*_VARIABLES.values(), _KEY)
         for name in set_:
-            if name.startswith(_PREFIXES) and name not in _VARIABLES:
-                raise UsageError(f"there is no setting {name}", hint=did_you_mean(name, _VARIABLES))
-        values: dict[str, Any] = {field: set_[name] for name, field in _VARIABLES.items() if field and name in set_}
+            if name.startswith(_PREFIXES) and name not in known:
+                raise UsageError(f"there is no setting {name}", hint=did_you_mean(name, known))
+        values: dict[str, Any] = {field: set_[name] for field, name in _VARIABLES.items() if name in set_}
         for name in ("modes", "methods"):
             if name in values:
                 values[name] = tuple(values[name].replace(",", " ").split())
@@ -113,13 +112,13 @@ class ProxySettings(Frozen):
         except ValidationError as error:
             first = error.errors()[0]
             field = str(first["loc"][0])
-            name = _variable(field) if field in values else field
+            name = _VARIABLES[field] if field in values else field
             raise UsageError(f"{first['input']!r:.80} does not fit {name}: {problem_of(error)}") from None
         except UsageError as error:
             field = error.where.removeprefix("redargue.")
             if field not in values:
                 raise
-            raise type(error)(error.what, where=_variable(field), hint=error.hint) from None
+            raise type(error)(error.what, where=_VARIABLES[field], hint=error.hint) from None
 
     @property
     def summary(self) -> str:
@@ -141,16 +140,11 @@ class ProxySettings(Frozen):
         raise ValueError("write it like https://api.openai.com/v1")
 
 
-def _variable(field: str) -> str:
-    """The variable that sets a field."""
-    return next((name for name, set_ in _VARIABLES.items() if set_ == field), field)
-
-
 def upstream_key() -> str:
     """The operator's key for the upstream; empty where clients bring theirs."""
-    key = os.environ.get("REDARGUE_UPSTREAM_API_KEY", "").strip()
+    key = os.environ.get(_KEY, "").strip()
     if not key.isascii() or not key.isprintable():
-        raise UsageError("REDARGUE_UPSTREAM_API_KEY contains characters that no key has", hint="set it again")
+        raise UsageError(f"{_KEY} contains characters that no key has", hint="set it again")
     return key
 
 

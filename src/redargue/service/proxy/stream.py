@@ -23,7 +23,7 @@ class Checks:
     """The checks of one response's answers.
 
     Attributes:
-        check: its identifier.
+        check_id: identifies them, in the block and in a header.
         answers: those with text.
         unreadable: events of which nothing can be read.
         unread: where there is text that is not read, first place first, and in which answer; None for all answers.
@@ -32,7 +32,7 @@ class Checks:
 
     readers: asyncio.Task[Readers]
     plan: Plan
-    check: str
+    check_id: str
     dialect: Dialect
     answers: dict[Key, AnswerCheck] = field(default_factory=dict)
     unreadable: int = 0
@@ -86,9 +86,9 @@ class Checks:
         self.read_calls(key)
         answer = self.answers.get(key)
         if answer is None or answer.is_empty:
-            block = without_text(self.plan, self.check)
+            block = without_text(self.plan, self.check_id)
         else:
-            block = block_of(await answer.finish(self.plan.timeout_s), self.plan, self.check)
+            block = block_of(await answer.finish(self.plan.timeout_s), self.plan, self.check_id)
         return self.with_unread(block, key)
 
     def read_calls(self, *keys: Key) -> None:
@@ -125,7 +125,7 @@ class Checks:
         if not (self.unreadable or self.unread):
             return None
         reason: BlockReason = "not_read" if self.unread else "unreadable_answer"
-        return unchecked_block(self.plan, self.check, reason)
+        return unchecked_block(self.plan, self.check_id, reason)
 
     @property
     def progress(self) -> str:

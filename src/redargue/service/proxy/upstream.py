@@ -162,8 +162,7 @@ class Upstream:
 
     async def body(self, response: httpx2.Response) -> AsyncIterator[bytes]:
         """The body as it arrives, without the operator's key; a piece that may end within it waits for the next."""
-        key = self.key if self._hides_key else ""
-        rest = ""
+        key, rest = self._hidden_key, ""
         async for piece in pieces(response, LARGEST_ANSWER):
             if not key:
                 yield piece
@@ -187,9 +186,9 @@ class Upstream:
         return Secrets(known=(self.key,))
 
     @cached_property
-    def _hides_key(self) -> bool:
-        """Whether the key is one: what servers without keys are given ("ollama") is a word of answers, too."""
-        return bool(self.key) and self._own.hide(self.key) != self.key
+    def _hidden_key(self) -> str:
+        """The key, if it is one: what servers without keys are given ("ollama") is a word of answers, too."""
+        return self.key if self._own.hide(self.key) != self.key else ""
 
     def returned(self, response: httpx2.Response) -> Headers:
         """The headers that a client gets of an upstream's response, without keys and control characters."""
