@@ -20,7 +20,7 @@ from redargue.claims import Meaning
 from redargue.errors import RecordError, RedargueError
 from redargue.evidence import Gap, Side
 from redargue.files import make_folder, open_to_read, open_to_write, replacing
-from redargue.inputs.claims import ClaimRow, RefusedRow, contexts_as_documents
+from redargue.inputs.claims import ClaimRow, RefusedRow
 from redargue.sanitize import csv_cell
 from redargue.text.report import Report, unchecked_reasons
 from redargue.text.verification import ground
@@ -41,7 +41,7 @@ async def check_row(row: ClaimRow, verifier: Verifier, folder: Path, *, concurre
     try:
         return await ground(
             row.answer,
-            contexts=contexts_as_documents(row),
+            contexts=row.documents,
             spec=verifier.spec.updated(labels=row.claim.labels, as_of=row.claim.as_of),
             folder=folder / FOLDER / f"{row.number:06}",
             concurrency=concurrency,

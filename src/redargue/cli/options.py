@@ -97,10 +97,9 @@ def with_contexts(spec: RunSpec, rows: Sequence[ClaimRow]) -> tuple[RunSpec, Par
         row = without[0]
         hint = "give every row its contexts, or none"
         raise UsageError(f"row {row.number} has no contexts, and others have them", where="contexts", hint=hint)
-    from redargue.inputs.claims import contexts_as_documents
     from redargue.text.verification import with_documents
 
-    return with_documents(spec, [contexts_as_documents(row) for row in rows])
+    return with_documents(spec, [row.documents for row in rows])
 
 
 def read_models(options: list[str]) -> tuple[str, dict[str, str]]:

@@ -132,10 +132,9 @@ class ClaimRow(NamedTuple):
     contexts: tuple[str, ...] | None = None
     answer: Text | None = None
 
-
-def contexts_as_documents(row: ClaimRow) -> list[Passage]:
-    """The contexts of a row, its claim's only evidence."""
-    return [Passage(text=text, document=f"context-{number}") for number, text in enumerate(row.contexts or (), 1)]
+    @property
+    def documents(self) -> list[Passage]:
+        return [Passage(text=text, document=f"context-{number}") for number, text in enumerate(self.contexts or (), 1)]
 
 
 class RefusedRow(NamedTuple):

@@ -263,12 +263,13 @@ def raise_file_limit() -> int:
     """Raises the number of files that this process may open to what the system allows, at most FILES; returns it."""
     if sys.platform == "win32":
         return UNKNOWN
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    most = _FILES if hard == resource.RLIM_INFINITY else min(hard, _FILES)
-    if soft == resource.RLIM_INFINITY or soft >= most:
-        return _FILES if soft == resource.RLIM_INFINITY else soft
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    soft, hard = (_FILES if limit == resource.RLIM_INFINITY else limit for limit in limits)
+    most = min(hard, _FILES)
+    if soft >= most:
+        return soft
     try:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, limits[1]))
     except (ValueError, OSError):  # a system with a limit of its own, below that
         return soft
     return most

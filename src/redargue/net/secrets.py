@@ -37,8 +37,7 @@ class Secrets:
     def __init__(self, values: Iterable[str] = (), *, known: Iterable[str] = ()) -> None:
         self._values: set[str] = set()
         self._words: set[str] = set()
-        self._verbatim: re.Pattern[str] | None = None
-        self._encoded: re.Pattern[str] | None = None
+        self._patterns: tuple[re.Pattern[str], re.Pattern[str]] | None = None  # verbatim, and encoded
         self.add(*values)
         self.add_known(*known)
 
@@ -66,8 +65,7 @@ class Secrets:
             return
         known |= more
         values = sorted(self._values | self._words, key=len, reverse=True)  # longest first
-        self._verbatim = self._compiled(values, _escapes)
-        self._encoded = self._compiled(values, _encodings)
+        self._patterns = self._compiled(values, _escapes), self._compiled(values, _encodings)
 
     def _compiled(self, values: Iterable[str], forms: Callable[[str], str]) -> re.Pattern[str]:
         patterns = (("".join(map(forms, value)), value in self._words) for value in values)
@@ -87,11 +85,12 @@ class Secrets:
             self.add(value, unquote(value))
 
     def hide(self, text: str) -> str:
-        if self._verbatim is None or self._encoded is None:
+        if self._patterns is None:
             return text
-        text = self._verbatim.sub(HIDDEN, text)
+        verbatim, encoded = self._patterns
+        text = verbatim.sub(HIDDEN, text)
         # Any character may be encoded, which is slower to look for, and rare.
-        return self._encoded.sub(HIDDEN, text) if _ENCODED.search(text) else text
+        return encoded.sub(HIDDEN, text) if _ENCODED.search(text) else text
 
     def redact_logs(self) -> None:
         """Redacts the logs of the HTTP and MCP libraries for the lifetime of this object."""
