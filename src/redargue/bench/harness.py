@@ -1,10 +1,7 @@
 """Runs systems on the same claims and evidence.
 
-A bench folder has a ``bench.json`` (sample, systems, options) and a run folder per system; running it again resumes it.
-
-Passes the evidence memory of one system's run to another system.
-
-Peak resident memory of this process, on Linux.
+A bench folder has a ``bench.json`` (sample, systems, options) and a run folder per system; running it
+again resumes it.
 """
 
 from __future__ import annotations
@@ -13,7 +10,7 @@ import hashlib
 import json
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -50,11 +47,9 @@ def copy_memory(source: Path, copy: Path, *, whose: str, to: str) -> None:
     if copy.exists():
         known = origin.read_text(encoding="utf-8") if origin.exists() else whose
         if known != whose:
-            raise UsageError(
-                f"{to!r} has run, and its memory is that of {known!r}, not of {whose!r}",
-                where=str(copy.parent),
-                hint="give --out another folder, or the memory that it had",
-            )
+            what = f"{to!r} has run, and its memory is that of {known!r}, not of {whose!r}"
+            hint = "give --out another folder, or the memory that it had"
+            raise UsageError(what, where=str(copy.parent), hint=hint)
         return
     if not source.exists():
         raise UsageError(f"no file {str(source)!r}: {whose!r} has left no memory", hint="run it first")
@@ -73,34 +68,26 @@ def require_same_passages(run: Path, tool: str, revision: str, *, of: str) -> No
     except (RecordError, LookupError):
         return  # nothing has run yet; damage is reported when the run is opened
     if known != revision:
-        raise RecordError(
-            f"claims of {of!r} were retried after {run.name!r} had read their passages",
-            hint=f"remove the folder {str(run)!r} to run it again",
-        )
-
-
-_STATUS, _RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+        what = f"claims of {of!r} were retried after {run.name!r} had read their passages"
+        raise RecordError(what, hint=f"remove the folder {str(run)!r} to run it again")
 
 
 def reset_peak() -> None:
-    """Starts a new measurement; does nothing on other systems."""
-    try:
-        _RESET.write_text("5")  # Linux: the high-water mark of resident memory falls to what is resident now
-    except OSError:
-        return
+    """Starts a new measurement of the peak of resident memory; does nothing on other systems than Linux."""
+    with suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")  # the high-water mark falls to what is resident now
 
 
 def resident_peak() -> int | None:
     """Bytes since the last reset; None on other systems."""
     try:
-        lines = _STATUS.read_text().splitlines()
+        lines = Path("/proc/self/status").read_text().splitlines()
     except OSError:
         return None
     return next((1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM:")), None)
 
 
 BENCH = "bench.json"
-MEMORY = ".memory.db"
 
 
 class ClaimOutcome(NamedTuple):
@@ -163,8 +150,8 @@ class Bench:
 
     def _require_same_sample(self, old: Mapping[str, Any]) -> None:
         there, here = old["sample"], json.loads(json.dumps(self.sample))
-        names = [name for name in {**there, **here} if there.get(name) != here.get(name)]
-        differs = [f"{name}: {_brief(there.get(name))} there, {_brief(here.get(name))} here" for name in names]
+        pairs = {name: (there.get(name), here.get(name)) for name in {**there, **here}}
+        differs = [f"{name}: {_brief(a)} there, {_brief(b)} here" for name, (a, b) in pairs.items() if a != b]
         if not differs and old.get("claims") != self._claims:
             differs = ["the same rows now give other claims"]
         if differs:
@@ -175,7 +162,7 @@ class Bench:
         return read_bench_file(self.folder) if (self.folder / BENCH).exists() else {}
 
     def _write(self, system: System, peak: int | None = None) -> None:
-        path, old = self.folder / BENCH, self._described()
+        old = self._described()
         known, peaks = old.get("contenders", []), dict(old.get("peaks", {}))
         if peak:
             peaks[system.slug] = max(peak, peaks.get(system.slug) or 0)
@@ -188,7 +175,7 @@ class Bench:
             **{name: str(file) if file else None for name, file in (("pages", self.pages), ("qrels", self.qrels))},
             "peaks": peaks,
         }
-        with _writing_errors(self.folder), replacing(path) as file:
+        with _writing_errors(self.folder), replacing(self.folder / BENCH) as file:
             file.write((json.dumps(about, indent=1, ensure_ascii=False) + "\n").encode())
 
     async def run(
@@ -273,11 +260,11 @@ class Bench:
         if remembering is None:
             return None
         with _writing_errors(self.folder):
-            return open_memory(self.folder / f"{system.slug}{MEMORY}", settings=remembering, write=True)
+            return open_memory(_memory_of(self.folder, system), settings=remembering, write=True)
 
     def lend(self, folder: Path, owner: System, system: System) -> None:
         """Copies the memory of ``owner``'s run in another bench folder to a system that has not run yet."""
-        source, copy = (parent / f"{run.slug}{MEMORY}" for parent, run in ((folder, owner), (self.folder, system)))
+        source, copy = _memory_of(folder, owner), _memory_of(self.folder, system)
         with _writing_errors(self.folder):
             copy_memory(source, copy, whose=f"{folder.parent.name}, {owner.spec}", to=system.spec)
 
@@ -342,11 +329,12 @@ class Bench:
     def outcomes(self, system: System) -> list[ClaimOutcome]:
         """The recorded outcomes of a system that has finished, in the order of the claims."""
         events = read_events(self.folder / system.slug)
-        ended = {event.item: event for event in events if isinstance(event, ClaimEnded)}
-        if missing := [item for item in range(len(self.examples)) if item not in ended]:
-            what = f"{counted(len(missing), 'claim')} of {system.spec!r} never finished"
+        ended = {e.item: ClaimOutcome(e.verdict, e.at) for e in events if isinstance(e, ClaimEnded)}
+        items = range(len(self.examples))
+        if missing := sum(item not in ended for item in items):
+            what = f"{counted(missing, 'claim')} of {system.spec!r} never finished"
             raise RecordError(what, hint="run the same command again to resume")
-        return [ClaimOutcome(ended[item].verdict, ended[item].at) for item in range(len(self.examples))]
+        return [ended[item] for item in items]
 
     async def rescore(self, system: System, settings: Mapping[str, Any]) -> tuple[list[Verdict | None], int]:
         """Replays the recorded debates with other settings (such as thresholds); calls no model.
@@ -373,6 +361,10 @@ class Bench:
                 verifier.tools[name] = CachedTool(tool, self.folder / f"searches-{name}.jsonl")
 
 
+def _memory_of(folder: Path, system: System) -> Path:
+    return folder / f"{system.slug}.memory.db"
+
+
 def _brief(value: Any) -> str:
     """A value of a sample; counts and options as names with values."""
     pairs = isinstance(value, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in value)
@@ -381,10 +373,9 @@ def _brief(value: Any) -> str:
 
 
 def _changed(source: str, when: str) -> UsageError:
-    return UsageError(
-        f"the source {source!r} changed {when}, so the systems did not search the same evidence",
-        hint="run them again in another folder, with a source that does not change meanwhile",
-    )
+    what = f"the source {source!r} changed {when}, so the systems did not search the same evidence"
+    hint = "run them again in another folder, with a source that does not change meanwhile"
+    return UsageError(what, hint=hint)
 
 
 def reopen(folder: Path, path: Path) -> Bench:
@@ -434,9 +425,7 @@ def _file(name: str, path: Path | None, old: Mapping[str, Any]) -> Path | None:
         return path and path.absolute()
     known = Path(str(old[name]))
     if not known.is_file():  # nor a pipe or a device: the bench may be a stranger's
-        raise UsageError(
-            f"{str(known)!r}, which this bench was scored with, is missing or not a file",
-            where=f"--{name}",
-            hint=f"restore it, or run redargue bench run again with --{name} and its new path",
-        )
+        what = f"{str(known)!r}, which this bench was scored with, is missing or not a file"
+        hint = f"restore it, or run redargue bench run again with --{name} and its new path"
+        raise UsageError(what, where=f"--{name}", hint=hint)
     return known

@@ -9,12 +9,13 @@ from typing import Literal, NamedTuple
 
 from redargue.bench.metrics.base import MetricValue
 from redargue.bench.metrics.classification import Confusion, brier, calibration_error, confusion
+from redargue.bench.reports.tables import confusion_cells
 from redargue.bench.statistics.bootstrap import cohen_kappa, wilson
 from redargue.claims import Frozen
 from redargue.errors import UsageError
 from redargue.inputs.rows import Row, rows, table_rows, unpacked_suffix
 from redargue.registry import did_you_mean
-from redargue.reports.table import Cell, Column, Table, number
+from redargue.reports.table import Column, Table, number
 from redargue.sanitize import counted
 
 _ROLES = ("judge", "human", "kind", "confidence")
@@ -118,9 +119,8 @@ def calibrate(items: Sequence[JudgedItem]) -> JudgeCalibration:
     human = Counter(item.human for item in items)
     if len(human) < 2:
         what = f"people gave every item the label {next(iter(human))!r}" if human else "no items"
-        raise UsageError(
-            what, where="human", hint="add items of another label: a judge that never says it looks perfect"
-        )
+        hint = "add items of another label: a judge that never says it looks perfect"
+        raise UsageError(what, where="human", hint=hint)
     if len(human) > MOST_LABELS:
         some = ", ".join(map(repr, list(human)[:3]))
         hint = "name the column of the labels: --map human=COLUMN"
@@ -148,13 +148,13 @@ def calibrate(items: Sequence[JudgedItem]) -> JudgeCalibration:
 
 
 def _rates(matrix: Confusion) -> Iterator[LabelRates]:
-    for at, (label, row, none) in enumerate(zip(matrix.labels, matrix.counts, matrix.unanswered, strict=True)):
-        said = sum(counts[at] for counts in matrix.counts)
+    for at, label in enumerate(matrix.labels):
+        hits, support = matrix.counts[at][at], matrix.support(at)
         yield LabelRates(
             label=label,
-            base=wilson("base rate", sum(row) + none, matrix.n),
-            recall=wilson("recall", row[at], sum(row) + none),
-            precision=wilson("precision", row[at], said),
+            base=wilson("base rate", support, matrix.n),
+            recall=wilson("recall", hits, support),
+            precision=wilson("precision", hits, matrix.said(at)),
         )
 
 
@@ -186,19 +186,10 @@ def _caveats(items: Sequence[JudgedItem], human: Counter[str], most: int) -> Ite
 def calibration_tables(found: JudgeCalibration) -> tuple[Table, ...]:
     """The judge beside the constant one, its rates by label, and its errors by kind."""
     share = ".3f"
-    judges = (
-        ("the judge", found.accuracy, found.kappa),
-        (f"always {found.constant_label!r}", found.constant, 0.0),
-    )
-    rates = [(each.label, each.base, each.recall, each.precision) for each in found.labels]
-    unanswered = any(found.confusion.unanswered)
-    counts: list[tuple[Cell, ...]] = [
-        (label, *row, *([none] if unanswered else []))
-        for label, row, none in zip(
-            found.confusion.labels, found.confusion.counts, found.confusion.unanswered, strict=True
-        )
-    ]
-    verdicts = [*found.confusion.labels, *(["no verdict"] if unanswered else [])]
+    always = (f"always {found.constant_label!r}", found.constant, 0.0)
+    judges = (("the judge", found.accuracy, found.kappa), always)
+    rates = tuple((each.label, each.base, each.recall, each.precision) for each in found.labels)
+    verdicts, counts = confusion_cells(found.confusion, "no verdict")
     made = [
         Table(
             f"The judge on {counted(found.n, 'item')}",
@@ -209,10 +200,10 @@ def calibration_tables(found: JudgeCalibration) -> tuple[Table, ...]:
         Table(
             "By label",
             (Column("Human label"), *(number(title, share) for title in ("Base rate", "Recall", "Precision"))),
-            tuple(rates),
+            rates,
             ("Recall: how often the judge finds the label. Precision: how often its verdict is confirmed.",),
         ),
-        Table("Errors", (Column("Human label"), *(number(f"Judge: {label}") for label in verdicts)), tuple(counts)),
+        Table("Errors", (Column("Human label"), *(number(f"Judge: {label}") for label in verdicts)), counts),
     ]
     if found.errors:
         kinds = tuple((error.name, error.n, error) for error in found.errors)

@@ -51,7 +51,7 @@ def row_of(comparison: Comparison, spec: str = "") -> ComparedSystem:
     """A system's row by its spec, or the only one; raises UsageError."""
     rows = {row.spec: row for row in comparison.rows}
     if not spec and len(rows) == 1:
-        return next(iter(rows.values()))
+        (spec,) = rows
     if spec not in rows:
         raise UsageError(f"no system {spec!r} in this bench", hint=f"systems: {', '.join(rows)}")
     return rows[spec]
@@ -77,10 +77,9 @@ def paired(
 
 def stops(pair: Paired, threshold: float | None) -> bool:
     """Whether the first decides: a label with enough confidence and a quotation that was found."""
-    confidence, (quotes_found, _) = pair.first.confidence, pair.first.quotes
-    if threshold is None or pair.label is None or confidence is None or not quotes_found:
+    if threshold is None or pair.label is None or pair.first.confidence is None:
         return False
-    return confidence >= threshold
+    return pair.first.confidence >= threshold and pair.first.quotes[0] > 0
 
 
 def rescored(pairs: Sequence[Paired], threshold: float | None, *, draws: int = 2000) -> Rescored:

@@ -112,13 +112,13 @@ def score(
     rows = _rows(known, _labels(examples), locate, draws)
     hits = correct_items(rows.gold, rows.predicted)
     matrix = confusion(rows.gold, rows.predicted, labels=rows.labels) if rows.labels and known else None
-    confidences: list[float] = []
-    confident_hits: list[bool] = []
-    for verdict, gold, hit in zip(rows.verdicts, rows.gold, hits, strict=True):
-        if verdict.confidence is not None and (verdict.label is not None or verdict.unsure):
-            confidences.append(verdict.confidence)
-            confident_hits.append(verdict.unsure.label == gold if verdict.unsure else hit)
-    calibration_measures = (calibration_error, brier, aurc) if confidences else ()
+    sure = [
+        (verdict.confidence, verdict.unsure.label == gold if verdict.unsure else hit)
+        for verdict, gold, hit in zip(rows.verdicts, rows.gold, hits, strict=True)
+        if verdict.confidence is not None and (verdict.label is not None or verdict.unsure)
+    ]
+    confidences, confident_hits = [confidence for confidence, _ in sure], [hit for _, hit in sure]
+    calibration_measures = (calibration_error, brier, aurc) if sure else ()
     all_hits = hits if len(known) == len(examples) else None
     return Scores(
         n=len(examples),
@@ -137,7 +137,7 @@ def score(
         rules=_rules(rows) if matrix else (),
         classes=class_scores(matrix) if matrix else (),
         confusion=matrix,
-        reliability=reliability(confidences, confident_hits) if confidences else (),
+        reliability=reliability(confidences, confident_hits) if sure else (),
         risk=risk_coverage(confidences, confident_hits),
         groups=_groups(rows),
         metric=metric,
@@ -152,14 +152,14 @@ def _require_matching(examples: Sequence[Example], verdicts: Sequence[Verdict]) 
     same_length(examples=examples, verdicts=verdicts)
     for example, verdict in zip(examples, verdicts, strict=True):
         if example.claim.text != verdict.claim.text:
-            raise UsageError(
-                f"the verdict is about {verdict.claim.text[:80]!r}",
-                where=f"example {example.id!r}: {example.claim.text[:80]!r}",
-                hint="pass the verdicts in the order of the examples",
-            )
+            what = f"the verdict is about {verdict.claim.text[:80]!r}"
+            where = f"example {example.id!r}: {example.claim.text[:80]!r}"
+            hint = "pass the verdicts in the order of the examples"
+            raise UsageError(what, where=where, hint=hint)
 
 
 def _rows(known: Sequence[tuple[Example, Verdict]], labels: tuple[str, ...], locate: Locate, draws: int) -> ScoredRows:
+    gold = tuple(example.gold or "" for example, _ in known)
     predicted_evidence = []
     for _, verdict in known:
         places = (place for quote in verdict.quotes if quote.found for place in locate(quote))
@@ -167,11 +167,11 @@ def _rows(known: Sequence[tuple[Example, Verdict]], labels: tuple[str, ...], loc
     return ScoredRows(
         examples=tuple(example for example, _ in known),
         verdicts=tuple(verdict for _, verdict in known),
-        gold=tuple(example.gold or "" for example, _ in known),
+        gold=gold,
         predicted=tuple(verdict.label for _, verdict in known),
         predicted_evidence=tuple(predicted_evidence),
         labels=labels,
-        averaged=tuple(label for label in labels if any(example.gold == label for example, _ in known)),
+        averaged=tuple(label for label in labels if label in gold),
         whole_documents=locate is by_document,
         draws=draws,
     )

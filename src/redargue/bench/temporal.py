@@ -30,8 +30,8 @@ def apply_as_of(
     examples: Sequence[Example], sample: Mapping[str, Any], *, as_of: date | None = None, strict_as_of: bool = False
 ) -> tuple[tuple[Example, ...], dict[str, object]]:
     """The examples with an as-of date for claims that have none, and the sample with these options."""
-    claims = [example.claim for example in examples]
-    claims = [claim if claim.as_of else claim.model_copy(update={"as_of": as_of}) for claim in claims]
+    given = (example.claim for example in examples)
+    claims = [claim if claim.as_of else claim.model_copy(update={"as_of": as_of}) for claim in given]
     if strict_as_of:
         claims = with_strict_as_of(claims)
     dated = {"as_of": as_of.isoformat()} if as_of else {}

@@ -12,15 +12,13 @@ from redargue.errors import UsageError
 from redargue.events import ClaimStarted, Decomposed
 from redargue.runs.record import read_events
 
-_Judgement = Literal["", "right", "wrong"]
-
 
 class AuditedTriplet(Frozen):
     """A triplet of a claim; ``judgement`` is empty until a person has judged it."""
 
     claim: str
     triplet: str
-    judgement: _Judgement = ""
+    judgement: Literal["", "right", "wrong"] = ""
 
 
 def audit_triplets(run: Path, file: Path, count: int, seed: int) -> Counter[str]:
@@ -42,9 +40,8 @@ def audit_triplets(run: Path, file: Path, count: int, seed: int) -> Counter[str]
                 text = " | ".join(filter(None, fields.values()))
                 triplets.append(AuditedTriplet(claim=claims[event.item], triplet=text))
     if not triplets:
-        raise UsageError(
-            f"{str(run)!r} contains no triplets", hint="name a run of mermaid, which decomposes its claims"
-        )
+        hint = "name a run of mermaid, which decomposes its claims"
+        raise UsageError(f"{str(run)!r} contains no triplets", hint=hint)
     sample = random.Random(seed).sample(triplets, min(count, len(triplets)))
     file.write_text("".join(row.model_dump_json() + "\n" for row in sample), encoding="utf-8")
     return Counter({"not judged": len(sample)})

@@ -6,8 +6,7 @@ import pytest
 
 from redargue.bench.metrics.classification import Binary
 from redargue.bench.metrics.cost import cost_scores
-from redargue.bench.metrics.responses import f1_at, factuality, response_accuracy
-from redargue.errors import UsageError
+from redargue.bench.metrics.responses import factuality, response_accuracy
 from redargue.verdicts import Usage
 
 
@@ -35,19 +34,6 @@ def test_where_nothing_is_called_factual_precision_is_undefined() -> None:
     assert found.precision.undefined == "no response was called factual"
     assert found.recall.undefined == "no response is factual"
     assert found.f1.value == 0.0
-
-
-def test_f1_at_k_wants_k_supported_claims_of_a_response() -> None:
-    names = ["a"] * 4 + ["b"] * 2 + ["c"]
-    rated = [True, True, False, None, True, True, False]
-    # a: precision 2/3, recall 2/4; b: 1 and 2/4; c: nothing supported
-    expected = (2 * (2 / 3) * 0.5 / (2 / 3 + 0.5) + 2 * 0.5 / 1.5 + 0) / 3
-    assert f1_at(4, names, rated).value == pytest.approx(expected)
-    assert f1_at(1, ["b", "b"], [True, True]).value == 1.0  # more than K is no more than complete
-    assert f1_at(64, [], []).undefined == "no responses"
-    assert f1_at(64, ["a"], [None]).value == 0.0
-    with pytest.raises(UsageError, match="K of at least 1 for F1@K, got 0"):
-        f1_at(0, [], [])
 
 
 def usage(usd: float | None) -> Usage:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -11,7 +12,8 @@ from typing import Annotated, NamedTuple
 import typer
 
 from redargue.assembly import method_of
-from redargue.bench.commands.bench import BenchParameters, SampleParameters, drawn_examples
+from redargue.batch import Tally
+from redargue.bench.commands.bench import BenchParameters, SampleParameters, bench_progress, drawn_examples
 from redargue.bench.harness import Bench
 from redargue.bench.judge import JudgedItem, read_judged
 from redargue.bench.reports.tables import SHARE
@@ -21,7 +23,7 @@ from redargue.cli.exit import exit_code, resumable
 from redargue.cli.output import print_json
 from redargue.cli.parameters import AsJson, Concurrency, Quiet, with_parameters
 from redargue.errors import RecordError, UsageError
-from redargue.events import Event, StageEnded
+from redargue.events import StageEnded
 from redargue.files import replacing
 from redargue.inputs.claims import label_set, split_mapping
 from redargue.methods.cascade.fit import DELTA, Fit, FitRow, StageRow, Thresholds, lost, stop_of
@@ -30,7 +32,7 @@ from redargue.playback import spec_of
 from redargue.reports.table import DASH, Cell, Column, Table, number
 from redargue.runs.manifest import load_manifest
 from redargue.runs.record import read_events
-from redargue.sanitize import counted
+from redargue.sanitize import counted, printable
 from redargue.verdicts import Verdict
 
 USUAL = 0.05  # default of target_risk
@@ -54,12 +56,8 @@ def fit_cascade(
     Every stage is held for every claim, which costs a debate per claim once. Then --set fitted=DIR/fit.json
     with --set target_risk=…, target_loss=… or budget_per_claim=… gives the thresholds.
     """
-    from redargue.batch import Tally
-    from redargue.bench.commands.bench import bench_progress
-    from redargue.bench.harness import Bench
     from redargue.nli.aggregation import MIN_CONFIDENCE
     from redargue.reports.markdown import print_tables
-    from redargue.sanitize import counted, printable
 
     if options.min_confidence and (options.model or options.min_confidence > MIN_CONFIDENCE):
         what = "a verdict below it is left open after its stage has decided, which a fit does not count"
@@ -75,7 +73,8 @@ def fit_cascade(
     ):
         asyncio.run(bench.run(system, concurrency=concurrency or 2, on_outcome=on_outcome))
     fit = fit_of(bench, system)
-    write_cascade_fit(fit, out / FIT)
+    with replacing(out / FIT) as file:
+        file.write((fit.model_dump_json() + "\n").encode())
     labelled = sum(example.gold is not None for example in bench.examples)
     if left_out := labelled - len(fit.rows):
         warning = f"warning: {counted(left_out, 'labelled claim')} of {labelled} left out: they ended in an error"
@@ -161,20 +160,14 @@ def fit_of_verdicts(items: Sequence[JudgedItem], labels: LabelSet) -> Fit:
     if len(items) < LEAST:
         what = f"{counted(len(items), 'labelled verdict')}: a fit needs {LEAST} and more"
         raise UsageError(what, where="FILE", hint="label more claims, drawn like those that you will check")
-    rows = [_verdict_row(item, labels) for item in items]
+    rows = tuple(_verdict_row(item, labels) for item in items)
     decided = [row[0] for row in rows if row[0].may_decide]
     if any(stage.score is None for stage in decided) or not decided:
         what = "a decided verdict has no confidence" if decided else "no verdict decides its claim"
         hint = "fit verdicts of a method that gives a confidence, such as single-reader without a language model"
         raise UsageError(what, where="confidence", hint=hint)
-    return Fit(
-        redargue=version("redargue"),
-        backend="",
-        stages=("verdict", "abstention"),
-        debate="",
-        sample={"labels": labels.name},
-        rows=tuple(rows),
-    )
+    stages, sample = ("verdict", "abstention"), {"labels": labels.name}
+    return Fit(redargue=version("redargue"), backend="", stages=stages, debate="", sample=sample, rows=rows)
 
 
 def _verdict_row(item: JudgedItem, labels: LabelSet) -> FitRow:
@@ -192,9 +185,8 @@ def _meaning(label: str | None, labels: LabelSet) -> Meaning | None:
     names = {name.casefold(): each.meaning for each in labels.labels for name in (each.name, *each.aliases)}
     if label not in names:
         known = ", ".join(labels.names)
-        raise UsageError(
-            f"the label {label!r} is not in the set {labels.name!r}: {known}", hint="name it: --labels SET"
-        )
+        what = f"the label {label!r} is not in the set {labels.name!r}: {known}"
+        raise UsageError(what, hint="name it: --labels SET")
     return names[label]
 
 
@@ -233,18 +225,18 @@ def lower_bound(wrongs: Sequence[bool]) -> float:
 
 def _lines(fit: Fit, found: Thresholds, target: float, drift: Drift | None) -> list[str]:
     (threshold,) = found.thresholds
+    claims = counted(found.claims, "labelled claim")
     if threshold is None:
         lines = [
-            f"No confidence keeps the error at {target:g} on {counted(found.claims, 'labelled claim')}:"
-            f" every verdict would be left open. {fit.least(target)} decided and right ones are the fewest that could.",
+            f"No confidence keeps the error at {target:g} on {claims}: every verdict would be left open."
+            f" {fit.least(target)} decided and right ones are the fewest that could.",
         ]
     else:
-        shown = f"{found.early} of {counted(found.claims, 'labelled claim')}"
         lines = [
             f"--min-confidence {threshold:g}",
-            f"It decides {shown}, {found.wrong} of them wrongly. At most {target:g} of the decided verdicts are wrong,"
-            f" with probability {1 - DELTA:g}, for claims drawn like these, and the same method, model, settings and"
-            " corpus.",
+            f"It decides {found.early} of {claims}, {found.wrong} of them wrongly. At most {target:g} of the"
+            f" decided verdicts are wrong, with probability {1 - DELTA:g}, for claims drawn like these, and the"
+            " same method, model, settings and corpus.",
         ]
     if drift:
         lines.append(
@@ -278,9 +270,8 @@ def exhaustive(spec: str) -> System:
         raise UsageError(f"{spec!r} sets {', '.join(sorted(fixed))}, which are fitted", hint="leave it out")
     if system.seed is not None:
         raise UsageError(f"{spec!r} has a seed", hint="give it with --seed")
-    stages = len(system.settings.get("stages", STAGES))
-    sign = "," if ":" in spec else ":"
-    return System.parse(f"{spec}{sign}thresholds={'+'.join([NEVER] * (stages - 1))}") if stages > 1 else system
+    never = "+".join([NEVER] * (len(system.settings.get("stages", STAGES)) - 1))
+    return System.parse(f"{spec}{',' if ':' in spec else ':'}thresholds={never}") if never else system
 
 
 def fit_of(bench: Bench, system: System) -> Fit:
@@ -290,9 +281,12 @@ def fit_of(bench: Bench, system: System) -> Fit:
         RecordError: the run is not finished, or no claim has both a gold label and all stages.
     """
     verdicts = [outcome.verdict for outcome in bench.outcomes(system)]
-    held: dict[int, list[StageEnded]] = {}
+    held: dict[int, list[StageEnded]] = defaultdict(list)
     for event in read_events(bench.folder / system.slug):
-        _collect(event, held)
+        if isinstance(event, StageEnded):
+            if event.number == 1:
+                held[event.item].clear()  # of an attempt that was interrupted
+            held[event.item].append(event)
     manifest = load_manifest(bench.folder / system.slug)
     settings: CascadeSettings = method_of(spec_of(manifest)).settings
     rows = [
@@ -313,20 +307,6 @@ def fit_of(bench: Bench, system: System) -> Fit:
         sample=dict(bench.sample),
         rows=tuple(rows),
     )
-
-
-def write_cascade_fit(fit: Fit, path: Path) -> None:
-    with replacing(path) as file:
-        file.write((fit.model_dump_json() + "\n").encode())
-
-
-def _collect(event: Event, held: dict[int, list[StageEnded]]) -> None:
-    """Keeps the last attempt at each claim: one that was interrupted is held again."""
-    if isinstance(event, StageEnded):
-        stages = held.setdefault(event.item, [])
-        if event.number == 1:
-            stages.clear()
-        stages.append(event)
 
 
 def _stages_row(stages: list[StageEnded], verdict: Verdict, gold: str | None) -> FitRow:

@@ -43,14 +43,14 @@ class Averitec(Dataset, name="averitec"):
         for row in rows(path):
             hidden = row.is_unlabelled(("label", "questions", "justification"), tuple(_REST))
             text = row.string("claim") or NO_CLAIM
-            claim = row.claim("claim", text, labels=AVERITEC, context=_context(row), as_of=_day(row))
+            claim = row.claim("claim", text, labels=self.labels, context=_context(row), as_of=_day(row))
             if self.sentences and claim.text not in passages:
                 raise row.error(f"claim: no sentences for {claim.text[:60]!r} in {self.sentences}")
-            yield Example.of(
+            yield self.example(
                 row,
+                hidden=hidden,
                 id=row.key("claim_id") if "claim_id" in row.fields else str(row.number),
                 claim=claim,
-                gold=None if hidden else row.label("label", AVERITEC),
                 answers=() if hidden else _answers(row),
                 passages=passages.get(claim.text, ()),
             )

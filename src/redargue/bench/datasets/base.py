@@ -1,11 +1,7 @@
-"""Examples and the interface of data sets.
+"""Examples, the interface of data sets, and reproducible samples.
 
-Reads a data set and draws a sample.
-
-Reproducible samples of data sets.
-
-A random choice ranks examples by a hash of seed and id: it depends neither on the file's order nor on a generator, and
-a larger sample with the same seed contains the smaller one.
+A random choice ranks examples by a hash of seed and id: it depends neither on the file's order
+nor on a generator, and a larger sample with the same seed contains the smaller one.
 """
 
 from __future__ import annotations
@@ -17,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal, NamedTuple, dataclass_transform, get_type_hints
+from typing import Any, ClassVar, Literal, NamedTuple, dataclass_transform, get_args, get_type_hints
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
@@ -99,6 +95,14 @@ class Dataset(ABC):
         Raises:
             UsageError: not in this data set's format; names the row, the field, its value and what was expected.
         """
+
+    def example(self, row: Row, /, *, hidden: bool = False, **attributes: Any) -> Example:
+        """The example in a row; by default, with the row's ``claim``, and its ``label`` unless that is hidden."""
+        if "claim" not in attributes:
+            attributes["claim"] = row.claim("claim", labels=self.labels)
+        if "gold" not in attributes:
+            attributes["gold"] = None if hidden else row.label("label", attributes["claim"].labels)
+        return Example.of(row, **attributes)
 
 
 def _missing(entry: object) -> str:
@@ -256,10 +260,6 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-TAKES = ("first", "random", "balanced", "group")
-HALVES = ("all", "even", "odd")
-
-
 class Loaded(NamedTuple):
     """The sampled examples in the file's order, and the record of the sample."""
 
@@ -301,9 +301,10 @@ def load(
 
 
 def _sampling(limit: int | None, take: str, half: str, seed: int) -> SamplePlan:
-    for value, known, what in ((take, TAKES, "way to take a sample"), (half, HALVES, "half")):
+    takes = ("first", "random", "balanced", "group")
+    for value, known, what in ((take, takes, "way to take a sample"), (half, get_args(Half), "half")):
         if value not in known:
-            raise UsageError(f"unknown {what} {value!r}", hint=did_you_mean(value, list(known)))
+            raise UsageError(f"unknown {what} {value!r}", hint=did_you_mean(value, known))
     if limit is not None and limit < 1:
         raise UsageError(f"expected a limit of at least 1, got {limit}")
     fields = {"how": "random", "per_group": True} if take == "group" else {"how": take}

@@ -63,7 +63,7 @@ class BingCheck(Dataset, name="bingcheck"):
                 continue
             claim_labels = TRUE_FALSE if self.binary else labels
             gold = gold if labels is claim_labels else _BINARY[gold]
-            yield Example.of(row, claim=row.claim("claim", labels=claim_labels), gold=gold)
+            yield self.example(row, claim=row.claim("claim", labels=claim_labels), gold=gold)
 
     def _answer(self, row: Row, place: int) -> Iterator[Example]:
         context = row.text("query") if self.with_question else ""
@@ -76,7 +76,7 @@ class BingCheck(Dataset, name="bingcheck"):
             if self.binary and gold not in _BINARY:
                 continue
             query = queries[number - 1] if len(queries) == len(claims) else ""
-            yield Example.of(
+            yield self.example(
                 row,
                 id=f"{row.name}.{number}",
                 claim=checking.claim("subclaims", text, labels=labels, context=context),

@@ -56,7 +56,7 @@ class FactCheckBench(Dataset, name="factcheck-bench"):
                 raise sentence.field_error("claims_factuality_label", "true, false or 'unknown' for each claim")
             if self.binary and gold not in TRUE_FALSE.names:
                 continue
-            yield Example.of(
+            yield self.example(
                 row,
                 id=f"{row.number}.{name.removeprefix('sentence')}.{number}",
                 claim=sentence.claim("claims", text, labels=labels, context=context),

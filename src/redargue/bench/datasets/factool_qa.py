@@ -43,7 +43,7 @@ class FacToolQa(Dataset, name="factool-qa"):
                 raise row.field_error("label", "true if all its claims are true, otherwise false")
             of_answer = tuple(passage for claim in claims for passage in searched.get(claim.text("claim"), ()))
             for number, (claim, gold) in enumerate(zip(claims, golds, strict=True), 1):
-                yield Example.of(
+                yield self.example(
                     row,
                     id=f"{row.number}.{number}",
                     claim=claim.claim("claim", labels=TRUE_FALSE, context=question if self.with_question else ""),

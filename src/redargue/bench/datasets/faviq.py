@@ -31,11 +31,10 @@ class Faviq(Dataset, name="faviq"):
         for row in rows(path):
             hidden = row.is_unlabelled(("label", "positive_evidence"), ("id", "claim"))
             passage = _passage(row)
-            yield Example.of(
+            yield self.example(
                 row,
+                hidden=hidden,
                 id=row.key("id"),
-                claim=row.claim("claim", labels=TWO),
-                gold=None if hidden else row.label("label", TWO),
                 evidence=((GoldEvidence(document=passage.document),),) if passage else (),
                 passages=(passage,) if passage and self.with_evidence else (),
             )

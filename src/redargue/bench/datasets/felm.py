@@ -41,18 +41,14 @@ class Felm(Dataset, name="felm"):
             segments = row.texts("segmented_response")
             golds = _golds(row, len(segments))
             if self.unit == "response":
-                yield Example.of(
-                    row,
-                    id=name,
-                    claim=row.claim("response", labels=TRUE_FALSE),
-                    gold="true" if all(gold == "true" for gold in golds) else "false",
-                    group=domain,
-                )
+                claim = row.claim("response", labels=TRUE_FALSE)
+                gold = "true" if all(gold == "true" for gold in golds) else "false"
+                yield self.example(row, id=name, claim=claim, gold=gold, group=domain)
                 continue
             context = f"Question: {row.text('prompt')}\nAnswer: {row.text('response')}"
             for place, (segment, gold) in enumerate(zip(segments, golds, strict=True), 1):
                 if re.search(r"\w", segment):
-                    yield Example.of(
+                    yield self.example(
                         row,
                         id=f"{name}.{place}",
                         claim=row.claim("segmented_response", segment, labels=TRUE_FALSE, context=context),

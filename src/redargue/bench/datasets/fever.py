@@ -27,13 +27,8 @@ class Fever(Dataset, name="fever"):
     def read(self, path: Path) -> Iterator[Example]:
         for row in rows(path):
             hidden = row.is_unlabelled(("label", "verifiable", "evidence"), ("id", "claim"))
-            yield Example.of(
-                row,
-                id=row.key("id"),
-                claim=row.claim("claim", labels=FEVER),
-                gold=None if hidden else row.label("label", FEVER),
-                evidence=() if hidden else _groups(row),
-            )
+            groups = () if hidden else _groups(row)
+            yield self.example(row, hidden=hidden, id=row.key("id"), evidence=groups)
 
 
 def _groups(row: Row) -> tuple[tuple[GoldEvidence, ...], ...]:

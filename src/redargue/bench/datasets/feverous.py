@@ -41,11 +41,10 @@ class Feverous(Dataset, name="feverous"):
                 continue
             hidden = row.is_unlabelled(("label", "evidence"), ("id", "claim", "challenge", "expected_challenge"))
             sentences = _sentences(row) if isinstance(row.fields.get("evidence"), str) else ()
-            yield Example.of(
+            yield self.example(
                 row,
+                hidden=hidden,
                 id=row.key("id"),
-                claim=row.claim("claim", labels=FEVER),
-                gold=None if hidden else row.label("label", FEVER),
                 evidence=() if hidden else _groups(row, sentences),
                 passages=sentences if self.with_evidence else (),
                 group=row.optional("challenge"),

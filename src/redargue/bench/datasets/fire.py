@@ -26,8 +26,7 @@ class FireDataset(Dataset, name="fire"):
 
     def read(self, path: Path) -> Iterator[Example]:
         for row in rows(path):
-            claim, passages = row.claim("claim", labels=TRUE_FALSE), tuple(self._passages(row))
-            yield Example.of(row, claim=claim, gold=row.label("label", TRUE_FALSE), passages=passages)
+            yield self.example(row, passages=tuple(self._passages(row)))
 
     def _passages(self, row: Row) -> Iterator[Passage]:
         return iter(())

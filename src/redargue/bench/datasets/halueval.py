@@ -45,7 +45,7 @@ class HaluEval(Dataset, name="halueval"):
     def read(self, path: Path) -> Iterator[Example]:
         for row in rows(path):
             kind = next((name for name, fields in _KINDS.items() if set(fields[2:]) & row.fields.keys()), "")
-            yield from self._pair(row, kind) if kind else [_general(row)]
+            yield from self._pair(row, kind) if kind else [self._general(row)]
 
     def _pair(self, row: Row, kind: str) -> Iterator[Example]:
         context_field, knowledge, right, hallucinated = _KINDS[kind]
@@ -56,20 +56,15 @@ class HaluEval(Dataset, name="halueval"):
                 claim = row.claim(field, f"{context.strip()} {row.text(field).strip()}", labels=HALLUCINATED)
             else:
                 claim = row.claim(field, labels=HALLUCINATED, context=context)
-            yield Example.of(row, id=f"{row.number}.{name}", claim=claim, gold=gold, passages=passages, group=kind)
+            yield self.example(row, id=f"{row.number}.{name}", claim=claim, gold=gold, passages=passages, group=kind)
 
-
-def _general(row: Row) -> Example:
-    if "chatgpt_response" not in row.fields:
-        kinds = "; ".join(", ".join((context, *candidates)) for context, _, *candidates in _KINDS.values())
-        raise row.error(
-            f"expected the fields of a HaluEval row, got {', '.join(row.fields) or 'none'}",
-            hint=f"a row has {kinds}; or user_query, chatgpt_response, hallucination",
-        )
-    return Example.of(
-        row,
-        id=row.key("ID"),
-        claim=row.claim("chatgpt_response", labels=HALLUCINATED, context=row.text("user_query")),
-        gold=row.label("hallucination", HALLUCINATED),
-        group="general",
-    )
+    def _general(self, row: Row) -> Example:
+        if "chatgpt_response" not in row.fields:
+            kinds = "; ".join(", ".join((context, *candidates)) for context, _, *candidates in _KINDS.values())
+            raise row.error(
+                f"expected the fields of a HaluEval row, got {', '.join(row.fields) or 'none'}",
+                hint=f"a row has {kinds}; or user_query, chatgpt_response, hallucination",
+            )
+        claim = row.claim("chatgpt_response", labels=HALLUCINATED, context=row.text("user_query"))
+        gold = row.label("hallucination", HALLUCINATED)
+        return self.example(row, id=row.key("ID"), claim=claim, gold=gold, group="general")

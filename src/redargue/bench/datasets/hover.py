@@ -31,11 +31,10 @@ class Hover(Dataset, name="hover"):
             if self.hops and row.integer("num_hops") != self.hops:
                 continue
             hidden = row.is_unlabelled(("label", "supporting_facts"), ("uid", "claim", "num_hops", "hpqa_id"))
-            yield Example.of(
+            yield self.example(
                 row,
+                hidden=hidden,
                 id=row.key("uid"),
-                claim=row.claim("claim", labels=HOVER),
-                gold=None if hidden else row.label("label", HOVER),
                 evidence=() if hidden else (_facts(row),),
                 group=f"{row.integer('num_hops')}-hop",
             )

@@ -30,12 +30,8 @@ class MedQa(Dataset, name="medqa"):
             gold = None if hidden else row.label("answer_idx", letters)
             if gold and row.text("answer").strip() != options[letters.names.index(gold)].strip():
                 raise row.field_error("answer", f"the text of option {gold}")
-            yield Example.of(
-                row,
-                claim=row.claim("question", labels=letters, options=options),
-                gold=gold,
-                group=row.optional("meta_info"),
-            )
+            claim = row.claim("question", labels=letters, options=options)
+            yield self.example(row, claim=claim, gold=gold, group=row.optional("meta_info"))
 
 
 def _options(row: Row) -> tuple[str, ...]:

@@ -26,12 +26,8 @@ class MermaidRuns(Dataset, name="mermaid-runs"):
         all_rows = tuple(rows(path))
         labels = labels_of_rows(all_rows)
         for row in rows_with_runs(all_rows):
-            yield Example.of(
-                row,
-                id=row.key("uid") if "uid" in row.fields else str(row.number),
-                claim=row.claim("claim", labels=labels),
-                gold=row.label("label", labels),
-            )
+            name = row.key("uid") if "uid" in row.fields else str(row.number)
+            yield self.example(row, id=name, claim=row.claim("claim", labels=labels))
 
 
 def rows_with_runs(all_rows: Sequence[Row]) -> tuple[Row, ...]:

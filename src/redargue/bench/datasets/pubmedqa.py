@@ -34,7 +34,7 @@ class PubMedQa(Dataset, name="pubmedqa"):
         for row in keyed_rows(path):
             hidden = row.is_unlabelled(("final_decision", "reasoning_required_pred", "reasoning_free_pred"), _REST)
             passages = _passages(row)
-            yield Example.of(
+            yield self.example(
                 row,
                 id=row.name,
                 claim=row.claim("QUESTION", labels=YES_NO_MAYBE),

@@ -37,7 +37,7 @@ class SciFact(Dataset, name="scifact"):
             if self.decided and not groups:
                 continue
             claim = row.claim("claim", labels=SCIFACT_DECIDED if self.decided else SCIFACT)
-            yield Example.of(row, id=row.key("id"), claim=claim, gold=gold, evidence=groups)
+            yield self.example(row, id=row.key("id"), claim=claim, gold=gold, evidence=groups)
 
 
 def _rationales(row: Row) -> tuple[str | None, tuple[tuple[GoldEvidence, ...], ...]]:

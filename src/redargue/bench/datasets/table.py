@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from redargue.bench.datasets.base import Dataset, Example
 from redargue.claims import FEVER, LabelSet, Meaning
@@ -38,11 +39,11 @@ class TableFile(Dataset, name="table"):
     def read(self, path: Path) -> Iterator[Example]:
         columns = self.mapping
         for row in table_rows(path) if unpacked_suffix(path) in (".csv", ".tsv") else rows(path):
-            cells = {role: row.cell(columns[role]) for role in _TEXT_ROLES if role in columns}
+            cells: dict[str, Any] = {role: row.cell(columns[role]) for role in _TEXT_ROLES if role in columns}
             as_of = row.iso_date(columns["as_of"]) if "as_of" in columns else None
             context = cells.pop("context", "")
             evidence = printable_value(cells.pop("evidence", ""))
-            yield Example.of(
+            yield self.example(
                 row,
                 id=row.key(columns["id"]) if "id" in columns else str(row.number),
                 claim=row.claim(columns["claim"], labels=self.label_set, context=context, as_of=as_of),

@@ -75,6 +75,5 @@ def same_length(**columns: Sized) -> int:
 def require_known_labels(labels: Sequence[str], *, among: Sequence[str], column: str) -> None:
     for row, label in enumerate(labels, start=1):
         if label not in among:
-            raise UsageError(
-                f"{label!r} is not a label", where=f"{column}, item {row}", hint=f"labels: {', '.join(among)}"
-            )
+            hint = f"labels: {', '.join(among)}"
+            raise UsageError(f"{label!r} is not a label", where=f"{column}, item {row}", hint=hint)

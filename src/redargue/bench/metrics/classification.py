@@ -15,6 +15,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 from enum import StrEnum
+from itertools import pairwise
 from statistics import fmean
 
 from redargue.bench.metrics.base import MetricValue, mean, ratio, require_known_labels, same_length, undefined
@@ -60,6 +61,14 @@ class Confusion(Frozen):
     @property
     def n(self) -> int:
         return sum(map(sum, self.counts)) + sum(self.unanswered)
+
+    def support(self, at: int) -> int:
+        """Items with a gold label."""
+        return sum(self.counts[at]) + self.unanswered[at]
+
+    def said(self, at: int) -> int:
+        """Items with a predicted label."""
+        return sum(row[at] for row in self.counts)
 
 
 class RuleScores(Frozen):
@@ -113,20 +122,13 @@ def confusion(gold: Sequence[str], predicted: Predictions, *, labels: Sequence[s
 def class_scores(matrix: Confusion) -> tuple[ClassScores, ...]:
     """Precision, recall and F1 of each class; a non-answer counts against its gold class's recall."""
     scores = []
-    columns = zip(matrix.labels, matrix.counts, zip(*matrix.counts, strict=True), matrix.unanswered, strict=True)
-    for at, (label, row, column, unanswered) in enumerate(columns):
-        hits, support, said = row[at], sum(row) + unanswered, sum(column)
-        scores.append(
-            ClassScores(
-                label=label,
-                support=support,
-                said=said,
-                hits=hits,
-                precision=ratio("precision", hits, said, empty=f"{label!r} was never predicted"),
-                recall=ratio("recall", hits, support, empty=f"no item's gold label is {label!r}"),
-                f1=MetricValue(name="f1", value=2 * hits / ((support + said) or 1), n=matrix.n),
-            )
-        )
+    for at, label in enumerate(matrix.labels):
+        hits, support, said = matrix.counts[at][at], matrix.support(at), matrix.said(at)
+        precision = ratio("precision", hits, said, empty=f"{label!r} was never predicted")
+        recall = ratio("recall", hits, support, empty=f"no item's gold label is {label!r}")
+        f1 = MetricValue(name="f1", value=2 * hits / ((support + said) or 1), n=matrix.n)
+        counts = {"support": support, "said": said, "hits": hits}
+        scores.append(ClassScores(label=label, **counts, precision=precision, recall=recall, f1=f1))
     return tuple(scores)
 
 
@@ -195,7 +197,7 @@ class Binary(Frozen):
         return (self.tp + self.tn) / (self.tp + self.fp + self.fn + self.tn)
 
 
-BINS = 10
+_BINS = 10
 _NOTHING = "no answer has a confidence"
 
 
@@ -233,22 +235,22 @@ def _checked(confidence: Sequence[float], right: Sequence[bool]) -> None:
             raise UsageError(f"confidence {value!r} is not in [0, 1]", where=f"item {row}")
 
 
-def reliability(confidence: Sequence[float], right: Sequence[bool], *, bins: int = BINS) -> tuple[Bin, ...]:
+def reliability(confidence: Sequence[float], right: Sequence[bool]) -> tuple[Bin, ...]:
     """Bins of equal width."""
     _checked(confidence, right)
-    edges = [at / bins for at in range(bins + 1)]
-    by_bin: list[list[tuple[float, bool]]] = [[] for _ in range(bins)]
+    edges = [at / _BINS for at in range(_BINS + 1)]
+    by_bin: list[list[tuple[float, bool]]] = [[] for _ in range(_BINS)]
     for value, hit in zip(confidence, right, strict=True):
         by_bin[max(0, bisect_left(edges, value) - 1)].append((value, hit))
     return tuple(
         Bin(
-            low=edges[at],
-            high=edges[at + 1],
+            low=low,
+            high=high,
             n=len(answers),
             confidence=fmean(value for value, _ in answers) if answers else None,
             accuracy=fmean(hit for _, hit in answers) if answers else None,
         )
-        for at, answers in enumerate(by_bin)
+        for (low, high), answers in zip(pairwise(edges), by_bin, strict=True)
     )
 
 

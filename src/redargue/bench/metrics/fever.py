@@ -34,8 +34,7 @@ Groups = Sequence[Sequence[Element]]
 """Gold groups of one claim, each sufficient."""
 
 NOT_ENOUGH = "NOT ENOUGH INFO"
-_LIMIT = 5
-_CELL_LIMIT = 25
+_LIMIT, _CELL_LIMIT = 5, 25
 _CELL_LIKE = ("cell_", "item_", "table_caption_", "header_cell_")
 
 
@@ -62,9 +61,8 @@ def _evidence_scores(
             recalls.append(covered or not of_claim)
     precision = mean("evidence-precision", precisions, empty=empty)
     recall = mean("evidence-recall", recalls, empty=empty)
-    if precision.value is None or recall.value is None:
-        f1 = undefined("evidence-f1", empty)
-    else:
+    f1 = undefined("evidence-f1", empty)
+    if precision.value is not None and recall.value is not None:
         f1 = MetricValue(name="evidence-f1", value=f1_score(precision.value, recall.value), n=precision.n)
     figures = (mean(name, items), mean("label-accuracy", hits), precision, recall, f1)
     return OfficialScores(figures=figures, items=tuple(items))
@@ -77,14 +75,12 @@ def fever(
     predicted_evidence: Sequence[Sequence[Element]],
     *,
     not_enough: str = NOT_ENOUGH,
-    limit: int | None = _LIMIT,
 ) -> OfficialScores:
     """FEVER score, label accuracy, evidence precision, recall and F1.
 
-    ``predicted_evidence`` lists the (page, sentence) pairs of each claim, best first; the first ``limit`` of them count
-    (None: all).
+    ``predicted_evidence`` lists the (page, sentence) pairs of each claim, best first; the first five count.
     """
-    cut = [elements[:limit] for elements in predicted_evidence]
+    cut = [elements[:_LIMIT] for elements in predicted_evidence]
     return _evidence_scores("fever-score", gold, predicted, groups, cut, not_enough=not_enough)
 
 

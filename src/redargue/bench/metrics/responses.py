@@ -1,8 +1,8 @@
 """Scores of longer texts (responses) whose claims were checked one by one.
 
-``response_accuracy`` asks whether all claims of a response were labelled correctly, and ``factuality`` (FacTool, FELM)
-whether the response was correctly called factual, that is, all its claims true. ``f1_at`` (SAFE) needs no gold labels.
-In all functions ``responses`` names the response of each claim.
+``response_accuracy`` asks whether all claims of a response were labelled correctly, and ``factuality``
+(FacTool, FELM) whether the response was correctly called factual, that is, all its claims true. In all
+functions ``responses`` names the response of each claim.
 """
 
 from __future__ import annotations
@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar
 
-from redargue.bench.metrics.base import MetricValue, f1_score, mean, ratio, same_length
+from redargue.bench.metrics.base import MetricValue, mean, ratio, same_length
 from redargue.bench.metrics.classification import Binary
 from redargue.claims import Frozen
-from redargue.errors import UsageError
 
 _T = TypeVar("_T")
 
@@ -77,20 +76,3 @@ def factuality(responses: Sequence[str], gold: Sequence[bool], predicted: Sequen
         f1=MetricValue(name="f1", value=f1, n=n),
         coverage=ratio("response-coverage", n - calls.count(None), n, empty=empty),
     )
-
-
-def f1_at(k: int, responses: Sequence[str], supported: Sequence[bool | None]) -> MetricValue:
-    """SAFE's F1@K (Wei et al., arXiv 2403.18802), a mean over responses.
-
-    With S supported and N unsupported claims, precision is S / (S + N) and recall min(S / K, 1); F1 is 0 if S is 0.
-
-    K is the number of supported claims that a response should have (64 and 178 in the paper); claims rated None (not
-    rated, or irrelevant) do not count.
-    """
-    if k < 1:
-        raise UsageError(f"expected K of at least 1 for F1@K, got {k}")
-    scores = []
-    for claims in by_response(responses, supported).values():
-        rated, right = sum(claim is not None for claim in claims), claims.count(True)
-        scores.append(f1_score(right / rated, min(right / k, 1.0)) if right else 0.0)
-    return mean(f"f1-at-{k}", scores, empty="no responses")

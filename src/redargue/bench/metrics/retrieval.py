@@ -33,13 +33,13 @@ def recall(rankings: Rankings, relevant: Sequence[Set[str]], *, k: int) -> Metri
     return mean(f"recall@{k}", shares, empty=_EMPTY)
 
 
-def reciprocal_rank(rankings: Rankings, relevant: Sequence[Set[str]], *, k: int | None = None) -> MetricValue:
-    """One over the rank of the first relevant document, 0 where there is none among the first ``k`` (all if None)."""
+def reciprocal_rank(rankings: Rankings, relevant: Sequence[Set[str]]) -> MetricValue:
+    """One over the rank of the first relevant document; 0 without one."""
     ranks = (
-        next((1 / rank for rank, document in enumerate(ranked[:k], start=1) if document in gold), 0.0)
+        next((1 / rank for rank, document in enumerate(ranked, start=1) if document in gold), 0.0)
         for ranked, gold in _queries(rankings, relevant)
     )
-    return mean("mrr" if k is None else f"mrr@{k}", ranks, empty=_EMPTY)
+    return mean("mrr", ranks, empty=_EMPTY)
 
 
 def dcg(documents: Sequence[str], grades: Mapping[str, float], *, k: int) -> float:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from redargue.bench.reports.load import BenchRun
 from redargue.bench.reports.tables import SYSTEM, key
-from redargue.claims import Meaning
+from redargue.claims import LabelSet, Meaning
 from redargue.errors import UsageError
 from redargue.evidence import Source
 from redargue.reports.table import Cell, Column, Table, number
@@ -36,11 +36,9 @@ def queue(bench: BenchRun, method: str = "", *, as_csv: bool = False) -> str:
     A person fills in ``verdict`` and ``why``. Raises UsageError if the bench has no gold label or no such system.
     """
     if not any(ask.gold is not None for ask in bench.comparison.claims):
-        raise UsageError(
-            f"no claim of {str(bench.folder)!r} has a gold label",
-            where="--format adjudication",
-            hint="run the bench on data with gold labels, mapped to label=… where it is a table",
-        )
+        what = f"no claim of {str(bench.folder)!r} has a gold label"
+        hint = "run the bench on data with gold labels, mapped to label=… where it is a table"
+        raise UsageError(what, where="--format adjudication", hint=hint)
     at = bench.row(method)
     row, verdicts = bench.comparison.rows[at], bench.verdicts(at)
     rows = []
@@ -93,8 +91,7 @@ class Adjudicated(NamedTuple):
 def read_back(path: Path, bench: BenchRun) -> tuple[Adjudicated, ...]:
     """Reads a completed queue; raises UsageError, with the row's number, for a row that does not fit the bench."""
     decisions: dict[int, Adjudicated] = {}
-    for line, row in _rows(path):
-        where = f"{path}, row {line}"
+    for where, row in _rows(path):
         decision = _checked(row, bench, where)
         if decision.item in decisions:
             raise UsageError(f"claim {decision.item} appears twice", where=where, hint="keep one row per claim")
@@ -106,8 +103,8 @@ def read_back(path: Path, bench: BenchRun) -> tuple[Adjudicated, ...]:
     return tuple(decisions.values())
 
 
-def _rows(path: Path) -> list[tuple[int, Mapping[str, Any]]]:
-    """The rows with their numbers, from 1; the header of a CSV file does not count."""
+def _rows(path: Path) -> list[tuple[str, Mapping[str, Any]]]:
+    """The rows with their places, counted from 1; the header of a CSV file does not count."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -117,18 +114,19 @@ def _rows(path: Path) -> list[tuple[int, Mapping[str, Any]]]:
         missing = [name for name in ("item", "claim", "verdict", "why") if name not in (reader.fieldnames or ())]
         if missing:
             raise UsageError(f"no column {missing[0]!r}", where=str(path), hint=f"columns: {', '.join(_FIELDS)}")
-        return list(enumerate(reader, start=1))
-    rows: list[tuple[int, Mapping[str, Any]]] = []
+        return [(f"{path}, row {at}", row) for at, row in enumerate(reader, start=1)]
+    rows: list[tuple[str, Mapping[str, Any]]] = []
     for at, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
+        where = f"{path}, row {at}"
         try:
             row = json.loads(line)
         except ValueError as error:
-            raise UsageError(f"not JSON: {line[:60]!r}", where=f"{path}, row {at}") from error
+            raise UsageError(f"not JSON: {line[:60]!r}", where=where) from error
         if not isinstance(row, dict):
-            raise UsageError(f"not a JSON object: {line[:60]!r}", where=f"{path}, row {at}")
-        rows.append((at, row))
+            raise UsageError(f"not a JSON object: {line[:60]!r}", where=where)
+        rows.append((where, row))
     return rows
 
 
@@ -140,9 +138,8 @@ def _checked(row: Mapping[str, Any], bench: BenchRun, where: str) -> Adjudicated
         raise UsageError(f"{text!r} is not an item", where=where, hint=hint)
     item = int(text) - 1
     if _same(str(row.get("claim", ""))) != _same(claims[item].claim):
-        raise UsageError(
-            f"claim {item + 1} of this bench has another text", where=where, hint="the queue belongs to another bench"
-        )
+        what = f"claim {item + 1} of this bench has another text"
+        raise UsageError(what, where=where, hint="the queue belongs to another bench")
     specs = [system.spec for system in bench.comparison.rows]
     method = str(row.get("method") or specs[0])
     method = next((spec for spec in specs if neutral(spec) == method or spec == method), "")
@@ -151,9 +148,8 @@ def _checked(row: Mapping[str, Any], bench: BenchRun, where: str) -> Adjudicated
     verdict = _one_of(row.get("verdict"), _VERDICTS, "verdict", where)
     why = _one_of(row.get("why"), WHYS, "why", where)
     if why and not verdict:
-        raise UsageError(
-            f"why is {why!r}, but the verdict is empty", where=where, hint=f"one of {', '.join(_VERDICTS)}"
-        )
+        what = f"why is {why!r}, but the verdict is empty"
+        raise UsageError(what, where=where, hint=f"one of {', '.join(_VERDICTS)}")
     return Adjudicated(item, method, verdict, why)
 
 
@@ -183,6 +179,10 @@ def adjudication_tables(bench: BenchRun, rows: Sequence[Adjudicated]) -> tuple[T
     return (by_reason, _directions(bench, done, spec), _accuracies(bench, done, spec))
 
 
+def _labels(bench: BenchRun) -> LabelSet | None:
+    return next((claim.labels for manifest in bench.manifests for claim in manifest.claims), None)
+
+
 # MERMAID, Figure 4 (N = 122 and 44): the shares of disagreements in which the person agrees with the prediction, with
 # the gold label, or with neither
 _DIRECTIONS = {
@@ -194,7 +194,7 @@ _DIRECTIONS = {
 def _directions(bench: BenchRun, done: Sequence[Adjudicated], spec: str) -> Table:
     """Who was right where one of gold and prediction is true and the other false, beside the paper's shares."""
     said = next(row.said for row in bench.comparison.rows if row.spec == spec)
-    labels = next((claim.labels for manifest in bench.manifests for claim in manifest.claims), None)
+    labels = _labels(bench)
     gold = {ask.item: ask.gold for ask in bench.comparison.claims}
     found: dict[tuple[Meaning, Meaning], Counter[Meaning]] = {each: Counter() for each in _DIRECTIONS}
     for row in done:
@@ -216,8 +216,7 @@ def _directions(bench: BenchRun, done: Sequence[Adjudicated], spec: str) -> Tabl
 
 
 def _accuracies(bench: BenchRun, done: Sequence[Adjudicated], spec: str) -> Table:
-    comparison = bench.comparison
-    labels = next((claim.labels for manifest in bench.manifests for claim in manifest.claims), None)
+    comparison, labels = bench.comparison, _labels(bench)
     gold = {ask.item: ask.gold for ask in comparison.claims if ask.gold is not None}
     adjudicated, unmapped = dict(gold), 0
     for row in done:

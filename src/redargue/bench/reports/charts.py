@@ -10,7 +10,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from redargue.bench.compare import ComparedSystem, Comparison, Prediction
+from redargue.bench.compare import ComparedSystem, Comparison
 from redargue.bench.reports.rounds import BY_ROUND, by_round
 from redargue.bench.reports.tables import SHARE, SYSTEM, key
 from redargue.bench.rescore import Rescored
@@ -193,6 +193,9 @@ class Point(NamedTuple):
     best: tuple[str, ...]
 
 
+_Measured = tuple[Interval | None, dict[str, Interval | None]]  # a system's accuracy, and its costs by unit
+
+
 def points(comparison: Comparison) -> tuple[Point | None, ...]:
     """One per row; None without gold labels."""
     pairs = [(_accuracy(comparison, row), {unit: _cost(row, unit) for unit in COSTS}) for row in comparison.rows]
@@ -209,28 +212,19 @@ def _accuracy(comparison: Comparison, row: ComparedSystem) -> Interval | None:
 
 
 def _cost(row: ComparedSystem, unit: str) -> Interval | None:
-    values = [_spent(said, unit) for said in row.said]
-    known = [value for value in values if value is not None]
-    return interval(known) if known and len(known) == len(values) else None
+    values = [getattr(said, unit) for said in row.said]
+    return interval(values) if values and None not in values else None
 
 
-def _spent(said: Prediction, unit: str) -> float | None:
-    value = getattr(said, unit)
-    return None if value is None else float(value)
-
-
-def _is_best(at: int, unit: str, pairs: Sequence[tuple[Interval | None, dict[str, Interval | None]]]) -> bool:
-    own = _place(pairs[at], unit)
-    others = (_place(pair, unit) for other, pair in enumerate(pairs) if other != at)
-    if own is None:
-        return False
-    (accuracy, cost) = own
-    return not any(
-        other and other[0] >= accuracy and other[1] <= cost and other != (accuracy, cost) for other in others
+def _is_best(at: int, unit: str, pairs: Sequence[_Measured]) -> bool:
+    places = [_place(pair, unit) for pair in pairs]
+    own = places[at]
+    return own is not None and not any(
+        other and other != own and other[0] >= own[0] and other[1] <= own[1] for other in places
     )
 
 
-def _place(pair: tuple[Interval | None, dict[str, Interval | None]], unit: str) -> tuple[float, float] | None:
+def _place(pair: _Measured, unit: str) -> tuple[float, float] | None:
     accuracy, cost = pair[0], pair[1][unit]
     if accuracy is None or cost is None or accuracy.value is None or cost.value is None:
         return None
@@ -312,18 +306,11 @@ def _draw(panel: Any, letter: str, point: Point, unit: str, *, above: bool) -> N
 
 def rescored_pairs(first: str, then: str, found: Sequence[Rescored]) -> Table:
     """What two recorded systems would have cost and said as a cascade."""
-    rows = tuple(
-        (
-            DASH if point.threshold is None else f"{point.threshold:g}",
-            point.kept,
-            point.accuracy,
-            point.macro_f1,
-            point.calls,
-            point.usd,
-            point.saved,
-        )
-        for point in found
-    )
+    rows: list[tuple[Cell, ...]] = []
+    for point in found:
+        threshold = DASH if point.threshold is None else f"{point.threshold:g}"
+        figures = (point.accuracy, point.macro_f1, point.calls, point.usd, point.saved)
+        rows.append((threshold, point.kept, *figures))
     columns = (
         Column("Threshold"),
         number("Decided by the first", ","),
@@ -335,4 +322,4 @@ def rescored_pairs(first: str, then: str, found: Sequence[Rescored]) -> Table:
     )
     title = f"{first}, then {then}: {counted(found[0].claims, 'claim')} from the records"
     note = "A dash: the first never decides. Choose a threshold on other claims than those on which you report it."
-    return Table(title, columns, rows, (note,))
+    return Table(title, columns, tuple(rows), (note,))

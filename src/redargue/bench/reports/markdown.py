@@ -1,7 +1,4 @@
-"""The report of a bench as Markdown.
-
-The comparison of a bench on a terminal or in a pipe.
-"""
+"""The report of a bench as Markdown, and its comparison on a terminal or in a pipe."""
 
 from __future__ import annotations
 
@@ -14,7 +11,6 @@ from redargue.bench.reports import publishing, tables
 from redargue.bench.reports.charts import frontier_table
 from redargue.bench.reports.load import BenchRun
 from redargue.bench.reports.rounds import rounds_table
-from redargue.bench.reports.tables import gold_text, pairs, results_table, sample_text
 from redargue.reports.markdown import block, list_markdown, plain, print_tables, table_markdown, tables_markdown
 from redargue.reports.table import Table
 from redargue.sanitize import counted, printable
@@ -49,7 +45,7 @@ def bench_markdown(bench: BenchRun, adjudication: Sequence[Table] = ()) -> str:
 
 
 def print_comparison(comparison: Comparison, *, file: TextIO | None = None) -> None:
-    for line in (f"{sample_text(comparison.sample)}.", gold_text(comparison.sample), ""):
+    for line in (f"{tables.sample_text(comparison.sample)}.", tables.gold_text(comparison.sample), ""):
         print(printable(line, lines=False), file=file or sys.stdout)
-    tables = (*results_table(comparison), pairs(comparison))
-    print_tables((table for table in tables if table.rows), file=file)
+    made = (*tables.results_table(comparison), tables.pairs(comparison))
+    print_tables((table for table in made if table.rows), file=file)

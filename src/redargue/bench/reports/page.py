@@ -1,7 +1,4 @@
-"""The report of a bench as a page.
-
-The folder of a bench as a kind of folder that is reported.
-"""
+"""The report of a bench as a page, and the folder of a bench as a kind of folder that is reported."""
 
 from __future__ import annotations
 
@@ -20,7 +17,6 @@ from redargue.bench.reports.adjudication import Adjudicated, adjudication_tables
 from redargue.bench.reports.charts import charts, frontier_table
 from redargue.bench.reports.load import OTHERS_SHOWN, BenchRun, load_bench
 from redargue.bench.reports.markdown import bench_markdown
-from redargue.bench.reports.publishing import not_comparable, reproduction_commands
 from redargue.bench.reports.rounds import rounds_table
 from redargue.errors import UsageError
 from redargue.reports.exchange import claim_reviews
@@ -127,9 +123,8 @@ def render(folder: Path, wanted: Wanted) -> str:
     """Raises UsageError for a format that only a run has, and for options that the format does not read."""
     bench, format_ = load_bench(folder), wanted.format
     if format_ in OF_RUNS:
-        raise UsageError(
-            f"{str(folder)!r} is a bench, not a run", where="--format", hint="name the folder of one system"
-        )
+        what = f"{str(folder)!r} is a bench, not a run"
+        raise UsageError(what, where="--format", hint="name the folder of one system")
     if wanted.method and format_ not in ("claimreview", "adjudication"):
         raise UsageError(f"{format_} shows all systems", where="--method", hint="for claimreview and adjudication")
     if wanted.adjudicated and format_ not in ("html", "md", "json"):
@@ -149,8 +144,8 @@ def _json(bench: BenchRun, rows: tuple[Adjudicated, ...] | None) -> str:
     report: dict[str, object] = {
         "comparison": bench.comparison.model_dump(mode="json"),
         "runs": [dumped(manifest) for manifest in bench.manifests],
-        "commands": reproduction_commands(bench),
-        "not_comparable": not_comparable(bench),
+        "commands": publishing.reproduction_commands(bench),
+        "not_comparable": publishing.not_comparable(bench),
     }
     if rows is not None:
         tables = [table_json(table) for table in adjudication_tables(bench, rows)]

@@ -1,7 +1,4 @@
-"""The tables of a bench as files for a paper: CSV with plain numbers, and LaTeX (booktabs).
-
-How to reproduce a bench, and which of its figures cannot be compared.
-"""
+"""Tables of a bench for a paper (CSV, LaTeX), how to reproduce it, and which figures cannot be compared."""
 
 from __future__ import annotations
 
@@ -103,9 +100,6 @@ def _number(value: float | None) -> str:
 def table_latex(table: Table, name: str) -> str:
     """A ``table`` float; it needs the package booktabs."""
     sides = "".join("r" if column.kind == "number" else "l" for column in table.columns)
-    rows = [_row(map(_escaped, (column.title for column in table.columns))), r"\midrule"]
-    rows += [_row(map(_latex, table.columns, row)) for row in table.rows]
-    notes = "\n".join(rf"\par\footnotesize {_escaped(note)}" for note in table.notes)
     lines = (
         "% \\usepackage{booktabs}",
         r"\begin{table}",
@@ -114,10 +108,12 @@ def table_latex(table: Table, name: str) -> str:
         rf"\label{{tab:{name}}}",
         rf"\begin{{tabular}}{{{sides}}}",
         r"\toprule",
-        *rows,
+        _row(_escaped(column.title) for column in table.columns),
+        r"\midrule",
+        *(_row(map(_latex, table.columns, row)) for row in table.rows),
         r"\bottomrule",
         r"\end{tabular}",
-        *filter(None, [notes]),
+        *(rf"\par\footnotesize {_escaped(note)}" for note in table.notes),
         r"\end{table}",
     )
     return "\n".join(lines) + "\n"
@@ -138,15 +134,15 @@ def _escaped(text: str) -> str:
 
 def reproduction_commands(bench: BenchRun) -> tuple[str, ...]:
     """Commands that run the bench, compute its tables and replay the first system's debates."""
-    compare = ["redargue", "bench", "compare", str(bench.folder)]
-    replay = ["redargue", "replay", str(bench.folder / bench.comparison.rows[0].slug)]
+    compare = shlex.join(["redargue", "bench", "compare", str(bench.folder)])
+    replay = shlex.join(["redargue", "replay", str(bench.folder / bench.comparison.rows[0].slug)])
     # Neighbours only: the commands keep the order of the systems.
     by_arguments = groupby(bench.comparison.rows, key=lambda row: row.arguments)
     sample = bench.comparison.sample
     runs = [_run(sample, arguments, [row.spec for row in rows]) for arguments, rows in by_arguments]
     if all(manifest.spec.backend == "recorded" for manifest in bench.manifests):
         runs = [shlex.join(["redargue", "bench", "import", sample["file"], "--out", "DIR"])]
-    return (*runs, shlex.join(compare), shlex.join(replay))
+    return (*runs, compare, replay)
 
 
 def _run(sample: Mapping[str, Any], arguments: Sequence[str], specs: Sequence[str]) -> str:

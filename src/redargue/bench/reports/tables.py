@@ -8,6 +8,7 @@ from typing import Any
 
 from redargue.bench.compare import ComparedSystem, Comparison, Pair, Prediction
 from redargue.bench.metrics.base import MetricValue
+from redargue.bench.metrics.classification import Confusion
 from redargue.bench.scoring import Scores
 from redargue.bench.tables.comparison import ComparedTable
 from redargue.bench.temporal import TIMINGS
@@ -210,16 +211,17 @@ def pairs(comparison: Comparison) -> Table:
 
 
 def confusion_table(at: int, row: ComparedSystem) -> Table | None:
-    matrix = row.scores.confusion
-    if matrix is None:
+    if row.scores.confusion is None:
         return None
-    unanswered = any(matrix.unanswered)
-    rows = tuple(
-        (label, *counts, *((none,) if unanswered else ()))
-        for label, counts, none in zip(matrix.labels, matrix.counts, matrix.unanswered, strict=True)
-    )
-    predicted = (*matrix.labels, *((NO_ANSWER,) if unanswered else ()))
+    predicted, rows = confusion_cells(row.scores.confusion, NO_ANSWER)
     return Table(" ".join(key(at, row)), (Column("Gold"), *(number(label, ",") for label in predicted)), rows)
+
+
+def confusion_cells(matrix: Confusion, unanswered: str) -> tuple[tuple[str, ...], tuple[tuple[Cell, ...], ...]]:
+    """The titles of the predicted labels and the rows by gold label; non-answers, if any, are the last column."""
+    predicted = (*matrix.labels, *((unanswered,) if any(matrix.unanswered) else ()))
+    rows = zip(matrix.labels, matrix.counts, matrix.unanswered, strict=True)
+    return predicted, tuple((label, *(*counts, none)[: len(predicted)]) for label, counts, none in rows)
 
 
 def classes(comparison: Comparison) -> Table:

@@ -197,10 +197,7 @@ def macro_f1_difference(
     return _difference(statistic, len(gold), **resampling)
 
 
-_LEVEL_OF_SHARES = 0.95
-
-
-def wilson(name: str, count: int, n: int, *, level: float = _LEVEL_OF_SHARES) -> MetricValue:
+def wilson(name: str, count: int, n: int) -> MetricValue:
     """The share of ``count`` of ``n``, with Wilson's score interval; raises UsageError for a count outside 0 to n."""
     if not 0 <= count <= n:
         raise UsageError(f"{count} of {n} is not a share", where=name)
@@ -208,7 +205,7 @@ def wilson(name: str, count: int, n: int, *, level: float = _LEVEL_OF_SHARES) ->
         return ratio(name, 0, 0)
     with bench_extra():
         from scipy import stats
-    bounds = stats.binomtest(count, n).proportion_ci(level, method="wilson")
+    bounds = stats.binomtest(count, n).proportion_ci(_LEVEL, method="wilson")
     return MetricValue(name=name, value=count / n, n=n, low=float(bounds.low), high=float(bounds.high))
 
 
@@ -217,9 +214,7 @@ def cohen_kappa(matrix: Confusion) -> MetricValue:
     if not matrix.n:
         return undefined("kappa", "no items")
     agreed = sum(row[at] for at, row in enumerate(matrix.counts)) / matrix.n
-    gold = [sum(row) + none for row, none in zip(matrix.counts, matrix.unanswered, strict=True)]
-    said = [sum(column) for column in zip(*matrix.counts, strict=True)]
-    chance = sum(one * other for one, other in zip(gold, said, strict=True)) / matrix.n**2
+    chance = sum(matrix.support(at) * matrix.said(at) for at in range(len(matrix.labels))) / matrix.n**2
     if chance == 1:
         return undefined("kappa", "both give one label throughout, so chance alone makes them agree", n=matrix.n)
     return MetricValue(name="kappa", value=(agreed - chance) / (1 - chance), n=matrix.n)
@@ -249,7 +244,7 @@ def seed_agreement(runs: Sequence[Sequence[str | None]]) -> SeedAgreement:
     n = same_length(**{f"run {at}": run for at, run in enumerate(runs, start=1)})
     k = len(runs)
     counts = [Counter(column) for column in zip(*runs, strict=True)]
-    flipped = tuple(at for at, count in enumerate(counts) if len(count) > 1)
+    flipped = [len(count) > 1 for count in counts]
     pairs = [sum(votes * (votes - 1) for votes in count.values()) / (k * (k - 1)) for count in counts]
     agreement = mean("agreement", pairs)
     totals = Counter(label for run in runs for label in run)
@@ -260,10 +255,5 @@ def seed_agreement(runs: Sequence[Sequence[str | None]]) -> SeedAgreement:
         kappa = undefined("fleiss-kappa", "all runs say one label for all items", n=n)
     else:
         kappa = MetricValue(name="fleiss-kappa", value=(agreement.value - chance) / (1 - chance), n=n)
-    return SeedAgreement(
-        runs=k,
-        flipped=mean("flipped", (len(count) > 1 for count in counts)),
-        items=flipped,
-        agreement=agreement,
-        kappa=kappa,
-    )
+    items = tuple(at for at, flips in enumerate(flipped) if flips)
+    return SeedAgreement(runs=k, flipped=mean("flipped", flipped), items=items, agreement=agreement, kappa=kappa)

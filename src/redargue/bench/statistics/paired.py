@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 from typing import Literal
@@ -62,7 +63,7 @@ class McNemar(Frozen):
 
 
 def binomial_p(first: int, second: int) -> float:
-    """Returns the exact two-sided p-value of two counts under even odds (scipy's ``binomtest``); 1 if both are 0."""
+    """The exact two-sided p-value of two counts under even odds (scipy's ``binomtest``); 1 if both are 0."""
     if min(first, second) < 0:
         raise UsageError(f"counts {first} and {second}", hint="counts are at least 0")
     if first == second:
@@ -103,15 +104,13 @@ def _kind(gold: str | None, first: str | None, second: str | None) -> _Kind:
 
 
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
-    """Returns Holm's (1979) adjusted p-values, in the order given; those of at most alpha are significant."""
+    """Holm's (1979) adjusted p-values, in the order given; those of at most alpha are significant."""
     for test, value in enumerate(p_values, start=1):
         if not 0 <= value <= 1:  # also refuses NaN
             raise UsageError(f"p-value {value!r} is not in [0, 1]", where=f"test {test}")
-    adjusted = [0.0] * len(p_values)
-    largest = 0.0
+    adjusted, largest = [0.0] * len(p_values), 0.0
     for rank, index in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
-        largest = max(largest, min(1.0, p_values[index] * (len(p_values) - rank)))
-        adjusted[index] = largest
+        adjusted[index] = largest = max(largest, min(1.0, p_values[index] * (len(p_values) - rank)))
     return tuple(adjusted)
 
 
@@ -120,8 +119,8 @@ class PowerAnalysis(Frozen):
 
     Attributes:
         discordant: share of items that exactly one method labels correctly.
-        smallest: the smallest difference in accuracy detected with ``power``; None if even the largest is not.
-        undefined: why ``smallest`` is None.
+        smallest: the smallest difference in accuracy detected with ``power``; None if even the largest is not,
+            for the reason ``undefined``.
         warning: for the table, if the observed difference is smaller than what can be detected.
     """
 
@@ -135,21 +134,17 @@ class PowerAnalysis(Frozen):
     warning: str = ""
 
 
-def critical_count(discordant: int, alpha: float = ALPHA) -> int:
-    """Returns the largest value of the smaller count at which the test is significant; -1 if it never is."""
-    return int(_critical_counts(np.array([discordant]), alpha)[0])
-
-
-def _critical_counts(discordant: _Ints, alpha: float) -> _Ints:
+def critical_counts(discordant: Sequence[int] | _Ints) -> _Ints:
+    """The largest value of the smaller count at which the test is significant; -1 if it never is."""
     with bench_extra():
         from scipy import stats
-    counts = stats.binom.ppf(alpha / 2, discordant, 0.5)
-    counts -= stats.binom.cdf(counts, discordant, 0.5) > alpha / 2
+    counts = stats.binom.ppf(ALPHA / 2, discordant, 0.5)
+    counts -= stats.binom.cdf(counts, discordant, 0.5) > ALPHA / 2
     return np.asarray(counts, dtype=np.int64)
 
 
-def mcnemar_power(n: int, first_only: float, second_only: float, *, alpha: float = ALPHA) -> float:
-    """Returns the probability that McNemar's exact test of ``n`` items is significant.
+def mcnemar_power(n: int, first_only: float, second_only: float) -> float:
+    """The probability that McNemar's exact test of ``n`` items is significant.
 
     ``first_only`` and ``second_only`` are the probabilities that only that method labels an item correctly.
     """
@@ -163,66 +158,57 @@ def mcnemar_power(n: int, first_only: float, second_only: float, *, alpha: float
         from scipy import stats
     low, high = stats.binom.ppf((_TAIL, 1 - _TAIL), n, min(1.0, discordant))
     totals = np.arange(int(low), int(high) + 1)  # items that exactly one method labels correctly
-    critical = _critical_counts(totals, alpha)
+    critical = critical_counts(totals)
     share = first_only / discordant
     significant = stats.binom.cdf(critical, totals, share) + stats.binom.sf(totals - critical - 1, totals, share)
     probabilities = stats.binom.pmf(totals, n, min(1.0, discordant))
     return min(1.0, float(probabilities @ np.where(critical >= 0, significant, 0.0)))
 
 
-def smallest_difference(n: int, discordant: float, *, alpha: float = ALPHA, power: float = POWER) -> float | None:
-    """Returns the smallest difference in accuracy that the test detects with this power, rounded up to four decimals.
+def smallest_difference(n: int, discordant: float) -> float | None:
+    """The smallest difference in accuracy that the test detects with ``POWER``, rounded up to four decimals.
 
-    ``discordant`` is the share of items that exactly one method labels correctly. None if even the largest difference
-    (all discordant items on one side) is not detected.
+    ``discordant`` is the share of items that exactly one method labels correctly. None if even the
+    largest difference (all discordant items on one side) is not detected.
     """
-    if not 0 <= discordant <= 1 or not 0 < power < 1:
-        raise UsageError(f"discordant {discordant}, power {power}", hint="shares lie in [0, 1]")
+    if not 0 <= discordant <= 1:
+        raise UsageError(f"discordant {discordant}", hint="shares lie in [0, 1]")
     steps = 10_000
 
     def detects(step: int) -> bool:
         difference = min(step / steps, discordant)
-        return mcnemar_power(n, (discordant + difference) / 2, (discordant - difference) / 2, alpha=alpha) >= power
+        return mcnemar_power(n, (discordant + difference) / 2, (discordant - difference) / 2) >= POWER
 
-    low, high = 0, math.ceil(discordant * steps)
-    if not detects(high):
+    most = math.ceil(discordant * steps)
+    if not detects(most):
         return None
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if detects(middle) else (middle, high)
-    return min(high / steps, discordant)
+    return min(bisect_left(range(most), True, key=detects) / steps, discordant)
 
 
-def power_analysis(test: McNemar, *, alpha: float = ALPHA, power: float = POWER) -> PowerAnalysis:
-    """Returns the power of a test, given its share of discordant items."""
+def power_analysis(test: McNemar) -> PowerAnalysis:
+    """The power of a test, given its share of discordant items."""
     if not test.n:
-        return PowerAnalysis(n=0, discordant=0.0, smallest=None, undefined="no items", alpha=alpha, power=power)
+        return PowerAnalysis(n=0, discordant=0.0, smallest=None, undefined="no items")
     share = test.discordant / test.n
-    smallest = smallest_difference(test.n, share, alpha=alpha, power=power)
+    smallest = smallest_difference(test.n, share)
     observed = test.difference or 0.0
     undetected = smallest is None or abs(observed) < smallest
     few = f"the methods differ in correctness on only {test.discordant} of {test.n} claims"
     warning = ""
-    if critical_count(test.discordant, alpha=alpha) < 0:
+    if critical_counts([test.discordant])[0] < 0:
         warning = f"No difference can be significant: {few}. Evaluate more claims."
-    elif undetected and test.p_value > alpha:
+    elif undetected and test.p_value > ALPHA:
         detected = f"only a difference of {smallest:.1%} or more is" if smallest else "no difference is"
-        warning = (
-            f"Not significant, but the test is weak: with {test.n} claims, {detected} detected with"
-            f" {power:.0%} power. Evaluate more claims."
-        )
+        weak = f"with {test.n} claims, {detected} detected with {POWER:.0%} power"
+        warning = f"Not significant, but the test is weak: {weak}. Evaluate more claims."
     elif undetected:
-        warning = (
-            f"Significant, but fewer than {power:.0%} of samples of {test.n} claims would be, if this is the true"
-            " difference."
-        )
+        fewer = f"fewer than {POWER:.0%} of samples of {test.n} claims would be"
+        warning = f"Significant, but {fewer}, if this is the true difference."
     return PowerAnalysis(
         n=test.n,
         discordant=share,
         smallest=smallest,
         undefined=few if smallest is None else "",
-        alpha=alpha,
-        power=power,
         observed=observed,
         warning=warning,
     )

@@ -1,7 +1,4 @@
-"""Runs the systems of published tables, once for all tables, in one bench folder per data set.
-
-Corpora of data sets, indexed once for all bench folders: an index is named after the content of its files.
-"""
+"""Runs the systems of published tables, once for all tables, in one bench folder per data set."""
 
 from __future__ import annotations
 
@@ -18,15 +15,7 @@ from typing import NamedTuple
 from redargue.bench.datasets.base import load, sha256_of
 from redargue.bench.harness import Bench, ClaimOutcome
 from redargue.bench.system import READS, System
-from redargue.bench.tables.schema import (
-    CorpusSource,
-    Paper,
-    PublishedCell,
-    PublishedRow,
-    PublishedTable,
-    TableDataset,
-    read_cell,
-)
+from redargue.bench.tables.schema import Paper, PublishedCell, PublishedRow, PublishedTable, TableDataset, read_cell
 from redargue.bench.tables.texts import claims_of_texts
 from redargue.errors import RecordError, UnsupportedTask, UsageError
 from redargue.files import home, make_folder
@@ -52,7 +41,7 @@ class CorpusFile(NamedTuple):
 def indexed_corpus(name: str, files: Sequence[CorpusFile], tell: Callable[[str], None]) -> Path:
     """The index of these files in redargue's home; made if no bench has searched files of this content before.
 
-    An interrupted index is resumed. It is kept under another name until it is complete.
+    It is named after their content. An interrupted index, kept under another name until it is complete, is resumed.
     """
     content = [[sha256_of(file.path), file.dataset] for file in files]
     described = json.dumps([content, Embedder.name, SIZE, OVERLAP])
@@ -225,13 +214,12 @@ class Runner:
                     asyncio.run(bench.run(system, concurrency=choice.concurrency, on_outcome=on_outcome))
             except UnsupportedTask:  # without a language model, the row has no figures
                 self.refused[name, system.spec] = "needs a language model: --model"
-                continue
             except RecordError as error:
                 if not system.reads:
                     raise
                 self.refused[name, system.spec] = " ".join(str(error).split())
-                continue
-            self.cells[name, system.spec] = read_cell(bench, system)
+            else:
+                self.cells[name, system.spec] = read_cell(bench, system)
 
     def _store(self, name: str, systems: Sequence[System]) -> str | None:
         if name in self.choice.stores:
@@ -239,13 +227,9 @@ class Runner:
         if not {tool for system in systems for tool in system.tools} & set(SEARCHED):
             return None
         corpus = self.paper.sets[name].corpus
-        files = [self._corpus_file(part) for part in self.paper.corpora[corpus].documents]
+        parts = self.paper.corpora[corpus].documents
+        files = [CorpusFile(path, part.dataset) for part in parts if (path := self._file(part.path))]
         return str(indexed_corpus(corpus, files, self._tell))
-
-    def _corpus_file(self, part: CorpusSource) -> CorpusFile:
-        path = self._file(part.path)
-        assert path is not None
-        return CorpusFile(path, part.dataset)
 
     def _path(self, name: str) -> Path | None:
         return self.choice.paths.get(name) or self._file(self.paper.sets[name].path)
