@@ -30,7 +30,6 @@ class Hit(NamedTuple):
 
     Attributes:
         source: the passage's fields that describe the document; ``document`` identifies it.
-        length: of the document, in characters.
         read: the document's text between two offsets; valid while the search is open.
         page: the page at an offset, from 1; 0 if the document has no pages. Valid while the search is open.
     """
@@ -39,7 +38,7 @@ class Hit(NamedTuple):
     start: int
     end: int
     score: float
-    length: int
+    length: int  # of the document, in characters
     read: Callable[[int, int], str]
     page: Callable[[int], int]
 
@@ -70,7 +69,8 @@ def merged_passages(hits: Hits, query: str, k: int) -> tuple[Passage, ...]:
         for hit in hits:
             span = (0, hit.length) if hit.length <= WHOLE_LENGTH else (hit.start, hit.end)
             touched = [result for result in results if _touches(result, hit, span)]
-            start, end = _union([span, *(result.span for result in touched)])
+            spans = [span, *(result.span for result in touched)]
+            start, end = min(first for first, _ in spans), max(last for _, last in spans)
             if touched and end - start <= WHOLE_LENGTH:
                 best, *others = touched
                 results[results.index(best)] = _result(best.hit, (start, end), query)
@@ -85,28 +85,16 @@ def merged_passages(hits: Hits, query: str, k: int) -> tuple[Passage, ...]:
 
 
 def _touches(result: _Result, hit: Hit, span: Span) -> bool:
-    if result.hit.source["document"] != hit.source["document"]:
-        return False
-    return span[0] <= result.span[1] + _MAX_GAP and result.span[0] <= span[1] + _MAX_GAP
-
-
-def _union(spans: list[Span]) -> Span:
-    return min(start for start, _ in spans), max(end for _, end in spans)
+    near = span[0] <= result.span[1] + _MAX_GAP and result.span[0] <= span[1] + _MAX_GAP
+    return near and result.hit.source["document"] == hit.source["document"]
 
 
 def _result(hit: Hit, span: Span, query: str) -> _Result:
     text = hit.read(*span)
     start = span[0] + len(text) - len(text.lstrip())
     cut = cut_ends(start=_has_words(hit, 0, start), end=_has_words(hit, span[1], hit.length))
-    fields = {
-        "text": text.strip(),
-        "start": start,
-        "page": hit.page(start),
-        "query": query,
-        "score": hit.score,
-        "cut": cut,
-    }
-    return _Result(hit, span, Passage(**hit.source, **fields))
+    found = {"text": text.strip(), "start": start, "page": hit.page(start), "cut": cut}
+    return _Result(hit, span, Passage(**hit.source, **found, query=query, score=hit.score))
 
 
 def _has_words(hit: Hit, start: int, end: int) -> bool:

@@ -56,8 +56,7 @@ class Database:
 
     Raises:
         UsageError: there is no file to read, or it was made with another embedder or by a newer redargue.
-        CorpusError: the file belongs to another program; nothing was changed.
-        CorpusError: the file is in redargue's format, but SQLite cannot read it.
+        CorpusError: the file belongs to another program (nothing was changed), or SQLite cannot read it.
     """
 
     noun: ClassVar[str] = "corpus"
@@ -100,11 +99,10 @@ class Database:
         if 0 < version < self.schema:
             what = f"{str(self.path)!r} was made by an earlier redargue (format {version})"
             raise UsageError(what, hint=f"make a new one: {self.create_command} PATH")
-        if self.writable:
-            if not version:
-                self._create(embedder)
-        elif not version:
+        if not version and not self.writable:
             raise self._missing()
+        if not version:
+            self._create(embedder)
         if foreign := self._guard.foreign_part(self.tables):
             raise CorpusError(
                 f"{str(self.path)!r} is a {self.noun} with what redargue did not make: {foreign}; it was not changed",
@@ -189,9 +187,8 @@ class Database:
         except (TypeError, ValueError, LookupError, OverflowError, MemoryError) as error:
             if isinstance(error, RedargueError):
                 raise
-            what = (
-                f"{str(self.path)!r} is damaged: a row is not as redargue writes it ({type(error).__name__}: {error})"
-            )
+            reason = f"a row is not as redargue writes it ({type(error).__name__}: {error})"
+            what = f"{str(self.path)!r} is damaged: {reason}"
             raise CorpusError(what[:500], hint=self._restore) from error
 
     @property
@@ -211,9 +208,8 @@ class Database:
         name = repr(str(self.path))
         match getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF:
             case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
-                return StoreUnavailable(
-                    f"{name} is being written to by another process", hint="try again when it is done"
-                )
+                what = f"{name} is being written to by another process"
+                return StoreUnavailable(what, hint="try again when it is done")
             case sqlite3.SQLITE_FULL:
                 hint = "what was stored before is intact; free some space and try again"
                 return StoreUnavailable(f"no space left on the disk of {name}", full=True, hint=hint)
@@ -222,10 +218,8 @@ class Database:
             case sqlite3.SQLITE_IOERR:
                 return CorpusError(f"the disk failed on {name}: {error}")
             case sqlite3.SQLITE_INTERRUPT:
-                what = (
-                    f"{name} is damaged, or made to keep programs busy: a query took more steps than its size explains"
-                )
-                return CorpusError(what, hint=self._restore)
+                busy = "made to keep programs busy: a query took more steps than its size explains"
+                return CorpusError(f"{name} is damaged, or {busy}", hint=self._restore)
             case _:
                 return CorpusError(f"{name} is damaged: {error}", hint=self._restore)
 
@@ -264,14 +258,13 @@ class Database:
         writer. A file in a read-only folder without a log cannot change, and is opened as immutable.
         """
         path, write = self.path, self.writable
-        mode = "mode=rwc" if write else "mode=rw"
+        mode = "rwc" if write else "rw"
         if write:
             make_private(path)
-        if not write and not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)):
-            logged = path.with_name(path.name + "-wal").exists()
-            mode = "mode=ro" if logged else "mode=ro&immutable=1"
+        elif not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)):
+            mode = "ro" if path.with_name(path.name + "-wal").exists() else "ro&immutable=1"
         return sqlite3.connect(
-            f"{path.absolute().as_uri()}?{mode}",
+            f"{path.absolute().as_uri()}?mode={mode}",
             uri=True,
             timeout=self.busy_timeout,
             isolation_level=None,

@@ -83,8 +83,7 @@ def _rest(page: str, following: str) -> int:
     if not goes_on or len(last) < _FULL * max(map(len, lines)):
         return 0
     begin = page[-_LONGEST:] + "\n"
-    both = begin + following[: 2 * _LONGEST]
-    end = next((start for start in sentence_starts(both) if start > len(begin)), None)
-    if end is None:  # the sentence is all that is on the page
-        end = len(both) if len(following) <= _LONGEST else len(begin)
-    return end - len(begin) if end - len(begin) <= _LONGEST else 0
+    starts = sentence_starts(begin + following[: 2 * _LONGEST])
+    # Without a next sentence, this one is all that is on the page.
+    rest = next((start - len(begin) for start in starts if start > len(begin)), len(following))
+    return rest if rest <= _LONGEST else 0

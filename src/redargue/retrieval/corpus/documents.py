@@ -195,15 +195,17 @@ def _kept_together(starts: set[int], rows: Sequence[_Span], length: int) -> Iter
 @lru_cache(maxsize=16)
 def headings_in(text: str) -> tuple[_Span, ...]:
     """The spans of lines that head what follows; each ends where the text below begins."""
-    lines = [match for match in re.finditer(r"[^\n\f]+", text) if match[0].strip()]
+    lines = [match for match in _LINE.finditer(text) if match[0].strip()]
     found: list[_Span] = []
     for before, line, after in zip([None, *lines], lines, lines[1:], strict=False):
-        ended = (
-            before is None or re.search(r"[.!?:…\"”)]\s*\Z", before[0]) or "\n\n" in text[before.end() : line.start()]
+        apart = (
+            before is None
+            or re.search(r"[.!?:…\"”)]\s*\Z", before[0])
+            or "\n\n" in text[before.end() : line.start()]
+            or (found and found[-1][0] == _first_word(before))  # below another heading
         )
-        headed = found and before is not None and found[-1][0] == _first_word(before)
-        begins = after[0].lstrip()[:1]
-        if is_heading(line[0]) and (ended or headed) and not is_heading(after[0]) and not begins.islower():
+        heads = is_heading(line[0]) and not is_heading(after[0])
+        if heads and apart and not after[0].lstrip()[:1].islower():
             found.append((_first_word(line), _first_word(after)))
     return tuple(found)
 
@@ -213,9 +215,9 @@ def _first_word(line: re.Match[str]) -> int:
 
 
 def _strip(text: str, start: int, end: int) -> _Span | None:
-    part = text[start:end].strip()
-    start += len(text[start:end]) - len(text[start:end].lstrip())
-    return (start, start + len(part)) if part else None
+    part = text[start:end].lstrip()
+    start = end - len(part)
+    return (start, start + len(part.rstrip())) if part else None
 
 
 _SPACE = re.compile(r"\s")
@@ -278,9 +280,9 @@ def prepare_batch(documents: Sequence[Document], encode: Callable[[Sequence[str]
         for document, pieces in zip(documents, chunks_by_document, strict=True)
         for chunk in pieces
     ]
-    vectors = encode(texts) if texts else np.zeros((0, DIMENSIONS), np.float32)
     if not documents:
         return []
+    vectors = encode(texts) if texts else np.zeros((0, DIMENSIONS), np.float32)
     ends = np.cumsum([len(pieces) for pieces in chunks_by_document], dtype=int)
     return list(map(Prepared, chunks_by_document, np.split(vectors, ends[:-1])))
 

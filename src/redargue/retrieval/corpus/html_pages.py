@@ -6,19 +6,15 @@ import json
 import re
 from collections.abc import Iterator
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 import html_text
 import lxml.html  # type: ignore[import-untyped]
 import readability
-
-if TYPE_CHECKING:
-    from lxml.html import HtmlElement
-
+from lxml.html import HtmlElement
 
 # The main text of an HTML page: readability picks the article, html-text turns it into text.
-# Imports in 0.2 s.
 
 _NOT_TEXT = """//nav | //aside | //footer | //dialog | //button | //select | //template | //noscript
     | //header[not(ancestor::article or ancestor::main)] | //*[@hidden]
@@ -31,7 +27,7 @@ _MAX_LINK_DENSITY = 0.5  # of a block's text
 
 
 class _Article(readability.Document):  # type: ignore[misc]  # readability has no types
-    def sanitize(self, node: lxml.html.HtmlElement, candidates: Any, keep_all_images: bool = False) -> str:
+    def sanitize(self, node: HtmlElement, candidates: Any, keep_all_images: bool = False) -> str:
         # readability's own pruning also drops short lists and small tables.
         for block in self.reverse_tags(node, "ul", "div", "section"):
             if self.get_link_density(block) > _MAX_LINK_DENSITY:
@@ -39,7 +35,7 @@ class _Article(readability.Document):  # type: ignore[misc]  # readability has n
         return str(lxml.html.tostring(node, encoding="unicode"))
 
 
-def main_text(tree: lxml.html.HtmlElement) -> str:
+def main_text(tree: HtmlElement) -> str:
     """The text without navigation, comments and hidden elements; the whole text if nothing else is left.
 
     Elements are removed from the tree, which comes from ``html_text.parse_html``.
@@ -87,8 +83,8 @@ def page_metadata(tree: HtmlElement) -> dict[str, str]:
         "published": _first(
             *(_day(meta.get(name)) for name in _DATES),
             *(_day(item.get("datePublished")) for item in linked_data),
-            *(_day(value) for value in tree.xpath("//*[@itemprop='datePublished']/@datetime")),
-            *(_day(value) for value in tree.xpath("//time[@pubdate or ancestor::article]/@datetime")),
+            *map(_day, tree.xpath("//*[@itemprop='datePublished']/@datetime")),
+            *map(_day, tree.xpath("//time[@pubdate or ancestor::article]/@datetime")),
         ),
     }
     return {name: value for name, value in fields.items() if value}

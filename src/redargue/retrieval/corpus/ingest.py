@@ -52,7 +52,6 @@ from redargue.sanitize import NotText, encoding_of, warn_of
 
 # The mark of a corpus to which documents are being added: its searches would miss some.
 
-
 ABANDONED = timedelta(minutes=10)  # without a batch, whoever was adding documents is gone
 
 
@@ -68,10 +67,9 @@ def refuse_while_adding(name: str, since: str) -> None:
     began = datetime.fromisoformat(since).replace(tzinfo=UTC)
     if datetime.now(UTC) - began > ABANDONED:
         return
-    raise StoreUnavailable(
-        f"documents are being added to {name!r} (since {began:%H:%M} UTC): it is not complete",
-        hint="try again when redargue corpus add has ended; if it was interrupted, run it again",
-    )
+    what = f"documents are being added to {name!r} (since {began:%H:%M} UTC): it is not complete"
+    hint = "try again when redargue corpus add has ended; if it was interrupted, run it again"
+    raise StoreUnavailable(what, hint=hint)
 
 
 def new_mark() -> str:
@@ -218,9 +216,7 @@ def _document(where: str, **fields: str) -> Document:
     try:
         return Document(**fields)
     except ValidationError as error:
-        first = error.errors()[0]
-        problem = problem_of(error)
-        raise UnreadableFile(f"{first['loc'][0]}: {problem}", where=where) from None
+        raise UnreadableFile(f"{error.errors()[0]['loc'][0]}: {problem_of(error)}", where=where) from None
 
 
 def _read_bytes(path: Path, compressed: bool) -> bytes:

@@ -1,13 +1,11 @@
-"""The text and metadata of HTML pages and PDF files, which come from untrusted sources.
-
-The text of a Markdown file, with its title and date; its tables are read row by row.
-"""
+"""The text and metadata of Markdown, HTML and PDF files, which come from untrusted sources."""
 
 from __future__ import annotations
 
 import logging
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from io import BytesIO
 from typing import TYPE_CHECKING
 
@@ -110,6 +108,17 @@ for _name in ("readability", "pypdf"):
     logging.getLogger(_name).addHandler(logging.NullHandler())
 
 
+@contextmanager
+def parsing(what: str, *, hint: str = "") -> Iterator[None]:
+    """Raises UnreadableFile for an error in the block: parsers raise many types of them on damaged files."""
+    try:
+        yield
+    except UnreadableFile:
+        raise
+    except Exception as error:
+        raise UnreadableFile(f"{what} is damaged: {error}", hint=hint) from error
+
+
 def read_html(page: str) -> dict[str, str]:
     """The main text of a page and its metadata; raises UnreadableFile if the page has no text."""
     from html_text import parse_html
@@ -188,9 +197,9 @@ def name_cells(tree: etree._Element) -> None:
 
 def is_table(rows: Sequence[Sequence[str]]) -> bool:
     """Whether the first row may name the columns of the others."""
-    head = rows[0]
-    same = len({len(row) for row in rows}) == 1 and len(rows) > 1 and len(head) > 1
-    return same and all(len(name) <= LONGEST_HEAD for name in head) and sum(map(bool, head)) > len(head) / 2
+    if len(rows) < 2 or len({len(row) for row in rows}) > 1 or len(rows[0]) < 2:
+        return False
+    return max(map(len, rows[0])) <= LONGEST_HEAD and sum(map(bool, rows[0])) > len(rows[0]) / 2
 
 
 _WEB_ADDRESS = re.compile(r"https?://[^\s<>\"`\[\]{}|\\^]+", re.IGNORECASE)
@@ -214,18 +223,15 @@ def read_pdf(file: BytesIO) -> dict[str, str]:
     import pypdf  # 0.2 s
     from pypdf.errors import DependencyError, FileNotDecryptedError
 
-    try:
-        reader = pypdf.PdfReader(file)
-        if reader.is_encrypted and not reader.decrypt(""):
-            raise FileNotDecryptedError
-        pages = without_running_lines(_pdf_pages(reader))
-        title = str((reader.metadata and reader.metadata.title) or "")
-    except (FileNotDecryptedError, DependencyError):
-        raise UnreadableFile("the PDF is encrypted", hint="save it without a password") from None
-    except UnreadableFile:
-        raise
-    except Exception as error:  # pypdf raises many types of errors on damaged files
-        raise UnreadableFile(f"the PDF is damaged: {error}") from error
+    with parsing("the PDF"):
+        try:
+            reader = pypdf.PdfReader(file)
+            if reader.is_encrypted and not reader.decrypt(""):
+                raise FileNotDecryptedError
+            pages = without_running_lines(_pdf_pages(reader))
+            title = str((reader.metadata and reader.metadata.title) or "")
+        except (FileNotDecryptedError, DependencyError):
+            raise UnreadableFile("the PDF is encrypted", hint="save it without a password") from None
     text = joined_words(storable(f"\n\n{PAGE_BREAK}".join(with_whole_sentences(pages))))
     if not text.strip():
         raise UnreadableFile("the PDF contains no text", hint="if it is scanned, run OCR on it first")
@@ -248,9 +254,8 @@ _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 def _top_apart(text: str) -> str:
     """The text with a blank line below the lines at its top that are headings, but for a year, for the same reason."""
     lines = text.split("\n", _TOP + 1)
-    head = next(
-        (at for at, line in enumerate(lines) if not is_heading(_YEAR.sub("", line).rstrip(" :|–-"))), len(lines)
-    )
+    headed = (is_heading(_YEAR.sub("", line).rstrip(" :|–-")) for line in lines)
+    head = next((at for at, is_head in enumerate(headed) if not is_head), len(lines))
     if not 0 < head < len(lines) or not lines[head][:1].strip() or lines[head][0].islower():
         return text
     if len(lines[head - 1]) > _HEADING * len(lines[head]):

@@ -16,7 +16,7 @@ from lxml import etree  # type: ignore[import-untyped]
 
 from redargue.errors import UnreadableFile
 from redargue.registry import install
-from redargue.retrieval.corpus.markup import is_table, named_cells, read_html, storable, superscript
+from redargue.retrieval.corpus.markup import is_table, named_cells, parsing, read_html, storable, superscript
 
 LARGEST_PART = 64 * 10**6  # bytes that a part of a document may decompress to
 MOST_CELLS = 2_000_000  # of a sheet
@@ -61,26 +61,18 @@ def _kind(content: bytes) -> str:
                 return ".odt"
     except Exception:  # damaged, as its reader says
         return ""
-    for name, suffix in (("word/document.xml", ".docx"), ("xl/workbook.xml", ".xlsx")):
-        if name in names:
-            return suffix
-    return ".zip"
+    if "word/document.xml" in names:
+        return ".docx"
+    return ".xlsx" if "xl/workbook.xml" in names else ".zip"
 
 
 def read_docx(file: BytesIO) -> dict[str, str]:
     """The paragraphs of a Word document and its title; UnreadableFile if it has none. Deleted text is omitted."""
-    try:
-        with zipfile.ZipFile(file) as archive:
-            body = _part(archive, "word/document.xml")
-            core = _part(archive, "docProps/core.xml") if "docProps/core.xml" in archive.namelist() else None
-    except UnreadableFile:
-        raise
-    except Exception as error:  # zipfile and lxml raise many types of errors on damaged files
-        hint = "if it has a password, save it without one"
-        raise UnreadableFile(f"the Word document is damaged: {error}", hint=hint) from error
-    for copy in list(
-        body.iter(f"{_COMPATIBILITY}Fallback", f"{_WORD}moveFrom")
-    ):  # copies of text that occurs elsewhere
+    hint = "if it has a password, save it without one"
+    with parsing("the Word document", hint=hint), zipfile.ZipFile(file) as archive:
+        body = _part(archive, "word/document.xml")
+        core = _part(archive, "docProps/core.xml") if "docProps/core.xml" in archive.namelist() else None
+    for copy in list(body.iter(*_COPIES)):
         copy.getparent().remove(copy)
     for table in list(body.iter(f"{_WORD}tbl")):
         rows = [
@@ -97,11 +89,9 @@ def read_docx(file: BytesIO) -> dict[str, str]:
 
 def _write_rows(table: etree._Element, rows: list[list[str]], block: str, run: str, *, nested: str) -> None:
     """Puts the rows of a table with a head in its place, as paragraphs of named cells."""
-    if table.getparent() is None or next(table.iterdescendants(nested), None) is not None or not rows:
-        return
-    if not is_table(rows):
-        return
     parent = table.getparent()
+    if parent is None or next(table.iterdescendants(nested), None) is not None or not is_table(rows):
+        return
     at = parent.index(table)
     parent.remove(table)
     for row in reversed(rows[1:]):
@@ -134,7 +124,7 @@ def _is_raised(run: etree._Element) -> bool:
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _COMPATIBILITY = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
 _DUBLIN_CORE = "{http://purl.org/dc/elements/1.1/}"
-
+_COPIES = (f"{_COMPATIBILITY}Fallback", f"{_WORD}moveFrom")  # of text that occurs elsewhere
 
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 _TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
@@ -144,17 +134,12 @@ _NOT_SHOWN = (f"{_TEXT}tracked-changes", f"{_OFFICE}annotation", f"{_TEXT}note-c
 
 def read_odt(file: BytesIO) -> dict[str, str]:
     """The paragraphs and table rows of an OpenDocument text, and its title; deleted text and comments are omitted."""
-    try:
-        with zipfile.ZipFile(file) as archive:
-            names = archive.namelist()
-            if "META-INF/manifest.xml" in names and b"encryption-data" in _read_part(archive, "META-INF/manifest.xml"):
-                raise UnreadableFile("the document is encrypted", hint="save it without a password")
-            content = _part(archive, "content.xml")
-            meta = _part(archive, "meta.xml") if "meta.xml" in names else None
-    except UnreadableFile:
-        raise
-    except Exception as error:  # zipfile and lxml raise many types of errors on damaged files
-        raise UnreadableFile(f"the OpenDocument text is damaged: {error}") from error
+    with parsing("the OpenDocument text"), zipfile.ZipFile(file) as archive:
+        names, manifest = archive.namelist(), "META-INF/manifest.xml"
+        if manifest in names and b"encryption-data" in _read_part(archive, manifest):
+            raise UnreadableFile("the document is encrypted", hint="save it without a password")
+        content = _part(archive, "content.xml")
+        meta = _part(archive, "meta.xml") if "meta.xml" in names else None
     etree.strip_elements(content, *_NOT_SHOWN, with_tail=False)
     for table in list(content.iter(f"{_TABLE}table")):
         rows = [
@@ -192,19 +177,14 @@ def read_xlsx(file: BytesIO) -> dict[str, str]:
     try:
         import openpyxl
     except ImportError:
-        raise UnreadableFile(
-            "an Excel workbook is read with openpyxl, which is not installed", hint=install("documents")
-        ) from None
-    try:
+        what = "an Excel workbook is read with openpyxl, which is not installed"
+        raise UnreadableFile(what, hint=install("documents")) from None
+    with parsing("the Excel workbook"):
         with zipfile.ZipFile(file) as archive:
             unknown = sum(_without_value(archive, name) for name in archive.namelist())
         book = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
         sheets = [(sheet.title, list(_sheet_rows(sheet))) for sheet in book.worksheets]
         title = str(book.properties.title or "")
-    except UnreadableFile:
-        raise
-    except Exception as error:  # openpyxl raises many types of errors on damaged files
-        raise UnreadableFile(f"the Excel workbook is damaged: {error}") from error
     if unknown:
         what = f"{unknown} of the workbook's formulas have no stored value"
         raise UnreadableFile(what, hint="open it in a spreadsheet program, and save it")
@@ -273,16 +253,13 @@ def read_rtf(content: bytes) -> dict[str, str]:
     try:
         from striprtf.striprtf import rtf_to_text
     except ImportError:
-        raise UnreadableFile(
-            "an RTF document is read with striprtf, which is not installed", hint=install("documents")
-        ) from None
+        what = "an RTF document is read with striprtf, which is not installed"
+        raise UnreadableFile(what, hint=install("documents")) from None
     if not content.startswith(b"{\\rtf"):
         raise UnreadableFile("not an RTF document")
     source = content.decode("latin-1")
-    try:
+    with parsing("the RTF document"):
         plain = storable(str(rtf_to_text(source, errors="replace")))
-    except Exception as error:  # of a damaged document
-        raise UnreadableFile(f"the RTF document is damaged: {error}") from error
     lines: list[str] = []
     table: list[list[str]] = []
     for line in [*plain.split("\n"), ""]:
@@ -310,7 +287,7 @@ class Letter(NamedTuple):
 
 def read_eml(content: bytes) -> Letter:
     """The body of an e-mail with its subject, sender and date; raises UnreadableFile if it has no text."""
-    try:
+    with parsing("the e-mail"):
         letter = message_from_bytes(content, policy=policy.default)
         assert isinstance(letter, EmailMessage)
         body = letter.get_body(("plain", "html"))
@@ -322,8 +299,6 @@ def read_eml(content: bytes) -> Letter:
         ]
         subject, (name, address) = str(letter.get("subject") or ""), parseaddr(str(letter.get("from") or ""))
         sent = _day(str(letter.get("date") or ""))
-    except Exception as error:  # the parser raises many types of errors on damaged letters
-        raise UnreadableFile(f"the e-mail is damaged: {error}") from error
     if not letter.keys():
         raise UnreadableFile("not an e-mail: it has no header")
     if body is not None and body.get_content_subtype() == "html":

@@ -12,12 +12,8 @@ import numpy as np
 
 from redargue.nli.session import Floats
 
-# Keyword search with SQLite's FTS5 over a table or a few texts, and FTS5's terms of a text for
-# other engines.
-#
-# A term is a word in lower case, without diacritics, and stemmed (Porter): "Libraries" becomes
-# ``librari``.
-
+# Keyword search with SQLite's FTS5. A term is a word in lower case, without diacritics, and stemmed
+# (Porter): "Libraries" becomes ``librari``.
 
 TOKENIZER = "porter unicode61 remove_diacritics 2"
 TITLE_WEIGHT = 3.0  # BM25 weight of a word in a title; a word in the text has 1

@@ -14,9 +14,8 @@ from contextlib import closing
 from functools import cache
 from pathlib import Path
 
-_STEPS = (
-    10_000_000  # of SQLite's virtual machine, in any transaction: a second; one that adds 200 documents takes 130,000
-)
+# Of SQLite's virtual machine, in any transaction: a second; one that adds 200 documents takes 130,000.
+_STEPS = 10_000_000
 STEPS_PER_BYTE = 2  # more, by the size of the file: a search reads all of it in 0.002
 SPARSE = 16  # a file counts at most so many times the space that it takes up on the disk
 CHECK_EVERY = 100_000  # steps

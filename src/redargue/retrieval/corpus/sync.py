@@ -58,7 +58,9 @@ def sync_folder(
         UsageError: the folder does not exist, holds no document that can be read while the corpus has documents of it,
             or has an id that a document from elsewhere has; nothing was changed.
     """
-    root = _root(folder)
+    if not folder.is_dir():
+        raise UsageError(f"no folder {str(folder)!r}", hint=f"to remove its documents: redargue corpus rm {folder}")
+    root = Path(os.path.abspath(folder))
     known = {entry.id: entry.path for entry in corpus.documents()}
     mine = {id_ for id_, path in known.items() if path and Path(path).is_relative_to(root)}
     seen: dict[str, bool] = {}  # whether it is new or changed
@@ -69,7 +71,8 @@ def sync_folder(
             if isinstance(document, UnreadableFile):
                 unreadable.append(document)
                 continue
-            document = _with_relative_id(document, root)
+            id_ = _relative(document.id, document.path, root)
+            document = document.model_copy(update={"id": id_})
             if document.id in known and document.id not in mine:
                 what = f"{document.id!r} is also the id of a document from elsewhere: {known[document.id] or 'no file'}"
                 raise UsageError(what, hint="give the folder a corpus of its own: --store PATH")
@@ -101,21 +104,10 @@ def sync_folder(
     )
 
 
-def _root(folder: Path) -> Path:
-    if not folder.is_dir():
-        hint = f"to remove its documents: redargue corpus rm {folder}"
-        raise UsageError(f"no folder {str(folder)!r}", hint=hint)
-    return Path(os.path.abspath(folder))
-
-
 def _of_unreadable(missing: set[str], known: Mapping[str, str], errors: Iterable[UnreadableFile]) -> set[str]:
     """The documents of files that exist, of which a part or all could not be read."""
     lost = {place for error in errors for place in (error.where, error.where.rpartition(":")[0])}
     return {id_ for id_ in missing if known[id_] in lost}
-
-
-def _with_relative_id(document: Document, root: Path) -> Document:
-    return document.model_copy(update={"id": _relative(document.id, document.path, root)})
 
 
 def _relative(id_: str, path: str, root: Path) -> str:

@@ -86,10 +86,8 @@ class McpTool:
 
     def _validate(self, arguments: Mapping[str, Any]) -> None:
         try:
-            errors = sorted(
-                islice(_validator(self.parameters).iter_errors(dict(arguments)), MAX_FOUND),
-                key=lambda error: str(error.json_path),
-            )
+            found = islice(_validator(self.parameters).iter_errors(dict(arguments)), MAX_FOUND)
+            errors = sorted(found, key=lambda error: str(error.json_path))
         except Exception as error:  # the server's schema may be broken in any way
             raise ToolFailed(f"the schema of the tool {self.name!r} cannot be read: {str(error)[:200]}") from None
         if errors:
@@ -129,8 +127,7 @@ async def _listed(server: McpServer) -> list[Any]:
         if len(tools) > MAX_TOOLS:
             what = f"the MCP server {server.name!r} lists more than {MAX_TOOLS} tools"
             raise ToolFailed(what, hint="start it with fewer tools, if it can be configured")
-        cursor = page.next_cursor
-        if not cursor:
+        if not (cursor := page.next_cursor):
             break
     return list(tools.values())
 
@@ -278,9 +275,8 @@ def _shown(texts: Sequence[str], max_chars: int) -> list[tuple[str, str]]:
     left, total = max_chars, sum(map(len, texts))
     for text in texts:
         if len(text) > left:
-            start = text[:left]
-            end = start.rfind(" ", max(0, left - 100))
-            start = start[:end] if end > 0 else start
+            end = text.rfind(" ", max(0, left - 100), left)
+            start = text[: end if end > 0 else left]
             cut = total - (max_chars - left) - len(start)
             mark = f"[…cut here: {cut:,} of {total:,} characters are not shown]"
             return [*shown, (f"{start} {mark}".strip(), text)]

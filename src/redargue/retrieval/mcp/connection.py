@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, Protocol
@@ -102,17 +103,13 @@ class McpServer:
         Raises:
             ToolFailed: no connection, no answer in time, or a protocol error.
         """
-        connection = await self._connected()
-        try:
-            return await self._asked(connection, method, arguments)
-        except _Died:
-            connection.dead = True
+        with suppress(_Died):
+            return await self._asked(await self._connected(), method, arguments)
         async with self._repeating:
             connection = await self._connected()
             try:
                 return await self._asked(connection, method, arguments)
             except _Died:
-                connection.dead = True
                 await connection.end()  # afterwards the exit status is known
                 raise self._ended("died twice under the same call", "the call itself may crash the server") from None
 
@@ -133,10 +130,11 @@ class McpServer:
             raise self._failed(f"gave no answer in {self.timeout:g} s", hint) from None
         except MCPError as error:
             if connection.task.done() or error.message.startswith(_GONE):
+                connection.dead = True
                 raise _Died from None
             raise self._failed(f"answered with the error {error.code}: {error.message[:300]}") from None
         except Exception as error:  # an answer that breaks the SDK must not end a verification
-            if connection.task.done():
+            if connection.task.done():  # so a new one is opened
                 raise _Died from None
             raise self._failed(f"gave an answer that cannot be read: {type(error).__name__}") from error
 

@@ -2,8 +2,6 @@
 
 Tools, parameters and result formats are those of the servers that the paper's names refer to. Requests go through
 redargue's transport, so limits, retries and the hiding of keys are those of every other search.
-
-Search tools of MERMAID's servers: Google, Google Scholar, arXiv and PubMed.
 """
 
 from __future__ import annotations
@@ -83,8 +81,7 @@ def _paper(result: Mapping[str, Any]) -> dict[str, object]:
     )
 
 
-# ``search_arxiv`` and ``search_pubmed``, with the parameters and result format of paper-search-
-# mcp.
+# ``search_arxiv`` and ``search_pubmed``, with the parameters and result format of paper-search-mcp.
 
 QueryText = Annotated[str, Field(min_length=1, description="What to look for.")]
 Count = Annotated[int, Field(ge=1, le=100)]
@@ -101,14 +98,9 @@ def paper(
 ) -> dict[str, object]:
     """A row of paper-search-mcp: lists are joined by "; ", dates are as precise as the source states them."""
     extra = {name: value for name, value in extra.items() if value}
-    row = {
-        **fields,
-        "authors": "; ".join(filter(None, authors)),
-        "categories": "; ".join(filter(None, categories)),
-        "keywords": "; ".join(filter(None, keywords)),
-        "citations": citations,
-        "extra": str(extra) if extra else "",
-    }
+    lists = {"authors": authors, "categories": categories, "keywords": keywords}
+    joined = {name: "; ".join(filter(None, values)) for name, values in lists.items()}
+    row = {**fields, **joined, "citations": citations, "extra": str(extra) if extra else ""}
     return {name: row.get(name, "") for name in _FIELDS}
 
 

@@ -49,12 +49,9 @@ class WikipediaServer(WikipediaTool):
             return {"query": query, "results": [], "status": "error", "message": message}
         params = {"srsearch": text, "srlimit": limit, "srprop": "snippet|wordcount|timestamp"}
         answer = await self._query(Search.unpaid(), list="search", **params)
-        if not isinstance(answer.get("search"), list):
-            raise self.unreadable("no list of results")
         defaults = {"title": "", "snippet": "", "pageid": 0, "wordcount": 0, "timestamp": ""}
-        results = [
-            {name: hit.get(name, default) for name, default in defaults.items()} for hit in dicts(answer["search"])
-        ]
+        hits = self.listed(answer, "search")
+        results = [{name: hit.get(name, default) for name, default in defaults.items()} for hit in hits]
         language = self.service.extra.get("language") or "en"
         status = {"status": "success" if results else "no_results", "count": len(results), "language": language}
         status |= {} if results else {"message": "No article matches the query."}
@@ -109,9 +106,8 @@ class WikipediaServer(WikipediaTool):
     ) -> dict[str, object]:
         """Extract key facts from a Wikipedia article, optionally of one section: its first sentences."""
         page = await self._titled(title, "extracts")
-        if page is None:
-            facts = [_no_article(title)]
-        else:
+        facts = [_no_article(title)]
+        if page is not None:
             text = _section_text(page["extract"], topic_within_article) or _lead(page["extract"])
             pieces = (piece.strip() for piece in text.split("."))  # as in wikipedia-mcp
             facts = [f"{piece}." for piece in pieces if piece][:count] or ["No content found to extract facts from."]

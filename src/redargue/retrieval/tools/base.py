@@ -126,11 +126,10 @@ class Observation(Frozen):
     """The outcome of an action, as shown to the agent.
 
     Attributes:
-        passages: the tool's answer; empty if it found nothing or failed.
         why: the error message; empty if the call succeeded. The agent reads it, but it is not evidence.
     """
 
-    passages: tuple[Passage, ...] = ()
+    passages: tuple[Passage, ...] = ()  # the tool's answer; empty if it found nothing or failed
     why: str = ""
 
     @property

@@ -127,12 +127,8 @@ def _preprint(entry: Any) -> Preprint:
     )
 
 
-# Biomedical abstracts from PubMed, by NCBI's E-utilities: for Tool-MAD's medical set-ups (T27
-# in docs/tool-mad.md).
-#
-# Source: NCBI's E-utilities help. ``esearch`` finds the records' numbers (JSON), ``efetch``
-# returns the records (XML). The XML is parsed without loading its DTD, and rejected if it
-# declares entities.
+# Biomedical abstracts from PubMed, by NCBI's E-utilities (T27 in docs/tool-mad.md): ``esearch`` finds the
+# records' numbers (JSON), ``efetch`` returns the records (XML).
 
 
 @tools.register("pubmed")
@@ -256,11 +252,8 @@ def _earlier(first: str, other: str) -> str:
     return min(first, other, key=lambda published: (published[:common], -len(published)))
 
 
-# Scholarly abstracts from OpenAlex: the search side of Tool-MAD's PubMedQA set-up (T27 in
-# docs/tool-mad.md).
-#
-# Source: OpenAlex' documentation of ``GET /works``. Abstracts arrive as an inverted index and
-# are reassembled.
+# Scholarly abstracts from OpenAlex' ``GET /works`` (T27 in docs/tool-mad.md), which sends them as an
+# inverted index.
 
 
 @tools.register("openalex")
@@ -294,9 +287,7 @@ class OpenAlexTool(AbstractsTool):
         params = {"search": query, "filter": ",".join(filters), "per-page": k}
         params |= {name: value for name, value in (("mailto", self.mail), ("api_key", self.service.key)) if value}
         answer = await self.ask("GET", "/works", search=search, headers={}, params=params, final=_allowance_is_used_up)
-        if not isinstance(answer.get("results"), list):
-            raise self.unreadable("no list of works")
-        return published_by(map(_work, dicts(answer["results"])), search.as_of)
+        return published_by(map(_work, self.listed(answer, "results", of="works")), search.as_of)
 
 
 def _allowance_is_used_up(answer: HttpAnswer) -> bool:

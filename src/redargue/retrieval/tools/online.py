@@ -109,6 +109,12 @@ class OnlineTool(ABC):
             raise self.unreadable("no JSON object")
         return answer
 
+    def listed(self, answer: Mapping[str, object], name: str, *, of: str = "results") -> list[dict[str, object]]:
+        """The objects in the list under a name of an answer; raises ToolFailed if there is no list."""
+        if not isinstance(answer.get(name), list):
+            raise self.unreadable(f"no list of {of}")
+        return dicts(answer[name])
+
     async def ask_text(self, method: str, path: str, **request: Unpack[Request]) -> str:
         usd = self.price * request.get("units", 1)
         try:
@@ -161,8 +167,8 @@ class AbstractsTool(OnlineTool):
         super().__init__(service, transport, price=price)
         self.mail = service.extra.get("mailto", "").strip()
         if self.mail and not re.fullmatch(r"[^\s@]+@[^\s@]+", self.mail, re.A):
-            what, hint = f"{self.mail!r} is not an e-mail address", "give one like you@example.org"
-            raise UsageError(what, where="REDARGUE_MAILTO", hint=hint)
+            what = f"{self.mail!r} is not an e-mail address"
+            raise UsageError(what, where="REDARGUE_MAILTO", hint="give one like you@example.org")
 
 
 def parse_json(text: str) -> Any:
@@ -237,9 +243,7 @@ def clean(value: Any) -> str:
 def _shorten(query: str, limit: int) -> str:
     """The query on one line, cut to ``limit`` characters, between words if possible."""
     query = " ".join(storable(query).split())
-    if len(query) <= limit:
-        return query
-    return query[: limit + 1].rpartition(" ")[0] or query[:limit]
+    return query if len(query) <= limit else query[: limit + 1].rpartition(" ")[0] or query[:limit]
 
 
 def web_address(value: Any) -> str:
@@ -280,9 +284,8 @@ _MONTHS = {name: number for number, name in enumerate("jan feb mar apr may jun j
 _DATES = (
     re.compile(r"(?P<y>\d{4})(?:-(?P<m>\d{2})(?:-(?P<d>\d{2})(?:[T ]\d.*)?)?)?", re.A),
     re.compile(r"(?P<m>[a-z]{3})[a-z]*\.? (?:(?P<d>\d{1,2}), ?)?(?P<y>\d{4})(?:, .*)?", re.I | re.A),  # Mar 3, 2021
-    re.compile(
-        r"(?:[a-z]{3,9}, )?(?P<d>\d{1,2}) (?P<m>[a-z]{3})[a-z]*\.? (?P<y>\d{4})(?: \d.*)?", re.I | re.A
-    ),  # RFC 2822
+    # RFC 2822
+    re.compile(r"(?:[a-z]{3,9}, )?(?P<d>\d{1,2}) (?P<m>[a-z]{3})[a-z]*\.? (?P<y>\d{4})(?: \d.*)?", re.I | re.A),
 )
 
 

@@ -1,6 +1,6 @@
-"""Web searches: excerpts of pages as Google and Tavily show them.
+"""Web searches by Google, Tavily and SearXNG: excerpts of pages as these services show them.
 
-Web search by a SearXNG instance, which needs no key: https://docs.searxng.org/dev/search_api.html.
+SearXNG needs no key: https://docs.searxng.org/dev/search_api.html.
 """
 
 from __future__ import annotations
@@ -25,10 +25,8 @@ from redargue.retrieval.tools.online import (
     web_address,
 )
 
-# Google's web search, by Serper or by Google's own Custom Search: excerpts of pages as Google
-# shows them.
-
 CUSTOM_MAX_RESULTS = 10
+_Depth = Literal["basic", "advanced"]
 
 
 @tools.register("google")
@@ -85,11 +83,8 @@ class GoogleTool(OnlineTool):
         return answer
 
     async def _custom(self, query: str, k: int, search: Search) -> list[Passage]:
-        params: dict[str, object] = {
-            "q": query,
-            "cx": self.service.extra.get("cx", ""),
-            "num": min(k, CUSTOM_MAX_RESULTS),
-        }
+        cx, most = self.service.extra.get("cx", ""), min(k, CUSTOM_MAX_RESULTS)
+        params: dict[str, object] = {"q": query, "cx": cx, "num": most}
         if search.as_of:
             params["sort"] = f"date:r::{search.as_of:%Y%m%d}"
         headers = {"x-goog-api-key": self.service.key}  # proxies would log a key in the address
@@ -160,14 +155,7 @@ class TavilyTool(OnlineTool):
         433: "the pay-as-you-go limit is reached: raise it, or choose another tool",
     }
 
-    def __init__(
-        self,
-        service: Service,
-        transport: Transport,
-        *,
-        price: float = 0.0,
-        depth: Literal["basic", "advanced"] = "basic",
-    ) -> None:
+    def __init__(self, service: Service, transport: Transport, *, price: float = 0.0, depth: _Depth = "basic") -> None:
         super().__init__(service, transport, price=price)
         self.depth = depth
 
@@ -181,14 +169,12 @@ class TavilyTool(OnlineTool):
             body["end_date"] = search.as_of.isoformat()
         headers, units = {"Authorization": f"Bearer {self.service.key}"}, 2 if self.depth == "advanced" else 1
         answer = await self.ask("POST", "/search", search=search, headers=headers, json=body, units=units)
-        if not isinstance(answer.get("results"), list):
-            raise self.unreadable("no list of results")
-        return map(_passage, dicts(answer["results"]))
+        return (_scored(result, dated="published_date") for result in self.listed(answer, "results"))
 
 
-def _passage(result: Mapping[str, Any]) -> Passage:
-    published = iso_date(result.get("published_date"))
-    passage = page_passage(clean(result.get("content")), result.get("title"), result.get("url"), published)
+def _scored(result: Mapping[str, Any], *, dated: str) -> Passage:
+    text, published = clean(result.get("content")), iso_date(result.get(dated))
+    passage = page_passage(text, result.get("title"), result.get("url"), published)
     return passage.model_copy(update={"score": finite(result.get("score"))})
 
 
@@ -221,12 +207,10 @@ class SearxngTool(OnlineTool):
     async def find(self, query: str, k: int, search: Search) -> Iterable[Passage]:
         params = {"q": query, "format": "json"}
         answer = await self.ask("GET", "/search", search=search, headers={}, params=params)
-        if not isinstance(answer.get("results"), list):
-            raise self.unreadable("no list of results")
-        results = list(published_by(map(_searxng_passage, dicts(answer["results"])), search.as_of))
+        found = self.listed(answer, "results")
         if not answer["results"] and (engines := _unresponsive(answer)):
             raise self.unreadable(f"no results, and engines that did not answer: {engines}")
-        return results
+        return published_by((_scored(result, dated="publishedDate") for result in found), search.as_of)
 
 
 def _unresponsive(answer: Mapping[str, Any]) -> str:
@@ -234,9 +218,3 @@ def _unresponsive(answer: Mapping[str, Any]) -> str:
     pairs = answer.get("unresponsive_engines")
     rows = [pair for pair in pairs if isinstance(pair, list)] if isinstance(pairs, list) else []
     return ", ".join(f"{clean(row[0])} ({', '.join(map(clean, row[1:]))})" for row in rows if row)[:200]
-
-
-def _searxng_passage(result: Mapping[str, Any]) -> Passage:
-    text, published = clean(result.get("content")), iso_date(result.get("publishedDate"))
-    passage = page_passage(text, result.get("title"), result.get("url"), published)
-    return passage.model_copy(update={"score": finite(result.get("score"))})

@@ -49,16 +49,14 @@ class WikipediaTool(OnlineTool):
         super().__init__(service, transport, price=price)
         contact = service.extra.get("contact", "").strip()
         if not contact.isascii() or not contact.isprintable():
-            what, hint = f"{contact!r} cannot be sent as a contact", "give a mail or web address"
-            raise UsageError(what, where="REDARGUE_CONTACT", hint=hint)
+            what = f"{contact!r} cannot be sent as a contact"
+            raise UsageError(what, where="REDARGUE_CONTACT", hint="give a mail or web address")
         comment = contact or "claim verification; no contact set"
         self._headers = {"User-Agent": f"redargue/{version('redargue')} ({comment})"}
 
     async def find(self, query: str, k: int, search: Search) -> Iterable[Passage]:
         answer = await self._query(search, list="search", srsearch=query, srlimit=k, srprop="")
-        if not isinstance(answer.get("search"), list):
-            raise self.unreadable("no list of results")
-        ids = [hit.get("pageid") for hit in dicts(answer["search"])]
+        ids = [hit.get("pageid") for hit in self.listed(answer, "search")]
         pages = dict.fromkeys(page for page in ids if type(page) is int and page > 0)
         return filter(None, await gather_or_cancel([self._passage(page, query, search) for page in pages]))
 

@@ -9,7 +9,7 @@ import logging
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from threading import RLock
 from typing import Any, ClassVar, NamedTuple
@@ -52,10 +52,8 @@ class MilvusAddress(NamedTuple):
         options = dict(parse_qsl(parts.query))
         for name, value in options.items():
             if name not in _OPTIONS or not _OPTIONS[name].fullmatch(value):
-                raise UsageError(
-                    f"{name}={value!r} is not an option of a Milvus store",
-                    hint="?collection=NAME (letters, digits, _) or ?index=flat, hnsw or autoindex",
-                )
+                hint = "?collection=NAME (letters, digits, _) or ?index=flat, hnsw or autoindex"
+                raise UsageError(f"{name}={value!r} is not an option of a Milvus store", hint=hint)
         index_type = options.get("index", "FLAT").upper()
         return cls(display_url(text), False, options.get("collection", "redargue"), index_type)
 
@@ -64,16 +62,12 @@ def nothing_at(address: str) -> UsageError:
     return UsageError(f"no corpus at {address!r}", hint=f"create one: redargue corpus add FILES --store {address}")
 
 
-# Runs Milvus Lite in this process; it listens on a loopback port without a password while a
-# store is open.
-#
-# pymilvus itself can start Milvus Lite for a path that ends in ``.db``, but it keeps the folder
-# locked until the process ends, and its error for a folder that another process holds does not
-# say so.
-
-
 class LiteServer:
-    """Milvus Lite on one folder, shared by the stores of this process."""
+    """Milvus Lite on one folder, shared by the stores of this process.
+
+    It listens on a loopback port without a password while a store is open. pymilvus itself would keep the folder
+    locked until the process ends, and its error for a folder that another process holds does not say so.
+    """
 
     _lock: ClassVar[RLock] = RLock()
     _open: ClassVar[dict[str, LiteServer]] = {}
@@ -88,9 +82,13 @@ class LiteServer:
 
     def __init__(self, path: str, write: bool) -> None:
         self._path, self._users = path, 0
-        _require_own_folder(Path(path), write)
-        if write:
-            _make_private(Path(path))
+        _require_own_folder(path, write)
+        try:
+            if write:
+                make_folder(Path(path))
+        except OSError as error:
+            what = f"{path!r} cannot be created: {error.strerror}"
+            raise UsageError(what, hint="choose another path: --store milvus:PATH") from error
         try:
             from milvus_lite import DataDirLockedError
             from milvus_lite.adapter.grpc.server import start_server_in_thread
@@ -117,30 +115,21 @@ class LiteServer:
                 self._data.close()
 
 
-def _make_private(path: Path) -> None:
-    try:
-        make_folder(path)
-    except OSError as error:
-        what = f"{str(path)!r} cannot be created: {error.strerror}"
-        raise UsageError(what, hint="choose another path: --store milvus:PATH") from error
-
-
-def _require_own_folder(path: Path, write: bool) -> None:
+def _require_own_folder(path: str, write: bool) -> None:
     """Rejects a file, or a folder with other contents, before Milvus Lite writes to it."""
     try:
         entries = set(os.listdir(path))
         if entries and "collections" not in entries:
-            what = f"{str(path)!r} is not a Milvus Lite folder; it was not changed"
+            what = f"{path!r} is not a Milvus Lite folder; it was not changed"
             raise CorpusError(what, hint="choose another path: milvus:PATH")
     except FileNotFoundError:
         entries = set()
     except NotADirectoryError:
-        raise CorpusError(
-            f"{str(path)!r} is a file, and Milvus Lite 3 needs a folder; it was not changed",
-            hint=f"for a SQLite corpus, omit the scheme: --store {path}",
-        ) from None
+        what = f"{path!r} is a file, and Milvus Lite 3 needs a folder; it was not changed"
+        hint = f"for a SQLite corpus, omit the scheme: --store {path}"
+        raise CorpusError(what, hint=hint) from None
     except OSError as error:
-        what = f"{str(path)!r} cannot be opened: {error.strerror}"
+        what = f"{path!r} cannot be opened: {error.strerror}"
         raise UsageError(what, hint="choose another path: milvus:PATH") from error
     if not entries and not write:
         raise nothing_at(f"milvus:{path}")
@@ -161,11 +150,10 @@ class MilvusConnection:
     """One client that threads share; the stores of this process at one address share a lock for writing.
 
     Raises:
-        UsageError: pymilvus or milvus-lite is not installed.
-        UsageError: there is no store to read, or the server rejects the token.
-        CorpusError: the path is not a Milvus Lite folder; nothing was changed.
+        UsageError: pymilvus or milvus-lite is not installed, there is no store to read, or the token is rejected.
+        CorpusError: the path is not a Milvus Lite folder (nothing was changed), or the server does not answer, or is
+            older than 2.5.
         StoreUnavailable: another process uses the folder.
-        CorpusError: the server does not answer, or is older than 2.5.
     """
 
     _writing: ClassVar[dict[str, RLock]] = {}
@@ -194,10 +182,9 @@ class MilvusConnection:
     def create(self, name: str, *, dimensions: int, description: str) -> None:
         """Creates a collection with words indexed for BM25; ``dimensions`` is 0 for rows without vectors."""
         kind = self._types.DataType
-        schema = self._types.MilvusClient.create_schema(
-            auto_id=False, enable_dynamic_field=False, description=description
-        )
-        index = self._types.MilvusClient.prepare_index_params()
+        client = self._types.MilvusClient
+        schema = client.create_schema(auto_id=False, enable_dynamic_field=False, description=description)
+        index = client.prepare_index_params()
         schema.add_field("key", kind.VARCHAR, is_primary=True, max_length=200)
         schema.add_field("order", kind.INT64)
         schema.add_field("start", kind.INT64)
@@ -235,19 +222,10 @@ class MilvusConnection:
         return result
 
     def rows(self, name: str, fields: Sequence[str]) -> Iterator[MilvusRow]:
-        with self._errors():
-            pages = self._client.query_iterator(
-                name,
-                batch_size=_PAGE,
-                output_fields=["key", *fields],
-                consistency_level="Strong",
-                timeout=MILVUS_TIMEOUT,
-            )
-            try:
-                while page := pages.next():
-                    yield from page
-            finally:
-                pages.close()
+        options = {"output_fields": ["key", *fields], "consistency_level": "Strong", "timeout": MILVUS_TIMEOUT}
+        with self._errors(), closing(self._client.query_iterator(name, batch_size=_PAGE, **options)) as pages:
+            while page := pages.next():
+                yield from page
 
     def put(self, name: str, rows: Sequence[Mapping[str, object]]) -> None:
         for batch in _slices(rows, UPSERT_BATCH):

@@ -79,20 +79,16 @@ class StoreState(Frozen):
 
     Attributes:
         counts_words: whether Milvus indexes words; False in a store made by redargue 0.1 on a server before 2.5.
-        content: checksum of the documents.
-        writing: changes that were begun and not completed.
-        writer: id of the process that began them.
-        adding: when documents were last being added (UTC, ISO); empty once that has ended.
     """
 
     format: int
     embedder: str
     counts_words: bool = True
-    content: str = "0"
+    content: str = "0"  # checksum of the documents
     generation: int = 0
-    writing: tuple[Change, ...] = ()
-    writer: str = ""
-    adding: str = ""
+    writing: tuple[Change, ...] = ()  # changes that were begun and not completed
+    writer: str = ""  # id of the process that began them
+    adding: str = ""  # when documents were last being added (UTC, ISO); empty once that has ended
 
 
 class About(Frozen):
@@ -201,12 +197,6 @@ def _words(texts: Sequence[tuple[str, str]]) -> list[str]:
     return [" ".join(title * int(TITLE_WEIGHT) + body) or NO_WORDS for title, body in zip(titles, bodies, strict=True)]
 
 
-# Searches a Milvus store; Milvus' rankings are fused and shown as in
-# :mod:`redargue.retrieval.corpus.sqlite`.
-#
-# Milvus also ranks chunks that an interrupted write left behind; they are skipped, because no
-# document's row names them.
-
 MAX_DEPTH = 8_000  # rows of one ranking: twice as many are requested, and Milvus returns at most 16,384
 
 REMEMBERED = 1_000  # documents whose page breaks are kept
@@ -215,7 +205,11 @@ _CHUNK = ("order", "start", "text")
 
 
 class MilvusReader(Corpus):
-    """The searches of a store in Milvus; ``_chunks`` and ``_texts`` are the names of its collections."""
+    """The searches of a store in Milvus, whose rankings are fused as in :mod:`redargue.retrieval.corpus.sqlite`.
+
+    Chunks that an interrupted write left behind are skipped, because no document's row names them. ``_chunks`` and
+    ``_texts`` are the names of the store's collections.
+    """
 
     _link: MilvusConnection
     _chunks: str

@@ -82,11 +82,10 @@ class MilvusCorpus(MilvusReader):
     def _prepare(self) -> None:
         exists = self._link.exists(self._texts)
         if exists:
-            for name in (self._chunks, self._texts):
-                self._link.load(name)
-        if not exists or not self._link.get(
-            self._texts, [META_COLLECTION], ["about"]
-        ):  # the creation may have been interrupted
+            self._link.load(self._chunks)
+            self._link.load(self._texts)
+        # The creation may have been interrupted.
+        if not exists or not self._link.get(self._texts, [META_COLLECTION], ["about"]):
             if not self._write:
                 raise nothing_at(self._name)
             self._create(StoreState(format=FORMAT, embedder=self._embedder))
@@ -111,6 +110,9 @@ class MilvusCorpus(MilvusReader):
         about = f"redargue, format {FORMAT}, vectors of {self._embedder}"
         self._link.create(self._chunks, dimensions=DIMENSIONS, description=about)
         self._link.create(self._texts, dimensions=0, description=about)
+        self._put_state(state)
+
+    def _put_state(self, state: StoreState) -> None:
         self._put(self._texts, [state_row(META_COLLECTION, state)])
 
     def _state(self) -> StoreState:
@@ -123,7 +125,7 @@ class MilvusCorpus(MilvusReader):
     @property
     def revision(self) -> str:
         state = self._state()
-        content = self._settled(state, self._versions(state)) if state.writing else state.content
+        content = self._settled(state, self._versions(state))
         identity = f"milvus {self._embedder} {FORMAT} {state.counts_words} {content}"
         return hashlib.sha256(identity.encode()).hexdigest()[:16]
 
@@ -156,7 +158,7 @@ class MilvusCorpus(MilvusReader):
         update = {"generation": state.generation + 1, "writer": _PROCESS, "content": content, "writing": writing}
         update |= {"adding": moment()} if state.adding else {}
         state = state.model_copy(update=update)
-        self._put(self._texts, [state_row(META_COLLECTION, state)])
+        self._put_state(state)
         return state
 
     def _await_turn(self) -> StoreState:
@@ -206,7 +208,7 @@ class MilvusCorpus(MilvusReader):
             self._flush()
 
     def _mark_adding(self, since: str) -> None:
-        self._put(self._texts, [state_row(META_COLLECTION, self._state().model_copy(update={"adding": since}))])
+        self._put_state(self._state().model_copy(update={"adding": since}))
 
     def require_complete(self) -> None:
         refuse_while_adding(self._name, self._state().adding)
@@ -214,17 +216,12 @@ class MilvusCorpus(MilvusReader):
     def add_batch(self, batch: list[Document]) -> Added:
         keys = [key_of(document.id) for document in batch]
         known = self._abouts(keys)
-        if all(
-            key in known and (known[key].sha256, known[key].path) == (document.sha256, document.path)
-            for key, document in zip(keys, batch, strict=True)
-        ):
+        stored = {key: about.sha256 for key, about in known.items()}
+        pairs = list(zip(keys, batch, strict=True))
+        changed = {(key, new.sha256): new for key, new in pairs if stored.get(key) != new.sha256}
+        if not changed and all(known[key].path == document.path for key, document in pairs):
             return Added(unchanged=len(batch))
         # Embedding is slow and needs no lock; the stored documents are checked again with the lock.
-        changed = {
-            (key, document.sha256): document
-            for key, document in zip(keys, batch, strict=True)
-            if key not in known or known[key].sha256 != document.sha256
-        }
         prepared = dict(zip(changed, prepare_batch(list(changed.values()), self._encode_rounded), strict=True))
         with self._link.writing:
             state = self._await_turn()
@@ -233,7 +230,7 @@ class MilvusCorpus(MilvusReader):
             latest: dict[str, Document] = {}
             fresh: dict[str, Prepared] = {}
             total = Added()
-            for key, document in zip(keys, batch, strict=True):
+            for key, document in pairs:
                 latest[key] = document
                 if stored.get(key) == document.sha256:
                     total += Added(unchanged=1)
