@@ -53,21 +53,18 @@ class BatchSummary(NamedTuple):
 
 def summarize_batches(database: SharedDatabase) -> tuple[BatchSummary, ...]:
     """All batches, newest first. Counts every claim in one transaction per batch, which blocks the workers."""
+    query = "SELECT number, id, about, total FROM batches WHERE id IS NOT NULL ORDER BY number DESC"
     with database.transaction() as db:
-        rows = db.execute(
-            "SELECT number, id, about, total FROM batches WHERE id IS NOT NULL ORDER BY number DESC"
-        ).fetchall()
+        rows = db.execute(query).fetchall()
     return tuple(_summary(database, *row) for row in rows)
 
 
 def _summary(database: SharedDatabase, number: int, id_: str, about: str, total: int) -> BatchSummary:
-    sums = (
-        "SELECT coalesce(sum(calls), 0), coalesce(sum(tokens), 0), coalesce(sum(usd), 0) FROM workers WHERE batch = ?"
-    )
+    sums = ", ".join(f"coalesce(sum({column}), 0)" for column in ("calls", "tokens", "usd"))
     with database.transaction() as db:
         counts = count_states(db, number)
         (workers,) = db.execute(_COUNT_ALIVE, (number, db.now())).fetchone()
-        calls, tokens, usd = db.execute(sums, (number,)).fetchone()
+        calls, tokens, usd = db.execute(f"SELECT {sums} FROM workers WHERE batch = ?", (number,)).fetchone()
     leased, done, errors, stopped = (counts.get(state, 0) for state in (LEASED, DONE, FAILED, STOPPED))
     waiting, described = total - leased - done - errors - stopped, json_object(about, "description").get("spec")
     method = str(described.get("method", "")) if isinstance(described, dict) else ""
@@ -103,12 +100,8 @@ def drop_batch(database: SharedDatabase, batch: Batch) -> int:
     return batch.total
 
 
-# Writes a batch folder from a shared ledger: the files of a single-process batch, in the order
-# of the claims.
-#
-# ``events.jsonl`` and ``run.json`` make it a run folder that can be replayed, reported on and
-# compared. ``ledger.json`` contains the id of the batch, and the size of the log at the last
-# export.
+# A batch folder has the files of a single-process batch, and ``ledger.json``: the id of the batch, and the
+# size of the log at the last export.
 
 
 @contextmanager
@@ -130,10 +123,9 @@ def check_not_dropped(folder: Path, batch_id: str, ledger: SharedDatabase) -> No
     try:
         find_batch(ledger, batch_id)
     except UsageError:
-        raise RecordError(
-            f"{str(folder)!r} contains results of a batch that is not in this ledger: it was dropped, or is in another",
-            hint="pass the ledger that has the batch, or choose another folder to verify all claims again",
-        ) from None
+        dropped = "a batch that is not in this ledger: it was dropped, or is in another"
+        hint = "pass the ledger that has the batch, or choose another folder to verify all claims again"
+        raise RecordError(f"{str(folder)!r} contains results of {dropped}", hint=hint) from None
 
 
 def read_mark(folder: Path, batch_id: str) -> Mapping[str, Any]:
@@ -158,10 +150,8 @@ def read_mark(folder: Path, batch_id: str) -> Mapping[str, Any]:
         )
     log = folder / "events.jsonl"
     if log.exists() and log.stat().st_size not in mark.get("log", ()):
-        raise RecordError(
-            f"{str(folder)!r} holds the run of a single process",
-            hint="resume without --engine, or choose another folder",
-        )
+        what = f"{str(folder)!r} holds the run of a single process"
+        raise RecordError(what, hint="resume without --engine, or choose another folder")
     return mark
 
 

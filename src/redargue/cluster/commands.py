@@ -1,10 +1,7 @@
-"""The commands of the workers.
+"""Verifies a batch on several workers: prepares, starts and supervises them, exports results.
 
-Verifies a batch on several workers: prepares, starts and supervises them, exports results.
-
-``redargue ledger``: lists the batches of a ledger, and removes them.
-
-``redargue worker``: an additional worker for a batch, on this machine or another.
+``redargue ledger`` lists the batches of a ledger, and removes them; ``redargue worker`` is an additional
+worker for a batch, on this machine or another.
 """
 
 from __future__ import annotations
@@ -29,7 +26,15 @@ from redargue.cli.options import connected
 from redargue.cli.output import log_to_stderr, print_json
 from redargue.cli.parameters import AsJson, LedgerWait, LogLevel
 from redargue.cli.progress import Progress
-from redargue.cluster.batches import check_not_dropped, lock_folder, prepare_folder, read_mark, write_log
+from redargue.cluster.batches import (
+    check_not_dropped,
+    drop_batch,
+    lock_folder,
+    prepare_folder,
+    read_mark,
+    summarize_batches,
+    write_log,
+)
 from redargue.cluster.engines import LocalWorkers, RayWorkers, ray_workers
 from redargue.cluster.job import WorkerJob, read_job, worker_job
 from redargue.cluster.queue import Batch, Counts, batch_id, count_finished, find_batch, progress, retry, submit
@@ -75,10 +80,11 @@ def verify_on_workers(
     with Verifier(spec, parts=connected(spec)) as verifier:
         about = verifier.manifest().model_dump(mode="json", exclude={"claims"}) | {"run": out.name}
         job, environment = worker_job(verifier, concurrency or CONCURRENCY)
-    where, interrupted = where or str((out / "ledger.db").absolute()), False
+    own = out / "ledger.db"
+    where, interrupted = where or str(own.absolute()), False
     with lock_folder(out):
-        if (out / "ledger.db").is_symlink():
-            what = f"{str(out / 'ledger.db')!r} is a symbolic link"
+        if own.is_symlink():
+            what = f"{str(own)!r} is a symbolic link"
             raise RecordError(what, hint="choose another folder: -o DIR, or name the ledger: --ledger PATH")
         id_ = batch_id(claims, about)
         read_mark(out, id_)  # before a ledger or batch is created: ``redargue worker`` takes the newest batch
@@ -170,9 +176,7 @@ def run_worker(
     reads and writes has to be ``allowed``, besides this machine's environment. Raises UsageError if it is not, or this
     machine's version, corpus, model or settings differ from the batch's, and RecordError if the worker has expired.
     """
-    if is_offline():
-        require_local(where, what="ledger")
-    with closing(open_ledger(where, make=False)) as ledger:
+    with closing(_existing(where)) as ledger:
         batch = find_batch(ledger, batch_id)
     job = read_job(batch.job)
     spec = job.with_environment({**os.environ, **(allowed or {})})
@@ -180,6 +184,13 @@ def run_worker(
         asyncio.run(_work(where, batch, job, spec, owner, wait))
     except asyncio.CancelledError:
         return  # stopped by a signal or the coordinator; its leases are returned
+
+
+def _existing(where: str) -> SharedDatabase:
+    """Opens a ledger that exists; when offline, only one on this machine."""
+    if is_offline():
+        require_local(where, what="ledger")
+    return open_ledger(where, make=False)
 
 
 def run_on_node(where: str, batch_id: str, allowed: Mapping[str, str] | None = None, wait: float = WAIT) -> None:
@@ -225,13 +236,7 @@ Where = Annotated[
 @ledger_app.command("ls")
 def list_batches(ledger: Where, as_json: AsJson = False) -> None:
     """List batches, newest first: id, method, progress, cost."""
-    from redargue.cluster.batches import summarize_batches
-    from redargue.cluster.store import open_ledger
-    from redargue.net.services import is_offline, require_local
-
-    if is_offline():
-        require_local(ledger, what="ledger")
-    with closing(open_ledger(ledger, make=False)) as database:
+    with closing(_existing(ledger)) as database:
         batches = summarize_batches(database)
     if as_json:
         print_json({"schema_version": 1, "batches": [batch._asdict() for batch in batches]}, indent=None)
@@ -253,22 +258,13 @@ def drop(
     as_json: AsJson = False,
 ) -> None:
     """Remove a batch permanently; exported folders remain."""
-    from redargue.cluster.batches import drop_batch
-    from redargue.cluster.queue import count_finished, find_batch
-    from redargue.cluster.store import open_ledger
-    from redargue.net.services import is_offline, require_local
-
     if not batch:  # find_batch would return the newest
         raise UsageError("'' is not a batch id", hint="redargue ledger ls lists them")
-    if is_offline():
-        require_local(ledger, what="ledger")
-    with closing(open_ledger(ledger, make=False)) as database:
-        found_batch = find_batch(database, batch)
-        done = count_finished(database, found_batch.number).done
-        question = (
-            f"Remove batch {found_batch.id[:12]} with {counted(found_batch.total, 'claim')}, {done:,} of them done?"
-        )
-        removed = drop_batch(database, found_batch) if yes or typer.confirm(question, err=True) else 0
+    with closing(_existing(ledger)) as database:
+        found = find_batch(database, batch)
+        done = count_finished(database, found.number).done
+        question = f"Remove batch {found.id[:12]} with {counted(found.total, 'claim')}, {done:,} of them done?"
+        removed = drop_batch(database, found) if yes or typer.confirm(question, err=True) else 0
     if as_json:
         print_json({"schema_version": 1, "removed": removed}, indent=None)
     else:

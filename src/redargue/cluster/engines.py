@@ -19,8 +19,6 @@ from redargue.registry import install
 
 _log = logging.getLogger("redargue.cluster")
 
-# Restart policy for crashed workers.
-
 MAX_DEATHS = 10  # since a claim was last finished; more are not the fault of single claims
 
 
@@ -40,8 +38,6 @@ class RestartPolicy:
         if self._deaths > self._limit:
             raise RecordError(f"{self._deaths} workers died without finishing a claim", hint=reason)
 
-
-# Starts and supervises workers as processes of this host.
 
 _SHUTDOWN_TIMEOUT = 20.0  # seconds for a worker to return its leases
 
@@ -77,8 +73,7 @@ class LocalWorkers:
         """
         self._policy.update(finished)
         for name, process in list(self._running.items()):
-            code = process.poll()
-            if code is None:
+            if (code := process.poll()) is None:
                 continue
             del self._running[name]
             assert process.stdin
@@ -116,15 +111,12 @@ class LocalWorkers:
                 self._expire(name)
 
 
-# Runs workers as tasks of a Ray cluster: Ray places them, and restarts them elsewhere when
-# their node dies.
-#
-# Only the address of the ledger, and what its workers may do, go through Ray: a task that runs
-# twice leases other claims.
-
-
 class RayWorkers:
-    """The worker tasks of a batch, one per CPU of the cluster unless ``count`` is set."""
+    """The worker tasks of a batch, one per CPU of the cluster unless ``count`` is set.
+
+    Ray restarts them elsewhere when their node dies: a task that runs twice leases other claims. Only the address of
+    the ledger, and what its workers may do, go through Ray.
+    """
 
     def __init__(self, ray: Any, count: int | None, run: Callable[..., None], arguments: tuple[Any, ...]) -> None:
         self._ray = ray
@@ -166,7 +158,7 @@ class RayWorkers:
 def ray_workers(run: Callable[..., None], *arguments: Any, count: int | None = None) -> Iterator[RayWorkers]:
     """Workers on the cluster at ``RAY_ADDRESS``, or on this host; each calls ``run``, a function, with the arguments.
 
-    Raises UsageError if ray is not installed, and UsageError if the cluster does not answer.
+    Raises UsageError if ray is not installed, or the cluster does not answer.
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:

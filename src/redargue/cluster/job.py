@@ -19,33 +19,36 @@ from redargue.verifier import Verifier
 ADDRESSES = ("base_url", "store", "memory", "mcp")  # with a key, they are read from each machine's environment
 REACHING = (*ADDRESSES, "prompts", "prices")  # a worker uses them only if its own environment has the same value
 _STARTER = "starter"  # the bundled corpus
-WITHHELD = frozenset(f"REDARGUE_{name.upper()}" for name in ADDRESSES)
 MOST_CONCURRENT = 10_000
+
+
+def _variable(option: str) -> str:
+    return f"REDARGUE_{option.upper()}"
+
+
+def _text(value: object) -> str:
+    """The value of an option as its environment variable has it."""
+    return " ".join(value) if isinstance(value, tuple) else str(value or "")
 
 
 class WorkerJob(Frozen):
     """The job of every worker of a batch.
 
     Attributes:
-        spec: configuration without addresses that contain a key.
-        withheld: environment variables with those addresses.
         concurrency: number of claims that a worker verifies at the same time.
     """
 
-    spec: RunSpec
-    withheld: tuple[str, ...] = ()
+    spec: RunSpec  # configuration without addresses that contain a key
+    withheld: tuple[str, ...] = ()  # environment variables with those addresses
     rates: dict[str, Rate] = Field(default_factory=dict)
     concurrency: int = Field(ge=1, le=MOST_CONCURRENT)
 
     def reaches(self) -> dict[str, str]:
         """What the configuration starts, contacts, reads or writes, by the variable that allows it to a worker."""
         spec = self.spec
-        values = {name: getattr(spec, name) for name in REACHING}
-        values["backend"] = spec.backend if spec.backend == "transformers" else ""  # it may download a model
-        texts = {
-            name: " ".join(value) if isinstance(value, tuple) else str(value or "") for name, value in values.items()
-        }
-        return {f"REDARGUE_{name.upper()}": text for name, text in texts.items() if text and text != _STARTER}
+        texts = {name: _text(getattr(spec, name)) for name in REACHING}
+        texts["backend"] = spec.backend if spec.backend == "transformers" else ""  # it may download a model
+        return {_variable(name): text for name, text in texts.items() if text and text != _STARTER}
 
     def with_environment(self, environment: Mapping[str, str]) -> RunSpec:
         """The configuration, if this worker's environment allows what it starts, contacts, reads and writes.
@@ -64,12 +67,13 @@ class WorkerJob(Frozen):
                     hint=f"if you trust whoever started it, set {variable} to that value on every machine",
                 )
         values = dict(self.spec)
+        addresses = {_variable(name): name for name in ADDRESSES}
         for variable in self.withheld:
-            if variable not in WITHHELD:
+            if variable not in addresses:
                 raise UsageError(f"the ledger asks for {variable!r}, which is not an address", hint="start it again")
             if not (value := environment.get(variable)):
                 raise UsageError(f"the batch needs {variable}, which contains a key", hint="set it on every machine")
-            name = variable.removeprefix("REDARGUE_").lower()
+            name = addresses[variable]
             values[name] = tuple(value.split()) if name == "mcp" else value
         if is_offline(environment):
             values["offline"] = True
@@ -95,32 +99,23 @@ def worker_job(verifier: Verifier, concurrency: int) -> tuple[WorkerJob, dict[st
     spec, secrets = verifier.spec, Secrets.from_environment()
     withheld: dict[str, str] = {}
     for name in ADDRESSES:
-        value = getattr(spec, name) or ""
-        value = value if isinstance(value, str) else " ".join(value)
-        parts = [
-            part.partition("=")[2] if name == "mcp" and "=" in part.partition("://")[0] else part
-            for part in value.split()
-        ]
-        url_secrets = Secrets()
+        value, url_secrets = _text(getattr(spec, name)), Secrets()
+        parts = value.split()
+        if name == "mcp":  # without NAME=
+            parts = [part.partition("=")[2] if "=" in part.partition("://")[0] else part for part in parts]
         for part in parts:
             url_secrets.add_url(part)
         if secrets.hide(value) != value or url_secrets.hide(value) != value or any(map(has_credentials, parts)):
-            withheld[f"REDARGUE_{name.upper()}"] = value
-    settings = verifier.method.settings.model_dump(mode="json")
-    job = WorkerJob(
-        spec=spec.model_copy(
-            update={
-                **{name: () if name == "mcp" else "" for name in ADDRESSES if f"REDARGUE_{name.upper()}" in withheld},
-                "settings": settings,
-                "tools": None,  # the settings name them
-                "prompts": spec.prompts if not spec.prompts or is_printed(spec.prompts) else spec.prompts.absolute(),
-                "prices": spec.prices and spec.prices.absolute(),
-            }
-        ),
-        withheld=tuple(sorted(withheld)),
-        rates=limiter().rates,
-        concurrency=concurrency,
-    )
+            withheld[_variable(name)] = value
+    update = {
+        **{name: () if name == "mcp" else "" for name in ADDRESSES if _variable(name) in withheld},
+        "settings": verifier.method.settings.model_dump(mode="json"),
+        "tools": None,  # the settings name them
+        "prompts": spec.prompts if not spec.prompts or is_printed(spec.prompts) else spec.prompts.absolute(),
+        "prices": spec.prices and spec.prices.absolute(),
+    }
+    names, stored = tuple(sorted(withheld)), spec.model_copy(update=update)
+    job = WorkerJob(spec=stored, withheld=names, rates=limiter().rates, concurrency=concurrency)
     text = job.model_dump_json()
     if secrets.hide(text) != text:
         what = "an option contains a key, and the ledger stores the options"

@@ -1,9 +1,7 @@
-"""One budget for all workers of a batch: a worker's row in the ledger stores what it has reserved and spent.
+"""One budget for all workers of a batch, and one rate limiter for all workers of a ledger.
 
-A reservation locks the batch and sums all rows. A commit can only lower the sum of reserved and spent amounts, so it
-needs no lock. The reservations of an expired worker count as spent.
-
-One rate limiter for all workers of a ledger: together they stay within each service's limits.
+A worker's row stores what it has reserved and spent. A reservation locks the batch and sums all rows. A commit can only
+lower the sum of reserved and spent amounts, so it needs no lock. The reservations of an expired worker count as spent.
 
 A service's row stores when its next request and its next token are due (generic cell rate algorithm), and until when
 it is paused. The simultaneous requests of a worker reserve their slots in one transaction.
@@ -23,6 +21,7 @@ from redargue.net.transport import Gcra, Limiter, Rate, ServiceLimiter
 from redargue.runs.budget import Budget, Cost
 
 _POLL = 0.1  # seconds between attempts while requests in flight hold the rest of the budget
+_SPENT, _HELD = Cost._fields, tuple(f"held_{name}" for name in Cost._fields)  # columns
 
 
 class Reserve(NamedTuple):
@@ -57,11 +56,10 @@ class BudgetTable:
 
     def _reserve(self, db: LedgerTransaction, reservations: Sequence[Reserve]) -> list[bool | BudgetReached]:
         db.execute(f"SELECT number FROM batches WHERE number = ?{db.for_update}", (self._batch,))
-        columns = (*Cost._fields, *(f"held_{name}" for name in Cost._fields))
-        sums = ", ".join(f"coalesce(sum({column}), 0)" for column in columns)
+        sums = ", ".join(f"coalesce(sum({column}), 0)" for column in (*_SPENT, *_HELD))
         row = db.execute(f"SELECT {sums} FROM workers WHERE batch = ?", (self._batch,)).fetchone()
         budget = Budget(**self._limits.limits)
-        budget.spent, budget.held = _cost(row[: len(Cost._fields)]), _cost(row[len(Cost._fields) :])
+        budget.spent, budget.held = _cost(row[: len(_SPENT)]), _cost(row[len(_SPENT) :])
         before = budget.held
         answers: list[bool | BudgetReached] = []
         for reservation in reservations:
@@ -75,8 +73,7 @@ class BudgetTable:
         return answers
 
     def _add(self, db: LedgerTransaction, held: Cost, spent: Cost) -> None:
-        columns = (*(f"held_{name}" for name in Cost._fields), *Cost._fields)
-        changes = ", ".join(f"{column} = {column} + ?" for column in columns)
+        changes = ", ".join(f"{column} = {column} + ?" for column in (*_HELD, *_SPENT))
         db.execute(f"UPDATE workers SET {changes} WHERE owner = ?", (*held, *spent, self._owner))
 
 

@@ -60,12 +60,10 @@ def submit(
     dropped meanwhile.
     """
     id_ = batch_id(claims, about, owner)
+    insert = "INSERT INTO batches (id, about, job, total) VALUES (?, ?, ?, ?)"
+    texts = (json.dumps(dict(fields), ensure_ascii=False) for fields in (about, job))
     with database.transaction() as db:
-        db.execute(
-            "INSERT INTO batches (id, about, job, total) VALUES (?, ?, ?, ?)"
-            " ON CONFLICT (id) DO UPDATE SET job = excluded.job",
-            (id_, json.dumps(dict(about), ensure_ascii=False), json.dumps(dict(job), ensure_ascii=False), len(claims)),
-        )
+        db.execute(f"{insert} ON CONFLICT (id) DO UPDATE SET job = excluded.job", (id_, *texts, len(claims)))
     batch = find_batch(database, id_)
     while True:
         with database.transaction() as db:
@@ -145,20 +143,17 @@ def count_states(db: LedgerTransaction, batch: int) -> dict[int, int]:
 
 def progress(database: SharedDatabase, batch: int) -> tuple[Counts, bool]:
     """The workers' counts, and whether claims are unfinished; raises RecordError if the batch was dropped."""
+    sums = ", ".join(f"coalesce(sum({column}), 0)" for column in (*_FINISHED.values(), "calls", "usd"))
 
     def read() -> tuple[Counts, bool]:
         with database.transaction() as db:
-            return _progress(db, batch)
+            require_batch(db, batch)
+            query = f"SELECT {sums} FROM workers WHERE batch = ?"
+            done, errors, stopped, calls, usd = db.execute(query, (batch,)).fetchone()
+            counts = Counts(int(done), int(errors), int(stopped), int(calls), float(usd))
+            return counts, has_unfinished(db, batch)
 
     return repeated(database, read)
-
-
-def _progress(db: LedgerTransaction, batch: int) -> tuple[Counts, bool]:
-    require_batch(db, batch)
-    sums = ", ".join(f"coalesce(sum({column}), 0)" for column in (*_FINISHED.values(), "calls", "usd"))
-    query = f"SELECT {sums} FROM workers WHERE batch = ?"
-    done, errors, stopped, calls, usd = db.execute(query, (batch,)).fetchone()
-    return Counts(int(done), int(errors), int(stopped), int(calls), float(usd)), has_unfinished(db, batch)
 
 
 def has_unfinished(db: LedgerTransaction, batch: int) -> bool:
@@ -198,9 +193,8 @@ def _decompress(events: bytes, place: int) -> str:
     except (zlib.error, UnicodeDecodeError):
         text = ""
     if not text or unpack.unconsumed_tail:
-        raise RecordError(
-            f"the result of claim {place + 1} in this ledger is damaged", hint="drop the batch: redargue ledger"
-        )
+        what = f"the result of claim {place + 1} in this ledger is damaged"
+        raise RecordError(what, hint="drop the batch: redargue ledger")
     return text
 
 

@@ -69,11 +69,9 @@ class SharedRecord:
             raise UsageError(what, hint="drop the batch (redargue ledger drop) and start it again") from None
         paid: dict[str, Paid | CallFailed] = {event.key: event for event, _ in events if isinstance(event, Paid)}
         failures = [(event, old) for event, old in events if isinstance(event, CallFailed)]
-        unreadable = {
-            event.key: event
-            for event, old in failures
-            if not old and event.error.type == "BadReply" and event.key not in paid
-        }  # the debate continued without these replies
+        replies = (event for event, old in failures if not old and event.error.type == "BadReply")
+        # The debate continued without these replies.
+        unreadable = {event.key: event for event in replies if event.key not in paid}
         failed = tuple(event for event, old in failures if old or event.key not in unreadable)
         lines = [event.model_dump_json() for event in failed]
         self._claims[job.place] = _LeasedClaim(job.lease, paid | unreadable, failed, lines)

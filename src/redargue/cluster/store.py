@@ -3,12 +3,11 @@
 Statements are written once, with ``?`` as placeholder; only locking differs. Every transaction writes: SQLite
 serializes them, PostgreSQL locks the rows that a statement names.
 
-Batches a worker's requests to the shared database into few transactions, in one thread.
-
-Requests that arrive during a transaction go into the next one together: the busier the database, the fewer and larger
-the transactions. The thread also sends the worker's heartbeats, even if the event loop is busy. While the ledger is
-away, requests wait. After a transaction fails otherwise, or the ledger was waited for long enough, the batcher accepts
-no more requests, and its worker ends; its claims are leased to other workers.
+One thread of a worker batches its requests to the database into few transactions: requests that arrive during a
+transaction go into the next one together, so the busier the database, the fewer and larger the transactions. The thread
+also sends the worker's heartbeats, even if the event loop is busy. While the ledger is away, requests wait. After a
+transaction fails otherwise, or the ledger was waited for long enough, the batcher accepts no more requests, and its
+worker ends; its claims are leased to other workers.
 """
 
 from __future__ import annotations
@@ -130,8 +129,7 @@ def open_ledger(
     server or host. ``wait``: seconds that :func:`repeated` steps wait for it.
 
     Raises:
-        UsageError: psycopg is not installed.
-        UsageError: there is no ledger, or a newer redargue made it.
+        UsageError: psycopg is not installed, there is no ledger, or a newer redargue made it.
         CorpusError: the file or the schema belongs to another program.
         LedgerAway: the server does not answer.
     """

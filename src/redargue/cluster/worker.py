@@ -82,7 +82,7 @@ class Heartbeat:
     def __call__(self, db: LedgerTransaction) -> None:
         """Records a heartbeat; once per interval, expires the workers that sent none.
 
-        Raises RecordError if this worker has expired, and RecordError if the batch was dropped before it joined.
+        Raises RecordError if this worker has expired, or the batch was dropped before it joined.
         """
         now = db.now()
         self._until = now + self.lease
@@ -94,10 +94,8 @@ class Heartbeat:
         else:
             extend = "UPDATE workers SET until = ? WHERE owner = ? AND gone = 0"
             if db.execute(extend, (self._until, self.owner)).rowcount != 1:
-                raise RecordError(
-                    f"the worker {self.owner!r} sent no heartbeat for {self.lease:g} s",
-                    hint="its claims are leased to other workers",
-                )
+                what = f"the worker {self.owner!r} sent no heartbeat for {self.lease:g} s"
+                raise RecordError(what, hint="its claims are leased to other workers")
         if not self._swept <= now < self._swept + self.interval:
             self._swept = now
             _follow_clock(db, now, self.lease)
@@ -132,11 +130,8 @@ def _follow_clock(db: LedgerTransaction, now: float, lease: float) -> None:
         # A worker that has sent a heartbeat since then is at most a lease ahead.
         ahead = f"SELECT owner FROM workers WHERE until > ?{db.skip_locked}"
         db.execute(f"UPDATE workers SET until = until - ? WHERE owner IN ({ahead})", (back, now + lease))
-        db.execute(
-            "UPDATE lanes SET requests_due = requests_due - ?, tokens_due = tokens_due - ?,"
-            " paused_until = paused_until - ?",
-            (back, back, back),
-        )
+        columns = ("requests_due", "tokens_due", "paused_until")
+        db.execute(f"UPDATE lanes SET {', '.join(f'{name} = {name} - ?' for name in columns)}", [back] * 3)
     if not row or float(row[0]) != now:
         store = "INSERT INTO meta VALUES ('clock', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
         db.execute(store, (repr(now),))
@@ -164,9 +159,8 @@ def expire_worker(db: LedgerTransaction, owner: str) -> None:
 
 
 def _worker_lost(db: LedgerTransaction, batch: int, place: int, claim: str, attempts: int) -> str:
-    about: dict[str, object] = json.loads(
-        db.execute("SELECT about FROM batches WHERE number = ?", (batch,)).fetchone()[0]
-    )
+    (text,) = db.execute("SELECT about FROM batches WHERE number = ?", (batch,)).fetchone()
+    about: dict[str, object] = json.loads(text)
     usage = UsageCounter(bool(about.get("priced")))
     paid = "SELECT event FROM paid WHERE batch = ? AND place = ? ORDER BY lease, n"
     for (line,) in db.execute(paid, (batch, place)).fetchall():
@@ -284,10 +278,8 @@ async def verify_leased(worker: Worker, verifier: Verifier, batch: Batch, *, con
     """
     if difference := verifier.manifest().differing(read_manifest(batch.about, "the batch")):
         name, own, expected = difference
-        raise UsageError(
-            f"this worker's {name} is {own}, the batch's is {expected}",
-            hint="use the same version, corpus, models and settings on every machine",
-        )
+        hint = "use the same version, corpus, models and settings on every machine"
+        raise UsageError(f"this worker's {name} is {own}, the batch's is {expected}", hint=hint)
 
     async def verify(job: Job) -> Verdict:
         return await verifier.verify(_claim(job), item=job.place)

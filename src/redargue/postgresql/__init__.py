@@ -1,9 +1,4 @@
-"""Stores on a PostgreSQL server (extra ``postgres``).
-
-A memory on a PostgreSQL server, in the schema ``redargue_memory`` (extra ``postgres``).
-
-Connections to a PostgreSQL server through psycopg 3 (extra ``postgres``).
-"""
+"""Connections to a PostgreSQL server through psycopg 3, and a memory there (extra ``postgres``)."""
 
 from __future__ import annotations
 
@@ -63,8 +58,8 @@ class PostgresqlServer:
         try:
             import psycopg
         except ImportError as error:
-            hint = install("postgres")
-            raise UsageError(f"a {what} on PostgreSQL needs psycopg: {error}", hint=hint) from None
+            needs = f"a {what} on PostgreSQL needs psycopg: {error}"
+            raise UsageError(needs, hint=install("postgres")) from None
         self._psycopg, self._url, self._schema = psycopg, url, schema
         self._what, self._option, self._failure, self._away = what, option, failure, away or failure
         self.place = repr(display_url(url))
@@ -122,11 +117,11 @@ class PostgresqlServer:
         if not names:
             raise UsageError(f"no {self._what} at {self.place}", hint=hint)
         stored = dict(db.execute("SELECT name, value FROM meta").fetchall()) if "meta" in names else {}
-        version = int(stored.get("schema", 0))
-        if version > int(meta["schema"]):
+        version, own = int(stored.get("schema", 0)), int(meta["schema"])
+        if version > own:
             what = f"{self.place} was made by a newer redargue (format {version})"
             raise UsageError(what, hint="upgrade redargue")
-        if 0 < version < int(meta["schema"]):
+        if 0 < version < own:
             what = f"{self.place} was made by an earlier redargue (format {version})"
             raise UsageError(what, hint=f"use another database: {self._option} URL")
         if not (meta.keys() <= stored.keys() and names.issuperset(re.findall(r"CREATE TABLE (\w+)", tables))):
@@ -143,8 +138,8 @@ class PostgresqlServer:
     def _translated(self, error: Any) -> RedargueError:
         known, message = self._psycopg.errors, self._secrets.hide(" ".join(str(error).split()))
         if isinstance(error, known.LockNotAvailable):
-            hint = "try again later"
-            return StoreUnavailable(f"{self.place} is being written to by another process", hint=hint)
+            what = f"{self.place} is being written to by another process"
+            return StoreUnavailable(what, hint="try again later")
         if isinstance(error, known.DiskFull):
             hint = "stored data is intact; make room and try again"
             return StoreUnavailable(f"no room at {self.place}", full=True, hint=hint)
@@ -169,10 +164,10 @@ class PostgresMemory:
     ``write`` creates missing tables. ``embedder`` is the name of the model that computes the vectors.
 
     Raises:
-        UsageError: psycopg is not installed.
-        UsageError: there is no memory to read, or it was made with another embedder or by a newer redargue.
-        CorpusError: the schema belongs to another program; nothing was changed.
-        CorpusError: the server does not answer, or refuses the connection.
+        UsageError: psycopg is not installed, there is no memory to read, or it was made with another embedder or by a
+            newer redargue.
+        CorpusError: the schema belongs to another program (nothing was changed), or the server does not answer, or
+            refuses the connection.
     """
 
     def __init__(self, url: str, *, write: bool, embedder: str) -> None:
@@ -184,10 +179,8 @@ class PostgresMemory:
         self._connection, stored = self._server.open(TABLES, meta, make=write, lock=WRITE_LOCK, hint=hint)
         if stored["embedder"] != embedder:
             self.close()
-            raise UsageError(
-                f"{self._place} holds vectors of {stored['embedder']!r}, not of {embedder!r}",
-                hint="use a separate database for this embedder",
-            )
+            what = f"{self._place} holds vectors of {stored['embedder']!r}, not of {embedder!r}"
+            raise UsageError(what, hint="use a separate database for this embedder")
 
     @contextmanager
     def read(self) -> Iterator[Transaction]:

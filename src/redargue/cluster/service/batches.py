@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import AsyncIterator
-from contextlib import closing, suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import islice
@@ -101,13 +101,7 @@ class BatchStore:
     """
 
     def __init__(
-        self,
-        rules: RequestRules,
-        parts: Parts,
-        folder: Path,
-        budgets: DayBudgets,
-        *,
-        where: str = "",
+        self, rules: RequestRules, parts: Parts, folder: Path, budgets: DayBudgets, *, where: str = ""
     ) -> None:
         self._rules, self._parts, self._folder = rules, parts, folder / "batches"
         self._where, self._budgets = where or str(folder / "ledger.db"), budgets
@@ -241,8 +235,11 @@ class BatchStore:
             events = [(place, EVENT.validate_json(lines[-1])) for place, lines in rows]
         return [(place, event.verdict) for place, event in events if isinstance(event, ClaimEnded)]
 
-    def _open(self, entry: BatchEntry) -> _Opened:
-        return _Opened(self._where, entry.id)
+    @contextmanager
+    def _open(self, entry: BatchEntry) -> Iterator[tuple[SharedDatabase, Batch]]:
+        """The ledger, and a batch in it."""
+        with closing(open_ledger(self._where, make=False)) as ledger:
+            yield ledger, find_batch(ledger, entry.id)
 
     def _path(self, id_: str, owner: str) -> Path:
         return self._folder / (owner or "local") / f"{id_}.json"
@@ -274,8 +271,7 @@ class BatchStore:
         budget = Budget.parse(spec.budget) if spec.budget else Budget()
         async with Worker(self._where, batch, budget=budget, rates=limiter().rates, secrets=secrets) as worker:
             transport = Transport(worker.limiter, secrets=secrets, offline=spec.offline)
-            parts = replace(self._parts, transport=transport, budget=worker.budget)
-            parts = await connect(spec, parts)
+            parts = await connect(spec, replace(self._parts, transport=transport, budget=worker.budget))
             with Verifier(spec, parts=parts, calls=worker.record) as verifier:
                 await verify_leased(worker, verifier, batch, concurrency=_CONCURRENCY)
 
@@ -288,24 +284,6 @@ class _Planned(NamedTuple):
     claims: list[Claim]
     about: dict[str, object]
     job: dict[str, object]
-
-
-class _Opened:
-    """A ledger, and a batch in it, while a block runs."""
-
-    def __init__(self, where: str, id_: str) -> None:
-        self._where, self._id = where, id_
-
-    def __enter__(self) -> tuple[SharedDatabase, Batch]:
-        self._ledger = open_ledger(self._where, make=False)
-        try:
-            return self._ledger, find_batch(self._ledger, self._id)
-        except BaseException:
-            self._ledger.close()
-            raise
-
-    def __exit__(self, *exception: object) -> None:
-        self._ledger.close()
 
 
 def _claim(spec: RunSpec, number: int, text: str) -> Claim:
