@@ -38,45 +38,32 @@ RESULTS = "results.json"
 
 
 class Prediction(Frozen):
-    """One system's verdict on one claim.
-
-    Attributes:
-        meaning: of the label; None without one.
-        labels: of each round, one per debater.
-        seconds: since the start of the run.
-        quotes: numbers of quotations found and not found.
-    """
+    """One system's verdict on one claim."""
 
     label: str | None
-    meaning: Meaning | None = None
+    meaning: Meaning | None = None  # of the label; None without one
     error: str = ""
     confidence: float | None = None
     rounds: int = 0
     decided_by: str = ""
-    labels: tuple[tuple[str | None, ...], ...] = ()
+    labels: tuple[tuple[str | None, ...], ...] = ()  # of each round, one per debater
     calls: int = 0
     tokens: int = 0
     usd: float | None = None
-    seconds: float = 0.0
-    quotes: tuple[int, int] = (0, 0)
+    seconds: float = 0.0  # since the start of the run
+    quotes: tuple[int, int] = (0, 0)  # numbers of quotations found and not found
 
 
 class ComparedSystem(Frozen):
-    """One system.
-
-    Attributes:
-        retrieval: empty if the data set names no gold documents.
-        arguments: of the command line, besides sample and systems.
-        timing: None if no claim has an as-of date.
-    """
+    """One system."""
 
     spec: str
     slug: str
     scores: Scores
     errors: int
-    retrieval: tuple[MetricValue, ...] = ()
-    arguments: tuple[str, ...] = ()
-    timing: EvidenceDates | None = None
+    retrieval: tuple[MetricValue, ...] = ()  # empty if the data set names no gold documents
+    arguments: tuple[str, ...] = ()  # of the command line, besides sample and systems
+    timing: EvidenceDates | None = None  # None if no claim has an as-of date
     said: tuple[Prediction, ...]
 
 
@@ -84,10 +71,7 @@ class Pair(Frozen):
     """Two systems on the same claims.
 
     Attributes:
-        holm: the p-value of the test, corrected for all pairs of the table.
         difference: of accuracy, first minus second, with a paired bootstrap interval.
-        macro_f1: difference of macro-F1; undefined for free text.
-        sight: the smallest difference that this many claims can show.
         left_out: claims that the budget stopped in one of the two; no figure of the pair counts them.
     """
 
@@ -95,10 +79,10 @@ class Pair(Frozen):
     second: str
     left_out: int = 0
     test: McNemar
-    holm: float
+    holm: float  # the p-value of the test, corrected for all pairs of the table
     difference: PairedDifference
-    macro_f1: PairedDifference
-    sight: PowerAnalysis
+    macro_f1: PairedDifference  # difference of macro-F1; undefined for free text
+    sight: PowerAnalysis  # the smallest difference that this many claims can show
     flips: tuple[PairedFlip, ...]
 
 

@@ -33,28 +33,20 @@ class JudgedItem(NamedTuple):
 
 
 class LabelRates(Frozen):
-    """One label of the people's.
-
-    Attributes:
-        base: the share of items with this label.
-        recall: of these items, the share to which the judge gives it.
-        precision: of the judge's verdicts of this label, the share that people confirm.
-    """
+    """One label of the people's."""
 
     label: str
-    base: MetricValue
-    recall: MetricValue
-    precision: MetricValue
+    base: MetricValue  # the share of items with this label
+    recall: MetricValue  # of these items, the share to which the judge gives it
+    precision: MetricValue  # of the judge's verdicts of this label, the share that people confirm
 
 
 class JudgeCalibration(Frozen):
     """What is known of a judge; the content of a calibration file.
 
     Attributes:
-        constant: accuracy of always giving the most frequent label, whose kappa is 0.
         errors: share of wrong verdicts by kind of item; empty without a column of kinds.
         confidence: calibration error and Brier score; empty without a column of confidences.
-        caveats: what a reader must know.
     """
 
     schema_version: Literal[1] = 1
@@ -62,12 +54,12 @@ class JudgeCalibration(Frozen):
     confusion: Confusion
     accuracy: MetricValue
     kappa: MetricValue
-    constant: MetricValue
+    constant: MetricValue  # accuracy of always giving the most frequent label, whose kappa is 0
     constant_label: str
     labels: tuple[LabelRates, ...]
     errors: tuple[MetricValue, ...] = ()
     confidence: tuple[MetricValue, ...] = ()
-    caveats: tuple[str, ...] = ()
+    caveats: tuple[str, ...] = ()  # what a reader must know
 
 
 def read_judged(path: Path, mapping: Mapping[str, str]) -> list[JudgedItem]:

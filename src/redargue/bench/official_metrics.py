@@ -32,21 +32,17 @@ class ScoredRows:
     """Examples with a gold label, and their verdicts.
 
     Attributes:
-        predicted: labels; None for a non-answer.
         predicted_evidence: distinct locations of each verdict's found quotations, in order.
-        labels: all possible labels; empty for free text.
-        averaged: the gold labels, over which F1 is averaged.
-        whole_documents: whether locations name only documents.
     """
 
     examples: tuple[Example, ...]
     verdicts: tuple[Verdict, ...]
     gold: tuple[str, ...]
-    predicted: tuple[str | None, ...]
+    predicted: tuple[str | None, ...]  # labels; None for a non-answer
     predicted_evidence: tuple[tuple[Element, ...], ...]
-    labels: tuple[str, ...]
-    averaged: tuple[str, ...]
-    whole_documents: bool
+    labels: tuple[str, ...]  # all possible labels; empty for free text
+    averaged: tuple[str, ...]  # the gold labels, over which F1 is averaged
+    whole_documents: bool  # whether locations name only documents
     draws: int = DRAWS
 
 

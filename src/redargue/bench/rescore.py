@@ -28,23 +28,16 @@ class Paired(Frozen):
 
 
 class Rescored(Frozen):
-    """A cascade of two recorded systems with one threshold; None never stops.
-
-    Attributes:
-        kept: claims that the first decides.
-        calls: per claim; as ``usd``, of the second only for the claims that reach it.
-        usd: None if a price is unknown.
-        saved: share of the second's calls that are not made, in [0, 1].
-    """
+    """A cascade of two recorded systems with one threshold; None never stops."""
 
     threshold: float | None
     claims: int
-    kept: int
+    kept: int  # claims that the first decides
     accuracy: Interval
     macro_f1: Interval
-    calls: float
-    usd: float | None
-    saved: float
+    calls: float  # per claim; as ``usd``, of the second only for the claims that reach it
+    usd: float | None  # None if a price is unknown
+    saved: float  # share of the second's calls that are not made, in [0, 1]
 
 
 def row_of(comparison: Comparison, spec: str = "") -> ComparedSystem:

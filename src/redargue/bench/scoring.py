@@ -48,34 +48,26 @@ class Scores(Frozen):
     """The scores of one system on one data set.
 
     Attributes:
-        hidden: number of examples without a gold label; they count only in coverage and cost.
-        failed: number of verdicts with an error; they also count as non-answers.
-        labels: all labels of the data set; empty for free text.
-        averaged: gold labels of the examples, over which F1 is averaged.
-        ids: identifiers of the examples with a gold label.
         right: whether each of ``ids`` was labelled correctly; paired tests compare these.
         figures: accuracy, macro-F1 (with intervals), coverage, calibration, response-level scores.
-        confusion: None for free text or without gold labels.
-        reliability: bins of confidence; empty if no verdict has one.
-        official: values of ``metric``, the data set's official metric.
     """
 
     n: int
-    hidden: int
-    failed: int
-    labels: tuple[str, ...]
-    averaged: tuple[str, ...]
-    ids: tuple[str, ...]
+    hidden: int  # number of examples without a gold label; they count only in coverage and cost
+    failed: int  # number of verdicts with an error; they also count as non-answers
+    labels: tuple[str, ...]  # all labels of the data set; empty for free text
+    averaged: tuple[str, ...]  # gold labels of the examples, over which F1 is averaged
+    ids: tuple[str, ...]  # identifiers of the examples with a gold label
     right: tuple[bool, ...]
     figures: tuple[MetricValue, ...]
     rules: tuple[RuleScores, ...] = ()
     classes: tuple[ClassScores, ...] = ()
-    confusion: Confusion | None = None
-    reliability: tuple[Bin, ...] = ()
+    confusion: Confusion | None = None  # None for free text or without gold labels
+    reliability: tuple[Bin, ...] = ()  # bins of confidence; empty if no verdict has one
     risk: tuple[RiskPoint, ...] = ()
     groups: tuple[GroupScores, ...] = ()
     metric: str
-    official: tuple[MetricValue, ...] = ()
+    official: tuple[MetricValue, ...] = ()  # values of ``metric``, the data set's official metric
     cost: CostScores
 
     def figure(self, name: str) -> MetricValue:

@@ -29,17 +29,15 @@ class System(Frozen):
     """One row of a table.
 
     Attributes:
-        spec: ``METHOD[@PROFILE][:SETTING=VALUE,…][~OTHER][#SEED]``.
         settings: those that differ from the profile's.
-        seed: of the run; None for the bench's.
         reads: spec of the system whose passages the tool ``debated`` provides; empty for the first of the bench.
     """
 
-    spec: str
+    spec: str  # ``METHOD[@PROFILE][:SETTING=VALUE,…][~OTHER][#SEED]``
     method: str
     profile: str = "hardened"
     settings: dict[str, Any] = {}  # noqa: RUF012  (pydantic copies it)
-    seed: int | None = None
+    seed: int | None = None  # of the run; None for the bench's
     reads: str = ""
 
     @classmethod

@@ -98,11 +98,10 @@ class ReleasedRun(NamedTuple):
     """A run from the log.
 
     Attributes:
-        row: number of its row in the file, from 1.
         memory: recalled items, each with its original query and its text in the log.
     """
 
-    row: int
+    row: int  # number of its row in the file, from 1
     recording: Recording
     calls: tuple[ObservedCall, ...]
     memory: tuple[tuple[str, str], ...]
@@ -293,17 +292,12 @@ class RecordedMemory:
 
 
 class Imported(NamedTuple):
-    """A bench folder of recorded runs.
-
-    Attributes:
-        left_out: number of rows without a run.
-        refused: an error for each run that cannot be read.
-    """
+    """A bench folder of recorded runs."""
 
     table: comparison.Comparison
     system: System
-    left_out: int
-    refused: tuple[UsageError, ...]
+    left_out: int  # number of rows without a run
+    refused: tuple[UsageError, ...]  # an error for each run that cannot be read
 
 
 def import_runs(path: Path, out: Path, *, clock: Clock | None = None) -> Imported:

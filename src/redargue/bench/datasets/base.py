@@ -28,11 +28,10 @@ class GoldEvidence(Frozen):
     """One piece of gold evidence.
 
     Attributes:
-        document: page title or abstract id, as the data set writes it.
         element: sentence number or an identifier like ``cell_0_2_1``; empty for the whole document.
     """
 
-    document: str
+    document: str  # page title or abstract id, as the data set writes it
     element: str = ""
 
 
@@ -40,24 +39,18 @@ class Example(Frozen):
     """One row of a data set.
 
     Attributes:
-        id: the data set's id, or the row number.
-        gold: a label of the claim's label set; None if hidden.
-        evidence: gold groups, each sufficient on its own.
-        answers: gold question-answer pairs (AVeriTeC).
-        group: stratum (``2-hop``, ``qa``); empty if there is only one.
         response: id of the longer text that contains the claim; its claims are scored together.
-        row: in the file, from 1.
     """
 
-    id: str
+    id: str  # the data set's id, or the row number
     claim: Claim
-    gold: str | None
-    evidence: tuple[tuple[GoldEvidence, ...], ...] = ()
+    gold: str | None  # a label of the claim's label set; None if hidden
+    evidence: tuple[tuple[GoldEvidence, ...], ...] = ()  # gold groups, each sufficient on its own
     passages: tuple[Passage, ...] = ()
-    answers: tuple[tuple[str, str], ...] = ()
-    group: str = ""
+    answers: tuple[tuple[str, str], ...] = ()  # gold question-answer pairs (AVeriTeC)
+    group: str = ""  # stratum (``2-hop``, ``qa``); empty if there is only one
     response: str = ""
-    row: int = Field(ge=1)
+    row: int = Field(ge=1)  # in the file, from 1
 
     @classmethod
     def of(cls, row: Row, /, *, claim: Claim, gold: str | None, **attributes: Any) -> Example:
@@ -160,21 +153,17 @@ class Sample(SamplePlan):
     """The record of a sample.
 
     Attributes:
-        options: of the data set, as text.
-        sha256: of the file's bytes; of a folder, see :func:`sha256_of`.
-        rows: examples in the whole file.
         labels: count of each gold label, in the label set's order; hidden gold as "".
-        groups: count of each group, in the file's order.
     """
 
     dataset: str
-    options: tuple[tuple[str, str], ...] = ()
+    options: tuple[tuple[str, str], ...] = ()  # of the data set, as text
     file: str
-    sha256: str
-    rows: int
+    sha256: str  # of the file's bytes; of a folder, see :func:`sha256_of`
+    rows: int  # examples in the whole file
     taken: int
     labels: tuple[tuple[str, int], ...]
-    groups: tuple[tuple[str, int], ...]
+    groups: tuple[tuple[str, int], ...]  # count of each group, in the file's order
 
 
 def half_of(claim: str) -> Literal["even", "odd"]:

@@ -29,11 +29,10 @@ class BingCheck(Dataset, name="bingcheck"):
     """Reads both forms; a passage is a whole web page, its sentences joined by line breaks.
 
     Attributes:
-        binary: two labels by FIRE's rule; drops claims that are "not supported".
         with_question: puts the question into the context; the papers' methods see the claim alone.
     """
 
-    binary: bool = False
+    binary: bool = False  # two labels by FIRE's rule; drops claims that are "not supported"
     with_question: bool = False
 
     about = "BingCheck: claims in Bing Chat's answers with the web pages found (Miaoranmmm/SelfChecker)"

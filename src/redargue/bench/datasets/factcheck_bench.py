@@ -22,11 +22,10 @@ class FactCheckBench(Dataset, name="factcheck-bench"):
     Opinions have no label and are dropped, as in the official count of 661 claims. A response's id is its row number.
 
     Attributes:
-        binary: keeps only true and false claims, as FIRE does.
         with_question: puts the question into the context; the papers' methods see the claim alone.
     """
 
-    binary: bool = False
+    binary: bool = False  # keeps only true and false claims, as FIRE does
     with_question: bool = False
 
     about = "FactCheck-Bench: claims in ChatGPT's answers with web evidence (yuxiaw/Factcheck-GPT)"

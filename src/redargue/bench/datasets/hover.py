@@ -15,13 +15,9 @@ from redargue.inputs.rows import Row, rows
 
 
 class Hover(Dataset, name="hover"):
-    """Reads the official JSON list; groups are ``2-hop``, ``3-hop``, ``4-hop``.
+    """Reads the official JSON list; groups are ``2-hop``, ``3-hop``, ``4-hop``."""
 
-    Attributes:
-        hops: keeps only claims that take this number of pages; 0 for all.
-    """
-
-    hops: int = 0
+    hops: int = 0  # keeps only claims that take this number of pages; 0 for all
     about = "HoVer: claims over two to four Wikipedia pages (hover-nlp/hover)"
     labels = HOVER
     metric = "hover"

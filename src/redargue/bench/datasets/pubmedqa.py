@@ -19,13 +19,9 @@ _REST = ("QUESTION", "CONTEXTS", "LABELS", "MESHES", "YEAR", "LONG_ANSWER")
 
 
 class PubMedQa(Dataset, name="pubmedqa"):
-    """Reads ``ori_pqal.json``; ids are PubMed ids, and the gold document is the article.
+    """Reads ``ori_pqal.json``; ids are PubMed ids, and the gold document is the article."""
 
-    Attributes:
-        with_evidence: provides the abstract without its conclusion as passages.
-    """
-
-    with_evidence: bool = False
+    with_evidence: bool = False  # provides the abstract without its conclusion as passages
     about = "PubMedQA PQA-L: questions of PubMed articles (pubmedqa/pubmedqa)"
     labels = YES_NO_MAYBE
     metric = "accuracy"

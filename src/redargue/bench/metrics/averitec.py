@@ -38,11 +38,10 @@ class Meteor(Frozen):
 
     Attributes:
         score: compares a candidate with a reference text, in [0, 1); 0 if no word matches.
-        suffix: ends the names of its figures; empty for the official implementation.
     """
 
     score: Callable[[str, str], float]
-    suffix: str
+    suffix: str  # ends the names of its figures; empty for the official implementation
 
 
 @lru_cache(maxsize=1)

@@ -34,21 +34,15 @@ class NonAnswers(StrEnum):
 
 
 class ClassScores(Frozen):
-    """One class.
-
-    Attributes:
-        support: items with this gold label.
-        said: items with this predicted label.
-        f1: 2 hits / (support + said); 0 for a class without any (MERMAID's rule).
-    """
+    """One class."""
 
     label: str
-    support: int
-    said: int
+    support: int  # items with this gold label
+    said: int  # items with this predicted label
     hits: int
     precision: MetricValue
     recall: MetricValue
-    f1: MetricValue
+    f1: MetricValue  # 2 hits / (support + said); 0 for a class without any (MERMAID's rule)
 
 
 class Confusion(Frozen):
@@ -215,17 +209,11 @@ class Bin(Frozen):
 
 
 class RiskPoint(Frozen):
-    """One point of a risk–coverage curve.
+    """One point of a risk–coverage curve."""
 
-    Attributes:
-        threshold: lowest confidence of the kept answers.
-        coverage: share of answers that are kept.
-        risk: share of kept answers that are wrong.
-    """
-
-    threshold: float
-    coverage: float
-    risk: float
+    threshold: float  # lowest confidence of the kept answers
+    coverage: float  # share of answers that are kept
+    risk: float  # share of kept answers that are wrong
 
 
 def _checked(confidence: Sequence[float], right: Sequence[bool]) -> None:

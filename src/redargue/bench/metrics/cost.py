@@ -11,21 +11,14 @@ from redargue.verdicts import Usage, total_usage
 
 
 class CostScores(Frozen):
-    """Sums over items.
-
-    Attributes:
-        correct: items with the correct label; None without gold labels.
-        usage: has ``usd`` only if every item has a price.
-        seconds: wall time summed over items; None if not measured.
-        peak_bytes: peak memory of the process; None if not measured.
-    """
+    """Sums over items."""
 
     items: int
-    correct: int | None
-    usage: Usage
+    correct: int | None  # items with the correct label; None without gold labels
+    usage: Usage  # has ``usd`` only if every item has a price
     unpriced: int = 0
-    seconds: float | None = None
-    peak_bytes: int | None = None
+    seconds: float | None = None  # wall time summed over items; None if not measured
+    peak_bytes: int | None = None  # peak memory of the process; None if not measured
 
     @property
     def tokens(self) -> int:

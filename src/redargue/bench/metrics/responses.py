@@ -21,11 +21,10 @@ class Factuality(Frozen):
     """Responses called factual against those that are; factual is the positive class.
 
     Attributes:
-        counts: responses by truth and call; a response without a call counts as an error.
         coverage: share of responses with a call: one false claim settles it, otherwise every claim must be labelled.
     """
 
-    counts: Binary
+    counts: Binary  # responses by truth and call; a response without a call counts as an error
     accuracy: MetricValue
     precision: MetricValue
     recall: MetricValue

@@ -49,24 +49,20 @@ class Chart(NamedTuple):
     """A chart in the units of its axes; y is a share.
 
     Attributes:
-        x: least and greatest value.
-        y: least and greatest value, multiples of 0.1.
-        ticks: values and labels along x.
         curves: markers joined by lines; the line to the last marker is dashed.
-        diagonal: whether the line y = x is drawn.
     """
 
     title: str
     caption: str
     description: str
     x_title: str
-    x: tuple[float, float]
-    y: tuple[float, float]
-    ticks: Sequence[tuple[float, str]]
+    x: tuple[float, float]  # least and greatest value
+    y: tuple[float, float]  # least and greatest value, multiples of 0.1
+    ticks: Sequence[tuple[float, str]]  # values and labels along x
     markers: Sequence[Marker] = ()
     curves: Sequence[Sequence[Marker]] = ()
     bars: Sequence[Bar] = ()
-    diagonal: bool = False
+    diagonal: bool = False  # whether the line y = x is drawn
 
     def at(self, x: float, y: float) -> tuple[float, float]:
         across = (x - self.x[0]) / ((self.x[1] - self.x[0]) or 1)

@@ -221,20 +221,13 @@ def cohen_kappa(matrix: Confusion) -> MetricValue:
 
 
 class SeedAgreement(Frozen):
-    """Agreement of runs; a non-answer is a separate category.
-
-    Attributes:
-        flipped: share of items whose label is not the same in all runs.
-        items: their indices, from 0.
-        agreement: share of pairs of runs that agree, a mean over items.
-        kappa: Fleiss' kappa.
-    """
+    """Agreement of runs; a non-answer is a separate category."""
 
     runs: int
-    flipped: MetricValue
-    items: tuple[int, ...]
-    agreement: MetricValue
-    kappa: MetricValue
+    flipped: MetricValue  # share of items whose label is not the same in all runs
+    items: tuple[int, ...]  # their indices, from 0
+    agreement: MetricValue  # share of pairs of runs that agree, a mean over items
+    kappa: MetricValue  # Fleiss' kappa
 
 
 def seed_agreement(runs: Sequence[Sequence[str | None]]) -> SeedAgreement:

@@ -28,11 +28,10 @@ class PairedFlip(Frozen):
     """One item whose labels differ between two methods; a non-answer is None.
 
     Attributes:
-        item: index from 0.
         kind: ``gained`` if only the second is right, ``lost`` if only the first is, ``changed`` if neither is.
     """
 
-    item: int
+    item: int  # index from 0
     gold: str | None
     first: str | None
     second: str | None
@@ -118,14 +117,13 @@ class PowerAnalysis(Frozen):
     """The differences that a comparison of ``n`` items can detect at significance level ``alpha``.
 
     Attributes:
-        discordant: share of items that exactly one method labels correctly.
         smallest: the smallest difference in accuracy detected with ``power``; None if even the largest is not,
             for the reason ``undefined``.
         warning: for the table, if the observed difference is smaller than what can be detected.
     """
 
     n: int
-    discordant: float
+    discordant: float  # share of items that exactly one method labels correctly
     smallest: float | None
     undefined: str = ""
     alpha: float = ALPHA

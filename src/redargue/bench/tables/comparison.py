@@ -45,18 +45,15 @@ class ComparedRow(Frozen):
     """One row.
 
     Attributes:
-        paper: the paper's figures, one per column; empty if it has none.
         figures: ``ours`` as numbers, shares and gains as fractions of one.
-        specs: the system of each column; empty if there is none.
-        model: whose figures ``ours`` are, in a table over several models.
     """
 
     name: str
-    model: str = ""
-    paper: tuple[str, ...] = ()
+    model: str = ""  # whose figures ``ours`` are, in a table over several models
+    paper: tuple[str, ...] = ()  # the paper's figures, one per column; empty if it has none
     ours: tuple[str, ...]
     figures: tuple[MetricValue | None, ...] = ()
-    specs: tuple[str, ...] = ()
+    specs: tuple[str, ...] = ()  # the system of each column; empty if there is none
 
 
 class ComparedTable(Frozen):

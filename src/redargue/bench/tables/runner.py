@@ -71,8 +71,6 @@ class TableChoice:
 
     Attributes:
         data: the folder of the data sets, with the paths in the papers' TOML files.
-        limit: maximum number of claims per data set; 0 for the data set's default.
-        sets: the columns to run; empty for all.
         tools: by ``rag`` and ``search``, instead of the data sets'.
         paths: of data sets outside of ``data``, by name.
         stores: corpora to search instead, by the data set's name.
@@ -82,10 +80,10 @@ class TableChoice:
 
     out: Path
     data: Path | None = None
-    limit: int = 0
+    limit: int = 0  # maximum number of claims per data set; 0 for the data set's default
     half: str = "even"
     take: str = "random"
-    sets: tuple[str, ...] = ()
+    sets: tuple[str, ...] = ()  # the columns to run; empty for all
     tools: Mapping[str, str] = field(default_factory=dict)
     paths: Mapping[str, Path] = field(default_factory=dict)
     stores: Mapping[str, str] = field(default_factory=dict)

@@ -57,32 +57,24 @@ class TableDataset(Frozen):
     """A data set as a paper's tables use it.
 
     Attributes:
-        path: in the data folder, with or without ``.gz``.
         files: options of the data set that are paths in the data folder.
-        corpus: empty if the data set has none or includes its evidence.
-        rag: the tool of the paper's RAG agent.
-        search: the tool of the paper's search agent, instead of ``live``.
-        settings: further settings of Tool-MAD.
-        kind: of text, in HaluEval's terms; ``{kind}`` in a row's method.
         claims_of: the kind of text whose claims are verified one by one; empty if a text is one claim.
-        limit: default maximum number of claims.
-        note: differences from the paper.
     """
 
     title: str
     dataset: str
-    path: str
+    path: str  # in the data folder, with or without ``.gz``
     files: dict[str, str] = {}  # noqa: RUF012  (pydantic copies it)
     options: dict[str, str] = {}  # noqa: RUF012
-    corpus: str = ""
-    rag: str = "corpus"
-    search: str = "keywords"
+    corpus: str = ""  # empty if the data set has none or includes its evidence
+    rag: str = "corpus"  # the tool of the paper's RAG agent
+    search: str = "keywords"  # the tool of the paper's search agent, instead of ``live``
     live: str = "Tavily"
-    settings: str = ""
-    kind: str = "qa"
+    settings: str = ""  # further settings of Tool-MAD
+    kind: str = "qa"  # of text, in HaluEval's terms; ``{kind}`` in a row's method
     claims_of: Literal["", "summary", "dialogue"] = ""
-    limit: int = 300
-    note: str = ""
+    limit: int = 300  # default maximum number of claims
+    note: str = ""  # differences from the paper
 
 
 class PublishedRow(Frozen):
@@ -92,52 +84,37 @@ class PublishedRow(Frozen):
         paper: figures as printed, one per column; empty strings if only a picture shows them.
         method: template of the system, with ``{rag}``, ``{search}``, ``{profile}`` and ``{words}``; default: the
             table's. A system that reads another's passages (``~``) must follow that one.
-        against: the system that a gain is over.
-        metric: the score to measure.
-        answers: whose scores are averaged.
-        at: a quantile in [0, 1], or the threshold that a score must exceed.
         gate: thresholds of faithfulness and relevance; None for the run's.
         memory_of: the system whose evidence memory this one starts with, frozen (proxy memory).
         whole: whether texts are verified whole, even those of a data set whose claims are verified one by one.
-        missing: why there is no figure of ours, if there is no method.
     """
 
     name: str
     paper: tuple[str, ...] = ()
     method: str = ""
     measure: _Measure = "accuracy"
-    against: str = ""
-    metric: Metric = Metric.FAITHFULNESS
-    answers: Literal["all", "right", "wrong", "last"] = "all"
-    at: float = 0.5
+    against: str = ""  # the system that a gain is over
+    metric: Metric = Metric.FAITHFULNESS  # the score to measure
+    answers: Literal["all", "right", "wrong", "last"] = "all"  # whose scores are averaged
+    at: float = 0.5  # a quantile in [0, 1], or the threshold that a score must exceed
     gate: tuple[float, float] | None = None
     memory_of: str = ""
     whole: bool = False
-    missing: str = NOT_HERE
+    missing: str = NOT_HERE  # why there is no figure of ours, if there is no method
 
 
 class PublishedTable(Frozen):
-    """One table or figure.
+    """One table or figure."""
 
-    Attributes:
-        name: on the command line.
-        label: in the paper.
-        sets: the columns, unless ``columns`` lists properties of methods.
-        measures: per data set, if a row shows more than one figure of it.
-        shares: whether figures are fractions of one instead of per cent.
-        average: whether the last column is the mean.
-        method: default of the rows.
-    """
-
-    name: str
-    label: str
+    name: str  # on the command line
+    label: str  # in the paper
     title: str
-    sets: tuple[str, ...] = ()
+    sets: tuple[str, ...] = ()  # the columns, unless ``columns`` lists properties of methods
     columns: tuple[str, ...] = ()
-    measures: tuple[_Measure, ...] = ()
-    shares: bool = False
-    average: bool = False
-    method: str = ""
+    measures: tuple[_Measure, ...] = ()  # per data set, if a row shows more than one figure of it
+    shares: bool = False  # whether figures are fractions of one instead of per cent
+    average: bool = False  # whether the last column is the mean
+    method: str = ""  # default of the rows
     notes: tuple[str, ...] = ()
     rows: tuple[PublishedRow, ...]
 
@@ -196,21 +173,14 @@ def find_table(name: str) -> tuple[Paper, PublishedTable]:
 
 
 class AgentAnswer(NamedTuple):
-    """One answer of one agent.
-
-    Attributes:
-        round: from 1.
-        label: None if it could not be read.
-        right: None if the gold label is hidden.
-        scores: those that are defined.
-    """
+    """One answer of one agent."""
 
     item: int
     agent: str
-    round: int
-    label: str | None
-    right: bool | None
-    scores: Mapping[Metric, float]
+    round: int  # from 1
+    label: str | None  # None if it could not be read
+    right: bool | None  # None if the gold label is hidden
+    scores: Mapping[Metric, float]  # those that are defined
 
 
 class PublishedCell(NamedTuple):
