@@ -114,7 +114,7 @@ class Memory:
                 keys = records.entities_containing(db, self.workspace, keys)
             entities = records.entities_by_record(db, self.workspace, keys)
             similarities = {} if vector is None else self._similarities(db, vector)
-            ranking = [number for number, _ in fuse((list(entities), 1.0), (list(similarities), 1.0))]
+            ranking = [number for number, _ in fuse(entities, similarities)]
             selected, held_back, left_out = self._select(db, ranking, claim, now)
         items = (
             self._recalled(record, claim.as_of, entities.get(record.number, ()), similarities.get(record.number))

@@ -49,12 +49,7 @@ class WebPage(Frozen):
 
 
 async def read_page(url: str, fetcher: PageFetcher) -> Passage:
-    """Fetches a page and reads its text.
-
-    Raises:
-        UsageError, ProviderError: it must not or cannot be fetched.
-        UnreadableFile: it has no text.
-    """
+    """Fetches a page and reads its text; raises UsageError, ProviderError, or UnreadableFile if it has no text."""
     page = await fetcher.fetch(url)
     fields = await asyncio.to_thread(fields_of, page)
     known = {name: fields.get(name, "") for name in ("text", "title", "publisher", "published")}

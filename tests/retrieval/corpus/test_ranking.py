@@ -24,10 +24,9 @@ def test_nearest_equals_sorting_everything(scores: list[int], count: int) -> Non
 
 
 def test_fusion_rewards_agreement_and_orders_ties_by_number() -> None:
-    fused = fuse(([7, 3], 1.0), ([9, 3], 1.0))
+    fused = fuse([7, 3], [9, 3])
     assert [number for number, _ in fused] == [3, 7, 9]
     assert dict(fused)[3] == pytest.approx(2 / 62)
-    assert [number for number, _ in fuse(([7], 1.0), ([9], 2.0))] == [9, 7]
 
 
 @given(query=st.text() | st.text(alphabet="\"*():^-+ANDORNEAT{}\\'_.,\x00\ud800é日"))
@@ -64,8 +63,7 @@ def test_what_is_shown_already_is_left_out() -> None:
 def test_a_document_that_was_shown_has_to_be_better_to_be_shown_again() -> None:
     documents = {1: 7, 2: 7, 3: 7, 4: 8, 5: 9}
     ranked = [(1, 1.0), (2, 0.9), (3, 0.8), (4, 0.6), (5, 0.1)]
-    assert [chunk for chunk, _ in spread(ranked, documents, 0.5)] == [1, 4, 2, 3, 5]
-    assert spread(ranked, documents, 1.0) == ranked
-    alone = spread(ranked[:3], documents, 0.5)
+    assert [chunk for chunk, _ in spread(ranked, documents)] == [1, 4, 2, 3, 5]
+    alone = spread(ranked[:3], documents)
     assert [chunk for chunk, _ in alone] == [1, 2, 3]
     assert [score for _, score in alone] == [1.0, 0.45, 0.2]

@@ -19,28 +19,20 @@ from redargue.retrieval.corpus.ranking import Span, uncovered
 K = 3  # passages per search, as Tool-MAD retrieves per tool
 DEPTH = 50  # chunks of each ranking that enter the fusion
 EXCERPT = 2 * SIZE  # maximum characters of the excerpt that represents a document
-MEANING_WEIGHT, WORDS_WEIGHT = 1.0, 1.0  # of the two rankings
-REPEAT_WEIGHT = 0.5  # factor on the score of a further chunk of the same document: prefers other documents
 WHOLE_LENGTH = 2_000  # maximum characters of a document that is returned whole, and of a passage merged from chunks
 _MAX_GAP = 2  # characters of white space between consecutive chunks
 
 
 class Hit(NamedTuple):
-    """A part of a document that a search found.
+    """A part of a document that a search found; ``read`` and ``page`` are valid while the search is open."""
 
-    Attributes:
-        source: the passage's fields that describe the document; ``document`` identifies it.
-        read: the document's text between two offsets; valid while the search is open.
-        page: the page at an offset, from 1; 0 if the document has no pages. Valid while the search is open.
-    """
-
-    source: Mapping[str, str]
+    source: Mapping[str, str]  # the passage's fields of the document; ``document`` identifies it
     start: int
     end: int
     score: float
     length: int  # of the document, in characters
-    read: Callable[[int, int], str]
-    page: Callable[[int], int]
+    read: Callable[[int, int], str]  # the document's text between two offsets
+    page: Callable[[int], int]  # at an offset, from 1; 0 if the document has no pages
 
 
 Hits = Generator[Hit, None, None]

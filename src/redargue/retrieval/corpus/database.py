@@ -45,29 +45,20 @@ CREATE VIRTUAL TABLE document_words
 class Database:
     """A connection to a corpus that threads share; one thread uses it at a time. Subclasses define other file types.
 
-    Attributes:
-        noun: name of the file type in messages.
-        create_command: without the path.
-        application: application id, four ASCII letters at byte 68 of the file.
-        initial_meta: initial rows of the table ``meta``, besides the embedder.
-        synchronous: ``NORMAL``: a power cut can lose the last batches, but leaves the file intact. ``FULL``: it loses
-            nothing.
-        busy_timeout: seconds to wait for other writers.
-
     Raises:
         UsageError: there is no file to read, or it was made with another embedder or by a newer redargue.
         CorpusError: the file belongs to another program (nothing was changed), or SQLite cannot read it.
     """
 
-    noun: ClassVar[str] = "corpus"
+    noun: ClassVar[str] = "corpus"  # in messages
     option: ClassVar[str] = "--store"
-    create_command: ClassVar[str] = "redargue corpus add FILES --store"
-    application: ClassVar[int] = _APPLICATION
+    create_command: ClassVar[str] = "redargue corpus add FILES --store"  # without the path
+    application: ClassVar[int] = _APPLICATION  # id, four ASCII letters at byte 68 of the file
     schema: ClassVar[int] = SCHEMA
     tables: ClassVar[str] = _TABLES
     initial_meta: ClassVar[tuple[tuple[str, str], ...]] = (("content", "0"), ("generation", "0"))
-    synchronous: ClassVar[str] = "NORMAL"
-    busy_timeout: ClassVar[float] = 5.0
+    synchronous: ClassVar[str] = "NORMAL"  # a power cut can lose the last batches; with FULL, nothing
+    busy_timeout: ClassVar[float] = 5.0  # seconds to wait for other writers
 
     def __init__(self, path: Path, *, write: bool, embedder: str = "") -> None:
         self.path, self.writable = path, write
@@ -93,12 +84,8 @@ class Database:
         if not self.writable:
             execute("PRAGMA query_only = ON")
         version = execute("PRAGMA user_version").fetchone()[0]
-        if version > self.schema:
-            what = f"{str(self.path)!r} was made by a newer redargue (format {version})"
-            raise UsageError(what, hint="upgrade redargue")
-        if 0 < version < self.schema:
-            what = f"{str(self.path)!r} was made by an earlier redargue (format {version})"
-            raise UsageError(what, hint=f"make a new one: {self.create_command} PATH")
+        hint = f"make a new one: {self.create_command} PATH"
+        require_format(repr(str(self.path)), version, self.schema, hint=hint)
         if not version and not self.writable:
             raise self._missing()
         if not version:
@@ -270,6 +257,14 @@ class Database:
             isolation_level=None,
             check_same_thread=False,
         )
+
+
+def require_format(place: str, version: int, own: int, *, hint: str) -> None:
+    """Refuses a store of another redargue's format; 0 is a store that is not made yet."""
+    if version > own:
+        raise UsageError(f"{place} was made by a newer redargue (format {version})", hint="upgrade redargue")
+    if 0 < version < own:
+        raise UsageError(f"{place} was made by an earlier redargue (format {version})", hint=hint)
 
 
 def file_identity(path: Path) -> tuple[int, int] | None:

@@ -69,12 +69,8 @@ class Document(Frozen):
         return hashlib.sha256(content.encode()).hexdigest()
 
 
-# The documents shipped with data sets, in the form that a corpus indexes.
-#
-# Another package adds a data set's documents through an entry point::
-#
-#  [project.entry-points."redargue.documents"] my-set = "my_package:documents"
-
+# The documents shipped with data sets, in the form that a corpus indexes. Another package adds a data set's
+# documents through an entry point: [project.entry-points."redargue.documents"] my-set = "my_package:documents"
 readers: Registry[Callable[[Path], Iterator[Document]]] = Registry(
     "data set with documents", group="redargue.documents", extra="lab", missing=a_function
 )
@@ -86,8 +82,6 @@ def dataset_documents(dataset: str, path: Path) -> Iterator[Document]:
         raise UsageError(f"no file {str(path)!r}")
     return read(path)
 
-
-# Splits a document into the chunks that are embedded and searched, and keeps their offsets.
 
 SIZE = 700  # characters: about 150 tokens of English, so that a chunk with its title fits the embedder's 256
 OVERLAP = 120  # characters: about a sentence, so that a pronoun keeps its antecedent
@@ -107,10 +101,8 @@ def chunks(text: str, *, size: int = SIZE, overlap: int = OVERLAP) -> tuple[Chun
     """Splits a text into chunks of at most ``size`` characters that together cover it except for white space.
 
     A chunk ends at the end of a sentence. A sentence longer than ``size`` is split at white space, a longer word at any
-    character. A chunk begins with the last sentences of the previous chunk, as many as fit in ``overlap`` characters.
-
-    Raises:
-        UsageError: a length is out of range; 0 <= ``overlap`` < ``size``.
+    character. A chunk begins with the last sentences of the previous chunk, as many as fit in ``overlap`` characters,
+    which must be fewer than ``size``.
     """
     if not 0 <= overlap < size:
         raise UsageError(f"chunks of {size} characters cannot overlap by {overlap}", hint="use 0 <= overlap < size")

@@ -42,9 +42,7 @@ def default_store() -> Path:
     return home() / "corpus.db"
 
 
-# The bundled starter corpus: sixty short articles, so that a first check needs no other
-# documents.
-
+# The bundled starter corpus: sixty short articles, so that a first check needs no other documents.
 ARTICLES = Path(str(files("redargue.retrieval.corpus") / "starter"))
 STARTER = "starter"
 

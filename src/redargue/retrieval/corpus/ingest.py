@@ -102,10 +102,8 @@ def read_documents(path: Path) -> Iterator[Document | UnreadableFile]:
     """Reads the documents of a file, or of all files below a folder in order of their paths.
 
     Hidden files in a folder are skipped; a folder that is linked repeatedly is read once. A file or line that cannot be
-    read yields an error. A document that is a whole file has the file's absolute path as its id.
-
-    Raises:
-        UsageError: ``path`` does not exist; raised by the call itself, not by the first iteration.
+    read yields an error. A document that is a whole file has the file's absolute path as its id. The call itself, not
+    the first iteration, raises UsageError if ``path`` does not exist.
     """
     if not path.exists():
         raise UsageError(f"no file or folder {str(path)!r}")

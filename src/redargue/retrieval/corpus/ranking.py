@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 
 import numpy as np
@@ -96,26 +96,25 @@ def nearest(matrix: Floats, vector: Floats, count: int) -> list[int]:
     return [int(row) for row in rows[np.argsort(-scores[rows], kind="stable")][:count]]
 
 
-def fuse(*rankings: tuple[Sequence[int], float]) -> list[tuple[int, float]]:
-    """Reciprocal rank fusion: numbers with their scores, best first; ties go to the smaller number.
+def fuse(*rankings: Iterable[int]) -> list[tuple[int, float]]:
+    """Reciprocal rank fusion of rankings of numbers, best first; ties go to the smaller number.
 
-    A number's score is the sum of ``weight / (60 + rank)`` over the rankings that contain it; each ranking is a
-    sequence of numbers, best first, with its weight.
+    A number's score is the sum of ``1 / (60 + rank)`` over the rankings that contain it.
     """
     scores: defaultdict[int, float] = defaultdict(float)
-    for numbers, weight in rankings:
+    for numbers in rankings:
         for rank, number in enumerate(numbers, 1):
-            scores[number] += weight / (RRF_K + rank)
+            scores[number] += 1 / (RRF_K + rank)
     return sorted(scores.items(), key=lambda item: (-item[1], item[0]))
 
 
-def spread(ranked: Sequence[tuple[int, float]], documents: Mapping[int, int], again: float) -> list[tuple[int, float]]:
-    """Diversifies a ranking of chunks: multiplies a score by ``again`` for every better chunk of the same document."""
+def spread(ranked: Sequence[tuple[int, float]], documents: Mapping[int, int]) -> list[tuple[int, float]]:
+    """Diversifies a ranking of chunks: halves a score for every better chunk of the same document."""
     seen: Counter[int] = Counter()
     rescored = []
     for chunk, score in ranked:
         document = documents[chunk]
-        rescored.append((chunk, score * again ** seen[document]))
+        rescored.append((chunk, score * 0.5 ** seen[document]))
         seen[document] += 1
     return sorted(rescored, key=lambda item: -item[1])  # stable: ties keep their order
 

@@ -20,9 +20,6 @@ from redargue.nli.session import DIMENSIONS, Floats
 from redargue.retrieval.corpus.base import (
     DEPTH,
     EXCERPT,
-    MEANING_WEIGHT,
-    REPEAT_WEIGHT,
-    WORDS_WEIGHT,
     Added,
     Corpus,
     Encoder,
@@ -172,10 +169,10 @@ class SqliteCorpus(Corpus):
             numbers, matrix = self._all_vectors(db)
             meaning = [numbers[row] for row in nearest(matrix, vector, depth)]
             words = [number for number, _ in bm25_search(db, "chunk_words", query, depth)]
-            ranked = fuse((meaning, MEANING_WEIGHT), (words, WORDS_WEIGHT))
+            ranked = fuse(meaning, words)
             find = f"SELECT number, document, start, stop FROM chunks WHERE number IN ({', '.join('?' * len(ranked))})"
             rows = {number: row for number, *row in db.execute(find, [chunk for chunk, _ in ranked])}
-            for chunk, score in spread(ranked, {number: row[0] for number, row in rows.items()}, REPEAT_WEIGHT):
+            for chunk, score in spread(ranked, {number: row[0] for number, row in rows.items()}):
                 document, start, end = rows[chunk]
                 yield _hit(self._db, db, document, (start, end), score)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,19 +24,14 @@ from redargue.retrieval.corpus.sqlite import SqliteCorpus
 
 
 class Synced(Frozen):
-    """The ids of documents that entered, changed and left.
-
-    Attributes:
-        renamed: old and new ids of documents that had been added under their absolute paths.
-        kept: documents of files that exist and could not be read; they are as they were.
-    """
+    """The ids of documents that entered, changed and left."""
 
     added: tuple[str, ...]
     changed: tuple[str, ...]
     removed: tuple[str, ...]
-    renamed: tuple[tuple[str, str], ...]
+    renamed: tuple[tuple[str, str], ...]  # old and new ids of documents added under absolute paths
     unchanged: int
-    kept: tuple[str, ...]
+    kept: tuple[str, ...]  # of files that exist and could not be read
     unreadable: tuple[tuple[str, str], ...]
 
 
@@ -45,18 +40,12 @@ def sync_folder(
 ) -> Synced:
     """Adds what is new or changed below a folder, then removes the documents whose files or rows are gone.
 
-    Documents of the folder that were added under their absolute paths get their relative ones. Documents from elsewhere
-    stay. An interrupted call is completed by the next.
+    Ids are the paths of files relative to the folder, with slashes; documents that were added under their absolute
+    paths get these. Documents from elsewhere stay. An interrupted call is completed by the next. ``empty``: all
+    documents of the folder may leave.
 
-    Args:
-        corpus: open for writing.
-        folder: ids are the paths of files relative to it, with slashes.
-        empty: whether all documents of the folder may leave.
-        progress: as for :meth:`Corpus.add`.
-
-    Raises:
-        UsageError: the folder does not exist, holds no document that can be read while the corpus has documents of it,
-            or has an id that a document from elsewhere has; nothing was changed.
+    Raises UsageError, and changes nothing, if the folder does not exist, holds no document that can be read while the
+    corpus has documents of it, or has an id that a document from elsewhere has.
     """
     if not folder.is_dir():
         raise UsageError(f"no folder {str(folder)!r}", hint=f"to remove its documents: redargue corpus rm {folder}")
@@ -81,7 +70,8 @@ def sync_folder(
 
     for _ in entering():  # before anything is changed
         pass
-    kept = _of_unreadable(mine - set(seen), known, unreadable)
+    lost = {place for error in unreadable for place in (error.where, error.where.rpartition(":")[0])}
+    kept = {id_ for id_ in mine - set(seen) if known[id_] in lost}  # the file exists, but cannot be read
     removed = mine - set(seen) - kept
     if not seen and mine and not empty:
         what = f"{str(folder)!r} has no document that can be read, and the corpus has {len(mine):,} of it"
@@ -102,12 +92,6 @@ def sync_folder(
         kept=tuple(sorted(kept)),
         unreadable=tuple((error.where, error.what) for error in unreadable),
     )
-
-
-def _of_unreadable(missing: set[str], known: Mapping[str, str], errors: Iterable[UnreadableFile]) -> set[str]:
-    """The documents of files that exist, of which a part or all could not be read."""
-    lost = {place for error in errors for place in (error.where, error.where.rpartition(":")[0])}
-    return {id_ for id_ in missing if known[id_] in lost}
 
 
 def _relative(id_: str, path: str, root: Path) -> str:

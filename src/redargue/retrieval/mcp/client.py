@@ -43,27 +43,17 @@ class McpTool:
         name: as agents call it; default: the server's name for it.
         by: the server's name and version.
         price: US dollars per call.
-        max_chars: characters of an observation.
     """
 
-    def __init__(
-        self,
-        server: McpServer,
-        listed: Any,
-        *,
-        name: str = "",
-        by: str = "",
-        price: float = 0.0,
-        max_chars: int = MAX_OBSERVATION,
-    ) -> None:
+    def __init__(self, server: McpServer, listed: Any, *, name: str = "", by: str = "", price: float = 0.0) -> None:
         hide = server.secrets.hide
-        self.server, self.price, self.max_chars = server, price, max_chars
+        self.server, self.price, self.max_chars = server, price, MAX_OBSERVATION
         self.own_name: str = listed.name
         self.name = re.sub(r"[^A-Za-z0-9_.-]", "_", name or listed.name)[:MAX_NAME]  # shown, and part of requests
         self.about = storable(hide(listed.description or "")).strip()
         self.parameters: Mapping[str, Any] = json.loads(hide(json.dumps(listed.input_schema)))
         digest = hashlib.sha256(json.dumps([self.about, self.parameters], sort_keys=True).encode()).hexdigest()[:8]
-        self.revision = " ".join(filter(None, (server.target.place, by, self.own_name, digest, str(max_chars))))
+        self.revision = " ".join(filter(None, (server.target.place, by, self.own_name, digest, str(self.max_chars))))
 
     async def __aenter__(self) -> McpTool:
         await self.server.__aenter__()

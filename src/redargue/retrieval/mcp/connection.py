@@ -98,10 +98,8 @@ class McpServer:
         """Calls a method of the SDK's client, and repeats it on a new connection if the server dies.
 
         Requests that were in progress when the server died are repeated one by one, so that a call that kills the
-        server does not make others fail.
-
-        Raises:
-            ToolFailed: no connection, no answer in time, or a protocol error.
+        server does not make others fail. Raises ToolFailed without a connection or an answer in time, and for a
+        protocol error.
         """
         with suppress(_Died):
             return await self._asked(await self._connected(), method, arguments)

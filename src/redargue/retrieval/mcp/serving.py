@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from pydantic import Field
 
 from redargue.errors import RedargueError, UsageError
-from redargue.net.listening import UNCLEAR, unclear
+from redargue.net.listening import UNCLEAR, PatientServer, unclear
 from redargue.registry import did_you_mean
 from redargue.retrieval.mcp.connection import require_sdk
 from redargue.retrieval.mcp.transports import LOOPBACK_HOSTS
@@ -213,8 +213,6 @@ def serve_http(server: MCPServer, where: str, token: str, ready: Callable[[str],
     Raises:
         UsageError: the address is invalid, in use, or not on loopback: anyone who reaches it can search with your keys.
     """
-    from redargue.net.listening import PatientServer
-
     host, _, port = where.rpartition(":")
     if host not in LOOPBACK_HOSTS or not re.fullmatch("[0-9]{1,5}", port) or int(port) > 65_535:
         raise UsageError(

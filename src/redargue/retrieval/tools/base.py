@@ -1,8 +1,6 @@
-"""Interfaces of search tools and of actions that agents call, and the registry of tools.
+"""Interfaces of search tools and of actions that agents call, the registry of tools, and a cache of their answers.
 
-Caches the answers of a search tool in a file, so that all methods of a benchmark see the same search results.
-
-Live search changes from minute to minute. With the file, a benchmark that is resumed later still gets the same answers.
+Live search changes from minute to minute: with the cache, all methods of a benchmark see the same search results.
 """
 
 from __future__ import annotations
@@ -123,14 +121,10 @@ class Action(Protocol):
 
 
 class Observation(Frozen):
-    """The outcome of an action, as shown to the agent.
-
-    Attributes:
-        why: the error message; empty if the call succeeded. The agent reads it, but it is not evidence.
-    """
+    """The outcome of an action, as shown to the agent."""
 
     passages: tuple[Passage, ...] = ()  # the tool's answer; empty if it found nothing or failed
-    why: str = ""
+    why: str = ""  # the error message, which the agent reads but which is not evidence
 
     @property
     def is_error(self) -> bool:
@@ -262,11 +256,9 @@ class _Answered(Frozen):
 
 
 class CachedTool:
-    """A tool whose answers are cached in a file, which is created if it does not exist; failures are not cached.
+    """A tool whose answers, but not its failures, are cached in a file, which is created if it does not exist.
 
-    Raises:
-        UsageError: the file has an invalid line.
-        RecordError: (by ``search``) the file cannot be written.
+    Raises UsageError if the file has an invalid line; ``search``, RecordError if it cannot be written.
     """
 
     def __init__(self, inner: Tool, path: Path) -> None:

@@ -3,10 +3,8 @@
 ``keywords`` replaces web search where there is none: like a web search engine, it ranks whole documents by the query's
 words and shows an excerpt of each. It finds other documents than ``corpus``, so that two debaters differ.
 
-Searches a fixed set of passages per claim, so that all methods of a comparison search the same evidence.
-
-The passages come from an earlier search, from a data set, or from the recorded debate of another method. They are
-split into chunks and ranked like a corpus, by meaning and words or by words alone.
+Fixed passages per claim, from a data set, an earlier search or a recorded debate, let all methods of a comparison
+search the same evidence. They are split into chunks and ranked like a corpus.
 """
 
 from __future__ import annotations
@@ -208,7 +206,7 @@ class FixedPassagesTool:
             read = list(dict.fromkeys([*by_words, *range(len(pieces))]))[:_DEPTH_BY_WORDS]
             vectors = self._encoder.encode([query, *(f"{texts[index][0]}. {texts[index][1]}" for index in read)])
             by_meaning = [read[row] for row in nearest(np.asarray(vectors[1:]), vectors[0], _DEPTH_BY_WORDS)]
-            ranking = fuse((by_meaning, 1.0), (by_words, 1.0))
+            ranking = fuse(by_meaning, by_words)
         hits = (_hit(pieces[index], score) for index, score in ranking)
         merged = merged_passages(hits, query, k) if k > 0 else ()
         return tuple(_as_found(self._passages[int(passage.document)], passage) for passage in merged)
@@ -222,15 +220,8 @@ class _Piece(NamedTuple):
 
 def _hit(piece: _Piece, score: float) -> Hit:
     text, source = piece.passage.text, {"document": str(piece.number)}
-    return Hit(
-        source,
-        piece.chunk.start,
-        piece.chunk.end,
-        score,
-        len(text),
-        lambda start, end: text[start:end],
-        partial(page_in, text),
-    )
+    start, end, page = piece.chunk.start, piece.chunk.end, partial(page_in, text)
+    return Hit(source, start, end, score, len(text), lambda first, last: text[first:last], page)
 
 
 def _as_found(passage: Passage, part: Passage) -> Passage:

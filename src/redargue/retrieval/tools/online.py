@@ -41,26 +41,14 @@ class Request(TypedDict, total=False):
 
 
 class OnlineTool(ABC):
-    """Searches one service.
-
-    Attributes:
-        hints: advice by HTTP status, where the general advice does not fit.
-        key_hint: how to set the key, if the service requires one.
-        max_query: characters of a query.
-        max_results: results of one search.
-
-    Args:
-        service: address, key and settings of the service.
-        transport: sends the requests.
-        price: US dollars per request.
-    """
+    """Searches one service; ``price`` is in US dollars per request."""
 
     name: ClassVar[str]
     online: ClassVar[bool] = True
-    hints: ClassVar[Mapping[int, str]] = {}
-    key_hint: ClassVar[str] = ""
-    max_query: ClassVar[int]
-    max_results: ClassVar[int]
+    hints: ClassVar[Mapping[int, str]] = {}  # by HTTP status, where the general advice does not fit
+    key_hint: ClassVar[str] = ""  # how to set the key, if the service requires one
+    max_query: ClassVar[int]  # characters
+    max_results: ClassVar[int]  # of one search
 
     def __init__(self, service: Service, transport: Transport, *, price: float = 0.0) -> None:
         self.service, self.price = service, price
@@ -96,7 +84,9 @@ class OnlineTool(ABC):
         )
 
     def prepare(self, query: str) -> str:
-        return _shorten(query, self.max_query)
+        """The query on one line, cut to ``max_query`` characters, between words if possible."""
+        query, most = " ".join(storable(query).split()), self.max_query
+        return query if len(query) <= most else query[: most + 1].rpartition(" ")[0] or query[:most]
 
     @abstractmethod
     async def find(self, query: str, k: int, search: Search) -> Iterable[Passage]:
@@ -238,12 +228,6 @@ def clean(value: Any) -> str:
     value = _RAISED.sub(lambda raised: superscript(raised[1]), value)
     text = _TAGS.sub(lambda tag: "" if tag[1] else " ", " ".join(value.split()))
     return " ".join(storable(_ENTITY.sub(lambda entity: html.unescape(entity[0]), text)).split())
-
-
-def _shorten(query: str, limit: int) -> str:
-    """The query on one line, cut to ``limit`` characters, between words if possible."""
-    query = " ".join(storable(query).split())
-    return query if len(query) <= limit else query[: limit + 1].rpartition(" ")[0] or query[:limit]
 
 
 def web_address(value: Any) -> str:

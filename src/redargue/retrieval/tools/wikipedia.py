@@ -30,10 +30,7 @@ class WikipediaTool(OnlineTool):
     """Searches one language's Wikipedia: one excerpt per article, at most 50, from the revision of the as-of date.
 
     Disambiguation pages and articles that did not exist on that date are skipped. ``service.extra["contact"]`` is sent
-    to Wikimedia.
-
-    Raises:
-        UsageError: the contact cannot be sent in a header.
+    to Wikimedia; UsageError if a header cannot hold it.
     """
 
     name: ClassVar[str] = "wikipedia"

@@ -23,16 +23,7 @@ from redargue.claims import Frozen
 from redargue.errors import UsageError
 from redargue.evidence import PAGE_BREAK
 from redargue.nli.session import Floats
-from redargue.retrieval.corpus.base import (
-    DEPTH,
-    EXCERPT,
-    MEANING_WEIGHT,
-    REPEAT_WEIGHT,
-    WORDS_WEIGHT,
-    Corpus,
-    Hit,
-    Hits,
-)
+from redargue.retrieval.corpus.base import DEPTH, EXCERPT, Corpus, Hit, Hits
 from redargue.retrieval.corpus.documents import Document, Prepared, digest
 from redargue.retrieval.corpus.milvus.client import MilvusConnection, MilvusRow
 from redargue.retrieval.corpus.ranking import (
@@ -75,15 +66,11 @@ class Change(Frozen):
 
 
 class StoreState(Frozen):
-    """The state of a store.
-
-    Attributes:
-        counts_words: whether Milvus indexes words; False in a store made by redargue 0.1 on a server before 2.5.
-    """
+    """The state of a store."""
 
     format: int
     embedder: str
-    counts_words: bool = True
+    counts_words: bool = True  # False in a store of redargue 0.1 on a server before 2.5
     content: str = "0"  # checksum of the documents
     generation: int = 0
     writing: tuple[Change, ...] = ()  # changes that were begun and not completed
@@ -233,13 +220,11 @@ class MilvusReader(Corpus):
         rows |= self._link.get(self._chunks, [key for key, _ in by_words if key not in rows], _CHUNK)
         keys = sorted(rows, key=lambda key: (rows[key]["order"], key))  # insertion order
         numbers = {key: number for number, key in enumerate(keys)}
-        ranked = fuse(
-            ([numbers[row["key"]] for row, _ in near], MEANING_WEIGHT),
-            ([numbers[key] for key, _ in by_words if key in rows], WORDS_WEIGHT),
-        )
+        words = (numbers[key] for key, _ in by_words if key in rows)
+        ranked = fuse((numbers[row["key"]] for row, _ in near), words)
         owners = {key.partition(".")[0]: number for number, key in enumerate(keys)}
         documents = {number: owners[key.partition(".")[0]] for key, number in numbers.items()}
-        best = [(rows[keys[number]], score) for number, score in spread(ranked, documents, REPEAT_WEIGHT)]
+        best = [(rows[keys[number]], score) for number, score in spread(ranked, documents)]
         for first in range(0, len(best), 4 * k):
             batch = best[first : first + 4 * k]
             abouts = self._abouts(row["key"].partition(".")[0] for row, _ in batch)
