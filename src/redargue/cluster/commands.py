@@ -19,7 +19,6 @@ from typing import Annotated, Literal
 
 import typer
 
-from redargue.assembly import connect
 from redargue.cli.batch import BatchOutput
 from redargue.cli.exit import resumable, say_interrupted
 from redargue.cli.options import connected
@@ -39,13 +38,10 @@ from redargue.cluster.engines import LocalWorkers, RayWorkers, ray_workers
 from redargue.cluster.job import WorkerJob, read_job, worker_job
 from redargue.cluster.queue import Batch, Counts, batch_id, count_finished, find_batch, progress, retry, submit
 from redargue.cluster.store import WAIT, SharedDatabase, open_ledger
-from redargue.cluster.worker import Worker, verify_leased
+from redargue.cluster.worker import verify_batch
 from redargue.errors import RecordError, StoreUnavailable, UsageError
-from redargue.net.secrets import Secrets
 from redargue.net.services import is_offline, require_local
-from redargue.net.transport import Transport
 from redargue.parts import Parts
-from redargue.runs.budget import Budget
 from redargue.runs.record import SystemClock
 from redargue.sanitize import counted, printable
 from redargue.spec import RunSpec
@@ -204,8 +200,6 @@ def run_on_node(where: str, batch_id: str, allowed: Mapping[str, str] | None = N
 
 
 async def _work(where: str, batch: Batch, job: WorkerJob, spec: RunSpec, owner: str, wait: float) -> None:
-    budget = Budget.parse(spec.budget) if spec.budget else Budget()
-    secrets = Secrets.from_environment()
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     assert task
     if threading.current_thread() is threading.main_thread() and hasattr(signal, "SIGTERM"):
@@ -213,11 +207,8 @@ async def _work(where: str, batch: Batch, job: WorkerJob, spec: RunSpec, owner: 
     if owner:
         stop = partial(loop.call_soon_threadsafe, task.cancel)
         threading.Thread(target=_when_stdin_ends, args=(stop,), daemon=True).start()
-    async with Worker(where, batch, budget=budget, rates=job.rates, owner=owner, secrets=secrets, wait=wait) as worker:
-        transport = Transport(worker.limiter, secrets=secrets, offline=spec.offline)
-        parts = await connect(spec, Parts(transport=transport, budget=worker.budget))
-        with Verifier(spec, parts=parts, calls=worker.record) as verifier:
-            await verify_leased(worker, verifier, batch, concurrency=job.concurrency)
+    rates, concurrency = job.rates, job.concurrency
+    await verify_batch(where, batch, spec, Parts(), rates=rates, concurrency=concurrency, owner=owner, wait=wait)
 
 
 def _when_stdin_ends(stop: Callable[[], object]) -> None:

@@ -32,16 +32,12 @@ def _text(value: object) -> str:
 
 
 class WorkerJob(Frozen):
-    """The job of every worker of a batch.
-
-    Attributes:
-        concurrency: number of claims that a worker verifies at the same time.
-    """
+    """The job of every worker of a batch."""
 
     spec: RunSpec  # configuration without addresses that contain a key
     withheld: tuple[str, ...] = ()  # environment variables with those addresses
     rates: dict[str, Rate] = Field(default_factory=dict)
-    concurrency: int = Field(ge=1, le=MOST_CONCURRENT)
+    concurrency: int = Field(ge=1, le=MOST_CONCURRENT)  # claims at the same time
 
     def reaches(self) -> dict[str, str]:
         """What the configuration starts, contacts, reads or writes, by the variable that allows it to a worker."""

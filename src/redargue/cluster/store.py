@@ -165,14 +165,12 @@ class SqliteLedger(Database):
 
     @contextmanager
     def transaction(self) -> Iterator[LedgerTransaction]:
-        self._require_same_file()  # SQLite would write into a file that was moved or deleted
-        with self.write() as connection:
-            yield _SqliteTransaction(connection, self._clock)
-
-    def _require_same_file(self) -> None:
+        # SQLite would write into a file that was moved or deleted.
         if self._file is None or file_identity(self.path) != self._file:
             what = f"the ledger {str(self.path)!r} is not there, or is another file"
             raise LedgerAway(what, hint="was it moved or deleted? put it back")
+        with self.write() as connection:
+            yield _SqliteTransaction(connection, self._clock)
 
     def reopen(self) -> None:
         self.close()

@@ -1,9 +1,7 @@
 """A worker: leases claims from a shared ledger, verifies several concurrently, and stores their results.
 
 A worker needs only the ledger, which stores its job, its paid calls, and the limits and budget of all workers. It may
-be killed at any time.
-
-Worker registration, heartbeats and expiry.
+be killed at any time: the others expire a worker without a heartbeat.
 """
 
 from __future__ import annotations
@@ -15,10 +13,12 @@ import random
 import socket
 import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from pydantic import ValidationError
 
+from redargue.assembly import connect
 from redargue.claims import Claim
 from redargue.cluster.limits import BudgetTable, LedgerBudget, RateTable, SharedLimiter
 from redargue.cluster.queue import (
@@ -42,9 +42,11 @@ from redargue.cluster.store import WAIT, LedgerTransaction, TransactionBatcher, 
 from redargue.errors import RecordError, RedargueError, UsageError
 from redargue.events import EVENT, CallFailed, CallFinished, ClaimEnded, EvidenceFound, EvidenceMissing
 from redargue.net.secrets import Secrets
-from redargue.net.transport import Rate
+from redargue.net.transport import Rate, Transport
+from redargue.parts import Parts
 from redargue.runs.budget import Budget, Cost, UsageCounter
 from redargue.runs.manifest import read_manifest
+from redargue.spec import RunSpec
 from redargue.verdicts import ErrorInfo, Verdict
 from redargue.verifier import Verifier
 
@@ -196,11 +198,10 @@ class Worker:
         budget: Budget | None = None,
         rates: Mapping[str, Rate] | None = None,
         owner: str = "",
-        lease: float = LEASE,
         secrets: Secrets | None = None,
         wait: float = WAIT,
     ) -> None:
-        self.heartbeat = Heartbeat(batch.number, owner=owner, lease=lease)
+        self.heartbeat = Heartbeat(batch.number, owner=owner)
         owner, limits = self.heartbeat.owner, budget or Budget()
         self._queue, paid_calls = Queue(owner, batch.number), PaidCallTable(batch.number)
         self._rates, budgets = RateTable(owner, rates or {}), BudgetTable(owner, batch.number, limits)
@@ -268,6 +269,30 @@ class Worker:
         state = STOPPED if verdict.stopped else FAILED if verdict.error else DONE
         if await self.batcher.ask(self._queue, Finish(job.place, events, state)):
             self.finished += 1
+
+
+async def verify_batch(
+    where: str,
+    batch: Batch,
+    spec: RunSpec,
+    parts: Parts,
+    *,
+    rates: Mapping[str, Rate],
+    concurrency: int,
+    owner: str = "",
+    wait: float = WAIT,
+) -> None:
+    """Works on a batch until no claims are left; ``parts`` are those besides transport and budget.
+
+    Raises UsageError and RecordError as :func:`verify_leased` does.
+    """
+    budget = Budget.parse(spec.budget) if spec.budget else Budget()
+    secrets = Secrets.from_environment()
+    async with Worker(where, batch, budget=budget, rates=rates, owner=owner, secrets=secrets, wait=wait) as worker:
+        transport = Transport(worker.limiter, secrets=secrets, offline=spec.offline)
+        parts = await connect(spec, replace(parts, transport=transport, budget=worker.budget))
+        with Verifier(spec, parts=parts, calls=worker.record) as verifier:
+            await verify_leased(worker, verifier, batch, concurrency=concurrency)
 
 
 async def verify_leased(worker: Worker, verifier: Verifier, batch: Batch, *, concurrency: int) -> None:

@@ -12,6 +12,7 @@ from redargue.errors import CorpusError, RedargueError, StoreUnavailable, UsageE
 from redargue.memory.records import MEMORY_TABLES, META, TABLES
 from redargue.net.secrets import Secrets, display_url
 from redargue.registry import install
+from redargue.retrieval.corpus.database import require_format
 
 CONNECT, BUSY = 10, 30  # timeouts in seconds: for connecting, and for locks of other writers
 SCHEMES = ("postgresql://", "postgres://")
@@ -117,13 +118,8 @@ class PostgresqlServer:
         if not names:
             raise UsageError(f"no {self._what} at {self.place}", hint=hint)
         stored = dict(db.execute("SELECT name, value FROM meta").fetchall()) if "meta" in names else {}
-        version, own = int(stored.get("schema", 0)), int(meta["schema"])
-        if version > own:
-            what = f"{self.place} was made by a newer redargue (format {version})"
-            raise UsageError(what, hint="upgrade redargue")
-        if 0 < version < own:
-            what = f"{self.place} was made by an earlier redargue (format {version})"
-            raise UsageError(what, hint=f"use another database: {self._option} URL")
+        version, elsewhere = int(stored.get("schema", 0)), f"use another database: {self._option} URL"
+        require_format(self.place, version, int(meta["schema"]), hint=elsewhere)
         if not (meta.keys() <= stored.keys() and names.issuperset(re.findall(r"CREATE TABLE (\w+)", tables))):
             raise CorpusError(f"the schema {self._schema!r} at {self.place} is not a redargue {self._what}")
         return stored

@@ -16,21 +16,18 @@ from typing import Annotated, Literal, NamedTuple, Self
 
 from pydantic import Field, ValidationError
 
-from redargue.assembly import connect
 from redargue.claims import Claim, Frozen
 from redargue.cluster.job import worker_job
 from redargue.cluster.queue import Batch, batch_id, count_finished, find_batch, progress, results, retry, submit
 from redargue.cluster.store import SharedDatabase, open_ledger
-from redargue.cluster.worker import Worker, verify_leased
+from redargue.cluster.worker import verify_batch
 from redargue.concurrency import Busy
 from redargue.errors import BudgetReached, RecordError, RedargueError, UsageError
 from redargue.events import EVENT, ClaimEnded
 from redargue.files import make_folder, open_to_read
-from redargue.net.secrets import Secrets
 from redargue.net.services import limiter
-from redargue.net.transport import Transport
 from redargue.parts import Parts
-from redargue.runs.budget import Budget, Cost
+from redargue.runs.budget import Cost
 from redargue.runs.record import write_atomically
 from redargue.service.entries import LateWrites
 from redargue.service.keys import DayBudgets
@@ -205,18 +202,14 @@ class BatchStore:
         late = self._late.text(path)
         entry = BatchEntry.model_validate_json(late) if late else _read(path)
         with self._open(entry) as (ledger, batch):
-            finished = count_finished(ledger, batch.number)
             spent, _ = progress(ledger, batch.number)
+            finished = count_finished(ledger, batch.number)._replace(calls=spent.calls, usd=spent.usd)
         return BatchAnswer(
             id=id_,
             state=entry.state,
             created=entry.created,
             total=batch.total,
-            done=finished.done,
-            errors=finished.errors,
-            stopped=finished.stopped,
-            calls=spent.calls,
-            usd=spent.usd,
+            **finished._asdict(),
             error=entry.error,
             results=f"/v1/batches/{id_}/results",
         )
@@ -267,13 +260,8 @@ class BatchStore:
     async def _verify(self, entry: BatchEntry) -> None:
         with self._open(entry) as (_, batch):
             pass
-        spec, secrets = entry.spec, Secrets.from_environment()
-        budget = Budget.parse(spec.budget) if spec.budget else Budget()
-        async with Worker(self._where, batch, budget=budget, rates=limiter().rates, secrets=secrets) as worker:
-            transport = Transport(worker.limiter, secrets=secrets, offline=spec.offline)
-            parts = await connect(spec, replace(self._parts, transport=transport, budget=worker.budget))
-            with Verifier(spec, parts=parts, calls=worker.record) as verifier:
-                await verify_leased(worker, verifier, batch, concurrency=_CONCURRENCY)
+        rates, concurrency = limiter().rates, _CONCURRENCY
+        await verify_batch(self._where, batch, entry.spec, self._parts, rates=rates, concurrency=concurrency)
 
 
 class _Planned(NamedTuple):
