@@ -68,19 +68,14 @@ class ComparedSystem(Frozen):
 
 
 class Pair(Frozen):
-    """Two systems on the same claims.
-
-    Attributes:
-        difference: of accuracy, first minus second, with a paired bootstrap interval.
-        left_out: claims that the budget stopped in one of the two; no figure of the pair counts them.
-    """
+    """Two systems on the same claims."""
 
     first: str
     second: str
-    left_out: int = 0
+    left_out: int = 0  # claims that the budget stopped in one of the two, which no figure counts
     test: McNemar
     holm: float  # the p-value of the test, corrected for all pairs of the table
-    difference: PairedDifference
+    difference: PairedDifference  # of accuracy, first minus second, with its interval
     macro_f1: PairedDifference  # difference of macro-F1; undefined for free text
     sight: PowerAnalysis  # the smallest difference that this many claims can show
     flips: tuple[PairedFlip, ...]
@@ -261,7 +256,7 @@ def _pairs(examples: Sequence[Example], rows: Sequence[ComparedSystem], draws: i
 
 
 def _pair(examples: Sequence[Example], first: ComparedSystem, second: ComparedSystem, draws: int) -> Pair:
-    both = list(zip(first.said, second.said, strict=True))
+    both = zip(first.said, second.said, strict=True)
     reached = [all(said.error != BudgetReached.__name__ for said in pair) for pair in both]
     gold = [example.gold if reached[item] else None for item, example in enumerate(examples)]
     paired = {example.id for example, truth in zip(examples, gold, strict=True) if truth is not None}
@@ -283,12 +278,11 @@ def _pair(examples: Sequence[Example], first: ComparedSystem, second: ComparedSy
 
 def _retrieval(bench: Bench, system: System) -> tuple[MetricValue, ...]:
     """Retrieved documents against gold ones, from the relevance file or else from gold evidence."""
-    gold = [
-        bench.relevant.get(example.id, frozenset())
-        if bench.relevant
-        else frozenset(part.document for group in example.evidence for part in group)
-        for example in bench.examples
-    ]
+    if bench.relevant:
+        gold = [bench.relevant.get(example.id, frozenset()) for example in bench.examples]
+    else:
+        parts = [itertools.chain.from_iterable(example.evidence) for example in bench.examples]
+        gold = [frozenset(part.document for part in of_claim) for of_claim in parts]
     if not any(gold):
         return ()
     retrieved = [tuple(passage.document for passage in passages) for passages in bench.recorded_passages(system)]
@@ -309,11 +303,8 @@ def _macro_f1(
     gold: Sequence[str | None], first: ComparedSystem, second: ComparedSystem, draws: int
 ) -> PairedDifference:
     """The difference over the claims with a gold label."""
-    labels = [
-        (truth, one.label, other.label)
-        for truth, one, other in zip(gold, first.said, second.said, strict=True)
-        if truth is not None
-    ]
-    known, predicted, compared = zip(*labels, strict=True) if labels else ((), (), ())
+    rows = zip(gold, _labels(first), _labels(second), strict=True)
+    known = [(truth, label, other) for truth, label, other in rows if truth is not None]
+    truths, labels, others = zip(*known, strict=True) if known else ((), (), ())
     scores = first.scores
-    return macro_f1_difference(known, predicted, compared, labels=scores.labels, over=scores.averaged, draws=draws)
+    return macro_f1_difference(truths, labels, others, labels=scores.labels, over=scores.averaged, draws=draws)

@@ -339,8 +339,7 @@ class Bench:
     async def rescore(self, system: System, settings: Mapping[str, Any]) -> tuple[list[Verdict | None], int]:
         """Replays the recorded debates with other settings (such as thresholds); calls no model.
 
-        Returns:
-            A verdict per claim, None if the debate needs calls that were not recorded; and the number of those.
+        Returns a verdict per claim, None if the debate needs calls that were not recorded, and the number of those.
         """
         from redargue.playback import replay_claim
 

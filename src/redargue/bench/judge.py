@@ -42,12 +42,7 @@ class LabelRates(Frozen):
 
 
 class JudgeCalibration(Frozen):
-    """What is known of a judge; the content of a calibration file.
-
-    Attributes:
-        errors: share of wrong verdicts by kind of item; empty without a column of kinds.
-        confidence: calibration error and Brier score; empty without a column of confidences.
-    """
+    """What is known of a judge; the content of a calibration file."""
 
     schema_version: Literal[1] = 1
     n: int
@@ -57,16 +52,15 @@ class JudgeCalibration(Frozen):
     constant: MetricValue  # accuracy of always giving the most frequent label, whose kappa is 0
     constant_label: str
     labels: tuple[LabelRates, ...]
-    errors: tuple[MetricValue, ...] = ()
-    confidence: tuple[MetricValue, ...] = ()
+    errors: tuple[MetricValue, ...] = ()  # share of wrong verdicts by kind, if kinds are given
+    confidence: tuple[MetricValue, ...] = ()  # calibration error and Brier score, if given
     caveats: tuple[str, ...] = ()  # what a reader must know
 
 
 def read_judged(path: Path, mapping: Mapping[str, str]) -> list[JudgedItem]:
     """The items of a CSV, TSV or JSON-lines file; ``mapping`` names columns by role: judge, human, kind, confidence.
 
-    Raises:
-        UsageError: the file cannot be read, or a column is missing, or a row has no human label.
+    Raises UsageError if the file cannot be read, a column is missing, or a row has no human label.
     """
     for role in mapping:
         if role not in _ROLES:

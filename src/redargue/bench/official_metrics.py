@@ -29,17 +29,13 @@ from redargue.verdicts import Verdict
 
 @dataclass(frozen=True)
 class ScoredRows:
-    """Examples with a gold label, and their verdicts.
-
-    Attributes:
-        predicted_evidence: distinct locations of each verdict's found quotations, in order.
-    """
+    """Examples with a gold label, and their verdicts."""
 
     examples: tuple[Example, ...]
     verdicts: tuple[Verdict, ...]
     gold: tuple[str, ...]
     predicted: tuple[str | None, ...]  # labels; None for a non-answer
-    predicted_evidence: tuple[tuple[Element, ...], ...]
+    predicted_evidence: tuple[tuple[Element, ...], ...]  # distinct places of the found quotations
     labels: tuple[str, ...]  # all possible labels; empty for free text
     averaged: tuple[str, ...]  # the gold labels, over which F1 is averaged
     whole_documents: bool  # whether locations name only documents

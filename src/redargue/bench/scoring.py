@@ -45,12 +45,7 @@ class GroupScores(Frozen):
 
 
 class Scores(Frozen):
-    """The scores of one system on one data set.
-
-    Attributes:
-        right: whether each of ``ids`` was labelled correctly; paired tests compare these.
-        figures: accuracy, macro-F1 (with intervals), coverage, calibration, response-level scores.
-    """
+    """The scores of one system on one data set."""
 
     n: int
     hidden: int  # number of examples without a gold label; they count only in coverage and cost
@@ -58,8 +53,8 @@ class Scores(Frozen):
     labels: tuple[str, ...]  # all labels of the data set; empty for free text
     averaged: tuple[str, ...]  # gold labels of the examples, over which F1 is averaged
     ids: tuple[str, ...]  # identifiers of the examples with a gold label
-    right: tuple[bool, ...]
-    figures: tuple[MetricValue, ...]
+    right: tuple[bool, ...]  # whether each of ``ids`` was labelled correctly, for paired tests
+    figures: tuple[MetricValue, ...]  # accuracy, macro-F1, coverage, calibration, of responses
     rules: tuple[RuleScores, ...] = ()
     classes: tuple[ClassScores, ...] = ()
     confusion: Confusion | None = None  # None for free text or without gold labels
@@ -193,11 +188,8 @@ def _label_figures(rows: ScoredRows) -> tuple[MetricValue, ...]:
 
 
 def _response_figures(rows: ScoredRows) -> tuple[MetricValue, ...]:
-    claims = [
-        (example, gold, predicted)
-        for example, gold, predicted in zip(rows.examples, rows.gold, rows.predicted, strict=True)
-        if example.response
-    ]
+    every = zip(rows.examples, rows.gold, rows.predicted, strict=True)
+    claims = [(example, gold, predicted) for example, gold, predicted in every if example.response]
     if not claims:
         return ()
     names = [example.response for example, _, _ in claims]
@@ -205,28 +197,22 @@ def _response_figures(rows: ScoredRows) -> tuple[MetricValue, ...]:
     labels = claims[0][0].claim.labels
     if labels.free_text or labels.named(Meaning.SUPPORTED) is None:
         return (share,)
-
-    def is_supported(label: str) -> bool:
-        return labels.meaning(label) is Meaning.SUPPORTED
-
-    truths = [is_supported(gold) for _, gold, _ in claims]
-    calls = [None if predicted is None else is_supported(predicted) for _, _, predicted in claims]
+    supported = {label.name for label in labels.labels if label.meaning is Meaning.SUPPORTED}
+    truths = [gold in supported for _, gold, _ in claims]
+    calls = [None if predicted is None else predicted in supported for _, _, predicted in claims]
     scores = factuality(names, truths, calls)
     f1 = scores.f1.model_copy(update={"name": "response-factuality-f1"})
     return (share, scores.accuracy, f1, scores.coverage)
 
 
 def _groups(rows: ScoredRows) -> tuple[GroupScores, ...]:
-    groups: dict[str, list[tuple[str, str | None]]] = defaultdict(list)
+    groups: dict[str, tuple[list[str], list[str | None]]] = defaultdict(lambda: ([], []))
     for example, gold, predicted in zip(rows.examples, rows.gold, rows.predicted, strict=True):
-        groups[example.group].append((gold, predicted))
+        groups[example.group][0].append(gold)
+        groups[example.group][1].append(predicted)
     if set(groups) <= {""}:
         return ()
     return tuple(
-        GroupScores(
-            group=group,
-            accuracy=accuracy([gold for gold, _ in labels], [predicted for _, predicted in labels]),
-            coverage=coverage([predicted for _, predicted in labels]),
-        )
-        for group, labels in groups.items()
+        GroupScores(group=group, accuracy=accuracy(gold, predicted), coverage=coverage(predicted))
+        for group, (gold, predicted) in groups.items()
     )

@@ -26,19 +26,14 @@ _SEED = re.compile(r"#\d+$")
 
 
 class System(Frozen):
-    """One row of a table.
-
-    Attributes:
-        settings: those that differ from the profile's.
-        reads: spec of the system whose passages the tool ``debated`` provides; empty for the first of the bench.
-    """
+    """One row of a table; ``settings`` are those that differ from the profile's."""
 
     spec: str  # ``METHOD[@PROFILE][:SETTING=VALUE,…][~OTHER][#SEED]``
     method: str
     profile: str = "hardened"
     settings: dict[str, Any] = {}  # noqa: RUF012  (pydantic copies it)
     seed: int | None = None  # of the run; None for the bench's
-    reads: str = ""
+    reads: str = ""  # spec of the system whose passages ``debated`` provides; empty for the first
 
     @classmethod
     def parse(cls, spec: str) -> System:

@@ -24,9 +24,7 @@ class AuditedTriplet(Frozen):
 def audit_triplets(run: Path, file: Path, count: int, seed: int) -> Counter[str]:
     """Counts the judgements in a file; if it does not exist, first writes a sample of the run's triplets to it.
 
-    Raises:
-        UsageError: the run has no triplets, or a row of the file cannot be read.
-        RecordError: there is no run.
+    Raises UsageError if the run has no triplets or a row of the file cannot be read, RecordError if there is no run.
     """
     if file.exists():
         return Counter(row.judgement or "not judged" for row in _read(file))

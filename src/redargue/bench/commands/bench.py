@@ -7,16 +7,25 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
 from redargue.batch import Tally
-from redargue.bench.datasets.base import datasets, load
-from redargue.bench.harness import ClaimOutcome
+from redargue.bench import compare as comparison
+from redargue.bench.compare import ComparedSystem, Comparison
+from redargue.bench.datasets.base import Example, datasets, load
+from redargue.bench.harness import BENCH, Bench, ClaimOutcome, read_bench_file, reopen
+from redargue.bench.judge import calibrate, calibration_tables, read_judged
+from redargue.bench.reports.charts import draw_frontier, frontier_table, require_drawing
+from redargue.bench.reports.markdown import print_comparison
+from redargue.bench.reports.publishing import publishable, write_tables
+from redargue.bench.system import System, require_evidence
+from redargue.bench.temporal import apply_as_of
 from redargue.cli.exit import exit_code, resumable
 from redargue.cli.extensions import BenchGroup
 from redargue.cli.list import print_rows, usable
+from redargue.cli.options import read_models, read_settings
 from redargue.cli.parameters import (
     AsJson,
     BaseUrl,
@@ -35,15 +44,12 @@ from redargue.cli.parameters import (
 )
 from redargue.cli.progress import Progress
 from redargue.errors import UsageError
+from redargue.files import replacing
+from redargue.inputs.claims import split_mapping
+from redargue.net.secrets import Secrets, has_credentials, without_credentials
+from redargue.reports.markdown import print_tables
 from redargue.runs.record import SystemClock
-
-if TYPE_CHECKING:
-    from redargue.bench.compare import ComparedSystem, Comparison
-    from redargue.bench.datasets.base import Example
-    from redargue.bench.harness import Bench
-    from redargue.bench.system import System
-    from redargue.spec import RunSpec
-
+from redargue.spec import DEFAULT_METHOD, RunSpec, read_date
 
 bench_app = typer.Typer(
     cls=BenchGroup, no_args_is_help=True, help="Run methods on data sets, and compare them with paired tests."
@@ -97,9 +103,6 @@ class BenchParameters:
     offline: Offline = False
 
     def spec(self, seed: int) -> RunSpec:
-        from redargue.cli.options import read_models
-        from redargue.spec import RunSpec
-
         model, models = read_models(self.model or [])
         changed = {
             "model": model,
@@ -139,10 +142,6 @@ def run_bench(
 
     All methods search the same evidence.
     """
-    from redargue.bench.harness import Bench
-    from redargue.bench.system import System, require_evidence
-    from redargue.spec import DEFAULT_METHOD
-
     systems = [System.parse(text) for text in method or [DEFAULT_METHOD]]
     if seeds > 1:
         systems = [system.seeded(sample.seed + offset) for system in systems for offset in range(seeds)]
@@ -168,10 +167,6 @@ def run_bench(
 
 def drawn_examples(sample: SampleParameters) -> tuple[tuple[Example, ...], dict[str, Any]]:
     """The examples of a sample, and the facts of the sample for the record."""
-    from redargue.bench.temporal import apply_as_of
-    from redargue.cli.options import read_settings
-    from redargue.spec import read_date
-
     named = {"mapping": sample.mapping, "labels": sample.labels}
     options = read_settings(sample.option or []) | {name: value for name, value in named.items() if value}
     limit, take, half = sample.limit, sample.take, sample.half
@@ -181,8 +176,6 @@ def drawn_examples(sample: SampleParameters) -> tuple[tuple[Example, ...], dict[
 
 
 def _run_all(bench: Bench, systems: Sequence[System], *, concurrency: int, json: bool, quiet: bool) -> NoReturn:
-    from redargue.bench import compare as comparison
-
     rows: dict[str, ComparedSystem] = {}
     tallies = [Tally() for _ in systems]
     with resumable(f"the same command resumes the bench in {bench.folder}"):
@@ -212,10 +205,6 @@ def compare_benches(
     json: AsJson = False,
 ) -> None:
     """Print the comparison of a finished bench: intervals, paired tests, flips."""
-    from redargue.bench import compare as comparison
-    from redargue.bench.harness import reopen
-    from redargue.bench.reports.charts import draw_frontier, frontier_table, require_drawing
-
     if frontier:
         require_drawing(frontier)
     if path:
@@ -223,13 +212,9 @@ def compare_benches(
     result = comparison.read_results(bench)
     show_comparison(result, json=json)
     if tables:
-        from redargue.bench.reports.publishing import publishable, write_tables
-
         for file in write_tables(publishable(result), tables):
             typer.echo(f"written: {file}", err=True)
     if frontier:
-        from redargue.reports.markdown import print_tables
-
         if not json:
             print_tables(filter(None, [frontier_table(result)]))
         draw_frontier(result, frontier)
@@ -239,8 +224,6 @@ def compare_benches(
 @bench_app.command("ls")
 def list_benches(folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of bench folders.")]) -> None:
     """List bench folders with their samples and systems."""
-    from redargue.bench.harness import BENCH, read_bench_file
-
     paths = sorted([*folder.glob(f"*/{BENCH}"), *folder.glob(BENCH)])
     if not paths:
         raise UsageError(f"no bench folder in {str(folder)!r}", hint="create one with redargue bench run -o")
@@ -251,8 +234,6 @@ def list_benches(folder: Annotated[Path, typer.Argument(metavar="DIR", help="Fol
 
 
 def show_comparison(result: Comparison, *, json: bool) -> None:
-    from redargue.bench.reports.markdown import print_comparison
-
     if json:
         print(result.model_dump_json(indent=1))  # noqa: T201
     else:
@@ -261,8 +242,6 @@ def show_comparison(result: Comparison, *, json: bool) -> None:
 
 def _arguments(options: Mapping[str, object]) -> list[str]:
     """The options as arguments of a command line, without secrets; options without a value are omitted."""
-    from redargue.net.secrets import Secrets, has_credentials, without_credentials
-
     secrets = Secrets.from_environment()
     arguments: list[str] = []
     for name, option_value in options.items():
@@ -313,11 +292,6 @@ def calibrate_judge(
 
     The judge is anything that gives labels: a model, a reader, a rule, another person.
     """
-    from redargue.bench.judge import calibrate, calibration_tables, read_judged
-    from redargue.files import replacing
-    from redargue.inputs.claims import split_mapping
-    from redargue.reports.markdown import print_tables
-
     calibration = calibrate(read_judged(file, split_mapping(mapping) if mapping else {}))
     text = calibration.model_dump_json(indent=1)
     if out:

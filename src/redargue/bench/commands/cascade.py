@@ -6,6 +6,7 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from importlib.metadata import version
+from json import dumps
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -28,7 +29,9 @@ from redargue.files import replacing
 from redargue.inputs.claims import label_set, split_mapping
 from redargue.methods.cascade.fit import DELTA, Fit, FitRow, StageRow, Thresholds, lost, stop_of
 from redargue.methods.cascade.method import NEVER, STAGES, CascadeSettings
+from redargue.nli.aggregation import MIN_CONFIDENCE
 from redargue.playback import spec_of
+from redargue.reports.markdown import print_tables
 from redargue.reports.table import DASH, Cell, Column, Table, number
 from redargue.runs.manifest import load_manifest
 from redargue.runs.record import read_events
@@ -56,9 +59,6 @@ def fit_cascade(
     Every stage is held for every claim, which costs a debate per claim once. Then --set fitted=DIR/fit.json
     with --set target_risk=…, target_loss=… or budget_per_claim=… gives the thresholds.
     """
-    from redargue.nli.aggregation import MIN_CONFIDENCE
-    from redargue.reports.markdown import print_tables
-
     if options.min_confidence and (options.model or options.min_confidence > MIN_CONFIDENCE):
         what = "a verdict below it is left open after its stage has decided, which a fit does not count"
         hint = "leave it out: the fitted thresholds say how sure a stage has to be"
@@ -101,16 +101,12 @@ BETS = tuple(share / 20 for share in range(1, 20))  # shares of the most that a 
 
 
 class Drift(NamedTuple):
-    """What feedback says: decided claims, wrong ones, a lower bound of the error, and where it passed the target.
-
-    Attributes:
-        crossed: number of the row, from 1, after which the error is above the target; None if it never was.
-    """
+    """What feedback says: decided claims, wrong ones, a lower bound of the error, and where it passed the target."""
 
     decided: int
     wrong: int
     at_least: float
-    crossed: int | None
+    crossed: int | None  # row, from 1, after which the error is above the target; None: none
 
 
 def fit_verdicts(
@@ -144,7 +140,8 @@ def fit_verdicts(
     if feedback is not None and threshold is not None:
         drift = watched(read_judged(feedback, roles), chosen, threshold, target_error)
     if json:
-        typer.echo(found.model_dump_json() if drift is None else _both(found, drift))
+        watched_too = {**found.model_dump(mode="json"), "feedback": drift._asdict()} if drift else {}
+        typer.echo(dumps(watched_too) if drift else found.model_dump_json())
     else:
         typer.echo("\n".join(_lines(fit, found, target_error, drift)))
     if drift and drift.crossed:
@@ -154,8 +151,7 @@ def fit_verdicts(
 def fit_of_verdicts(items: Sequence[JudgedItem], labels: LabelSet) -> Fit:
     """The verdicts as claims of a cascade that decides or abstains.
 
-    Raises:
-        UsageError: fewer than 60 rows, a label that the set lacks, or decided verdicts without a confidence.
+    Raises UsageError for fewer than 60 rows, a label that the set lacks, or decided verdicts without a confidence.
     """
     if len(items) < LEAST:
         what = f"{counted(len(items), 'labelled verdict')}: a fit needs {LEAST} and more"
@@ -251,12 +247,6 @@ def _lines(fit: Fit, found: Thresholds, target: float, drift: Drift | None) -> l
     return lines
 
 
-def _both(found: Thresholds, drift: Drift) -> str:
-    import json
-
-    return json.dumps({**found.model_dump(mode="json"), "feedback": drift._asdict()})
-
-
 FIT = "fit.json"
 TARGETS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2)
 
@@ -277,8 +267,7 @@ def exhaustive(spec: str) -> System:
 def fit_of(bench: Bench, system: System) -> Fit:
     """What each stage said about each claim with a gold label, from the record of an exhaustive run.
 
-    Raises:
-        RecordError: the run is not finished, or no claim has both a gold label and all stages.
+    Raises RecordError if the run is not finished, or no claim has both a gold label and all stages.
     """
     verdicts = [outcome.verdict for outcome in bench.outcomes(system)]
     held: dict[int, list[StageEnded]] = defaultdict(list)

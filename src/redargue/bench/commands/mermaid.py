@@ -95,16 +95,12 @@ class ObservedCall(NamedTuple):
 
 
 class ReleasedRun(NamedTuple):
-    """A run from the log.
-
-    Attributes:
-        memory: recalled items, each with its original query and its text in the log.
-    """
+    """A run from the log."""
 
     row: int  # number of its row in the file, from 1
     recording: Recording
     calls: tuple[ObservedCall, ...]
-    memory: tuple[tuple[str, str], ...]
+    memory: tuple[tuple[str, str], ...]  # recalled items: original query, and text in the log
 
 
 def text_contents(observation: str) -> tuple[str, ...]:
@@ -136,11 +132,7 @@ def failure_of(text: str) -> Failure:
 
 
 def read_runs(path: Path) -> tuple[list[ReleasedRun], list[UsageError]]:
-    """Reads the runs of a file in order, and an error for each run that cannot be read; skips rows without a run.
-
-    Raises:
-        UsageError: no run can be read.
-    """
+    """The runs of a file in order, and an error for each that cannot be read; raises UsageError if none can."""
     file_rows = tuple(rows(path))
     labels = labels_of_rows(file_rows)
     runs: list[ReleasedRun] = []
@@ -304,11 +296,8 @@ def import_runs(path: Path, out: Path, *, clock: Clock | None = None) -> Importe
     """Makes a bench folder from a file of runs, with gold labels, scores, and a record that can be replayed.
 
     No model or tool is called. The folder ``out`` must not exist, and is created only when it is complete. ``clock``
-    provides the times, which the logs lack.
-
-    Raises:
-        UsageError: the file is missing or in another format, no run can be read, or the folder exists or cannot be
-            created.
+    provides the times, which the logs lack. Raises UsageError if the file is missing or in another format, no run can
+    be read, or the folder exists or cannot be created.
     """
     if out.exists():
         raise UsageError(f"{str(out)!r} already exists", where="--out", hint="name a new folder")

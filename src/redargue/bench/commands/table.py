@@ -7,12 +7,23 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 
-from redargue.bench.commands.bench import Folder
+from redargue.batch import Tally
+from redargue.bench.commands.bench import Folder, bench_progress
+from redargue.bench.compare import read_results, score_outcomes
+from redargue.bench.harness import ClaimOutcome, reopen
+from redargue.bench.reports.charts import rescored_pairs
+from redargue.bench.reports.tables import published_table, rescored_table
+from redargue.bench.rescore import frontier, paired, row_of
+from redargue.bench.system import System
+from redargue.bench.tables.comparison import compare_models, compare_table
+from redargue.bench.tables.runner import Runner, TableChoice
+from redargue.bench.tables.schema import Paper, PublishedTable, find_table, papers
 from redargue.cli.exit import FINISHED_WITH_ERRORS, exit_code, resumable
+from redargue.cli.options import read_settings
 from redargue.cli.output import print_json
 from redargue.cli.parameters import (
     AsJson,
@@ -27,13 +38,9 @@ from redargue.cli.parameters import (
 )
 from redargue.errors import UsageError
 from redargue.registry import did_you_mean
+from redargue.reports.markdown import print_tables
 from redargue.sanitize import counted
-
-if TYPE_CHECKING:
-    from redargue.bench.harness import ClaimOutcome
-    from redargue.bench.tables.runner import TableChoice
-    from redargue.bench.tables.schema import Paper, PublishedTable
-    from redargue.spec import RunSpec
+from redargue.spec import RunSpec
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,8 +69,6 @@ class TableParameters:
         return [self._config("" if name == "embedded" else name) for name in dict.fromkeys(names)]
 
     def _config(self, model: str) -> RunSpec:
-        from redargue.spec import RunSpec
-
         profile = self.profile or ("paper" if model else "hardened")
         embedding_model = self.embedding_model if model else ""
         options = {name: value for name, value in vars(self).items() if name not in ("take", "half")}
@@ -106,9 +111,6 @@ def print_table(
     quiet: Quiet = False,
 ) -> None:
     """Reproduce published tables: the paper's figures, ours, and what cannot be compared."""
-    from redargue.bench.tables.runner import TableChoice
-    from redargue.bench.tables.schema import find_table, papers
-
     known = [published for paper in papers() for published in paper.tables]
     if not names:
         for published in known:
@@ -138,12 +140,6 @@ def _run(
     chosen: Sequence[tuple[Paper, PublishedTable]], choices: Sequence[TableChoice], *, json: bool, quiet: bool
 ) -> NoReturn:
     """Prints each table once; ``choices`` differ in the model."""
-    from redargue.batch import Tally
-    from redargue.bench.commands.bench import bench_progress
-    from redargue.bench.reports.tables import published_table
-    from redargue.bench.tables.comparison import compare_models, compare_table
-    from redargue.bench.tables.runner import Runner
-    from redargue.reports.markdown import print_tables
 
     def report(message: str) -> None:
         if not quiet:
@@ -217,13 +213,6 @@ def rescore(
         return
     if not path or not method:
         raise UsageError("--path and --method are missing", hint="or name a second bench: --then DIR")
-    from redargue.bench import compare as comparison
-    from redargue.bench.harness import ClaimOutcome, reopen
-    from redargue.bench.reports.tables import rescored_table
-    from redargue.bench.system import System
-    from redargue.cli.options import read_settings
-    from redargue.reports.markdown import print_tables
-
     opened = reopen(bench, path)
     system = System.parse(method)
     verdicts, lost = asyncio.run(opened.rescore(system, read_settings(setting or [])))
@@ -235,8 +224,8 @@ def rescore(
         print("no debate could be rescored: all of them need calls that were not recorded")  # noqa: T201
         raise typer.Exit(FINISHED_WITH_ERRORS)
     examples, outcomes, recorded_outcomes = zip(*rescored_claims, strict=True)
-    scores = comparison.score_outcomes(examples, outcomes, opened.sample["dataset"], pages=opened.pages)
-    before = comparison.score_outcomes(examples, recorded_outcomes, opened.sample["dataset"], pages=opened.pages)
+    scores = score_outcomes(examples, outcomes, opened.sample["dataset"], pages=opened.pages)
+    before = score_outcomes(examples, recorded_outcomes, opened.sample["dataset"], pages=opened.pages)
     if json:
         print_json({"would_need_calls": lost, "scores": scores, "as_recorded": before})
         return
@@ -248,11 +237,6 @@ def rescore(
 
 def _rescore_pair(folder: Path, method: str, then: Path, then_method: str, *, json: bool) -> None:
     """Prints what two recorded systems would have cost and said as a cascade, threshold by threshold."""
-    from redargue.bench.compare import read_results
-    from redargue.bench.reports.charts import rescored_pairs
-    from redargue.bench.rescore import frontier, paired, row_of
-    from redargue.reports.markdown import print_tables
-
     first, second = read_results(folder), read_results(then)
     first_row, second_row = row_of(first, method), row_of(second, then_method)
     points = frontier(paired(first, first_row, second, second_row))

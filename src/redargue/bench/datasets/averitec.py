@@ -26,13 +26,9 @@ NO_CLAIM = "[this row has no claim]"
 
 
 class Averitec(Dataset, name="averitec"):
-    """Reads the official JSON list: the as-of date is the claim's date, and the context names its speaker and source.
+    """Reads the official JSON list; as-of date and context are the claim's date, speaker and source."""
 
-    Attributes:
-        sentences: file of retrieved web sentences (:func:`web_sentences`), provided as frozen evidence.
-    """
-
-    sentences: Path | None = None
+    sentences: Path | None = None  # of frozen evidence, as :func:`web_sentences` reads it
 
     about = "AVeriTeC: real claims with gold questions and answers (fever.ai; non-commercial)"
     labels = AVERITEC

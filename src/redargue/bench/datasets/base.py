@@ -25,22 +25,14 @@ from redargue.registry import Registry, did_you_mean, having
 
 
 class GoldEvidence(Frozen):
-    """One piece of gold evidence.
-
-    Attributes:
-        element: sentence number or an identifier like ``cell_0_2_1``; empty for the whole document.
-    """
+    """One piece of gold evidence."""
 
     document: str  # page title or abstract id, as the data set writes it
-    element: str = ""
+    element: str = ""  # sentence number, or like ``cell_0_2_1``; empty for the whole document
 
 
 class Example(Frozen):
-    """One row of a data set.
-
-    Attributes:
-        response: id of the longer text that contains the claim; its claims are scored together.
-    """
+    """One row of a data set."""
 
     id: str  # the data set's id, or the row number
     claim: Claim
@@ -49,7 +41,7 @@ class Example(Frozen):
     passages: tuple[Passage, ...] = ()
     answers: tuple[tuple[str, str], ...] = ()  # gold question-answer pairs (AVeriTeC)
     group: str = ""  # stratum (``2-hop``, ``qa``); empty if there is only one
-    response: str = ""
+    response: str = ""  # id of the longer text with the claim, whose claims are scored together
     row: int = Field(ge=1)  # in the file, from 1
 
     @classmethod
@@ -63,16 +55,12 @@ class Dataset(ABC):
     """Reads one data set's official format.
 
     A subclass is registered under its ``name``, and made a dataclass whose fields are the data set's options.
-
-    Attributes:
-        about: one-line description and source.
-        metric: the official metric, a name registered in ``bench.official_metrics``.
     """
 
     name: ClassVar[str]
-    about: ClassVar[str]
+    about: ClassVar[str]  # one-line description and source
     labels: ClassVar[LabelSet]
-    metric: ClassVar[str]
+    metric: ClassVar[str]  # a name in ``bench.official_metrics``
 
     def __init_subclass__(cls, *, name: str, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -150,11 +138,7 @@ class SamplePlan(Frozen):
 
 
 class Sample(SamplePlan):
-    """The record of a sample.
-
-    Attributes:
-        labels: count of each gold label, in the label set's order; hidden gold as "".
-    """
+    """The record of a sample."""
 
     dataset: str
     options: tuple[tuple[str, str], ...] = ()  # of the data set, as text
@@ -162,7 +146,7 @@ class Sample(SamplePlan):
     sha256: str  # of the file's bytes; of a folder, see :func:`sha256_of`
     rows: int  # examples in the whole file
     taken: int
-    labels: tuple[tuple[str, int], ...]
+    labels: tuple[tuple[str, int], ...]  # by gold label, in the label set's order; hidden is ""
     groups: tuple[tuple[str, int], ...]  # count of each group, in the file's order
 
 

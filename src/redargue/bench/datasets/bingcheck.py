@@ -26,14 +26,10 @@ _BINARY = {"supported": "true", "partially supported": "true", "refuted": "false
 
 
 class BingCheck(Dataset, name="bingcheck"):
-    """Reads both forms; a passage is a whole web page, its sentences joined by line breaks.
-
-    Attributes:
-        with_question: puts the question into the context; the papers' methods see the claim alone.
-    """
+    """Reads both forms; a passage is a whole web page, its sentences joined by line breaks."""
 
     binary: bool = False  # two labels by FIRE's rule; drops claims that are "not supported"
-    with_question: bool = False
+    with_question: bool = False  # the question as context; the papers' methods see the claim alone
 
     about = "BingCheck: claims in Bing Chat's answers with the web pages found (Miaoranmmm/SelfChecker)"
     labels = BINGCHECK

@@ -20,13 +20,10 @@ class FactCheckBench(Dataset, name="factcheck-bench"):
     """Reads the annotated answers: one example per checkworthy claim, with the evidence found for it.
 
     Opinions have no label and are dropped, as in the official count of 661 claims. A response's id is its row number.
-
-    Attributes:
-        with_question: puts the question into the context; the papers' methods see the claim alone.
     """
 
     binary: bool = False  # keeps only true and false claims, as FIRE does
-    with_question: bool = False
+    with_question: bool = False  # the question as context; the papers' methods see the claim alone
 
     about = "FactCheck-Bench: claims in ChatGPT's answers with web evidence (yuxiaw/Factcheck-GPT)"
     labels = FACTCHECK_BENCH

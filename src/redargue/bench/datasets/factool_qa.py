@@ -17,16 +17,12 @@ from redargue.inputs.rows import rows
 class FacToolQa(Dataset, name="factool-qa"):
     """Reads ``knowledge_qa.jsonl``: one example per claim, grouped by answer; an answer's id is its row number.
 
-    A row's label must follow from its claims' labels: an answer is true if all its claims are.
-
-    Attributes:
-        with_question: puts the question into the context; the papers' methods see the claim alone.
-        evidence: frozen searches (data set ``snapshots``), matched to claims by text; a claim that is not there gets
-            the passages of the other claims of its answer.
+    A row's label must follow from its claims' labels: an answer is true if all its claims are. A claim that
+    ``evidence`` lacks gets the passages of the other claims of its answer.
     """
 
-    with_question: bool = False
-    evidence: Path | None = None
+    with_question: bool = False  # the question as context; the papers' methods see the claim alone
+    evidence: Path | None = None  # frozen searches (data set ``snapshots``), by the claim's text
 
     about = "FacTool-QA: claims in ChatGPT's answers (GAIR-NLP/factool)"
     labels = TRUE_FALSE

@@ -16,13 +16,9 @@ from redargue.inputs.rows import Row, printable_value, rows
 
 
 class Faviq(Dataset, name="faviq"):
-    """Reads the official JSON lines; the gold document is the positive passage's id.
+    """Reads the official JSON lines; the gold document is the positive passage's id."""
 
-    Attributes:
-        with_evidence: provides the positive passage, which was chosen knowing the answer.
-    """
-
-    with_evidence: bool = False
+    with_evidence: bool = False  # the positive passage, which was chosen knowing the answer
     about = "FAVIQ: claims written from questions that people asked (faviq/faviq)"
     labels = TWO
     metric = "accuracy"

@@ -20,9 +20,7 @@ from redargue.inputs.rows import Row, rows
 class Felm(Dataset, name="felm"):
     """Reads the official JSON lines; skips segments without a letter or digit.
 
-    Attributes:
-        unit: ``segment`` (FELM's own scoring), with question and answer as context; or ``response`` (FIRE's use), true
-            if all its segments are.
+    A segment (FELM's own unit) has question and answer as context; a response (FIRE's) is true if all its segments are.
     """
 
     unit: Literal["segment", "response"] = "segment"

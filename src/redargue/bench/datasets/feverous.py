@@ -24,13 +24,9 @@ _LINK = re.compile(r"\[\[[^\[\]|]*\|([^\[\]]*)\]\]")
 
 
 class Feverous(Dataset, name="feverous"):
-    """Reads both forms and skips the file's dummy row; an element of gold evidence has a name like ``cell_0_2_1``.
+    """Reads both forms and skips the file's dummy row; an element of gold evidence has a name like ``cell_0_2_1``."""
 
-    Attributes:
-        with_evidence: whether examples get the gold sentences of the sentence-only form as passages.
-    """
-
-    with_evidence: bool = False
+    with_evidence: bool = False  # the gold sentences of the sentence-only form as passages
     about = "FEVEROUS: claims over Wikipedia's sentences and tables (fever.ai)"
     labels = FEVER
     metric = "feverous"

@@ -25,11 +25,7 @@ class FireDataset(Dataset, name="fire"):
     metric = "macro-f1"
 
     def read(self, path: Path) -> Iterator[Example]:
-        for row in rows(path):
-            yield self.example(row, passages=tuple(self._passages(row)))
-
-    def _passages(self, row: Row) -> Iterator[Passage]:
-        return iter(())
+        yield from map(self.example, rows(path))
 
 
 class Snapshots(FireDataset, name="snapshots"):
@@ -37,10 +33,15 @@ class Snapshots(FireDataset, name="snapshots"):
 
     about = "claims with frozen evidence: what real searches returned (shared data)"
 
-    def _passages(self, row: Row) -> Iterator[Passage]:
-        ranks: Counter[str] = Counter()
-        for fields in row.children("passages"):
-            query = fields.optional("query")
-            ranks[query] += 1
-            metadata = {name: fields.optional(name) for name in ("title", "url", "publisher")}
-            yield Passage(text=printable_value(fields.text("text")), **metadata, query=query, rank=ranks[query])
+    def read(self, path: Path) -> Iterator[Example]:
+        for row in rows(path):
+            yield self.example(row, passages=tuple(_passages(row)))
+
+
+def _passages(row: Row) -> Iterator[Passage]:
+    ranks: Counter[str] = Counter()
+    for fields in row.children("passages"):
+        query = fields.optional("query")
+        ranks[query] += 1
+        metadata = {name: fields.optional(name) for name in ("title", "url", "publisher")}
+        yield Passage(text=printable_value(fields.text("text")), **metadata, query=query, rank=ranks[query])

@@ -32,12 +32,9 @@ class HaluEval(Dataset, name="halueval"):
     Each candidate of a pair is one example, the right one first. The claim is the text alone; its context is what the
     official evaluation shows (question, dialogue, document, user's request); the knowledge is a passage, so that only
     methods that read evidence see it. *yes* (hallucinated) means refuted.
-
-    Attributes:
-        question_in_claim: for qa, the claim is question and answer in one text, as in dual-position debate.
     """
 
-    question_in_claim: bool = False
+    question_in_claim: bool = False  # for qa: one text, as in dual-position debate
     about = "HaluEval: right and hallucinated answers, replies, summaries (RUCAIBox/HaluEval)"
     labels = HALLUCINATED
     metric = "accuracy"

@@ -18,14 +18,9 @@ from redargue.retrieval.corpus.documents import Document
 
 
 class SciFact(Dataset, name="scifact"):
-    """Reads the official claims; each rationale is a gold group of one abstract's sentences, numbered from 0.
+    """Reads the official claims; each rationale is a gold group of one abstract's sentences, numbered from 0."""
 
-    Attributes:
-        decided: keeps only claims that an abstract supports or contradicts, with these two labels, as FOLK and
-            MERMAID do.
-    """
-
-    decided: bool = False
+    decided: bool = False  # only what an abstract supports or contradicts, as FOLK and MERMAID do
     about = "SciFact: scientific claims over abstracts (allenai/scifact)"
     labels = SCIFACT
     metric = "scifact"

@@ -34,13 +34,9 @@ NO_WORDNET = SimpleNamespace(synsets=lambda word: ())
 
 
 class Meteor(Frozen):
-    """An implementation of METEOR.
+    """An implementation of METEOR."""
 
-    Attributes:
-        score: compares a candidate with a reference text, in [0, 1); 0 if no word matches.
-    """
-
-    score: Callable[[str, str], float]
+    score: Callable[[str, str], float]  # of a candidate and a reference, in [0, 1)
     suffix: str  # ends the names of its figures; empty for the official implementation
 
 

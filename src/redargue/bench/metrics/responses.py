@@ -18,18 +18,14 @@ _T = TypeVar("_T")
 
 
 class Factuality(Frozen):
-    """Responses called factual against those that are; factual is the positive class.
-
-    Attributes:
-        coverage: share of responses with a call: one false claim settles it, otherwise every claim must be labelled.
-    """
+    """Responses called factual against those that are; factual is the positive class."""
 
     counts: Binary  # responses by truth and call; a response without a call counts as an error
     accuracy: MetricValue
     precision: MetricValue
     recall: MetricValue
     f1: MetricValue
-    coverage: MetricValue
+    coverage: MetricValue  # responses with a call: one false claim, or labels for all claims
 
 
 def by_response(responses: Sequence[str], values: Sequence[_T]) -> dict[str, list[_T]]:

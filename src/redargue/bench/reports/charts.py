@@ -1,7 +1,4 @@
-"""The charts of a bench; ``chart.html`` draws them.
-
-Accuracy against cost: systems, and two recorded systems as a cascade.
-"""
+"""The charts of a bench, which ``chart.html`` draws, and accuracy against cost: of systems, and of a cascade of two."""
 
 from __future__ import annotations
 
@@ -46,11 +43,7 @@ class Bar(NamedTuple):
 
 
 class Chart(NamedTuple):
-    """A chart in the units of its axes; y is a share.
-
-    Attributes:
-        curves: markers joined by lines; the line to the last marker is dashed.
-    """
+    """A chart in the units of its axes; y is a share."""
 
     title: str
     caption: str
@@ -60,7 +53,7 @@ class Chart(NamedTuple):
     y: tuple[float, float]  # least and greatest value, multiples of 0.1
     ticks: Sequence[tuple[float, str]]  # values and labels along x
     markers: Sequence[Marker] = ()
-    curves: Sequence[Sequence[Marker]] = ()
+    curves: Sequence[Sequence[Marker]] = ()  # joined by lines; that to the last marker is dashed
     bars: Sequence[Bar] = ()
     diagonal: bool = False  # whether the line y = x is drawn
 

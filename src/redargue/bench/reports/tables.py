@@ -189,18 +189,12 @@ def pairs(comparison: Comparison) -> Table:
     )
 
     def cells(pair: Pair) -> tuple[Cell, ...]:
-        test = pair.test
+        test, sight = pair.test, pair.sight.warning or pair.sight.undefined or "yes"
+        sides = letter(place[pair.first]), letter(place[pair.second])
+        counts = (test.first_only, test.second_only, test.both, test.neither)
+        left_out = (pair.left_out,) if stopped else ()
         p_values = (test.p_value, pair.holm) if test.n else (None, None)
-        return (
-            letter(place[pair.first]),
-            letter(place[pair.second]),
-            pair.difference,
-            pair.macro_f1,
-            *(test.first_only, test.second_only, test.both, test.neither),
-            *([pair.left_out] if stopped else []),
-            *p_values,
-            pair.sight.warning or pair.sight.undefined or "yes",
-        )
+        return (*sides, pair.difference, pair.macro_f1, *counts, *left_out, *p_values, sight)
 
     note = (
         "Difference: first minus second, with a paired 95 % bootstrap interval. p: McNemar's exact test; p (Holm): "
@@ -225,14 +219,12 @@ def confusion_cells(matrix: Confusion, unanswered: str) -> tuple[tuple[str, ...]
 
 
 def classes(comparison: Comparison) -> Table:
+    shares = (number(title, SHARE) for title in ("Precision", "Recall", "F1"))
+    counts = (number(title, ",") for title in ("Gold", "Predicted"))
     return _per_system(
         comparison,
         "Each class",
-        (
-            Column("Class"),
-            *(number(title, SHARE) for title in ("Precision", "Recall", "F1")),
-            *(number(title, ",") for title in ("Gold", "Predicted")),
-        ),
+        (Column("Class"), *shares, *counts),
         lambda row: (
             (label.label, label.precision.value, label.recall.value, label.f1.value, label.support, label.said)
             for label in row.scores.classes
@@ -263,25 +255,18 @@ def _groups(comparison: Comparison) -> Table:
 
 
 def _repeats(comparison: Comparison) -> Table:
-    rows = tuple(
-        (
-            repeat.spec,
-            ", ".join("the bench’s" if seed is None else str(seed) for seed in repeat.seeds),
-            repeat.mean,
-            repeat.deviation,
-            repeat.stability.flipped,
-            repeat.stability.agreement,
-            repeat.stability.kappa,
-        )
-        for repeat in comparison.repeats
-    )
+    rows: list[tuple[Cell, ...]] = []
+    for repeat in comparison.repeats:
+        seeds = ", ".join("the bench’s" if seed is None else str(seed) for seed in repeat.seeds)
+        stability = (repeat.stability.flipped, repeat.stability.agreement, repeat.stability.kappa)
+        rows.append((repeat.spec, seeds, repeat.mean, repeat.deviation, *stability))
     shares = ("Accuracy", "Standard deviation", "Claims that flip", "Agreement", "Fleiss’ kappa")
     columns = (Column("System", "name"), Column("Seeds"), *(number(title, SHARE) for title in shares))
     note = (
         "Accuracy: mean over the runs. Claims that flip: the share of claims that not all runs label alike. Agreement: "
         "the share of pairs of runs that do. Paired tests compare the first run of each system."
     )
-    return Table("The same system with several seeds", columns, rows, (note,))
+    return Table("The same system with several seeds", columns, tuple(rows), (note,))
 
 
 def flips_table(comparison: Comparison, pair: Pair, shown: Collection[int]) -> Table:
@@ -294,23 +279,17 @@ def flips_table(comparison: Comparison, pair: Pair, shown: Collection[int]) -> T
         words = predicted_label(comparison.rows[row].said[item])
         return Link(words, anchor(item, row)) if item in shown else words
 
-    rows = tuple(
-        (
-            shortened_cell(comparison.claims[flip.item].claim),
-            flip.gold or "hidden",
-            label(flip.item, first),
-            label(flip.item, second),
-            winners[flip.kind] if flip.gold else None,
-        )
-        for flip in pair.flips[:FLIPS_SHOWN]
-    )
+    rows: list[tuple[Cell, ...]] = []
+    for flip in pair.flips[:FLIPS_SHOWN]:
+        claim, winner = shortened_cell(comparison.claims[flip.item].claim), winners[flip.kind] if flip.gold else None
+        rows.append((claim, flip.gold or "hidden", label(flip.item, first), label(flip.item, second), winner))
     left_out = len(pair.flips) - len(rows)
     specs = f"{letter(first)} {pair.first} and {letter(second)} {pair.second}"
     count = counted(len(pair.flips), "claim") if pair.flips else "no claim"
     return Table(
         f"{specs}: {count} with different labels",
         (Column("Claim", "long"), *map(Column, ("Gold", letter(first), letter(second), "Who is right"))),
-        rows,
+        tuple(rows),
         (f"{left_out:,} more are in results.json.",) if left_out else (),
     )
 

@@ -25,17 +25,13 @@ _Kind = Literal["gained", "lost", "changed"]
 
 
 class PairedFlip(Frozen):
-    """One item whose labels differ between two methods; a non-answer is None.
-
-    Attributes:
-        kind: ``gained`` if only the second is right, ``lost`` if only the first is, ``changed`` if neither is.
-    """
+    """One item whose labels differ between two methods; a non-answer is None."""
 
     item: int  # index from 0
     gold: str | None
     first: str | None
     second: str | None
-    kind: _Kind
+    kind: _Kind  # gained: only the second is right, lost: only the first, changed: neither
 
 
 class McNemar(Frozen):
@@ -114,22 +110,16 @@ def holm(p_values: Sequence[float]) -> tuple[float, ...]:
 
 
 class PowerAnalysis(Frozen):
-    """The differences that a comparison of ``n`` items can detect at significance level ``alpha``.
-
-    Attributes:
-        smallest: the smallest difference in accuracy detected with ``power``; None if even the largest is not,
-            for the reason ``undefined``.
-        warning: for the table, if the observed difference is smaller than what can be detected.
-    """
+    """The differences in accuracy that a comparison of ``n`` items can detect at significance level ``alpha``."""
 
     n: int
     discordant: float  # share of items that exactly one method labels correctly
-    smallest: float | None
+    smallest: float | None  # that is detected with ``power``; None if even the largest is not
     undefined: str = ""
     alpha: float = ALPHA
     power: float = POWER
     observed: float | None = None
-    warning: str = ""
+    warning: str = ""  # if the observed difference is smaller than what can be detected
 
 
 def critical_counts(discordant: Sequence[int] | _Ints) -> _Ints:

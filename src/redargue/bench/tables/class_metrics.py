@@ -19,6 +19,7 @@ _SIDES = {Meaning.SUPPORTED: TRUE, Meaning.REFUTED: FALSE}
 
 
 def _labels(cell: PublishedCell) -> list[tuple[str, str, str | None]]:
+    """The response, gold side and predicted side of each claim with a gold side."""
     return [
         (example.response, gold, _side(example.claim.labels, verdict.label))
         for example, verdict in zip(cell.examples, cell.verdicts, strict=True)

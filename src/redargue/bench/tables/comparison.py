@@ -42,17 +42,13 @@ OF_TEXTS: dict[str, str] = {  # a text is factual if all its claims are
 
 
 class ComparedRow(Frozen):
-    """One row.
-
-    Attributes:
-        figures: ``ours`` as numbers, shares and gains as fractions of one.
-    """
+    """One row."""
 
     name: str
     model: str = ""  # whose figures ``ours`` are, in a table over several models
     paper: tuple[str, ...] = ()  # the paper's figures, one per column; empty if it has none
     ours: tuple[str, ...]
-    figures: tuple[MetricValue | None, ...] = ()
+    figures: tuple[MetricValue | None, ...] = ()  # shares and gains as fractions of one
     specs: tuple[str, ...] = ()  # the system of each column; empty if there is none
 
 
@@ -86,11 +82,8 @@ def compare_table(table: PublishedTable, runner: Runner) -> ComparedTable:
         paper = tuple(published.paper[place] or _EMPTY for place in places) if published.paper else ()
         rows.append(row.model_copy(update={"paper": paper}))
     used = {(name, spec) for row in rows for name, spec in zip(names, row.specs, strict=False) if spec}
-    notes = (
-        table.notes
-        if table.columns
-        else (*_notes(table, names, runner, rows), *_undefined(rows, columns), *table.notes)
-    )
+    found = () if table.columns else (*_notes(table, names, runner, rows), *_undefined(rows, columns))
+    notes = (*found, *table.notes)
     errors = tuple(verdict.error for key in sorted(used) for verdict in runner.cells[key].verdicts if verdict.error)
     return ComparedTable(
         name=table.name,
@@ -139,9 +132,8 @@ def _properties_row(published: PublishedRow, runner: Runner) -> ComparedRow:
         bool(method.tools()),
         any(issubclass(task, WriteQuery | StepTask) for task in tasks),
     )
-    return ComparedRow(
-        name=published.name, ours=tuple("O" if has else "X" for has in has_property), specs=(system.spec,)
-    )
+    ours = tuple("O" if has else "X" for has in has_property)
+    return ComparedRow(name=published.name, ours=ours, specs=(system.spec,))
 
 
 def _row(table: PublishedTable, published: PublishedRow, names: tuple[str, ...], runner: Runner) -> ComparedRow:
@@ -170,6 +162,7 @@ def _row(table: PublishedTable, published: PublishedRow, names: tuple[str, ...],
 
 
 def _refused(table: PublishedTable, published: PublishedRow, names: tuple[str, ...], runner: Runner) -> dict[str, str]:
+    """Why a row's systems could not be run, by data set."""
     refused: dict[str, str] = {}
     for name in names:
         for template in required_systems(table, published):

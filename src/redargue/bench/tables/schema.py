@@ -54,12 +54,7 @@ class SharedCorpus(Frozen):
 
 
 class TableDataset(Frozen):
-    """A data set as a paper's tables use it.
-
-    Attributes:
-        files: options of the data set that are paths in the data folder.
-        claims_of: the kind of text whose claims are verified one by one; empty if a text is one claim.
-    """
+    """A data set as a paper's tables use it; ``files`` are options that are paths in the data folder."""
 
     title: str
     dataset: str
@@ -72,7 +67,7 @@ class TableDataset(Frozen):
     live: str = "Tavily"
     settings: str = ""  # further settings of Tool-MAD
     kind: str = "qa"  # of text, in HaluEval's terms; ``{kind}`` in a row's method
-    claims_of: Literal["", "summary", "dialogue"] = ""
+    claims_of: Literal["", "summary", "dialogue"] = ""  # texts whose claims are verified one by one
     limit: int = 300  # default maximum number of claims
     note: str = ""  # differences from the paper
 

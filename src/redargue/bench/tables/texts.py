@@ -34,10 +34,8 @@ def claims_of_texts(
 ) -> tuple[Example, ...]:
     """The claims of all texts, each with its text's id as ``response``.
 
-    A text from which no claim can be taken is verified whole, as one claim.
-
-    Args:
-        path: where the claims are kept, a line per text, so that a resumed bench has the same ones.
+    A text from which no claim can be taken is verified whole, as one claim. The file ``path`` keeps the claims, a line
+    per text, so that a resumed bench has the same ones.
     """
     known = _read(path)
     if missing := [example for example in examples if example.id not in known]:
