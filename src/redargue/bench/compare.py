@@ -116,15 +116,10 @@ class Comparison(Frozen):
 def compare(
     bench: Bench, *, made: Mapping[str, ComparedSystem] = MappingProxyType({}), draws: int = 2000
 ) -> Comparison:
-    """Scores every system that has finished, and tests each pair; at least one must have finished.
+    """Scores every system that has finished, and tests each pair.
 
-    Args:
-        made: rows by slug, of systems whose records are not read again.
-        draws: bootstrap samples.
-
-    Raises:
-        RecordError: no system has finished.
-        UsageError: the systems did not search the same evidence.
+    The records of systems whose rows are ``made``, by slug, are not read again. Raises RecordError if no system has
+    finished, and UsageError if they did not search the same evidence.
     """
     bench.require_same_sources()
     rows = []

@@ -183,9 +183,8 @@ class Bench:
     ) -> list[ClaimOutcome]:
         """Runs or resumes one system; calls ``on_outcome`` with each claim's index and outcome as they arrive.
 
-        Raises:
-            UsageError: the folder cannot be written, or the system's evidence is missing.
-            RecordError: another process is writing there, or the folder has another run.
+        Raises UsageError if the folder cannot be written or the system's evidence is missing, RecordError if another
+        process is writing there or the folder has another run.
         """
         require_bench_extra()
         if (dataset := self.sample["dataset"]) in datasets:  # before any claim; imported runs have no data set

@@ -13,6 +13,7 @@ from redargue.bench.metrics.classification import accuracy, class_scores, confus
 from redargue.bench.metrics.fever import (
     NOT_ENOUGH,
     Element,
+    Found,
     GoldAbstract,
     Groups,
     PredictedAbstract,
@@ -58,7 +59,7 @@ def _not_enough(rows: ScoredRows) -> str:
     return named or NOT_ENOUGH
 
 
-def _evidence(rows: ScoredRows) -> tuple[list[Groups], Sequence[Sequence[Element]], str]:
+def _evidence(rows: ScoredRows) -> tuple[list[Groups], Found, str]:
     """Gold groups, predicted elements, and the reason if both were reduced to documents."""
     groups: list[Groups] = [
         [[(part.document, part.element) for part in group] for group in example.evidence] for example in rows.examples
@@ -67,8 +68,8 @@ def _evidence(rows: ScoredRows) -> tuple[list[Groups], Sequence[Sequence[Element
     if (has_parts or not any(groups)) and not rows.whole_documents:
         return groups, rows.predicted_evidence, ""
     by_document: list[Groups] = [[[(name, "") for name, _ in group] for group in claim] for claim in groups]
-    predicted_evidence = [list(dict.fromkeys((name, "") for name, _ in places)) for places in rows.predicted_evidence]
-    return by_document, predicted_evidence, _WHOLE_DOCUMENTS if has_parts else _ONLY_PAGES
+    found = [list(dict.fromkeys((name, "") for name, _ in places)) for places in rows.predicted_evidence]
+    return by_document, found, _WHOLE_DOCUMENTS if has_parts else _ONLY_PAGES
 
 
 def with_interval(figure: MetricValue, bounds: Interval) -> MetricValue:
@@ -122,48 +123,42 @@ def _macro_f1(rows: ScoredRows) -> tuple[MetricValue, ...]:
 
 @official_metrics.register("fever")
 def _fever(rows: ScoredRows) -> tuple[MetricValue, ...]:
-    groups, predicted_evidence, reduced = _evidence(rows)
-    return _figures(
-        fever(rows.gold, rows.predicted, groups, predicted_evidence, not_enough=_not_enough(rows)), rows, reduced
-    )
+    groups, found, reduced = _evidence(rows)
+    return _figures(fever(rows.gold, rows.predicted, groups, found, _not_enough(rows)), rows, reduced)
 
 
 @official_metrics.register("feverous")
 def _feverous(rows: ScoredRows) -> tuple[MetricValue, ...]:
-    groups, predicted_evidence, reduced = _evidence(rows)
-    return _figures(feverous(rows.gold, rows.predicted, groups, predicted_evidence), rows, reduced)
+    groups, found, reduced = _evidence(rows)
+    return _figures(feverous(rows.gold, rows.predicted, groups, found), rows, reduced)
 
 
 @official_metrics.register("hover")
 def _hover(rows: ScoredRows) -> tuple[MetricValue, ...]:
-    groups, predicted_evidence, reduced = _evidence(rows)
+    groups, found, reduced = _evidence(rows)
     facts = [[fact for group in claim for fact in group] for claim in groups]
-    return _figures(hover(rows.gold, rows.predicted, facts, predicted_evidence), rows, reduced)
+    return _figures(hover(rows.gold, rows.predicted, facts, found), rows, reduced)
 
 
 @official_metrics.register("averitec")
 def _averitec(rows: ScoredRows) -> tuple[MetricValue, ...]:
     """The quotations of a verdict are its evidence, like ``string_evidence`` in the official script."""
-    predicted_evidence = [
-        list(dict.fromkeys(quote.text for quote in verdict.quotes if quote.found)) for verdict in rows.verdicts
-    ]
+    quoted = ((quote.text for quote in verdict.quotes if quote.found) for verdict in rows.verdicts)
+    found = [list(dict.fromkeys(texts)) for texts in quoted]
     gold = [[pair_text(*pair) for pair in example.answers] for example in rows.examples]
-    scores = averitec(rows.gold, rows.predicted, predicted_evidence, gold)
+    scores = averitec(rows.gold, rows.predicted, found, gold)
     return (*_figures(scores, rows), macro_f1_with_interval(rows))
 
 
 @official_metrics.register("scifact")
 def _scifact(rows: ScoredRows) -> tuple[MetricValue, ...]:
     """A verdict predicts its label for each abstract that it quotes; a non-answer or not enough predicts nothing."""
-    groups, predicted_evidence, reduced = _evidence(rows)
-    silent = {None, _not_enough(rows)}
-    gold = [
-        [] if label in silent else _gold_abstracts(claim, label) for label, claim in zip(rows.gold, groups, strict=True)
-    ]
-    predicted = [
-        [] if label is None or label in silent else _predicted_abstracts(places, label)
-        for label, places in zip(rows.predicted, predicted_evidence, strict=True)
-    ]
+    groups, found, reduced = _evidence(rows)
+    not_enough, gold, predicted = _not_enough(rows), [], []
+    for label, claim in zip(rows.gold, groups, strict=True):
+        gold.append([] if label == not_enough else _gold_abstracts(claim, label))
+    for said, places in zip(rows.predicted, found, strict=True):
+        predicted.append([] if said in (None, not_enough) else _predicted_abstracts(places, str(said)))
     figures = tuple(figure for name, figure in scifact(gold, predicted).items() if name.endswith("-f1"))
     if _is_other_corpus(rows):
         return tuple(undefined(figure.name, _OTHER_NAMES, n=figure.n) for figure in figures)

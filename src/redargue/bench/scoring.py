@@ -83,15 +83,11 @@ def score(
     peak_bytes: int | None = None,
     draws: int = DRAWS,
 ) -> Scores:
-    """Scores one system's verdicts; calls no model.
+    """Scores one system's verdicts, which are in the order of the examples; calls no model.
 
-    Args:
-        verdicts: one for each example, in the same order.
-        locate: locates found quotations; the default names only documents, so that metrics of sentences are undefined.
-        seconds: wall time of each verdict.
-
-    Raises:
-        UsageError: examples and verdicts do not match, or the metric is unknown.
+    By default ``locate`` names only the documents of found quotations, so that metrics of sentences are undefined.
+    ``seconds`` is the wall time of each verdict. Raises UsageError if examples and verdicts do not match, or the metric
+    is unknown.
     """
     _require_matching(examples, verdicts)
     pairs = zip(examples, verdicts, strict=True)

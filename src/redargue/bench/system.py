@@ -96,10 +96,8 @@ def require_evidence(
 ) -> None:
     """Raises UsageError for a system that would search other documents than the data set's, and was not asked to.
 
-    Args:
-        frozen: whether the examples have passages, which are the data set's own evidence.
-        store: the corpus that was named; None for none.
-        mcp: whether agents that call tools have those of servers instead.
+    ``frozen``: the examples have passages, which are the data set's own evidence. ``store`` is the corpus that was
+    named. ``mcp``: agents that call tools have those of servers instead.
     """
     for system in systems:
         searched = [tool for tool in system.tools if tool in _OF_CORPUS]

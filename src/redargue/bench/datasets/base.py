@@ -73,8 +73,7 @@ class Dataset(ABC):
     def read(self, path: Path) -> Iterator[Example]:
         """The examples of a file or folder, gzipped or not, in its order.
 
-        Raises:
-            UsageError: not in this data set's format; names the row, the field, its value and what was expected.
+        Another format raises UsageError, which names the row, the field, its value and what was expected.
         """
 
     def example(self, row: Row, /, *, hidden: bool = False, **attributes: Any) -> Example:

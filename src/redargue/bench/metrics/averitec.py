@@ -102,9 +102,7 @@ def hungarian(
 ) -> float | None:
     """Returns the total of the best one-to-one assignment, divided by the number of gold texts; None without any.
 
-    Args:
-        limit: predicted texts that count; further ones are ignored.
-        meteor: by default, the installed implementation.
+    The first ``limit`` predicted texts count; ``meteor`` is by default the installed implementation.
     """
     if not gold:
         return None
@@ -127,9 +125,8 @@ def averitec(
 ) -> OfficialScores:
     """Returns the AVeriTeC score, Hungarian METEOR, label accuracy, and the score at every reported threshold.
 
-    Args:
-        predicted_evidence: texts of each claim.
-        pairs: gold texts of each claim (see :func:`pair_text`); a claim without any only counts in the label accuracy.
+    ``predicted_evidence`` and ``pairs`` are the predicted and the gold texts (see :func:`pair_text`) of each claim; a
+    claim without gold texts counts only in the label accuracy.
     """
     same_length(gold=gold, predicted=predicted, predicted_evidence=predicted_evidence, pairs=pairs)
     meteor = meteor or installed_meteor()

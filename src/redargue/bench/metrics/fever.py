@@ -24,7 +24,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from redargue.bench.metrics.base import MetricValue, OfficialScores, f1_score, mean, ratio, same_length, undefined
-from redargue.bench.metrics.classification import correct_items
+from redargue.bench.metrics.classification import Predictions, correct_items
 from redargue.claims import Frozen
 from redargue.errors import UsageError
 
@@ -32,6 +32,8 @@ Element = tuple[str, str]
 """A document and its part, as in ``GoldEvidence``."""
 Groups = Sequence[Sequence[Element]]
 """Gold groups of one claim, each sufficient."""
+Found = Sequence[Sequence[Element]]
+"""The predicted elements of each claim, best first."""
 
 NOT_ENOUGH = "NOT ENOUGH INFO"
 _LIMIT, _CELL_LIMIT = 5, 25
@@ -39,20 +41,14 @@ _CELL_LIKE = ("cell_", "item_", "table_caption_", "header_cell_")
 
 
 def _evidence_scores(
-    name: str,
-    gold: Sequence[str],
-    predicted: Sequence[str | None],
-    groups: Sequence[Groups],
-    predicted_evidence: Sequence[Sequence[Element]],
-    *,
-    not_enough: str | None = None,
+    name: str, gold: Sequence[str], predicted: Predictions, groups: Sequence[Groups], found: Found, not_enough: str = ""
 ) -> OfficialScores:
     """Scores of labels and evidence; F1 is computed from the mean precision and the mean recall."""
-    same_length(gold=gold, predicted=predicted, groups=groups, predicted_evidence=predicted_evidence)
+    same_length(gold=gold, predicted=predicted, groups=groups, predicted_evidence=found)
     empty = "no claim has gold evidence"
     hits = correct_items(gold, predicted)
     items, precisions, recalls = [], [], []
-    for hit, label, of_claim, elements in zip(hits, gold, groups, predicted_evidence, strict=True):
+    for hit, label, of_claim, elements in zip(hits, gold, groups, found, strict=True):
         covered = any(set(elements).issuperset(group) for group in of_claim)
         items.append(hit and (label == not_enough or covered))
         if label != not_enough:
@@ -69,26 +65,18 @@ def _evidence_scores(
 
 
 def fever(
-    gold: Sequence[str],
-    predicted: Sequence[str | None],
-    groups: Sequence[Groups],
-    predicted_evidence: Sequence[Sequence[Element]],
-    *,
-    not_enough: str = NOT_ENOUGH,
+    gold: Sequence[str], predicted: Predictions, groups: Sequence[Groups], found: Found, not_enough: str = NOT_ENOUGH
 ) -> OfficialScores:
-    """FEVER score, label accuracy, evidence precision, recall and F1.
-
-    ``predicted_evidence`` lists the (page, sentence) pairs of each claim, best first; the first five count.
-    """
-    cut = [elements[:_LIMIT] for elements in predicted_evidence]
-    return _evidence_scores("fever-score", gold, predicted, groups, cut, not_enough=not_enough)
+    """FEVER score, label accuracy, evidence precision, recall and F1; the first five (page, sentence) pairs count."""
+    cut = [elements[:_LIMIT] for elements in found]
+    return _evidence_scores("fever-score", gold, predicted, groups, cut, not_enough)
 
 
-def limit_elements(predicted_evidence: Sequence[Element]) -> tuple[Element, ...]:
+def limit_elements(found: Sequence[Element]) -> tuple[Element, ...]:
     """The elements that FEVEROUS counts: the first 25 cells, items, captions and header cells, and 5 of all others."""
     counted: list[Element] = []
     room = {True: _CELL_LIMIT, False: _LIMIT}
-    for element in predicted_evidence:
+    for element in found:
         is_cell = element[1].startswith(_CELL_LIKE)
         if room[is_cell] > 0:
             room[is_cell] -= 1
@@ -96,26 +84,16 @@ def limit_elements(predicted_evidence: Sequence[Element]) -> tuple[Element, ...]
     return tuple(counted)
 
 
-def feverous(
-    gold: Sequence[str],
-    predicted: Sequence[str | None],
-    groups: Sequence[Groups],
-    predicted_evidence: Sequence[Sequence[Element]],
-) -> OfficialScores:
+def feverous(gold: Sequence[str], predicted: Predictions, groups: Sequence[Groups], found: Found) -> OfficialScores:
     """FEVEROUS score, label accuracy, evidence precision, recall and F1; elements have names like ``cell_0_2_1``."""
-    return _evidence_scores("feverous-score", gold, predicted, groups, list(map(limit_elements, predicted_evidence)))
+    return _evidence_scores("feverous-score", gold, predicted, groups, list(map(limit_elements, found)))
 
 
-def hover(
-    gold: Sequence[str],
-    predicted: Sequence[str | None],
-    facts: Sequence[Sequence[Element]],
-    predicted_evidence: Sequence[Sequence[Element]],
-) -> OfficialScores:
+def hover(gold: Sequence[str], predicted: Predictions, facts: Found, found: Found) -> OfficialScores:
     """HoVer score, label accuracy and scores of evidence; evidence consists of (title, sentence) pairs."""
-    same_length(gold=gold, predicted=predicted, facts=facts, predicted_evidence=predicted_evidence)
+    same_length(gold=gold, predicted=predicted, facts=facts, predicted_evidence=found)
     hits = correct_items(gold, predicted)
-    missing = [set(needed).difference(elements) for needed, elements in zip(facts, predicted_evidence, strict=True)]
+    missing = [set(needed).difference(elements) for needed, elements in zip(facts, found, strict=True)]
     documents = [
         {document for document, _ in needed} == {document for document, _ in set(needed) - lacking}
         for needed, lacking in zip(facts, missing, strict=True)

@@ -67,29 +67,20 @@ Watch = Callable[[str, int], AbstractContextManager[Callable[[int, ClaimOutcome]
 
 @dataclass(frozen=True, kw_only=True)
 class TableChoice:
-    """The user's choices for a table.
-
-    Attributes:
-        data: the folder of the data sets, with the paths in the papers' TOML files.
-        tools: by ``rag`` and ``search``, instead of the data sets'.
-        paths: of data sets outside of ``data``, by name.
-        stores: corpora to search instead, by the data set's name.
-        spec: profile of the methods whose row names none, models, budget per system, seed of samples and runs.
-        memory_from: the model whose runs provide the memories of ``memory_of``; empty for the same model.
-    """
+    """The user's choices for a table."""
 
     out: Path
-    data: Path | None = None
+    data: Path | None = None  # with the paths of the papers' TOML files
     limit: int = 0  # maximum number of claims per data set; 0 for the data set's default
     half: str = "even"
     take: str = "random"
     sets: tuple[str, ...] = ()  # the columns to run; empty for all
-    tools: Mapping[str, str] = field(default_factory=dict)
-    paths: Mapping[str, Path] = field(default_factory=dict)
-    stores: Mapping[str, str] = field(default_factory=dict)
-    spec: RunSpec = field(default_factory=RunSpec)
+    tools: Mapping[str, str] = field(default_factory=dict)  # by ``rag`` and ``search``
+    paths: Mapping[str, Path] = field(default_factory=dict)  # outside of ``data``, by data set
+    stores: Mapping[str, str] = field(default_factory=dict)  # to search instead, by data set
+    spec: RunSpec = field(default_factory=RunSpec)  # profile, models, budget, seed
     concurrency: int = 2
-    memory_from: str = ""
+    memory_from: str = ""  # model whose runs provide the memories; empty for the same
 
     def check(self, papers: Iterable[Paper]) -> None:
         """Refuses data sets that none of the papers has."""
@@ -105,20 +96,11 @@ def folder_of(model: str) -> str:
 
 
 class Runner:
-    """The cells of a paper's tables.
-
-    Args:
-        watch: shows a system's progress.
-        tell: reports other slow steps.
-
-    Attributes:
-        cells: by data set and system.
-        refused: by data set and system, why it could not be run: the backend cannot perform its tasks, or it reads a
-            debate that did not finish.
-    """
+    """The cells of a paper's tables; ``watch`` shows a system's progress, ``tell`` reports other slow steps."""
 
     def __init__(self, paper: Paper, choice: TableChoice, watch: Watch, tell: Callable[[str], None]) -> None:
         self.paper, self.choice, self._watch, self._tell = paper, choice, watch, tell
+        # By data set and system; refused: the backend cannot perform its tasks, or the debate it reads did not finish.
         self.cells: dict[tuple[str, str], PublishedCell] = {}
         self.refused: dict[tuple[str, str], str] = {}
 

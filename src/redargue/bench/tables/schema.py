@@ -75,26 +75,21 @@ class TableDataset(Frozen):
 class PublishedRow(Frozen):
     """One row.
 
-    Attributes:
-        paper: figures as printed, one per column; empty strings if only a picture shows them.
-        method: template of the system, with ``{rag}``, ``{search}``, ``{profile}`` and ``{words}``; default: the
-            table's. A system that reads another's passages (``~``) must follow that one.
-        gate: thresholds of faithfulness and relevance; None for the run's.
-        memory_of: the system whose evidence memory this one starts with, frozen (proxy memory).
-        whole: whether texts are verified whole, even those of a data set whose claims are verified one by one.
+    ``method`` is a template of the system with ``{rag}``, ``{search}``, ``{profile}`` and ``{words}``, by default the
+    table's. A system that reads another's passages (``~``) must follow that one.
     """
 
     name: str
-    paper: tuple[str, ...] = ()
+    paper: tuple[str, ...] = ()  # figures as printed, by column; "" if only a picture shows them
     method: str = ""
     measure: _Measure = "accuracy"
     against: str = ""  # the system that a gain is over
     metric: Metric = Metric.FAITHFULNESS  # the score to measure
     answers: Literal["all", "right", "wrong", "last"] = "all"  # whose scores are averaged
     at: float = 0.5  # a quantile in [0, 1], or the threshold that a score must exceed
-    gate: tuple[float, float] | None = None
-    memory_of: str = ""
-    whole: bool = False
+    gate: tuple[float, float] | None = None  # of faithfulness and relevance; None for the run's
+    memory_of: str = ""  # system whose memory this one starts with, frozen (proxy memory)
+    whole: bool = False  # whether even texts with claims are verified whole
     missing: str = NOT_HERE  # why there is no figure of ours, if there is no method
 
 

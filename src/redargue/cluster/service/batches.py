@@ -92,9 +92,7 @@ class BatchAnswer(Frozen):
 class BatchStore:
     """The batches of a service, one at a time; an asynchronous context manager.
 
-    Args:
-        folder: of the entries, and of the ledger by default.
-        where: the ledger: ``postgresql://…`` or a file.
+    ``folder`` holds the entries, and by default the ledger; ``where`` is another one: ``postgresql://…`` or a file.
     """
 
     def __init__(
@@ -138,10 +136,8 @@ class BatchStore:
     async def submit(self, request: BatchRequest, *, owner: str) -> BatchAnswer:
         """Stores a batch; the same one again is found, and its errors are tried again.
 
-        Raises:
-            UsageError: a claim or an option does not fit.
-            BudgetReached: the batch's budget is more than is left of the key's today.
-            Busy: the service cannot take another batch now.
+        Raises UsageError if a claim or an option does not fit, BudgetReached if the batch's budget is more than is left
+        of the key's today, and Busy if the service cannot take another batch now.
         """
         if self._stopping:
             raise Busy("the service is stopping", draining=True, hint="try again in a few seconds")

@@ -147,11 +147,8 @@ class Corpus(ABC):
         """Stores documents in atomic batches; after an interruption, the same call continues where it stopped.
 
         A document whose id exists is skipped if its content is the same, and replaces the stored document otherwise.
-        The same content under two ids is two documents.
-
-        Args:
-            documents: consumed lazily.
-            progress: called after each batch with the totals so far.
+        The same content under two ids is two documents. ``documents`` are consumed lazily; ``progress`` is called after
+        each batch with the totals so far.
 
         Raises:
             UsageError: the corpus was opened for reading only.

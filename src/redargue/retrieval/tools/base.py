@@ -113,9 +113,8 @@ class Action(Protocol):
     async def call(self, arguments: Mapping[str, Any], *, search: Search) -> tuple[Passage, ...]:
         """The tool's answer as passages; empty if it found nothing.
 
-        Raises:
-            ToolFailed: wrong arguments, no answer, or the tool's error, in words that an agent can act on.
-            BudgetReached: the budget has no room for the call.
+        Raises ToolFailed for wrong arguments, no answer, or the tool's error, in words that an agent can act on, and
+        BudgetReached if the budget has no room for the call.
         """
         ...
 

@@ -130,12 +130,9 @@ _BY_WORDS = "passages found for the claim earlier, ranked by the words of the qu
 
 
 class FixedPassages:
-    """The passages of all claims; see :class:`redargue.retrieval.tools.base.PerClaim`.
+    """The passages of each claim, in the order of the claims; see :class:`redargue.retrieval.tools.base.PerClaim`.
 
-    Args:
-        passages: of each claim, in the order of the claims.
-        encoder: ranks by meaning as well; None: by words alone.
-        whole: return all passages of the claim, whatever the query and ``k``.
+    An ``encoder`` ranks by meaning as well as by words. ``whole``: a search returns all passages of the claim.
     """
 
     def __init__(
