@@ -36,10 +36,10 @@ MAX_ERRORS = 3  # validation errors that are reported
 
 
 class McpTool:
-    """One tool of a server, as that ``listed`` it; an asynchronous context manager that keeps the connection open.
+    """One tool of a server; an asynchronous context manager that keeps the server's connection open.
 
-    Agents call it by ``name``, by default the server's; ``by`` is the server's name and version, ``price`` US dollars
-    per call.
+    ``listed`` is the server's description of it, ``name`` what agents call it (by default, the server's name for it),
+    ``by`` the server's name and version, ``price`` in US dollars per call.
     """
 
     def __init__(self, server: McpServer, listed: Any, *, name: str = "", by: str = "", price: float = 0.0) -> None:
