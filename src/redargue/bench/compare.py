@@ -19,6 +19,7 @@ from redargue.bench.metrics.base import MetricValue, undefined
 from redargue.bench.metrics.retrieval import hit_rate, ndcg, recall, reciprocal_rank
 from redargue.bench.scoring import Scores, score
 from redargue.bench.statistics.bootstrap import (
+    DRAWS,
     PairedDifference,
     SeedAgreement,
     macro_f1_difference,
@@ -114,7 +115,7 @@ class Comparison(Frozen):
 
 
 def compare(
-    bench: Bench, *, made: Mapping[str, ComparedSystem] = MappingProxyType({}), draws: int = 2000
+    bench: Bench, *, made: Mapping[str, ComparedSystem] = MappingProxyType({}), draws: int = DRAWS
 ) -> Comparison:
     """Scores every system that has finished, and tests each pair.
 
@@ -144,7 +145,7 @@ def compare(
     )
 
 
-def make_row(bench: Bench, system: System, outcomes: Sequence[ClaimOutcome], *, draws: int = 2000) -> ComparedSystem:
+def make_row(bench: Bench, system: System, outcomes: Sequence[ClaimOutcome], *, draws: int = DRAWS) -> ComparedSystem:
     """One system's row, with only the parts of its outcomes that tables need, to save memory."""
     dataset, peak = bench.sample["dataset"], bench.peak(system)
     scores = score_outcomes(bench.examples, outcomes, dataset, pages=bench.pages, peak_bytes=peak, draws=draws)
@@ -167,7 +168,7 @@ def score_outcomes(
     *,
     pages: Path | None = None,
     peak_bytes: int | None = None,
-    draws: int = 2000,
+    draws: int = DRAWS,
 ) -> Scores:
     """One system's scores, with the data set's official metric; ``pages`` as :func:`by_sentence` takes them."""
     verdicts = [outcome.verdict for outcome in outcomes]

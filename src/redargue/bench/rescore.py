@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from redargue.bench.compare import ComparedSystem, Comparison, Prediction
 from redargue.bench.metrics.classification import correct_items
-from redargue.bench.statistics.bootstrap import Interval, interval, macro_f1_interval
+from redargue.bench.statistics.bootstrap import DRAWS, Interval, interval, macro_f1_interval
 from redargue.claims import Frozen
 from redargue.errors import UsageError
 
@@ -75,7 +75,7 @@ def stops(pair: Paired, threshold: float | None) -> bool:
     return pair.first.confidence >= threshold and pair.first.quotes[0] > 0
 
 
-def rescored(pairs: Sequence[Paired], threshold: float | None, *, draws: int = 2000) -> Rescored:
+def rescored(pairs: Sequence[Paired], threshold: float | None, *, draws: int = DRAWS) -> Rescored:
     """The cascade with one threshold; macro-F1 over the gold labels, a missing answer being wrong."""
     kept = [stops(pair, threshold) for pair in pairs]
     labels = [pair.label if keep else pair.then.label for pair, keep in zip(pairs, kept, strict=True)]
@@ -96,6 +96,6 @@ def rescored(pairs: Sequence[Paired], threshold: float | None, *, draws: int = 2
     )
 
 
-def frontier(pairs: Sequence[Paired], *, draws: int = 2000) -> tuple[Rescored, ...]:
+def frontier(pairs: Sequence[Paired], *, draws: int = DRAWS) -> tuple[Rescored, ...]:
     """The second alone, then the cascade from strict to loose thresholds."""
     return tuple(rescored(pairs, threshold, draws=draws) for threshold in (None, *reversed(_THRESHOLDS)))
