@@ -106,6 +106,7 @@ def test_denials_conditions_plans_and_code_are_not_claims() -> None:
         "You can run `npm test`; all tests should pass.",
         "Do the tests pass?",
         "```\nall tests pass\n```\nSee above.",
+        "I ran  ; the rest is as before.",
     ):
         assert outcomes(closing, FAILING) == []
 

@@ -10,68 +10,58 @@ from typing import NamedTuple
 from redargue.service.agent_turns.transcripts import AgentCall, Transcript
 
 # Kinds of commands, by words of the command line. A command may be of several.
-PATTERNS = {
-    "test": r"pytest|py\.test|unittest|\btox\b|\bnox\b|jest|vitest|mocha|rspec|phpunit|ctest|playwright|cypress"
-    r"|\bava\b"
-    r"|\b(?:cargo|go|mix|dotnet|swift|sbt|bazel|npm|yarn|pnpm|bun|deno|make|rails|rake|zig|flutter|dart|lein|stack"
-    r"|cabal)\b[^\n;&|]*\b(?:test|tests|spec|check|nextest)\b|\b(?:mvn|mvnw|gradle|gradlew)\b[^\n;&|]*\b(?:test"
-    r"|verify|check"
-    r"|build|install)\b|run.tests?\b|\btests?\.sh\b",
-    "build": r"\bbuild\b|compile|\bmake\b(?! (?:lint|test|format|clean))|\b(?:cargo|go) (?:build|check|run"
-    r"|install|vet)"
-    r"|\btsc\b|webpack|rollup|latexmk|pdflatex|\bg?cc\b|clang|\bmvn\b|gradle|\bassemble\b|\bbun build|vite",
-    "lint": r"\bruff\b(?! format)|eslint|flake8|pylint|clippy|golangci|rubocop|shellcheck|hadolint|stylelint"
-    r"|\blint\b|go vet"
-    r"|pre-commit|biome|ktlint|checkstyle|swiftlint|tflint|credo",
+_KINDS = {
+    "test": r"pytest|py\.test|unittest|\btox\b|\bnox\b|jest|vitest|mocha|rspec|phpunit|ctest"
+    r"|playwright|cypress|\bava\b|\b(?:cargo|go|mix|dotnet|swift|sbt|bazel|npm|yarn|pnpm|bun|deno"
+    r"|make|rails|rake|zig|flutter|dart|lein|stack|cabal)\b[^\n;&|]*\b(?:test|tests|spec|check"
+    r"|nextest)\b|\b(?:mvn|mvnw|gradle|gradlew)\b[^\n;&|]*\b(?:test|verify|check|build|install)\b"
+    r"|run.tests?\b|\btests?\.sh\b",
+    "build": r"\bbuild\b|compile|\bmake\b(?! (?:lint|test|format|clean))|\b(?:cargo|go) (?:build"
+    r"|check|run|install|vet)|\btsc\b|webpack|rollup|latexmk|pdflatex|\bg?cc\b|clang|\bmvn\b"
+    r"|gradle|\bassemble\b|\bbun build|vite",
+    "lint": r"\bruff\b(?! format)|eslint|flake8|pylint|clippy|golangci|rubocop|shellcheck|hadolint"
+    r"|stylelint|\blint\b|go vet|pre-commit|biome|ktlint|checkstyle|swiftlint|tflint|credo",
     "types": r"mypy|pyright|\btsc\b|type-?check|\bpyre\b|\bty check|sorbet|dialyzer|vue-tsc",
-    "format": r"\bblack\b|prettier|\bfmt\b|gofmt|rustfmt|\bisort\b|ruff format|yapf|clang-format|\bformat\b",
-    "install": r"\b(?:pip3?|uv|npm|yarn|pnpm|bun|cargo|go|apt|apt-get|brew|gem|bundle|poetry|composer|conda|dnf"
-    r"|apk)\b"
-    r"[^\n;&|]*\b(?:install|add|get|i|ci|sync|update|upgrade|require)\b",
+    "format": r"\bblack\b|prettier|\bfmt\b|gofmt|rustfmt|\bisort\b|ruff format|yapf|clang-format"
+    r"|\bformat\b",
+    "install": r"\b(?:pip3?|uv|npm|yarn|pnpm|bun|cargo|go|apt|apt-get|brew|gem|bundle|poetry"
+    r"|composer|conda|dnf|apk)\b[^\n;&|]*\b(?:install|add|get|i|ci|sync|update|upgrade|require)\b",
     "commit": r"\bgit\b[^\n;&|]*\b(?:commit|merge|cherry-pick|rebase|revert|am)\b",
     "push": r"\bgit\b[^\n;&|]*\bpush\b|\bgh pr create|\bglab mr create",
-    "migration": r"migrat|alembic|flyway|liquibase|prisma|db:|\bpsql\b|\bsqlite3\b|schema:|diesel|sqlx|knex|goose",
-    "deployment": r"deploy|kubectl|helm|terraform apply|docker push|rollout|ansible|fly\b|vercel|netlify"
-    r"|serverless",
+    "migration": r"migrat|alembic|flyway|liquibase|prisma|db:|\bpsql\b|\bsqlite3\b|schema:|diesel"
+    r"|sqlx|knex|goose",
+    "deployment": r"deploy|kubectl|helm|terraform apply|docker push|rollout|ansible|fly\b|vercel"
+    r"|netlify|serverless",
     "request": r"\bcurl\b|\bhttpie?\b|\bwget\b|\bhttps?\b",
-    "removal": r"\brm\b|\brmdir\b|\bdel\b|unlink|-delete\b|\bclean\b|\bprune\b|\bremove|\*\*\* Delete File"
-    r"|\bdelete|git rm|reset",
+    "removal": r"\brm\b|\brmdir\b|\bdel\b|unlink|-delete\b|\bclean\b|\bprune\b|\bremove"
+    r"|\*\*\* Delete File|\bdelete|git rm|reset",
     "status": r"\bgit\b[^\n;&|]*\bstatus\b",
 }
-_KINDS = {name: re.compile(pattern, re.IGNORECASE) for name, pattern in PATTERNS.items()}
 _WRITES = re.compile(
-    r">>?(?!&)|\bsed\b[^\n|]*-i|\b(?:mv|cp|touch|tee|patch|ln|mkdir|unzip|tar|install|generate|codegen|scaffold"
-    r"|init|create)\b"
-    r"|--(?:fix|write|in-place|update|snapshot)|\bgit (?:mv|checkout|restore|apply|merge|pull|stash|rebase|revert"
-    r"|rm)"
-    r"|\b(?:black|isort|gofmt|fmt|prettier|autopep8|yapf|format)\b|\bpython3?\b|\bnode\b|\bperl\b|\bmake\b"
-    r"|\bnpx\b|\bnpm\b",
+    r">>?(?!&)|\bsed\b[^\n|]*-i|\b(?:mv|cp|touch|tee|patch|ln|mkdir|unzip|tar|install|generate"
+    r"|codegen|scaffold|init|create)\b|--(?:fix|write|in-place|update|snapshot)|\bgit (?:mv"
+    r"|checkout|restore|apply|merge|pull|stash|rebase|revert|rm)|\b(?:black|isort|gofmt|fmt"
+    r"|prettier|autopep8|yapf|format)\b|\bpython3?\b|\bnode\b|\bperl\b|\bmake\b|\bnpx\b|\bnpm\b",
     re.IGNORECASE,
 )
 _FAILED = re.compile(
-    r"\b[1-9]\d* (?:tests? |specs? )?(?:failed|failures?|failing|errors?|problems?|offenses)\b|\bFAILED\b|^FAIL\b"
-    r"|BUILD FAIL"
-    r"|Traceback \(most recent|^error(?:\[|:)|^npm ERR!|(?:Failures|Failed|Errors): +[1-9]|^panic:|^FAILURE:|✗"
-    r"|^make: \*\*\*",
+    r"\b[1-9]\d* (?:tests? |specs? )?(?:failed|failures?|failing|errors?|problems?|offenses)\b"
+    r"|\bFAILED\b|^FAIL\b|BUILD FAIL|Traceback \(most recent|^error(?:\[|:)|^npm ERR!|(?:Failures"
+    r"|Failed|Errors): +[1-9]|^panic:|^FAILURE:|✗|^make: \*\*\*",
     re.MULTILINE,
 )
 _WARNINGS_ALONE = re.compile(r"\b0 errors\b", re.IGNORECASE)
 # A summary of tests: passed, failed and left out, as each runner prints them.
-_COUNTS = {
-    "passed": (
-        r"(?<![\d.])(\d+) (?:tests? )?(?:passed|passing|pass)\b|Passed: +(\d+)|(\d+) examples,"
-        r"|(\d+) tests?, \d+ failures"
-        r"|Tests run: (\d+)|^Ran (\d+) tests?|tests failed out of (\d+)|Executed (\d+) tests, with"
-        r"|^OK \((\d+) (?:tests|checks)"
-        r"|Passed: Total (\d+)|^# pass (\d+)"
-    ),
-    "failed": (
-        r"(?<![\d.])(\d+) (?:tests? )?(?:failed|failing|errors?)\b|Failed: +(\d+)|(\d+) failures?\b|Failures: (\d+)"
-        r"|failures=(\d+)|errors=(\d+)|^# fail (\d+)"
-    ),
-    "skipped": r"(?<![\d.])(\d+) (?:skipped|pending|ignored|todo)\b|Skipped: +(\d+)|skipped=(\d+)",
-}
-_NUMBERS = {name: re.compile(pattern, re.MULTILINE) for name, pattern in _COUNTS.items()}
+_PASSED = (
+    r"(?<![\d.])(\d+) (?:tests? )?(?:passed|passing|pass)\b|Passed: +(\d+)|(\d+) examples,"
+    r"|(\d+) tests?, \d+ failures|Tests run: (\d+)|^Ran (\d+) tests?|tests failed out of (\d+)"
+    r"|Executed (\d+) tests, with|^OK \((\d+) (?:tests|checks)|Passed: Total (\d+)|^# pass (\d+)"
+)
+_NOT_PASSED = (
+    r"(?<![\d.])(\d+) (?:tests? )?(?:failed|failing|errors?)\b|Failed: +(\d+)|(\d+) failures?\b"
+    r"|Failures: (\d+)|failures=(\d+)|errors=(\d+)|^# fail (\d+)"
+)
+_SKIPPED = r"(?<![\d.])(\d+) (?:skipped|pending|ignored|todo)\b|Skipped: +(\d+)|skipped=(\d+)"
 _WHOLE_RUNS = re.compile(
     r"\d+ examples,|\d+ tests?, \d+ failures|Tests run:|^Ran \d+ tests|failed out of|Executed \d+ tests", re.M
 )
@@ -122,12 +112,14 @@ class Shown(NamedTuple):
 
     def runs(self, kind: str) -> list[CommandRun]:
         """The commands of a kind that have ended, in order."""
-        commands = [call for call in self.calls if call.command and _KINDS[kind].search(call.command)]
-        return [CommandRun(call, _failed(call, kind)) for call in commands if call.exit_code is not None]
+        return [CommandRun(call, _failed(call, kind)) for call in self._begun(kind) if call.exit_code is not None]
 
     def began(self, kind: str) -> bool:
         """Whether a command of a kind was started, also one that has not ended."""
-        return any(call.command and _KINDS[kind].search(call.command) for call in self.calls)
+        return any(self._begun(kind))
+
+    def _begun(self, kind: str) -> Iterator[AgentCall]:
+        return (call for call in self.calls if re.search(_KINDS[kind], call.command, re.I))
 
     def last_run(self) -> CommandRun | None:
         """The last command that ended."""
@@ -146,11 +138,7 @@ class Shown(NamedTuple):
 
     def may_write(self) -> bool:
         """Whether a command may have written files that no tool names."""
-        return any(call.command and _WRITES.search(call.command) for call in self.calls)
-
-    def outputs(self) -> Iterator[str]:
-        for call in self.calls:
-            yield call.output
+        return any(_WRITES.search(call.command) for call in self.calls)
 
     def mentions(self, name: str) -> bool:
         """Whether a file's name is in a path, a command or an output."""
@@ -162,8 +150,8 @@ class Shown(NamedTuple):
         """Files, insertions and deletions, as git counts them."""
         return [
             (int(files), int(added or 0), int(removed or 0))
-            for text in self.outputs()
-            for files, added, removed in _CHANGED.findall(text)
+            for call in self.calls
+            for files, added, removed in _CHANGED.findall(call.output)
         ]
 
     def status_counts(self) -> list[int]:
@@ -174,19 +162,18 @@ class Shown(NamedTuple):
 def suite_result(output: str) -> SuiteResult:
     """The counts of a test run; those of several parts are added."""
     text = _VITEST_FILES.sub("", output)
-    found = {
-        name: [int(next(filter(None, match.groups()))) for match in _NUMBERS[name].finditer(text)] for name in _NUMBERS
-    }
-    passed, failed, skipped = (found[name] for name in ("passed", "failed", "skipped"))
+    passed, failed, skipped = (_numbers(pattern, text) for pattern in (_PASSED, _NOT_PASSED, _SKIPPED))
     if _WHOLE_RUNS.search(text) and passed:  # counts all that ran: the last line sums up
-        wrong = max(failed, default=0)
-        left = max(skipped, default=0)
+        wrong, left = max(failed, default=0), max(skipped, default=0)
         return SuiteResult(passed[-1] - wrong - (left if "Tests run:" in text else 0), wrong, left)
     if not passed and (go := _GO.findall(text)):
         return SuiteResult(go.count("PASS"), go.count("FAIL"), 0)
-    cargo = text.count("test result:")
-    parts = (sum if cargo else max) if passed else None
-    return SuiteResult(parts(passed) if parts else None, (sum if cargo else max)([0, *failed]), max([0, *skipped]))
+    total = sum if "test result:" in text else max  # cargo prints a summary of each part
+    return SuiteResult(total(passed) if passed else None, total([0, *failed]), max([0, *skipped]))
+
+
+def _numbers(pattern: str, text: str) -> list[int]:
+    return [int(next(filter(None, match.groups()))) for match in re.finditer(pattern, text, re.M)]
 
 
 def sums(numbers: Iterable[int]) -> set[int]:

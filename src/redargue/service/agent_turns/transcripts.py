@@ -26,6 +26,7 @@ _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$|^\*\*\* Move t
 _CODE = re.compile(
     r"\A\s*(?:Chunk ID:.*\n)?(?:.*\n){0,3}?(?:Process exited with code|Exit code:?) (-?\d+)", re.IGNORECASE
 )
+_OUTPUTS = {f"{kind}_output" for kind in ("function_call", "custom_tool_call", "local_shell_call", "shell_call")}
 _SUBAGENTS = {"task", "agent", "spawn_agent", "delegate"}
 _PATHS = ("file_path", "notebook_path", "path", "filename", "file")
 _COMMANDS = ("command", "cmd", "script", "code")
@@ -84,14 +85,11 @@ def parse_transcript(text: str, *, where: str = "", closing: str = "", whole: bo
     if not text.strip():
         raise UnreadableFile("the transcript is empty", where=where, hint="was the hook given the agent's transcript?")
     lines, cut = _entries(text, where)
-    reading = _Reading(whole=whole)
-    known = sum(reading.add(entry) for entry in lines)
-    if not known:
+    reading = _Reading(whole=whole and not cut)
+    if not sum(map(reading.add, lines)):
         hint = "it has to be a transcript of Claude Code or Codex, or the Agents SDK's items as JSON"
         keys = ", ".join(map(str, list(lines[0])[:6])) if lines else "none"
         raise UnreadableFile(f"no line of the transcript is known; keys of the first: {keys}", where=where, hint=hint)
-    if cut:
-        reading.whole = False
     said = closing.strip() or ("" if cut else "\n".join(reading.closing).strip())
     if not said:
         at = f" in line {cut}" if cut else ""
@@ -111,13 +109,12 @@ def _entries(text: str, where: str) -> tuple[list[Mapping[str, Any]], int]:
     found: list[Mapping[str, Any]] = []
     bad = 0
     for number, line in enumerate(lines, 1):
-        if line.strip():
-            try:
-                entry = json.loads(line)
-            except (ValueError, RecursionError):
-                bad = number
-            else:
-                found.extend([entry] if isinstance(entry, dict) else ())
+        try:
+            entry = json.loads(line) if line.strip() else None
+        except (ValueError, RecursionError):
+            bad = number
+        else:
+            found += [entry] if isinstance(entry, dict) else []
     if bad and (bad < len(lines) or not found):
         hint = "it has to be JSON lines, or one JSON list"
         raise UnreadableFile(f"line {bad} of the transcript is not JSON", where=where, hint=hint)
@@ -188,12 +185,7 @@ class _Reading:
             self._called(name, _text(item.get("name")), _arguments(given))
         elif kind in ("local_shell_call", "shell_call", "apply_patch_call"):
             self._called(name, kind.removesuffix("_call"), _arguments(item.get("action") or item.get("operation")))
-        elif kind in (
-            "function_call_output",
-            "custom_tool_call_output",
-            "local_shell_call_output",
-            "shell_call_output",
-        ):
+        elif kind in _OUTPUTS:
             self._answered(name, *_output(item.get("output")))
         elif kind == "apply_patch_call_output":
             self._answered(name, _joined(item.get("output")), 1 if item.get("status") == "failed" else 0)
