@@ -26,6 +26,7 @@ from redargue.service.log import EventLine
 from redargue.service.page.runs import budget_of
 from redargue.service.problems import UnknownCheck
 from redargue.service.requests import CheckRequest
+from redargue.service.rules import RequestRules
 from redargue.spec import RunSpec
 from redargue.tasks.base import Out, Task
 from redargue.verifier import Verifier
@@ -59,12 +60,12 @@ async def store(
     tools = {name: ShelfTool(name) for name in ("corpus", "keywords")}
     parts = Parts(backend=backend or Gate(), evidence=tools)
     spec = RunSpec(method="tool-mad", settings={"debaters": ("corpus", "keywords"), **LONG_DEBATE})
-    async with CheckStore(spec, parts=parts, running=running, waiting=waiting) as made:
+    async with CheckStore(RequestRules(spec), parts=parts, running=running, waiting=waiting) as made:
         yield made
 
 
 async def events(made: CheckStore, id_: str, after: int = 0) -> list[EventLine]:
-    return [line async for line in made.follow(id_, after=after)]
+    return [line async for lines in made.follow(id_, after=after) for line in lines]
 
 
 async def test_a_check_is_a_run_folder_with_its_events_and_its_result() -> None:
@@ -152,7 +153,7 @@ async def test_several_requests_erase_a_check_together() -> None:
 async def test_a_page_shows_the_budget_that_holds_for_a_check(own: str, calls: int) -> None:
     tools = {name: ShelfTool(name) for name in ("corpus", "keywords")}
     spec = RunSpec(method="tool-mad", settings={"debaters": ("corpus", "keywords"), **LONG_DEBATE}, budget="300calls")
-    async with CheckStore(spec, parts=Parts(backend=Gate(), evidence=tools)) as made:
+    async with CheckStore(RequestRules(spec), parts=Parts(backend=Gate(), evidence=tools)) as made:
         budget = budget_of(made.submit(CLAIM.model_copy(update={"budget": own})))
     assert budget
     assert budget.calls == calls

@@ -25,7 +25,6 @@ from redargue.service.app import create_app
 from redargue.service.checks import CheckStore
 from redargue.service.keys import Keys
 from redargue.service.server import Server, allowed_hosts, bound_socket, only_one
-from redargue.spec import RunSpec
 from redargue.text.verification import prepare
 from support.debates import TEXT
 from support.serving import service_parts, settings
@@ -446,7 +445,7 @@ def test_beyond_loopback_a_service_needs_a_key_and_a_wildcard_the_names_of_its_h
 
 async def test_a_signal_closes_the_store_between_two_steps_of_the_loop_and_not_within_one(tmp_path: Path) -> None:
     ready, application = asyncio.Event(), FastAPI()
-    async with CheckStore(RunSpec(), folder=tmp_path) as store:
+    async with CheckStore(folder=tmp_path) as store:
         application.state.store = store
         server = Server(application, ready.set)
         serving = asyncio.create_task(server.serve([bound_socket("127.0.0.1", 0)]))

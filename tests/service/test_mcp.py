@@ -28,6 +28,7 @@ from redargue.retrieval.corpus.ingest import read_documents  # noqa: E402
 from redargue.service.checks import LOCAL, CheckStore  # noqa: E402
 from redargue.service.mcp.answers import Documents  # noqa: E402
 from redargue.service.mcp.tools import VerifierTools, build_verifier_server  # noqa: E402
+from redargue.service.rules import RequestRules  # noqa: E402
 from redargue.spec import RunSpec  # noqa: E402
 from redargue.tasks.base import Out, Task  # noqa: E402
 from support.debates import ShelfTool  # noqa: E402
@@ -69,7 +70,7 @@ async def connected(
     settings = {"debaters": ("corpus", "keywords"), **LONG_DEBATE} if parts else {}
     spec = RunSpec(method="tool-mad" if parts else "", offline=True, store="starter", settings=settings)
     documents = Documents(lambda: open_store("starter"))
-    async with CheckStore(spec, parts=parts) as store:
+    async with CheckStore(RequestRules(spec), parts=parts) as store:
         tools = VerifierTools(lambda: store, documents, owner=lambda _: LOCAL)
         async with Client(build_verifier_server(tools), mode=mode) as client:
             yield client, store

@@ -40,7 +40,7 @@ from redargue.cluster.queue import (
 from redargue.cluster.record import PaidCallTable, SharedRecord
 from redargue.cluster.store import WAIT, LedgerTransaction, TransactionBatcher, open_ledger
 from redargue.errors import RecordError, RedargueError, UsageError
-from redargue.events import EVENT, CallFailed, CallFinished, ClaimEnded, EvidenceFound, EvidenceMissing
+from redargue.events import EVENT, ClaimEnded
 from redargue.net.secrets import Secrets
 from redargue.net.transport import Rate, Transport
 from redargue.parts import Parts
@@ -166,11 +166,7 @@ def _worker_lost(db: LedgerTransaction, batch: int, place: int, claim: str, atte
     usage = UsageCounter(bool(about.get("priced")))
     paid = "SELECT event FROM paid WHERE batch = ? AND place = ? ORDER BY lease, n"
     for (line,) in db.execute(paid, (batch, place)).fetchall():
-        event = EVENT.validate_json(line)
-        if isinstance(event, CallFinished | CallFailed):
-            usage.call(event)
-        elif isinstance(event, EvidenceFound | EvidenceMissing):
-            usage.search(event)
+        usage.count(EVENT.validate_json(line))
     what = f"{attempts} workers died while verifying this claim, or were lost"
     error = ErrorInfo.of(WorkerLost(what, hint="see their logs; repeat the command to try again"))
     fields = {name: str(about.get(name, "")) for name in ("method", "profile", "backend", "run")}

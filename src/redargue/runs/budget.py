@@ -27,7 +27,7 @@ from pydantic import Field, ValidationError
 
 from redargue.claims import Frozen
 from redargue.errors import BudgetReached, UsageError, problem_location, problem_of
-from redargue.events import CallFailed, CallFinished, EvidenceFound, EvidenceMissing
+from redargue.events import CallFailed, CallFinished, Event, EvidenceFound, EvidenceMissing
 from redargue.files import home
 from redargue.sanitize import counted
 from redargue.verdicts import Usage
@@ -355,6 +355,13 @@ class UsageCounter:
         self._counts: Counter[str] = Counter()
         self._tables: dict[str, Counter[str]] = {f"by_{name}": Counter() for name in ("agent", "task", "round", "tool")}
         self._usd = 0.0
+
+    def count(self, event: Event) -> None:
+        """Counts an event if it is one that may cost something."""
+        if isinstance(event, CallFinished | CallFailed):
+            self.call(event)
+        elif isinstance(event, EvidenceFound | EvidenceMissing):
+            self.search(event)
 
     def call(self, event: CallFinished | CallFailed) -> None:
         self._counts["prompt"] += event.prompt_tokens

@@ -53,7 +53,7 @@ def create_app(settings: ServiceSettings | None = None, parts: Parts | None = No
         async with (
             transport,
             CheckStore(
-                rules=settings.rules,
+                settings.rules,
                 parts=shared,
                 running=settings.running,
                 waiting=settings.waiting,

@@ -16,18 +16,18 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from types import MappingProxyType, TracebackType
-from typing import Any, NamedTuple, Self
+from types import MappingProxyType
+from typing import NamedTuple, Self
 
 from redargue.assembly import connect
 from redargue.concurrency import Busy
 from redargue.errors import RecordError, RedargueError, UsageError
-from redargue.events import CallFailed, CallFinished, Event, EvidenceFound, EvidenceMissing
+from redargue.events import Event
 from redargue.files import make_folder
 from redargue.parts import Parts
-from redargue.reports.load import CheckResult, SingleRun, load_run, result_of
+from redargue.reports.load import RUN, CheckResult, SingleRun, load_run, result_of
 from redargue.runs.budget import UsageCounter
-from redargue.runs.folders import began, read_run, remove_run, runs_folder
+from redargue.runs.folders import RecordedRun, began, read_run, remove_run, runs_folder
 from redargue.runs.manifest import load_manifest
 from redargue.runs.record import new_run_folder, read_events, writing
 from redargue.service.entries import (
@@ -46,14 +46,12 @@ from redargue.service.pool import Pool
 from redargue.service.problems import UnknownCheck
 from redargue.service.requests import CheckRequest
 from redargue.service.rules import PreparedRequest, RequestRules, with_workspace
-from redargue.spec import RunSpec
 from redargue.text.report import Report
 from redargue.text.verification import CONCURRENCY, prepare, with_documents
 from redargue.verdicts import ErrorInfo, Usage, total_usage
 from redargue.verifier import Verifier
 
 LOCAL = ""  # the owner where there are no keys: the user of this machine
-RUNNING, WAITING = 4, 100
 _log = logging.getLogger("redargue.service")
 IDEMPOTENT = timedelta(hours=24)
 FOREIGN_TURN = 0.5  # seconds between looks at the log of a run that another process writes
@@ -87,6 +85,11 @@ class Check(NamedTuple):
     @property
     def ended(self) -> bool:
         return self.state in ENDED
+
+    @property
+    def recorded(self) -> bool:
+        """Whether there is a record of its run."""
+        return (self.folder / RUN).is_file()
 
 
 class _Page(NamedTuple):
@@ -142,12 +145,11 @@ class CheckStore:
     """Runs checks and finds them again; an asynchronous context manager.
 
     Args:
-        spec: configuration of checks, of which a request changes what ``rules`` allow.
+        rules: the configuration of checks, and what requests may decide; default: of an empty spec.
         parts: parts that all checks share.
         folder: of the run folders; default: ``runs`` in redargue's home.
         name: a store resumes the checks of stores with its name only.
         resumes: whether it does; not where someone else may have filled the folder, whose requests nobody here made.
-        rules: what requests may decide; by default, as far as ``spec`` goes.
         running: number of checks that run at the same time.
         waiting: number of checks that may wait.
         budgets: of owners and days; None for no limits.
@@ -161,20 +163,19 @@ class CheckStore:
 
     def __init__(
         self,
-        spec: RunSpec | None = None,
+        rules: RequestRules | None = None,
         *,
         parts: Parts | None = None,
         folder: Path | None = None,
         name: str = "serve",
         resumes: bool = True,
-        rules: RequestRules | None = None,
-        running: int = RUNNING,
-        waiting: int = WAITING,
+        running: int = 4,
+        waiting: int = 100,
         budgets: DayBudgets | None = None,
         finished: Callable[[CheckEntry], None] = lambda entry: None,
         listeners: Callable[[], Sequence[Callable[[Event], None]]] = tuple,
     ) -> None:
-        self.rules = rules or RequestRules(spec or RunSpec())
+        self.rules = rules or RequestRules()
         self.spec, self.parts = self.rules.spec, parts or Parts()
         self.folder, self.name = folder or runs_folder(), name
         self.pool = Pool(waiting)
@@ -200,9 +201,7 @@ class CheckStore:
         self._workers = [asyncio.create_task(self._work(), name=f"checks {n}") for n in range(self._running)]
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *exception: object) -> None:
         """Stops; running checks stay resumable."""
         self.close()
         self.pool.close()
@@ -298,12 +297,10 @@ class CheckStore:
     def repeated(self, request: CheckRequest, *, owner: str = LOCAL, idempotency: str) -> Check | None:
         """The check of an earlier request with an idempotency key; raises UsageError if that request differs."""
         known = self._repeated.get((owner, _sha256(idempotency))) if idempotency else None
-        if known is None:
+        if known is None or known.expired:
             return None
         with suppress(UnknownCheck):  # it was erased
             check = self.get(known.id, owner=owner)
-            if known.expired:
-                return None
             if known.body != _sha256(request.model_dump_json()):
                 hint = "send another Idempotency-Key with another request"
                 raise UsageError("an earlier request with this Idempotency-Key had another body", hint=hint)
@@ -361,41 +358,41 @@ class CheckStore:
             raise _unknown(id_) from None
         late = self._late.text(folder / ENTRY_FILE)
         entry = CheckEntry.model_validate_json(late) if late else read_entry(folder)
-        if (entry.owner if entry else LOCAL) != owner or not (entry or (folder / "run.json").is_file()):
+        if (entry.owner if entry else LOCAL) != owner:
             raise _unknown(id_)
         try:
-            return self._seen_in(folder, entry)
+            run = read_run(folder) if (folder / RUN).is_file() else None
         except FileNotFoundError:  # it is being erased
             raise _unknown(id_) from None
+        if entry:
+            of_another_process: State = "running" if run else "queued"
+            return self._described(folder, entry, entry.state if entry.state in ENDED else of_another_process, run)
+        if run:
+            return _of_a_command(run)
+        raise _unknown(id_)
 
     def list(self, *, owner: str = LOCAL, cursor: str = "", limit: int = 20) -> _Page:
         """An owner's checks, newest first; those that commands recorded belong to the user of this machine."""
         folders = [path for path in self.folder.iterdir() if not path.is_symlink() and path.is_dir()]
-        keys = sorted(((f"{_began(path):%Y%m%d%H%M%S}-{path.name}", path.name) for path in folders), reverse=True)
         found: list[Check] = []
-        for key, name in keys:
+        last = ""
+        for key in sorted((f"{_began(path):%Y%m%d%H%M%S}-{path.name}" for path in folders), reverse=True):
             if cursor and key >= cursor:
                 continue
             with suppress(UnknownCheck, RecordError, OSError):
-                check = self.get(name, owner=owner)
+                check = self.get(key.partition("-")[2], owner=owner)
                 if len(found) == limit:
-                    return _Page(tuple(found), f"{_began(found[-1].folder):%Y%m%d%H%M%S}-{found[-1].id}")
+                    return _Page(tuple(found), last)
                 found.append(check)
+                last = key
         return _Page(tuple(found), "")
-
-    def run(self, id_: str, *, owner: str = LOCAL) -> SingleRun:
-        """The recorded run of a check; raises UnknownCheck, or RecordError while it has no verdict."""
-        return load_run(self.get(id_, owner=owner).folder)
 
     def result(self, id_: str, *, owner: str = LOCAL) -> CheckResult | Report | None:
         """As ``redargue check --json`` prints it; None while there is none. Raises UnknownCheck."""
         check = self.get(id_, owner=owner)
-        if not check.ended or not (check.folder / "run.json").is_file():
-            return None
-        try:
-            return result_of(load_run(check.folder))
-        except RecordError:
-            return None  # it was stopped before a verdict
+        with suppress(RecordError):  # it was stopped before a verdict
+            return result_of(load_run(check.folder)) if check.ended and check.recorded else None
+        return None
 
     async def wait(self, id_: str, *, owner: str = LOCAL, seconds: float | None = None) -> Check:
         """Waits until a check has ended, the time is over or the service stops; raises UnknownCheck."""
@@ -406,19 +403,14 @@ class CheckStore:
                     await active.news.wait()
         return self.get(id_, owner=owner)
 
-    async def follow(self, id_: str, *, owner: str = LOCAL, after: int = 0) -> AsyncIterator[EventLine]:
-        """The lines of a check's log from ``after`` + 1 on, as they are written, until it ends or the service stops.
-
-        An ``after`` beyond the log begins at its start. Raises UnknownCheck.
-        """
-        async for lines in self.blocks(id_, owner=owner, after=after):
-            for line in lines:
-                yield line
-
-    async def blocks(
+    async def follow(
         self, id_: str, *, owner: str = LOCAL, after: int = 0, silence: float | None = None
     ) -> AsyncIterator[Sequence[EventLine]]:
-        """As :meth:`follow`, all lines at hand together; an empty block after so many seconds without a line."""
+        """The lines of a check's log from ``after`` + 1 on, as they are written, until it ends or the service stops.
+
+        All lines at hand come together, and none after ``silence`` seconds without a line. An ``after`` beyond the
+        log begins at its start. Raises UnknownCheck.
+        """
         folder = self.get(id_, owner=owner).folder
         reader = LogReader(folder, after)
         loop = asyncio.get_running_loop()
@@ -463,40 +455,13 @@ class CheckStore:
         return {"running": states.count("running"), "queued": states.count("queued")}
 
     def _seen(self, active: _Active) -> Check:
-        request = active.entry.request
         # A copy, because lists are made in other threads.
-        waiting = [id_ for id_, other in tuple(self._active.items()) if other.state == "queued"]
-        id_ = active.folder.name
-        return Check(
-            id=id_,
-            folder=active.folder,
-            owner=active.entry.owner,
-            state=active.state,
-            created=active.entry.created,
-            method=request.method or self.spec.method,
-            claims=0 if request.claim is None else 1,
-            first=request.first_words,
-            position=waiting.index(id_) + 1 if id_ in waiting else 0,
-        )
+        waiting = [other.folder for other in tuple(self._active.values()) if other.state == "queued"]
+        position = waiting.index(active.folder) + 1 if active.folder in waiting else 0
+        return self._described(active.folder, active.entry, active.state)._replace(position=position)
 
-    def _seen_in(self, folder: Path, entry: CheckEntry | None) -> Check:
-        run = read_run(folder) if (folder / "run.json").is_file() else None
-        if entry is None:
-            assert run
-            if not run.method:
-                error = ErrorInfo.of(RecordError("its run.json cannot be read", hint="restore it, or remove the run"))
-                return Check(folder.name, folder, LOCAL, "failed", run.began, "", 0, "", error=error)
-            complete = sum(run.outcomes.values()) >= run.claims
-            only = next(iter(run.outcomes), "") if len(run.outcomes) == 1 else ""
-            stopped: State = "interrupted" if _finished_elsewhere(folder) else "running"
-            state: State = "done" if complete else stopped
-            only, counts = only if complete else "", run.outcomes
-            return Check(
-                folder.name, folder, LOCAL, state, run.began, run.method, run.claims, run.first, only, outcomes=counts
-            )
-        request, state = entry.request, entry.state
-        if state not in ENDED:  # of another process
-            state = "running" if run else "queued"
+    def _described(self, folder: Path, entry: CheckEntry, state: State, run: RecordedRun | None = None) -> Check:
+        request = entry.request
         return Check(
             id=folder.name,
             folder=folder,
@@ -518,14 +483,14 @@ class CheckStore:
             active = await self._queue.get()
             if active.cancelled:
                 continue
-            active.task = asyncio.create_task(self._check(active), name=f"check {active.folder.name}")
+            active.task = asyncio.create_task(self._run(active), name=f"check {active.folder.name}")
             await asyncio.wait([active.task])
             if not active.task.cancelled() and (error := active.task.exception()):
                 _log.error("check %s failed", active.folder.name, exc_info=error)
             if active.cancelled and not active.ended.is_set():
                 self._end(active, _Ending("cancelled"))  # before the task's first step, so that it never ran
 
-    async def _check(self, active: _Active) -> None:
+    async def _run(self, active: _Active) -> None:
         active.state = "running"
         active.ring()
         folder = active.folder
@@ -550,37 +515,32 @@ class CheckStore:
         self._end(active, ending)
 
     async def _verify(self, active: _Active, prepared: PreparedRequest) -> None:
-        parts = self.parts
+        owner, request = active.entry.owner, active.entry.request
+        spec, parts = with_workspace(prepared.spec, owner), self.parts
         if self._budgets:
-            budget = self._budgets.of_check(active.entry.owner, prepared.spec.budget)
-            parts = replace(parts, budget=budget)
-        spec = with_workspace(prepared.spec, active.entry.owner)
-        request, listeners = active.entry.request, [active.ring, *self._listeners()]
+            parts = replace(parts, budget=self._budgets.of_check(owner, spec.budget))
+        listeners, folder = [active.ring, *self._listeners()], active.folder
         documents, origin = request.documents, request.origin
+        if documents is None:
+            parts = await connect(spec, parts)
         if prepared.text is not None:
-            if documents is None:
-                parts = await connect(spec, parts)
-            given: dict[str, Any] = {"documents": documents, "folder": active.folder, "origin": origin}
-            text = await prepare(prepared.text, spec, parts, **given)
+            text = await prepare(prepared.text, spec, parts, documents=documents, folder=folder, origin=origin)
             with text.verifier() as verifier:
                 active.ring()
                 await verifier.verify_all(text.claims, concurrency=CONCURRENCY, listeners=listeners)
             return
         assert prepared.claim
-        if documents is None:
-            parts = await connect(spec, parts)
-        else:
+        if documents is not None:
             spec, parts = await asyncio.to_thread(with_documents, spec, [documents], parts)
-        with Verifier(spec, parts=parts, folder=active.folder, claims=[prepared.claim], origin=origin) as verifier:
+        with Verifier(spec, parts=parts, folder=folder, claims=[prepared.claim], origin=origin) as verifier:
             await verifier.verify(prepared.claim, listeners=listeners)
 
     def _end(self, active: _Active, ending: _Ending) -> None:
         changes = {**ending._asdict(), "ended": datetime.now(UTC)}
         active.entry = active.entry.model_copy(update=changes)
         active.state = ending.state
-        self._late.write(
-            active.folder / ENTRY_FILE, text_of_entry(active.entry)
-        )  # killed before there is room: resumed
+        # If the process is killed before there is room for this, the check is resumed.
+        self._late.write(active.folder / ENTRY_FILE, text_of_entry(active.entry))
         self._active.pop(active.folder.name, None)
         self._finished(active.entry)
         seconds = (changes["ended"] - active.entry.created).total_seconds()
@@ -593,9 +553,7 @@ class CheckStore:
 
 def _outcome(folder: Path) -> _Ending:
     """How a run ended that was not stopped; raises RecordError."""
-    run = load_run(folder)
-    assert isinstance(run, SingleRun)
-    result = result_of(run)
+    result = result_of(load_run(folder))
     if isinstance(result, Report):
         errors = [claim.verdict.error for claim in result.claims]
         failed = bool(errors) and all(errors)
@@ -617,13 +575,23 @@ def _spent(folder: Path) -> Usage | None:
         run = SingleRun(folder, load_manifest(folder), {})
         counter = UsageCounter(run.manifest.priced)
         for event in read_events(folder):
-            if isinstance(event, CallFinished | CallFailed):
-                counter.call(event)
-            elif isinstance(event, EvidenceFound | EvidenceMissing):
-                counter.search(event)
+            counter.count(event)
         return total_usage([counter.usage(), *run.usages])
     except (RecordError, OSError):
         return None
+
+
+def _of_a_command(run: RecordedRun) -> Check:
+    """A run that a command recorded: it belongs to the user of this machine."""
+    check = Check(run.folder.name, run.folder, LOCAL, "failed", run.began, run.method, run.claims, run.first)
+    if not run.method:
+        error = RecordError("its run.json cannot be read", hint="restore it, or remove the run")
+        return check._replace(error=ErrorInfo.of(error))
+    if sum(run.outcomes.values()) < run.claims:
+        state: State = "interrupted" if _finished_elsewhere(run.folder) else "running"
+        return check._replace(state=state, outcomes=run.outcomes)
+    outcome = next(iter(run.outcomes)) if len(run.outcomes) == 1 else ""
+    return check._replace(state="done", outcome=outcome, outcomes=run.outcomes)
 
 
 def _has_ended(folder: Path) -> bool:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from typing import Literal
-
-from pydantic import ValidationError
+from typing import Any, Literal, TypeVar
 
 from redargue.claims import Frozen
 from redargue.errors import RecordError
@@ -20,6 +19,7 @@ from redargue.service.requests import CheckRequest
 from redargue.verdicts import ErrorInfo, Usage
 
 ENTRY_FILE = "check.json"
+_T = TypeVar("_T")
 State = Literal["queued", "running", "done", "failed", "cancelled", "interrupted"]
 ENDED: frozenset[State] = frozenset({"done", "failed", "cancelled", "interrupted"})
 
@@ -54,14 +54,18 @@ class CheckEntry(Frozen):
 
 def read_entry(folder: Path) -> CheckEntry | None:
     """The entry of a run folder; None if the service did not begin the run. Raises RecordError."""
-    path = folder / ENTRY_FILE
+    return read_stored(folder / ENTRY_FILE, CheckEntry.model_validate, hint="restore it, or remove the run")
+
+
+def read_stored(path: Path, parse: Callable[[Any], _T], *, hint: str) -> _T | None:
+    """What a JSON file of the service holds; None without the file. Raises RecordError if it is damaged."""
     try:
         with open_to_read(path) as file:
-            return CheckEntry.model_validate(json.loads(file.read()))
+            return parse(json.loads(file.read()))
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, ValidationError) as error:
-        raise RecordError(f"{str(path)!r} cannot be read", hint="restore it, or remove the run") from error
+    except (OSError, ValueError) as error:
+        raise RecordError(f"{str(path)!r} cannot be read", hint=hint) from error
 
 
 def write_entry(folder: Path, entry: CheckEntry) -> None:

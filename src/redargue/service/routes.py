@@ -190,7 +190,7 @@ async def _server_sent(
 ) -> AsyncIterator[bytes]:
     yield b"retry: 1000\n\n"
     try:
-        async for lines in store.blocks(id_, owner=owner, after=after, silence=_PING):
+        async for lines in store.follow(id_, owner=owner, after=after, silence=_PING):
             frames = [_frame(line) for line in lines if kinds is None or line.kind in kinds]
             yield b"".join(frames) or b": ping\n\n"
     except RecordError as error:  # connecting again would not help
@@ -203,7 +203,7 @@ async def _server_sent(
 async def _json_lines(
     store: CheckStore, id_: str, owner: str, after: int, kinds: frozenset[str] | None
 ) -> AsyncIterator[bytes]:
-    async for lines in store.blocks(id_, owner=owner, after=after):
+    async for lines in store.follow(id_, owner=owner, after=after):
         wanted = [f"{line.line}\n" for line in lines if kinds is None or line.kind in kinds]
         if wanted:
             yield "".join(wanted).encode()
@@ -228,10 +228,10 @@ def _frame(line: EventLine) -> bytes:
 )
 async def report_check(id_: _Id, format_: Format, store: Store, caller: Caller) -> Response:
     """The report of a check with at least one verdict."""
-    folder = store.get(id_, owner=caller.owner).folder
-    if not (folder / "run.json").is_file():
+    check = store.get(id_, owner=caller.owner)
+    if not check.recorded:
         raise HTTPException(409, "the check has no verdict yet")
-    text = await asyncio.to_thread(render, folder, format_)
+    text = await asyncio.to_thread(render, check.folder, format_)
     return Response(text, media_type=MEDIA[format_], headers=REPORT_HEADERS)
 
 
@@ -262,7 +262,7 @@ async def read_passage(
 
 def _passage(checks: tuple[Check, ...], sha256: str) -> str | None:
     for check in checks:
-        if (check.folder / "run.json").is_file():
+        if check.recorded:
             for event in read_events(check.folder):
                 for passage in passages_of(event):
                     if passage.sha256 == sha256:

@@ -65,7 +65,7 @@ class RequestRules:
         corpora: where the corpora are that a request may name, by name.
     """
 
-    spec: RunSpec
+    spec: RunSpec = field(default_factory=RunSpec)
     live: str = "keywords"
     tools: tuple[str, ...] | None = None
     corpora: Mapping[str, str] = field(default_factory=dict)

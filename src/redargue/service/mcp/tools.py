@@ -233,15 +233,13 @@ def _result(answer: ToolAnswer) -> CallToolResult:
 async def _report_progress(store: CheckStore, id_: str, owner: str, context: Context[Any, Any]) -> None:
     """One message for every round that is held and every claim that has a verdict; the number rises with each."""
     rounds = claims = 0
-    async for line in store.follow(id_, owner=owner):
-        if line.kind == "round_ended":
-            rounds += 1
-        elif line.kind == "claim_ended":
-            claims += 1
-        else:
-            continue
-        words = f"{counted(rounds, 'round')} of debate, {counted(claims, 'verdict')}"
-        await context.report_progress(rounds + claims, message=words)
+    async for lines in store.follow(id_, owner=owner):
+        for line in lines:
+            rounds += line.kind == "round_ended"
+            claims += line.kind == "claim_ended"
+            if line.kind in ("round_ended", "claim_ended"):
+                words = f"{counted(rounds, 'round')} of debate, {counted(claims, 'verdict')}"
+                await context.report_progress(rounds + claims, message=words)
 
 
 INSTRUCTIONS = (
@@ -282,7 +280,7 @@ async def serve_stdio(rules: RequestRules, *, fetch: bool = False) -> None:
     transport = Transport(limiter(), offline=spec.offline)
     async with (
         transport,
-        CheckStore(rules=rules, parts=Parts(transport=transport), name=f"mcp-{uuid.uuid4().hex}") as store,
+        CheckStore(rules, parts=Parts(transport=transport), name=f"mcp-{uuid.uuid4().hex}") as store,
     ):
         tools = VerifierTools(lambda: store, documents, owner=lambda _: LOCAL)
         try:

@@ -19,6 +19,7 @@ from redargue.errors import BudgetReached, RecordError, RedargueError, UsageErro
 from redargue.evidence import UnreadFile
 from redargue.methods.base import methods
 from redargue.reports.html.debate import how_done
+from redargue.reports.load import load_run
 from redargue.reports.markdown import run_docx
 from redargue.reports.render import render
 from redargue.retrieval.corpus.index import has_no_corpus
@@ -27,10 +28,18 @@ from redargue.sanitize import counted, shortened
 from redargue.service.checks import Check, CheckStore
 from redargue.service.context import COOKIE, Caller, CallerInfo, Store, caller_of
 from redargue.service.keys import SESSION_SECONDS, Keys
-from redargue.service.log import EventLine
 from redargue.service.page.batch import Filter
 from redargue.service.page.frames import POLICY, FrameLog, encoded, render_page, script, style
-from redargue.service.page.runs import Pages, compare_verdicts, control, is_text, manifest_of, name_of, writes_docx
+from redargue.service.page.runs import (
+    Comparison,
+    Pages,
+    compare_verdicts,
+    control,
+    is_text,
+    manifest_of,
+    name_of,
+    writes_docx,
+)
 from redargue.service.page.uploads import LARGEST_FILE, MOST_FILES, Uploads, read_uploads
 from redargue.service.problems import UnknownCheck, status_of
 from redargue.service.requests import CONTEXTS, UNREAD_FILES, CheckRequest, ContextDocument
@@ -351,39 +360,18 @@ async def _frames(
     store: CheckStore, id_: str, owner: str, pages: Pages, log: FrameLog, after: int
 ) -> AsyncIterator[str]:
     yield "retry: 1000\n\n"
-    async for line in with_pings(store.follow(id_, owner=owner, after=min(after, log.read))):
-        if line is None:
+    async for lines in store.follow(id_, owner=owner, after=min(after, log.read), silence=_PING):
+        if not lines:
             yield ": ping\n\n"
-            continue
-        made = log.frames(line)
-        if line.number > after and made:
-            *first, last = made
-            yield "".join(map(encoded, first)) + encoded(last, line.number)
+        for line in lines:
+            made = log.frames(line)
+            if line.number > after and made:
+                *first, last = made
+                yield "".join(map(encoded, first)) + encoded(last, line.number)
     if store.closing.is_set():
         return  # the page connects again
     check = store.get(id_, owner=owner)
     yield "".join(map(encoded, pages.ended(check, log.page))) + "event: end\ndata:\n\n"
-
-
-async def with_pings(lines: AsyncIterator[EventLine], seconds: float = _PING) -> AsyncIterator[EventLine | None]:
-    """The lines, and None whenever none has come for some time."""
-    pending: asyncio.Future[EventLine] | None = None
-    try:
-        while True:
-            pending = pending or asyncio.ensure_future(anext(lines))
-            await asyncio.wait([pending], timeout=seconds)
-            if not pending.done():
-                yield None
-                continue
-            try:
-                line = pending.result()
-            except StopAsyncIteration:
-                return
-            pending = None
-            yield line
-    finally:
-        if pending:
-            pending.cancel()
 
 
 @page_router.post("/runs/{id_}/stop")
@@ -419,6 +407,10 @@ async def _word_report(id_: str, store: CheckStore, visitor: CallerInfo) -> Resp
     return Response(content, media_type=_DOCX, headers=headers)
 
 
+def _compared(store: CheckStore, owner: str, chosen: Sequence[str]) -> Comparison:
+    return compare_verdicts([load_run(store.get(name, owner=owner).folder) for name in chosen])
+
+
 @page_router.get("/compare")
 async def compare_page(
     store: Store, visitor: Visitor, run: Annotated[list[str] | None, Query()] = None
@@ -427,8 +419,8 @@ async def compare_page(
     try:
         if len(chosen) > RUNS_COMPARED or len(chosen) == 1:
             raise UsageError(f"{len(chosen)} chosen", hint=f"choose two to {RUNS_COMPARED} checks")
-        loaded = [await asyncio.to_thread(store.run, name, owner=visitor.owner) for name in chosen]
-        comparison = compare_verdicts(loaded) if loaded else None
+        if chosen:
+            comparison = await asyncio.to_thread(_compared, store, visitor.owner, chosen)
     except RedargueError as error:
         problem = str(error)
     listed = await asyncio.to_thread(store.list, owner=visitor.owner, limit=LISTED)

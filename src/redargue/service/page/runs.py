@@ -164,7 +164,7 @@ class ComparedClaim(NamedTuple):
         return "different" if self.flips else "the same"
 
 
-class _Comparison(NamedTuple):
+class Comparison(NamedTuple):
     """``shared``: number of claims that every run has finished; ``flips``: those of them with different labels."""
 
     systems: tuple[_System, ...]
@@ -174,7 +174,7 @@ class _Comparison(NamedTuple):
     left_out: int
 
 
-def compare_verdicts(runs: Sequence[SingleRun]) -> _Comparison:
+def compare_verdicts(runs: Sequence[SingleRun]) -> Comparison:
     """Compares runs by the text of their claims."""
     by_text = [_by_text(run) for run in runs]
     texts = list(dict.fromkeys(text for known in by_text for text in known))
@@ -182,7 +182,7 @@ def compare_verdicts(runs: Sequence[SingleRun]) -> _Comparison:
     shared = [text for text in texts if all(text in known and known[text][1] for known in by_text)]
     flipping = {claim.claim for claim in claims if claim.flips}
     claims.sort(key=lambda claim: not claim.flips)
-    return _Comparison(
+    return Comparison(
         tuple(map(_system, runs)),
         tuple(claims[:_CLAIMS_SHOWN]),
         len(shared),

@@ -47,7 +47,7 @@ def create_viewer(
         transport = Transport(limiter(), offline=spec.offline)
         shared = parts or Parts(transport=transport)
         store = CheckStore(
-            rules=RequestRules(spec, live, corpora=corpora),
+            RequestRules(spec, live, corpora=corpora),
             parts=shared,
             folder=folder,
             name="view",
