@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from importlib.metadata import version
+from typing import Any
 
 from fastapi import FastAPI
-from fastapi.openapi.utils import get_openapi
 from starlette.middleware.cors import CORSMiddleware
 
 from redargue.net.services import limiter
@@ -27,10 +27,9 @@ from redargue.service.problems import MEDIA_TYPE, handle_problems
 from redargue.service.proxy.routes import from_environment
 from redargue.service.system import Metrics
 
-EXPOSED = [
-    "Location", "Retry-After", "Idempotency-Replayed", "Preference-Applied", "RateLimit", "RateLimit-Policy",
-    "X-Redargue-Check",
-]  # fmt: skip
+EXPOSED = (
+    "Location Retry-After Idempotency-Replayed Preference-Applied RateLimit RateLimit-Policy X-Redargue-Check".split()
+)
 
 
 def create_app(settings: ServiceSettings | None = None, parts: Parts | None = None) -> FastAPI:
@@ -42,8 +41,8 @@ def create_app(settings: ServiceSettings | None = None, parts: Parts | None = No
     _ = keys.needed  # those of the start count, also if they are removed before the first request
 
     def day_budget(owner: str) -> str:
-        own = next((key.budget for key in keys.list() if key.id == owner), "")
-        return own or settings.day_budget
+        key = keys.get(owner)
+        return (key and key.budget) or settings.day_budget
 
     @asynccontextmanager
     async def lifespan(application: FastAPI) -> AsyncIterator[None]:
@@ -68,7 +67,7 @@ def create_app(settings: ServiceSettings | None = None, parts: Parts | None = No
                 await stack.enter_async_context(service_parts[name].opened(application, shared))
             if not (shared.backend or settings.spec.model or settings.spec.backend):
                 application.state.loading = asyncio.create_task(system.load_models())
-            async with mcp.open():
+            async with mcp:
                 yield
 
     application = FastAPI(
@@ -99,22 +98,14 @@ def _allow_pages_of(origins: Sequence[str], application: FastAPI) -> None:
         CORSMiddleware,
         allow_origins=origins,
         allow_methods=["GET", "POST", "DELETE"],
-        allow_headers=[
-            "Authorization",
-            "Content-Type",
-            "Idempotency-Key",
-            "Prefer",
-            "Last-Event-ID",
-            "X-Redargue-Mode",
-        ],
+        allow_headers="Authorization Content-Type Idempotency-Key Prefer Last-Event-ID X-Redargue-Mode".split(),
         expose_headers=EXPOSED,
     )
 
 
 def _include_routers(application: FastAPI, settings: ServiceSettings) -> None:
     proxy, tally = from_environment(settings.spec, running=settings.running)
-    application.state.metrics = Metrics(settings.spec.method)
-    application.state.metrics.add(tally)
+    application.state.metrics = Metrics(settings.spec.method, tally)
     application.state.tally = tally
     application.state.places = answers.AnswerSlots(settings.running, settings.waiting)
     for router in (
@@ -129,19 +120,12 @@ def _include_routers(application: FastAPI, settings: ServiceSettings) -> None:
     application.include_router(proxy)  # which has a life of its own
 
 
-def _openapi(application: FastAPI) -> dict[str, object]:
+def _openapi(application: FastAPI) -> dict[str, Any]:
     """The OpenAPI document, in which every error is problem+json and nothing else."""
-    if application.openapi_schema is None:
-        document = get_openapi(
-            title=application.title,
-            version=application.version,
-            summary=application.summary,
-            routes=application.routes,
-        )
-        for path in document["paths"].values():
-            for operation in path.values():
-                for status, answer in operation["responses"].items():
-                    if status >= "400" and MEDIA_TYPE in answer.get("content", {}):
-                        answer["content"] = {MEDIA_TYPE: answer["content"][MEDIA_TYPE]}
-        application.openapi_schema = document
-    return application.openapi_schema
+    document = FastAPI.openapi(application)  # which keeps it
+    for path in document["paths"].values():
+        for operation in path.values():
+            for status, answer in operation["responses"].items():
+                if status >= "400" and MEDIA_TYPE in answer.get("content", {}):
+                    answer["content"] = {MEDIA_TYPE: answer["content"][MEDIA_TYPE]}
+    return document

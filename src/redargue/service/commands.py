@@ -16,7 +16,9 @@ import json as json_
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
@@ -30,6 +32,8 @@ from redargue.registry import did_you_mean, install
 from redargue.sanitize import counted, printable
 
 if TYPE_CHECKING:
+    from fastapi import FastAPI
+
     from redargue.service.agent_turns.closing import ClosingClaim
     from redargue.service.context import ServiceSettings
 
@@ -78,14 +82,12 @@ def hook(
 def _asked() -> dict[str, object]:
     """The JSON that an agent sends to its hooks."""
     text = sys.stdin.read()
-    try:
+    with suppress(ValueError):
         asked = json_.loads(text)
-    except ValueError:
-        asked = None
-    if not isinstance(asked, dict) or not isinstance(asked.get("transcript_path"), str):
-        hint = "give the transcript's path, or configure it as a Stop hook"
-        raise UsageError(f"standard input has no transcript_path: {text[:80]!r}", hint=hint)
-    return asked
+        if isinstance(asked, dict) and isinstance(asked.get("transcript_path"), str):
+            return asked
+    hint = "give the transcript's path, or configure it as a Stop hook"
+    raise UsageError(f"standard input has no transcript_path: {text[:80]!r}", hint=hint)
 
 
 def _line(claim: ClosingClaim) -> str:
@@ -119,11 +121,7 @@ def mcp(
     HTTP, redargue serve has the same tools at /mcp. Needs the extra mcp. MERMAID's search tools are served by redargue
     mcp-tools.
     """
-    try:
-        import mcp.server  # noqa: F401
-    except ImportError as error:
-        hint = install("mcp")
-        raise UsageError(f"the MCP server needs {error.name}, which is not installed", hint=hint) from error
+    _require("the MCP server", "mcp", "mcp.server")
     from redargue.cli.options import live_tool, named_tools, run_config
     from redargue.service.mcp.tools import serve_stdio
     from redargue.service.rules import RequestRules
@@ -218,7 +216,7 @@ def serve(
     """Serve checks over HTTP; ``SERVE_HELP`` says more."""
     if context.invoked_subcommand:
         return
-    _require_packages()
+    _require("the service", "serve", "fastapi", "prometheus_client", "uvicorn")
     log_to_stderr(log_level, structured=log)
     warn_of_unknown_variables(context, os.environ)
     from redargue.cli.options import live_tool, named_tools, run_config
@@ -276,14 +274,14 @@ def _variables_of(command: Any, context: typer.Context) -> Iterator[str]:
             yield from _variables_of(command.get_command(context, name), context)
 
 
-def _require_packages() -> None:
+def _require(what: str, extra: str, *packages: str) -> None:
+    """Raises UsageError if a package is not installed."""
     try:
-        import fastapi  # noqa: F401
-        import prometheus_client  # noqa: F401
-        import uvicorn  # noqa: F401
+        for package in packages:
+            import_module(package)
     except ImportError as error:
-        hint = install("serve")
-        raise UsageError(f"the service needs {error.name}, which is not installed", hint=hint) from error
+        hint = install(extra)
+        raise UsageError(f"{what} needs {error.name}, which is not installed", hint=hint) from error
 
 
 def _export(telemetry: str) -> Literal["off", "on", "content"]:
@@ -298,23 +296,40 @@ def _export(telemetry: str) -> Literal["off", "on", "content"]:
 
 
 def _run(settings: ServiceSettings, host: str, port: int) -> None:
-    from redargue.files import home
     from redargue.service.app import create_app
+    from redargue.service.proxy.settings import ProxySettings
+
+    about_proxy = ProxySettings.from_environment(spec=settings.spec).summary
+
+    def ready(url: str) -> None:
+        said = (f"redargue: {line}" for line in (url, about_proxy) if line)
+        typer.echo("\n".join(said), err=True)
+
+    _listen("serve", host, port, lambda own: create_app(settings), ready)
+
+
+def _listen(
+    command: Literal["serve", "view"],
+    host: str,
+    port: int,
+    make: Callable[[Path], FastAPI],
+    ready: Callable[[str], None],
+) -> None:
+    """Serves an application until the process is stopped.
+
+    Args:
+        make: gives the application, in the command's own folder of redargue's home.
+        ready: called with the address once it is served.
+    """
+    from redargue.files import home
     from redargue.service.server import Server, bound_socket, only_one
 
     listener = bound_socket(host, port)
     shown = f"[{host}]" if ":" in host else host
     url = f"http://{shown}:{listener.getsockname()[1]}"
-    said = "\n".join(f"redargue: {line}" for line in (url, _proxy_line(settings)) if line)
-    with only_one(home() / "service", "redargue serve"):
-        server = Server(create_app(settings), lambda: typer.echo(said, err=True))
-        server.run(sockets=[listener])
-
-
-def _proxy_line(settings: ServiceSettings) -> str:
-    from redargue.service.proxy.settings import ProxySettings
-
-    return ProxySettings.from_environment(spec=settings.spec).summary
+    own = home() / ("service" if command == "serve" else "view")
+    with only_one(own, f"redargue {command}"):
+        Server(make(own), lambda: ready(url)).run(sockets=[listener])
 
 
 def _site(origin: str) -> str:
@@ -375,48 +390,33 @@ def view(
 
     A run that is not finished is shown while it runs. Only this machine can reach the page. Needs the extra serve.
     """
-    try:
-        import fastapi  # noqa: F401
-        import uvicorn  # noqa: F401
-    except ImportError as error:
-        hint = install("serve")
-        raise UsageError(f"the page needs {error.name}, which is not installed", hint=hint) from error
-    from redargue.reports.folders import kind_of
-    from redargue.runs.folders import find_run, runs_folder
-
-    given = (port, browser, offline, read_corpora(corpus))
-    if run is None:
-        _serve(runs_folder(), "", *given)
-        return
-    folder = find_run(run).resolve()
-    if any((folder / name).is_file() for name in ("run.json", "check.json")):
-        _serve(folder.parent, f"runs/{folder.name}", *given)
-    elif kind_of(folder):
-        _serve(folder, "report", *given)
-    else:
-        raise UsageError(f"{str(folder)!r} is neither a bench nor a run", hint="redargue runs ls lists runs")
-
-
-def _serve(folder: Path, path: str, port: int, browser: bool, offline: bool, corpora: Mapping[str, str]) -> None:
+    _require("the page", "serve", "fastapi", "uvicorn")
     import webbrowser
 
     from redargue.cli.options import live_tool
-    from redargue.files import home
+    from redargue.reports.folders import kind_of
+    from redargue.runs.folders import find_run, runs_folder
     from redargue.service.page.viewer import create_viewer
-    from redargue.service.server import Server, bound_socket, only_one
     from redargue.spec import RunSpec
 
-    listener = bound_socket("127.0.0.1", port)
-    url = f"http://127.0.0.1:{listener.getsockname()[1]}/{path}"
-    own = home() / "view"
+    corpora = read_corpora(corpus)
+    folder = find_run(run).resolve() if run is not None else runs_folder()
+    if run is None:
+        path = ""
+    elif any((folder / name).is_file() for name in ("run.json", "check.json")):
+        folder, path = folder.parent, f"runs/{folder.name}"
+    elif kind_of(folder):
+        path = "report"
+    else:
+        raise UsageError(f"{str(folder)!r} is neither a bench nor a run", hint="redargue runs ls lists runs")
 
-    def ready() -> None:
-        typer.echo(f"redargue: {url}", err=True)
+    def ready(url: str) -> None:
+        typer.echo(f"redargue: {url}/{path}", err=True)
         if browser:
-            webbrowser.open(url)
+            webbrowser.open(f"{url}/{path}")
 
-    with only_one(own, "redargue view"):
-        application = create_viewer(
-            folder, own, spec=RunSpec(offline=offline), live=live_tool(offline=offline), corpora=corpora
-        )
-        Server(application, ready).run(sockets=[listener])
+    def make(own: Path) -> FastAPI:
+        spec, live = RunSpec(offline=offline), live_tool(offline=offline)
+        return create_viewer(folder, own, spec=spec, live=live, corpora=corpora)
+
+    _listen("view", "127.0.0.1", port, make, ready)

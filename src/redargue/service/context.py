@@ -1,6 +1,6 @@
 """What routers get from the application: the store of checks, the caller, and the event of the service's end.
 
-A router is an ``APIRouter`` in its own module, and one line in ``app.py``: ``application.include_router(router)``::
+A router is an ``APIRouter`` in its own module, and one name in ``app.py``::
 
     router = APIRouter()
 

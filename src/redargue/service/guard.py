@@ -6,17 +6,16 @@ import re
 from collections.abc import Collection, Mapping
 from types import MappingProxyType
 
-from fastapi.responses import JSONResponse, Response
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from redargue.net.listening import UNCLEAR, unclear
-from redargue.service.problems import OPENAI_PATHS, openai_error, plain_problem
+from redargue.service.problems import refusal
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
-# An address of IPv6 in brackets, or a name or address without them; and a port.
 DRAINED = 16_000_000  # bytes that are read of a body that is too large, so that its client can read why
+# An address of IPv6 in brackets, or a name or address without them; and a port.
 _HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([^\[\]:@/?#\\\s]+))(?::[0-9]{0,5})?")
 
 
@@ -39,9 +38,8 @@ class Guard:
         max_body: int,
         larger: Mapping[str, int] = MappingProxyType({}),
     ) -> None:
-        self._larger = larger
-        self._app, self._hosts = app, frozenset(host.lower() for host in hosts)
-        self._origins, self._max_body = frozenset(origins), max_body
+        self._app, self._hosts, self._origins = app, frozenset(map(str.lower, hosts)), frozenset(origins)
+        self._max_body, self._larger = max_body, larger
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
@@ -54,7 +52,8 @@ class Guard:
         if refused := self._refusal(headers, most):
             # A connection that is closed while its client is sending is reset, and the answer is lost.
             whole = refused[0] == 413 and "expect" not in headers and await _drained(receive)
-            await _refusal_of(scope["path"], *refused, close=not whole)(scope, receive, send)
+            closing = {} if whole else {"Connection": "close"}
+            await refusal(scope["path"], *refused, headers=closing)(scope, receive, send)
             return
         read = 0
 
@@ -92,14 +91,6 @@ async def _drained(receive: Receive) -> bool:
         if message["type"] == "http.disconnect" or not message.get("more_body"):
             return bool(message["type"] != "http.disconnect")
     return False
-
-
-def _refusal_of(path: str, status: int, detail: str, *, close: bool) -> Response:
-    """Clients of OpenAI's API read errors in its shape only."""
-    headers = {"Connection": "close"} if close else {}
-    if path in OPENAI_PATHS:
-        return JSONResponse(openai_error(detail, kind="invalid_request_error"), status, headers)
-    return plain_problem(status, detail).response(headers)
 
 
 def host_of(host: str) -> str:

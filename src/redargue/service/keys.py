@@ -9,6 +9,7 @@ import asyncio
 import hashlib
 import hmac
 import json
+import re
 import secrets
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -16,18 +17,22 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from threading import Lock
 
-from pydantic import Field, ValidationError
+from pydantic import Field, TypeAdapter
 
 from redargue.claims import Frozen
-from redargue.errors import BudgetReached, RecordError, UsageError
+from redargue.errors import BudgetReached, UsageError
 from redargue.files import home, make_folder, open_to_read, replacing
 from redargue.runs.budget import Budget, Cost
 from redargue.runs.record import write_atomically
 from redargue.sanitize import counted
-from redargue.service.entries import CheckEntry
+from redargue.service.entries import CheckEntry, read_stored
 from redargue.verifier import cost_of, goes_online
 
 PREFIX = "rdg_"
+_RESTORE = "restore it, or remove it"  # a file that is damaged
+_SESSION = re.compile(
+    r"(?P<begun>(?P<key>k[0-9a-f]{8})\.(?P<until>[0-9]{1,12})\.[0-9a-f]{16})\.(?P<signature>[0-9a-f]{64})"
+)
 SESSION_SECONDS = 12 * 3600
 ENDED_SESSIONS = "sessions-ended.json"
 
@@ -73,13 +78,13 @@ class Keys:
         except FileNotFoundError:
             return ()
         if (status.st_mtime_ns, status.st_ino) != self._seen:
-            try:
-                with open_to_read(self._path) as file:
-                    self._keys = _Stored.model_validate(json.loads(file.read())).keys
-            except (OSError, ValueError, ValidationError) as error:
-                raise RecordError(f"{str(self._path)!r} cannot be read", hint="restore it, or remove it") from error
+            stored = read_stored(self._path, _Stored.model_validate, hint=_RESTORE)
+            self._keys = stored.keys if stored else ()
             self._seen = status.st_mtime_ns, status.st_ino
         return self._keys
+
+    def get(self, id_: str) -> ApiKey | None:
+        return next((key for key in self.list() if key.id == id_), None)
 
     def add(self, name: str, budget: str = "") -> tuple[ApiKey, str]:
         """A new key and its secret, which is stored nowhere."""
@@ -94,19 +99,15 @@ class Keys:
 
     def remove(self, id_: str) -> ApiKey:
         """Raises UsageError if there is no such key."""
-        keys = self.list()
-        key = next((key for key in keys if key.id == id_), None)
-        if key is None:
+        if not (key := self.get(id_)):
             raise UsageError(f"no key {id_!r}", hint="list them: redargue serve key ls")
-        self._write(tuple(other for other in keys if other.id != id_))
+        self._write(tuple(other for other in self.list() if other.id != id_))
         return key
 
     def find(self, secret: str) -> ApiKey | None:
-        presented, found = _hash(secret), None
-        for key in self.list():
-            if hmac.compare_digest(key.sha256, presented):
-                found = key
-        return found
+        presented = _hash(secret)
+        matching = [key for key in self.list() if hmac.compare_digest(key.sha256, presented)]
+        return matching[-1] if matching else None
 
     def _write(self, keys: tuple[ApiKey, ...]) -> None:
         make_folder(self._folder)
@@ -122,17 +123,14 @@ class Keys:
 
     def find_session(self, cookie: str, *, now: float | None = None) -> ApiKey | None:
         """The key of a session that has neither run out nor been ended."""
-        begun, _, signature = cookie.rpartition(".")
-        id_, _, rest = begun.partition(".")
-        until = rest.partition(".")[0]
-        key = next((key for key in self.list() if key.id == id_), None)
-        if key is None or not until.isascii() or not until.isdigit() or len(until) > 12:
+        match = _SESSION.fullmatch(cookie)
+        key = self.get(match["key"]) if match else None
+        if not match or not key or not hmac.compare_digest(match["signature"], self._sign(key, match["begun"])):
             return None
-        fine = hmac.compare_digest(signature.encode(), self._sign(key, begun).encode())
-        if not fine or int(until) <= (time.time() if now is None else now):
+        if int(match["until"]) <= (time.time() if now is None else now):
             return None
         with self._lock:
-            return None if _hash(begun) in self._ended() else key
+            return None if _hash(match["begun"]) in self._ended() else key
 
     def end_session(self, cookie: str, *, now: float | None = None) -> None:
         """Ends a session: its cookie, which may have been copied, stands for no key any more, also after a restart."""
@@ -148,15 +146,9 @@ class Keys:
 
     def _ended(self) -> dict[str, int]:
         """Hashes of the sessions that were ended, with the times at which they would have run out."""
-        path = self._folder / ENDED_SESSIONS
-        try:
-            with open_to_read(path) as file:
-                ended: dict[str, int] = json.loads(file.read())
-                return ended
-        except FileNotFoundError:
-            return {}
-        except (OSError, ValueError) as error:  # no session may come to life again
-            raise RecordError(f"{str(path)!r} cannot be read", hint="restore it, or remove it") from error
+        # Raises RecordError: no session may come to life again.
+        parse = TypeAdapter(dict[str, int]).validate_python
+        return read_stored(self._folder / ENDED_SESSIONS, parse, hint=_RESTORE) or {}
 
     def _sign(self, key: ApiKey, begun: str) -> str:
         return hmac.new(self._secret(), f"{begun}.{key.sha256}".encode(), "sha256").hexdigest()
@@ -185,8 +177,8 @@ DAYS = 32  # whose budgets are kept
 _LEAST = Cost(calls=1, tokens=1, usd=1e-9)  # of a check; not every one searches
 
 
-def _never(tool: str) -> bool:
-    return False  # whatever the tools are called, they have answered from the request's contexts
+def _spent_today() -> BudgetReached:
+    return BudgetReached("the key's budget of this day is spent", hint="try again tomorrow (UTC)")
 
 
 class DayBudget(Budget):
@@ -242,7 +234,7 @@ class KeyBudget(Budget):
         except BudgetReached:
             self._day.refuse(bound)
             self.held = self.held.plus(bound, -1)
-            raise BudgetReached("the key's budget of this day is spent", hint="try again tomorrow (UTC)") from None
+            raise _spent_today() from None
         if not held:
             self.held = self.held.plus(bound, -1)
         return held
@@ -270,7 +262,8 @@ class DayBudgets:
     def load(self, entries: Iterable[CheckEntry]) -> None:
         for entry in entries:
             if entry.ended and entry.usage and (budget := self._on(entry.ended.date(), entry.owner)):
-                searched = goes_online if entry.request.contexts is None else _never
+                # Whatever its tools are called, a request's contexts have answered.
+                searched = goes_online if entry.request.contexts is None else lambda tool: False
                 budget.recall(cost_of(entry.usage, searched))
                 budget.checks += 1
 
@@ -302,7 +295,7 @@ class DayBudgets:
                 sent = counted(len(active), "check")
                 what = f"{sent} that you have sent may spend the rest of the key's budget of this day"
                 raise BudgetReached(what, hint="send this again when they have ended")
-            raise BudgetReached("the key's budget of this day is spent", hint="try again tomorrow (UTC)")
+            raise _spent_today()
 
     def commit(self, owner: str, budget: str, day: date | None = None) -> Cost:
         """Counts the whole budget of a batch, which may be spent on other machines, on a day; default: today.

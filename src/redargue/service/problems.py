@@ -75,6 +75,16 @@ def plain_problem(status: int, detail: str = "", hint: str = "") -> Problem:
     return Problem(title=HTTPStatus(status).phrase, status=status, detail=detail, hint=hint)
 
 
+def refusal(
+    path: str, status: int, detail: str, hint: str = "", headers: Mapping[str, str] | None = None
+) -> JSONResponse:
+    """An error without an exception of ours; clients of OpenAI's API read errors in its shape only."""
+    if path not in OPENAI_PATHS:
+        return plain_problem(status, detail, hint).response(headers)
+    kind = "server_error" if status >= 500 else "invalid_request_error"
+    return JSONResponse(openai_error("; ".join(filter(None, (detail, hint))), kind=kind), status, headers)
+
+
 def openai_error(
     message: str, *, kind: str, code: str | None = None, param: str | None = None
 ) -> dict[str, dict[str, object]]:
@@ -98,10 +108,10 @@ def problem_of_error(error: RedargueError) -> Problem:
     detail = _QUOTED.sub("'…'", error.what) if status < 500 else error.what
     # A usage error of a request names its field; those of the command line name an option, which is no pointer.
     named = status == 422 and re.fullmatch(r"\w[\w-]{0,59}(\.[\w-]{1,60}){0,9}", error.where)
-    place = "/" + error.where.replace(".", "/") if named else ""
-    errors = (FieldProblem(pointer=place, detail=detail),) if place else ()
-    kind = f"urn:redargue:error:{name}"
-    return Problem(type=kind, title=title, status=status, detail=detail, hint=error.hint, errors=errors)
+    errors = (FieldProblem(pointer="/" + error.where.replace(".", "/"), detail=detail),) if named else ()
+    return Problem(
+        type=f"urn:redargue:error:{name}", title=title, status=status, detail=detail, hint=error.hint, errors=errors
+    )
 
 
 def rate_limit(places: int, free: int) -> dict[str, str]:
@@ -120,8 +130,8 @@ def handle_problems(application: FastAPI) -> None:
         headers: dict[str, str] = {}
         if isinstance(error, Busy):
             headers["Retry-After"] = str(error.retry_after)
-        if isinstance(error, Busy) and not error.draining and request.url.path == "/v1/checks":
-            headers |= rate_limit(*application.state.store.places)
+            if not error.draining and request.url.path == "/v1/checks":
+                headers |= rate_limit(*application.state.store.places)
         return problem_of_error(error).response(headers)
 
     @application.exception_handler(HTTPException)
@@ -138,23 +148,19 @@ def handle_problems(application: FastAPI) -> None:
     async def of_disk(request: Request, error: OSError) -> JSONResponse:
         if error.errno not in NO_ROOM:
             raise error
-        what, hint = "the service's disk is full", "nothing was stored: make room on it, and send this again"
-        if request.url.path in OPENAI_PATHS:
-            return JSONResponse(openai_error(f"{what}; {hint}", kind="server_error"), 507)
-        return plain_problem(507, what, hint).response()
+        hint = "nothing was stored: make room on it, and send this again"
+        return refusal(request.url.path, 507, "the service's disk is full", hint)
 
     @application.exception_handler(Exception)
     async def of_anything(request: Request, error: Exception) -> JSONResponse:
-        if request.url.path in OPENAI_PATHS:
-            return JSONResponse(openai_error("the service failed; its log says why", kind="server_error"), 500)
-        return plain_problem(500, "the service failed", "its log says why").response()
+        return refusal(request.url.path, 500, "the service failed", "its log says why")
 
 
 def _field_problem(error: Mapping[str, Any], body: object) -> FieldProblem:
     kind, *rest = error["loc"]
     if error["type"] == "json_invalid":
         return FieldProblem(pointer="", detail=f"the body is not JSON, from character {rest[0]} on")
-    detail = _words(error)
+    detail = _QUOTED.sub("'…'", problem_message(error))
     if kind != "body":
         return FieldProblem(pointer=": ".join(str(part)[:60] for part in error["loc"]), detail=detail)
     return FieldProblem(pointer=_pointer(rest, body, missing=error["type"] == "missing"), detail=detail)
@@ -180,7 +186,3 @@ def _holds(body: object, part: int | str) -> bool:
     if isinstance(part, int):
         return isinstance(body, list) and part < len(body)
     return isinstance(body, dict) and part in body
-
-
-def _words(error: Mapping[str, Any]) -> str:
-    return _QUOTED.sub("'…'", problem_message(error))

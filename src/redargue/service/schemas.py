@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Literal
+from typing import Literal, Self
 
 from redargue.claims import Frozen
 from redargue.reports.load import CheckResult
@@ -49,8 +49,10 @@ class CheckSummary(Frozen):
     links: Links
 
     @classmethod
-    def of(cls, check: Check) -> CheckSummary:
-        return cls(**_common(check))
+    def of(cls, check: Check, **more: object) -> Self:
+        names = ("id", "state", "created", "method", "claims", "outcome", "position")
+        same = {name: getattr(check, name) for name in names}
+        return cls(**same, first=check.first[:200], links=Links.of(check.id), **more)
 
 
 class CheckAnswer(CheckSummary):
@@ -71,7 +73,7 @@ class CheckAnswer(CheckSummary):
 
     @classmethod
     def with_result(cls, check: Check, result: CheckResult | Report | None) -> CheckAnswer:
-        return cls(**_common(check), result=result, error=check.error, usage=check.usage)
+        return cls.of(check, result=result, error=check.error, usage=check.usage)
 
 
 class CheckList(Frozen):
@@ -86,9 +88,3 @@ class Health(Frozen):
 
     status: Literal["ok", "unavailable"] = "ok"
     why: tuple[str, ...] = ()
-
-
-def _common(check: Check) -> dict[str, object]:
-    names = ("id", "state", "created", "method", "claims", "outcome", "position")
-    common: dict[str, object] = {name: getattr(check, name) for name in names}
-    return common | {"first": check.first[:200], "links": Links.of(check.id)}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-from pathlib import Path
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
@@ -19,19 +18,20 @@ from redargue.service.entries import CheckEntry
 from redargue.service.routes import problems
 from redargue.service.schemas import Health
 
-# Metrics for Prometheus; no label holds words of a request.
-
-
 SECONDS = (0.1, 0.3, 1, 3, 10, 30, 100, 300, 1_000)
 _OTHER = "other"
 
 
 class Metrics:
-    """Counts what ends; an application has its own."""
+    """What an application counts for Prometheus; no label holds words of a request.
 
-    def __init__(self, default_method: str) -> None:
-        self._registry, self._default = CollectorRegistry(), default_method
-        registry = self._registry
+    Args:
+        others: what another part of the service counts.
+    """
+
+    def __init__(self, default_method: str, others: Collector) -> None:
+        self._registry = registry = CollectorRegistry()
+        self._default = default_method
         self._checks = Counter("redargue_checks", "Checks that ended.", ["method", "state"], registry=registry)
         self._outcomes = Counter("redargue_outcomes", "Outcomes of finished checks.", ["outcome"], registry=registry)
         self._seconds = Histogram(
@@ -46,13 +46,14 @@ class Metrics:
         self._states = Gauge(
             "redargue_active_checks", "Checks that are queued or running.", ["state"], registry=registry
         )
+        registry.register(others)
 
     def ended(self, entry: CheckEntry) -> None:
         method = entry.request.method or self._default
         method = method if method in methods else _OTHER
         self._checks.labels(method, entry.state).inc()
         if entry.state == "done":
-            self._outcomes.labels(_outcome(entry.outcome)).inc()
+            self._outcomes.labels(entry.outcome if entry.outcome in KNOWN else _OTHER).inc()
         if entry.error:
             self._failed.labels(entry.error.type).inc()
         if entry.ended:
@@ -61,10 +62,6 @@ class Metrics:
             self._dollars.inc(entry.usage.usd or 0.0)
             for role, calls in entry.usage.by_agent.items():
                 self._calls.labels(role if role.isascii() and len(role) <= 40 else _OTHER).inc(calls)
-
-    def add(self, collector: Collector) -> None:
-        """Adds what another part of the service counts."""
-        self._registry.register(collector)
 
     def text(self, store: CheckStore) -> bytes:
         self._streams.set(store.streams)
@@ -76,10 +73,6 @@ class Metrics:
 KNOWN = frozenset(
     "supported refuted not_enough conflicting unchecked factual non_factual undecided not_checkable".split()
 )
-
-
-def _outcome(outcome: str) -> str:
-    return outcome if outcome in KNOWN else _OTHER
 
 
 system_router = APIRouter(tags=["system"])
@@ -96,11 +89,9 @@ async def healthz() -> Health:
 )
 async def readyz(request: Request, store: Store, response: Response) -> Health:
     """Whether the service can take checks: models are loaded, run folders can be written, and it is not stopping."""
-    why = [
-        name
-        for name, fine in (("stopping", not store.closing.is_set()), ("folder", _writable(store.folder)))
-        if not fine
-    ]
+    why = ["stopping"] if store.closing.is_set() else []
+    if not os.access(store.folder, os.W_OK):
+        why.append("folder")
     loading: asyncio.Task[None] | None = getattr(request.app.state, "loading", None)
     if loading is not None and (not loading.done() or loading.cancelled() or loading.exception()):
         why.append("models")
@@ -131,7 +122,3 @@ async def load_models() -> None:
     """Loads what checks with the embedded models need, so that the first one does not wait for it."""
     backend = EmbeddedBackend()
     await asyncio.to_thread(lambda: (backend.embedder, backend.entailment, backend.reader))
-
-
-def _writable(folder: Path) -> bool:
-    return os.access(folder, os.W_OK)

@@ -2,35 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, nullcontext
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from contextlib import AbstractAsyncContextManager
-
     from fastapi import FastAPI
 
     from redargue.service.context import ServiceSettings
 
 
-class MCPEndpoint(Protocol):
-    """A part of the service that is open while it runs."""
-
-    def open(self) -> AbstractAsyncContextManager[None]: ...
-
-
-def mcp_endpoint(application: FastAPI, settings: ServiceSettings) -> MCPEndpoint:
-    """Adds ``/mcp`` to the service where the SDK is installed."""
+def mcp_endpoint(application: FastAPI, settings: ServiceSettings) -> AbstractAsyncContextManager[None]:
+    """Adds ``/mcp`` to the service where the SDK is installed; it has to be open while the service runs."""
     if find_spec("mcp") is None:
-        return _Absent()
+        return nullcontext()
     from redargue.service.mcp.tools import McpDoor
 
-    return McpDoor(application, settings)
-
-
-class _Absent:
-    @asynccontextmanager
-    async def open(self) -> AsyncIterator[None]:
-        yield
+    return McpDoor(application, settings).opened()

@@ -166,14 +166,15 @@ class FetchedDocument(Frozen):
 def answer_of(check: Check, result: CheckResult | Report | None) -> ToolAnswer:
     if not check.ended:
         return ToolAnswer(id=check.id, state=check.state, poll_after_s=POLL_AFTER_S)
-    answer = ToolAnswer(id=check.id, state=check.state, result=result, error=check.error)
     if isinstance(result, Report):
-        return answer.model_copy(update=_assessment(assessed(result)))
-    if result and result.verdicts:
-        return answer.model_copy(update=_claim_outcome(result.verdicts[0]))
-    if check.state in ("cancelled", "interrupted"):
-        return _unchecked(answer, Reason.FAILED, f"the check was {check.state}")
-    return _unchecked(answer, Reason.FAILED, check.error.what if check.error else "the check ended without a verdict")
+        found = _assessment(assessed(result))
+    elif result and result.verdicts:
+        found = _claim_outcome(result.verdicts[0])
+    elif check.state in ("cancelled", "interrupted"):
+        found = _unchecked(Reason.FAILED, f"the check was {check.state}")
+    else:
+        found = _unchecked(Reason.FAILED, check.error.what if check.error else "the check ended without a verdict")
+    return ToolAnswer(id=check.id, state=check.state, result=result, error=check.error, **found)
 
 
 def not_made(grounding: Grounding) -> ToolAnswer:
@@ -187,17 +188,16 @@ def _assessment(grounding: Grounding) -> dict[str, object]:
 
 
 def _claim_outcome(verdict: Verdict) -> dict[str, object]:
-    why = verdict.why_unchecked
-    if not why:
-        return {"outcome": str(verdict.meaning or verdict.label)}
-    english = why.reason is UncheckedReason.LANGUAGE
-    reason = Reason.FAILED if verdict.error else Reason.LANGUAGE if english else Reason.NOT_READ
-    said = f"{verdict.error.type}: {verdict.error.what}" if verdict.error else words.unchecked(why)
+    if verdict.error:
+        return _unchecked(Reason.FAILED, f"{verdict.error.type}: {verdict.error.what}")
+    if why := verdict.why_unchecked:
+        reason = Reason.LANGUAGE if why.reason is UncheckedReason.LANGUAGE else Reason.NOT_READ
+        return _unchecked(reason, words.unchecked(why))
+    return {"outcome": str(verdict.meaning or verdict.label)}
+
+
+def _unchecked(reason: Reason, said: str) -> dict[str, object]:
     return {"outcome": Outcome.UNCHECKED.value, "reason": reason, "explanation": said}
-
-
-def _unchecked(answer: ToolAnswer, reason: Reason, said: str) -> ToolAnswer:
-    return answer.model_copy(update={"outcome": Outcome.UNCHECKED.value, "reason": reason, "explanation": said})
 
 
 _RESULTS = 10
@@ -238,15 +238,13 @@ class Documents:
                 hint = "give an id that search returned"
                 raise UsageError(f"no document {id_!r:.200}", hint=hint) from None  # its own hint lists ids
             return await self._page(id_)
-        fields = {name: getattr(document, name) for name in ("publisher", "published")}
-        return _bounded(id_, document.title, document.text, address(document.url), fields)
+        return _bounded(id_, document, address(document.url))
 
     async def _page(self, url: str) -> FetchedDocument:
         if self._fetcher is None:
             raise UsageError("this server fetches no web pages", hint="give an id that search returned")
         page = await read_page(url, self._fetcher)
-        fields = {name: getattr(page, name) for name in ("publisher", "published")}
-        return _bounded(url, page.title, page.text, page.url, fields)
+        return _bounded(url, page, page.url)
 
     async def _opened(self) -> Corpus:
         async with self._opening:
@@ -277,8 +275,9 @@ def address(url: str) -> str:
     return link_address(url) or ""
 
 
-def _bounded(id_: str, title: str, text: str, url: str, metadata: dict[str, str]) -> FetchedDocument:
+def _bounded(id_: str, document: Document | Passage, url: str) -> FetchedDocument:
+    text, metadata = document.text, {"publisher": document.publisher, "published": document.published}
     if len(text) > _LONGEST_DOCUMENT:
-        metadata = {**metadata, "truncated": f"the first {_LONGEST_DOCUMENT:,} of {len(text):,} characters"}
+        metadata["truncated"] = f"the first {_LONGEST_DOCUMENT:,} of {len(text):,} characters"
     known = {name: value for name, value in metadata.items() if value}
-    return FetchedDocument(id=id_, title=title or id_, text=text[:_LONGEST_DOCUMENT], url=url, metadata=known)
+    return FetchedDocument(id=id_, title=document.title or id_, text=text[:_LONGEST_DOCUMENT], url=url, metadata=known)

@@ -60,31 +60,15 @@ class BatchRow(NamedTuple):
         return DISAGREED[disagreement(self.verdict)] if self.verdict and self.verdict.round_labels else "–"
 
     @property
-    def confidence(self) -> str:
-        if self.verdict is None or self.verdict.confidence is None or self.verdict.unchecked:
-            return "–"
-        return f"{rounded_down(self.verdict.confidence):.2f}"
-
-    @property
-    def quotes_for(self) -> str:
-        return self._quotes("for")
-
-    @property
-    def quotes_against(self) -> str:
-        return self._quotes("against")
-
-    def _quotes(self, side: str) -> str:
-        if self.verdict is None:
-            return "–"
-        return str(sum(quote.found and quote.side == side for quote in self.verdict.quotes))
-
-    @property
-    def gaps(self) -> str:
-        return str(len(self.verdict.gaps)) if self.verdict else "–"
-
-    @property
-    def calls(self) -> str:
-        return f"{self.verdict.usage.calls:,}" if self.verdict else "–"
+    def numbers(self) -> tuple[str, ...]:
+        """Confidence, quotations for and against, gaps and calls, as the table shows them."""
+        verdict = self.verdict
+        if verdict is None:
+            return ("–",) * 5
+        sure = None if verdict.unchecked else verdict.confidence
+        confidence = "–" if sure is None else f"{rounded_down(sure):.2f}"
+        counts = len(verdict.side("for")), len(verdict.side("against")), len(verdict.gaps)
+        return (confidence, *map(str, counts), f"{verdict.usage.calls:,}")
 
 
 class Filter(Frozen):
@@ -149,23 +133,19 @@ class BatchFrames:
     only_replaces = True
 
     def __init__(self, run: SingleRun, budget: Budget | None = None) -> None:
-        self._run, self._budget = run, budget
+        self._run, self._budget, self._is_text = run, budget, run.text is not None
         self._claims = [claim.text for claim in run.manifest.claims]
         self._verdicts: dict[int, Verdict] = {}
         self._started: set[int] = set()
         self._usage = UsageCounter(run.manifest.priced)
 
     def see(self, event: events.Event) -> None:
-        match event:
-            case events.ClaimStarted():
-                self._verdicts.pop(event.item, None)
-                self._started.add(event.item)
-            case events.ClaimEnded():
-                self._verdicts[event.item] = event.verdict
-            case events.CallFinished() | events.CallFailed():
-                self._usage.call(event)
-            case events.EvidenceFound() | events.EvidenceMissing():
-                self._usage.search(event)
+        self._usage.count(event)
+        if isinstance(event, events.ClaimStarted):
+            self._verdicts.pop(event.item, None)
+            self._started.add(event.item)
+        elif isinstance(event, events.ClaimEnded):
+            self._verdicts[event.item] = event.verdict
 
     def feed(self, event: events.Event) -> list[Frame]:
         self.see(event)
@@ -173,19 +153,19 @@ class BatchFrames:
             case events.ClaimStarted():
                 return [self._row_frame(event.item)]
             case events.ClaimEnded():
-                text = [Frame("replace", "text", self._marked())] if self._run.text else []
-                text += [Frame("replace", "risks", self._risks())] if self._run.text and self._all_ended else []
+                text = [Frame("replace", "text", self._marked())] if self._is_text else []
+                text += [Frame("replace", "risks", self._risks())] if self._is_text and self._all_ended else []
                 return [self._row_frame(event.item), Frame("replace", "progress", self._progress()), *text]
             case events.CallFinished() | events.CallFailed() | events.EvidenceFound() | events.EvidenceMissing():
                 return [Frame("replace", "cost", self._cost())]
         return []
 
     def _row_frame(self, item: int) -> Frame:
-        return Frame("replace", f"c-{item}", self._row(item))
+        html = page_macro("live.html", "batch_row")(self._row(item), self._run.folder.name)
+        return Frame("replace", f"c-{item}", html)
 
-    def _row(self, item: int) -> Markup:
-        row = BatchRow(item, self._claims[item], self._verdicts.get(item), item in self._started)
-        return page_macro("live.html", "batch_row")(row, self._run.folder.name)
+    def _row(self, item: int) -> BatchRow:
+        return BatchRow(item, self._claims[item], self._verdicts.get(item), item in self._started)
 
     def _progress(self) -> Markup:
         errors = sum(verdict.error is not None for verdict in self._verdicts.values())
@@ -196,9 +176,7 @@ class BatchFrames:
         return page_macro("live.html", "cost")("cost", "batch-cost", spent)
 
     def _marked(self) -> Markup:
-        parts = text_parts(self._so_far())
-        items = range(len(self._claims))
-        run = self._run.folder.name
+        run, parts, items = self._run.folder.name, text_parts(self._so_far()), range(len(self._claims))
         return page_macro("live.html", "text_marked")(run, parts["context"], parts["parts"], parts["outcome"], items)
 
     def _risks(self) -> Markup:
@@ -221,17 +199,14 @@ class BatchFrames:
         return Frame("replace", "outcome", page_macro("batch_parts.html", "outcome_choice")(shown.outcomes, ""))
 
     def _rows(self) -> list[BatchRow]:
-        return [
-            BatchRow(item, claim, self._verdicts.get(item), item in self._started)
-            for item, claim in enumerate(self._claims)
-        ]
+        return list(map(self._row, range(len(self._claims))))
 
     def filtered(self, filter_: Filter) -> Markup:
         return page_macro("batch_parts.html", "batch")(
             run=self._run.folder.name,
-            text=self._marked() if self._run.text else "",
-            risks=self._risks() if self._run.text else "",
-            unchecked=text_parts(self._run)["unchecked"] if self._run.text else None,
+            text=self._marked() if self._is_text else "",
+            risks=self._risks() if self._is_text else "",
+            unchecked=text_parts(self._run).get("unchecked"),
             progress=self._progress(),
             cost=self._cost(),
             shown=select(self._rows(), filter_),

@@ -9,9 +9,8 @@ The templates of the page: those of the reports, and the page's own around them.
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from importlib.resources import files
 from threading import Lock
 from types import MappingProxyType
@@ -21,7 +20,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader
 from markupsafe import Markup
 
 from redargue import events, words
-from redargue.evidence import Gap, GapKind
+from redargue.evidence import GapKind
 from redargue.reports.html import debate as reports
 from redargue.reports.html.debate import Line, Passages, debate, how_done, limits_of, line_writer, turn_id, verdict_view
 from redargue.reports.load import SingleRun
@@ -44,12 +43,9 @@ POLICY = "; ".join(
         "frame-ancestors 'none'",
     )
 )
-_STYLES = (("redargue.reports", "html/report.css"), ("redargue.service.page", "static/page.css"))
-
 
 OUTCOMES = {"not_enough": "not enough evidence", "unchecked": "not checked", "non_factual": "not factual"}
 LAYOUT = {"layout": "page.html", "frames": "", "path": "", "signed_in": False}
-_CLAIM_SHOWN = 400  # characters of a claim in a list
 
 
 def outcome_words(outcome: str) -> str:
@@ -65,10 +61,11 @@ def outcomes_words(check: Check) -> str:
 
 
 def claim_start(claim: str) -> str:
-    return shortened(claim, _CLAIM_SHOWN)
+    """As lists show it."""
+    return shortened(claim, 400)
 
 
-@lru_cache(maxsize=1)
+@cache
 def page_environment() -> Environment:
     loaders = [PackageLoader("redargue.service.page", "templates"), PackageLoader("redargue.reports", "html")]
     shared = reports.environment().overlay(loader=ChoiceLoader(loaders))
@@ -86,20 +83,21 @@ def render_page(template: str, **context: Any) -> str:
     return printable(page_environment().get_template(template).render({**LAYOUT, **context})) + "\n"
 
 
-@lru_cache(maxsize=64)
+@cache
 def page_macro(template: str, name: str) -> Callable[..., Markup]:
-    function: Callable[..., Markup] = getattr(page_environment().get_template(template).module, name)
-    return function
+    return reports.macro(template, name, page_environment())
 
 
-@lru_cache(maxsize=1)
+@cache
 def style() -> str:
-    return "\n".join(files(package).joinpath(name).read_text(encoding="utf-8") for package, name in _STYLES)
+    own = files("redargue.service.page") / "static/page.css"
+    shared = files("redargue.reports") / "html/report.css"
+    return "\n".join(sheet.read_text(encoding="utf-8") for sheet in (shared, own))
 
 
-@lru_cache(maxsize=1)
+@cache
 def script() -> str:
-    return files("redargue.service.page").joinpath("static/page.js").read_text(encoding="utf-8")
+    return (files("redargue.service.page") / "static/page.js").read_text(encoding="utf-8")
 
 
 class Frame(NamedTuple):
@@ -173,11 +171,6 @@ def _meter(words: str, spent: float | None, limit: float | None, limit_words: st
     return Meter(f"{words} of {limit_words}", None if spent is None else spent / limit)
 
 
-def unsuccessful_searches(trace: Sequence[events.Event]) -> list[Gap]:
-    gaps = (events.gap_of(event) for event in trace)
-    return [gap for gap in gaps if gap and gap.kind is not GapKind.PARTIAL]
-
-
 class ClaimFrames:
     """One claim's debate while it is held, and its report afterwards.
 
@@ -210,9 +203,8 @@ class ClaimFrames:
             return []
         if isinstance(event, events.ClaimStarted):
             self._begin()
-        if isinstance(event, events.CallFinished | events.CallFailed):
-            self._usage.call(event)
-        else:
+        self._usage.count(event)
+        if not isinstance(event, events.CallFinished | events.CallFailed):
             self._see(event)
         before, self._parts = self._parts, tuple(self._arranged())
         if isinstance(event, events.ClaimStarted | events.ClaimEnded):
@@ -221,8 +213,6 @@ class ClaimFrames:
 
     def _see(self, event: events.Event) -> None:
         self._trace.append(event)
-        if isinstance(event, events.EvidenceFound | events.EvidenceMissing):
-            self._usage.search(event)
         if isinstance(event, events.ClaimEnded):
             self._verdict = event.verdict
         trace = tuple(self._trace)
@@ -246,7 +236,8 @@ class ClaimFrames:
         for sha in self._passages.by_sha:
             id_, place = f"{prefix}-s{self._passages.number(sha)}", f"{prefix}-sources"
             yield _Part(id_, place, page_macro("live.html", "live_source")(id_, place, self._passages, sha))
-        for number, gap in enumerate(unsuccessful_searches(self._trace), start=1):
+        gaps = (gap for event in self._trace if (gap := events.gap_of(event)) and gap.kind is not GapKind.PARTIAL)
+        for number, gap in enumerate(gaps, start=1):
             id_, place = f"{prefix}-f{number}", f"{prefix}-failed"
             yield _Part(id_, place, page_macro("live.html", "failed_search")(id_, place, gap, words.failure(gap)))
         id_, place = f"{prefix}-cost", f"{prefix}-spent"
@@ -296,8 +287,6 @@ def _remembered(line: Line) -> Line:
 
 # Frames by line of a run's log, made once for all readers of a page.
 
-_KEPT = 32  # pages whose frames are kept
-
 
 class FrameLog:
     """The frames of a page, one tuple for each line that was read."""
@@ -332,30 +321,6 @@ class FrameLog:
         """The page as it is now, and the number of lines that were read for it."""
         with self._lock:
             return self.page.element(), self.read
-
-
-class PageKey(NamedTuple):
-    """A page that changes: a run, and one of its claims or, with None, all of them."""
-
-    run: str
-    item: int | None
-
-
-class FrameLogs:
-    """The frame logs of the pages that were read last."""
-
-    def __init__(self, kept: int = _KEPT) -> None:
-        self._kept, self._logs = kept, OrderedDict[PageKey, FrameLog]()
-        self._lock = Lock()
-
-    def get(self, key: PageKey, make: Callable[[], Frames]) -> FrameLog:
-        with self._lock:
-            if key not in self._logs:
-                self._logs[key] = FrameLog(make())
-            self._logs.move_to_end(key)
-            while len(self._logs) > self._kept:
-                self._logs.popitem(last=False)
-            return self._logs[key]
 
 
 def encoded(frame: Frame, id_: int | None = None) -> str:

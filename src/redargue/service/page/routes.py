@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Annotated, Any
+from functools import wraps
+from typing import Annotated, ParamSpec
 from urllib.parse import parse_qs, quote, urlencode
 
 from fastapi import APIRouter, Depends, Query, Request
@@ -16,7 +17,6 @@ from starlette.exceptions import HTTPException
 from redargue.claims import Meaning
 from redargue.concurrency import Busy
 from redargue.errors import BudgetReached, RecordError, RedargueError, UsageError, problem_location, problem_of
-from redargue.evidence import UnreadFile
 from redargue.methods.base import methods
 from redargue.reports.html.debate import how_done
 from redargue.reports.load import load_run
@@ -42,13 +42,12 @@ from redargue.service.page.runs import (
 )
 from redargue.service.page.uploads import LARGEST_FILE, MOST_FILES, Uploads, read_uploads
 from redargue.service.problems import UnknownCheck, status_of
-from redargue.service.requests import CONTEXTS, UNREAD_FILES, CheckRequest, ContextDocument
+from redargue.service.requests import CONTEXTS, UNREAD_FILES, CheckRequest
 from redargue.service.routes import MEDIA, REPORT_POLICY
 from redargue.service.rules import SAMPLE
 from redargue.spec import RunSpec
 from redargue.text.segment import has_several_sentences
 
-_ABOUT = 120  # characters
 _PING = 15.0  # seconds
 LOOK = 0.25  # seconds between looks at a check that has not begun, which another process may run
 RUNS_COMPARED = 6
@@ -58,6 +57,8 @@ _NOTHING_READ = (
     "None of the files could be read, so that there is nothing to check against: choose other files, or remove the "
     "ticks of those that were not read to search the corpus"
 )
+_NO_FILES = Uploads()
+_P = ParamSpec("_P")
 _FIELDS = ("words", "what", "document", "as_of", "budget", "corpus", "name")
 LISTED = 50
 HEADERS = {
@@ -80,6 +81,19 @@ def failed(error: RedargueError) -> HTMLResponse:
     status = 404 if isinstance(error, UnknownCheck) else 409 if isinstance(error, RecordError) else 422
     title = "Not found" if status == 404 else "This cannot be shown"
     return shown(render_page("problem.html", title=title, problem=str(error)), status)
+
+
+def _as_page(handler: Callable[_P, Awaitable[Response]]) -> Callable[_P, Awaitable[Response]]:
+    """A route whose errors are pages."""
+
+    @wraps(handler)
+    async def answered(*args: _P.args, **named: _P.kwargs) -> Response:
+        try:
+            return await handler(*args, **named)
+        except RedargueError as error:
+            return failed(error)
+
+    return answered
 
 
 def to(path: str) -> RedirectResponse:
@@ -151,11 +165,6 @@ async def module() -> Response:
     return Response(script(), media_type="text/javascript", headers={**HEADERS, "cache-control": "max-age=3600"})
 
 
-def about_method(name: str) -> str:
-    """One line on a method."""
-    return shortened(methods[name].about, _ABOUT)
-
-
 @page_router.get("/")
 async def home(store: Store, visitor: Visitor, cursor: str = "") -> HTMLResponse:
     return shown(await _home(store, visitor.owner, cursor=cursor))
@@ -168,8 +177,7 @@ async def _home(
     cursor: str = "",
     given: Mapping[str, str] | None = None,
     problems: Sequence[str] = (),
-    kept: Sequence[ContextDocument] = (),
-    unread: Sequence[UnreadFile] = (),
+    uploads: Uploads = _NO_FILES,
 ) -> str:
     listed = await asyncio.to_thread(store.list, owner=owner, cursor=cursor)
     blank = dict.fromkeys(_FIELDS, "") | {"method": store.spec.method}
@@ -181,10 +189,10 @@ async def _home(
         signed_in=bool(owner),
         path="/",
         problems=problems,
-        kept=kept,
-        unread=unread,
+        kept=uploads.documents,
+        unread=uploads.unread_files,
         given=blank | dict(given or {}),
-        methods={name: about_method(name) for name in offered},
+        methods={name: shortened(methods[name].about, 120) for name in offered},
         corpora=tuple(store.rules.corpora),
         sample=sample or store.spec.store == SAMPLE,
         live="" if store.rules.live == "keywords" else store.rules.live,
@@ -199,12 +207,12 @@ async def _home(
 @page_router.post("/checks")
 async def start(request: Request, store: Store, visitor: Visitor) -> Response:
     given: Mapping[str, str] = {}
-    uploads = Uploads()
+    uploads = _NO_FILES
 
     async def refused(*problems: str, status: int = 422) -> HTMLResponse:
         """The form again, with what was written and read."""
-        kept: dict[str, Any] = {"kept": uploads.documents, "unread": uploads.unread_files}
-        return shown(await _home(store, visitor.owner, given=given, problems=problems, **kept), status)
+        page = await _home(store, visitor.owner, given=given, problems=problems, uploads=uploads)
+        return shown(page, status)
 
     try:
         given, uploads = await _uploaded(request)
@@ -253,13 +261,11 @@ def _request(given: Mapping[str, str], uploads: Uploads) -> CheckRequest:
 
 
 @page_router.get("/runs/{id_}")
+@_as_page
 async def run_page(
     id_: str, store: Store, visitor: Visitor, pages: Pages, filter_: Annotated[Filter, Query()]
-) -> HTMLResponse:
-    try:
-        return shown(await asyncio.to_thread(_run, store.get(id_, owner=visitor.owner), pages, filter_))
-    except RedargueError as error:
-        return failed(error)
+) -> Response:
+    return shown(await asyncio.to_thread(_run, store.get(id_, owner=visitor.owner), pages, filter_))
 
 
 def _run(check: Check, pages: Pages, filter_: Filter) -> str:
@@ -291,11 +297,9 @@ def _run(check: Check, pages: Pages, filter_: Filter) -> str:
 
 
 @page_router.get("/runs/{id_}/claims/{number}")
-async def claim_page(id_: str, number: int, store: Store, visitor: Visitor, pages: Pages) -> HTMLResponse:
-    try:
-        return shown(await asyncio.to_thread(_claim, store.get(id_, owner=visitor.owner), pages, number - 1))
-    except RedargueError as error:
-        return failed(error)
+@_as_page
+async def claim_page(id_: str, number: int, store: Store, visitor: Visitor, pages: Pages) -> Response:
+    return shown(await asyncio.to_thread(_claim, store.get(id_, owner=visitor.owner), pages, number - 1))
 
 
 def _claim(check: Check, pages: Pages, item: int) -> str:
@@ -375,36 +379,25 @@ async def _frames(
 
 
 @page_router.post("/runs/{id_}/stop")
+@_as_page
 async def stop(id_: str, request: Request, store: Store, visitor: Visitor) -> Response:
     await form_of(request)
-    try:
-        await store.cancel(id_, owner=visitor.owner)
-    except RedargueError as error:
-        return failed(error)
+    await store.cancel(id_, owner=visitor.owner)
     return to(f"/runs/{id_}")
 
 
 @page_router.get("/runs/{id_}/report.{kind}")
+@_as_page
 async def report(id_: str, kind: str, store: Store, visitor: Visitor) -> Response:
     if kind == "docx" and writes_docx():
-        return await _word_report(id_, store, visitor)
+        content = await asyncio.to_thread(run_docx, store.get(id_, owner=visitor.owner).folder)
+        headers = {**HEADERS, "content-disposition": f'attachment; filename="{quote(id_)}.docx"'}
+        return Response(content, media_type=_DOCX, headers=headers)
     if kind not in MEDIA:
-        return failed(UnknownCheck(f"no report {kind[:20]!r}", hint=f"there are {', '.join(MEDIA)}"))
-    try:
-        text = await asyncio.to_thread(render, store.get(id_, owner=visitor.owner).folder, kind)
-    except RedargueError as error:
-        return failed(error)
+        raise UnknownCheck(f"no report {kind[:20]!r}", hint=f"there are {', '.join(MEDIA)}")
+    text = await asyncio.to_thread(render, store.get(id_, owner=visitor.owner).folder, kind)
     headers = {**HEADERS, "content-security-policy": REPORT_POLICY}
     return Response(text, media_type=f"{MEDIA[kind]}; charset=utf-8", headers=headers)
-
-
-async def _word_report(id_: str, store: CheckStore, visitor: CallerInfo) -> Response:
-    try:
-        content = await asyncio.to_thread(run_docx, store.get(id_, owner=visitor.owner).folder)
-    except RedargueError as error:
-        return failed(error)
-    headers = {**HEADERS, "content-disposition": f'attachment; filename="{quote(id_)}.docx"'}
-    return Response(content, media_type=_DOCX, headers=headers)
 
 
 def _compared(store: CheckStore, owner: str, chosen: Sequence[str]) -> Comparison:
@@ -424,17 +417,14 @@ async def compare_page(
     except RedargueError as error:
         problem = str(error)
     listed = await asyncio.to_thread(store.list, owner=visitor.owner, limit=LISTED)
-    shown_checks = [
-        check for check in listed.checks if check.state in ("done", "failed", "interrupted") and check.claims
-    ]
-    return shown(
-        render_page(
-            "compare.html",
-            title="Compare checks",
-            path="/compare",
-            problem=problem,
-            comparison=comparison,
-            checks=shown_checks,
-            chosen=chosen,
-        )
+    finished = ("done", "failed", "interrupted")
+    page = render_page(
+        "compare.html",
+        title="Compare checks",
+        path="/compare",
+        problem=problem,
+        comparison=comparison,
+        checks=[check for check in listed.checks if check.state in finished and check.claims],
+        chosen=chosen,
     )
+    return shown(page)

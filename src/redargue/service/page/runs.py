@@ -5,8 +5,10 @@ Runs side by side: the same claims by different methods, those with different la
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
+from threading import Lock
 from typing import Annotated, NamedTuple
 
 from fastapi import Depends, Request
@@ -21,13 +23,15 @@ from redargue.service.checks import Check
 from redargue.service.entries import read_entry
 from redargue.service.log import LogReader
 from redargue.service.page.batch import BatchFrames, Filter
-from redargue.service.page.frames import ClaimFrames, Frame, FrameLog, FrameLogs, Frames, PageKey, page_macro
+from redargue.service.page.frames import ClaimFrames, Frame, FrameLog, Frames, page_macro
 from redargue.verdicts import Verdict, total_usage
+
+_PAGES_KEPT = 32  # whose frames are kept
 
 
 def manifest_of(check: Check) -> RunManifest | None:
     """None before the run is recorded; raises RecordError if it is damaged."""
-    return load_manifest(check.folder) if (check.folder / "run.json").is_file() else None
+    return load_manifest(check.folder) if check.recorded else None
 
 
 def is_text(check: Check) -> bool:
@@ -70,16 +74,25 @@ class RunPages:
     """The pages of checks, and the frames of those that change."""
 
     def __init__(self) -> None:
-        self._logs = FrameLogs()
+        self._logs = OrderedDict[tuple[str, int | None], FrameLog]()  # of the pages that were read last
+        self._lock = Lock()  # pages are rendered in threads
 
     def log(self, check: Check, item: int | None) -> FrameLog:
-        def make() -> Frames:
-            run, budget = run_of(check), budget_of(check)
-            if item is None and (run.manifest.text is not None or len(run.manifest.claims) != 1):
-                return BatchFrames(run, budget)
-            return ClaimFrames(run.manifest, item or 0, lambda: self.loaded(check), budget)
+        """The frames of a claim's page; with None, of the page of all claims."""
+        key = check.id, item
+        with self._lock:
+            if key not in self._logs:
+                self._logs[key] = FrameLog(self._page(check, item))
+            self._logs.move_to_end(key)
+            if len(self._logs) > _PAGES_KEPT:
+                self._logs.popitem(last=False)
+            return self._logs[key]
 
-        return self._logs.get(PageKey(check.id, item), make)
+    def _page(self, check: Check, item: int | None) -> Frames:
+        run, budget = run_of(check), budget_of(check)
+        if item is None and (run.manifest.text is not None or len(run.manifest.claims) != 1):
+            return BatchFrames(run, budget)
+        return ClaimFrames(run.manifest, item or 0, lambda: self.loaded(check), budget)
 
     def claim(self, check: Check, item: int) -> tuple[Markup, int, bool]:
         """A claim as it is now, the number of lines read for it, and whether it has finished."""
@@ -108,11 +121,9 @@ class RunPages:
     def loaded(self, check: Check) -> SingleRun:
         """The run as it is recorded now; without a verdict, as it was begun."""
         try:
-            run = load_run(check.folder)
+            return load_run(check.folder)
         except RedargueError:
             return run_of(check)
-        assert isinstance(run, SingleRun)
-        return run
 
 
 def pages_of(request: Request) -> RunPages:
@@ -179,14 +190,13 @@ def compare_verdicts(runs: Sequence[SingleRun]) -> Comparison:
     by_text = [_by_text(run) for run in runs]
     texts = list(dict.fromkeys(text for known in by_text for text in known))
     claims = [_claim(text, runs, by_text) for text in texts]
-    shared = [text for text in texts if all(text in known and known[text][1] for known in by_text)]
-    flipping = {claim.claim for claim in claims if claim.flips}
+    shared = [claim for claim in claims if claim.finished == len(runs)]
     claims.sort(key=lambda claim: not claim.flips)
     return Comparison(
         tuple(map(_system, runs)),
         tuple(claims[:_CLAIMS_SHOWN]),
         len(shared),
-        sum(text in flipping for text in shared),
+        sum(claim.flips for claim in shared),
         max(0, len(claims) - _CLAIMS_SHOWN),
     )
 
@@ -214,14 +224,6 @@ def _claim(
 
 
 def _system(run: SingleRun) -> _System:
-    usage = total_usage(run.usages)
-    manifest = run.manifest
-    calls = usage.calls / max(1, len(run.verdicts))
-    return _System(
-        run.folder.name,
-        f"{manifest.spec.method} ({manifest.spec.profile})",
-        manifest.spec.backend,
-        len(run.verdicts),
-        cost(usage),
-        calls,
-    )
+    spec, usage, claims = run.manifest.spec, total_usage(run.usages), len(run.verdicts)
+    method = f"{spec.method} ({spec.profile})"
+    return _System(run.folder.name, method, spec.backend, claims, cost(usage), usage.calls / max(1, claims))

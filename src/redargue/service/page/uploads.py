@@ -6,9 +6,9 @@ import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from starlette.datastructures import FormData, UploadFile
 
 from redargue.errors import UnreadableFile, problem_of
@@ -22,6 +22,7 @@ from redargue.service.requests import CONTEXT_LENGTH, CONTEXTS, TEXT_LENGTH, Con
 LARGEST_FILE = 32_000_000  # bytes
 MOST_FILES = 200
 _IN_PARTS, _IN_A_CORPUS = "check it in parts", "add it to a corpus: redargue corpus add FILE"
+_Model = TypeVar("_Model", bound=BaseModel)
 _NAME = 120  # characters of a file's name that are shown
 
 
@@ -61,8 +62,8 @@ class _Refused(NamedTuple):
 
 def read_uploads(form: FormData) -> Uploads:
     """Reads the files of a form; those that cannot be read are named, and the others are kept."""
-    documents, problems = _kept(form.getlist("keep")), []
-    unread = {each.file: each for each in _named(form.getlist("unread"))}
+    documents, problems = _kept(ContextDocument, form.getlist("keep")), []
+    unread = {each.file: each for each in _kept(UnreadFile, form.getlist("unread"))}
     for upload in _files(form.getlist("files")):
         unread.pop(_name(upload), None)  # it is given again
         for found in _documents(upload):
@@ -146,11 +147,6 @@ def _problem(error: UnreadableFile, name: str, path: Path) -> _Refused:
     return _Refused(name, what, "install redargue[documents] where the service runs" if missing else error.hint)
 
 
-def _named(values: Iterable[object]) -> list[UnreadFile]:
-    """Files that an earlier form could not read; raises ValidationError for what is none."""
-    return [UnreadFile.model_validate_json(value) for value in values if isinstance(value, str)]
-
-
-def _kept(values: Iterable[object]) -> list[ContextDocument]:
-    """Documents that an earlier form had read; raises ValidationError for what is none."""
-    return [ContextDocument.model_validate_json(value) for value in values if isinstance(value, str)]
+def _kept(model: type[_Model], values: Iterable[object]) -> list[_Model]:
+    """What an earlier form had read, or could not read; raises ValidationError for other values."""
+    return [model.model_validate_json(value) for value in values if isinstance(value, str)]
