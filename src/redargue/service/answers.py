@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Annotated, Literal
 
@@ -12,13 +9,13 @@ from fastapi import APIRouter, Request
 from pydantic import Field
 
 from redargue.assembly import connect
-from redargue.concurrency import Busy
 from redargue.estimate import Estimate, claims_in
 from redargue.estimate import estimate as estimate_cost
 from redargue.evidence import Passage
 from redargue.service.context import Caller, Store
 from redargue.service.keys import DayBudgets
 from redargue.service.log import note
+from redargue.service.pool import Turns
 from redargue.service.requests import CONTEXT_LENGTH, CONTEXTS, TEXT_LENGTH, CheckRequest, ContextDocument, RunChoices
 from redargue.service.routes import problems
 from redargue.service.schemas import OFFSETS
@@ -60,24 +57,6 @@ class GroundAnswer(Report):
     offsets: Literal["code_point"] = OFFSETS
 
 
-class AnswerSlots:
-    """Admits ``running`` requests at a time and lets ``waiting`` more wait; any further request raises Busy."""
-
-    def __init__(self, running: int, waiting: int) -> None:
-        self._slots, self._waiting, self._free = asyncio.Semaphore(running), waiting, running + waiting
-
-    @asynccontextmanager
-    async def take(self) -> AsyncIterator[None]:
-        if not self._free:
-            raise Busy(f"{self._waiting} answers are waiting", hint="try again later")
-        self._free -= 1
-        try:
-            async with self._slots:
-                yield
-        finally:
-            self._free += 1
-
-
 @answers_router.post("/ground", responses=problems(402, 429, 502, 503))
 async def ground_answer(request: GroundRequest, http: Request, store: Store, caller: Caller) -> GroundAnswer:
     """Check an answer against given documents only; nothing is stored.
@@ -96,8 +75,8 @@ async def ground_answer(request: GroundRequest, http: Request, store: Store, cal
     parts = replace(store.parts, budget=budgets.of_check(caller.owner, prepared.spec.budget))
     # The documents are the only evidence: the tools of the service's own spec are not used.
     spec, documents = prepared.spec.updated(tools=None), check.documents or []
-    slots: AnswerSlots = http.app.state.places
-    async with slots.take():
+    turns: Turns = http.app.state.turns
+    async with turns.take():
         text = await prepare(prepared.text, spec, parts, documents=documents)
         with text.verifier() as verifier:
             verdicts = await verifier.verify_all(text.claims, concurrency=CONCURRENCY)

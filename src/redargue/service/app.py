@@ -23,6 +23,7 @@ from redargue.service.keys import DayBudgets, Keys
 from redargue.service.log import RequestLog
 from redargue.service.mcp import mcp_endpoint
 from redargue.service.page.routes import page_router
+from redargue.service.pool import Turns
 from redargue.service.problems import MEDIA_TYPE, handle_problems
 from redargue.service.proxy.routes import from_environment
 from redargue.service.system import Metrics
@@ -107,7 +108,7 @@ def _include_routers(application: FastAPI, settings: ServiceSettings) -> None:
     proxy, tally = from_environment(settings.spec, running=settings.running)
     application.state.metrics = Metrics(settings.spec.method, tally)
     application.state.tally = tally
-    application.state.places = answers.AnswerSlots(settings.running, settings.waiting)
+    application.state.turns = Turns(settings.running, settings.waiting)
     for router in (
         routes.checks_router,
         answers.answers_router,

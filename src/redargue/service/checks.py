@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from redargue.assembly import connect
 from redargue.concurrency import Busy
@@ -179,9 +179,10 @@ class CheckStore:
         self.spec, self.parts = self.rules.spec, parts or Parts()
         self.folder, self.name = folder or runs_folder(), name
         self.pool = Pool(waiting)
-        self._running, self._waiting, self._budgets, self._finished = running, waiting, budgets, finished
+        self._running, self._waiting = running, waiting
+        self._budgets, self._finished = budgets, finished
         self._listeners, self._resumed = listeners, name if resumes else None
-        self._repeated: dict[tuple[str, str], _Repeatable] = {}  # by owner and idempotency key, oldest first
+        self._repeated: dict[tuple[str, str], _Repeatable] = {}  # by owner and key, oldest first
         self._active: dict[str, _Active] = {}
         self._queue: asyncio.Queue[_Active] = asyncio.Queue()
         self._workers: list[asyncio.Task[None]] = []
@@ -198,7 +199,7 @@ class CheckStore:
                 self._remember(entry, folder)
             if entry.store == self._resumed and entry.state not in ENDED:
                 self._enqueue(_Active(entry, folder))
-        self._workers = [asyncio.create_task(self._work(), name=f"checks {n}") for n in range(self._running)]
+        self._workers = [asyncio.create_task(self._work()) for _ in range(self._running)]
         return self
 
     async def __aexit__(self, *exception: object) -> None:
@@ -259,9 +260,9 @@ class CheckStore:
             raise Busy("the service is stopping", draining=True, hint="try again in a few seconds")
         calls = 1
         if self._budgets:
-            active_calls = [each.calls for each in self._active.values() if each.entry.owner == owner]
+            others = [each.calls for each in self._active.values() if each.entry.owner == owner]
             calls = prepared.most_calls() if self._budgets.of(owner) else 1
-            self._budgets.require(owner, active_calls, calls)
+            self._budgets.require(owner, others, calls)
         counts = self.counts()
         if counts["queued"] >= self._waiting + max(0, self._running - counts["running"]):
             raise Busy(f"{self._waiting} checks are waiting", hint="try again later")
@@ -294,7 +295,7 @@ class CheckStore:
         while (oldest := next(iter(self._repeated.values()))) is not new and oldest.expired:
             del self._repeated[next(iter(self._repeated))]
 
-    def repeated(self, request: CheckRequest, *, owner: str = LOCAL, idempotency: str) -> Check | None:
+    def repeated(self, request: CheckRequest, *, owner: str, idempotency: str) -> Check | None:
         """The check of an earlier request with an idempotency key; raises UsageError if that request differs."""
         known = self._repeated.get((owner, _sha256(idempotency))) if idempotency else None
         if known is None or known.expired:
@@ -302,8 +303,8 @@ class CheckStore:
         with suppress(UnknownCheck):  # it was erased
             check = self.get(known.id, owner=owner)
             if known.body != _sha256(request.model_dump_json()):
-                hint = "send another Idempotency-Key with another request"
-                raise UsageError("an earlier request with this Idempotency-Key had another body", hint=hint)
+                what = "an earlier request with this Idempotency-Key had another body"
+                raise UsageError(what, hint="send another Idempotency-Key with another request")
             return check
         return None
 
@@ -351,8 +352,9 @@ class CheckStore:
         if (active := self._active.get(id_)) and active.entry.owner == owner:
             return self._seen(active)
         folder = self.folder / id_
+        is_name = id_ == folder.name and not id_.startswith(".")
         try:
-            if id_ != folder.name or id_.startswith(".") or folder.is_symlink() or not folder.is_dir():
+            if not is_name or folder.is_symlink() or not folder.is_dir():
                 raise _unknown(id_)
         except OSError:  # no file could have so long a name
             raise _unknown(id_) from None
@@ -365,18 +367,20 @@ class CheckStore:
         except FileNotFoundError:  # it is being erased
             raise _unknown(id_) from None
         if entry:
-            of_another_process: State = "running" if run else "queued"
-            return self._described(folder, entry, entry.state if entry.state in ENDED else of_another_process, run)
+            elsewhere: State = "running" if run else "queued"
+            state = entry.state if entry.state in ENDED else elsewhere
+            return self._described(folder, entry, state, run)
         if run:
             return _of_a_command(run)
         raise _unknown(id_)
 
     def list(self, *, owner: str = LOCAL, cursor: str = "", limit: int = 20) -> _Page:
         """An owner's checks, newest first; those that commands recorded belong to the user of this machine."""
-        folders = [path for path in self.folder.iterdir() if not path.is_symlink() and path.is_dir()]
+        paths = [path for path in self.folder.iterdir() if not path.is_symlink() and path.is_dir()]
+        keys = [f"{_began(path):%Y%m%d%H%M%S}-{path.name}" for path in paths]
         found: list[Check] = []
         last = ""
-        for key in sorted((f"{_began(path):%Y%m%d%H%M%S}-{path.name}" for path in folders), reverse=True):
+        for key in sorted(keys, reverse=True):
             if cursor and key >= cursor:
                 continue
             with suppress(UnknownCheck, RecordError, OSError):
@@ -455,10 +459,11 @@ class CheckStore:
         return {"running": states.count("running"), "queued": states.count("queued")}
 
     def _seen(self, active: _Active) -> Check:
-        # A copy, because lists are made in other threads.
-        waiting = [other.folder for other in tuple(self._active.values()) if other.state == "queued"]
+        others = tuple(self._active.values())  # a copy, because lists are made in other threads
+        waiting = [other.folder for other in others if other.state == "queued"]
         position = waiting.index(active.folder) + 1 if active.folder in waiting else 0
-        return self._described(active.folder, active.entry, active.state)._replace(position=position)
+        check = self._described(active.folder, active.entry, active.state)
+        return check._replace(position=position)
 
     def _described(self, folder: Path, entry: CheckEntry, state: State, run: RecordedRun | None = None) -> Check:
         request = entry.request
@@ -488,15 +493,15 @@ class CheckStore:
             if not active.task.cancelled() and (error := active.task.exception()):
                 _log.error("check %s failed", active.folder.name, exc_info=error)
             if active.cancelled and not active.ended.is_set():
-                self._end(active, _Ending("cancelled"))  # before the task's first step, so that it never ran
+                self._end(active, _Ending("cancelled"))  # before the task's first step
 
     async def _run(self, active: _Active) -> None:
         active.state = "running"
         active.ring()
         folder = active.folder
         try:
-            request = active.entry.request
-            prepared = await asyncio.to_thread(self.rules.prepare, request, tools=active.entry.tools)
+            entry = active.entry
+            prepared = await asyncio.to_thread(self.rules.prepare, entry.request, tools=entry.tools)
             await self._verify(active, prepared)
             ending = await asyncio.to_thread(_outcome, folder)
         except asyncio.CancelledError:
@@ -506,11 +511,11 @@ class CheckStore:
         except RedargueError as error:
             ending = _failed(folder, error)
         except OSError as error:
-            what, hint = f"the run folder cannot be used: {error.strerror}", "make room on its disk, and send it again"
-            ending = _failed(folder, RecordError(what, hint=hint))
+            what = f"the run folder cannot be used: {error.strerror}"
+            ending = _failed(folder, RecordError(what, hint="make room on its disk, and send it again"))
         except Exception as error:
-            hint = "see the service's log"
-            self._end(active, _failed(folder, RedargueError(f"{type(error).__name__} in the check", hint=hint)))
+            failure = RedargueError(f"{type(error).__name__} in the check", hint="see the service's log")
+            self._end(active, _failed(folder, failure))
             raise
         self._end(active, ending)
 
@@ -519,12 +524,12 @@ class CheckStore:
         spec, parts = with_workspace(prepared.spec, owner), self.parts
         if self._budgets:
             parts = replace(parts, budget=self._budgets.of_check(owner, spec.budget))
-        listeners, folder = [active.ring, *self._listeners()], active.folder
-        documents, origin = request.documents, request.origin
+        listeners, documents = [active.ring, *self._listeners()], request.documents
+        record: dict[str, Any] = {"folder": active.folder, "origin": request.origin}
         if documents is None:
             parts = await connect(spec, parts)
         if prepared.text is not None:
-            text = await prepare(prepared.text, spec, parts, documents=documents, folder=folder, origin=origin)
+            text = await prepare(prepared.text, spec, parts, documents=documents, **record)
             with text.verifier() as verifier:
                 active.ring()
                 await verifier.verify_all(text.claims, concurrency=CONCURRENCY, listeners=listeners)
@@ -532,8 +537,9 @@ class CheckStore:
         assert prepared.claim
         if documents is not None:
             spec, parts = await asyncio.to_thread(with_documents, spec, [documents], parts)
-        with Verifier(spec, parts=parts, folder=folder, claims=[prepared.claim], origin=origin) as verifier:
-            await verifier.verify(prepared.claim, listeners=listeners)
+        claim = prepared.claim
+        with Verifier(spec, parts=parts, claims=[claim], **record) as verifier:
+            await verifier.verify(claim, listeners=listeners)
 
     def _end(self, active: _Active, ending: _Ending) -> None:
         changes = {**ending._asdict(), "ended": datetime.now(UTC)}
@@ -556,8 +562,9 @@ def _outcome(folder: Path) -> _Ending:
     result = result_of(load_run(folder))
     if isinstance(result, Report):
         errors = [claim.verdict.error for claim in result.claims]
-        failed = bool(errors) and all(errors)
-        return _Ending("failed" if failed else "done", result.outcome, errors[0] if failed else None, result.usage)
+        if errors and all(errors):
+            return _Ending("failed", result.outcome, errors[0], result.usage)
+        return _Ending("done", result.outcome, usage=result.usage)
     (verdict,) = result.verdicts
     if verdict.error:
         return _Ending("failed", "error", verdict.error, verdict.usage)
@@ -583,12 +590,13 @@ def _spent(folder: Path) -> Usage | None:
 
 def _of_a_command(run: RecordedRun) -> Check:
     """A run that a command recorded: it belongs to the user of this machine."""
-    check = Check(run.folder.name, run.folder, LOCAL, "failed", run.began, run.method, run.claims, run.first)
+    folder, shown = run.folder, (run.began, run.method, run.claims, run.first)
+    check = Check(folder.name, folder, LOCAL, "failed", *shown)
     if not run.method:
         error = RecordError("its run.json cannot be read", hint="restore it, or remove the run")
         return check._replace(error=ErrorInfo.of(error))
     if sum(run.outcomes.values()) < run.claims:
-        state: State = "interrupted" if _finished_elsewhere(run.folder) else "running"
+        state: State = "interrupted" if _finished_elsewhere(folder) else "running"
         return check._replace(state=state, outcomes=run.outcomes)
     outcome = next(iter(run.outcomes)) if len(run.outcomes) == 1 else ""
     return check._replace(state="done", outcome=outcome, outcomes=run.outcomes)

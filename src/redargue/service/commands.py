@@ -1,13 +1,4 @@
-"""The commands of the service.
-
-``redargue hook``: the closing claims of a coding agent against the outputs of its own tools.
-
-``redargue mcp``: the verifier as an MCP server.
-
-``redargue serve``: the HTTP service, and its keys.
-
-``redargue view``: recorded runs and running debates in a browser.
-"""
+"""The commands of the service: ``hook``, ``mcp``, ``serve`` with its keys, and ``view``."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ from redargue.parts import Parts
 from redargue.registry import Registry, having
 from redargue.service.checks import LOCAL, CheckStore
 from redargue.service.guard import LOOPBACK
-from redargue.service.keys import ApiKey, Keys
+from redargue.service.keys import Keys
 from redargue.service.rules import RequestRules
 from redargue.spec import RunSpec
 from redargue.telemetry import Telemetry
@@ -60,7 +60,6 @@ class CallerInfo:
     """Who sent a request; ``owner`` is the id of the key, or empty for the user of this machine."""
 
     owner: str = LOCAL
-    key: ApiKey | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,10 +120,12 @@ def caller_of(request: Request, documented: Annotated[object, Depends(_documente
     """Raises a 401 where the service has keys and the request has none of them."""
     keys: Keys = request.app.state.keys
     scheme, _, secret = request.headers.get("authorization", "").partition(" ")
-    if scheme.lower() == "bearer" and (key := keys.find(secret.strip())):
-        return CallerInfo(owner=key.id, key=key)
-    if not scheme and (key := keys.find_session(request.cookies.get(COOKIE, ""))):
-        return CallerInfo(owner=key.id, key=key)
+    if scheme:
+        key = keys.find(secret.strip()) if scheme.lower() == "bearer" else None
+    else:
+        key = keys.find_session(request.cookies.get(COOKIE, ""))
+    if key:
+        return CallerInfo(owner=key.id)
     if keys.needed:
         detail = "send a key: Authorization: Bearer rdg_…"
         if scheme:

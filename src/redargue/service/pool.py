@@ -43,15 +43,16 @@ class Pool:
 class Turns:
     """Places for ``running`` computations at a time; of those that wait, the one with the lowest number is next.
 
-    Computations that all share the processor all end late; in turns, the first ones end in time.
+    Computations that all share the processor all end late; in turns, the first ones end in time. Where ``most`` of
+    them wait, further ones raise Busy.
     """
 
-    def __init__(self, running: int) -> None:
-        self._free, self._order = running, count()
+    def __init__(self, running: int, most: int | None = None) -> None:
+        self._free, self._most, self._order = running, most, count()
         self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
 
     @asynccontextmanager
-    async def take(self, number: int) -> AsyncIterator[None]:
+    async def take(self, number: int = 0) -> AsyncIterator[None]:
         if self._free:
             self._free -= 1
         else:
@@ -62,6 +63,8 @@ class Turns:
             self._give()
 
     async def _wait(self, number: int) -> None:
+        if self._most is not None and sum(not turn.done() for *_, turn in self._waiting) >= self._most:
+            raise Busy(f"{self._most} answers are waiting", hint="try again later")
         turn = asyncio.get_running_loop().create_future()
         heapq.heappush(self._waiting, (number, next(self._order), turn))
         try:

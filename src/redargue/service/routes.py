@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from typing import Annotated, Literal
 
@@ -38,6 +38,9 @@ REPORT_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Cache-Control": "no-store",
 }
+
+
+_Blocks = AsyncIterator[Sequence[EventLine]]  # lines that come together
 
 
 def problems(*statuses: int) -> dict[int | str, dict[str, object]]:
@@ -175,24 +178,25 @@ async def follow_check(
     """Follow a check: SSE, or JSON Lines with `Accept: application/x-ndjson`. Continues after `Last-Event-ID`."""
     store.get(id_, owner=caller.owner)
     first = int(last_event_id) if re.fullmatch(r"[0-9]{1,15}", last_event_id) else after
-    kinds = frozenset(only.split(",")) if only else None
-    if "application/x-ndjson" in accept:
-        media = "application/x-ndjson"
-        frames = _json_lines(store, id_, caller.owner, first, kinds)
-    else:
-        media = "text/event-stream"
-        frames = _server_sent(store, id_, caller.owner, first, kinds)
+    json_lines = "application/x-ndjson" in accept
+    silence = None if json_lines else _PING
+    blocks = store.follow(id_, owner=caller.owner, after=first, silence=silence)
+    wanted = _of_kinds(blocks, only.split(",")) if only else blocks
+    media = "application/x-ndjson" if json_lines else "text/event-stream"
+    frames = _json_lines(wanted) if json_lines else _server_sent(wanted, store)
     return StreamingResponse(store.counted(frames), headers=STREAM_HEADERS, media_type=media)
 
 
-async def _server_sent(
-    store: CheckStore, id_: str, owner: str, after: int, kinds: frozenset[str] | None
-) -> AsyncIterator[bytes]:
+async def _of_kinds(blocks: _Blocks, kinds: Sequence[str]) -> _Blocks:
+    async for lines in blocks:
+        yield [line for line in lines if line.kind in kinds]
+
+
+async def _server_sent(blocks: _Blocks, store: CheckStore) -> AsyncIterator[bytes]:
     yield b"retry: 1000\n\n"
     try:
-        async for lines in store.follow(id_, owner=owner, after=after, silence=_PING):
-            frames = [_frame(line) for line in lines if kinds is None or line.kind in kinds]
-            yield b"".join(frames) or b": ping\n\n"
+        async for lines in blocks:
+            yield b"".join(map(_frame, lines)) or b": ping\n\n"
     except RecordError as error:  # connecting again would not help
         yield f"event: end\ndata: {problem_of_error(error).model_dump_json()}\n\n".encode()
         return
@@ -200,13 +204,10 @@ async def _server_sent(
         yield b"event: end\ndata: {}\n\n"
 
 
-async def _json_lines(
-    store: CheckStore, id_: str, owner: str, after: int, kinds: frozenset[str] | None
-) -> AsyncIterator[bytes]:
-    async for lines in store.follow(id_, owner=owner, after=after):
-        wanted = [f"{line.line}\n" for line in lines if kinds is None or line.kind in kinds]
-        if wanted:
-            yield "".join(wanted).encode()
+async def _json_lines(blocks: _Blocks) -> AsyncIterator[bytes]:
+    async for lines in blocks:
+        if lines:
+            yield "".join(f"{line.line}\n" for line in lines).encode()
 
 
 def _frame(line: EventLine) -> bytes:

@@ -34,11 +34,7 @@ _LOCAL = ("corpus", "keywords")  # they search the operator's corpus, and cost n
 
 
 class PreparedRequest(Frozen):
-    """A request that can be carried out: its configuration, and the claim or the text.
-
-    Attributes:
-        tools: search tools, chosen when the request was made; a resumed check keeps them.
-    """
+    """A request that can be carried out: its configuration, and the claim or the text."""
 
     spec: RunSpec
     claim: Claim | None
@@ -153,17 +149,16 @@ class RequestRules:
         tools = None if own else kept or (base.tools if same and base.tools is not None else default)
         spec = base.updated(method=method, profile=profile, settings=settings, tools=tools)
         with _field("settings"):
-            method_made = method_of(spec)
-            used = method_made.tools()
+            made = method_of(spec)
+            used = made.tools()
         if not spec.model and spec.backend in ("", "embedded"):
-            require_performed(method, method_made.tasks())
+            require_performed(method, made.tasks())
         for tool in used:
             if tool not in (*self.allowed, *(kept or ())):
-                name = tool if tool in known_tools else f"{tool!r:.60}"
-                hint = f"allowed: {', '.join(self.allowed)}" if self.allowed else "this service searches nothing"
-                raise UsageError(
-                    f"the search tool {name} is not allowed here", where=_named_in(request, tool), hint=hint
-                )
+                what = f"the search tool {tool if tool in known_tools else f'{tool!r:.60}'} is not allowed here"
+                allowed = ", ".join(self.allowed)
+                hint = f"allowed: {allowed}" if allowed else "this service searches nothing"
+                raise UsageError(what, where=_named_in(request, tool), hint=hint)
         return without_files(spec)
 
     def _default_tools(self, method: str, profile: str) -> tuple[str, ...] | None:
@@ -180,8 +175,9 @@ class RequestRules:
     def _instead_of(self, tool: str) -> str:
         """A default tool, or what the operator allows in place of a local one."""
         wanted = self.live if tool == "keywords" else tool
-        replaceable = tool in _LOCAL and wanted not in self.allowed and self.tools
-        return self.tools[-1] if replaceable and self.tools else wanted
+        if self.tools and tool in _LOCAL and wanted not in self.allowed:
+            return self.tools[-1]
+        return wanted
 
 
 @cache

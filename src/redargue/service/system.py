@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from functools import partial
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
@@ -30,23 +31,19 @@ class Metrics:
     """
 
     def __init__(self, default_method: str, others: Collector) -> None:
-        self._registry = registry = CollectorRegistry()
-        self._default = default_method
-        self._checks = Counter("redargue_checks", "Checks that ended.", ["method", "state"], registry=registry)
-        self._outcomes = Counter("redargue_outcomes", "Outcomes of finished checks.", ["outcome"], registry=registry)
-        self._seconds = Histogram(
-            "redargue_check_seconds", "From request to end.", ["method"], buckets=SECONDS, registry=registry
-        )
-        self._calls = Counter("redargue_calls", "Model calls by role.", ["role"], registry=registry)
-        self._dollars = Counter(
-            "redargue_dollars", "Spent on model calls and searches, where prices are known.", registry=registry
-        )
-        self._failed = Counter("redargue_failed", "Checks that failed, by error class.", ["error"], registry=registry)
-        self._streams = Gauge("redargue_open_streams", "Open streams of events.", registry=registry)
-        self._states = Gauge(
-            "redargue_active_checks", "Checks that are queued or running.", ["state"], registry=registry
-        )
-        registry.register(others)
+        self._registry, self._default = CollectorRegistry(), default_method
+        counter, gauge = partial(Counter, registry=self._registry), partial(Gauge, registry=self._registry)
+        self._checks = counter("redargue_checks", "Checks that ended.", ["method", "state"])
+        self._outcomes = counter("redargue_outcomes", "Outcomes of finished checks.", ["outcome"])
+        histogram = partial(Histogram, registry=self._registry, buckets=SECONDS)
+        self._seconds = histogram("redargue_check_seconds", "From request to end.", ["method"])
+        self._calls = counter("redargue_calls", "Model calls by role.", ["role"])
+        about = "Spent on model calls and searches, where prices are known."
+        self._dollars = counter("redargue_dollars", about)
+        self._failed = counter("redargue_failed", "Checks that failed, by error class.", ["error"])
+        self._streams = gauge("redargue_open_streams", "Open streams of events.")
+        self._states = gauge("redargue_active_checks", "Checks that are queued or running.", ["state"])
+        self._registry.register(others)
 
     def ended(self, entry: CheckEntry) -> None:
         method = entry.request.method or self._default

@@ -56,11 +56,10 @@ from redargue.service.problems import UnknownCheck
 from redargue.service.requests import CheckRequest
 from redargue.service.rules import RequestRules
 from redargue.spec import DEFAULT_METHOD
-from redargue.text.segment import Kind
 
 WAIT_S = 45.0  # several hosts end a tool call after 60 s
 LONGEST_WAIT_S = 240.0
-SCHEME = "redargue"  # of resources: redargue://checks/ID/report.md
+_REPORT = "redargue://checks/{id}/report.md"  # a resource
 
 _Context = Context[Any, Any]
 _Answered = Annotated[CallToolResult, ToolAnswer]
@@ -111,8 +110,8 @@ class VerifierTools:
         "unchecked" and "not_enough" do not mean that the claim is false.
         """
         settings = self._settings(sources, method)
-        request = _request(claim=claim, method=method, as_of=as_of, settings=settings)
-        return await self._checked(request, wait_s, context)
+        asked = {"claim": claim, "method": method, "as_of": as_of, "settings": settings}
+        return await self._checked(asked, wait_s, context)
 
     async def check_text(
         self,
@@ -130,7 +129,7 @@ class VerifierTools:
 
         Returns the report, or an id for get_check if it takes longer.
         """
-        return await self._text(text, kind, contexts, "", wait_s, context)
+        return await self._text({"text": text, "kind": kind}, contexts, wait_s, context)
 
     async def ground(
         self,
@@ -142,7 +141,8 @@ class VerifierTools:
 
         Returns the report on the answer's claims, with the outcome "factual" only if every claim is supported.
         """
-        return await self._text(answer, "text", contexts, DEFAULT_METHOD, WAIT_S, context)
+        asked = {"text": answer, "method": DEFAULT_METHOD}
+        return await self._text(asked, contexts, WAIT_S, context)
 
     async def get_check(self, id: _Id, context: _Context, wait_s: Wait = WAIT_S) -> _Answered:  # noqa: A002
         """Get the result of a check that verify_claim, check_text or ground began, waiting for it if it is running."""
@@ -179,14 +179,19 @@ class VerifierTools:
         return {tools_setting(name): list(chosen if set(chosen) <= set(rules.allowed) else sources * 2)}
 
     async def _text(
-        self, text: str, kind: Kind, contexts: list[str] | None, method: str, wait_s: float, context: _Context
+        self, asked: dict[str, Any], contexts: list[str] | None, wait_s: float, context: _Context
     ) -> CallToolResult:
-        if without_check := unanswerable(text, ["any"] if contexts is None else contexts):
+        if contexts is not None:
+            asked = {**asked, "contexts": tuple(filter(str.strip, contexts))}
+        if without_check := unanswerable(asked["text"], ["any"] if contexts is None else contexts):
             return _result(not_made(without_check))
-        documents = None if contexts is None else tuple(filter(str.strip, contexts))
-        return await self._checked(_request(text=text, kind=kind, contexts=documents, method=method), wait_s, context)
+        return await self._checked(asked, wait_s, context)
 
-    async def _checked(self, request: CheckRequest, wait_s: float, context: _Context) -> CallToolResult:
+    async def _checked(self, asked: dict[str, Any], wait_s: float, context: _Context) -> CallToolResult:
+        try:
+            request = CheckRequest(**asked)
+        except ValidationError as error:
+            raise UsageError(problem_of(error), where=problem_location(error)) from error
         store, owner = self._store(), self._owner(context)
         check = store.submit(request, owner=owner, prepared=await store.prepare(request))
         try:
@@ -210,19 +215,11 @@ class VerifierTools:
         return _result(answer_of(check, result))
 
 
-def _request(**values: Any) -> CheckRequest:
-    try:
-        return CheckRequest(**values)
-    except ValidationError as error:
-        raise UsageError(problem_of(error), where=problem_location(error)) from error
-
-
 def _result(answer: ToolAnswer) -> CallToolResult:
     content: list[ContentBlock] = [TextContent(type="text", text=tool_text(answer))]
     if answer.result:
-        uri = f"{SCHEME}://checks/{answer.id}/report.md"
-        link = ResourceLink(type="resource_link", uri=uri, name=f"report {answer.id}", mime_type="text/markdown")
-        content.append(link)
+        uri, name = _REPORT.format(id=answer.id), f"report {answer.id}"
+        content.append(ResourceLink(type="resource_link", uri=uri, name=name, mime_type="text/markdown"))
     return CallToolResult(content=content, structured_content=answer.model_dump(mode="json"))
 
 
@@ -264,7 +261,7 @@ def _with_tools(server: MCPServer, tools: VerifierTools) -> MCPServer:
     read_only = types.ToolAnnotations(read_only_hint=True, open_world_hint=True)
     for tool in (tools.verify_claim, tools.check_text, tools.ground, tools.get_check, tools.search, tools.fetch):
         server.add_tool(with_readable_errors(tool), annotations=read_only)
-    server.resource(f"{SCHEME}://checks/{{id}}/report.md", name="report", mime_type="text/markdown")(tools.report)
+    server.resource(_REPORT, name="report", mime_type="text/markdown")(tools.report)
     return server
 
 

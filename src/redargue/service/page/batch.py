@@ -14,7 +14,7 @@ from redargue.reports.html.debate import by_risk, text_parts
 from redargue.reports.load import SingleRun
 from redargue.reports.phrases import label_of
 from redargue.runs.budget import Budget, UsageCounter
-from redargue.service.page.frames import Frame, meters, page_macro
+from redargue.service.page.frames import Frame, live, meters, page_macro
 from redargue.verdicts import Verdict, rounded_down
 
 ROWS = 200  # on a page
@@ -133,7 +133,8 @@ class BatchFrames:
     only_replaces = True
 
     def __init__(self, run: SingleRun, budget: Budget | None = None) -> None:
-        self._run, self._budget, self._is_text = run, budget, run.text is not None
+        self._run, self._budget = run, budget
+        self._name, self._is_text = run.folder.name, run.text is not None
         self._claims = [claim.text for claim in run.manifest.claims]
         self._verdicts: dict[int, Verdict] = {}
         self._started: set[int] = set()
@@ -153,15 +154,18 @@ class BatchFrames:
             case events.ClaimStarted():
                 return [self._row_frame(event.item)]
             case events.ClaimEnded():
-                text = [Frame("replace", "text", self._marked())] if self._is_text else []
-                text += [Frame("replace", "risks", self._risks())] if self._is_text and self._all_ended else []
-                return [self._row_frame(event.item), Frame("replace", "progress", self._progress()), *text]
+                frames = [self._row_frame(event.item), Frame("replace", "progress", self._progress())]
+                if self._is_text:
+                    frames.append(Frame("replace", "text", self._marked()))
+                if self._is_text and self._all_ended:
+                    frames.append(Frame("replace", "risks", self._risks()))
+                return frames
             case events.CallFinished() | events.CallFailed() | events.EvidenceFound() | events.EvidenceMissing():
                 return [Frame("replace", "cost", self._cost())]
         return []
 
     def _row_frame(self, item: int) -> Frame:
-        html = page_macro("live.html", "batch_row")(self._row(item), self._run.folder.name)
+        html = live("batch_row", self._row(item), self._name)
         return Frame("replace", f"c-{item}", html)
 
     def _row(self, item: int) -> BatchRow:
@@ -169,19 +173,20 @@ class BatchFrames:
 
     def _progress(self) -> Markup:
         errors = sum(verdict.error is not None for verdict in self._verdicts.values())
-        return page_macro("live.html", "progress")(len(self._verdicts), len(self._claims), errors)
+        return live("progress", len(self._verdicts), len(self._claims), errors)
 
     def _cost(self) -> Markup:
         spent = meters(self._usage.usage(), self._budget, local=self._run.manifest.is_local)
-        return page_macro("live.html", "cost")("cost", "batch-cost", spent)
+        return live("cost", "cost", "batch-cost", spent)
 
     def _marked(self) -> Markup:
-        run, parts, items = self._run.folder.name, text_parts(self._so_far()), range(len(self._claims))
-        return page_macro("live.html", "text_marked")(run, parts["context"], parts["parts"], parts["outcome"], items)
+        parts = text_parts(self._so_far())
+        shown = (parts[name] for name in ("context", "parts", "outcome"))
+        return live("text_marked", self._name, *shown, range(len(self._claims)))
 
     def _risks(self) -> Markup:
         groups = by_risk(self._so_far()) if self._all_ended else []
-        return page_macro("live.html", "text_risks")(self._run.folder.name, groups, range(len(self._claims)))
+        return live("text_risks", self._name, groups, range(len(self._claims)))
 
     @property
     def _all_ended(self) -> bool:
@@ -203,7 +208,7 @@ class BatchFrames:
 
     def filtered(self, filter_: Filter) -> Markup:
         return page_macro("batch_parts.html", "batch")(
-            run=self._run.folder.name,
+            run=self._name,
             text=self._marked() if self._is_text else "",
             risks=self._risks() if self._is_text else "",
             unchecked=text_parts(self._run).get("unchecked"),

@@ -31,19 +31,10 @@ from redargue.service.checks import Check
 from redargue.service.log import EventLine
 from redargue.verdicts import Usage, Verdict
 
-POLICY = "; ".join(
-    (
-        "default-src 'none'",
-        "script-src 'self'",
-        "style-src 'self'",
-        "connect-src 'self'",
-        "img-src 'self' data:",
-        "base-uri 'none'",
-        "form-action 'self'",  # a check is started and stopped by a form, without a script too
-        "frame-ancestors 'none'",
-    )
+POLICY = (  # forms, because a check is started and stopped by one, without a script too
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:;"
+    " base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
-
 OUTCOMES = {"not_enough": "not enough evidence", "unchecked": "not checked", "non_factual": "not factual"}
 LAYOUT = {"layout": "page.html", "frames": "", "path": "", "signed_in": False}
 
@@ -86,6 +77,11 @@ def render_page(template: str, **context: Any) -> str:
 @cache
 def page_macro(template: str, name: str) -> Callable[..., Markup]:
     return reports.macro(template, name, page_environment())
+
+
+def live(name: str, *shown: object) -> Markup:
+    """An element of ``live.html``."""
+    return page_macro("live.html", name)(*shown)
 
 
 @cache
@@ -222,27 +218,26 @@ class ClaimFrames:
 
     def _arranged(self) -> Iterator[_Part]:
         """The parts that a reader sees while the claim is argued; the judge is shown with the verdict."""
-        prefix = self._id
         for round_ in self._debate.rounds:
-            id_, place = f"{prefix}-r{round_.number}", f"{prefix}-rounds"
-            turns = {
-                turn_id(id_, turn): page_macro("debate.html", "turn")(turn, turn_id(id_, turn)) for turn in round_.turns
-            }
-            html = page_macro("live.html", "live_round")(id_, place, round_)
-            yield _Part(id_, place, html, turns, (round_.title, round_.end))
+            part = self._part(f"r{round_.number}", "rounds", "live_round", round_)
+            ids = {turn_id(part.id, turn): turn for turn in round_.turns}
+            turns = {id_: page_macro("debate.html", "turn")(turn, id_) for id_, turn in ids.items()}
+            yield part._replace(turns=turns, rest=(round_.title, round_.end))
             if round_.end:
-                id_, place = f"{prefix}-l{round_.number}", f"{prefix}-log"
-                yield _Part(id_, place, page_macro("live.html", "log_line")(id_, place, round_))
+                yield self._part(f"l{round_.number}", "log", "log_line", round_)
         for sha in self._passages.by_sha:
-            id_, place = f"{prefix}-s{self._passages.number(sha)}", f"{prefix}-sources"
-            yield _Part(id_, place, page_macro("live.html", "live_source")(id_, place, self._passages, sha))
-        gaps = (gap for event in self._trace if (gap := events.gap_of(event)) and gap.kind is not GapKind.PARTIAL)
-        for number, gap in enumerate(gaps, start=1):
-            id_, place = f"{prefix}-f{number}", f"{prefix}-failed"
-            yield _Part(id_, place, page_macro("live.html", "failed_search")(id_, place, gap, words.failure(gap)))
-        id_, place = f"{prefix}-cost", f"{prefix}-spent"
+            number = self._passages.number(sha)
+            yield self._part(f"s{number}", "sources", "live_source", self._passages, sha)
+        gaps = filter(None, map(events.gap_of, self._trace))
+        failures = (gap for gap in gaps if gap.kind is not GapKind.PARTIAL)
+        for number, gap in enumerate(failures, start=1):
+            yield self._part(f"f{number}", "failed", "failed_search", gap, words.failure(gap))
         spent = meters(self._usage.usage(), self._budget, local=self._manifest.is_local)
-        yield _Part(id_, place, page_macro("live.html", "cost")(id_, place, spent))
+        yield self._part("cost", "spent", "cost", spent)
+
+    def _part(self, name: str, place: str, macro: str, *shown: object) -> _Part:
+        id_, place = f"{self._id}-{name}", f"{self._id}-{place}"
+        return _Part(id_, place, live(macro, id_, place, *shown))
 
     @property
     def _id(self) -> str:
@@ -256,7 +251,7 @@ class ClaimFrames:
         if self._verdict is not None:
             view = verdict_view(self._item, self._verdict, tuple(self._trace), self._limits)
             return page_macro("live.html", "finished")(self._item, view, **how_done(self._load()))
-        return page_macro("live.html", "arguing")(self._item, self._manifest.claims[self._item], self._parts)
+        return live("arguing", self._item, self._manifest.claims[self._item], self._parts)
 
 
 def changes(before: Iterable[_Part], now: Iterable[_Part]) -> Iterator[Frame]:

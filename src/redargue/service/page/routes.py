@@ -78,8 +78,10 @@ def shown(html: str, status: int = 200) -> HTMLResponse:
 
 def failed(error: RedargueError) -> HTMLResponse:
     """An error as a page; the status is 404 for what is not there."""
-    status = 404 if isinstance(error, UnknownCheck) else 409 if isinstance(error, RecordError) else 422
-    title = "Not found" if status == 404 else "This cannot be shown"
+    if isinstance(error, UnknownCheck):
+        status, title = 404, "Not found"
+    else:
+        status, title = 409 if isinstance(error, RecordError) else 422, "This cannot be shown"
     return shown(render_page("problem.html", title=title, problem=str(error)), status)
 
 
@@ -130,7 +132,11 @@ Visitor = Annotated[CallerInfo, Depends(visitor_of)]
 
 @page_router.get("/sign-in")
 async def sign_in() -> HTMLResponse:
-    return shown(render_page("sign_in.html", title="Sign in", problem=""))
+    return shown(_sign_in())
+
+
+def _sign_in(problem: str = "") -> str:
+    return render_page("sign_in.html", title="Sign in", problem=problem)
 
 
 @page_router.post("/sign-in")
@@ -139,7 +145,7 @@ async def begin_session(request: Request) -> Response:
     keys: Keys = request.app.state.keys
     key = keys.find((await form_of(request)).get("key", "").strip())
     if key is None:
-        return shown(render_page("sign_in.html", title="Sign in", problem="This is not a key of this service."), 401)
+        return shown(_sign_in("This is not a key of this service."), 401)
     answer = to("/")
     secure = request.headers.get("origin", "").startswith("https:")  # a proxy with TLS is in front of the service
     answer.set_cookie(COOKIE, keys.session(key), SESSION_SECONDS, httponly=True, samesite="strict", secure=secure)
@@ -157,12 +163,16 @@ async def end_session(request: Request) -> Response:
 
 @page_router.get("/page/page.css")
 async def stylesheet() -> Response:
-    return Response(style(), media_type="text/css", headers={**HEADERS, "cache-control": "max-age=3600"})
+    return _static(style(), "text/css")
 
 
 @page_router.get("/page/page.js")
 async def module() -> Response:
-    return Response(script(), media_type="text/javascript", headers={**HEADERS, "cache-control": "max-age=3600"})
+    return _static(script(), "text/javascript")
+
+
+def _static(text: str, media_type: str) -> Response:
+    return Response(text, headers={**HEADERS, "cache-control": "max-age=3600"}, media_type=media_type)
 
 
 @page_router.get("/")
