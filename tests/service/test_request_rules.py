@@ -355,7 +355,7 @@ async def test_other_requests_are_answered_while_estimates_are_computed(monkeypa
         return estimate(*args, **keywords)
 
     monkeypatch.setattr("redargue.service.answers.estimate_cost", slow)
-    application = create_app(ServiceSettings(spec=RunSpec(offline=True), waiting=1), service_parts())
+    application = create_app(ServiceSettings(rules=RequestRules(RunSpec(offline=True)), waiting=1), service_parts())
     transport = httpx2.ASGITransport(application)
     async with (
         application.router.lifespan_context(application),

@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Self
 
 import httpx2
@@ -21,6 +21,7 @@ from redargue.parts import Parts
 from redargue.runs.record import SystemClock
 from redargue.service.app import create_app
 from redargue.service.context import ServiceSettings
+from redargue.service.rules import RequestRules
 from redargue.service.server import Server, bound_socket
 from redargue.spec import RunSpec
 from redargue.tasks.base import Out, Task
@@ -74,9 +75,11 @@ def service_parts() -> Parts:
     return Parts(backend=backend, evidence=tools, clock=MachineClock() if os.environ.get(CLOCK) else None)
 
 
-def settings(**options: object) -> ServiceSettings:
+def settings(
+    *, tools: tuple[str, ...] | None = None, corpora: Mapping[str, str] = MappingProxyType({}), **options: object
+) -> ServiceSettings:
     spec = RunSpec(method="tool-mad", offline=True, settings={"debaters": ("corpus", "keywords"), **LONG_DEBATE})
-    return ServiceSettings(spec=spec, **options)  # type: ignore[arg-type]
+    return ServiceSettings(rules=RequestRules(spec, tools=tools, corpora=corpora), **options)  # type: ignore[arg-type]
 
 
 class Service:

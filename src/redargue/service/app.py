@@ -28,9 +28,8 @@ from redargue.service.problems import MEDIA_TYPE, handle_problems
 from redargue.service.proxy.routes import from_environment
 from redargue.service.system import Metrics
 
-EXPOSED = (
-    "Location Retry-After Idempotency-Replayed Preference-Applied RateLimit RateLimit-Policy X-Redargue-Check".split()
-)
+ALLOWED = "Authorization Content-Type Idempotency-Key Prefer Last-Event-ID X-Redargue-Mode"
+EXPOSED = "Location Retry-After Idempotency-Replayed Preference-Applied RateLimit RateLimit-Policy X-Redargue-Check"
 
 
 def create_app(settings: ServiceSettings | None = None, parts: Parts | None = None) -> FastAPI:
@@ -47,7 +46,7 @@ def create_app(settings: ServiceSettings | None = None, parts: Parts | None = No
 
     @asynccontextmanager
     async def lifespan(application: FastAPI) -> AsyncIterator[None]:
-        transport = Transport(limiter(), offline=settings.spec.offline)
+        transport = Transport(limiter(), offline=settings.rules.spec.offline)
         shared = parts or Parts(transport=transport)
         budgets = DayBudgets(day_budget)
         async with (
@@ -66,7 +65,7 @@ def create_app(settings: ServiceSettings | None = None, parts: Parts | None = No
             application.state.store, application.state.budgets = store, budgets
             for name in service_parts:
                 await stack.enter_async_context(service_parts[name].opened(application, shared))
-            if not (shared.backend or settings.spec.model or settings.spec.backend):
+            if not (shared.backend or settings.rules.spec.model or settings.rules.spec.backend):
                 application.state.loading = asyncio.create_task(system.load_models())
             async with mcp:
                 yield
@@ -88,8 +87,9 @@ def create_app(settings: ServiceSettings | None = None, parts: Parts | None = No
     mcp = mcp_endpoint(application, settings)
     if settings.origins:
         _allow_pages_of(settings.origins, application)
-    guard = partial(Guard, hosts=settings.hosts, origins=settings.origins, max_body=settings.max_body)
-    application.add_middleware(guard, larger={"/checks": MAX_UPLOAD})
+    guard = partial(Guard, hosts=settings.hosts, origins=settings.origins)
+    larger = {"/checks": MAX_UPLOAD}
+    application.add_middleware(guard, max_body=settings.max_body, larger=larger)
     application.add_middleware(RequestLog)
     return application
 
@@ -99,14 +99,14 @@ def _allow_pages_of(origins: Sequence[str], application: FastAPI) -> None:
         CORSMiddleware,
         allow_origins=origins,
         allow_methods=["GET", "POST", "DELETE"],
-        allow_headers="Authorization Content-Type Idempotency-Key Prefer Last-Event-ID X-Redargue-Mode".split(),
-        expose_headers=EXPOSED,
+        allow_headers=ALLOWED.split(),
+        expose_headers=EXPOSED.split(),
     )
 
 
 def _include_routers(application: FastAPI, settings: ServiceSettings) -> None:
-    proxy, tally = from_environment(settings.spec, running=settings.running)
-    application.state.metrics = Metrics(settings.spec.method, tally)
+    proxy, tally = from_environment(settings.rules.spec, running=settings.running)
+    application.state.metrics = Metrics(settings.rules.spec.method, tally)
     application.state.tally = tally
     application.state.turns = Turns(settings.running, settings.waiting)
     for router in (
@@ -117,7 +117,8 @@ def _include_routers(application: FastAPI, settings: ServiceSettings) -> None:
         promptfoo.promptfoo_router,
         page_router,
     ):
-        application.router.routes.extend(router.routes)  # FastAPI would make each again, with models of its own
+        # FastAPI would make each again, with models of its own.
+        application.router.routes.extend(router.routes)
     application.include_router(proxy)  # which has a life of its own
 
 

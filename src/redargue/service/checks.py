@@ -412,8 +412,8 @@ class CheckStore:
     ) -> AsyncIterator[Sequence[EventLine]]:
         """The lines of a check's log from ``after`` + 1 on, as they are written, until it ends or the service stops.
 
-        All lines at hand come together, and none after ``silence`` seconds without a line. An ``after`` beyond the
-        log begins at its start. Raises UnknownCheck.
+        All lines at hand come together, and none after ``silence`` seconds without a line. An
+        ``after`` beyond the log begins at its start. Raises UnknownCheck.
         """
         folder = self.get(id_, owner=owner).folder
         reader = LogReader(folder, after)
@@ -512,10 +512,11 @@ class CheckStore:
             ending = _failed(folder, error)
         except OSError as error:
             what = f"the run folder cannot be used: {error.strerror}"
-            ending = _failed(folder, RecordError(what, hint="make room on its disk, and send it again"))
+            hint = "make room on its disk, and send it again"
+            ending = _failed(folder, RecordError(what, hint=hint))
         except Exception as error:
-            failure = RedargueError(f"{type(error).__name__} in the check", hint="see the service's log")
-            self._end(active, _failed(folder, failure))
+            what, hint = f"{type(error).__name__} in the check", "see the service's log"
+            self._end(active, _failed(folder, RedargueError(what, hint=hint)))
             raise
         self._end(active, ending)
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
@@ -27,9 +28,11 @@ if TYPE_CHECKING:
 
     from redargue.service.agent_turns.closing import ClosingClaim
     from redargue.service.context import ServiceSettings
+    from redargue.service.rules import RequestRules
 
 
-CONTRADICTED, NOT_CHECKED = 2, 3  # exit codes: 2 sends the agent back to work, any other is shown to the user
+# Exit codes: 2 sends the agent back to work, any other is shown to the user.
+CONTRADICTED, NOT_CHECKED = 2, 3
 
 
 def hook(
@@ -55,13 +58,14 @@ def hook(
         path = transcript or Path(str(asked.get("transcript_path") or ""))
         read = read_transcript(path, closing=str(asked.get("last_assistant_message") or ""))
         claims = check_closing(read)
-    except RedargueError as error:  # no other code than this one: 2 would send the agent back to work
+    except RedargueError as error:
         typer.echo(f"redargue hook: not checked: {printable(str(error))}", err=True)
-        raise typer.Exit(NOT_CHECKED) from None
+        raise typer.Exit(NOT_CHECKED) from None  # 2 would send the agent back to work
     wrong = [claim for claim in claims if claim.outcome is ClosingOutcome.CONTRADICTED]
     summary = _summary(claims, len(list(closing_sentences(read.closing))), whole=read.whole)
     if json:
-        print(json_.dumps({"schema_version": 1, "whole": read.whole, "claims": [claim._asdict() for claim in claims]}))  # noqa: T201
+        found = [claim._asdict() for claim in claims]
+        print(json_.dumps({"schema_version": 1, "whole": read.whole, "claims": found}))  # noqa: T201
     if wrong and not asked.get("stop_hook_active"):
         typer.echo("\n".join(map(_line, wrong)), err=True)
         raise typer.Exit(CONTRADICTED)
@@ -113,13 +117,20 @@ def mcp(
     mcp-tools.
     """
     _require("the MCP server", "mcp", "mcp.server")
-    from redargue.cli.options import live_tool, named_tools, run_config
     from redargue.service.mcp.tools import serve_stdio
+
+    with leaving_with_reader():
+        asyncio.run(serve_stdio(_rules(options, search), fetch=fetch))
+
+
+def _rules(
+    options: RunParameters, search: SearchParameters, corpora: Mapping[str, str] = MappingProxyType({})
+) -> RequestRules:
+    from redargue.cli.options import live_tool, named_tools, run_config
     from redargue.service.rules import RequestRules
 
-    rules = RequestRules(run_config(options, search), live_tool(offline=search.offline), named_tools(search))
-    with leaving_with_reader():
-        asyncio.run(serve_stdio(rules, fetch=fetch))
+    live = live_tool(offline=search.offline)
+    return RequestRules(run_config(options, search), live, named_tools(search), corpora)
 
 
 TELEMETRY = ("off", "on", "content")
@@ -210,7 +221,6 @@ def serve(
     _require("the service", "serve", "fastapi", "prometheus_client", "uvicorn")
     log_to_stderr(log_level, structured=log)
     warn_of_unknown_variables(context, os.environ)
-    from redargue.cli.options import live_tool, named_tools, run_config
     from redargue.runs.budget import Budget
     from redargue.service.context import ServiceSettings
     from redargue.service.keys import Keys
@@ -218,10 +228,7 @@ def serve(
 
     Budget.parse(day_budget or "1calls")
     settings = ServiceSettings(
-        spec=run_config(options, search),
-        live=live_tool(offline=search.offline),
-        tools=named_tools(search),
-        corpora=read_corpora(corpus),
+        rules=_rules(options, search, read_corpora(corpus)),
         running=running,
         waiting=waiting,
         hosts=allowed_hosts(host, tuple(trusted_host or ()), has_keys=bool(Keys().list())),
@@ -234,8 +241,9 @@ def serve(
     _run(settings, host.strip("[]"), port)
 
 
-_VARIABLES = "HOME CACHE THREADS OFFLINE FETCH_ALLOW MILVUS_TOKEN WORKER DATA KEY SERVICE_KEY".split()  # of no option
-_OF_NAMES = ("REDARGUE_MCP_", "REDARGUE_TEST_", "REDARGUE_PROXY_", "REDARGUE_UPSTREAM_")  # the proxy knows its own
+# Of no option; and of names that only others know: the proxy reports its own.
+_VARIABLES = "HOME CACHE THREADS OFFLINE FETCH_ALLOW MILVUS_TOKEN WORKER DATA KEY SERVICE_KEY".split()
+_OF_NAMES = ("REDARGUE_MCP_", "REDARGUE_TEST_", "REDARGUE_PROXY_", "REDARGUE_UPSTREAM_")
 
 
 def warn_of_unknown_variables(context: typer.Context, environment: Mapping[str, str]) -> None:
@@ -245,14 +253,15 @@ def warn_of_unknown_variables(context: typer.Context, environment: Mapping[str, 
     from redargue.net.services import service_variables
 
     known = {f"REDARGUE_{name}" for name in _VARIABLES} | {*service_variables()}
-    given = [name for name in environment if name.startswith("REDARGUE_") and not name.startswith(_OF_NAMES)]
-    if not (unknown := [name for name in given if name not in known]):
-        return
-    known |= set(_variables_of(context.find_root().command, context))
+    ours = [name for name in environment if name.startswith("REDARGUE_")]
+    unknown = [name for name in ours if not name.startswith(_OF_NAMES) and name not in known]
+    if unknown:  # only then are all commands loaded
+        known |= set(_variables_of(context.find_root().command, context))
     for name in (name for name in unknown if name not in known):
         near = get_close_matches(name, known, n=1, cutoff=0.85)
         guess = f"; did you mean {near[0]}?" if near else ""
-        typer.echo(printable(f"redargue: there is no setting {name}: it is ignored{guess}", lines=False), err=True)
+        said = f"redargue: there is no setting {name}: it is ignored{guess}"
+        typer.echo(printable(said, lines=False), err=True)
 
 
 def _variables_of(command: Any, context: typer.Context) -> Iterator[str]:
@@ -278,7 +287,8 @@ def _require(what: str, extra: str, *packages: str) -> None:
 def _export(telemetry: str) -> Literal["off", "on", "content"]:
     """Starts the export of traces unless it is off."""
     if telemetry not in TELEMETRY:
-        raise UsageError(f"unknown {telemetry!r}", where="--telemetry", hint=did_you_mean(telemetry, TELEMETRY))
+        hint = did_you_mean(telemetry, TELEMETRY)
+        raise UsageError(f"unknown {telemetry!r}", where="--telemetry", hint=hint)
     if telemetry != "off":
         from redargue.telemetry import export
 
@@ -287,47 +297,44 @@ def _export(telemetry: str) -> Literal["off", "on", "content"]:
 
 
 def _run(settings: ServiceSettings, host: str, port: int) -> None:
+    from redargue.files import home
     from redargue.service.app import create_app
     from redargue.service.proxy.settings import ProxySettings
 
-    about_proxy = ProxySettings.from_environment(spec=settings.spec).summary
+    about_proxy = ProxySettings.from_environment(spec=settings.rules.spec).summary
 
     def ready(url: str) -> None:
         said = (f"redargue: {line}" for line in (url, about_proxy) if line)
         typer.echo("\n".join(said), err=True)
 
-    _listen("serve", host, port, lambda own: create_app(settings), ready)
+    _listen("serve", host, port, home() / "service", lambda: create_app(settings), ready)
 
 
 def _listen(
-    command: Literal["serve", "view"],
-    host: str,
-    port: int,
-    make: Callable[[Path], FastAPI],
-    ready: Callable[[str], None],
+    command: str, host: str, port: int, own: Path, make: Callable[[], FastAPI], ready: Callable[[str], None]
 ) -> None:
     """Serves an application until the process is stopped.
 
     Args:
-        make: gives the application, in the command's own folder of redargue's home.
+        own: folder of the command, which only one process may use.
+        make: gives the application.
         ready: called with the address once it is served.
     """
-    from redargue.files import home
     from redargue.service.server import Server, bound_socket, only_one
 
     listener = bound_socket(host, port)
     shown = f"[{host}]" if ":" in host else host
     url = f"http://{shown}:{listener.getsockname()[1]}"
-    own = home() / ("service" if command == "serve" else "view")
     with only_one(own, f"redargue {command}"):
-        Server(make(own), lambda: ready(url)).run(sockets=[listener])
+        Server(make(), lambda: ready(url)).run(sockets=[listener])
 
 
 def _site(origin: str) -> str:
     """Raises UsageError."""
     scheme, _, host = origin.partition("://")
     if scheme not in ("http", "https") or not host or "/" in host or "*" in host:
-        raise UsageError(f"{origin!r} is not a site", where="--cors", hint="write it like https://example.org")
+        hint = "write it like https://example.org"
+        raise UsageError(f"{origin!r} is not a site", where="--cors", hint=hint)
     return origin
 
 
@@ -385,12 +392,13 @@ def view(
     import webbrowser
 
     from redargue.cli.options import live_tool
+    from redargue.files import home
     from redargue.reports.folders import kind_of
     from redargue.runs.folders import find_run, runs_folder
     from redargue.service.page.viewer import create_viewer
+    from redargue.service.rules import RequestRules
     from redargue.spec import RunSpec
 
-    corpora = read_corpora(corpus)
     folder = find_run(run).resolve() if run is not None else runs_folder()
     if run is None:
         path = ""
@@ -399,15 +407,14 @@ def view(
     elif kind_of(folder):
         path = "report"
     else:
-        raise UsageError(f"{str(folder)!r} is neither a bench nor a run", hint="redargue runs ls lists runs")
+        what = f"{str(folder)!r} is neither a bench nor a run"
+        raise UsageError(what, hint="redargue runs ls lists runs")
 
     def ready(url: str) -> None:
         typer.echo(f"redargue: {url}/{path}", err=True)
         if browser:
             webbrowser.open(f"{url}/{path}")
 
-    def make(own: Path) -> FastAPI:
-        spec, live = RunSpec(offline=offline), live_tool(offline=offline)
-        return create_viewer(folder, own, spec=spec, live=live, corpora=corpora)
-
-    _listen("view", "127.0.0.1", port, make, ready)
+    spec, live, own = RunSpec(offline=offline), live_tool(offline=offline), home() / "view"
+    rules = RequestRules(spec, live, corpora=read_corpora(corpus))
+    _listen("view", "127.0.0.1", port, own, lambda: create_viewer(folder, own, rules), ready)

@@ -17,10 +17,9 @@ Another package adds a router through the entry point ``redargue.service_parts``
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Annotated, Literal, Protocol
 
 from fastapi import APIRouter, Depends, FastAPI, Request
@@ -34,7 +33,6 @@ from redargue.service.checks import LOCAL, CheckStore
 from redargue.service.guard import LOOPBACK
 from redargue.service.keys import Keys
 from redargue.service.rules import RequestRules
-from redargue.spec import RunSpec
 from redargue.telemetry import Telemetry
 
 
@@ -67,11 +65,8 @@ class ServiceSettings:
     """What ``redargue serve`` is started with.
 
     Attributes:
-        spec: configuration of checks; a request may change the method, its settings, labels, dates and the budget.
-        live: the search tool of requests that name none.
-        tools: search tools that requests may use; None for those of ``spec``, its corpus and ``live``.
+        rules: the configuration of checks, and what requests may decide.
         running, waiting: number of checks that run and that may wait.
-        corpora: where the corpora are that a request may name, by name.
         hosts: names by which clients may reach the service.
         origins: sites whose pages may send requests (CORS), exactly.
         day_budget: of each key and day (UTC), such as ``5usd``; empty for none.
@@ -80,10 +75,7 @@ class ServiceSettings:
         telemetry: whether checks are traced with OpenTelemetry: ``off``, ``on``, or ``content`` for texts as well.
     """
 
-    spec: RunSpec = field(default_factory=RunSpec)
-    live: str = "keywords"
-    tools: tuple[str, ...] | None = None
-    corpora: Mapping[str, str] = field(default_factory=dict)
+    rules: RequestRules = field(default_factory=RequestRules)
     running: int = 4
     waiting: int = 100
     hosts: tuple[str, ...] = LOOPBACK
@@ -92,10 +84,6 @@ class ServiceSettings:
     max_body: int = MAX_BODY
     ledger: str = ""
     telemetry: Literal["off", "on", "content"] = "off"
-
-    @cached_property
-    def rules(self) -> RequestRules:
-        return RequestRules(self.spec, self.live, self.tools, self.corpora)
 
 
 def listeners_of(settings: ServiceSettings) -> list[Callable[[Event], None]]:

@@ -54,11 +54,12 @@ class CheckEntry(Frozen):
 
 def read_entry(folder: Path) -> CheckEntry | None:
     """The entry of a run folder; None if the service did not begin the run. Raises RecordError."""
-    return read_stored(folder / ENTRY_FILE, CheckEntry.model_validate, hint="restore it, or remove the run")
+    hint = "restore it, or remove the run"
+    return read_stored(folder / ENTRY_FILE, CheckEntry.model_validate, hint=hint)
 
 
 def read_stored(path: Path, parse: Callable[[Any], _T], *, hint: str) -> _T | None:
-    """What a JSON file of the service holds; None without the file. Raises RecordError if it is damaged."""
+    """What a JSON file of the service holds; None without it. Raises RecordError if it is damaged."""
     try:
         with open_to_read(path) as file:
             return parse(json.loads(file.read()))

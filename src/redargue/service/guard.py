@@ -14,7 +14,8 @@ from redargue.net.listening import UNCLEAR, unclear
 from redargue.service.problems import refusal
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
-DRAINED = 16_000_000  # bytes that are read of a body that is too large, so that its client can read why
+# Bytes that are read of a body that is too large, so that its client can read why.
+DRAINED = 16_000_000
 # An address of IPv6 in brackets, or a name or address without them; and a port.
 _HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([^\[\]:@/?#\\\s]+))(?::[0-9]{0,5})?")
 
@@ -38,8 +39,8 @@ class Guard:
         max_body: int,
         larger: Mapping[str, int] = MappingProxyType({}),
     ) -> None:
-        self._app, self._hosts, self._origins = app, frozenset(map(str.lower, hosts)), frozenset(origins)
-        self._max_body, self._larger = max_body, larger
+        self._app, self._max_body, self._larger = app, max_body, larger
+        self._hosts, self._origins = frozenset(map(str.lower, hosts)), frozenset(origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":

@@ -91,9 +91,8 @@ class Keys:
         if budget:
             Budget.parse(budget)
         secret = PREFIX + secrets.token_urlsafe(32)
-        key = ApiKey(
-            id=f"k{secrets.token_hex(4)}", name=name, sha256=_hash(secret), created=datetime.now(UTC), budget=budget
-        )
+        id_, created = f"k{secrets.token_hex(4)}", datetime.now(UTC)
+        key = ApiKey(id=id_, name=name, sha256=_hash(secret), created=created, budget=budget)
         self._write((*self.list(), key))
         return key, secret
 
@@ -123,14 +122,15 @@ class Keys:
 
     def find_session(self, cookie: str, *, now: float | None = None) -> ApiKey | None:
         """The key of a session that has neither run out nor been ended."""
-        match = _SESSION.fullmatch(cookie)
-        key = self.get(match["key"]) if match else None
-        if not match or not key or not hmac.compare_digest(match["signature"], self._sign(key, match["begun"])):
+        if not (match := _SESSION.fullmatch(cookie)) or not (key := self.get(match["key"])):
+            return None
+        begun, signature = match["begun"], match["signature"]
+        if not hmac.compare_digest(signature, self._sign(key, begun)):
             return None
         if int(match["until"]) <= (time.time() if now is None else now):
             return None
         with self._lock:
-            return None if _hash(match["begun"]) in self._ended() else key
+            return None if _hash(begun) in self._ended() else key
 
     def end_session(self, cookie: str, *, now: float | None = None) -> None:
         """Ends a session: its cookie, which may have been copied, stands for no key any more, also after a restart."""

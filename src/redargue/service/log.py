@@ -85,6 +85,7 @@ def _damaged(number: int) -> RecordError:
 
 LINE = "redargue.line"  # in the scope of a request
 _log = logging.getLogger("redargue.requests")
+_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 _current: ContextVar[dict[str, str] | None] = ContextVar("line of the request", default=None)
 
 
@@ -132,14 +133,10 @@ class RequestLog:
             raise
         finally:
             _current.reset(token)
-            milliseconds = round(1_000 * (time.monotonic() - began), 1)
-            fields = {"method": _method(scope), "route": _route(scope), "status": status, "ms": milliseconds, **line}
+            ms = round(1_000 * (time.monotonic() - began), 1)
+            method = scope["method"] if scope["method"] in _METHODS else "other"
+            fields = {"method": method, "route": _route(scope), "status": status, "ms": ms, **line}
             _log.info("request", extra={"fields": fields})
-
-
-def _method(scope: Scope) -> str:
-    method: str = scope["method"]
-    return method if method in ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS") else "other"
 
 
 def _route(scope: Scope) -> str:

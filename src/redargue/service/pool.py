@@ -43,8 +43,8 @@ class Pool:
 class Turns:
     """Places for ``running`` computations at a time; of those that wait, the one with the lowest number is next.
 
-    Computations that all share the processor all end late; in turns, the first ones end in time. Where ``most`` of
-    them wait, further ones raise Busy.
+    Computations that all share the processor all end late; in turns, the first ones end in time.
+    Where ``most`` of them wait, further ones raise Busy.
     """
 
     def __init__(self, running: int, most: int | None = None) -> None:
@@ -63,7 +63,8 @@ class Turns:
             self._give()
 
     async def _wait(self, number: int) -> None:
-        if self._most is not None and sum(not turn.done() for *_, turn in self._waiting) >= self._most:
+        waiting = sum(not turn.done() for *_, turn in self._waiting)
+        if self._most is not None and waiting >= self._most:
             raise Busy(f"{self._most} answers are waiting", hint="try again later")
         turn = asyncio.get_running_loop().create_future()
         heapq.heappush(self._waiting, (number, next(self._order), turn))

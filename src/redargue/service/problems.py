@@ -78,11 +78,12 @@ def plain_problem(status: int, detail: str = "", hint: str = "") -> Problem:
 def refusal(
     path: str, status: int, detail: str, hint: str = "", headers: Mapping[str, str] | None = None
 ) -> JSONResponse:
-    """An error without an exception of ours; clients of OpenAI's API read errors in its shape only."""
+    """An error as its client reads it; those of OpenAI's API know its shape only."""
     if path not in OPENAI_PATHS:
         return plain_problem(status, detail, hint).response(headers)
     kind = "server_error" if status >= 500 else "invalid_request_error"
-    return JSONResponse(openai_error("; ".join(filter(None, (detail, hint))), kind=kind), status, headers)
+    message = "; ".join(filter(None, (detail, hint)))
+    return JSONResponse(openai_error(message, kind=kind), status, headers)
 
 
 def openai_error(
@@ -108,7 +109,8 @@ def problem_of_error(error: RedargueError) -> Problem:
     detail = _QUOTED.sub("'…'", error.what) if status < 500 else error.what
     # A usage error of a request names its field; those of the command line name an option, which is no pointer.
     named = status == 422 and re.fullmatch(r"\w[\w-]{0,59}(\.[\w-]{1,60}){0,9}", error.where)
-    errors = (FieldProblem(pointer="/" + error.where.replace(".", "/"), detail=detail),) if named else ()
+    place = "/" + error.where.replace(".", "/")
+    errors = (FieldProblem(pointer=place, detail=detail),) if named else ()
     return Problem(
         type=f"urn:redargue:error:{name}", title=title, status=status, detail=detail, hint=error.hint, errors=errors
     )
@@ -141,8 +143,8 @@ def handle_problems(application: FastAPI) -> None:
     @application.exception_handler(RequestValidationError)
     async def of_validation(request: Request, error: RequestValidationError) -> JSONResponse:
         errors = tuple(_field_problem(each, error.body) for each in error.errors()[:20])
-        body = Problem(title="Unprocessable content", status=422, detail="the request is not valid", errors=errors)
-        return body.response()
+        title, detail = "Unprocessable content", "the request is not valid"
+        return Problem(title=title, status=422, detail=detail, errors=errors).response()
 
     @application.exception_handler(OSError)
     async def of_disk(request: Request, error: OSError) -> JSONResponse:
@@ -161,9 +163,11 @@ def _field_problem(error: Mapping[str, Any], body: object) -> FieldProblem:
     if error["type"] == "json_invalid":
         return FieldProblem(pointer="", detail=f"the body is not JSON, from character {rest[0]} on")
     detail = _QUOTED.sub("'…'", problem_message(error))
-    if kind != "body":
-        return FieldProblem(pointer=": ".join(str(part)[:60] for part in error["loc"]), detail=detail)
-    return FieldProblem(pointer=_pointer(rest, body, missing=error["type"] == "missing"), detail=detail)
+    if kind == "body":
+        pointer = _pointer(rest, body, missing=error["type"] == "missing")
+    else:
+        pointer = ": ".join(str(part)[:60] for part in error["loc"])
+    return FieldProblem(pointer=pointer, detail=detail)
 
 
 def _pointer(place: Sequence[int | str], body: object, *, missing: bool) -> str:

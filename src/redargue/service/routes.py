@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
+from itertools import chain
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Header, Path, Query, Response
@@ -33,11 +34,8 @@ REPORT_POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none';"
     " frame-ancestors 'none'"
 )
-REPORT_HEADERS = {
-    "Content-Security-Policy": f"{REPORT_POLICY}; sandbox",
-    "X-Content-Type-Options": "nosniff",
-    "Cache-Control": "no-store",
-}
+_NOT_KEPT = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
+_REPORT_HEADERS = {"Content-Security-Policy": f"{REPORT_POLICY}; sandbox", **_NOT_KEPT}
 
 
 _Blocks = AsyncIterator[Sequence[EventLine]]  # lines that come together
@@ -233,7 +231,7 @@ async def report_check(id_: _Id, format_: Format, store: Store, caller: Caller) 
     if not check.recorded:
         raise HTTPException(409, "the check has no verdict yet")
     text = await asyncio.to_thread(render, check.folder, format_)
-    return Response(text, media_type=MEDIA[format_], headers=REPORT_HEADERS)
+    return Response(text, media_type=MEDIA[format_], headers=_REPORT_HEADERS)
 
 
 @checks_router.get(
@@ -250,25 +248,20 @@ async def read_passage(
     ] = "",
 ) -> PlainTextResponse:
     """The stored text of a passage that one of the caller's checks found."""
-    checks: tuple[Check, ...]
     if check:
-        checks = (store.get(check, owner=caller.owner),)
+        checks: tuple[Check, ...] = (store.get(check, owner=caller.owner),)
     else:
         checks = (await asyncio.to_thread(store.list, owner=caller.owner, limit=PASSAGES_IN)).checks
-    text = await asyncio.to_thread(_passage, checks, sha256)
-    if text is None:
+    if (text := await asyncio.to_thread(_passage, checks, sha256)) is None:
         raise HTTPException(404, "no passage of your newest checks has this sha256")
-    return PlainTextResponse(text, headers={"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"})
+    return PlainTextResponse(text, headers=_NOT_KEPT)
 
 
-def _passage(checks: tuple[Check, ...], sha256: str) -> str | None:
-    for check in checks:
-        if check.recorded:
-            for event in read_events(check.folder):
-                for passage in passages_of(event):
-                    if passage.sha256 == sha256:
-                        return passage.text
-    return None
+def _passage(checks: Sequence[Check], sha256: str) -> str | None:
+    folders = (check.folder for check in checks if check.recorded)
+    events = chain.from_iterable(map(read_events, folders))
+    passages = chain.from_iterable(map(passages_of, events))
+    return next((passage.text for passage in passages if passage.sha256 == sha256), None)
 
 
 async def _answer(store: CheckStore, check: Check, owner: str) -> CheckAnswer:

@@ -155,10 +155,10 @@ class RequestRules:
             require_performed(method, made.tasks())
         for tool in used:
             if tool not in (*self.allowed, *(kept or ())):
-                what = f"the search tool {tool if tool in known_tools else f'{tool!r:.60}'} is not allowed here"
-                allowed = ", ".join(self.allowed)
+                what = f"the search tool {tool if tool in known_tools else f'{tool!r:.60}'}"
+                allowed, where = ", ".join(self.allowed), _named_in(request, tool)
                 hint = f"allowed: {allowed}" if allowed else "this service searches nothing"
-                raise UsageError(what, where=_named_in(request, tool), hint=hint)
+                raise UsageError(f"{what} is not allowed here", where=where, hint=hint)
         return without_files(spec)
 
     def _default_tools(self, method: str, profile: str) -> tuple[str, ...] | None:

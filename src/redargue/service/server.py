@@ -80,20 +80,15 @@ def allowed_hosts(host: str, trusted: tuple[str, ...], *, has_keys: bool) -> tup
     if name == "localhost" or _address_is(name, "is_loopback"):
         return (*LOOPBACK, name, *trusted)
     if not has_keys:
-        raise UsageError(
-            f"{host!r} can be reached from other machines, and the service has no key",
-            where="--host",
-            hint="make one: redargue serve key add NAME",
-        )
-    if not name or _address_is(name, "is_unspecified"):
-        if not trusted:
-            raise UsageError(
-                f"{host!r} is every address of this machine, so that any Host header could be meant",
-                where="--host",
-                hint="name those that clients use: --trusted-host NAME",
-            )
-        return (*LOOPBACK, *trusted)
-    return (name, *trusted)
+        what = f"{host!r} can be reached from other machines, and the service has no key"
+        raise UsageError(what, where="--host", hint="make one: redargue serve key add NAME")
+    if name and not _address_is(name, "is_unspecified"):
+        return (name, *trusted)
+    if not trusted:
+        what = f"{host!r} is every address of this machine, so that any Host header could be meant"
+        hint = "name those that clients use: --trusted-host NAME"
+        raise UsageError(what, where="--host", hint=hint)
+    return (*LOOPBACK, *trusted)
 
 
 def _address_is(name: str, what: str) -> bool:

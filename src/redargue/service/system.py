@@ -32,7 +32,8 @@ class Metrics:
 
     def __init__(self, default_method: str, others: Collector) -> None:
         self._registry, self._default = CollectorRegistry(), default_method
-        counter, gauge = partial(Counter, registry=self._registry), partial(Gauge, registry=self._registry)
+        counter = partial(Counter, registry=self._registry)
+        gauge = partial(Gauge, registry=self._registry)
         self._checks = counter("redargue_checks", "Checks that ended.", ["method", "state"])
         self._outcomes = counter("redargue_outcomes", "Outcomes of finished checks.", ["outcome"])
         histogram = partial(Histogram, registry=self._registry, buckets=SECONDS)

@@ -83,8 +83,10 @@ def check_closing(transcript: Transcript) -> list[ClosingClaim]:
     shown, found = Shown(transcript), dict[tuple[str, str], ClosingClaim]()
     for sentence in closing_sentences(transcript.closing):
         parts = [part for part in _CLAUSES.split(sentence) if part.strip()]
-        told = [] if _NO_CLAIM.search(parts[0]) else [part for part in parts if not _NO_CLAIM.search(part)]
-        for clause, (kind, rule) in product(told, _RULES.items()):
+        claiming = [part for part in parts if not _NO_CLAIM.search(part)]
+        if claiming[:1] != parts[:1]:
+            continue
+        for clause, (kind, rule) in product(claiming, _RULES.items()):
             if _DENIED.search(clause) and kind not in _OF_DENIALS:
                 continue
             if answer := rule(clause, sentence, shown):
@@ -221,8 +223,8 @@ def _counted(clause: str, runs: Sequence[CommandRun]) -> Found | None:
     count, run = _stated_number(given[1]), numbered[-1][0]
     last = run.summary
     if count not in sums(passed for _, passed in numbered):
-        said = f"{last.passed} passed, {last.failed} failed, {last.skipped} were skipped: {_of(run)}"
-        return _contradicted(said)
+        counts = f"{last.passed} passed, {last.failed} failed, {last.skipped} were skipped"
+        return _contradicted(f"{counts}: {_of(run)}")
     everything = _find(r"\b(?:all|every|whole|suite|everything)\b", clause) and not given[2]
     return _by(run) if everything and last.passed == count else _confirmed(_of(run))
 
@@ -253,12 +255,14 @@ def _ran(clause: str, sentence: str, shown: Shown) -> Found | None:
         if not re.match(_BINARY, what, re.I):
             return None
     words = (quoted[1] if quoted else what).split()
-    of_two_words = quoted or re.match(_BINARY_WITH, " ".join(words[1:]))
-    names = [word.casefold() for word in words[: 2 if of_two_words else 1] if not word.startswith("-")]
+    named = 2 if quoted or re.match(_BINARY_WITH, " ".join(words[1:])) else 1
+    names = [word.casefold() for word in words[:named] if not word.startswith("-")]
     commands = " \n ".join(call.command for call in shown.calls).casefold()
     if all(name in commands for name in names):
         return _confirmed()
-    return _contradicted(f"no command in the transcript has {' '.join(names)!r}") if shown.whole else NOT_SHOWN
+    if shown.whole:
+        return _contradicted(f"no command in the transcript has {' '.join(names)!r}")
+    return NOT_SHOWN
 
 
 _BINARY = (
@@ -272,14 +276,18 @@ _BINARY_WITH = r"(?:apply|test|build|run|check|lint|plan|install)\b"
 def _build(clause: str, sentence: str, shown: Shown) -> Found | None:
     if _find(r"\b(?:tests?|lint\w*|types?)\b", clause) and not _find(r"\bcompiles?\b", clause):
         return None
-    image = _find(r"\bimage\b", clause)
-    if not (_find(_BUILT, clause) and _find(_SUBJECT, clause)) or _find(r"\bdeploy|rollout|migrat", clause):
+    claimed = _find(_BUILT, clause) and _find(_SUBJECT, clause)
+    if not claimed or _find(r"\bdeploy|rollout|migrat", clause):
         return None
-    runs = [run for run in shown.runs("build") if not image or re.search(r"docker|podman|buildah", run.call.command)]
+    tools = r"docker|podman|buildah" if _find(r"\bimage\b", clause) else ""
+    runs = [run for run in shown.runs("build") if re.search(tools, run.call.command)]
     return _last(shown, runs) or NOT_SHOWN
 
 
-_SUBJECT = r"\b(?:build|project|code|package|binary|image|it|app|application|release|library|crate|gradle|maven)\b"
+_SUBJECT = (
+    r"\b(?:build|project|code|package|binary|image|it|app|application|release|library|crate"
+    r"|gradle|maven)\b"
+)
 _BUILT = (
     r"\b(?:builds|compiles|build(?:ing)? succeed\w*|succeeds|succeeded|was built|were built"
     r"|is built|is successful|was successful|finished without errors|build (?:passes|is green"
@@ -291,8 +299,8 @@ def _checker(kind: str, names: str) -> _Rule:
     """The rule of linters, type checkers and formatters."""
 
     def rule(clause: str, sentence: str, shown: Shown) -> Found | None:
-        subject = _find(names, clause)
-        if not subject or not _find(_CLEAN, clause) or _find(r"\b(?:one|two|\d+) errors?\b", clause):
+        subject, clean = _find(names, clause), _find(_CLEAN, clause)
+        if not subject or not clean or _find(r"\b(?:one|two|\d+) errors?\b", clause):
             return None
         runs = shown.runs(kind)
         named = [run for run in runs if subject[0].casefold() in run.call.command.casefold()]
@@ -306,7 +314,10 @@ _FILES = r"(?:files?|documents?|pages?|style\s?sheets?|modules?|scripts?)\b"
 
 
 def _file_count(clause: str, sentence: str, shown: Shown) -> Found | None:
-    active = rf"\b{_CHANGE}\s+(?:only\s+|just\s+|the\s+)?{_NUMBER}\s+(?:other\s+|new\s+|more\s+)?(?:\w+\s+)?{_FILES}"
+    active = (
+        rf"\b{_CHANGE}\s+(?:only\s+|just\s+|the\s+)?{_NUMBER}\s+(?:other\s+|new\s+|more\s+)?"
+        rf"(?:\w+\s+)?{_FILES}"
+    )
     passive = (
         rf"\b{_NUMBER}\s+(?:\w+\s+)?{_FILES}\s+(?:were\s+|are\s+|have\s+been\s+|was\s+"
         rf"|is\s+)?(?:changed|modified|different|edited|differ|updated|created|added)\b"
@@ -320,7 +331,8 @@ def _file_count(clause: str, sentence: str, shown: Shown) -> Found | None:
         return _confirmed(f"{count} files")
     if not shown.whole or (shown.may_write() and not counted):
         return NOT_SHOWN
-    return _contradicted(f"tools changed {len(written)}: {', '.join(sorted(written)) or 'none'}"[:300])
+    names = ", ".join(sorted(written)) or "none"
+    return _contradicted(f"tools changed {len(written)}: {names}"[:300])
 
 
 def _line_count(clause: str, sentence: str, shown: Shown) -> Found | None:
@@ -384,10 +396,13 @@ def _coverage(clause: str, sentence: str, shown: Shown) -> Found | None:
 
 def _status_code(clause: str, sentence: str, shown: Shown) -> Found | None:
     said = _find(
-        r"\b(?:returns?|answers?|responds?|gives?)\s+(?:\w+\s+){0,2}?(?:with\s+)?(?:HTTP\s+)?([1-5]\d\d)\b", clause
+        r"\b(?:returns?|answers?|responds?|gives?)\s+(?:\w+\s+){0,2}?(?:with\s+)?(?:HTTP\s+)?"
+        r"([1-5]\d\d)\b",
+        clause,
     )
     status = re.compile(r"HTTP/[\d.]+ ([1-5]\d\d)|^\s*([1-5]\d\d)\s*$", re.M)
-    known = {answer[1] or answer[2] for run in shown.runs("request") for answer in status.finditer(run.call.output)}
+    outputs = [run.call.output for run in shown.runs("request")]
+    known = {answer[1] or answer[2] for text in outputs for answer in status.finditer(text)}
     if not said or not known:
         return None
     if said[1] in known:
@@ -434,7 +449,10 @@ _MEASURE = re.compile(
 def _measured(clause: str, sentence: str, shown: Shown) -> Found | None:
     """Of a measurement that an output has with the same name and unit."""
     said = _MEASURE.search(clause)
-    others = r"\b(?:coverage|about|roughly|nearly|over|under|more|less|limited?|up from|down from|tests?)\b"
+    others = (
+        r"\b(?:coverage|about|roughly|nearly|over|under|more|less|limited?|up from|down from"
+        r"|tests?)\b"
+    )
     names = r"\b(?:p\d\d|median|mean|average|throughput|latency|size|time|rate|accuracy|memory)\b"
     named = {name.casefold() for name in re.findall(names, clause, re.I)}
     if not said or not named or _find(others, clause):
@@ -445,7 +463,8 @@ def _measured(clause: str, sentence: str, shown: Shown) -> Found | None:
         for line in call.output.splitlines()
         if any(name in line.casefold() for name in named)
     ]
-    known = [_amount(value) for line in lines for value, unit in _MEASURE.findall(line) if unit == said[2]]
+    measured = (found for line in lines for found in _MEASURE.findall(line))
+    known = [_amount(value) for value, unit in measured if unit == said[2]]
     if not known:
         return None
     value = _amount(said[1])

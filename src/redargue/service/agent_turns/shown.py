@@ -112,7 +112,8 @@ class Shown(NamedTuple):
 
     def runs(self, kind: str) -> list[CommandRun]:
         """The commands of a kind that have ended, in order."""
-        return [CommandRun(call, _failed(call, kind)) for call in self._begun(kind) if call.exit_code is not None]
+        ended = (call for call in self._begun(kind) if call.exit_code is not None)
+        return [CommandRun(call, _failed(call, kind)) for call in ended]
 
     def began(self, kind: str) -> bool:
         """Whether a command of a kind was started, also one that has not ended."""
@@ -162,7 +163,8 @@ class Shown(NamedTuple):
 def suite_result(output: str) -> SuiteResult:
     """The counts of a test run; those of several parts are added."""
     text = _VITEST_FILES.sub("", output)
-    passed, failed, skipped = (_numbers(pattern, text) for pattern in (_PASSED, _NOT_PASSED, _SKIPPED))
+    patterns = (_PASSED, _NOT_PASSED, _SKIPPED)
+    passed, failed, skipped = (_numbers(pattern, text) for pattern in patterns)
     if _WHOLE_RUNS.search(text) and passed:  # counts all that ran: the last line sums up
         wrong, left = max(failed, default=0), max(skipped, default=0)
         return SuiteResult(passed[-1] - wrong - (left if "Tests run:" in text else 0), wrong, left)

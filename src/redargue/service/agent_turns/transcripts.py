@@ -26,7 +26,7 @@ _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$|^\*\*\* Move t
 _CODE = re.compile(
     r"\A\s*(?:Chunk ID:.*\n)?(?:.*\n){0,3}?(?:Process exited with code|Exit code:?) (-?\d+)", re.IGNORECASE
 )
-_OUTPUTS = {f"{kind}_output" for kind in ("function_call", "custom_tool_call", "local_shell_call", "shell_call")}
+_OUTPUTS = {f"{kind}_call_output" for kind in ("function", "custom_tool", "local_shell", "shell")}
 _SUBAGENTS = {"task", "agent", "spawn_agent", "delegate"}
 _PATHS = ("file_path", "notebook_path", "path", "filename", "file")
 _COMMANDS = ("command", "cmd", "script", "code")
@@ -157,12 +157,11 @@ class _Reading:
         for block in _blocks(message.get("content")):
             kind = block.get("type")
             if kind == "tool_use":
-                given = block.get("input")
-                self._called(_text(block.get("id")), _text(block.get("name")), given if isinstance(given, dict) else {})
+                name, tool = _text(block.get("id")), _text(block.get("name"))
+                self._called(name, tool, _fields(block.get("input")))
             elif kind == "tool_result":
-                details = entry.get("toolUseResult")
-                background = isinstance(details, dict) and details.get("backgroundTaskId")
-                code = None if background else 1 if block.get("is_error") else 0
+                in_background = _fields(entry.get("toolUseResult")).get("backgroundTaskId")
+                code = None if in_background else int(bool(block.get("is_error")))
                 self._answered(_text(block.get("tool_use_id")), _joined(block.get("content")), code)
             elif kind == "text" and entry["type"] == "assistant":
                 self.closing.append(_text(block.get("text")))
@@ -177,20 +176,25 @@ class _Reading:
             said = _joined(item.get("content"))
             if role == "assistant":
                 self.closing.append(said)
-            elif role == "user" and not said.lstrip().startswith("<"):  # Codex's own <environment_context>
+            # Codex writes <environment_context> itself.
+            elif role == "user" and not said.lstrip().startswith("<"):
                 self._asked()
             return True
-        if kind in ("function_call", "custom_tool_call"):
-            given = item.get("arguments") if kind == "function_call" else {"input": item.get("input")}
-            self._called(name, _text(item.get("name")), _arguments(given))
-        elif kind in ("local_shell_call", "shell_call", "apply_patch_call"):
-            self._called(name, kind.removesuffix("_call"), _arguments(item.get("action") or item.get("operation")))
-        elif kind in _OUTPUTS:
-            self._answered(name, *_output(item.get("output")))
-        elif kind == "apply_patch_call_output":
-            self._answered(name, _joined(item.get("output")), 1 if item.get("status") == "failed" else 0)
-        else:
-            return kind == "reasoning"
+        tool, output = _text(item.get("name")), item.get("output")
+        match kind:
+            case "function_call":
+                self._called(name, tool, _arguments(item.get("arguments")))
+            case "custom_tool_call":
+                self._called(name, tool, {"input": item.get("input")})
+            case "local_shell_call" | "shell_call" | "apply_patch_call":
+                action = item.get("action") or item.get("operation")
+                self._called(name, kind.removesuffix("_call"), _arguments(action))
+            case "apply_patch_call_output":
+                self._answered(name, _joined(output), int(item.get("status") == "failed"))
+            case _ if kind in _OUTPUTS:
+                self._answered(name, *_output(output))
+            case _:
+                return kind == "reasoning"
         return True
 
     def _asked(self) -> None:
@@ -216,17 +220,23 @@ class _Reading:
             output = "\n".join(line[:LONGEST_LINE] for line in output.split("\n"))
             said = _CODE.match(output)
             code = int(said[1]) if said and code is not None else code
-            self.calls[name] = call._replace(output=output, exit_code=code, paths=() if code else call.paths)
+            paths = () if code else call.paths
+            self.calls[name] = call._replace(output=output, exit_code=code, paths=paths)
 
 
 def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
+def _fields(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
 def _blocks(content: object) -> Iterable[Mapping[str, Any]]:
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
-    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    blocks = content if isinstance(content, list) else []
+    return [block for block in blocks if isinstance(block, dict)]
 
 
 def _joined(content: object) -> str:
@@ -249,16 +259,17 @@ def _arguments(given: object) -> Mapping[str, Any]:
             given = json.loads(given)
         except ValueError:
             return {"input": given}
-    return given if isinstance(given, dict) else {}
+    return _fields(given)
 
 
 def _output(output: object) -> tuple[str, int | None]:
     """The text of an output and its exit code; JSON of older Codex versions, text with a header, or the SDK's parts."""
-    if isinstance(output, list) and any(isinstance(part, dict) and "outcome" in part for part in output):
-        parts = [part for part in output if isinstance(part, dict)]
-        texts = "\n".join(_text(part.get("stdout")) + _text(part.get("stderr")) for part in parts)
-        ends = [part["outcome"].get("exit_code", 1) for part in parts if isinstance(part.get("outcome"), dict)]
-        return texts, next((code for code in ends if code), 0)
+    parts = [part for part in output if isinstance(part, dict)] if isinstance(output, list) else []
+    if any("outcome" in part for part in parts):
+        texts = [_text(part.get("stdout")) + _text(part.get("stderr")) for part in parts]
+        outcomes = [part["outcome"] for part in parts if isinstance(part.get("outcome"), dict)]
+        codes = (outcome.get("exit_code", 1) for outcome in outcomes)
+        return "\n".join(texts), next(filter(None, codes), 0)
     text = output if isinstance(output, str) else _joined(output)
     if text.startswith("{"):
         try:

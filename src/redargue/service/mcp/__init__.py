@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def mcp_endpoint(application: FastAPI, settings: ServiceSettings) -> AbstractAsyncContextManager[None]:
-    """Adds ``/mcp`` to the service where the SDK is installed; it has to be open while the service runs."""
+    """Adds ``/mcp`` to the service where the SDK is installed; open while the service runs."""
     if find_spec("mcp") is None:
         return nullcontext()
     from redargue.service.mcp.tools import McpDoor

@@ -106,7 +106,8 @@ def _report(report: Report, outcome: str) -> Iterator[str]:
     if lines:
         yield "Claims that are not supported, with offsets in code points. " + DATA
     for line in lines:
-        yield f"- {line}" if not injection_in(line) else "- (a line that speaks to language models is left out)"
+        left_out = "(a line that speaks to language models is left out)"
+        yield f"- {left_out if injection_in(line) else line}"
 
 
 POLL_AFTER_S = 5.0
@@ -173,7 +174,8 @@ def answer_of(check: Check, result: CheckResult | Report | None) -> ToolAnswer:
     elif check.state in ("cancelled", "interrupted"):
         found = _unchecked(Reason.FAILED, f"the check was {check.state}")
     else:
-        found = _unchecked(Reason.FAILED, check.error.what if check.error else "the check ended without a verdict")
+        why = check.error.what if check.error else "the check ended without a verdict"
+        found = _unchecked(Reason.FAILED, why)
     return ToolAnswer(id=check.id, state=check.state, result=result, error=check.error, **found)
 
 
@@ -201,6 +203,7 @@ def _unchecked(reason: Reason, said: str) -> dict[str, object]:
 
 
 _RESULTS = 10
+_HINT = "give an id that search returned"
 _LONGEST_DOCUMENT = 200_000  # characters of a document
 
 
@@ -235,16 +238,14 @@ class Documents:
             document = await asyncio.to_thread(_find, corpus, id_)
         except UsageError:
             if not link_address(id_):
-                hint = "give an id that search returned"
-                raise UsageError(f"no document {id_!r:.200}", hint=hint) from None  # its own hint lists ids
-            return await self._page(id_)
-        return _bounded(id_, document, address(document.url))
-
-    async def _page(self, url: str) -> FetchedDocument:
+                # The hint of the other error lists ids.
+                raise UsageError(f"no document {id_!r:.200}", hint=_HINT) from None
+        else:
+            return _bounded(id_, document, address(document.url))
         if self._fetcher is None:
-            raise UsageError("this server fetches no web pages", hint="give an id that search returned")
-        page = await read_page(url, self._fetcher)
-        return _bounded(url, page, page.url)
+            raise UsageError("this server fetches no web pages", hint=_HINT)
+        page = await read_page(id_, self._fetcher)
+        return _bounded(id_, page, page.url)
 
     async def _opened(self) -> Corpus:
         async with self._opening:
@@ -276,8 +277,10 @@ def address(url: str) -> str:
 
 
 def _bounded(id_: str, document: Document | Passage, url: str) -> FetchedDocument:
-    text, metadata = document.text, {"publisher": document.publisher, "published": document.published}
+    text = document.text
+    metadata = {"publisher": document.publisher, "published": document.published}
     if len(text) > _LONGEST_DOCUMENT:
         metadata["truncated"] = f"the first {_LONGEST_DOCUMENT:,} of {len(text):,} characters"
     known = {name: value for name, value in metadata.items() if value}
-    return FetchedDocument(id=id_, title=document.title or id_, text=text[:_LONGEST_DOCUMENT], url=url, metadata=known)
+    title, text = document.title or id_, text[:_LONGEST_DOCUMENT]
+    return FetchedDocument(id=id_, title=title, text=text, url=url, metadata=known)

@@ -173,10 +173,13 @@ class VerifierTools:
         name = method or rules.spec.method
         methods[name]  # raises UsageError with a suggestion
         if unknown := [source for source in sources if source not in rules.allowed]:
-            hint = f"this server allows {', '.join(rules.allowed)}" if rules.allowed else "leave `sources` out"
-            raise UsageError(f"{unknown[0]!r} is not a source of this server", where="sources", hint=hint)
+            allowed = ", ".join(rules.allowed)
+            hint = f"this server allows {allowed}" if allowed else "leave `sources` out"
+            what = f"{unknown[0]!r} is not a source of this server"
+            raise UsageError(what, where="sources", hint=hint)
         chosen = with_default_tool(tuple(sources), name, rules.spec.profile)
-        return {tools_setting(name): list(chosen if set(chosen) <= set(rules.allowed) else sources * 2)}
+        fits = set(chosen) <= set(rules.allowed)
+        return {tools_setting(name): list(chosen if fits else sources * 2)}
 
     async def _text(
         self, asked: dict[str, Any], contexts: list[str] | None, wait_s: float, context: _Context
@@ -297,11 +300,13 @@ class McpDoor:
     """
 
     def __init__(self, application: FastAPI, settings: ServiceSettings) -> None:
-        self._documents = Documents(lambda: open_store(settings.spec.store))
+        self._documents = Documents(lambda: open_store(settings.rules.spec.store))
         tools = VerifierTools(lambda: application.state.store, self._documents, owner=_owner)
         server = _empty_server()
-        self._offer = cache(partial(_with_tools, server, tools))  # at the first request: few services have one
-        server.streamable_http_app(streamable_http_path=_PATH, transport_security=_transport_security(settings))
+        # At the first request: few services have one.
+        self._offer = cache(partial(_with_tools, server, tools))
+        security = _transport_security(settings)
+        server.streamable_http_app(streamable_http_path=_PATH, transport_security=security)
         self._sessions = server.session_manager
         # No GET: its stream is for messages of the server's own, of which there are none, and would outlast a stop.
         self._route = Route(_PATH, endpoint=self, methods=["POST", "DELETE"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
@@ -26,10 +27,11 @@ Order = Literal["disagreement", "number"]
 
 def disagreement(verdict: Verdict | None) -> int:
     """0, 1 or 2, as in ``DISAGREED``; an agent without a label does not disagree."""
-    rounds = [{label for label in labels if label} for labels in verdict.round_labels] if verdict else []
-    if not any(len(labels) > 1 for labels in rounds):
+    rounds = verdict.round_labels if verdict else ()
+    differ = [len({label for label in labels if label}) > 1 for labels in rounds]
+    if not any(differ):
         return 0
-    return 2 if len(rounds[-1]) > 1 else 1
+    return 2 if differ[-1] else 1
 
 
 def outcome_of(verdict: Verdict | None) -> str:
@@ -57,7 +59,8 @@ class BatchRow(NamedTuple):
 
     @property
     def disagreement_words(self) -> str:
-        return DISAGREED[disagreement(self.verdict)] if self.verdict and self.verdict.round_labels else "–"
+        rounds = self.verdict.round_labels if self.verdict else ()
+        return DISAGREED[disagreement(self.verdict)] if rounds else "–"
 
     @property
     def numbers(self) -> tuple[str, ...]:
@@ -113,10 +116,10 @@ def select(rows: Sequence[BatchRow], filter_: Filter) -> _Shown:
     admitted = [row for row in rows if filter_.admits(row)]
     if filter_.order == "disagreement":
         admitted.sort(key=_rank)
-    names = [outcome_of(row.verdict) for row in rows]
-    outcomes = tuple((name, names.count(name)) for name in dict.fromkeys(sorted(names, key=_severity)))
-    first = (filter_.page - 1) * ROWS
-    return _Shown(tuple(admitted[first : first + ROWS]), len(admitted), outcomes, -(-len(admitted) // ROWS))
+    names = Counter(sorted((outcome_of(row.verdict) for row in rows), key=_severity))
+    first, pages = (filter_.page - 1) * ROWS, -(-len(admitted) // ROWS)
+    page = tuple(admitted[first : first + ROWS])
+    return _Shown(page, len(admitted), tuple(names.items()), pages)
 
 
 def _rank(row: BatchRow) -> tuple[int, int, int]:
@@ -200,8 +203,9 @@ class BatchFrames:
 
     def outcomes(self) -> Frame:
         """The filter's outcomes as they are now, which the page shows when the run has ended."""
-        shown = select(self._rows(), Filter())
-        return Frame("replace", "outcome", page_macro("batch_parts.html", "outcome_choice")(shown.outcomes, ""))
+        outcomes = select(self._rows(), Filter()).outcomes
+        html = page_macro("batch_parts.html", "outcome_choice")(outcomes, "")
+        return Frame("replace", "outcome", html)
 
     def _rows(self) -> list[BatchRow]:
         return list(map(self._row, range(len(self._claims))))

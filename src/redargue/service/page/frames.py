@@ -32,8 +32,8 @@ from redargue.service.log import EventLine
 from redargue.verdicts import Usage, Verdict
 
 POLICY = (  # forms, because a check is started and stopped by one, without a script too
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:;"
-    " base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self';"
+    " img-src 'self' data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
 OUTCOMES = {"not_enough": "not enough evidence", "unchecked": "not checked", "non_factual": "not factual"}
 LAYOUT = {"layout": "page.html", "frames": "", "path": "", "signed_in": False}
@@ -48,7 +48,8 @@ def outcomes_words(check: Check) -> str:
     """The outcome of a check; of several claims with different ones, how many have which."""
     if check.outcome:
         return outcome_words(check.outcome)
-    return ", ".join(f"{count} {outcome_words(name)}" for name, count in sorted(check.outcomes.items()))
+    counts = sorted(check.outcomes.items())
+    return ", ".join(f"{count} {outcome_words(name)}" for name, count in counts)
 
 
 def claim_start(claim: str) -> str:
@@ -58,14 +59,11 @@ def claim_start(claim: str) -> str:
 
 @cache
 def page_environment() -> Environment:
-    loaders = [PackageLoader("redargue.service.page", "templates"), PackageLoader("redargue.reports", "html")]
-    shared = reports.environment().overlay(loader=ChoiceLoader(loaders))
-    shared.globals = {
-        **shared.globals,
-        "claim_start": claim_start,
-        "outcome_words": outcome_words,
-        "outcomes_words": outcomes_words,
-    }
+    folders = (("redargue.service.page", "templates"), ("redargue.reports", "html"))
+    loader = ChoiceLoader([PackageLoader(*folder) for folder in folders])
+    shared = reports.environment().overlay(loader=loader)
+    own = (claim_start, outcome_words, outcomes_words)
+    shared.globals = {**shared.globals, **{function.__name__: function for function in own}}
     return shared
 
 
@@ -269,7 +267,8 @@ def changes(before: Iterable[_Part], now: Iterable[_Part]) -> Iterator[Frame]:
 
 def _remembered(line: Line) -> Line:
     """A writer that renders each event once."""
-    lines: dict[tuple[int, int], tuple[events.Event, Markup]] = {}  # the event is kept, so that its id stays its own
+    # The event is kept, so that its id stays its own.
+    lines: dict[tuple[int, int], tuple[events.Event, Markup]] = {}
 
     def remembered(event: events.Event, passages: Passages, repeated: int = 0) -> Markup:
         key = id(event), repeated

@@ -59,7 +59,7 @@ _NOTHING_READ = (
 )
 _NO_FILES = Uploads()
 _P = ParamSpec("_P")
-_FIELDS = ("words", "what", "document", "as_of", "budget", "corpus", "name")
+_BLANK = dict.fromkeys(("words", "what", "document", "as_of", "budget", "corpus", "name"), "")
 LISTED = 50
 HEADERS = {
     "content-security-policy": POLICY,
@@ -104,16 +104,19 @@ def to(path: str) -> RedirectResponse:
 
 async def _uploaded(request: Request) -> tuple[Mapping[str, str], Uploads]:
     """The fields and the files of the form of the first page."""
-    async with request.form(max_files=MOST_FILES, max_fields=UNREAD_FILES + 100, max_part_size=_LARGEST_FIELD) as form:
+    most = {"max_files": MOST_FILES, "max_fields": UNREAD_FILES + 100}
+    async with request.form(**most, max_part_size=_LARGEST_FIELD) as form:
         store: CheckStore = request.app.state.store
         read = await store.pool.run(lambda: read_uploads(form))
-        return {name: value for name, value in form.multi_items() if isinstance(value, str)}, read
+        given = {name: value for name, value in form.multi_items() if isinstance(value, str)}
+        return _BLANK | given, read
 
 
 async def form_of(request: Request) -> Mapping[str, str]:
     """A form's fields, each once; the guard has checked its origin and its size."""
     try:
-        fields = parse_qs((await request.body()).decode(), keep_blank_values=True, max_num_fields=100)
+        body = (await request.body()).decode()
+        fields = parse_qs(body, keep_blank_values=True, max_num_fields=100)
     except ValueError:
         raise HTTPException(400, "this is not a form") from None
     return {name: values[-1] for name, values in fields.items()}
@@ -146,9 +149,10 @@ async def begin_session(request: Request) -> Response:
     key = keys.find((await form_of(request)).get("key", "").strip())
     if key is None:
         return shown(_sign_in("This is not a key of this service."), 401)
-    answer = to("/")
-    secure = request.headers.get("origin", "").startswith("https:")  # a proxy with TLS is in front of the service
-    answer.set_cookie(COOKIE, keys.session(key), SESSION_SECONDS, httponly=True, samesite="strict", secure=secure)
+    answer, session = to("/"), keys.session(key)
+    # A proxy with TLS may be in front of the service.
+    secure = request.headers.get("origin", "").startswith("https:")
+    answer.set_cookie(COOKIE, session, SESSION_SECONDS, httponly=True, samesite="strict", secure=secure)
     return answer
 
 
@@ -172,7 +176,7 @@ async def module() -> Response:
 
 
 def _static(text: str, media_type: str) -> Response:
-    return Response(text, headers={**HEADERS, "cache-control": "max-age=3600"}, media_type=media_type)
+    return Response(text, 200, {**HEADERS, "cache-control": "max-age=3600"}, media_type)
 
 
 @page_router.get("/")
@@ -185,14 +189,14 @@ async def _home(
     owner: str,
     *,
     cursor: str = "",
-    given: Mapping[str, str] | None = None,
+    given: Mapping[str, str] = _BLANK,
     problems: Sequence[str] = (),
     uploads: Uploads = _NO_FILES,
 ) -> str:
     listed = await asyncio.to_thread(store.list, owner=owner, cursor=cursor)
-    blank = dict.fromkeys(_FIELDS, "") | {"method": store.spec.method}
     sample = await asyncio.to_thread(has_no_corpus, store.spec.store)
-    offered = await asyncio.to_thread(lambda: store.rules.methods)  # the first time, all of them are imported
+    # The first time, all methods are imported.
+    offered = await asyncio.to_thread(lambda: store.rules.methods)
     return render_page(
         "home.html",
         title="Checks",
@@ -201,7 +205,7 @@ async def _home(
         problems=problems,
         kept=uploads.documents,
         unread=uploads.unread_files,
-        given=blank | dict(given or {}),
+        given={"method": store.spec.method, **given},
         methods={name: shortened(methods[name].about, 120) for name in offered},
         corpora=tuple(store.rules.corpora),
         sample=sample or store.spec.store == SAMPLE,
@@ -216,7 +220,7 @@ async def _home(
 
 @page_router.post("/checks")
 async def start(request: Request, store: Store, visitor: Visitor) -> Response:
-    given: Mapping[str, str] = {}
+    given: Mapping[str, str] = _BLANK
     uploads = _NO_FILES
 
     async def refused(*problems: str, status: int = 422) -> HTMLResponse:
@@ -226,46 +230,50 @@ async def start(request: Request, store: Store, visitor: Visitor) -> Response:
 
     try:
         given, uploads = await _uploaded(request)
-        if uploads.article and given.get("words", "").strip():
+        if uploads.article and given["words"].strip():
             return await refused(f"{uploads.name}: write a text or choose its file, not both")
         if uploads.article:
             given = {**given, "what": "text", "name": uploads.name, "words": uploads.article}
         if uploads.problems:
             return await refused(*uploads.problems)
-        if uploads.unread_files and not uploads.documents and not given.get("document", "").strip():
+        if uploads.unread_files and not (uploads.documents or given["document"].strip()):
             return await refused(_NOTHING_READ)
-        if not given.get("what"):
-            given = {**given, "what": _kind_of(given.get("words", ""), store.spec)}
+        if not given["what"]:
+            given = {**given, "what": _kind_of(given["words"], store.spec)}
         asked = _request(given, uploads)
         check = store.submit(asked, owner=visitor.owner, prepared=await store.prepare(asked))
     except ValidationError as error:
         return await refused(f"{problem_location(error) or 'The form'}: {problem_of(error)}")
     except HTTPException as error:
         hint = "choose fewer files, or add them to a corpus: redargue corpus add FOLDER"
-        return await refused(f"The form cannot be read: {error.detail}; {hint}", status=error.status_code)
+        problem = f"The form cannot be read: {error.detail}; {hint}"
+        return await refused(problem, status=error.status_code)
+    except (Busy, BudgetReached) as error:
+        return await refused(str(error), status=status_of(error))
     except RedargueError as error:
-        return await refused(str(error), status=status_of(error) if isinstance(error, Busy | BudgetReached) else 422)
+        return await refused(str(error))
     return to(f"/runs/{check.id}")
 
 
 def _kind_of(words: str, spec: RunSpec) -> str:
     """What a visitor wrote who did not choose: a text where it has several sentences, and labels that a text needs."""
-    is_text = {Meaning.SUPPORTED, Meaning.REFUTED} <= {label.meaning for label in spec.labels.labels}
-    return "text" if is_text and has_several_sentences(words.strip()) else "claim"
+    meanings = {label.meaning for label in spec.labels.labels}
+    fits = meanings >= {Meaning.SUPPORTED, Meaning.REFUTED}
+    return "text" if fits and has_several_sentences(words.strip()) else "claim"
 
 
 def _request(given: Mapping[str, str], uploads: Uploads) -> CheckRequest:
-    words, document = given.get("words", "").strip(), given.get("document", "").strip()
+    document, is_text = given["document"].strip(), given["what"] == "text"
     return CheckRequest.model_validate(
         {
-            "text" if given.get("what") == "text" else "claim": words,
-            "contexts": (*uploads.documents, *((document,) if document else ())) or None,
+            "text" if is_text else "claim": given["words"].strip(),
+            "contexts": (*uploads.documents, *filter(None, [document])) or None,
             "unread_files": uploads.unread_files,
-            "corpus": given.get("corpus", ""),
-            "name": given.get("name", "") if given.get("what") == "text" else "",
+            "corpus": given["corpus"],
+            "name": given["name"] if is_text else "",
             "method": given.get("method", ""),
-            "as_of": given.get("as_of") or None,
-            "budget": given.get("budget", "").strip(),
+            "as_of": given["as_of"] or None,
+            "budget": given["budget"].strip(),
         }
     )
 
@@ -309,7 +317,8 @@ def _run(check: Check, pages: Pages, filter_: Filter) -> str:
 @page_router.get("/runs/{id_}/claims/{number}")
 @_as_page
 async def claim_page(id_: str, number: int, store: Store, visitor: Visitor, pages: Pages) -> Response:
-    return shown(await asyncio.to_thread(_claim, store.get(id_, owner=visitor.owner), pages, number - 1))
+    check = store.get(id_, owner=visitor.owner)
+    return shown(await asyncio.to_thread(_claim, check, pages, number - 1))
 
 
 def _claim(check: Check, pages: Pages, item: int) -> str:
@@ -347,7 +356,8 @@ async def frames(
     check = store.get(id_, owner=caller.owner)
     last = request.headers.get("last-event-id", "")
     after = int(last) if last.isascii() and last.isdecimal() and len(last) < 12 else after
-    if waiting or (not check.ended and manifest_of(check) is None):  # a check is queued before its run is recorded
+    # A check is queued before its run is recorded.
+    if waiting or (not check.ended and manifest_of(check) is None):
         stream = _waiting(store, id_, caller.owner)
     else:
         log = pages.log(check, claim)  # its errors precede the stream

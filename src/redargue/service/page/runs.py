@@ -74,7 +74,8 @@ class RunPages:
     """The pages of checks, and the frames of those that change."""
 
     def __init__(self) -> None:
-        self._logs = OrderedDict[tuple[str, int | None], FrameLog]()  # of the pages that were read last
+        # Of the pages that were read last: a run, and one of its claims or, with None, all of them.
+        self._logs = OrderedDict[tuple[str, int | None], FrameLog]()
         self._lock = Lock()  # pages are rendered in threads
 
     def log(self, check: Check, item: int | None) -> FrameLog:
@@ -106,7 +107,8 @@ class RunPages:
 
     def batch(self, check: Check, filter_: Filter) -> tuple[Markup, int]:
         """All claims as they are now, and the number of lines read for them."""
-        page, reader, read = BatchFrames(run_of(check), budget_of(check)), LogReader(check.folder), 0
+        page, read = BatchFrames(run_of(check), budget_of(check)), 0
+        reader = LogReader(check.folder)
         while lines := reader.read():
             read = lines[-1].number
             for line in lines:
@@ -115,8 +117,8 @@ class RunPages:
 
     def ended(self, check: Check, page: Frames) -> tuple[Frame, ...]:
         """The last frames of a page: how the check ended, and the outcomes that its claims can be filtered by."""
-        control_frame = Frame("replace", "control", _ended("control", check))
-        return (page.outcomes(), control_frame) if isinstance(page, BatchFrames) else (control_frame,)
+        outcomes = (page.outcomes(),) if isinstance(page, BatchFrames) else ()
+        return *outcomes, Frame("replace", "control", _ended("control", check))
 
     def loaded(self, check: Check) -> SingleRun:
         """The run as it is recorded now; without a verdict, as it was begun."""
@@ -225,5 +227,5 @@ def _claim(
 
 def _system(run: SingleRun) -> _System:
     spec, usage, claims = run.manifest.spec, total_usage(run.usages), len(run.verdicts)
-    method = f"{spec.method} ({spec.profile})"
-    return _System(run.folder.name, method, spec.backend, claims, cost(usage), usage.calls / max(1, claims))
+    method, calls = f"{spec.method} ({spec.profile})", usage.calls / max(1, claims)
+    return _System(run.folder.name, method, spec.backend, claims, cost(usage), calls)

@@ -75,7 +75,8 @@ def read_uploads(form: FormData) -> Uploads:
     if len(documents) > CONTEXTS:
         why = f"{len(documents)} documents are more than {CONTEXTS}"
         problems.append(f"{why}: add them to a corpus (redargue corpus add FOLDER)")
-        unread |= {each.document: UnreadFile(file=each.document, why=why) for each in documents[CONTEXTS:]}
+        names = [each.document for each in documents[CONTEXTS:]]
+        unread |= {name: UnreadFile(file=name, why=why) for name in names}
         documents = documents[:CONTEXTS]
     article, name, refused = _article(form)
     return Uploads(tuple(documents), article, name, (*problems, *refused), tuple(unread.values()))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from types import MappingProxyType
 
 from fastapi import FastAPI
 from fastapi.responses import HTMLResponse
@@ -24,37 +23,24 @@ from redargue.service.page.frames import LAYOUT, page_environment
 from redargue.service.page.routes import failed, page_router, shown
 from redargue.service.problems import handle_problems
 from redargue.service.rules import RequestRules
-from redargue.spec import RunSpec
 
 
-def create_viewer(
-    folder: Path,
-    own: Path,
-    *,
-    spec: RunSpec | None = None,
-    live: str = "keywords",
-    corpora: Mapping[str, str] = MappingProxyType({}),
-    parts: Parts | None = None,
-) -> FastAPI:
+def create_viewer(folder: Path, own: Path, rules: RequestRules | None = None) -> FastAPI:
     """The page of the run folders in ``folder``; ``own`` is a folder for itself, in which there are no keys.
 
     A bench folder holds a run folder for each of its systems; ``/report`` compares them.
     """
-    spec = spec or RunSpec()
+    rules = rules or RequestRules()
 
     @asynccontextmanager
     async def lifespan(application: FastAPI) -> AsyncIterator[None]:
-        transport = Transport(limiter(), offline=spec.offline)
-        shared = parts or Parts(transport=transport)
-        store = CheckStore(
-            RequestRules(spec, live, corpora=corpora),
-            parts=shared,
-            folder=folder,
-            name="view",
-            resumes=folder == runs_folder(),
-        )
-        async with transport, store:
-            application.state.store = store
+        resumes = folder == runs_folder()
+        async with (
+            Transport(limiter(), offline=rules.spec.offline) as transport,
+            CheckStore(
+                rules, parts=Parts(transport=transport), folder=folder, name="view", resumes=resumes
+            ) as application.state.store,
+        ):
             yield
 
     application = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False, lifespan=lifespan)
