@@ -12,7 +12,7 @@ from redargue.caveats import Noted
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
 from redargue.quotes import can_decide, find_quote, find_quotes
-from redargue.tasks.base import Task, list_bounds, max_length
+from redargue.tasks.base import Task, list_field, same_field, text_field
 from redargue.tasks.documents import claim_section, documents
 from redargue.tasks.labels import label_conditions, label_definitions, label_names, subject_vars, takes_sides
 from redargue.tasks.query import OtherAnswer, others
@@ -46,13 +46,18 @@ Quotations = Annotated[tuple[str, ...], BeforeValidator(_as_texts)]
 
 def quotes_field(description: str) -> Any:
     """Returns a field for at most six quotations, by default none."""
-    return Field(default=(), description=description, json_schema_extra=list_bounds(6, 400))
+    return list_field(description, 6, 400, default=())
+
+
+def distinct(texts: Iterable[str]) -> tuple[str, ...]:
+    """Returns the texts in their order, without blank and repeated ones, and without the space around them."""
+    return tuple(dict.fromkeys(filter(None, map(str.strip, texts))))
 
 
 def quoted(text: str) -> tuple[str, ...]:
     """Returns the texts between quotation marks, except those of fewer than three words."""
     matches = (first or second for first, second in re.findall(r'"([^"\n]+)"|“([^”\n]+)”', text))
-    return tuple(dict.fromkeys(quote.strip() for quote in matches if len(quote.split()) >= _MIN_WORDS))
+    return distinct(quote for quote in matches if len(quote.split()) >= _MIN_WORDS)
 
 
 def with_quoted_reasons(
@@ -62,15 +67,12 @@ def with_quoted_reasons(
 
     Reasons are a second choice because they may also quote the claim and other agents.
     """
-    if not passages or any(_decides(text, passages) for text in given):
+    found_given = (quote for text in given for quote in find_quotes(text, passages))
+    if not passages or any(can_decide(quote, passages) for quote in found_given):
         return given
     candidates = [quote for text in reasons for quote in quoted(text) if quote not in given]
     found = [quote for quote in candidates[:_MAX_LOOKUPS] if find_quote(quote, passages).found]
     return tuple(dict.fromkeys((*given, *found)))
-
-
-def _decides(text: str, passages: tuple[Passage, ...]) -> bool:
-    return any(can_decide(quote, passages) for quote in find_quotes(text, passages))
 
 
 METRIC_NAMES = {
@@ -94,37 +96,24 @@ class Answer(Noted):
 class AnswerReply(Frozen):
     """An answer with its reasons before the label, so that they are not invented to justify it."""
 
-    reasoning: str = Field(
-        description="your explanation, from the documents first: at most five sentences",
-        json_schema_extra=max_length(1_000),
-    )
+    reasoning: str = text_field("your explanation, from the documents first: at most five sentences", 1_000)
     quotes: Quotations = quotes_field("each quotation, copied exactly, without the document's number")
     label: str = Field(description="your final answer")
-
-
-def _answer_field(name: str) -> Any:
-    return AnswerReply.model_fields[name]
 
 
 class TwoSidedReply(Frozen):
     """An answer for or against a claim, with what the documents leave open."""
 
-    reasoning: str = _answer_field("reasoning")
-    quotes: Quotations = _answer_field("quotes")
-    open: str = Field(
-        default="",
-        description="what of the claim the documents leave open; empty if nothing",
-        json_schema_extra=max_length(300),
-    )
-    label: str = _answer_field("label")
+    reasoning: str = same_field(AnswerReply, "reasoning")
+    quotes: Quotations = same_field(AnswerReply, "quotes")
+    open: str = text_field("what of the claim the documents leave open; empty if nothing", 300, default="")
+    label: str = same_field(AnswerReply, "label")
 
 
 class ReasonsReply(Frozen):
     """Reasons alone, for a label that another task asks for."""
 
-    reasoning: str = Field(
-        description="your reasoning, step by step: at most five sentences", json_schema_extra=max_length(1_000)
-    )
+    reasoning: str = text_field("your reasoning, step by step: at most five sentences", 1_000)
 
 
 class ReasonedReply(ReasonsReply):
@@ -139,11 +128,8 @@ class LabelReply(Frozen):
     label: str = Field(description="your final answer")
 
 
-_REPLIES: dict[tuple[Piece, ...], type[Frozen]] = {
-    ("reasoning", "quotes", "label"): AnswerReply,
-    ("reasoning", "label"): ReasonedReply,
-    ("reasoning",): ReasonsReply,
-    ("label",): LabelReply,
+_REPLIES: dict[tuple[str, ...], type[Frozen]] = {
+    tuple(reply.model_fields): reply for reply in (AnswerReply, ReasonedReply, ReasonsReply, LabelReply)
 }
 
 
@@ -201,7 +187,7 @@ class LabelledTask(Task[Answer]):
         reasons = str(fields.get("reasoning", ""))
         if left_open := fields.get("open", "").strip():
             reasons = f"{reasons}\nOpen: {left_open}"
-        quotes = tuple(dict.fromkeys(text for quote in fields.get("quotes", ()) if (text := quote.strip())))
+        quotes = distinct(fields.get("quotes", ()))
         uncited = [f'"{quote}"' for quote in quotes if quote not in reasons]
         last = [f"**{label}**"] if label else []
         return Answer(text="\n".join([reasons.strip(), *uncited, *last]).strip(), label=label, quotes=quotes)
@@ -250,5 +236,5 @@ class AnswerClaim(LabelledTask):
 class Argument(Frozen):
     """What an agent of a debate says for its side, with the quotations that it relies on."""
 
-    text: str = Field(description="your argument: at most six sentences", json_schema_extra=max_length(1_000))
+    text: str = text_field("your argument: at most six sentences", 1_000)
     quotes: Quotations = quotes_field("what you rely on, copied word for word from the documents")

@@ -191,17 +191,15 @@ class Task(Frozen, Generic[Out]):
 
     def rendered(self, **changed: object) -> RenderedTask:
         """The task as a model reads it, with other values of its variables if given."""
-        parts = self._filled(**changed)
-        if self.profile == "hardened":
+        hardened, parts = self.profile == "hardened", self._filled(**changed)
+        if hardened:
             parts = self._with_fence_rule(self._with_day(parts))
         parts = [(name, self.fill(text)) for name, text in parts]
         whole = []
         for name, text in parts:
-            if name == "system":
-                continue
-            if name == "examples" and self.profile == "hardened":
+            if name == "examples" and hardened:
                 text = _EXAMPLE.sub(self._in_plain, text)
-            if not self._said_before(name, text):
+            if name != "system" and not self._said_before(name, text):
                 whole.append(text)
         return RenderedTask(
             system=_joined(parts, "system"),
@@ -291,6 +289,22 @@ def _own_text(kind: type, profile: Profile) -> str:
 
 def _joined(parts: list[tuple[PartName, str]], *names: PartName) -> str:
     return "\n".join(text for name, text in parts if name in names)
+
+
+def text_field(description: str, longest: int, **options: Any) -> Any:
+    """A text of a reply, with a bound on its characters in the JSON schema; ``options`` of the field."""
+    return Field(description=description, json_schema_extra=max_length(longest), **options)
+
+
+def list_field(description: str, most: int, longest: int | None = None, **options: Any) -> Any:
+    """A list of a reply, with a bound on its items in the JSON schema, and on their characters if they are texts."""
+    bounds: JsonDict = {"maxItems": most} if longest is None else list_bounds(most, longest)
+    return Field(description=description, json_schema_extra=bounds, **options)
+
+
+def same_field(reply: type[Frozen], name: str) -> Any:
+    """A field of another reply."""
+    return reply.model_fields[name]
 
 
 def max_length(characters: int) -> JsonDict:

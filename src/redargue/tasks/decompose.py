@@ -6,21 +6,19 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import field_validator, model_validator
 
 from redargue.claims import Frozen
-from redargue.tasks.base import list_bounds, max_length
+from redargue.tasks.base import list_field, text_field
 
 
 class Triplet(Frozen):
     """One relation of a claim; ``object`` is empty where it has none ("Hurling survived")."""
 
-    subject: str = Field(description="a noun", json_schema_extra=max_length(200))
-    relation: str = Field(description="a verb", json_schema_extra=max_length(200))
-    object: str = Field(default="", description="a noun; empty if there is none", json_schema_extra=max_length(200))
-    attributes: str = Field(
-        default="", description="only what fits in none of the three; else empty", json_schema_extra=max_length(300)
-    )
+    subject: str = text_field("a noun", 200)
+    relation: str = text_field("a verb", 200)
+    object: str = text_field("a noun; empty if there is none", 200, default="")
+    attributes: str = text_field("only what fits in none of the three; else empty", 300, default="")
 
     @model_validator(mode="before")
     @classmethod
@@ -49,12 +47,8 @@ class Triplet(Frozen):
 class Decomposition(Frozen):
     """A claim's triplets, at least one, and its topics in a few words each."""
 
-    triplets: tuple[Triplet, ...] = Field(
-        min_length=1, description="the claim's relations, in its order", json_schema_extra={"maxItems": 12}
-    )
-    topics: tuple[str, ...] = Field(
-        default=(), description="what the claim is about, in a few words each", json_schema_extra=list_bounds(4, 80)
-    )
+    triplets: tuple[Triplet, ...] = list_field("the claim's relations, in its order", 12, min_length=1)
+    topics: tuple[str, ...] = list_field("what the claim is about, in a few words each", 4, 80, default=())
 
     @model_validator(mode="before")
     @classmethod

@@ -13,11 +13,10 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError
 
 from redargue.claims import Claim, Frozen
-from redargue.tasks.base import Task, json_schema, max_length
+from redargue.tasks.base import Task, json_schema, list_field, text_field
 from redargue.tasks.untrusted import wrap_untrusted
 
 BLOCK = 20  # most sentences of a task, so that no reply is cut off
-_LONGEST = 400  # characters of a claim
 
 
 class SentenceMark(Frozen):
@@ -30,24 +29,20 @@ class SentenceMark(Frozen):
 class SentenceMarks(Frozen):
     """One mark per sentence."""
 
-    marks: tuple[SentenceMark, ...] = Field(
-        description="one item a sentence, in their order", json_schema_extra={"maxItems": BLOCK}
-    )
+    marks: tuple[SentenceMark, ...] = list_field("one item a sentence, in their order", BLOCK)
 
 
 class ExtractedClaim(Frozen):
     """A claim that can be understood without the text, and the number of the sentence that makes it, from 1."""
 
     sentence: int = Field(description="the number of the sentence that makes the claim")
-    claim: str = Field(description="the claim, understandable without the text", json_schema_extra=max_length(_LONGEST))
+    claim: str = text_field("the claim, understandable without the text", 400)
 
 
 class ExtractedClaims(Frozen):
     """The claims of a text, in its order; may be empty."""
 
-    claims: tuple[ExtractedClaim, ...] = Field(
-        description="the claims, in the order of their sentences", json_schema_extra={"maxItems": 3 * BLOCK}
-    )
+    claims: tuple[ExtractedClaim, ...] = list_field("the claims, in the order of their sentences", 3 * BLOCK)
 
 
 def _numbered(sentences: tuple[str, ...]) -> str:

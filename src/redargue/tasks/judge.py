@@ -114,17 +114,20 @@ class JudgeDebate(LabelledTask):
         said = wrap_untrusted(turn.answer.text) if first == turn.round else f"as in round {first}"
         return f"Round {turn.round}, {self._named(turn.agent)} ({read}): {said}"
 
+    @property
+    def _agents(self) -> list[str]:
+        return list(dict.fromkeys(turn.agent for turn in self.history))
+
     def _named(self, agent: str) -> str:
         """A debater's letter; in the paper it is called by its tool."""
-        agents = list(dict.fromkeys(turn.agent for turn in self.history))
+        agents = self._agents
         if self.profile == "paper" or agent not in agents or len(agents) > len(ascii_uppercase):
             return agent
         return f"Debater {ascii_uppercase[agents.index(agent)]}"
 
     def _debaters(self) -> str:
-        agents = dict.fromkeys(turn.agent for turn in self.history)
-        named = (f"{self._named(agent)} ({agent})" for agent in agents)
-        return f"The debaters, with their sources: {', '.join(named)}." if agents else ""
+        named = ", ".join(f"{self._named(agent)} ({agent})" for agent in self._agents)
+        return f"The debaters, with their sources: {named}." if named else ""
 
     def _mean_score(self, score: MeanScore) -> str:
         value = "not available" if score.value is None else f"{score.value:.3f}"
@@ -136,12 +139,13 @@ class JudgeDebate(LabelledTask):
         return label if label in self.claim.labels.names else wrap_untrusted(label, inline=True)
 
     def _outcome(self) -> str:
-        last = [turn for turn in self.history if turn.round == self.history[-1].round] if self.history else []
-        labels = {turn.answer.label for turn in last}
-        if len(labels) == 1 and None not in labels:
-            (label,) = labels
+        if not self.history:
+            return ""
+        last = [turn for turn in self.history if turn.round == self.history[-1].round]
+        label, *others = {turn.answer.label for turn in last}
+        if label is not None and not others:
             agreed = f"In the last round all debaters answered {self._shown(label)}."
-            why = "; ".join(self.objections)
-            return f"{agreed} Their agreement does not decide: {why or 'every debate is judged'}."
-        answered = ", ".join(f"{self._named(turn.agent)}: {self._shown(turn.answer.label)}" for turn in last)
-        return f"In the last round the debaters disagreed: {answered}." if last else ""
+            why = "; ".join(self.objections) or "every debate is judged"
+            return f"{agreed} Their agreement does not decide: {why}."
+        answered = (f"{self._named(turn.agent)}: {self._shown(turn.answer.label)}" for turn in last)
+        return f"In the last round the debaters disagreed: {', '.join(answered)}."

@@ -79,19 +79,21 @@ def label_definitions(labels: LabelSet, *, has_documents: bool = True) -> str:
         return "Answer in a few words."
     if labels.labels[0].meaning is Meaning.OPTION:
         return "Choose the one best option and answer with its letter."
-    names = {
+    request = {
         "claim": "Answer with one of these labels:",
         "question": "Answer the question with one of these labels:",
         "text": "Is the text hallucinated? Answer with one of these labels:",
     }
     definitions = (f"- {label.name}: {_definition(labels, label, has_documents)}." for label in labels.labels)
-    return lines(names[subject(labels)], *definitions, _if_undecided(labels))
+    undecided = _IF_UNDECIDED if takes_sides(labels) else ""
+    return lines(request[subject(labels)], *definitions, undecided)
 
 
 def answer_lines(labels: LabelSet, words: Mapping[str, str]) -> str:
     """A line per word that may be answered, with when to answer it; ``words``: label by word."""
     when = answer_conditions(labels, words)
-    return lines(*(f"- {word}: {condition}." for word, condition in when.items()), _if_undecided(labels))
+    undecided = _IF_UNDECIDED if takes_sides(labels) else ""
+    return lines(*(f"- {word}: {condition}." for word, condition in when.items()), undecided)
 
 
 def takes_sides(labels: LabelSet) -> bool:
@@ -99,14 +101,10 @@ def takes_sides(labels: LabelSet) -> bool:
     return labels.named(Meaning.NOT_ENOUGH) is None and labels.name in ("two", "true-false")
 
 
-def _if_undecided(labels: LabelSet) -> str:
-    """What to answer where the documents are silent and no label says so."""
-    if not takes_sides(labels):
-        return ""
-    return (
-        "If the documents settle neither, choose the likelier one, quote what comes nearest to settling it, and"
-        " say what is open."
-    )
+_IF_UNDECIDED = (
+    "If the documents settle neither, choose the likelier one, quote what comes nearest to settling it, and say what is"
+    " open."
+)
 
 
 def quotation_rule(labels: LabelSet, words: Mapping[str, str] | None = None) -> str:

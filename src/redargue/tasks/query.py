@@ -9,7 +9,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from redargue.claims import Claim, Frozen
-from redargue.tasks.base import Task, lines, max_length
+from redargue.tasks.base import Task, lines, text_field
 from redargue.tasks.documents import as_of
 from redargue.tasks.labels import subject_vars
 from redargue.tasks.untrusted import wrap_untrusted
@@ -27,16 +27,14 @@ class Query(Frozen):
 class QueryReply(Frozen):
     """A first query."""
 
-    query: str = Field(description="the query", json_schema_extra=max_length(LONGEST_QUERY))
+    query: str = text_field("the query", LONGEST_QUERY)
 
 
 class RequeryReply(Frozen):
     """A later query."""
 
     keep: bool = Field(description="whether you keep your last query")
-    query: str = Field(
-        description="the new query; empty if you keep the last", json_schema_extra=max_length(LONGEST_QUERY)
-    )
+    query: str = text_field("the new query; empty if you keep the last", LONGEST_QUERY)
 
 
 class OtherAnswer(Frozen):
@@ -61,12 +59,12 @@ def others(answers: tuple[OtherAnswer, ...]) -> str:
 
 def _without_found(answer: OtherAnswer) -> str:
     """The answer without the lines that only repeat quotations of ``found``, which come with their sources."""
-    kept = [line for line in answer.text.splitlines() if not _is_in(line.strip(), answer.found)]
+
+    def is_found(line: str) -> bool:
+        return line.startswith('"') and line.endswith('"') and any(f"{line} (" in text for text in answer.found)
+
+    kept = [line for line in answer.text.splitlines() if not is_found(line.strip())]
     return "\n".join(kept) or answer.text
-
-
-def _is_in(line: str, found: tuple[str, ...]) -> bool:
-    return line.startswith('"') and line.endswith('"') and any(f"{line} (" in text for text in found)
 
 
 def _found(answer: OtherAnswer) -> str:

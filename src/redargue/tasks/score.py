@@ -11,7 +11,7 @@ from pydantic import Field, FiniteFloat
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
 from redargue.tasks.answer import Answer
-from redargue.tasks.base import Task, json_schema, lines, list_bounds, max_length
+from redargue.tasks.base import Task, json_schema, lines, list_field, text_field
 from redargue.tasks.documents import claim_section, documents
 from redargue.tasks.untrusted import wrap_untrusted
 
@@ -19,33 +19,27 @@ from redargue.tasks.untrusted import wrap_untrusted
 class Statements(Frozen):
     """Self-contained statements that an answer makes; may be empty."""
 
-    statements: tuple[str, ...] = Field(
-        description="the statements, in the answer's order", json_schema_extra=list_bounds(20, 400)
-    )
+    statements: tuple[str, ...] = list_field("the statements, in the answer's order", 20, 400)
 
 
 class CheckedStatement(Frozen):
     """One statement against the context: verdict 1 only where it can be inferred from the context directly."""
 
-    statement: str = Field(description="the statement as it was given", json_schema_extra=max_length(400))
-    reason: str = Field(default="", description="why the verdict is what it is", json_schema_extra=max_length(400))
+    statement: str = text_field("the statement as it was given", 400)
+    reason: str = text_field("why the verdict is what it is", 400, default="")
     verdict: Literal[0, 1] = Field(description="1 if it can be inferred from the context directly, 0 if not")
 
 
 class CheckedStatements(Frozen):
     """One verdict per returned item; a backend may return fewer items than it was given."""
 
-    statements: tuple[CheckedStatement, ...] = Field(
-        description="one item a statement, in their order", json_schema_extra={"maxItems": 20}
-    )
+    statements: tuple[CheckedStatement, ...] = list_field("one item a statement, in their order", 20)
 
 
 class Question(Frozen):
     """A question that the response would answer."""
 
-    question: str = Field(
-        description="a question that the response answers; empty if it answers none", json_schema_extra=max_length(300)
-    )
+    question: str = text_field("a question that the response answers; empty if it answers none", 300)
     noncommittal: Literal[0, 1] = Field(
         description="1 if the response is evasive, vague or says that it does not know, 0 otherwise"
     )
@@ -54,10 +48,7 @@ class Question(Frozen):
 class Questions(Frozen):
     """Up to three different questions that the response would answer; none if it answers none."""
 
-    questions: tuple[str, ...] = Field(
-        description="the three questions",
-        json_schema_extra=list_bounds(3, 300),
-    )
+    questions: tuple[str, ...] = list_field("the three questions", 3, 300)
     noncommittal: Literal[0, 1]
 
 
@@ -65,14 +56,14 @@ class NumberedVerdict(Frozen):
     """A verdict on the statement with that number."""
 
     number: int = Field(description="of the statement")
-    reason: str = Field(default="", description="in a few words", json_schema_extra=max_length(400))
+    reason: str = text_field("in a few words", 400, default="")
     verdict: Literal[0, 1]
 
 
 class NumberedVerdicts(Frozen):
     """Verdicts by the statements' numbers, so that the statements are not repeated."""
 
-    verdicts: tuple[NumberedVerdict, ...] = Field(description="one per statement", json_schema_extra={"maxItems": 20})
+    verdicts: tuple[NumberedVerdict, ...] = list_field("one per statement", 20)
 
 
 Probability = Annotated[FiniteFloat, Field(ge=0, le=1)]
@@ -140,12 +131,11 @@ class CheckStatements(Task[CheckedStatements]):
         for number in numbers:
             if not 1 <= number <= len(self.statements) or numbers.count(number) > 1:
                 raise ValueError(f"{number} is not the number of one statement: they are 1 to {len(self.statements)}")
-        return CheckedStatements(
-            statements=tuple(
-                CheckedStatement(statement=self.statements[item.number - 1], reason=item.reason, verdict=item.verdict)
-                for item in reply.verdicts
-            )
+        checked = (
+            CheckedStatement(statement=self.statements[item.number - 1], reason=item.reason, verdict=item.verdict)
+            for item in reply.verdicts
         )
+        return CheckedStatements(statements=tuple(checked))
 
     def fixed_items(self) -> dict[str, tuple[str, Sequence[Any]]]:
         if self.profile == "hardened":
@@ -244,8 +234,4 @@ class ReadPassages(Task[ReaderAnswer]):
         return {"claim": claim_section(self.claim, self.profile), "document": documents(self.passages, self.profile)}
 
 
-RATING = (
-    RateTexts,
-    InferClaim,
-    ReadPassages,
-)  # performed by local small models on every backend: no endpoint offers them
+RATING = (RateTexts, InferClaim, ReadPassages)  # by small models on every backend: no endpoint offers them

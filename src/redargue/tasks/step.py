@@ -12,8 +12,8 @@ from pydantic import Field, field_validator, model_validator
 from redargue.caveats import NOTHING_NOTED, Noted
 from redargue.claims import HEDGED_LABEL, Claim, Frozen, LabelSet, Meaning
 from redargue.evidence import Passage, Recalled
-from redargue.tasks.answer import Quotations, quotes_field
-from redargue.tasks.base import Task, exactly_one, max_length
+from redargue.tasks.answer import Quotations, distinct, quotes_field
+from redargue.tasks.base import Task, exactly_one, same_field, text_field
 from redargue.tasks.decompose import Decomposition
 
 
@@ -42,18 +42,18 @@ def bounded(tool: ActionTool) -> ActionTool:
         names = [str(name)[:64] for name in properties][:20] if isinstance(properties, dict) else []
         required = [name for name in names if name in (tool.parameters.get("required") or ())]
         parameters = {"type": "object", "properties": {name: {} for name in names}, "required": required}
-    return tool.model_copy(update={"about": _cut_text(tool.about, MAX_ABOUT), "parameters": parameters})
+    return tool.model_copy(update={"about": cut_text(tool.about, MAX_ABOUT), "parameters": parameters})
 
 
 def _cut(value: Any) -> Any:
     if isinstance(value, str):
-        return _cut_text(value, MAX_TEXT)
+        return cut_text(value, MAX_TEXT)
     if isinstance(value, Mapping):
         return {name: _cut(item) for name, item in value.items()}
     return [_cut(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def _cut_text(text: str, most: int) -> str:
+def cut_text(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
@@ -121,15 +121,12 @@ class StepReply(Frozen):
 
     model_config = exactly_one("tool", "answer")
 
-    thought: str = Field(description="your reasoning: at most three sentences", json_schema_extra=max_length(1_000))
+    thought: str = text_field("your reasoning: at most three sentences", 1_000)
     quotes: Quotations = quotes_field("with an answer: what it rests on, copied word for word from the history")
     answer: str = Field(description="your final answer; empty with a tool")
     tool: str = Field(description="the tool to call; empty with an answer")
-    reason: str = Field(description="why this tool; empty with an answer", json_schema_extra=max_length(300))
-    input: str = Field(
-        description="the text for the tool's first required parameter, or a JSON object of its parameters",
-        json_schema_extra=max_length(600),
-    )
+    reason: str = text_field("why this tool; empty with an answer", 300)
+    input: str = text_field("the text for the tool's first required parameter, or a JSON object of its parameters", 600)
 
     @model_validator(mode="before")
     @classmethod
@@ -137,9 +134,10 @@ class StepReply(Frozen):
         """Null and missing fields are empty; the paper's ``action`` is a tool with its input."""
         if not isinstance(value, Mapping):
             return value
-        action = value.get("action")
-        call = dict(action) if isinstance(action, Mapping) else {"name": action} if action else {}
-        called = {"tool": call.get("name"), "reason": call.get("reason"), "input": _input_of(call)}
+        action = value.get("action") or {}
+        call = action if isinstance(action, Mapping) else {"name": action}
+        inputs = (call.get(name) for name in ("input", "arguments", "parameters", "query"))
+        called = {"tool": call.get("name"), "reason": call.get("reason"), "input": next(filter(None, inputs), None)}
         fields = {**dict.fromkeys(cls.model_fields), **value}
         for name, part in called.items():
             fields[name] = fields[name] or part
@@ -148,7 +146,7 @@ class StepReply(Frozen):
     def step(self) -> Step:
         """The step; of a tool and an answer, the answer counts where something is quoted for it."""
         tool, answer = self.tool.strip(), self.answer.strip()
-        quotes = tuple(dict.fromkeys(text for quote in self.quotes if (text := quote.strip())))
+        quotes = distinct(self.quotes)
         if tool and answer and tool.casefold() != _FINISH:
             tool, answer = ("", answer) if quotes else (tool, "")
         elif answer and self.input.strip() in ("", answer):
@@ -157,36 +155,27 @@ class StepReply(Frozen):
         return Step(thought=self.thought, action=call, answer=answer or None, quotes=quotes)
 
 
-def _same(name: str) -> Any:
-    return StepReply.model_fields[name]
-
-
 class SimpleStepReply(Frozen):
     """A step without a reason beside its thought; read as a :class:`StepReply`."""
 
     model_config = exactly_one("tool", "answer")
 
-    thought: str = _same("thought")
-    quotes: Quotations = _same("quotes")
-    answer: str = _same("answer")
-    tool: str = _same("tool")
-    input: str = _same("input")
+    thought: str = same_field(StepReply, "thought")
+    quotes: Quotations = same_field(StepReply, "quotes")
+    answer: str = same_field(StepReply, "answer")
+    tool: str = same_field(StepReply, "tool")
+    input: str = same_field(StepReply, "input")
 
 
 class LastStepReply(Frozen):
     """The answer of a last step, in which no tool can be called; read as a :class:`StepReply`."""
 
-    thought: str = _same("thought")
+    thought: str = same_field(StepReply, "thought")
     quotes: Quotations = quotes_field("what the answer rests on, copied word for word from the history")
     answer: str = Field(description="your final answer")
 
 
 _FINISH = "finish"  # what models call the answer where they have to name a tool
-
-
-def _input_of(call: Mapping[str, Any]) -> Any:
-    names = ("input", "arguments", "parameters", "query")
-    return next((call[name] for name in names if call.get(name)), None)
 
 
 def _as_words(part: Any) -> Any:

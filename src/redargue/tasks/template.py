@@ -35,15 +35,9 @@ class _Piece(NamedTuple):
 
     def fill(self, values: Mapping[str, object]) -> str | None:
         """The words; None where a guard drops them."""
-        for name, wanted in self.guards:
-            if bool(values[name]) is not wanted:
-                return None
-        if len(self.texts) == 1:
-            return self.texts[0]
-        filled = list(self.texts)
-        for place in range(1, len(filled), 2):
-            filled[place] = str(values[filled[place]])
-        return "".join(filled)
+        if any(bool(values[name]) is not wanted for name, wanted in self.guards):
+            return None
+        return "".join(str(values[text]) if place % 2 else text for place, text in enumerate(self.texts))
 
 
 class Template:
@@ -75,8 +69,7 @@ def _filled(row: tuple[_Piece, ...], values: Mapping[str, object]) -> str | None
     text = first.fill(values)
     if text is None:
         return None
-    for piece in joined:
-        text += piece.fill(values) or ""
+    text += "".join(piece.fill(values) or "" for piece in joined)
     blank = not joined and first.texts == ("",)
     return text if text or blank else None
 
