@@ -62,40 +62,28 @@ if TYPE_CHECKING:
 
 # Loaded when they are first used: `redargue --help` needs none of them.
 _HOMES = {
-    "redargue.adapters.assertions": ("grounded", "supported"),
-    "redargue.api": ("verify", "verify_sync", "watch"),
-    "redargue.backends.scripted": ("ScriptedBackend",),
-    "redargue.caveats": ("Caveat", "Unchecked"),
-    "redargue.claims": ("Claim", "Label", "LabelSet", "Meaning"),
-    "redargue.concurrency": ("Background", "Busy"),
-    "redargue.registry": ("ExtensionError",),
-    "redargue.spec": ("RunSpec",),
-    "redargue.errors": (
-        "BadReply",
-        "BudgetReached",
-        "CorpusError",
-        "ProviderError",
-        "RecordError",
-        "RedargueError",
-        "ReplayMiss",
-        "StoreUnavailable",
-        "ToolFailed",
-        "UnreadableFile",
-        "UnsupportedTask",
-        "UsageError",
-    ),
-    "redargue.evidence": ("Gap", "Passage", "Quote", "QuoteStatus", "Side"),
-    "redargue.playback": ("replay",),
-    "redargue.runs.budget": ("Budget",),
-    "redargue.text.citations": ("verify_citations",),
-    "redargue.text.grounder": ("Grounder", "warm_up"),
-    "redargue.text.stream": ("check_stream",),
-    "redargue.text.verification": ("ground", "verify_text"),
-    "redargue.text.report": ("CheckedClaim", "Citation", "CitationOutcome", "Outcome", "Report"),
-    "redargue.verdicts": ("Score", "Usage", "Verdict"),
-    "redargue.verifier": ("Verifier",),
+    "adapters.assertions": "grounded supported",
+    "api": "verify verify_sync watch",
+    "backends.scripted": "ScriptedBackend",
+    "caveats": "Caveat Unchecked",
+    "claims": "Claim Label LabelSet Meaning",
+    "concurrency": "Background Busy",
+    "registry": "ExtensionError",
+    "spec": "RunSpec",
+    "errors": "BadReply BudgetReached CorpusError ProviderError RecordError RedargueError ReplayMiss"
+    " StoreUnavailable ToolFailed UnreadableFile UnsupportedTask UsageError",
+    "evidence": "Gap Passage Quote QuoteStatus Side",
+    "playback": "replay",
+    "runs.budget": "Budget",
+    "text.citations": "verify_citations",
+    "text.grounder": "Grounder warm_up",
+    "text.stream": "check_stream",
+    "text.verification": "ground verify_text",
+    "text.report": "CheckedClaim Citation CitationOutcome Outcome Report",
+    "verdicts": "Score Usage Verdict",
+    "verifier": "Verifier",
 }
-_HOME = {name: module for module, names in _HOMES.items() for name in names}
+_HOME = {name: f"redargue.{module}" for module, names in _HOMES.items() for name in names.split()}
 
 __all__ = sorted(_HOME)
 __version__: str

@@ -5,11 +5,11 @@ from __future__ import annotations
 import csv
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
-from types import MappingProxyType, TracebackType
+from types import MappingProxyType
 from typing import Any
 
 from pydantic import BaseModel
@@ -79,8 +79,8 @@ class Tally:
         self.usd: float | None = None
 
     def add(self, verdict: Verdict) -> None:
-        error = verdict.error
-        key = verdict.meaning, verdict.why_unchecked, error.exit_code if error else 0, verdict.unsure is not None
+        error, unsure = verdict.error, verdict.unsure is not None
+        key = verdict.meaning, verdict.why_unchecked, error.exit_code if error else 0, unsure
         self.outcomes.append(self._shared.setdefault(key, verdict))
         self.labels[verdict.plain_label] += 1
         self.stopped += verdict.stopped
@@ -99,11 +99,10 @@ class Tally:
                 self.add(claim.verdict)
 
 
-COLUMNS = (
-    *("item", "claim", "label", "meaning", "decided_by", "rounds", "quotes_for", "quotes_against", "sources", "gaps"),
-    *("reason", "calls", "searches", "prompt_tokens", "completion_tokens", "usd", "error"),
-    *("confidence", "unsure", "caveat", "unchecked", "id"),
-    *("answer_outcome", "answer_claims", "answer_supported", "answer_refuted", "answer_not_checked"),
+COLUMNS = tuple(
+    "item claim label meaning decided_by rounds quotes_for quotes_against sources gaps reason calls searches"
+    " prompt_tokens completion_tokens usd error confidence unsure caveat unchecked id answer_outcome"
+    " answer_claims answer_supported answer_refuted answer_not_checked".split()
 )
 
 
@@ -130,10 +129,11 @@ class VerdictFiles:
 
         ``answer`` is the report on the row's answer, or why there is none.
         """
-        row = self._rows[item] if self._rows else None
-        number = row.number if row else item + 1
+        number, row_id = item + 1, ""
+        if self._rows:
+            number, row_id = self._rows[item].number, self._rows[item].id
         name = "answer_error" if isinstance(answer, ErrorInfo) else "answer"
-        return self._append(number, to_json_line(number, row.id if row else "", verdict, {name: answer}))
+        return self._append(number, to_json_line(number, row_id, verdict, {name: answer}))
 
     def refuse(self, row: RefusedRow) -> str:
         return self._append(row.number, refused_line(row))
@@ -148,9 +148,7 @@ class VerdictFiles:
     def __enter__(self) -> VerdictFiles:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self._file.close()
         ordered, cells = (path.with_name(f"{path.name}.new") for path in (self.lines, self.table))
         with (
@@ -159,34 +157,36 @@ class VerdictFiles:
             replacing(self.lines, ordered) as sorted_lines,
             replacing(self.table, cells) as table,
         ):
-            table.write(_csv_line(COLUMNS))
+            table.write(_csv_line(dict(zip(COLUMNS, COLUMNS, strict=True))))
             for _, start in sorted(self._offsets.items()):
                 written.seek(start)
                 text = written.readline()
                 sorted_lines.write(text)
-                table.write(_csv_line(map(csv_cell, _cells(json.loads(text)))))
+                table.write(_csv_line(_cells(json.loads(text))))
 
     @contextmanager
     def _writing_errors(self) -> Iterator[None]:
         try:
             yield
         except OSError as error:
+            hint = "free disk space, then run the same command again to resume"
             what = f"{str(self.lines)!r} cannot be written: {error.strerror}"
-            raise RecordError(what, hint="free disk space, then run the same command again to resume") from error
+            raise RecordError(what, hint=hint) from error
 
 
-def _csv_line(cells: Iterable[str]) -> bytes:
+def _csv_line(cells: Mapping[str, object]) -> bytes:
     line = StringIO(newline="")
-    csv.writer(line).writerow(cells)
+    csv.writer(line).writerow(csv_cell(cells.get(name)) for name in COLUMNS)
     return line.getvalue().encode()
 
 
-def to_json_line(
-    number: int, row_id: str, result: BaseModel, more: Mapping[str, BaseModel | None] = MappingProxyType({})
-) -> str:
+_NOTHING: Mapping[str, None] = MappingProxyType({})
+
+
+def to_json_line(number: int, row_id: str, result: BaseModel, more: Mapping[str, BaseModel | None] = _NOTHING) -> str:
     """A result as one line of ASCII JSON, with the number, from 1, and the identifier of its item in the input."""
-    further = {name: model.model_dump(mode="json") for name, model in more.items() if model is not None}
-    return json.dumps({"item": number, "id": row_id, **result.model_dump(mode="json"), **further})
+    results = {name: model.model_dump(mode="json") for name, model in more.items() if model is not None}
+    return json.dumps({"item": number, "id": row_id, **result.model_dump(mode="json"), **results})
 
 
 def refused_line(row: RefusedRow) -> str:
@@ -194,46 +194,50 @@ def refused_line(row: RefusedRow) -> str:
     return json.dumps({"item": row.number, "id": row.id, "claim": None, "label": None, "error": error})
 
 
-def _cells(row: Mapping[str, Any]) -> list[object]:
+def _cells(row: Mapping[str, Any]) -> dict[str, object]:
+    """The cells of a row of the table, by column."""
     if row["claim"] is None:
-        known = {"item": row["item"], "error": f"{row['error']['type']}: {row['error']['what']}", "id": row["id"]}
-        return [known.get(name) for name in COLUMNS]
-    quotes = [quote for quote in row["quotes"] if quote["status"] != "not_found"]
-    sides = [
-        " | ".join(quote["text"] for quote in quotes if quote["side"] == side) for side in (Side.FOR, Side.AGAINST)
-    ]
-    sources = dict.fromkeys(quote["source"]["url"] or quote["source"]["title"] for quote in quotes if quote["source"])
-    usage, error = row["usage"], row["error"]
-    return [
-        *(row["item"], row["claim"]["text"], row["label"], row["meaning"], row["decided_by"], row["rounds"]),
-        *(
-            *sides,
-            " | ".join(filter(None, sources)),
-            " | ".join(words.gap(Gap.model_validate(gap)) for gap in row["gaps"]),
-            "\n".join([row["reason"], *words.notes(_noted(row))]),
-        ),
-        *(usage[name] for name in ("calls", "searches", "prompt_tokens", "completion_tokens", "usd")),
-        f"{error['type']}: {error['what']}" if error else "",
-        *(
-            None if row["unchecked"] else row["confidence"],
-            row["unsure"] and row["unsure"]["label"],
-            words.caveats(map(Caveat.model_validate, row["caveats"])),
-            words.unchecked(Unchecked.model_validate(row["unchecked"])) if row["unchecked"] else "",
-            row["id"],
-        ),
-        *_answer_cells(row),
-    ]
+        return {"item": row["item"], "error": _error(row["error"]), "id": row["id"]}
+    found = [quote for quote in row["quotes"] if quote["status"] != "not_found"]
+    sources = dict.fromkeys(quote["source"]["url"] or quote["source"]["title"] for quote in found if quote["source"])
+    noted = Noted.model_validate({name: row[name] for name in Noted.model_fields})
+    usage = ("calls", "searches", "prompt_tokens", "completion_tokens", "usd")
+
+    def quoted(side: Side) -> str:
+        return " | ".join(quote["text"] for quote in found if quote["side"] == side)
+
+    return {
+        **{name: row[name] for name in ("item", "label", "meaning", "decided_by", "rounds", "id")},
+        **{name: row["usage"][name] for name in usage},
+        "claim": row["claim"]["text"],
+        "quotes_for": quoted(Side.FOR),
+        "quotes_against": quoted(Side.AGAINST),
+        "sources": " | ".join(filter(None, sources)),
+        "gaps": " | ".join(words.gap(Gap.model_validate(gap)) for gap in row["gaps"]),
+        "reason": "\n".join([row["reason"], *words.notes(noted)]),
+        "error": row["error"] and _error(row["error"]),
+        "confidence": None if row["unchecked"] else row["confidence"],
+        "unsure": row["unsure"] and row["unsure"]["label"],
+        "caveat": words.caveats(map(Caveat.model_validate, row["caveats"])),
+        "unchecked": row["unchecked"] and words.unchecked(Unchecked.model_validate(row["unchecked"])),
+        **_answer_cells(row),
+    }
 
 
-def _noted(row: Mapping[str, Any]) -> Noted:
-    return Noted.model_validate({name: row[name] for name in Noted.model_fields})
+def _error(error: Mapping[str, str]) -> str:
+    return f"{error['type']}: {error['what']}"
 
 
-def _answer_cells(row: Mapping[str, Any]) -> tuple[object, ...]:
+def _answer_cells(row: Mapping[str, Any]) -> dict[str, object]:
     if error := row.get("answer_error"):
-        return (f"{error['type']}: {error['what']}", *[None] * 4)
+        return {"answer_outcome": _error(error)}
     if (answer := row.get("answer")) is None:
-        return (None,) * 5
+        return {}
     meanings = Counter(claim["verdict"]["meaning"] for claim in answer["claims"])
-    counts = len(answer["claims"]), meanings["supported"], meanings["refuted"], sum(answer["not_checked"].values())
-    return (answer["outcome"], *counts)
+    return {
+        "answer_outcome": answer["outcome"],
+        "answer_claims": len(answer["claims"]),
+        "answer_supported": meanings["supported"],
+        "answer_refuted": meanings["refuted"],
+        "answer_not_checked": sum(answer["not_checked"].values()),
+    }

@@ -133,17 +133,14 @@ class LabelSet(Frozen):
 
     def _stated(self, line: str) -> set[str]:
         """The labels that a line names, or concludes with, outside questions."""
-        sentences = [
-            sentence
-            for sentence in re.split(r"(?<=[.!?;])\s+", line)
-            if not sentence.endswith("?") and not self._denied.search(sentence)
-        ]
+        sentences = [each for each in re.split(r"(?<=[.!?;])\s+", line) if not each.endswith("?")]
+        sentences = [each for each in sentences if not self._denied.search(each)]
         concluded = (self._concluded(sentence) for sentence in sentences)
         return {*self._occurrences(" ".join(sentences)), *self._bold(line), *filter(None, concluded)}
 
     def _bold(self, line: str) -> set[str]:
-        labels = (self._by_alias.get(_bare(match)) for match in re.findall(r"\*\*(.+?)\*\*", line))
-        return set(filter(None, labels))
+        matches = re.findall(r"\*\*(.+?)\*\*", line)
+        return set(filter(None, (self._by_alias.get(_bare(match)) for match in matches)))
 
     def _concluded(self, sentence: str) -> str | None:
         """The label of a sentence like "therefore, the claim is refuted by document 1", ignoring case."""
@@ -180,7 +177,7 @@ class LabelSet(Frozen):
         """The label that occurs first in the text, ignoring case except for single letters (Kojima et al., 2022)."""
         if self.free_text:
             return text.strip() or None
-        names = sorted((label.name for label in self.labels), key=len, reverse=True)
+        names = sorted(self.names, key=len, reverse=True)
         # "a" is not option A
         cased = (re.escape(name) if len(name) == 1 else f"(?i:{re.escape(name)})" for name in names)
         match = re.search(rf"(?<!\w)(?:{'|'.join(cased)})(?!\w)", text)
@@ -317,27 +314,23 @@ def read_labels(text: str) -> LabelSet:
     """
     if "=" not in text:
         return label_sets[text]
-    known = {_bare(name): label for labels in (AVERITEC, FEVER) for label in labels.labels for name in _names(label)}
+    known: dict[str, Label] = {}
+    for label in (*AVERITEC.labels, *FEVER.labels):
+        known |= dict.fromkeys(map(_bare, (label.name, *label.aliases, label.meaning)), label)
     words: dict[Meaning, list[str]] = {}
-    descriptions: dict[Meaning, str] = {}
+    meant: dict[Meaning, str] = {}
     for part in text.split(","):
         word, _, name = (each.strip() for each in part.partition("="))
-        label = known.get(_bare(name))
-        if not word or label is None:
+        named = known.get(_bare(name))
+        if not word or named is None:
             hint = f"write WORD=LABEL,WORD=LABEL with the labels {', '.join(FEVER.names)} or conflicting"
             raise UsageError(f"cannot read {part.strip()!r} in the labels {text!r}", where="--labels", hint=hint)
         if any(_bare(word) in map(_bare, others) for others in words.values()):
             raise UsageError(f"the word {word!r} appears twice in the labels {text!r}", where="--labels")
-        words.setdefault(label.meaning, []).append(word)
-        descriptions.setdefault(label.meaning, label.description)
-    labels = (
-        _label(names[0], meaning, *names[1:], description=descriptions[meaning]) for meaning, names in words.items()
-    )
-    return LabelSet(name=text, labels=tuple(labels), in_prose=False)
-
-
-def _names(label: Label) -> tuple[str, ...]:
-    return label.name, *label.aliases, label.meaning.value
+        words.setdefault(named.meaning, []).append(word)
+        meant.setdefault(named.meaning, named.description)
+    labels = tuple(_label(own[0], meaning, *own[1:], description=meant[meaning]) for meaning, own in words.items())
+    return LabelSet(name=text, labels=labels, in_prose=False)
 
 
 class Claim(Frozen):
@@ -384,22 +377,19 @@ class Claim(Frozen):
     def _answerable(self) -> Claim:
         if self.only_in_time and self.as_of is None:
             raise ValueError("only_in_time needs an as-of date (as_of)")
-        if len(self.options) > len(self.labels.labels) and self.options:
-            raise ValueError(
-                f"{len(self.options)} options, but {self.labels.name!r} has {len(self.labels.labels)} labels"
-            )
+        options, labels = len(self.options), len(self.labels.labels)
+        if options > labels:
+            raise ValueError(f"{options} options, but {self.labels.name!r} has {labels} labels")
         return self
 
 
 def with_strict_as_of(claims: Iterable[Claim]) -> list[Claim]:
-    strict = []
+    claims = list(claims)
     for claim in claims:
         if claim.as_of is None:
-            raise UsageError(
-                f"no as-of date for {claim.text[:60]!r}", where="--strict-as-of", hint="give one: --as-of 2024-03-31"
-            )
-        strict.append(claim.model_copy(update={"only_in_time": True}))
-    return strict
+            hint = "give one: --as-of 2024-03-31"
+            raise UsageError(f"no as-of date for {claim.text[:60]!r}", where="--strict-as-of", hint=hint)
+    return [claim.model_copy(update={"only_in_time": True}) for claim in claims]
 
 
 def readable(text: str) -> str:

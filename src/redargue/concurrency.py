@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Coroutine, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from threading import BoundedSemaphore, Thread
-from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from redargue.errors import RedargueError, UsageError
@@ -86,10 +85,7 @@ class Background:
             executor = ThreadPoolExecutor(self._threads, thread_name_prefix="redargue")
             runner.get_loop().set_default_executor(executor)
             self._started.set_result(runner.get_loop())
-            runner.run(self._closed())
-
-    async def _closed(self) -> None:
-        await self._closing.wait()
+            runner.run(self._closing.wait())
 
     async def run(self, check: Coroutine[Any, Any, _T]) -> _T:
         """The result of a check, such as ``redargue.ground(…)``; cancelling this cancels the check.
@@ -127,7 +123,5 @@ class Background:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *exception: object) -> None:
         await self.close()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from redargue.assembly import method_of
 from redargue.backends.base import Call
@@ -17,10 +18,11 @@ from redargue.llm.client import Message, strict_schema
 from redargue.llm.prompts import Prompts
 from redargue.llm.rendering import Renderer
 from redargue.methods.dry_run import CLAIM as CLAIM
-from redargue.methods.dry_run import Asked, Costs, DryRun, costs, dry_run
+from redargue.methods.dry_run import Asked, Costs, costs, dry_run
 from redargue.methods.made_up_agents import AGREES, DISAGREES
 from redargue.retrieval.corpus.documents import sentence_spans
 from redargue.retrieval.tools.base import tools
+from redargue.runs.budget import Price
 from redargue.sanitize import counted
 from redargue.spec import RunSpec
 from redargue.tasks.base import AnyTask
@@ -91,23 +93,24 @@ def estimate(
     if chat is None:
         call_seconds, search_seconds = 0.01, 0.01  # measured: python -m benchmarks fever
     known, refused = _costs_by_kind(verifier, claims)
-    seconds = _Seconds(call_seconds, search_seconds, waves=math.ceil(len(claims) / concurrency))
-    sums = [
-        _sum(verifier, chat, [(cost[quantile], count) for cost, count in known], quantile, claims, seconds)
-        for quantile in range(3)
-    ]
+    waves = math.ceil(len(claims) / concurrency)
+    seconds = _Seconds(call_seconds, search_seconds, waves)
+    low, likely, high = (_sum(verifier, chat, known, quantile, claims, seconds) for quantile in range(3))
     if text:
-        sums = [_with_extraction(total, text, verifier, chat, call_seconds) for total in sums]
-    assumed = [f"{call_seconds:g} s per call, {search_seconds:g} s per search, concurrency {concurrency}", *refused]
+        low, likely, high = (
+            _with_extraction(total, text, verifier, chat, call_seconds) for total in (low, likely, high)
+        )
+    pace = f"{call_seconds:g} s per call, {search_seconds:g} s per search"
+    assumed = [f"{pace}, concurrency {concurrency}", *refused]
     if chat:
         assumed.append("a model without visible reasoning; no request refused or repeated")
-        if sums[0].usd is None:
+        if low.usd is None:
             assumed.append(f"no total in dollars: {_unpriced(verifier, chat)}")
     if getattr(verifier.backend, "paid_models", ()):
         assumed.append("without the questions to the reader's endpoint: some eight for each passage")
     if text:
         assumed.append(f"one claim for each of {counted(len(claims), 'sentence')}")
-    return Estimate(claims=len(claims), low=sums[0], likely=sums[1], high=sums[2], assumed=tuple(assumed))
+    return Estimate(claims=len(claims), low=low, likely=likely, high=high, assumed=tuple(assumed))
 
 
 class _Seconds(NamedTuple):
@@ -127,9 +130,10 @@ def _costs_by_kind(verifier: Verifier, claims: Sequence[Claim]) -> tuple[list[tu
     refused: list[str] = []
     for kind, alike in kinds.items():
         try:
-            known.append((costs(verifier.method, kind.example(), actions=verifier.actions), len(alike)))
-        except RedargueError as error:
-            shown = dry_run(verifier.method, alike[0], AGREES).error or error  # names the claim itself
+            cost = costs(verifier.method, kind.example(), actions=verifier.actions)
+            known.append((cost, len(alike)))
+        except RedargueError as error:  # that of the claim itself names it
+            shown = dry_run(verifier.method, alike[0], AGREES).error or error
             if len(refused) == len(kinds) - 1:
                 raise shown from None
             refused.append(f"nothing for {counted(len(alike), 'claim')}: {shown.what}")
@@ -146,8 +150,8 @@ class _Kind(NamedTuple):
 
     @classmethod
     def of(cls, claim: Claim) -> _Kind:
-        text = claim.text.rstrip(".!? ")
-        several = any(mark in text for mark in (". ", "! ", "? ", "\n")) and len(list(sentence_spans(claim.text))) > 1
+        may_have_several = re.search(r"[.!?] |\n", claim.text.rstrip(".!? ")) is not None
+        several = may_have_several and len(list(sentence_spans(claim.text))) > 1
         return cls(claim.labels, len(claim.options), bool(claim.context.strip()), several)
 
     def example(self) -> Claim:
@@ -161,18 +165,22 @@ class _Kind(NamedTuple):
 
 def claims_in(text: Text, labels: LabelSet) -> tuple[Claim, ...]:
     """One claim a sentence, or the question with its answer: what extraction finds is known only afterwards."""
-    texts = (text.whole,) if text.kind == "qa" else tuple(sentence.text for sentence in sentences_of(text.text))
-    return tuple(Claim(text=sentence[:MAX_CLAIM], labels=labels) for sentence in texts)
+    sentences = (sentence.text for sentence in sentences_of(text.text))
+    texts = (text.whole,) if text.kind == "qa" else sentences
+    return tuple(Claim(text=each[:MAX_CLAIM], labels=labels) for each in texts)
 
 
 def _with_extraction(total: Sum, text: Text, verifier: Verifier, chat: ChatBackend | None, seconds: float) -> Sum:
     """Adds the calls that extract claims; each reads one block of sentences and writes about as much."""
     tasks = extraction_tasks(text)
     blocks = math.ceil(len(sentences_of(text.text)) / BLOCK) * len(tasks)
-    written = math.ceil(len(text.text) / 4)
-    prompt, reply = (blocks * _OTHER[0][1] + len(tasks) * written, len(tasks) * written) if chat else (0, 0)
-    models = [verifier.spec.models.get(task.name(), chat.model) for task in tasks] if chat else []
-    prices = [price for model in models if (price := verifier.prices.model(model))]
+    prompt = reply = 0
+    prices: list[Price] = []
+    if chat:
+        reply = len(tasks) * math.ceil(len(text.text) / 4)
+        prompt = blocks * _OTHER[0][1] + reply
+        models = (verifier.spec.models.get(task.name(), chat.model) for task in tasks)
+        prices = list(filter(None, map(verifier.prices.model, models)))
     usd = total.usd
     if usd is not None and prices:
         usd = round(usd + sum(price.of(prompt, reply) for price in prices) / len(prices), 6)
@@ -191,37 +199,42 @@ def _with_extraction(total: Sum, text: Text, verifier: Verifier, chat: ChatBacke
 def _sum(
     verifier: Verifier,
     chat: ChatBackend | None,
-    runs: Sequence[tuple[DryRun, int]],
+    known: Sequence[tuple[Costs, int]],
     quantile: int,
     claims: Sequence[Claim],
     seconds: _Seconds,
 ) -> Sum:
-    """The cost of all claims; ``runs``: what one claim of each kind costs, and the number of such claims."""
+    """The cost of all claims; ``known``: what one claim of each kind costs, and the number of such claims."""
     calls = embeddings = searches = prompt = completion = depth = 0
     unseen = getattr(verifier.backend, "paid_models", ())  # whose questions are not counted
     usd: float | None = 0.0 if verifier.priced and not unseen else None
     waiting = 0.0
-    extra = sum(len(claim.text) + len(claim.context) for claim in claims) / 4 / max(1, len(claims)) - 20
-    for run, count in runs:
+    characters = sum(len(claim.text) + len(claim.context) for claim in claims)
+    extra = max(0, round(characters / 4 / max(1, len(claims)) - 20))
+    for cost, count in known:
+        run = cost[quantile]
         for asked, times in run.asked.items():
             embedding = asked.charge == "embedding"
             model = _model(verifier, chat, asked) if chat else ""
             refused = chat and not embedding and "n" in chat.endpoint(model).capabilities.refused
             requests = times * count * (asked.samples if refused else 1)
-            calls, embeddings = (calls, embeddings + requests) if embedding else (calls + requests, embeddings)
+            calls += 0 if embedding else requests
+            embeddings += requests if embedding else 0
             if chat is None or not model:
                 continue
             prompts, replies = TOKENS.get(asked.task, _OTHER)
-            tokens = requests * (prompts[quantile] + max(0, round(extra)))
+            tokens = requests * (prompts[quantile] + extra)
             reply_tokens = 0 if embedding else times * count * asked.samples * replies[quantile]
             prompt, completion = prompt + tokens, completion + reply_tokens
             if usd is not None and (price := verifier.prices.model(model)):
                 usd += price.of(tokens, reply_tokens)
         searches += run.searches.total() * count
         if usd is not None:
-            usd += sum(verifier.prices.searches.get(tool, 0.0) * times for tool, times in run.searches.items()) * count
+            prices = verifier.prices.searches
+            usd += sum(prices.get(tool, 0.0) * times for tool, times in run.searches.items()) * count
         depth = max(depth, run.call_depth + run.search_depth)
-        waiting += (run.call_depth * seconds.call + run.search_depth * seconds.search) * count / len(claims)
+        one = run.call_depth * seconds.call + run.search_depth * seconds.search
+        waiting += one * count / len(claims)
     return Sum(
         calls=calls,
         embeddings=embeddings,
@@ -250,7 +263,6 @@ def _unpriced(verifier: Verifier, chat: ChatBackend) -> str:
     return ""
 
 
-ReplyForm = Literal["auto", "schema", "json", "plain", "tools"]
 BYTES_PER_TOKEN = 4
 _COURSE = replace(DISAGREES, items=2)  # every round and step, with lists that can be read
 
@@ -284,34 +296,29 @@ def preview(spec: RunSpec, claim: str | Claim = CLAIM, *, prompts: Prompts | Non
         spec: method, profile, settings, tools, labels and response format.
         prompts: the user's own.
     """
-    method, shown = method_of(spec), _Shown(spec.response_format, prompts)
+    method, form = method_of(spec), spec.response_format
+    renderer, shown = Renderer.of(form, prompts), list[ShownPrompt]()
+
+    def said(message: Message) -> dict[str, str]:
+        if form == "plain" and message["role"] == "assistant":  # made up, and always JSON
+            return {**message, "content": "(its earlier reply, in the form that was asked for)"}
+        return dict(message)
+
+    def show(task: AnyTask, call: Call) -> None:
+        if task.charge != "embedding":
+            prompt = renderer.prompt(task)
+            schema = strict_schema(prompt.schema[1]) if prompt.schema and form != "json" else None
+            shown.append(
+                ShownPrompt(
+                    task=task.name(),
+                    agent=call.agent,
+                    messages=tuple(map(said, prompt.messages())),
+                    schema_sent=schema,
+                    functions=tuple(map(dict, prompt.functions)),
+                )
+            )
+
     for name in method.tools():
         tools[name]  # an unknown one is an error
-    dry_run(method, spec.claim(claim), _COURSE, seen=shown.add)
-    return shown.prompts
-
-
-class _Shown:
-    """The prompts that are seen, in a form of replies; the made-up replies in chats are always JSON."""
-
-    def __init__(self, form: ReplyForm, prompts: Prompts | None) -> None:
-        self.form, self.prompts = form, list[ShownPrompt]()
-        plain = None if form in ("auto", "tools") else form == "plain"
-        self._renderer = Renderer(prompts, plain=plain, calls=form == "tools")
-
-    def add(self, task: AnyTask, call: Call) -> None:
-        if task.charge == "embedding":
-            return
-        prompt = self._renderer.prompt(task)
-        messages = tuple(map(self._said, prompt.messages()))
-        schema = strict_schema(prompt.schema[1]) if prompt.schema and self.form != "json" else None
-        functions = tuple(dict(function) for function in prompt.functions)
-        facts: dict[str, object] = {"task": task.name(), "agent": call.agent, "messages": messages}
-        self.prompts.append(ShownPrompt(**facts, schema_sent=schema, functions=functions))
-
-    def _said(self, message: Message) -> dict[str, str]:
-        """An earlier reply of the chat in the form that is asked for: made-up ones are JSON."""
-        reply = dict(message)
-        if self.form == "plain" and reply["role"] == "assistant":
-            reply["content"] = "(its earlier reply, in the form that was asked for)"
-        return reply
+    dry_run(method, spec.claim(claim), _COURSE, seen=show)
+    return shown

@@ -44,16 +44,10 @@ _NUMBER_MARKS = frozenset(".,")
 _NESTED = 6  # marks around a quotation, inside each other, that are removed
 _LONGEST_CLUSTER = 32  # a character with its combining marks, which are put in order in quadratic time
 _MOST_FRAMED = 20  # places of a text at which a quotation is called false, before the rest is left unread
-_MOSTINVISIBLE = 64  # in a row; more of them count as part of a word
+_MOST_INVISIBLE = 64  # in a row; more of them count as part of a word
 
 
-def find_quote(
-    text: str,
-    passages: tuple[Passage, ...],
-    *,
-    side: Side = Side.CONTEXT,
-    agent: str = "",
-) -> Quote:
+def find_quote(text: str, passages: tuple[Passage, ...], *, side: Side = Side.CONTEXT, agent: str = "") -> Quote:
     """Finds a quotation in the passages an agent saw: verbatim in any of them, otherwise repaired.
 
     Agents see each passage after its number and its title. So a quotation may begin with a number in brackets, and be
@@ -65,31 +59,31 @@ def find_quote(
     text = _NUMBER.sub("", text)
     best: Quote | None = None
     for passage in passages:
-        span = _find(text, passage.text)
-        if span is None:
-            continue
-        start, end = span
-        quoted = passage.text[start:end]
-        status = QuoteStatus.VERIFIED if quoted == text.strip() else QuoteStatus.REPAIRED
-        quote = Quote(
-            text=quoted,
-            status=status,
-            start=start,
-            end=end,
-            offset=passage.start + start,
-            page=passage.page_at(start),
-            passage=passage.sha256,
-            source=passage.source(),
-            side=side,
-            agent=agent,
-        )
-        if status is QuoteStatus.VERIFIED:
-            return quote
-        best = best or quote
-    if best is None:
-        best = next(filter(None, (_in_title(text, passage) for passage in passages)), None)
-        best = best and best.model_copy(update={"side": side, "agent": agent})
-    return best or Quote(text=text, status=QuoteStatus.NOT_FOUND, side=side, agent=agent)
+        if span := _find(text, passage.text):
+            quote = _quote(passage, text, *span)
+            if quote.status is QuoteStatus.VERIFIED:
+                best = quote
+                break
+            best = best or quote
+    in_titles = (_in_title(text, passage) for passage in passages)
+    missing = Quote(text=text, status=QuoteStatus.NOT_FOUND)
+    found = best or next(filter(None, in_titles), missing)
+    return found.model_copy(update={"side": side, "agent": agent})
+
+
+def _quote(passage: Passage, given: str, start: int, end: int) -> Quote:
+    """The words of a passage at a place, as given there."""
+    quoted = passage.text[start:end]
+    return Quote(
+        text=quoted,
+        status=QuoteStatus.VERIFIED if quoted == given.strip() else QuoteStatus.REPAIRED,
+        start=start,
+        end=end,
+        offset=passage.start + start,
+        page=passage.page_at(start),
+        passage=passage.sha256,
+        source=passage.source(),
+    )
 
 
 def _in_title(text: str, passage: Passage) -> Quote | None:
@@ -100,15 +94,19 @@ def _in_title(text: str, passage: Passage) -> Quote | None:
     lead, (start, end) = next(spans, ("", (-1, -1)))
     if end < 0:
         return None
-    found: dict[str, object] = {"passage": passage.sha256, "source": passage.source()}
-    if end <= len(f"{title}\n{lead}"):
-        end = min(end, len(title))
-        status = QuoteStatus.VERIFIED if title[start:end] == text.strip() else QuoteStatus.REPAIRED
-        return Quote(text=title[start:end], status=status, part="title", start=start, end=end, **found)
-    start, end = 0, end - len(title) - 1 - len(lead)
-    quoted = passage.text[start:end]
-    place = {"start": start, "end": end, "offset": passage.start + start, "page": passage.page_at(start)}
-    return Quote(text=quoted, status=QuoteStatus.REPAIRED, **place, **found)
+    before = len(f"{title}\n{lead}")
+    if end > before:
+        return _quote(passage, "", 0, end - before)
+    end = min(end, len(title))
+    return Quote(
+        text=title[start:end],
+        status=QuoteStatus.VERIFIED if title[start:end] == text.strip() else QuoteStatus.REPAIRED,
+        part="title",
+        start=start,
+        end=end,
+        passage=passage.sha256,
+        source=passage.source(),
+    )
 
 
 def _clusters(text: str) -> Iterator[tuple[int, str]]:
@@ -247,11 +245,13 @@ def _visible(text: str, at: int, step: int) -> tuple[str, str]:
     seen: list[str] = []
     skipped = 0
     while 0 <= at < len(text) and len(seen) < 2:
-        if text[at] not in INVISIBLE or skipped == _MOSTINVISIBLE:
-            seen.append("x" if text[at] in INVISIBLE else text[at])
-        skipped += text[at] in INVISIBLE
+        invisible = text[at] in INVISIBLE
+        if not invisible or skipped == _MOST_INVISIBLE:
+            seen.append("x" if invisible else text[at])
+        skipped += invisible
         at += step
-    return (*seen, "", "")[0], (*seen, "", "")[1]
+    first, second, *_ = (*seen, "", "")
+    return first, second
 
 
 _FUNCTION_WORDS = frozenset(
@@ -327,11 +327,9 @@ def find_quotes(
     So it may name its document (``Document [1]: "…"``, ``Title: "…"``, ``"…" (1)``), contain several quotations in
     quotation marks, or leave words out (``… [...] …``): then one passage has to contain every piece, in their order.
     """
-    given = find_quote(text, passages, side=side, agent=agent)
-    if given.found:
-        return (given,)
-    found = _inside(text, passages)
-    return tuple(quote.model_copy(update={"side": side, "agent": agent}) for quote in found) or (given,)
+    given = find_quote(text, passages)
+    found = [given] if given.found else _inside(text, passages) or [given]
+    return tuple(quote.model_copy(update={"side": side, "agent": agent}) for quote in found)
 
 
 def _inside(text: str, passages: tuple[Passage, ...]) -> list[Quote]:
@@ -342,10 +340,10 @@ def _inside(text: str, passages: tuple[Passage, ...]) -> list[Quote]:
             return [whole]
         if pieces := _pieces(candidate, passages) or _sentences(candidate, passages):
             return pieces
-    several = [find_quote(span, passages) for span in _in_marks(text)]
-    if not any(quote.found for quote in several):
-        return []
-    return sorted(several, key=lambda quote: not quote.found)
+    between = _QUOTATION_MARK.split(text)[1:-1:2]  # each pair of marks
+    spans = (span.strip() for span in between if len(span.split()) >= _SHORTEST)
+    several = sorted((find_quote(span, passages) for span in spans), key=lambda quote: not quote.found)
+    return several if several and several[0].found else []
 
 
 def _without_reference(text: str, passages: tuple[Passage, ...]) -> Iterator[str]:
@@ -359,12 +357,6 @@ def _without_reference(text: str, passages: tuple[Passage, ...]) -> Iterator[str
         for name in (publisher_of(passage), passage.title.strip()):  # as prompts show them
             if name and text.casefold().startswith(f"{name.casefold()}:"):
                 yield text[len(name) + 1 :].strip()
-
-
-def _in_marks(text: str) -> list[str]:
-    """What is between each pair of quotation marks, names and single words left out."""
-    between = _QUOTATION_MARK.split(text)[1:-1:2]
-    return [span.strip() for span in between if len(span.split()) >= _SHORTEST]
 
 
 def _pieces(text: str, passages: tuple[Passage, ...]) -> list[Quote]:

@@ -14,7 +14,6 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from datetime import date
 from typing import Any, cast
 
 from redargue.backends.base import Backend, Call, Output, Sampling, Token
@@ -121,9 +120,7 @@ class Run:
             outputs = await self.ask(task, agent=agent, round_=round_)
         except BaseException as error:
             del self._answers[key]
-            future.set_exception(
-                error if isinstance(error, Exception) else RedargueError("cancelled while in progress")
-            )
+            future.set_exception(error if isinstance(error, Exception) else _cancelled())
             future.exception()  # nobody may be waiting
             raise
         future.set_result(outputs)
@@ -154,15 +151,15 @@ class Run:
         seeds = {"seed": int(key[:8], 16), "run_seed": self.seed}
         call = Call(agent=agent, model=model, sampling=sampling, account=account, **seeds)
         asked = task.asked_on(self.clock.now().date())
-        facts = {"agent": agent, "round": round_, "task": task.name(), "charge": task.charge, "key": key}
-        facts |= {"today": asked.today}
+        facts = {"agent": agent, "round": round_, "task": task.name(), "charge": task.charge}
+        facts |= {"key": key, "today": asked.today}
         try:
             reply = await self.backend.perform(asked, call)
         except (RedargueError, asyncio.CancelledError) as error:
             if account.requests:  # whatever the outcome, the requests that were sent may be billed
-                cause = error if isinstance(error, RedargueError) else RedargueError("cancelled while in progress")
+                cause = ErrorInfo.of(error if isinstance(error, RedargueError) else _cancelled())
                 raw = error.raw if isinstance(error, BadReply) else ""
-                self._finish_call(CallFailed(**facts, **_paid(account), error=ErrorInfo.of(cause), raw=raw))
+                self._finish_call(CallFailed(**facts, **_paid(account), error=cause, raw=raw))
             raise
         outputs = tuple(map(_dumped, reply.outputs))
         rejected = tuple(rejection.model_dump() for rejection in reply.rejected)
@@ -189,29 +186,22 @@ class Run:
             ReplayMiss: in a replay, the search was not recorded.
         """
         source = self.tools[tool]
-        as_of = claim.as_of if claim else None
         strict = claim is not None and claim.only_in_time
-        parts = [as_of.isoformat(), *(["only in time"] if strict else [])] if as_of else []
-        key = self._key("search", source.name, source.revision, query, k, agent, round_, *parts)
+        dates = [*_day_of(claim), *(["only in time"] if strict else [])]
+        key = self._key("search", source.name, source.revision, query, k, agent, round_, *dates)
         facts = {"agent": agent, "round": round_, "tool": tool, "query": query, "key": key}
-        requested = k * STRICT_FACTOR if strict else k
         most = (sys.maxsize if getattr(source, "whole", False) else k) if strict else None
 
         async def find(context: Search) -> Sequence[Passage]:
             if not query.strip():
-                raise ToolFailed("the query is empty", hint="search with a query, for example the claim's text")
-            if getattr(source, "online", True):
+                hint = "search with a query, for example the claim's text"
+                raise ToolFailed("the query is empty", hint=hint)
+            if self._is_online(tool):
                 self._refuse_leak(query, claim)
-            return await source.search(query, requested, search=context)
+            return await source.search(query, k * STRICT_FACTOR if strict else k, search=context)
 
-        event = await self._evidence(
-            facts,
-            f"a search of {tool!r} for {query!r}",
-            find,
-            as_of=as_of,
-            most=most,
-        )
-        return event.passages if isinstance(event, EvidenceFound) else ()
+        what = f"a search of {tool!r} for {query!r}"
+        return passages_of(await self._evidence(facts, what, find, claim, most=most))
 
     async def act(
         self, tool: str, arguments: Mapping[str, Any], *, agent: str, round_: int = 0, claim: Claim | None = None
@@ -224,23 +214,22 @@ class Run:
         """
         source = self.actions.get(tool)
         query = json.dumps(arguments, sort_keys=True, ensure_ascii=False)
-        as_of = claim.as_of if claim else None
-        parts = [as_of.isoformat()] if as_of else []
-        key = self._key("act", tool, source.revision if source else "", query, agent, round_, *parts)
+        revision = source.revision if source else ""
+        key = self._key("act", tool, revision, query, agent, round_, *_day_of(claim))
         facts = {"agent": agent, "round": round_, "tool": tool, "query": query, "key": key}
 
         async def call(context: Search) -> tuple[Passage, ...]:
             if source is None:
-                raise ToolFailed(f"there is no tool {tool[:60]!r}", hint=did_you_mean(tool[:60], list(self.actions)))
+                hint = did_you_mean(tool[:60], list(self.actions))
+                raise ToolFailed(f"there is no tool {tool[:60]!r}", hint=hint)
             if getattr(source, "online", True):
                 self._refuse_leak("\n".join(_texts_in(arguments)), claim)
             return await source.call(arguments, search=context)
 
-        looks_up = isinstance(source, MemoryLookup)  # not a search (MERMAID, ``M15``)
-        what = f"a call of {tool!r} with {query}"
-        counted = {"least": 0, "least_found": int(not looks_up)}
-        event = await self._evidence(facts, what, call, as_of=as_of, stored=looks_up, **counted)
-        return Observation(passages=event.passages) if isinstance(event, EvidenceFound) else Observation(why=event.why)
+        event = await self._evidence(facts, f"a call of {tool!r} with {query}", call, claim, least=0)
+        if isinstance(event, EvidenceFound):
+            return Observation(passages=event.passages)
+        return Observation(why=event.why)
 
     def _is_online(self, tool: str) -> bool:
         source = self.tools.get(tool) or self.actions.get(tool)
@@ -254,26 +243,26 @@ class Run:
 
     def _sent(self) -> list[str]:
         """Queries and arguments that left this machine."""
-        sources: dict[str, object] = {**self.tools, **self.actions}
         found = (event for event in self.events if isinstance(event, EvidenceFound))
-        return [event.query for event in found if getattr(sources.get(event.tool), "online", True)]
+        return [event.query for event in found if self._is_online(event.tool)]
 
     async def _evidence(
         self,
         facts: Mapping[str, Any],
         what: str,
         ask: Callable[[Search], Awaitable[Sequence[Passage]]],
+        claim: Claim | None,
         *,
-        as_of: date | None,
         most: int | None = None,
         least: int = 1,
-        least_found: int = 1,
-        stored: bool = False,
     ) -> EvidenceFound | EvidenceMissing:
-        """A tool's answer, which counts ``least_found`` requests or more; a failure counts ``least`` or more.
+        """A tool's answer, which counts one request or more; a failure counts ``least`` or more.
 
-        With ``most``, only passages in time are kept; ``stored`` passages keep their origin.
+        A look-up in the memory is not a search (MERMAID, ``M15``): it counts none, and its passages keep their origin.
+        With ``most``, only passages in time are kept.
         """
+        as_of = claim.as_of if claim else None
+        looks_up = isinstance(self.actions.get(facts["tool"]), MemoryLookup)
         known = self._recorded(facts["key"])
         if isinstance(known, EvidenceFound | EvidenceMissing):
             self.budget.recall(Cost(usd=known.usd, searches=known.requests if self._is_online(known.tool) else 0))
@@ -289,29 +278,24 @@ class Run:
         if not (isinstance(results, list | tuple) and all(isinstance(passage, Passage) for passage in results)):
             what = f"the tool {facts['tool']!r} returned {results!r:.100}, which is not a list of passages"
             raise ExtensionError(what, hint="its author has to return redargue.Passage objects: docs/search-tools.md")
-        found = {"tool": facts["tool"], "retrieved": self.clock.now(), "query": facts["query"]}
-        origin: dict[str, object] = {} if stored else found
-        passages = tuple(
-            passage.model_copy(
-                update={**origin, "timing": timing(passage.published, as_of) if as_of else Timing.UNKNOWN}
-            )
-            for passage in results
-        )
+        origin = {"tool": facts["tool"], "retrieved": self.clock.now(), "query": facts["query"]}
+        passages: tuple[Passage, ...] = ()
+        for passage in results:
+            when = timing(passage.published, as_of) if as_of else Timing.UNKNOWN
+            update = {"timing": when} if looks_up else origin | {"timing": when}
+            passages += (passage.model_copy(update=update),)
         passages, unread = in_english(passages) if self._english_only else (passages, {})
         kept, left_out = (passages, {}) if most is None else first_in_time(passages, most)
-        requests = max(least_found, account.requests)
-        counts: dict[str, object] = {"left_out": left_out, "unread": unread, "requests": requests, "usd": account.usd}
-        event = EvidenceFound(**facts, **counts, passages=kept)
-        return self._finish_search(event)
+        requests = max(int(not looks_up), account.requests)
+        counts = {"left_out": left_out, "unread": unread, "requests": requests, "usd": account.usd}
+        return self._finish_search(EvidenceFound(**facts, **counts, passages=kept))
 
     def _finish_search(self, event: EvidenceFound | EvidenceMissing) -> EvidenceFound | EvidenceMissing:
         self._usage.search(event)
         self.emit(event)
         return event
 
-    async def recall(
-        self, entities: Sequence[str], *, agent: str, claim: Claim, text: str = "", round_: int = 0
-    ) -> Recall:
+    async def recall(self, entities: Sequence[str], *, agent: str, claim: Claim, text: str = "") -> Recall:
         """Recalls evidence from the memory, or from the record; dates of the claim apply as in a search.
 
         Args:
@@ -322,32 +306,29 @@ class Run:
             ReplayMiss: in a replay, the recall was not recorded.
             CorpusError: the memory cannot be read.
         """
-        text, day = text or claim.text, claim.as_of.isoformat() if claim.as_of else ""
-        key = self._key("recall", *entities, text, agent, round_, day, claim.only_in_time)
+        text, day = text or claim.text, "".join(_day_of(claim))
+        key = self._key("recall", *entities, text, agent, 0, day, claim.only_in_time)
         known = self._recorded(key)
         if not isinstance(known, EvidenceRecalled):
             self._refuse_in_replay(f"a recall of {', '.join(map(repr, entities))}")
             recall = await self._memory().recall(entities, claim=claim, now=self.clock.now(), text=text)
-            recall = _without_injections(self._readable(recall))
-            facts = {"agent": agent, "round": round_, "entities": tuple(entities), "text": text, "key": key}
-            known = EvidenceRecalled(**facts, **dict(recall))
+            facts = {"agent": agent, "round": 0, "entities": tuple(entities), "text": text, "key": key}
+            known = EvidenceRecalled(**facts, **dict(self._usable(recall)))
         self.emit(known)
         return Recall(items=known.items, held_back=known.held_back, left_out=known.left_out)
 
-    def _readable(self, recall: Recall) -> Recall:
-        if not self._english_only:
-            return recall
-        items = tuple(item for item in recall.items if not language_of(item.passage.text))
-        unread = len(recall.items) - len(items)
-        left_out = recall.left_out | ({Omission.LANGUAGE: unread} if unread else {})
-        return recall.model_copy(update={"items": items, "left_out": left_out})
+    def _usable(self, recall: Recall) -> Recall:
+        """The evidence that can be read and does not speak to models: other programs may have stored some that does."""
+        read = [item for item in recall.items if not (self._english_only and language_of(item.passage.text))]
+        safe = tuple(item for item in read if not injection_in(item.passage.text))
+        left_out = recall.left_out | _counted(Omission.LANGUAGE, len(recall.items) - len(read))
+        left_out |= _counted(Omission.INJECTION, len(read) - len(safe))
+        return recall.model_copy(update={"items": safe, "left_out": left_out})
 
-    async def remember(
-        self, findings: Sequence[Finding], *, entities: Sequence[str], agent: str, claim: Claim, round_: int = 0
-    ) -> None:
+    async def remember(self, findings: Sequence[Finding], *, entities: Sequence[str], agent: str, claim: Claim) -> None:
         """Stores the claim's findings in the memory, unless the record shows that they are; raises CorpusError."""
         shas = [finding.passage.sha256 for finding in findings]
-        key = self._key("remember", *entities, *shas, agent, round_)
+        key = self._key("remember", *entities, *shas, agent, 0)
         known = self._recorded(key)
         if not isinstance(known, EvidenceRemembered):
             self._refuse_in_replay(f"{len(findings)} findings for the memory")
@@ -355,9 +336,9 @@ class Run:
             run, now = self.record.id if self.record else "", self.clock.now()
             safe = [finding for finding in findings if not injection_in(finding.passage.text)]
             kept = await memory.remember(safe, entities=entities, claim=claim.text, run=run, now=now)
-            facts = {"agent": agent, "round": round_, "entities": tuple(entities), "passages": tuple(shas), "key": key}
-            hostile = {Omission.INJECTION: len(findings) - len(safe)} if len(safe) < len(findings) else {}
-            known = EvidenceRemembered(**facts, dropped=kept.dropped | hostile)
+            dropped = kept.dropped | _counted(Omission.INJECTION, len(findings) - len(safe))
+            facts = {"agent": agent, "round": 0, "entities": tuple(entities), "key": key}
+            known = EvidenceRemembered(**facts, passages=tuple(shas), dropped=dropped)
         self.emit(known)
 
     def _memory(self) -> EvidenceMemory:
@@ -382,11 +363,22 @@ class Run:
             )
 
 
+def _cancelled() -> RedargueError:
+    return RedargueError("cancelled while in progress")
+
+
+def _day_of(claim: Claim | None) -> list[str]:
+    """The claim's as-of date, for a key; empty without one."""
+    return [claim.as_of.isoformat()] if claim and claim.as_of else []
+
+
+def _counted(why: Omission, number: int) -> dict[Omission, int]:
+    return {why: number} if number else {}
+
+
 def _paid(account: Account) -> dict[str, object]:
-    counts = {
-        name: getattr(account, name) for name in ("requests", "prompt_tokens", "completion_tokens", "cached_tokens")
-    }
-    return counts | {"usd": round(account.usd, 12)}
+    names = ("requests", "prompt_tokens", "completion_tokens", "cached_tokens")
+    return {name: getattr(account, name) for name in names} | {"usd": round(account.usd, 12)}
 
 
 def _dumped(output: Output[Out]) -> dict[str, object]:
@@ -394,13 +386,6 @@ def _dumped(output: Output[Out]) -> dict[str, object]:
     if output.tokens:
         more["tokens"] = [list(token) for token in output.tokens]
     return {"answer": output.answer.model_dump(mode="json"), "text": output.text, "entropy": output.entropy} | more
-
-
-def _without_injections(recall: Recall) -> Recall:
-    """Other programs may have stored texts that speak to models."""
-    items = tuple(item for item in recall.items if not injection_in(item.passage.text))
-    hostile = {Omission.INJECTION: len(recall.items) - len(items)} if len(items) < len(recall.items) else {}
-    return recall.model_copy(update={"items": items, "left_out": recall.left_out | hostile})
 
 
 def _texts_in(value: Any) -> list[str]:

@@ -19,14 +19,22 @@ from typing import Any
 
 from redargue import words
 from redargue.errors import UsageError
-from redargue.events import CallFailed, CallFinished, ClaimEnded, ClaimStarted, Event, EvidenceFound, EvidenceMissing
+from redargue.events import (
+    CallFailed,
+    CallFinished,
+    ClaimEnded,
+    ClaimStarted,
+    Event,
+    EvidenceFound,
+    EvidenceMissing,
+    passages_of,
+)
 from redargue.registry import install
 from redargue.verdicts import Verdict
 
 NAME = "redargue"
 NANOSECONDS = 1_000_000_000
 LAST_SECONDS = 0.4  # for sending what is left; a service has to stop within a second in all
-_UNCHECKED = "unchecked"
 
 
 @dataclass
@@ -145,27 +153,29 @@ class Telemetry:
             "redargue.usd": event.usd,
         }
         texts = event.outputs if isinstance(event, CallFinished) else ()
-        attributes |= {"redargue.reply": str(texts[0].get("text", ""))} if self._content and texts else {}
+        if self._content and texts:
+            attributes["redargue.reply"] = str(texts[0].get("text", ""))
         error = event.error.type if isinstance(event, CallFailed) else ""
-        self._span(claim, f"{attributes['gen_ai.operation.name']} {event.task}", event, attributes, error)
+        name = f"{attributes['gen_ai.operation.name']} {event.task}"
+        self._span(claim, name, event, attributes, error)
 
     def _search(self, claim: _Claim, event: EvidenceFound | EvidenceMissing) -> None:
-        passages = () if isinstance(event, EvidenceMissing) else event.passages
-        error = "search_failed" if isinstance(event, EvidenceMissing) else ""
         attributes: dict[str, object] = {
             "gen_ai.operation.name": "execute_tool",
             "gen_ai.tool.name": event.tool,
-            "redargue.passages": len(passages),
+            "redargue.passages": len(passages_of(event)),
             "redargue.requests": event.requests,
             "redargue.usd": event.usd,
         }
-        attributes |= {"redargue.query": event.query} if self._content else {}
+        if self._content:
+            attributes["redargue.query"] = event.query
+        error = "search_failed" if isinstance(event, EvidenceMissing) else ""
         self._span(claim, f"execute_tool {event.tool}", event, attributes, error)
 
     def _span(self, claim: _Claim, name: str, event: Any, attributes: dict[str, object], error: str) -> None:
-        began = claim.at(claim.last.get(event.agent, 0.0))
         attributes |= {"gen_ai.agent.name": event.agent, "redargue.round": event.round}
-        span = self._tracer.start_span(name, context=claim.context, start_time=began, attributes=attributes)
+        when = {"context": claim.context, "start_time": claim.at(claim.last.get(event.agent, 0.0))}
+        span = self._tracer.start_span(name, attributes=attributes, **when)
         self._fail(span, error)
         span.end(claim.at(event.at))
 
@@ -175,33 +185,33 @@ class Telemetry:
             span.set_status(self._trace.StatusCode.ERROR)
 
     def _end(self, claim: _Claim, event: ClaimEnded) -> None:
-        verdict = event.verdict
-        usage = verdict.usage
-        claim.span.set_attributes(
-            {
-                "gen_ai.usage.input_tokens": usage.prompt_tokens,
-                "gen_ai.usage.output_tokens": usage.completion_tokens,
-                "redargue.calls": usage.calls,
-                "redargue.searches": usage.searches,
-            }
-            | ({"redargue.usd": usage.usd} if usage.usd is not None else {})
-            | ({"redargue.claim": claim.text} if self._content else {})
-        )
+        verdict, usage = event.verdict, event.verdict.usage
+        totals: dict[str, object] = {
+            "gen_ai.usage.input_tokens": usage.prompt_tokens,
+            "gen_ai.usage.output_tokens": usage.completion_tokens,
+            "redargue.calls": usage.calls,
+            "redargue.searches": usage.searches,
+        }
+        if usage.usd is not None:
+            totals["redargue.usd"] = usage.usd
+        if self._content:
+            totals["redargue.claim"] = claim.text
+        claim.span.set_attributes(totals)
         self._fail(claim.span, verdict.error.type if verdict.error else "")
         result: dict[str, object] = {"gen_ai.evaluation.name": verdict.method}
         if verdict.error:
             result["error.type"] = verdict.error.type
+        elif verdict.unchecked:
+            result["gen_ai.evaluation.score.label"] = "unchecked"
         else:
-            result["gen_ai.evaluation.score.label"] = _UNCHECKED if verdict.unchecked else str(verdict.label)
-            if verdict.confidence is not None and not verdict.unchecked:
+            result["gen_ai.evaluation.score.label"] = str(verdict.label)
+            if verdict.confidence is not None:
                 result["gen_ai.evaluation.score.value"] = verdict.confidence
         if self._content:
             result["gen_ai.evaluation.explanation"] = "\n".join(_explanation(verdict))
-        ended = claim.at(event.at)
-        self._logger.emit(
-            event_name="gen_ai.evaluation.result", attributes=result, context=claim.context, timestamp=ended
-        )
-        claim.span.end(ended)
+        where = {"context": claim.context, "timestamp": claim.at(event.at)}
+        self._logger.emit(event_name="gen_ai.evaluation.result", attributes=result, **where)
+        claim.span.end(claim.at(event.at))
 
 
 def _explanation(verdict: Verdict) -> tuple[str, ...]:

@@ -79,13 +79,14 @@ class Verifier:
     ) -> None:
         self.spec, parts = read_options(options, spec, parts)
         if self.spec.mcp and parts.actions is None:
-            raise UsageError(
-                "the tools of MCP servers are not listed yet", hint="pass the result of redargue.assembly.connect"
-            )
+            hint = "pass the result of redargue.assembly.connect"
+            raise UsageError("the tools of MCP servers are not listed yet", hint=hint)
         self.method: ConfiguredMethod = method_of(self.spec, parts.backend, memory=parts.memory is not None)
+        self._settings: dict[str, Any] = self.method.settings.model_dump(mode="json")
+        self._is_hardened: bool = self.method.settings.profile == "hardened"
         self.prices = parts.prices or Prices.read(self.spec.prices)
-        transport = parts.transport or (parts.backend.transport if isinstance(parts.backend, AsksModel) else None)
-        self.transport = transport or Transport(limiter(), offline=self.spec.offline)
+        own = parts.backend.transport if isinstance(parts.backend, AsksModel) else None
+        self.transport = parts.transport or own or Transport(limiter(), offline=self.spec.offline)
         self.services = services(self.spec.base_url, assume_keys=not sends)
         self.backend: Backend = parts.backend or make_backend(
             self.spec, self.method, self.services["model"], self.transport, self.prices
@@ -93,8 +94,7 @@ class Verifier:
         require(self.backend, self.method.name, self.method.tasks())
         self.budget = parts.budget or (Budget.parse(self.spec.budget) if self.spec.budget else Budget())
         least = self.spec.min_confidence
-        # Backends that are not calibrated have no default.
-        self.min_confidence: float = getattr(self.backend, "min_confidence", 0.0) if least is None else least
+        self.min_confidence = self._default_confidence if least is None else least
         facts = {"backend": self.backend.identity, "models": self.spec.models, "min_confidence": self.min_confidence}
         self.method.kind.require_for(self.method.settings, facts)
         self.clock, self._shared, self._origin = parts.clock or SystemClock(), calls, origin or Origin()
@@ -108,15 +108,18 @@ class Verifier:
             self.priced = self._priced()
             if parts.memory is None and not isinstance(self.backend, ReplayBackend):
                 self.memory = self._own_memory = memory_of(self.spec, self.method)
-            self.record = (
-                Record(folder, self.manifest(claims, text), secrets=self.transport.secrets) if folder else None
-            )
+            secrets = self.transport.secrets
+            self.record = Record(folder, self.manifest(claims, text), secrets=secrets) if folder else None
         except RedargueError:
             self._close_stores()
             raise
-        if self.record:  # finished claims were paid from the same budget
-            for verdict in self.record.finished():
-                self.budget.recall(cost_of(verdict.usage, self._is_online))
+        for verdict in self.record.finished() if self.record else ():  # paid from the same budget
+            self.budget.recall(cost_of(verdict.usage, self._is_online))
+
+    @property
+    def _default_confidence(self) -> float:
+        """The least confidence of the backend's verdicts; 0 for one that is not calibrated."""
+        return float(getattr(self.backend, "min_confidence", 0.0))
 
     def _tools(self, made: dict[str, Tool | PerClaim]) -> dict[str, Tool | PerClaim]:
         def opened() -> Corpus:
@@ -125,15 +128,11 @@ class Verifier:
             self.corpus = self.corpus or open_store(self.spec.store)
             return self.corpus
 
-        sources = Sources(
-            corpus=opened, transport=self.transport, services=self.services, prices=dict(self.prices.searches)
-        )
+        prices = dict(self.prices.searches)
+        sources = Sources(corpus=opened, transport=self.transport, services=self.services, prices=prices)
         for name, tool in made.items():
             require_searchable(name, tool)
-        for name in self.method.tools():
-            if name not in made:
-                made[name] = made_tool(name, sources)
-        return made
+        return made | {name: made_tool(name, sources) for name in self.method.tools() if name not in made}
 
     def _is_online(self, tool: str) -> bool:
         source: Any = self.tools.get(tool) or self.actions.get(tool)
@@ -142,22 +141,19 @@ class Verifier:
     def _priced(self) -> bool:
         if isinstance(self.backend, ReplayBackend):
             return self.backend.priced
-        chosen = self._paid_models()
-        if not chosen:
-            paid = any(
-                self.prices.searches.get(name) and self._is_online(name) for name in (*self.tools, *self.actions)
+        models, searches = sorted(self._paid_models()), sorted({*self.tools, *self.actions})
+        if models:
+            if self.budget.usd is not None:
+                self.prices.require(models, searches)
+            return self.prices.know(models, searches)
+        paid = any(self.prices.searches.get(name) and self._is_online(name) for name in searches)
+        if self.budget.tokens is not None or (self.budget.usd is not None and not paid):
+            raise UsageError(
+                f"the backend {self.backend.name!r} costs neither money nor tokens",
+                where="--budget",
+                hint="give the budget in calls or searches: 40calls",
             )
-            if self.budget.tokens is not None or (self.budget.usd is not None and not paid):
-                raise UsageError(
-                    f"the backend {self.backend.name!r} costs neither money nor tokens",
-                    where="--budget",
-                    hint="give the budget in calls or searches: 40calls",
-                )
-            return paid
-        models, searches = sorted(chosen), sorted({*self.tools, *self.actions})
-        if self.budget.usd is not None:
-            self.prices.require(models, searches)
-        return self.prices.know(models, searches)
+        return paid
 
     def _paid_models(self) -> set[str]:
         """The models whose requests may cost money."""
@@ -171,13 +167,10 @@ class Verifier:
 
     def manifest(self, claims: Sequence[Claim] = (), text: Mapping[str, Any] | None = None) -> RunManifest:
         """The description of this run in its folder; a run with another manifest is another run."""
-        backend = self.backend
-        prompts = backend.prompts if isinstance(backend, RendersPrompts) else None
-        resolved = {
-            "settings": self.method.settings.model_dump(mode="json"),
-            "backend": backend.name,
-            **(backend.options() if isinstance(backend, RendersPrompts) else {}),
-        }
+        backend, prompts = self.backend, None
+        resolved: dict[str, Any] = {"settings": self._settings, "backend": backend.name}
+        if isinstance(backend, RendersPrompts):
+            prompts, resolved = backend.prompts, resolved | backend.options()
         return RunManifest(
             redargue=version("redargue"),
             origin=self._origin,
@@ -185,28 +178,22 @@ class Verifier:
             backend=BackendEntry(
                 identity=backend.identity,
                 stability=backend.stability,
-                threshold=getattr(backend, "min_confidence", 0.0),
+                threshold=self._default_confidence,
                 address=backend.service.display_url if isinstance(backend, AsksModel) else "",
             ),
             priced=self.priced,
             prompts=dict(prompts.texts) if prompts else {},
             memory=self.memory.about if self.memory else None,
-            tools={
-                name: ToolEntry(name=tool.name, about=tool.about, revision=tool.revision)
-                for name, tool in sorted(self.tools.items())
-            },
-            actions={
-                name: ActionEntry(about=tool.about, revision=tool.revision, parameters=dict(tool.parameters))
-                for name, tool in self.actions.items()
-            },
+            tools={name: ToolEntry.of(tool) for name, tool in sorted(self.tools.items())},
+            actions={name: ActionEntry.of(action) for name, action in self.actions.items()},
             claims=tuple(claims),
             text=dict(text) if text else None,
         )
 
     async def verify(self, claim: Claim, *, item: int = 0, listeners: Sequence[Listener] = ()) -> Verdict:
         """Verifies a claim unless its verdict is recorded; an error becomes the verdict's ``error``, never a label."""
-        if self.record and self.record.mode == "record":
-            if item >= len(self.claims) or self.claims[item] != claim:
+        if self.record:
+            if self.claims[item : item + 1] != (claim,):
                 raise UsageError(
                     f"claim {item + 1} of this run is not {claim.text[:60]!r}",
                     hint="a recorded run belongs to its claims: Verifier(folder=…, claims=[…])",
@@ -229,28 +216,15 @@ class Verifier:
             memory=for_claim(self.memory, item),
             opening=self._openings[item] if item < len(self._openings) else None,
         )
-        settings = self.method.settings.model_dump(mode="json")
-        run.emit(
-            ClaimStarted(
-                claim=claim, method=self.method.name, settings=settings, backend=self.backend.name, seed=self.spec.seed
-            )
-        )
+        names = {"method": self.method.name, "backend": self.backend.name}
+        run.emit(ClaimStarted(claim=claim, settings=self._settings, seed=self.spec.seed, **names))
         verdict = await self._verdict(claim, run)
         meaning = verdict.meaning
         if meaning is None and verdict.label in claim.labels.names:
             meaning = claim.labels.meaning(str(verdict.label))
-        verdict = verdict.model_copy(
-            update={
-                "meaning": meaning,
-                "method": self.method.name,
-                "profile": self.spec.profile,
-                "backend": self.backend.name,
-                "usage": run.usage,
-                "run": calls.id if calls else "",
-            }
-        )
-        hardened = self.method.settings.profile == "hardened"
-        given = {"reads_evidence": self.method.reads_evidence(), "hardened": hardened}
+        of_run = {"profile": self.spec.profile, "usage": run.usage, "run": calls.id if calls else ""}
+        verdict = verdict.model_copy(update={"meaning": meaning, **names, **of_run})
+        given = {"reads_evidence": self.method.reads_evidence(), "hardened": self._is_hardened}
         verdict = await asyncio.to_thread(limited, verdict, run.events, **given)
         verdict = apply_threshold(verdict, self.min_confidence)
         run.emit(ClaimEnded(verdict=verdict))
@@ -261,20 +235,20 @@ class Verifier:
         try:
             async with self._open():
                 verdict = self._unread(claim) or without_unread(await self.method.verify(claim, run), run.events)
-                if self.method.settings.profile == "hardened":
+                if self._is_hardened:
                     await read_again(deciding(verdict), claim, run, self._page_action(run))
                 return verdict
         except RecordError:
             raise  # the record itself cannot be used, so no verdict can be recorded
         except RedargueError as error:
-            return Verdict(claim=claim, label=None, error=ErrorInfo.of(error))
+            failed = error
         except Exception as error:
             module = self._extension_of(error, run)
             if not module:
                 raise
             what = f"{module!r}, an extension, failed: {type(error).__name__}: {error}"
             failed = ExtensionError(what, hint="report it to its author; other claims are not affected")
-            return Verdict(claim=claim, label=None, error=ErrorInfo.of(failed))
+        return Verdict(claim=claim, label=None, error=ErrorInfo.of(failed))
 
     def _extension_of(self, error: Exception, run: Run) -> str:
         """The module of an extension whose code raised an error; empty for redargue's own."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
-from types import TracebackType
 from typing import Any, cast
 
 from redargue.backends.base import PAPER_STABILITY, Call, Output, Reply, backends
@@ -90,7 +89,7 @@ class ScriptedBackend:
     def __enter__(self) -> ScriptedBackend:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
         if error is None:
             self.finish()
 

@@ -57,9 +57,8 @@ class ChatBackend(PromptedBackend):
     ) -> None:
         if form not in _FORMATS:
             raise UsageError(f"unknown response format {form!r}", hint=did_you_mean(form, list(_FORMATS)))
+        super().__init__(prompts, Renderer.of(form, prompts))
         self.service, self.model, self.embedding_model, self.form = service, model, embedding_model, form
-        plain = None if form in ("auto", "tools") else form == "plain"
-        super().__init__(prompts, Renderer(prompts, plain=plain, calls=form == "tools"))
         self.transport, self.logprobs, self.max_tokens = transport, logprobs, max_tokens
         self._pinned = cast(Form, form) if form in ("schema", "json") else None
         self._make = partial(Endpoint, transport, service, prices=prices, max_tokens=max_tokens, stream=stream)
@@ -87,21 +86,21 @@ class ChatBackend(PromptedBackend):
         return await self.endpoint(call.model).complete(
             disarm_messages([*prompt.messages(), *more]),
             account=call.account,
+            seed=call.seed + turn,
             schema=prompt.schema,
             form=self._pinned,
-            sampling=call.sampling.model_copy(update={"n": n}),
-            seed=call.seed + turn,
-            logprobs=self.logprobs,
             functions=prompt.functions,
+            sampling=call.sampling.model_copy(update={"n": n}),
+            logprobs=self.logprobs,
         )
 
     async def _compare(self, task: CompareTexts, call: Call) -> Reply[Any]:
         if not self.embedding_model:
             return await super()._compare(task, call)
-        endpoint = self.endpoint(self.embedding_model)
         texts = [text for text in task.texts if text.strip()]  # endpoints refuse empty texts; their similarity is 0
-        vectors = await endpoint.embed((task.reference, *texts), account=call.account)
-        cosines = iter([_cosine(vectors[0], vector) for vector in vectors[1:]])
+        endpoint = self.endpoint(self.embedding_model)
+        reference, *vectors = await endpoint.embed((task.reference, *texts), account=call.account)
+        cosines = (_cosine(reference, vector) for vector in vectors)
         values = tuple(next(cosines) if text.strip() else 0.0 for text in task.texts)
         return Reply((Output(Similarities(values=values)),))
 

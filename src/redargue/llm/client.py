@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from redargue.backends.base import Sampling
@@ -40,14 +40,22 @@ Function = Mapping[str, Any]  # name, description, JSON schema of the arguments
 
 @dataclass(frozen=True, kw_only=True)
 class CompletionRequest:
-    """See :meth:`Endpoint.complete`."""
+    """A request for replies.
+
+    Attributes:
+        schema: name and JSON schema of the reply; None for text.
+        form: how to ask for JSON; default: the strictest form that the endpoint accepts.
+        functions: one of which the model must call instead of replying in words.
+        extra: further fields of the request, which are never left out.
+    """
 
     messages: Sequence[Message]
-    schema: tuple[str, dict[str, Any]] | None
-    form: Form | None
-    functions: Sequence[Function]
-    logprobs: bool
-    extra: Mapping[str, Any]
+    schema: tuple[str, dict[str, Any]] | None = None
+    form: Form | None = None
+    functions: Sequence[Function] = ()
+    sampling: Sampling = field(default_factory=Sampling)
+    logprobs: bool = False
+    extra: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Endpoint:
@@ -76,56 +84,35 @@ class Endpoint:
         self._proven: set[Form] = set()  # forms that have worked: a 500 has another cause
 
     async def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        account: Account,
-        schema: tuple[str, dict[str, Any]] | None = None,
-        form: Form | None = None,
-        sampling: Sampling | None = None,
-        seed: int = 0,
-        logprobs: bool = False,
-        functions: Sequence[Function] = (),
-        extra: Mapping[str, Any] | None = None,
+        self, messages: Sequence[Message], *, account: Account, seed: int = 0, **options: Any
     ) -> tuple[Choice, ...]:
         """Asks for ``sampling.n`` replies: in one request if the endpoint can, else in concurrent requests.
 
         Args:
-            schema: name and JSON schema of the reply; None for text.
-            form: how to ask for JSON; default: the strictest form that the endpoint accepts.
-            functions: one of which the model must call instead of replying in words.
-            extra: further fields of the request, which are never left out.
+            options: fields of :class:`CompletionRequest`.
 
         Raises:
             UsageError: the endpoint refuses the key, the model, the functions, or a parameter that cannot be left out.
             ProviderError: nothing answered.
             BudgetReached: the request exceeds the budget.
         """
-        sampling = sampling or Sampling()
-        request = CompletionRequest(
-            messages=messages, schema=schema, form=form, functions=functions, logprobs=logprobs, extra=extra or {}
-        )
-
-        async def ask(n: int, seed: int) -> tuple[Choice, ...]:
-            return await self._ask(request, account, sampling.model_copy(update={"n": n}), seed)
-
-        choices: tuple[Choice, ...] = ()
-        if sampling.n == 1 or "n" not in self.capabilities.refused:
-            choices = (await ask(sampling.n, seed))[: sampling.n]
-        if 0 < len(choices) < sampling.n and not any(choice.problem for choice in choices):
+        request = CompletionRequest(messages=messages, **options)
+        n, choices = request.sampling.n, tuple[Choice, ...]()
+        if n == 1 or "n" not in self.capabilities.refused:
+            choices = (await self._ask(request, n, account, seed))[:n]
+        if 0 < len(choices) < n and not any(choice.problem for choice in choices):
             self._refuse("n")  # it was silently ignored
-        if len(choices) < sampling.n:
-            more = await gather_or_cancel([ask(1, seed + index) for index in range(len(choices), sampling.n)])
+        if len(choices) < n:
+            seeds = range(seed + len(choices), seed + n)
+            more = await gather_or_cancel(self._ask(request, 1, account, seed) for seed in seeds)
             choices += tuple(choice for choice, *_ in more)
         return choices
 
-    async def _ask(
-        self, request: CompletionRequest, account: Account, sampling: Sampling, seed: int
-    ) -> tuple[Choice, ...]:
+    async def _ask(self, request: CompletionRequest, n: int, account: Account, seed: int) -> tuple[Choice, ...]:
         tried: Form | None = None  # after a server error with a stricter form; stored once it has worked
         for _ in range(len(OPTIONAL) + len(FORMS) + 3):
             form = request.form or tried or self.capabilities.form
-            body = self._body(request, form, sampling, seed)
+            body = self._body(request, form, n, seed)
             answer = await self._send(body, account, form)
             if answer.status == 200:
                 if request.schema:
@@ -140,13 +127,12 @@ class Endpoint:
             failed = answer.status == 500 and form not in self._proven
             if rejected and form != "text" and (failed or (tried and refuses_form(body, answer))):
                 tried = FORMS[FORMS.index(form) + 1]
-            elif answer.status not in (400, 404, 422) or not self._learn(
-                body, answer, form, pinned=request.form is not None
-            ):
+            elif answer.status not in (400, 404, 422) or not self._learn(body, answer, form, request.form):
                 raise self._error(answer, offered=refuses_tools(body, answer))
         raise self._error(answer)
 
-    def _body(self, request: CompletionRequest, form: Form, sampling: Sampling, seed: int) -> dict[str, Any]:
+    def _body(self, request: CompletionRequest, form: Form, n: int, seed: int) -> dict[str, Any]:
+        sampling = request.sampling
         body: dict[str, Any] = {
             "model": self.model,
             "messages": list(request.messages),
@@ -155,7 +141,7 @@ class Endpoint:
         }
         body |= {"top_p": sampling.top_p} if sampling.top_p != 1.0 else {}
         body |= {"stop": list(sampling.stop)} if sampling.stop else {}
-        body |= {"n": sampling.n} if sampling.n > 1 else {}
+        body |= {"n": n} if n > 1 else {}
         body |= {"logprobs": True, "top_logprobs": 5} if request.logprobs else {}
         body |= {"stream": True, "stream_options": {"include_usage": True}} if self.stream else {}
         if request.functions:
@@ -174,6 +160,11 @@ class Endpoint:
         prompt = most_tokens(body)
         samples = body.get("n", 1)
         reply = samples * body.get(self.capabilities.limit, 4 * self.max_tokens)
+
+        def final(answer: HttpAnswer) -> bool:
+            trial = form not in self._proven and "response_format" in body
+            return _final(answer, trial=trial) or refuses_tools(body, answer)
+
         return await self._post(
             "/chat/completions",
             body,
@@ -181,10 +172,7 @@ class Endpoint:
             tokens=(prompt, reply),
             expected=prompt // 4 + min(reply, samples * 500),
             read=read_stream if body.get("stream") else None,
-            final=lambda answer: (
-                _final(answer, trial=form not in self._proven and "response_format" in body)
-                or refuses_tools(body, answer)
-            ),
+            final=final,
         )
 
     async def _post(
@@ -210,9 +198,9 @@ class Endpoint:
         Raises:
             BadReply: the reply does not contain one vector per text.
         """
-        tokens = sum(len(text.encode()) for text in texts) + MESSAGE_OVERHEAD
+        tokens = (sum(len(text.encode()) for text in texts) + MESSAGE_OVERHEAD, 0)
         body = {"model": self.model, "input": list(texts)}
-        answer = await self._post("/embeddings", body, account=account, tokens=(tokens, 0), final=_final)
+        answer = await self._post("/embeddings", body, account=account, tokens=tokens, final=_final)
         if answer.status != 200:
             raise self._error(answer)
         vectors = _vectors(answer.text, len(texts))
@@ -220,7 +208,7 @@ class Endpoint:
             raise BadReply(f"{self.model!r} gave no vectors for {len(texts)} texts", raw=answer.text)
         return vectors
 
-    def _learn(self, body: Mapping[str, Any], answer: HttpAnswer, form: Form, *, pinned: bool) -> bool:
+    def _learn(self, body: Mapping[str, Any], answer: HttpAnswer, form: Form, pinned: Form | None) -> bool:
         """Records the cause of a refusal; returns whether a changed request may succeed.
 
         Concurrent requests may be refused for the same cause, which is recorded once.
@@ -238,11 +226,10 @@ class Endpoint:
             if self.capabilities.form == form:
                 self.remember(form=FORMS[FORMS.index(form) + 1])
             return True
-        for name in OPTIONAL:
-            if name in body and name in named:
-                self._refuse(name)
-                return True
-        return False
+        refused = next((name for name in OPTIONAL if name in body and name in named), "")
+        if refused:
+            self._refuse(refused)
+        return bool(refused)
 
     def _refuse(self, name: str) -> None:
         self.remember(refused=tuple(sorted({*self.capabilities.refused, name})))
@@ -259,9 +246,8 @@ class Endpoint:
         if answer.status in (401, 403):
             return UsageError(what, hint="set REDARGUE_API_KEY (or OPENAI_API_KEY) to a key of that endpoint")
         if answer.status in (400, 404, 413, 422):
-            return UsageError(
-                what, hint="check --model and --base-url; redargue doctor reports what the endpoint supports"
-            )
+            hint = "check --model and --base-url; redargue doctor reports what the endpoint supports"
+            return UsageError(what, hint=hint)
         exhausted = answer.status == 402 or _final(answer)
         hint = "its quota is exhausted: increase it" if exhausted else "wait"
         return ProviderError(what, hint=f"{hint}, or choose another endpoint: --base-url")
@@ -271,8 +257,7 @@ def _response_format(form: Form, name: str, schema: dict[str, Any], *, bounded: 
     if form == "schema":
         strict = {"name": name, "strict": True, "schema": strict_schema(schema, bounded=bounded)}
         return {"response_format": {"type": "json_schema", "json_schema": strict}}
-    # llama.cpp and vLLM enforce a schema given here; others ignore the extra field
-    if form == "json":
+    if form == "json":  # llama.cpp and vLLM enforce a schema given here; others ignore the extra field
         shape = _alternatives(_without(schema, "description"))
         return {"response_format": {"type": "json_object", "schema": shape}}
     return {}
@@ -284,13 +269,9 @@ def _alternatives(schema: dict[str, Any]) -> dict[str, Any]:
     fields = schema.get(EXACTLY_ONE, ())
     if not fields:
         return plain
+    whole = plain["properties"]
     empty = {name: {"enum": [""]} for name in fields}
-    return {
-        "anyOf": [
-            plain | {"properties": {**plain["properties"], **empty, name: _filled(plain["properties"][name])}}
-            for name in fields
-        ]
-    }
+    return {"anyOf": [plain | {"properties": {**whole, **empty, name: _filled(whole[name])}} for name in fields]}
 
 
 def _filled(field: dict[str, Any]) -> dict[str, Any]:
@@ -304,8 +285,7 @@ _REFUSED = ("maxLength", EXACTLY_ONE)  # by strict endpoints: the former, and re
 def strict_schema(schema: dict[str, Any], *, bounded: bool = True) -> dict[str, Any]:
     """A reply's schema as strict endpoints are sent it; ``bounded``: whether lists have a greatest length."""
     refused = _REFUSED if bounded else (BOUND, *_REFUSED)
-    sent: dict[str, Any] = _without(schema, *refused, "description")
-    return sent
+    return dict(_without(schema, *refused, "description"))
 
 
 def _without(schema: Any, *keywords: str) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from typing import Any, NamedTuple
 
 from redargue.backends.base import Sampling
@@ -33,7 +33,7 @@ class ProbeFinding(NamedTuple):
 
 
 async def probe(
-    transport: Transport, service: Service, model: str, *, embedding_model: str = ""
+    transport: Transport, service: Service, model: str, embedding_model: str
 ) -> tuple[list[ProbeFinding], int]:
     """Probes an endpoint and stores its capabilities; returns findings and the number of requests sent."""
     account = Account()
@@ -43,31 +43,31 @@ async def probe(
     plain = await _ask(endpoint, account, "Reply with the word yes.")
     seconds = time.monotonic() - began
     thinks = "; it thinks aloud" if plain.thoughts else ""
+    reply = f"{plain.problem or repr(plain.text[:40])} in {seconds:.1f} s{thinks}"
+    json_mode = await _try("JSON mode", _in_json(endpoint, account, "json"))
+    json_schema = await _try("JSON schema", _in_json(endpoint, account, "schema"))
+    endpoint.remember(form="schema" if json_schema.supported else "json" if json_mode.supported else "text")
     findings = [
-        ProbeFinding("reply", not plain.problem, f"{plain.problem or repr(plain.text[:40])} in {seconds:.1f} s{thinks}")
+        ProbeFinding("reply", not plain.problem, reply),
+        json_mode,
+        json_schema,
+        await _try("tool calls", _call(endpoint, account)),
+        await _try("three samples per request", _samples(endpoint, account)),
+        await _try("log probabilities", _logprobs(endpoint, account)),
+        await _try("streaming", _stream(transport, service, model, account)),
     ]
-    best: Form = "text"
-    for form, name in (("json", "JSON mode"), ("schema", "JSON schema")):
-        finding = await _try(name, lambda form=form: _in_json(endpoint, account, form))  # type: ignore[misc]
-        findings.append(finding)
-        best = form if finding.supported else best  # type: ignore[assignment]
-    endpoint.remember(form=best)
-    findings.append(await _try("tool calls", lambda: _call(endpoint, account)))
-    findings.append(await _try("three samples per request", lambda: _samples(endpoint, account)))
-    findings.append(await _try("log probabilities", lambda: _logprobs(endpoint, account)))
-    findings.append(await _try("streaming", lambda: _stream(transport, service, model, account)))
     if embedding_model:
         vectors = Endpoint(transport, service, embedding_model)
-        findings.append(await _try("embeddings", lambda: _embed(vectors, account)))
+        findings.append(await _try("embeddings", _embed(vectors, account)))
     refused = [name for name in endpoint.capabilities.refused if name not in ("n", "logprobs")]
     limit = endpoint.capabilities.limit or "no limit on a reply"
-    findings.append(ProbeFinding("parameters", not refused, f"{limit}; refused: {', '.join(refused) or 'none'}"))
-    return findings, account.requests
+    refusals = f"{limit}; refused: {', '.join(refused) or 'none'}"
+    return [*findings, ProbeFinding("parameters", not refused, refusals)], account.requests
 
 
-async def _try(capability: str, ask: Callable[[], Awaitable[tuple[bool, str]]]) -> ProbeFinding:
+async def _try(capability: str, answer: Awaitable[tuple[bool, str]]) -> ProbeFinding:
     try:
-        return ProbeFinding(capability, *await ask())
+        return ProbeFinding(capability, *await answer)
     except RedargueError as error:
         return ProbeFinding(capability, False, error.what[:200])
 

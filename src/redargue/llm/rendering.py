@@ -12,8 +12,9 @@ import secrets
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
+from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Self, cast
 
 from redargue.claims import Frozen
 from redargue.files import home, make_folder, open_to_read, open_to_write
@@ -63,7 +64,7 @@ class Prompt(NamedTuple):
         def moved(offset: int) -> int:
             return len(name_fences(self.user[:offset], word))
 
-        spans = tuple(span._replace(start=moved(span.start), end=moved(span.end)) for span in self.spans)
+        spans = tuple(WeightedSpan(moved(start), moved(end), weight) for start, end, weight in self.spans)
         history = tuple((name_fences(user, word), reply) for user, reply in self.history)
         system, user = name_fences(self.system, word), name_fences(self.user, word)
         return self._replace(system=system, user=user, spans=spans, history=history)
@@ -92,10 +93,17 @@ class Renderer:
     def __init__(self, prompts: Prompts | None = None, *, plain: bool | None = None, calls: bool = False) -> None:
         self.prompts, self.plain, self.calls = prompts, plain, calls
 
+    @classmethod
+    def of(cls, form: str, prompts: Prompts | None = None) -> Self:
+        """For replies in a :data:`~redargue.spec.ResponseFormat`."""
+        plain = None if form in ("auto", "tools") else form == "plain"
+        return cls(prompts, plain=plain, calls=form == "tools")
+
     def prompt(self, task: AnyTask) -> Prompt:
         """The prompt of a task; the text that all its calls share comes first."""
-        plain = tuple((exchange.prompt_text, exchange.reply) for exchange in task.sent_history())
-        history = tuple((exchange.input_text, exchange.reply) for exchange in task.sent_history())
+        sent = task.sent_history()
+        plain = tuple((exchange.prompt_text, exchange.reply) for exchange in sent)
+        history = tuple((exchange.input_text, exchange.reply) for exchange in sent)
         if filled := self.prompts.fill(task) if self.prompts else None:
             return Prompt(*filled, schema=None, history=plain)
         if self.calls and isinstance(task, StepTask):
@@ -103,12 +111,12 @@ class Renderer:
             user = task.rendered(calls=True).input_text  # the functions describe the tools
             return Prompt(tool_calls.system_words(task), user, None, history=history, functions=functions)
         text = task.rendered()
-        is_plain = task.profile == "paper" if self.plain is None else self.plain
-        if is_plain:
-            return Prompt(text.system, text.prompt_text, None, _weighted_spans(task, text.prompt_text), plain)
-        system = lines(text.system, text.instructions).strip()
-        user = text.input_text
-        return Prompt(system, user, (task.name(), schema_of(task)), _weighted_spans(task, user), history)
+        if task.profile == "paper" if self.plain is None else self.plain:
+            spans = _weighted_spans(task, text.prompt_text)
+            return Prompt(text.system, text.prompt_text, None, spans, plain)
+        system, user = lines(text.system, text.instructions).strip(), text.input_text
+        schema = (task.name(), schema_of(task))
+        return Prompt(system, user, schema, _weighted_spans(task, user), history)
 
     def read(self, task: AnyTask, text: str, *, plain: bool) -> Frozen:
         """Parses a reply; a ValueError's message is shown to the model."""
@@ -121,9 +129,8 @@ class Renderer:
         kind = Step if plain and isinstance(task, StepTask) else task.reply_type()
         history = (exchange.input_text for exchange in task.chat_history())  # a reply may repeat its evidence
         rendered = task.rendered()
-        shown = [rendered.system, *history, rendered.input_text]
         try:
-            reply = one(text, kind, "\n".join(shown))
+            reply = one(text, kind, "\n".join([rendered.system, *history, rendered.input_text]))
         except ValueError:
             if step := _written_step(text, task):
                 return step
@@ -138,9 +145,8 @@ def _written_step(text: str, task: AnyTask) -> Step | None:
     step = task.parse_plain(text)
     if step is None or (step.action is None and step.answer is None):
         return None
-    if step.action and step.action.name not in {tool.name for tool in task.tools}:
-        return None
-    return task.validate_answer(step)
+    known = step.action is None or step.action.name in {tool.name for tool in task.tools}
+    return task.validate_answer(step) if known else None
 
 
 def _weighted_spans(task: AnyTask, user: str) -> tuple[WeightedSpan, ...]:
@@ -148,16 +154,13 @@ def _weighted_spans(task: AnyTask, user: str) -> tuple[WeightedSpan, ...]:
     parts = task.parts()
     if not any(part.agent for part in parts):
         return ()
-    whole = "".join(part.text for part in parts)
-    if not user.endswith(task.fill(whole)):
+    filled = [task.fill(text) for text in accumulate(part.text for part in parts)]  # each begins as the next one
+    if not user.endswith(filled[-1]):
         raise ValueError(f"the parts of {task.name()} are not its input")
-    spans, begin, prefix = [], len(user) - len(task.fill(whole)), ""
-    for part in parts:
-        start = begin + len(task.fill(prefix))  # the filled prefix is a prefix of the filled text
-        prefix += part.text
-        if part.agent:
-            spans.append(WeightedSpan(start, begin + len(task.fill(prefix)), part.weight))
-    return tuple(spans)
+    begin = len(user) - len(filled[-1])
+    ends = [begin, *(begin + len(text) for text in filled)]
+    spans = zip(parts, pairwise(ends), strict=True)
+    return tuple(WeightedSpan(*place, part.weight) for part, place in spans if part.agent)
 
 
 def schema_of(task: AnyTask) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime
@@ -14,9 +15,7 @@ from redargue.evidence import Omission, Passage, Recalled
 from redargue.retrieval.corpus.ranking import query_words, terms
 
 _MAX_LENGTH = 200  # characters of a key: databases limit the size of index entries, and names are shorter
-_ARTICLES = ("the ", "an ", "a ")
 _PUNCTUATION = frozenset(".,;:!?…'\"`´¡¿·*_-–—")
-_BRACKET_CATEGORIES = frozenset(("Ps", "Pe", "Pi", "Pf", "Pd"))
 _MIN_OVERLAP = 0.75  # Jaccard similarity of two claims' word stems
 
 
@@ -38,18 +37,14 @@ def normalize_entity(entity: str) -> str:
 
 def _strip_once(name: str) -> str:
     """Strips the punctuation around a name; if there is none, strips one leading article."""
-    start, stop = 0, len(name)
-    while start < stop and _is_strippable(name[start]):
-        start += 1
-    while stop > start and _is_strippable(name[stop - 1]):
-        stop -= 1
-    if stop - start < len(name):
-        return name[start:stop]
-    return next((name.removeprefix(article) for article in _ARTICLES if name.startswith(article)), name)
+    kept = [index for index, char in enumerate(name) if not _is_strippable(char)]
+    bare = name[kept[0] : kept[-1] + 1] if kept else ""
+    return bare if bare != name else re.sub(r"^(?:the|an|a) ", "", name)
 
 
 def _is_strippable(char: str) -> bool:
-    return char.isspace() or char in _PUNCTUATION or unicodedata.category(char) in _BRACKET_CATEGORIES
+    brackets = ("Ps", "Pe", "Pi", "Pf", "Pd")  # Unicode categories
+    return char.isspace() or char in _PUNCTUATION or unicodedata.category(char) in brackets
 
 
 def near_duplicates(claim: str, others: Iterable[str]) -> frozenset[str]:
@@ -61,11 +56,8 @@ def near_duplicates(claim: str, others: Iterable[str]) -> frozenset[str]:
     """
     others = list(dict.fromkeys(others))
     stems, *others_stems = map(frozenset, terms([" ".join(query_words(text)) for text in (claim, *others)]))
-    return frozenset(
-        other
-        for other, other_stems in zip(others, others_stems, strict=True)
-        if other == claim or len(stems & other_stems) >= _MIN_OVERLAP * max(1, len(stems | other_stems))
-    )
+    near = (len(stems & each) >= _MIN_OVERLAP * max(1, len(stems | each)) for each in others_stems)
+    return frozenset(other for other, is_near in zip(others, near, strict=True) if is_near or other == claim)
 
 
 Status = Literal["ok", "empty", "error", "changed", "gone"]

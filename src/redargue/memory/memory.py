@@ -74,8 +74,8 @@ class Memory:
         secrets: Secrets | None = None,
     ) -> None:
         if not 0 < len(workspace.strip()) <= 100:
-            what = f"invalid workspace name {workspace[:120]!r}"
-            raise UsageError(what, hint="use 1 to 100 characters: --workspace NAME")
+            hint = "use 1 to 100 characters: --workspace NAME"
+            raise UsageError(f"invalid workspace name {workspace[:120]!r}", hint=hint)
         self.workspace, self.settings = workspace, settings or MemorySettings()
         self._database, self._encoder, self._loading = database, encoder, Lock()
         self._secrets = secrets or Secrets.from_environment()
@@ -108,19 +108,17 @@ class Memory:
         by = self.settings.by
         vector = self._encode([text])[0] if by in ("meaning", "both") and text.strip() else None
         with self._database.read() as db:
-            if by == "meaning":
-                keys = ()
-            elif by == "substring":
+            if by == "substring":
                 keys = records.entities_containing(db, self.workspace, keys)
-            entities = records.entities_by_record(db, self.workspace, keys)
+            entities = records.entities_by_record(db, self.workspace, () if by == "meaning" else keys)
             similarities = {} if vector is None else self._similarities(db, vector)
             ranking = [number for number, _ in fuse(entities, similarities)]
             selected, held_back, left_out = self._select(db, ranking, claim, now)
-        items = (
-            self._recalled(record, claim.as_of, entities.get(record.number, ()), similarities.get(record.number))
-            for record in selected
+        items = tuple(
+            self._recalled(record, claim.as_of, entities.get(number, ()), similarities.get(number))
+            for number, record in selected.items()
         )
-        return Recall(items=tuple(items), held_back=held_back, left_out=dict(sorted(left_out.items())))
+        return Recall(items=items, held_back=held_back, left_out=dict(sorted(left_out.items())))
 
     def _similarities(self, db: MemoryTransaction, vector: Floats) -> dict[int, float]:
         """Cosine similarities by record number, highest first, then newest first."""
@@ -134,21 +132,21 @@ class Memory:
 
     def _select(
         self, db: MemoryTransaction, ranking: Sequence[int], claim: Claim, now: datetime
-    ) -> tuple[list[MemoryRecord], int, Counter[Omission]]:
+    ) -> tuple[dict[int, MemoryRecord], int, Counter[Omission]]:
         """The best records that may be returned, and the counts of those held back or left out before the last."""
-        selected: list[MemoryRecord] = []
+        selected: dict[int, MemoryRecord] = {}
         texts: set[str] = set()
         held_back, left_out = 0, Counter[Omission]()
-        statuses = ("ok", "empty") if self.settings.keep_misses else ("ok",)
         for start in range(0, len(ranking), _PAGE):
-            page = records.fetch(db, ranking[start : start + _PAGE])
+            numbers = ranking[start : start + _PAGE]
+            page = records.fetch(db, numbers)
             others = {other for record in page.values() for other, _ in record.claims} if self.settings.guard else ()
             duplicates = near_duplicates(claim.text[:_MAX_CLAIM], others) if others else frozenset()
-            for record in (page[number] for number in ranking[start : start + _PAGE] if number in page):
+            for record in filter(None, map(page.get, numbers)):
                 if len(selected) == self.settings.limit:
                     return selected, held_back, left_out
                 text = record.passage.text or record.passage.query
-                if record.status not in statuses or text in texts:
+                if record.status not in self._kept or text in texts:
                     continue
                 if duplicates and all(other in duplicates for other, _ in record.claims):
                     held_back += 1
@@ -156,8 +154,13 @@ class Memory:
                     left_out[reason] += 1
                 else:
                     texts.add(text)
-                    selected.append(record)
+                    selected[record.number] = record
         return selected, held_back, left_out
+
+    @property
+    def _kept(self) -> tuple[str, ...]:
+        """The status of what is stored and recalled."""
+        return ("ok", "empty") if self.settings.keep_misses else ("ok",)
 
     def _reason_to_skip(self, record: MemoryRecord, claim: Claim, now: datetime) -> Omission | None:
         max_age, passage = self.settings.max_age, record.passage
@@ -171,12 +174,12 @@ class Memory:
     def _recalled(
         self, record: MemoryRecord, as_of: date | None, entities: tuple[str, ...], similarity: float | None
     ) -> Recalled:
-        passage = record.passage
-        text = passage.text[: self.settings.characters]
-        truncated = {"text": text, "cut": cut_ends(start=False, end=len(text) < record.length)}
-        dated = {"timing": timing(passage.published, as_of)} if as_of else {}
+        text = record.passage.text[: self.settings.characters]
+        changes: dict[str, object] = {"text": text, "cut": cut_ends(start=False, end=len(text) < record.length)}
+        if as_of:
+            changes["timing"] = timing(record.passage.published, as_of)
         return Recalled(
-            passage=passage.model_copy(update=truncated | dated),
+            passage=record.passage.model_copy(update=changes),
             length=record.length,
             number=record.number,
             status="empty" if record.status == "empty" else "ok",
@@ -208,9 +211,8 @@ class Memory:
     def _split(self, findings: Sequence[Finding]) -> tuple[list[Finding], dict[Omission, int]]:
         if self.settings.mode == "frozen":
             return [], {Omission.FROZEN: len(findings)} if findings else {}
-        stored = ("ok", "empty") if self.settings.keep_misses else ("ok",)
-        accepted = [finding for finding in findings if finding.status in stored]
-        dropped = Counter(Omission(finding.status) for finding in findings if finding.status not in stored)
+        accepted = [finding for finding in findings if finding.status in self._kept]
+        dropped = Counter(Omission(finding.status) for finding in findings if finding.status not in self._kept)
         return accepted, dict(sorted(dropped.items()))
 
     def _remember(
@@ -247,11 +249,10 @@ class Memory:
 
     def _cleaned(self, finding: Finding) -> Finding:
         """The finding with API keys masked and without characters that a database rejects."""
-        fields = finding.passage.model_dump()
-        passage = {name: self._clean(value) for name, value in fields.items() if isinstance(value, str)}
+        texts = {name: self._clean(value) for name, value in finding.passage if isinstance(value, str)}
         arguments = json.loads(self._clean(json.dumps(finding.arguments)))
-        cleaned = {"passage": finding.passage.model_copy(update=passage), "arguments": arguments}
-        return finding.model_copy(update=cleaned)
+        passage = finding.passage.model_copy(update=texts)
+        return finding.model_copy(update={"passage": passage, "arguments": arguments})
 
     def _clean(self, text: str) -> str:
         return self._secrets.hide(text.replace("\0", "").encode("utf-8", "replace").decode())
@@ -341,7 +342,6 @@ class MemoryLookup:
         "required": ["entity"],
         "additionalProperties": False,
     }
-
     online: ClassVar[bool] = False
 
     def __init__(self, memory: EvidenceMemory | None, claim: Claim, clock: Clock) -> None:

@@ -90,11 +90,12 @@ def compare_with_page(stored: Passage, passages: Sequence[Passage]) -> tuple[Rec
     text, texts = _on_one_line(stored.text), [_on_one_line(passage.text) for passage in passages]
     if any(text in now for now in texts):
         return "same", ""
-    source = [
-        passage
-        for passage in sorted(passages, key=lambda passage: passage.start)
-        if (stored.url and passage.url == stored.url) or (stored.document and passage.document == stored.document)
-    ]
+
+    def is_of_source(passage: Passage) -> bool:
+        by_url = stored.url and passage.url == stored.url
+        return bool(by_url or (stored.document and passage.document == stored.document))
+
+    source = sorted(filter(is_of_source, passages), key=lambda passage: passage.start)
     if not source:
         why = f"the search finds {counted(len(passages), 'passage')}, none of this source"
         return "gone", why if passages else "the search finds nothing now"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
@@ -146,11 +147,11 @@ def upsert(
     find = "SELECT number FROM records WHERE workspace = ? AND digest = ?"
     if status == "ok" and (misses := _column(db, find, (workspace, new.miss_digest))):
         remove_records(db, workspace, RecordFilter(numbers=misses))
-    row = (workspace, new.digest, status, new.arguments, new.text, len(passage.text), passage.start, retrieved, "")
-    columns = f"workspace, digest, status, arguments, text, length, start, retrieved, checked, {', '.join(_FIELDS)}"
-    values = (*row, *(getattr(passage, name) for name in _FIELDS))
-    insert = f"INSERT INTO records ({columns}) VALUES ({', '.join('?' * len(values))}) RETURNING number"
-    number = int(db.execute(insert, values).fetchall()[0][0])
+    row = {"workspace": workspace, "digest": new.digest, "status": status, "arguments": new.arguments}
+    row |= {"text": new.text, "length": len(passage.text), "start": passage.start, "retrieved": retrieved}
+    row |= {"checked": ""} | {name: getattr(passage, name) for name in _FIELDS}
+    insert = f"INSERT INTO records ({', '.join(row)}) VALUES ({', '.join('?' * len(row))}) RETURNING number"
+    number = int(db.execute(insert, tuple(row.values())).fetchall()[0][0])
     vector_bytes = np.asarray(vector.values, _VECTOR_TYPE).tobytes()
     db.execute("INSERT INTO vectors (record, vector) VALUES (?, ?)", (number, vector_bytes))
     db.execute("INSERT INTO codes (workspace, record, code) VALUES (?, ?, ?)", (workspace, number, vector.code))
@@ -158,10 +159,10 @@ def upsert(
 
 
 def link(db: MemoryTransaction, workspace: str, number: int, entities: Iterable[str], claim: str, run: str) -> None:
-    for entity in entities:
-        insert = "INSERT INTO entities (workspace, entity, record) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
-        db.execute(insert, (workspace, entity, number))
-    db.execute("INSERT INTO claims (record, claim, run) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", (number, claim, run))
+    insert = "INSERT INTO entities (workspace, entity, record) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+    db.executemany(insert, [(workspace, entity, number) for entity in entities])
+    insert = "INSERT INTO claims (record, claim, run) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+    db.execute(insert, (number, claim, run))
 
 
 def entities_by_record(db: MemoryTransaction, workspace: str, keys: Iterable[str]) -> dict[int, tuple[str, ...]]:
@@ -211,12 +212,12 @@ def cosine_similarities(db: MemoryTransaction, numbers: Sequence[int], vector: F
 def fetch(db: MemoryTransaction, numbers: Sequence[int]) -> dict[int, MemoryRecord]:
     """Records by number, with their claims but without their entities."""
     selection = _in_list(numbers)
-    claims: dict[int, list[tuple[str, str]]] = {}
+    claims: dict[int, list[tuple[str, str]]] = defaultdict(list)
     find = f"SELECT record, claim, run FROM claims WHERE record IN {selection} ORDER BY record, claim"
     for number, claim, run in db.execute(find).fetchall():
-        claims.setdefault(number, []).append((claim, run))
+        claims[number].append((claim, run))
     rows = db.execute(f"SELECT {_COLUMNS} FROM records WHERE number IN {selection}").fetchall()
-    return {row[0]: _record(row).model_copy(update={"claims": tuple(claims.get(row[0], ()))}) for row in rows}
+    return {row[0]: _record(row, claims[row[0]]) for row in rows}
 
 
 def newest(db: MemoryTransaction, workspace: str, condition: RecordFilter, limit: int) -> tuple[MemoryRecord, ...]:
@@ -224,12 +225,12 @@ def newest(db: MemoryTransaction, workspace: str, condition: RecordFilter, limit
     where, values = _where(workspace, condition)
     find = f"SELECT number FROM records WHERE {where} ORDER BY number DESC LIMIT ?"
     numbers = _column(db, find, (*values, limit))
-    entities: dict[int, list[str]] = {}
+    entities: dict[int, list[str]] = defaultdict(list)
     find = f"SELECT record, entity FROM entities WHERE record IN {_in_list(numbers)} ORDER BY record, entity"
     for number, entity in db.execute(find).fetchall():
-        entities.setdefault(number, []).append(entity)
+        entities[number].append(entity)
     records = fetch(db, numbers)
-    return tuple(records[number].model_copy(update={"entities": tuple(entities.get(number, ()))}) for number in numbers)
+    return tuple(records[number].model_copy(update={"entities": tuple(entities[number])}) for number in numbers)
 
 
 def count(db: MemoryTransaction, workspace: str, condition: RecordFilter) -> int:
@@ -263,13 +264,12 @@ def _where(workspace: str, condition: RecordFilter) -> tuple[str, tuple[Any, ...
     if condition.entity:
         terms.append("number IN (SELECT record FROM entities WHERE workspace = ? AND entity = ?)")
         values += [workspace, normalize_entity(condition.entity)]
-    for column, value in (("tool", condition.tool), ("status", condition.status)):
+    before = condition.before and condition.before.isoformat()
+    given = {"tool = ?": condition.tool, "status = ?": condition.status, "retrieved < ?": before}
+    for term, value in given.items():
         if value:
-            terms.append(f"{column} = ?")
+            terms.append(term)
             values.append(value)
-    if condition.before:
-        terms.append("retrieved < ?")
-        values.append(condition.before.isoformat())
     return " AND ".join(terms), tuple(values)
 
 
@@ -277,7 +277,7 @@ def _column(db: MemoryTransaction, query: str, values: Sequence[Any]) -> tuple[A
     return tuple(row[0] for row in db.execute(query, values).fetchall())
 
 
-def _record(row: Sequence[Any]) -> MemoryRecord:
+def _record(row: Sequence[Any], claims: Sequence[tuple[str, str]]) -> MemoryRecord:
     number, workspace, status, arguments, text, length, start, retrieved, checked, *values = row
     fields = dict(zip(_FIELDS, values, strict=True))
     return MemoryRecord(
@@ -288,6 +288,7 @@ def _record(row: Sequence[Any]) -> MemoryRecord:
         arguments=json.loads(arguments),
         length=length,
         checked=datetime.fromisoformat(checked) if checked else None,
+        claims=tuple(claims),
     )
 
 

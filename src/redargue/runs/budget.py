@@ -44,16 +44,12 @@ class Cost(NamedTuple):
     searches: int = 0
 
     def plus(self, other: Cost, sign: int = 1) -> Cost:
-        return Cost(
-            self.calls + sign * other.calls,
-            self.tokens + sign * other.tokens,
-            round(self.usd + sign * other.usd, 12),
-            self.searches + sign * other.searches,
-        )
+        return Cost._make(round(own + sign * more, 12) for own, more in zip(self, other, strict=True))
 
 
 _LIMIT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(k|m)?\s*(calls?|tok(?:ens?)?|usd|\$|search(?:es)?)\s*")
 _UNITS = {"calls": "calls", "tokens": "tok", "usd": "usd", "searches": "searches"}
+_ONE = {"calls": "call", "tokens": "token", "searches": "search"}
 
 
 class Budget:
@@ -101,12 +97,9 @@ class Budget:
     def lower(cls, *texts: str | None) -> str | None:
         """The lower limit in each unit of several budgets, as text; None without one."""
         budgets = [cls.parse(text).limits for text in texts if text]
-        lowest = {
-            unit: min(limits[unit] for limits in budgets if unit in limits)
-            for unit in _UNITS
-            if any(unit in limits for limits in budgets)
-        }
-        return ",".join(f"{Decimal(str(limit)):f}{_UNITS[unit]}" for unit, limit in lowest.items()) or None
+        given = {unit: [limits[unit] for limits in budgets if unit in limits] for unit in _UNITS}
+        lowest = {unit: Decimal(str(min(limits))) for unit, limits in given.items() if limits}
+        return ",".join(f"{limit:f}{_UNITS[unit]}" for unit, limit in lowest.items()) or None
 
     @property
     def limits(self) -> dict[str, Any]:
@@ -152,14 +145,9 @@ class Budget:
 
     def _limit_exceeded_by(self, total: Cost) -> str:
         """The limit that a total would exceed, in words; empty for none."""
-        if self.calls is not None and total.calls > self.calls:
-            return counted(self.calls, "call")
-        if self.tokens is not None and total.tokens > self.tokens:
-            return counted(self.tokens, "token")
-        if self.usd is not None and total.usd > self.usd + 1e-12:
-            return f"${self.usd:g}"
-        if self.searches is not None and total.searches > self.searches:
-            return counted(self.searches, "search", "searches")
+        for unit, limit in self.limits.items():
+            if getattr(total, unit) > limit + 1e-12:  # dollars are rounded
+                return f"${limit:g}" if unit == "usd" else counted(limit, _ONE[unit], unit)
         return ""
 
 
@@ -178,8 +166,8 @@ class Receipt:
 
     def pay(self, prompt_tokens: int = 0, completion_tokens: int = 0, usd: float = 0.0, cached_tokens: int = 0) -> None:
         """Sets the provider's figures; all 0 for a request that it refused. Cached tokens are prompt tokens, too."""
-        self.cached_tokens = cached_tokens
-        self.prompt_tokens, self.completion_tokens, self.usd, self.known = prompt_tokens, completion_tokens, usd, True
+        self.prompt_tokens, self.completion_tokens = prompt_tokens, completion_tokens
+        self.cached_tokens, self.usd, self.known = cached_tokens, usd, True
 
 
 class Account:
@@ -299,7 +287,7 @@ class Prices(Frozen):
         """The price of a model or of a dated version of it (``gpt-4o-2024-08-06``); None if unknown."""
         names = (name, VERSION.sub("", name))
         shipped = (_shipped_model(each) for each in names if each and self.shipped_models)
-        return next((price for price in (*map(self.models.get, names), *shipped) if price), None)
+        return next(filter(None, (*map(self.models.get, names), *shipped)), None)
 
     def _known(self) -> list[str]:
         listed = re.findall(r'^"(.+?)" = ', _shipped()[1], re.M) if self.shipped_models else []
@@ -311,27 +299,23 @@ class Prices(Frozen):
 
     def require(self, models: list[str], searches: list[str]) -> None:
         """Raises UsageError if a model or tool has no price; the hint is the line to add."""
+        file = home() / "prices.toml"
         for name in models:
             if self.model(name) is None:
-                near = " or ".join(map(repr, get_close_matches(name, self._known(), n=3)))
-                raise UsageError(
-                    f"no price is known for the model {name!r}",
-                    hint=f"put its price into {home() / 'prices.toml'}, in US dollars per million tokens:"
-                    f' [models] "{name}" = {{ input = 0.15, output = 0.60 }}'
-                    + (f"; did you mean {near}?" if near else ""),
-                )
+                line = f'[models] "{name}" = {{ input = 0.15, output = 0.60 }}'
+                hint = f"put its price into {file}, in US dollars per million tokens: {line}"
+                if near := " or ".join(map(repr, get_close_matches(name, self._known(), n=3))):
+                    hint += f"; did you mean {near}?"
+                raise UsageError(f"no price is known for the model {name!r}", hint=hint)
         for name in searches:
             if name not in self.searches:
-                raise UsageError(
-                    f"no price is known for the tool {name!r}",
-                    hint=f"put it into {home() / 'prices.toml'}, in US dollars per request: [searches] {name} = 0.001",
-                )
+                hint = f"put it into {file}, in US dollars per request: [searches] {name} = 0.001"
+                raise UsageError(f"no price is known for the tool {name!r}", hint=hint)
 
 
 def _parse(text: str, where: str) -> Prices:
     try:
-        table: dict[str, Any] = tomllib.loads(text)
-        return Prices.model_validate(table)
+        return Prices.model_validate(tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{where!r} cannot be read as TOML: {error}") from error
     except ValidationError as error:
@@ -364,9 +348,8 @@ class UsageCounter:
             self.search(event)
 
     def call(self, event: CallFinished | CallFailed) -> None:
-        self._counts["prompt"] += event.prompt_tokens
-        self._counts["completion"] += event.completion_tokens
-        self._counts["cached"] += event.cached_tokens
+        for name in ("prompt_tokens", "completion_tokens", "cached_tokens"):
+            self._counts[name] += getattr(event, name)
         self._usd += event.usd
         if event.charge == "embedding":
             self._counts["embeddings"] += event.requests
@@ -382,12 +365,8 @@ class UsageCounter:
     def usage(self) -> Usage:
         """The totals; tables in alphabetical order, so that equal runs have equal JSON."""
         return Usage(
-            calls=self._counts["calls"],
-            embeddings=self._counts["embeddings"],
             searches=self._tables["by_tool"].total(),
-            prompt_tokens=self._counts["prompt"],
-            completion_tokens=self._counts["completion"],
-            cached_tokens=self._counts["cached"],
             usd=round(self._usd, 9) if self._priced else None,
+            **self._counts,
             **{table: dict(sorted(counts.items())) for table, counts in self._tables.items()},
         )

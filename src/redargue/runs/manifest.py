@@ -6,7 +6,7 @@ import json
 import re
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, FiniteFloat, JsonValue, PlainSerializer, ValidationError
 
@@ -20,7 +20,13 @@ _FORMAT = 3
 _LARGEST = 1_000_000_000  # bytes of a description, which has the texts of all claims
 
 
-class ToolEntry(Frozen):
+class _Entry(Frozen):
+    @classmethod
+    def of(cls, tool: object) -> Self:
+        return cls(**{name: getattr(tool, name) for name in cls.model_fields})
+
+
+class ToolEntry(_Entry):
     """An evidence tool of a run."""
 
     name: str = ""
@@ -28,7 +34,7 @@ class ToolEntry(Frozen):
     revision: str = ""
 
 
-class ActionEntry(Frozen):
+class ActionEntry(_Entry):
     """A tool that agents call; a replay needs its description and schema, which are part of prompts."""
 
     about: str
@@ -113,10 +119,8 @@ class RunManifest(Frozen):
     def differing(self, other: RunManifest) -> tuple[str, str, str] | None:
         """The first field that differs, with both values reduced to their difference; None if all are equal."""
         mine, theirs = self.facts(), other.facts()
-        for name in sorted(mine):
-            if mine[name] != theirs[name]:
-                return name, *_apart(mine[name], theirs[name])
-        return None
+        differing = (name for name in sorted(mine) if mine[name] != theirs[name])
+        return next(((name, *_apart(mine[name], theirs[name])) for name in differing), None)
 
     def facts(self) -> dict[str, object]:
         """As JSON, all fields but the names of the run and of its file; those of spec and backend among them."""
@@ -163,8 +167,9 @@ def load_manifest(folder: Path) -> RunManifest:
 
 def read_manifest(values: object, where: str) -> RunManifest:
     """Reads a manifest; raises RecordError."""
+    what, again = f"{where!r} is not a run's description", "restore it, or run again"
     if not isinstance(values, dict):
-        raise RecordError(f"{where!r} is not a run's description", hint="restore it, or run again")
+        raise RecordError(what, hint=again)
     form = values.get("format")
     if form != _FORMAT:
         found = "no format number" if form is None else f"the format {str(form)[:20]!r}"
@@ -175,21 +180,17 @@ def read_manifest(values: object, where: str) -> RunManifest:
     try:
         return RunManifest.model_validate(values)
     except ValidationError as error:
-        raise RecordError(
-            f"{where!r} is not a run's description: {problem_location(error)}: {problem_of(error)}",
-            hint="restore it, or run again",
-        ) from error
+        cause = f"{problem_location(error)}: {problem_of(error)}"
+        raise RecordError(f"{what}: {cause}", hint=again) from error
     except UsageError as error:
-        what = f"{where!r} is not a run's description: {error.where or 'spec'}: {error.what}"
-        raise RecordError(what, hint="restore it, or run again") from error
+        raise RecordError(f"{what}: {error.where or 'spec'}: {error.what}", hint=again) from error
 
 
 def _apart(old: Any, new: Any) -> tuple[str, str]:
     if isinstance(old, list) and isinstance(new, list):
         if len(old) != len(new):
             return f"{len(old)} of them", str(len(new))
-        place = next(at for at, (one, other) in enumerate(zip(old, new, strict=True)) if one != other)
-        return _apart(old[place], new[place])
+        return next(_apart(*pair) for pair in zip(old, new, strict=True) if pair[0] != pair[1])
     if isinstance(old, dict) and isinstance(new, dict):
         name = next(name for name in sorted({*old, *new}) if old.get(name) != new.get(name))
         first, second = _apart(old.get(name), new.get(name))

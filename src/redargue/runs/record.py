@@ -52,11 +52,11 @@ def new_run_folder() -> Path:
 
 @contextmanager
 def writing(folder: Path) -> Iterator[None]:
-    lock = _lock(folder)
+    held = _lock(folder)
     try:
         yield
     finally:
-        os.close(lock)
+        os.close(held)
 
 
 def _lock(folder: Path) -> int:
@@ -104,13 +104,12 @@ class Record:
         secrets: Secrets | None = None,
     ) -> None:
         self.folder, self._secrets = folder, secrets or Secrets()
-        self.mode: RecordMode = mode
+        self.mode: RecordMode = "replay" if manifest is None else mode
         self._paid: dict[int, dict[str, Paid | CallFailed]] = {}
         self._failed: dict[int, list[CallFailed]] = {}
         self._ended: dict[int, _Ended] = {}
         self._logged: dict[int, Counter[str]] = {}  # events of unfinished claims, which are emitted again
         if manifest is None or mode == "replay":
-            self.mode = "replay"
             self.manifest = load_manifest(folder)
             self._load()
             return
@@ -125,21 +124,24 @@ class Record:
                 hint="choose another folder with --run, or set REDARGUE_HOME",
             ) from error
         try:
-            if (folder / "run.json").exists():
-                self.manifest = load_manifest(folder)
-                self._compare(manifest)
-                self._cut_incomplete_line()
-                self._load()
-            else:
-                self.manifest = manifest.model_copy(update={"run": manifest.run or folder.name})
-                write_atomically(folder / "run.json", self.manifest.model_dump_json(indent=1) + "\n")
-            self._log = open_to_write(folder / "events.jsonl", append=True)
-        except OSError as error:
+            self._begin_or_resume(manifest)
+        except BaseException as error:
             os.close(self._lock)
-            raise self._unwritable(error) from error
-        except BaseException:
-            os.close(self._lock)
+            if isinstance(error, OSError):
+                raise self._unwritable(error) from error
             raise
+
+    def _begin_or_resume(self, manifest: RunManifest) -> None:
+        description = self.folder / "run.json"
+        if description.exists():
+            self.manifest = load_manifest(self.folder)
+            self._compare(manifest)
+            self._cut_incomplete_line()
+            self._load()
+        else:
+            self.manifest = manifest.model_copy(update={"run": manifest.run or self.folder.name})
+            write_atomically(description, self.manifest.model_dump_json(indent=1) + "\n")
+        self._log = open_to_write(self.folder / "events.jsonl", append=True)
 
     @property
     def id(self) -> str:
@@ -171,7 +173,8 @@ class Record:
 
     def _read(self, ended: _Ended) -> Verdict:
         with open_to_read(self.folder / "events.jsonl") as log:
-            event = _event_at(log, ended.offset)
+            log.seek(ended.offset)
+            event = EVENT.validate_json(log.readline())
         assert isinstance(event, ClaimEnded)
         return event.verdict
 
@@ -195,10 +198,8 @@ class Record:
 
     def _was_logged(self, event: Event) -> bool:
         logged = self._logged.get(event.item)
-        if not logged:
-            return False
-        content = self._secrets.hide(_content(event))
-        if not logged[content]:
+        content = self._secrets.hide(_content(event)) if logged else ""
+        if not logged or not logged[content]:
             return False
         logged[content] -= 1
         return True
@@ -244,9 +245,8 @@ class Record:
             ended = self._ended.get(item)
             if ended is None or ended.fine:
                 paid = self._paid.get(item, {})  # includes questions that were asked again after an error
-                unreadable = {
-                    call.key: call for call in failures if call.error.type == "BadReply" and call.key not in paid
-                }
+                bad = (call for call in failures if call.error.type == "BadReply")
+                unreadable = {call.key: call for call in bad if call.key not in paid}
                 if self.mode == "replay" or ended is None:
                     self._paid.setdefault(item, {}).update(unreadable)
                 self._failed[item] = [call for call in failures if call.key not in unreadable]
@@ -354,11 +354,6 @@ def _log_of(path: Path) -> BinaryIO:
         return open_to_read(path)
     except OSError as error:
         raise RecordError(f"{str(path)!r} cannot be read: {error.strerror}", hint="restore it, or run again") from error
-
-
-def _event_at(log: BinaryIO, offset: int) -> Event:
-    log.seek(offset)
-    return EVENT.validate_json(log.readline())
 
 
 def write_atomically(path: Path, text: str) -> None:
