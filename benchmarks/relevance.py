@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import pool
-from redargue.llm.prompted import RELEVANCE
+from redargue.llm.prompted import BUNDLED_STABILITY
 from redargue.nli.backend import EmbeddedBackend
 from redargue.nli.session import shared
 
@@ -48,7 +48,7 @@ def main(arguments: list[str]) -> None:
         print(json.dumps({"threshold": threshold, "passed": passed}))
     least = next(threshold for threshold, passed in rows if passed["nearest"] <= MOST_PASSED)
     widest = max(rows, key=lambda row: row[1]["own"] - row[1]["nearest"])[0]
-    used = {"embedded": EmbeddedBackend.stability.relevance, "language model": RELEVANCE}
+    used = {"embedded": EmbeddedBackend.stability.relevance, "language model": BUNDLED_STABILITY.relevance}
     print(json.dumps({"half": given.half, "least": least, "widest difference": widest, "used": used}))
 
 

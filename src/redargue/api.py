@@ -12,10 +12,10 @@ from redargue.assembly import connect
 from redargue.claims import Claim
 from redargue.errors import UsageError
 from redargue.events import Event
-from redargue.parts import RunOptions, read_options
+from redargue.parts import Parts, RunOptions, read_options
 from redargue.spec import RunSpec
 from redargue.verdicts import Verdict
-from redargue.verifier import Verifier
+from redargue.verifier import Listener, Verifier
 
 
 async def verify(
@@ -31,10 +31,13 @@ async def verify(
         UsageError, CorpusError, RecordError: the verification could not start.
     """
     spec, parts = read_options(options, spec)
-    claim = spec.claim(claim)
+    return await _verify(spec.claim(claim), spec, parts, folder)
+
+
+async def _verify(claim: Claim, spec: RunSpec, parts: Parts, folder: Path | None, *listeners: Listener) -> Verdict:
     parts = await connect(spec, parts)
     with Verifier(spec, parts=parts, folder=folder, claims=[claim]) as verifier:
-        return await verifier.verify(claim)
+        return await verifier.verify(claim, listeners=listeners)
 
 
 def verify_sync(
@@ -42,7 +45,8 @@ def verify_sync(
 ) -> Verdict:
     """:func:`verify` for synchronous code; raises UsageError inside an event loop, for example in a notebook."""
     if asyncio._get_running_loop() is not None:
-        raise UsageError("verify_sync cannot run inside an event loop", hint="use await redargue.verify(…)")
+        hint = "use await redargue.verify(…)"
+        raise UsageError("verify_sync cannot run inside an event loop", hint=hint)
     return asyncio.run(verify(claim, spec=spec, folder=folder, **options))
 
 
@@ -55,15 +59,13 @@ async def watch(
     ``async with watch("…") as events: async for event in events: …``; the last event contains the verdict. Arguments
     and errors are those of :func:`verify`.
     """
-    full_spec, parts = read_options(options, spec)
-    full_claim = full_spec.claim(claim)
+    full, parts = read_options(options, spec)
+    checked = full.claim(claim)
     queue: asyncio.Queue[Event | None] = asyncio.Queue()
 
     async def verify_into_queue() -> None:
         try:
-            connected = await connect(full_spec, parts)
-            with Verifier(full_spec, parts=connected, folder=folder, claims=[full_claim]) as verifier:
-                await verifier.verify(full_claim, listeners=[queue.put_nowait])
+            await _verify(checked, full, parts, folder, queue.put_nowait)
         finally:
             queue.put_nowait(None)
 

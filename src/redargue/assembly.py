@@ -40,19 +40,17 @@ def tools_setting(method: str) -> str:
 def method_of(spec: RunSpec, backend: Backend | None = None, *, memory: bool = False) -> ConfiguredMethod:
     """The method of a configuration, with its own backend unless another is given.
 
-    Args:
-        memory: whether an evidence memory is given as an object. A method that can use one does so where one is given
-            or named, unless its settings say otherwise.
+    Where a memory is named, or given as an object (``memory``), a method that can use one does, unless its settings
+    say otherwise.
     """
     tools: dict[str, object] = {}
     if spec.tools is not None:
         tools[tools_setting(spec.method)] = with_default_tool(spec.tools, spec.method, spec.profile)
-    remembers: dict[str, object] = {}
-    if (memory or spec.memory or spec.workspace != "default") and can_remember(spec.method):
-        remembers["memory"] = "on"
     name = backend.name if backend else _backend(spec)
-    defaults = methods[spec.method].defaults_for(name, {*spec.settings, *tools})
-    return configure(spec.method, spec.profile, {**defaults, **remembers, **spec.settings, **tools})
+    defaults = dict(methods[spec.method].defaults_for(name, {*spec.settings, *tools}))
+    if (memory or spec.memory or spec.workspace != "default") and can_remember(spec.method):
+        defaults["memory"] = "on"
+    return configure(spec.method, spec.profile, {**defaults, **spec.settings, **tools})
 
 
 def can_remember(method: str) -> bool:
@@ -103,24 +101,21 @@ def make_backend(
                 f"the backend {name!r} takes no model and no prompts",
                 hint="drop --backend, or drop --model and --prompts",
             )
-        if name == "embedded":  # a lower threshold than its own loosens the reader, a higher one is for its verdicts
-            given = spec.min_confidence
-            least = given if given is not None and given < MIN_CONFIDENCE else None
-            small = spec.reader == SMALL
-            reader = None if small else _reader(spec.reader, transport, prices)
-            return backends[name](reader=reader, careful=not small, least=least)
-        return backends[name]()
+        return _embedded(spec, transport, prices) if name == "embedded" else backends[name]()
     if not spec.model:
-        raise UsageError(f"the {name} backend needs a model", hint="name one: --model, or REDARGUE_MODEL")
+        hint = "name one: --model, or REDARGUE_MODEL"
+        raise UsageError(f"the {name} backend needs a model", hint=hint)
     prompts = prompts or read_prompts(spec.prompts)
     if name == "transformers":
         if spec.models:
-            raise UsageError("the transformers backend has one model for every role", hint="drop ROLE=NAME")
+            what = "the transformers backend has one model for every role"
+            raise UsageError(what, hint="drop ROLE=NAME")
         return backends[name](spec.model, prompts=prompts)
-    known = {*method.agents(), *(task.name() for task in method.tasks())}
+    known = sorted({*method.agents(), *(task.name() for task in method.tasks())})
     for role in spec.models:
         if role not in known:
-            raise UsageError(f"{method.name!r} has no role {role!r}", hint=did_you_mean(role, sorted(known)))
+            hint = did_you_mean(role, known)
+            raise UsageError(f"{method.name!r} has no role {role!r}", hint=hint)
     if not service.key and service.display_url == SERVICES["model"].url:
         raise UsageError(
             f"no key for {service.display_url}",
@@ -140,12 +135,16 @@ def make_backend(
     )
 
 
-def _reader(name: str, transport: Transport, prices: Prices) -> UserReader | None:
-    if not name:
-        return None
-    from redargue.nli.reader_store import load_reader
+def _embedded(spec: RunSpec, transport: Transport, prices: Prices) -> Backend:
+    """A lower threshold than its own loosens the reader; a higher one is for its verdicts."""
+    given, small = spec.min_confidence, spec.reader == SMALL
+    least = given if given is not None and given < MIN_CONFIDENCE else None
+    reader: UserReader | None = None
+    if spec.reader and not small:
+        from redargue.nli.reader_store import load_reader
 
-    return load_reader(name, transport=transport, prices=prices)
+        reader = load_reader(spec.reader, transport=transport, prices=prices)
+    return backends["embedded"](reader=reader, careful=not small, least=least)
 
 
 def read_prompts(source: Path | Mapping[str, str] | None) -> Prompts | None:
@@ -157,7 +156,8 @@ def read_prompts(source: Path | Mapping[str, str] | None) -> Prompts | None:
     methods.load_builtin()  # their tasks are known by name once they are imported
     if not isinstance(source, Path):
         return Prompts(source)
-    return Prompts.read(_printed(str(source).removeprefix(PRINTED)) if is_printed(source) else source)
+    name = str(source).removeprefix(PRINTED)
+    return Prompts.read(_printed(name) if is_printed(source) else source)
 
 
 def is_printed(source: Path) -> bool:
@@ -166,13 +166,15 @@ def is_printed(source: Path) -> bool:
 
 def _printed(name: str) -> Path:
     """The prompts with the structure, slots and order of those in a method's paper: a folder beside the method."""
-    folders = {
-        name: Path(inspect.getfile(methods[name])).parent / "prompts/printed" for name in (name, *methods.builtin)
-    }
-    if not folders[name].is_dir():
-        known = [PRINTED + name for name, folder in folders.items() if folder.is_dir()]
-        raise UsageError(f"{name!r} has no printed prompts", where="--prompts", hint=f"available: {', '.join(known)}")
-    return folders[name]
+
+    def folder(name: str) -> Path:
+        return Path(inspect.getfile(methods[name])).parent / "prompts/printed"
+
+    if not folder(name).is_dir():
+        known = ", ".join(PRINTED + other for other in methods.builtin if folder(other).is_dir())
+        hint = f"available: {known}"
+        raise UsageError(f"{name!r} has no printed prompts", where="--prompts", hint=hint)
+    return folder(name)
 
 
 def memory_of(spec: RunSpec, method: ConfiguredMethod) -> Memory | None:
@@ -216,6 +218,7 @@ async def connect(spec: RunSpec, parts: Parts | None = None) -> Parts:
         )
     from redargue.retrieval.mcp.client import list_tools, servers
 
-    made = sources(offline=spec.offline, prices=parts.prices or Prices.read(spec.prices), transport=parts.transport)
+    prices = parts.prices or Prices.read(spec.prices)
+    made = sources(offline=spec.offline, prices=prices, transport=parts.transport)
     actions = await list_tools(servers(spec.mcp, made, os.environ), made.prices)
     return replace(parts, actions=actions, transport=made.transport)

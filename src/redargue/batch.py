@@ -110,10 +110,7 @@ class VerdictFiles:
     """Context manager that writes ``verdicts.jsonl`` and ``verdicts.csv`` of a batch folder, whose record is open.
 
     It stores the offset of each line, not the verdicts; on exit it sorts the lines by claim and writes the table.
-
-    Args:
-        folder: of the batch.
-        rows: of the claims, for the numbers and identifiers of the input.
+    Numbers and identifiers are those of ``rows``, if given.
     """
 
     def __init__(self, folder: Path, rows: Sequence[ClaimRow] = ()) -> None:
@@ -185,13 +182,14 @@ _NOTHING: Mapping[str, None] = MappingProxyType({})
 
 def to_json_line(number: int, row_id: str, result: BaseModel, more: Mapping[str, BaseModel | None] = _NOTHING) -> str:
     """A result as one line of ASCII JSON, with the number, from 1, and the identifier of its item in the input."""
-    results = {name: model.model_dump(mode="json") for name, model in more.items() if model is not None}
-    return json.dumps({"item": number, "id": row_id, **result.model_dump(mode="json"), **results})
+    line = {"item": number, "id": row_id, **result.model_dump(mode="json")}
+    line |= {name: model.model_dump(mode="json") for name, model in more.items() if model}
+    return json.dumps(line)
 
 
 def refused_line(row: RefusedRow) -> str:
-    error = ErrorInfo.of(row.error).model_dump(mode="json")
-    return json.dumps({"item": row.number, "id": row.id, "claim": None, "label": None, "error": error})
+    line = {"item": row.number, "id": row.id, "claim": None, "label": None}
+    return json.dumps(line | {"error": ErrorInfo.of(row.error).model_dump(mode="json")})
 
 
 def _cells(row: Mapping[str, Any]) -> dict[str, object]:
@@ -199,9 +197,11 @@ def _cells(row: Mapping[str, Any]) -> dict[str, object]:
     if row["claim"] is None:
         return {"item": row["item"], "error": _error(row["error"]), "id": row["id"]}
     found = [quote for quote in row["quotes"] if quote["status"] != "not_found"]
-    sources = dict.fromkeys(quote["source"]["url"] or quote["source"]["title"] for quote in found if quote["source"])
+    known = (quote["source"] for quote in found if quote["source"])
+    sources = dict.fromkeys(source["url"] or source["title"] for source in known)
     noted = Noted.model_validate({name: row[name] for name in Noted.model_fields})
     usage = ("calls", "searches", "prompt_tokens", "completion_tokens", "usd")
+    unchecked = row["unchecked"] and Unchecked.model_validate(row["unchecked"])
 
     def quoted(side: Side) -> str:
         return " | ".join(quote["text"] for quote in found if quote["side"] == side)
@@ -219,7 +219,7 @@ def _cells(row: Mapping[str, Any]) -> dict[str, object]:
         "confidence": None if row["unchecked"] else row["confidence"],
         "unsure": row["unsure"] and row["unsure"]["label"],
         "caveat": words.caveats(map(Caveat.model_validate, row["caveats"])),
-        "unchecked": row["unchecked"] and words.unchecked(Unchecked.model_validate(row["unchecked"])),
+        "unchecked": unchecked and words.unchecked(unchecked),
         **_answer_cells(row),
     }
 

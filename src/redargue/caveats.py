@@ -21,7 +21,8 @@ class CaveatKind(StrEnum):
     ONLY_CHANGED = "only_changed"  # every such quotation is recalled, and no longer in its source
     SINGLE_SOURCE = "single_source"
     INJECTION = "injection"  # a passage speaks to models
-    NOT_READ_AGAIN = "not_read_again"  # the quotations are recalled, and their sources were not read again
+    # the quotations are recalled, and their sources were not read again
+    NOT_READ_AGAIN = "not_read_again"
 
 
 class Caveat(Frozen):
@@ -59,7 +60,8 @@ class UncheckedReason(StrEnum):
     SUBJECTIVE = "subjective"
     NOT_A_CLAIM = "not_a_claim"  # the sentence states nothing that can be checked
     LEFT_OUT = "left_out"  # the sentence states something, and the model extracted no claim
-    FRAGMENT = "fragment"  # a heading, a cell, a caption or a line without a verb that may state something
+    # a heading, a cell, a caption or a line without a verb that may state something
+    FRAGMENT = "fragment"
     TABLE = "table"
     NO_LINK = "no_link"  # only claims with a link are checked
     NO_CONTEXT = "no_context"  # an answer without a document to check it against

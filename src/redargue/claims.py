@@ -95,7 +95,8 @@ class LabelSet(Frozen):
         for label in self.labels:
             if label.name == name:
                 return label.meaning
-        raise UsageError(f"{name!r} is not a label of {self.name!r}", hint=f"labels: {', '.join(self.names)}")
+        hint = f"labels: {', '.join(self.names)}"
+        raise UsageError(f"{name!r} is not a label of {self.name!r}", hint=hint)
 
     def plain(self, name: str) -> str:
         """A label in plain words, as people are shown it.
@@ -135,8 +136,8 @@ class LabelSet(Frozen):
         """The labels that a line names, or concludes with, outside questions."""
         sentences = [each for each in re.split(r"(?<=[.!?;])\s+", line) if not each.endswith("?")]
         sentences = [each for each in sentences if not self._denied.search(each)]
-        concluded = (self._concluded(sentence) for sentence in sentences)
-        return {*self._occurrences(" ".join(sentences)), *self._bold(line), *filter(None, concluded)}
+        concluded = filter(None, map(self._concluded, sentences))
+        return {*self._occurrences(" ".join(sentences)), *self._bold(line), *concluded}
 
     def _bold(self, line: str) -> set[str]:
         matches = re.findall(r"\*\*(.+?)\*\*", line)
@@ -144,11 +145,11 @@ class LabelSet(Frozen):
 
     def _concluded(self, sentence: str) -> str | None:
         """The label of a sentence like "therefore, the claim is refuted by document 1", ignoring case."""
-        names = dict(self._by_alias)
+        names, subject = dict(self._by_alias), "answer|label|verdict"
         if self.in_prose:
+            subject += "|claim|statement|conclusion|it"
             for meaning, words in _TRUTH.items():
                 names |= dict.fromkeys(words, self.named(meaning) or "")
-        subject = r"claim|statement|answer|label|verdict|conclusion|it" if self.in_prose else r"answer|label|verdict"
         any_name = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
         match = re.search(
             rf"\b(?:{subject})\b\W*(?:(?:is|was|must be|should be)\b)?\W*(?:(?:therefore|thus|clearly)\b\W*)?"
@@ -195,18 +196,24 @@ class LabelSet(Frozen):
 
     def _whole(self, text: str) -> str | None:
         """The label of a text that is its name and nothing else, or plain words for "not enough"."""
-        if named := self._by_alias.get(_bare(text)):
+        bare = _bare(text)
+        if named := self._by_alias.get(bare):
             return named
-        return self.named(Meaning.NOT_ENOUGH) if self.in_prose and _OPEN.fullmatch(_bare(text)) else None
+        return self.named(Meaning.NOT_ENOUGH) if self.in_prose and _OPEN.fullmatch(bare) else None
+
+    @property
+    def _aliases(self) -> list[tuple[str, str]]:
+        """Each name of a label, with the label."""
+        return [(alias, each.name) for each in self.labels for alias in (each.name, *each.aliases)]
 
     @cached_property
     def _by_alias(self) -> dict[str, str]:
-        return {_bare(alias): label.name for label in self.labels for alias in (label.name, *label.aliases)}
+        return {_bare(alias): name for alias, name in self._aliases}
 
     @cached_property
     def _any_name(self) -> str:
-        names = [alias for label in self.labels for alias in (label.name, *label.aliases)]
-        return "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+        aliases = sorted((alias for alias, _ in self._aliases), key=len, reverse=True)
+        return "|".join(map(re.escape, aliases))
 
     @cached_property
     def _denied(self) -> re.Pattern[str]:
@@ -218,16 +225,17 @@ class LabelSet(Frozen):
     def _occurrences(self, text: str) -> list[str]:
         if not self.in_prose:
             return []
-        # a label may itself begin with "not"
-        matches = re.findall(rf"(?<!\w)(?:({self._any_name})|(?i:not)\s+(?:{self._any_name}))(?!\w)", text)
-        return [self._by_alias[_bare(name)] for name in matches if name]
+        name = self._any_name  # which may itself begin with "not"
+        matches = re.findall(rf"(?<!\w)(?:({name})|(?i:not)\s+(?:{name}))(?!\w)", text)
+        return [self._by_alias[_bare(match)] for match in matches if match]
 
 
 _DENIAL = r"(?i:no|none|nothing|never|neither|nor|cannot|whether|if|\w+n['’]t)"
-_HEDGED = re.compile(rf"\b(?:{_DENIAL}|(?i:not|unless|unclear|uncertain|doubt|doubts|may|might|could|would))\b")
+_DOUBT = r"(?i:not|unless|unclear|uncertain|doubts?|may|might|could|would)"
+_HEDGED = re.compile(rf"\b(?:{_DENIAL}|{_DOUBT})\b")
 _ASCRIBED = re.compile(r"(?i)\b(?:debaters?|opponents?|agents?|others?|they|considered|said)\b")
 _SHORT = 8  # words of a last line that is a label and little else
-_SIDE = r"(?:true|false|correct|incorrect|right|wrong|support(?:s|ed)?|refute[sd]?|contradict(?:s|ed)?)"
+_SIDE = r"(?:true|false|(?:in)?correct|right|wrong|support(?:s|ed)?|refute[sd]?|contradict(?:s|ed)?)"
 # "partially true", "most likely refuted", "SUPPORTS (low confidence)": half a label, which is asked for again.
 HEDGED_LABEL = re.compile(
     r"(?i)\b(?:partial(?:ly)?|part(?:ly)?|half|most(?:ly)?|largely|mainly|somewhat|broadly|generally|nearly|almost"
@@ -257,7 +265,7 @@ def _bare(text: str) -> str:
     return re.sub(r"[\s_]+", " ", text.strip(" \t*_`\"'.,:;!()[]{}<>#-")).casefold()
 
 
-def _label(name: str, meaning: Meaning, *aliases: str, description: str = "") -> Label:
+def _label(name: str, meaning: Meaning, description: str, *aliases: str) -> Label:
     return Label(name=name, meaning=meaning, aliases=aliases, description=description)
 
 
@@ -268,36 +276,38 @@ def _label_set(name: str, *labels: Label, in_prose: bool = True) -> LabelSet:
     return label_sets.register(name)(LabelSet(name=name, labels=labels, in_prose=in_prose))
 
 
-_SUPPORTS = _label("SUPPORTS", Meaning.SUPPORTED, "SUPPORTED", "SUPPORT", description="the claim is correct")
-_REFUTES = _label("REFUTES", Meaning.REFUTED, "REFUTED", "REFUTE", "CONTRADICT", description="the claim is incorrect")
+_CORRECT, _INCORRECT = "the claim is correct", "the claim is incorrect"
 _UNSETTLED = "the evidence does not settle the claim"
-_NEI = _label("NOT ENOUGH INFO", Meaning.NOT_ENOUGH, "NOT ENOUGH INFORMATION", "NEI", description=_UNSETTLED)
+_SUPPORTS = _label("SUPPORTS", Meaning.SUPPORTED, _CORRECT, "SUPPORTED", "SUPPORT")
+_REFUTES = _label("REFUTES", Meaning.REFUTED, _INCORRECT, "REFUTED", "REFUTE", "CONTRADICT")
+_MORE_NAMES = ("NOT ENOUGH INFORMATION", "NEI")
+_NEI = _label("NOT ENOUGH INFO", Meaning.NOT_ENOUGH, _UNSETTLED, *_MORE_NAMES)
 
 FEVER = _label_set("fever", _SUPPORTS, _REFUTES, _NEI)
 TWO = _label_set("two", _SUPPORTS, _REFUTES)
 AVERITEC = _label_set(
     "averitec",
-    _label("Supported", Meaning.SUPPORTED, description="the claim is correct"),
-    _label("Refuted", Meaning.REFUTED, description="the claim is incorrect"),
-    _label("Not Enough Evidence", Meaning.NOT_ENOUGH, description=_UNSETTLED),
+    _label("Supported", Meaning.SUPPORTED, _CORRECT),
+    _label("Refuted", Meaning.REFUTED, _INCORRECT),
+    _label("Not Enough Evidence", Meaning.NOT_ENOUGH, _UNSETTLED),
     _label(
         "Conflicting Evidence/Cherrypicking",
         Meaning.CONFLICTING,
-        "Conflicting Evidence",
-        "Cherrypicking",
-        description="the evidence contradicts itself, or the claim leaves out what matters",
+        "the evidence contradicts itself, or the claim leaves out what matters",
+        *("Conflicting Evidence", "Cherrypicking"),
     ),
 )
 YES_NO_MAYBE = _label_set(
     "yes-no-maybe",
-    _label("yes", Meaning.SUPPORTED, description="the answer is yes"),
-    _label("no", Meaning.REFUTED, description="the answer is no"),
-    _label("maybe", Meaning.NOT_ENOUGH, description="the evidence does not settle the question"),
+    _label("yes", Meaning.SUPPORTED, "the answer is yes"),
+    _label("no", Meaning.REFUTED, "the answer is no"),
+    _label("maybe", Meaning.NOT_ENOUGH, "the evidence does not settle the question"),
     in_prose=False,
 )
+_ALIASES = ("option {}", "answer {}", "({})")
 OPTIONS = _label_set(
     "options",
-    *(_label(letter, Meaning.OPTION, f"option {letter}", f"answer {letter}", f"({letter})") for letter in "ABCDE"),
+    *(_label(each, Meaning.OPTION, "", *(alias.format(each) for alias in _ALIASES)) for each in "ABCDE"),
     in_prose=False,
 )
 FREE_TEXT = _label_set("free-text")
@@ -324,13 +334,15 @@ def read_labels(text: str) -> LabelSet:
         named = known.get(_bare(name))
         if not word or named is None:
             hint = f"write WORD=LABEL,WORD=LABEL with the labels {', '.join(FEVER.names)} or conflicting"
-            raise UsageError(f"cannot read {part.strip()!r} in the labels {text!r}", where="--labels", hint=hint)
+            what = f"cannot read {part.strip()!r} in the labels {text!r}"
+            raise UsageError(what, where="--labels", hint=hint)
         if any(_bare(word) in map(_bare, others) for others in words.values()):
-            raise UsageError(f"the word {word!r} appears twice in the labels {text!r}", where="--labels")
+            what = f"the word {word!r} appears twice in the labels {text!r}"
+            raise UsageError(what, where="--labels")
         words.setdefault(named.meaning, []).append(word)
         meant.setdefault(named.meaning, named.description)
-    labels = tuple(_label(own[0], meaning, *own[1:], description=meant[meaning]) for meaning, own in words.items())
-    return LabelSet(name=text, labels=labels, in_prose=False)
+    labels = (_label(name, each, meant[each], *others) for each, (name, *others) in words.items())
+    return LabelSet(name=text, labels=tuple(labels), in_prose=False)
 
 
 class Claim(Frozen):
@@ -387,8 +399,8 @@ def with_strict_as_of(claims: Iterable[Claim]) -> list[Claim]:
     claims = list(claims)
     for claim in claims:
         if claim.as_of is None:
-            hint = "give one: --as-of 2024-03-31"
-            raise UsageError(f"no as-of date for {claim.text[:60]!r}", where="--strict-as-of", hint=hint)
+            what, hint = f"no as-of date for {claim.text[:60]!r}", "give one: --as-of 2024-03-31"
+            raise UsageError(what, where="--strict-as-of", hint=hint)
     return [claim.model_copy(update={"only_in_time": True}) for claim in claims]
 
 

@@ -15,18 +15,13 @@ _T = TypeVar("_T")
 
 
 class Busy(RedargueError):
-    """As many checks wait as may wait.
+    """As many checks wait as may wait; ``retry_after`` in seconds; ``draining``: the service is stopping."""
 
-    Attributes:
-        retry_after: in seconds.
-        draining: the service is stopping.
-    """
+    exit_code, retry_after = 5, 5
 
-    exit_code = 5
-
-    def __init__(self, what: str, *, retry_after: int = 5, draining: bool = False, hint: str = "") -> None:
+    def __init__(self, what: str, *, draining: bool = False, hint: str = "") -> None:
         super().__init__(what, hint=hint)
-        self.retry_after, self.draining = retry_after, draining
+        self.draining = draining
 
 
 async def gather_or_cancel(coroutines: Iterable[Coroutine[Any, Any, _T]]) -> list[_T]:
@@ -70,10 +65,13 @@ class Background:
     """
 
     def __init__(self, *, running: int = 4, waiting: int = 100, threads: int = 2) -> None:
-        for name, value, least in (("running", running, 1), ("waiting", waiting, 0), ("threads", threads, 1)):
+        for name, value in (("running", running), ("waiting", waiting), ("threads", threads)):
+            least = int(name != "waiting")
             if not isinstance(value, int) or isinstance(value, bool) or value < least:
-                raise UsageError(f"{name}={value!r} of a Background", hint=f"give a whole number from {least} on")
-        self._places, self._waiting, self._threads = BoundedSemaphore(running + waiting), waiting, threads
+                hint = f"give a whole number from {least} on"
+                raise UsageError(f"{name}={value!r} of a Background", hint=hint)
+        self._places, self._waiting = BoundedSemaphore(running + waiting), waiting
+        self._threads = threads
         self._slots = asyncio.Semaphore(running)
         self._closing = asyncio.Event()
         self._started: Future[asyncio.AbstractEventLoop] = Future()
@@ -94,12 +92,13 @@ class Background:
             Busy: as many checks wait as may wait.
             UsageError: it is no check, or the background was closed, which no later attempt changes.
         """
+        where = "Background.run"
         if not isinstance(check, Coroutine):
             hint = "call run(redargue.ground(answer, contexts=documents)), without await inside"
-            raise UsageError(f"{shortened(repr(check))} is not a check", where="Background.run", hint=hint)
+            raise UsageError(f"{shortened(repr(check))} is not a check", where=where, hint=hint)
         if not self._thread.is_alive():
             check.close()
-            raise UsageError("the background was closed", where="Background.run", hint="make a new one")
+            raise UsageError("the background was closed", where=where, hint="make a new one")
         if not self._places.acquire(blocking=False):
             check.close()
             raise Busy(f"{self._waiting} checks are waiting", hint="try again later")

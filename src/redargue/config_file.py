@@ -34,11 +34,7 @@ class Defaults(NamedTuple):
 
 
 def read_defaults(known: Known, config: Path | None = None, *, folder: Path | None = None) -> Defaults:
-    """The defaults of each command; flags and environment variables win over them.
-
-    Args:
-        config: the only file to read. By default the user's, which wins, and that of the working folder.
-    """
+    """The defaults of each command, from ``config`` alone, or from the user's file, which wins, and the folder's."""
     if config is not None and not config.is_file():
         raise UsageError(f"no file {str(config)!r}", where="--config")
     trusted = config or config_home() / CONFIG
@@ -58,8 +54,13 @@ def _same(one: Path, other: Path) -> bool:
 
 
 def _harmless(tables: Mapping[str, Any]) -> dict[str, object]:
-    kept = {name: _harmless(value) if isinstance(value, dict) else value for name, value in tables.items()}
-    return {name: value for name, value in kept.items() if isinstance(value, dict) or name in HARMLESS}
+    kept: dict[str, object] = {}
+    for name, value in tables.items():
+        if isinstance(value, dict):
+            kept[name] = _harmless(value)
+        elif name in HARMLESS:
+            kept[name] = value
+    return kept
 
 
 def _harmful(tables: Mapping[str, Any], inside: str = "") -> Iterator[str]:
@@ -74,7 +75,9 @@ def _merged(weak: Mapping[str, Any], strong: Mapping[str, Any]) -> dict[str, obj
     merged = dict(weak)
     for name, value in strong.items():
         old = merged.get(name)
-        merged[name] = _merged(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
+        if isinstance(old, dict) and isinstance(value, dict):
+            value = _merged(old, value)
+        merged[name] = value
     return merged
 
 
@@ -85,9 +88,8 @@ def read_tables(path: Path) -> dict[str, object]:
         raise UsageError(f"{str(path)!r} cannot be read as TOML: {error}") from error
     for name, table in tables.items():
         if not isinstance(table, dict):
-            raise UsageError(
-                f"{name!r} in {str(path)!r} is not a table", hint=f"write options under a command: [{name}]"
-            )
+            hint = f"write options under a command: [{name}]"
+            raise UsageError(f"{name!r} in {str(path)!r} is not a table", hint=hint)
     return tables
 
 
@@ -105,14 +107,14 @@ def _defaults(table: Mapping[str, Any], known: Known, where: str, command: str) 
         name = key if key in known else key.replace("-", "_")
         if name not in known:
             kind, inside = ("option", f"[{command}] of {where}") if command else ("command", where)
-            raise UsageError(f"unknown {kind} {key!r}", where=inside, hint=did_you_mean(key, list(known)))
+            hint = did_you_mean(key, known)
+            raise UsageError(f"unknown {kind} {key!r}", where=inside, hint=hint)
         options = known[name]
         if options is None:
             defaults[name] = value
         elif not isinstance(value, dict):
-            raise UsageError(
-                f"{key!r} is a command, not an option", where=where, hint=f"write a table: [{command}.{key}]"
-            )
+            hint = f"write a table: [{command}.{key}]"
+            raise UsageError(f"{key!r} is a command, not an option", where=where, hint=hint)
         else:
             defaults[name] = _defaults(value, options, where, f"{command}.{key}".strip("."))
     return defaults

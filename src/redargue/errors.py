@@ -23,7 +23,8 @@ class RedargueError(Exception):
 
     def __init__(self, what: str, *, where: str = "", hint: str = "") -> None:
         self.what, self.where, self.hint = what, where, hint
-        super().__init__(self.what + (f" ({where})" if where else "") + (f"\n  → {hint}" if hint else ""))
+        place, advice = f" ({where})" if where else "", f"\n  → {hint}" if hint else ""
+        super().__init__(what + place + advice)
 
 
 class _ValidationError(Protocol):

@@ -84,10 +84,8 @@ def estimate(
     """Estimates the cost of verifying the claims, and of extracting them from ``text``; sends nothing.
 
     ``call_seconds`` is for a language model; other backends use a measured duration. The likely sum is that of a debate
-    that ends in its second round, not a mean of the others (:mod:`redargue.methods.made_up_agents`).
-
-    Raises:
-        RedargueError: the method refuses the claims, or its cost is unknown.
+    that ends in its second round, not a mean of the others (:mod:`redargue.methods.made_up_agents`). Raises
+    RedargueError if the method refuses the claims, or its cost is unknown.
     """
     chat = verifier.backend if isinstance(verifier.backend, ChatBackend) else None
     if chat is None:
@@ -95,11 +93,10 @@ def estimate(
     known, refused = _costs_by_kind(verifier, claims)
     waves = math.ceil(len(claims) / concurrency)
     seconds = _Seconds(call_seconds, search_seconds, waves)
-    low, likely, high = (_sum(verifier, chat, known, quantile, claims, seconds) for quantile in range(3))
+    sums = [_sum(verifier, chat, known, quantile, claims, seconds) for quantile in range(3)]
     if text:
-        low, likely, high = (
-            _with_extraction(total, text, verifier, chat, call_seconds) for total in (low, likely, high)
-        )
+        sums = [_with_extraction(total, text, verifier, chat, call_seconds) for total in sums]
+    low, likely, high = sums
     pace = f"{call_seconds:g} s per call, {search_seconds:g} s per search"
     assumed = [f"{pace}, concurrency {concurrency}", *refused]
     if chat:
@@ -107,7 +104,8 @@ def estimate(
         if low.usd is None:
             assumed.append(f"no total in dollars: {_unpriced(verifier, chat)}")
     if getattr(verifier.backend, "paid_models", ()):
-        assumed.append("without the questions to the reader's endpoint: some eight for each passage")
+        unseen = "the questions to the reader's endpoint: some eight for each passage"
+        assumed.append(f"without {unseen}")
     if text:
         assumed.append(f"one claim for each of {counted(len(claims), 'sentence')}")
     return Estimate(claims=len(claims), low=low, likely=likely, high=high, assumed=tuple(assumed))
@@ -290,12 +288,7 @@ class ShownPrompt(Frozen):
 
 
 def preview(spec: RunSpec, claim: str | Claim = CLAIM, *, prompts: Prompts | None = None) -> list[ShownPrompt]:
-    """The prompts of a method for one claim, in the order in which they are sent; sends nothing.
-
-    Args:
-        spec: method, profile, settings, tools, labels and response format.
-        prompts: the user's own.
-    """
+    """The prompts of a method for one claim, in the order in which they are sent; ``prompts``: the user's own."""
     method, form = method_of(spec), spec.response_format
     renderer, shown = Renderer.of(form, prompts), list[ShownPrompt]()
 

@@ -312,32 +312,13 @@ class ClaimEnded(_Event):
     verdict: Verdict
 
 
-Event = Annotated[
-    ClaimStarted
-    | QueryWritten
-    | EvidenceFound
-    | EvidenceKept
-    | EvidenceChosen
-    | EvidenceMissing
-    | EvidenceRecalled
-    | EvidenceRemembered
-    | CallFinished
-    | CallFailed
-    | CallReused
-    | TurnKept
-    | Answered
-    | Scored
-    | Decomposed
-    | Stepped
-    | Spoke
-    | Refereed
-    | RoundVoted
-    | StageEnded
-    | RoundEnded
-    | Judged
-    | ClaimEnded,
-    Field(discriminator="kind"),
-]
+_Searches = QueryWritten | EvidenceFound | EvidenceKept | EvidenceChosen | EvidenceMissing
+_OfMemory = EvidenceRecalled | EvidenceRemembered
+_Calls = CallFinished | CallFailed | CallReused
+_Turns = TurnKept | Answered | Scored | Decomposed | Stepped | Spoke | Refereed
+_Ends = RoundVoted | StageEnded | RoundEnded | Judged | ClaimEnded
+_AnyEvent = ClaimStarted | _Searches | _OfMemory | _Calls | _Turns | _Ends
+Event = Annotated[_AnyEvent, Field(discriminator="kind")]
 EVENT: TypeAdapter[Event] = TypeAdapter(Event)
 
 

@@ -183,7 +183,8 @@ class Passage(Source):
         """The text between two offsets, with its own place in the document."""
         before, after = self.text[:start].strip(), self.text[end:].strip()
         cut = cut_ends(start=self.starts_cut or bool(before), end=self.ends_cut or bool(after))
-        return self.model_copy(update={"text": self.text[start:end], "start": self.start + start, "cut": cut})
+        text, start = self.text[start:end], self.start + start
+        return self.model_copy(update={"text": text, "start": start, "cut": cut})
 
     def page_at(self, place: int) -> int:
         """The page at an offset of ``text``, from 1; 0 where the document has no pages."""
@@ -302,9 +303,8 @@ class Quote(Frozen):
 
     def __repr__(self) -> str:
         source = self.source.title or self.source.document if self.source else ""
-        return (
-            f"<Quote {self.side}, {self.status}: {shortened(self.text)!r}{f' ({shortened(source)})' if source else ''}>"
-        )
+        where = f" ({shortened(source)})" if source else ""
+        return f"<Quote {self.side}, {self.status}: {shortened(self.text)!r}{where}>"
 
     @property
     def found(self) -> bool:

@@ -34,10 +34,12 @@ def config_home() -> Path:
     return Path(os.environ.get("XDG_CONFIG_HOME") or "~/.config").expanduser() / "redargue"
 
 
-_NO_LINK, _NO_WAIT = getattr(os, "O_NOFOLLOW", 0), getattr(os, "O_NONBLOCK", 0)  # Windows has neither
+# Windows has neither
+_NO_LINK, _NO_WAIT = getattr(os, "O_NOFOLLOW", 0), getattr(os, "O_NONBLOCK", 0)
 _ALWAYS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | _NO_WAIT
 FILE_MODE, FOLDER_MODE = 0o600, 0o700
-NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})  # of an OSError: a full disk, a quota, a limit
+# of an OSError: a full disk, a quota, a limit
+NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 def open_to_read(path: Path) -> BinaryIO:

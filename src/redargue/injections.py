@@ -14,13 +14,13 @@ import tomllib
 import unicodedata
 from functools import lru_cache
 from importlib.resources import files
-from itertools import chain
 
 from redargue.evidence import Injection
 from redargue.sanitize import INVISIBLE
 
 _LONGEST = 200_000  # characters of a text that are read
-SCRIPTS = {"ru": re.compile("[\u0400-\u04ff]"), "zh": re.compile("[\u4e00-\u9fff]")}  # of languages not in Latin script
+# Of languages not in Latin script.
+SCRIPTS = {"ru": re.compile("[\u0400-\u04ff]"), "zh": re.compile("[\u4e00-\u9fff]")}
 _NAME = re.compile("@([A-Z_]+)@")
 
 
@@ -33,8 +33,10 @@ def _read_patterns() -> dict[str, dict[Injection, re.Pattern[str]]]:
         kinds: dict[Injection, re.Pattern[str]] = {}
         for kind, patterns in table["kinds"].items():
             templates = table["templates"].get(kind, [])
-            whole = [_filled(each, lists) for each in templates if lists.keys() >= set(_NAME.findall(each))]
-            whole += [_filled(each, table["words"]) for each in patterns] if language == "en" else []
+            fitting = (each for each in templates if lists.keys() >= set(_NAME.findall(each)))
+            whole = [_filled(each, lists) for each in fitting]
+            if language == "en":
+                whole += [_filled(each, table["words"]) for each in patterns]
             if whole:
                 kinds[Injection(kind)] = re.compile("|".join(whole), re.MULTILINE)
         found[language] = kinds
@@ -81,13 +83,14 @@ def _readings(text: str) -> tuple[str, ...]:
     plain = unicodedata.normalize("NFKC", text).translate(_INVISIBLE).replace("’", "'")
     alike = plain
     if not plain.isascii():  # marks that belong to no letter strike it through
-        alike = "".join(char for char in plain if not unicodedata.combining(char)).translate(_CONFUSABLE)
+        alike = "".join(char for char in plain if not unicodedata.combining(char))
+        alike = alike.translate(_CONFUSABLE)
     found: list[str] = []
     for each in dict.fromkeys((plain, alike)):
         lines = "\n".join(" ".join(line.split()) for line in each.splitlines())
         found += [lines, " ".join(lines.split())]
         found += [" ".join(re.sub(r"[ .\-_]", "", word) for word in _SPACED.findall(lines))]
-    found += ["".join(chr(ord(char) - 0xE0000) for char in chain.from_iterable(_TAGS.findall(text)))]
+    found += ["".join(chr(ord(char) - 0xE0000) for char in "".join(_TAGS.findall(text)))]
     found += map(_decoded, _ENCODED.findall(text)[:20])
     return tuple(dict.fromkeys(filter(None, map(str.casefold, found))))
 

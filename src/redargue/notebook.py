@@ -12,11 +12,8 @@ _COLOURS = {"supported": "#1a7f37", "refuted": "#cf222e", "not_enough": "#9a6700
 
 def text(words: str, *, bold: bool = False, colour: str = "") -> str:
     inner = escape(printable(words, lines=False))
-    if not (bold or colour):
-        return inner
-    weight = "font-weight:bold;" if bold else ""
-    style = f' style="{weight}{f"color:{colour}" if colour else ""}"'
-    return f"<span{style}>{inner}</span>"
+    style = ("font-weight:bold;" if bold else "") + (f"color:{colour}" if colour else "")
+    return f'<span style="{style}">{inner}</span>' if style else inner
 
 
 def label(words: str, meaning: str) -> str:

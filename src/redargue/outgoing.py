@@ -20,7 +20,7 @@ from redargue.evidence import Passage
 _LONGEST_RUN = 12  # words of a passage in a row
 ADDRESS_FIELDS = ("url", "link", "href")  # of a result
 
-_URL = re.compile(r"(?:https?|ftp|wss?|file)://[^\s\"'<>\\^`{|}]+|\bwww\.[^\s\"'<>]+", re.IGNORECASE)
+_URL = re.compile(r"(?i)(?:https?|ftp|wss?|file)://[^\s\"'<>\\^`{|}]+|\bwww\.[^\s\"'<>]+")
 _BARE = re.compile(r"(?<![\w@.-])(?:[a-z0-9-]+\.)+[a-z]{2,24}(?::\d+)?/[^\s\"'<>]*", re.IGNORECASE)
 
 
@@ -43,11 +43,13 @@ def reason_to_refuse(text: str, claim: Claim | None, passages: Iterable[Passage]
 def _only_in_passages(url: str, own: str, passages: tuple[Passage, ...]) -> bool:
     """Whether an address, or its host, comes from a passage's text; search results' own addresses may be fetched."""
     host = _host(url)
-    if not host or host in own.casefold() or any(url in _result_addresses(passage) for passage in passages):
+    known = any(url in _result_addresses(passage) for passage in passages)
+    if not host or known or host in own.casefold():
         return False
-    named = any(host in passage.text.casefold() or host in passage.title.casefold() for passage in passages)
-    extended = any(host == _host(passage.url) for passage in passages) and re.search(r"[?#]", url) is not None
-    return named or extended
+    if any(host in f"{passage.text}\n{passage.title}".casefold() for passage in passages):
+        return True
+    of_result = any(host == _host(passage.url) for passage in passages)
+    return of_result and re.search(r"[?#]", url) is not None  # with something added
 
 
 def _result_addresses(passage: Passage) -> frozenset[str]:

@@ -5,12 +5,12 @@ The module is not called ``replay``, because importing it would replace the publ
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from redargue.assembly import method_of, read_prompts
-from redargue.backends.base import Backend, Stability, backends
+from redargue.backends.base import Backend, backends
 from redargue.backends.replay import ReplayBackend
 from redargue.errors import RecordError, ReplayMiss
 from redargue.evidence import Passage
@@ -35,7 +35,6 @@ async def replay(
     *,
     backend: Backend | None = None,
     listeners: Sequence[Listener] = (),
-    items: Iterable[int] | None = None,
 ) -> list[Verdict]:
     """Replays a recorded run; the verdicts equal the recorded ones except for times.
 
@@ -44,53 +43,46 @@ async def replay(
         ReplayMiss: a call was not recorded.
     """
     record = folder if isinstance(folder, Record) else Record(folder, mode="replay")
+    recorded, verdicts = record.verdicts(), []
     try:
-        return await _replay(record, backend, listeners, items)
+        for item in range(len(record.manifest.claims)):
+            verdict = recorded.get(item)
+            if verdict is None:
+                raise RecordError(
+                    f"claim {item + 1} of {str(record.folder)!r} was never finished",
+                    hint="the command that began the run resumes it, also where other workers have finished it",
+                )
+            if not verdict.error:  # which cannot be replayed
+                verdict = await replay_claim(record, item, backend=backend, listeners=listeners)
+            verdicts.append(verdict)
+        if record.manifest.text:
+            await _replay_extraction(record, record.manifest.text, backend)
     except ReplayMiss as error:
         hint = replayed_by(record.manifest.redargue) or error.hint
         raise ReplayMiss(error.what, where=error.where or str(record.folder), hint=hint) from error
-
-
-async def _replay(
-    record: Record, backend: Backend | None, listeners: Sequence[Listener], items: Iterable[int] | None
-) -> list[Verdict]:
-    recorded, verdicts = record.verdicts(), []
-    for item in range(len(record.manifest.claims)):
-        if items is not None and item not in items:
-            continue
-        if item not in recorded:
-            raise RecordError(
-                f"claim {item + 1} of {str(record.folder)!r} was never finished",
-                hint="the command that began the run resumes it, also where other workers have finished it",
-            )
-        if recorded[item].error:  # an error cannot be replayed
-            verdicts.append(recorded[item])
-        else:
-            verdicts.append(await replay_claim(record, item, backend=backend, listeners=listeners))
-    if record.manifest.text and items is None:
-        await _replay_extraction(record, record.manifest.text, _replay_backend(record.manifest, backend))
     return verdicts
 
 
-async def _replay_extraction(record: Record, source: Mapping[str, Any], backend: ReplayBackend) -> None:
-    manifest = record.manifest
+async def _replay_extraction(record: Record, source: Mapping[str, Any], backend: Backend | None) -> None:
+    manifest, folder = record.manifest, str(record.folder)
     try:
         (text, extraction), openings = recorded(source), openings_of(source)
     except (ValueError, AttributeError):
-        raise RecordError(f"the run.json of {str(record.folder)!r} describes no text", hint="restore it") from None
+        what = f"the run.json of {folder!r} describes no text"
+        raise RecordError(what, hint="restore it") from None
+    facts: dict[str, Any] = {"item": len(manifest.claims), "seed": manifest.spec.seed, "record": record}
     models = {**manifest.spec.models, **source.get("models", {})}
     method = method_of(spec_of(manifest))
-    tools = {name: _RecordedTool(tool.name, tool) for name, tool in manifest.tools.items()}
-    run = Run(backend, tools, item=len(manifest.claims), seed=manifest.spec.seed, record=record, models=models)
+    run = Run(_replay_backend(manifest, backend), _tools(manifest), models=models, **facts)
     again = await extract(text, run, profile=method.settings.profile, known=extraction)
     read = await method.read_ahead(manifest.claims, run) if openings else ()
-    same_claims = again.agrees_with(extraction)
-    if not same_claims or read != openings:
-        what = "the reading of all claims yields answers" if same_claims else "the extraction yields claims"
-        raise RecordError(
-            f"{what} that differ from those in {str(record.folder)!r}",
-            hint=replayed_by(manifest.redargue) or "the code has changed since the run was recorded",
-        )
+    what = "" if again.agrees_with(extraction) else "the extraction yields claims"
+    if not what and read != openings:
+        what = "the reading of all claims yields answers"
+    if what:
+        changed = "the code has changed since the run was recorded"
+        hint = replayed_by(manifest.redargue) or changed
+        raise RecordError(f"{what} that differ from those in {folder!r}", hint=hint)
 
 
 async def replay_claim(
@@ -103,26 +95,26 @@ async def replay_claim(
 ) -> Verdict:
     """Replays one claim, optionally with other settings; ReplayMiss if they need a call that was not recorded."""
     manifest = record.manifest
-    verifier = _verifier(record, _replay_backend(manifest, backend), settings)
-    return await verifier.verify(manifest.claims[item], item=item, listeners=listeners)
-
-
-def _verifier(record: Record, backend: Backend, settings: Mapping[str, Any] | None) -> Verifier:
-    manifest = record.manifest
     spec = spec_of(manifest)
     parts = Parts(
-        backend=backend,
-        evidence={name: _RecordedTool(tool.name, tool) for name, tool in manifest.tools.items()},
+        backend=_replay_backend(manifest, backend),
+        evidence=_tools(manifest),
         actions={name: _RecordedTool(name, action) for name, action in manifest.actions.items()},
     )
     spec = spec if settings is None else spec.updated(settings=settings)
-    return Verifier(spec, parts=parts, calls=record, text=manifest.text)
+    verifier = Verifier(spec, parts=parts, calls=record, text=manifest.text)
+    return await verifier.verify(manifest.claims[item], item=item, listeners=listeners)
+
+
+def _tools(manifest: RunManifest) -> dict[str, _RecordedTool]:
+    return {name: _RecordedTool(tool.name, tool) for name, tool in manifest.tools.items()}
 
 
 def require_no_files(manifest: RunManifest) -> None:
     """Raises UsageError for a run whose settings name a file: someone else may have written them."""
+    spec = manifest.spec
     hint = "a run records what such a file says; if the run is yours, run its claims again"
-    refuse_closed(manifest.spec.method, manifest.spec.settings, hint=hint, where="run.json, settings")
+    refuse_closed(spec.method, spec.settings, hint=hint, where="run.json, settings")
 
 
 def spec_of(manifest: RunManifest) -> RunSpec:
@@ -132,10 +124,7 @@ def spec_of(manifest: RunManifest) -> RunSpec:
 
 
 def _replay_backend(manifest: RunManifest, backend: Backend | None) -> ReplayBackend:
-    entry = manifest.backend
-    inner = backend or renderer(manifest)
-    stability = Stability(*entry.stability)
-    return ReplayBackend(inner, entry.identity, stability, min_confidence=entry.threshold, priced=manifest.priced)
+    return ReplayBackend(backend or renderer(manifest), manifest)
 
 
 def renderer(manifest: RunManifest) -> Backend:
@@ -146,8 +135,8 @@ def renderer(manifest: RunManifest) -> Backend:
     prompts = read_prompts(manifest.prompts)
     if name == "transformers":
         return TransformersBackend(prompts=prompts)
-    unused = Service(name="model", url="http://localhost")
-    return ChatBackend(Transport(offline=True), unused, "recorded", prompts=prompts, form=manifest.spec.response_format)
+    unused = Transport(offline=True), Service(name="model", url="http://localhost"), "recorded"
+    return ChatBackend(*unused, prompts=prompts, form=manifest.spec.response_format)
 
 
 class _RecordedTool:

@@ -17,11 +17,13 @@ from redargue.sanitize import INVISIBLE
 _EQUIVALENT = {
     **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u02bc\u0060\u00b4\u2039\u203a", "'"),
     **dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb", '"'),
-    **dict.fromkeys("\u300a\u300b\u300c\u300d\u300e\u300f\u301d\u301e\u301f\ufe41\ufe42\ufe43\ufe44", '"'),
+    **dict.fromkeys("\u300a\u300b\u300c\u300d\u300e\u300f\u301d\u301e\u301f", '"'),
+    **dict.fromkeys("\ufe41\ufe42\ufe43\ufe44", '"'),
     **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63", "-"),
     **dict.fromkeys(INVISIBLE, ""),
     "\u2026": "...",
-    **{chr(code): unicodedata.normalize("NFKC", chr(code)) for code in range(0xFB00, 0xFB07)},  # ligatures
+    # ligatures
+    **{chr(code): unicodedata.normalize("NFKC", chr(code)) for code in range(0xFB00, 0xFB07)},
     **{chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)},  # full-width forms
 }
 # NFKC as a whole would also turn 10² into 102, another number.
@@ -42,8 +44,10 @@ _NUMBER = re.compile(r"^\s*\[\d{1,3}\]\s*(?=\S)")  # of a document, before its t
 _INSIDE_WORDS = frozenset("-'.,")
 _NUMBER_MARKS = frozenset(".,")
 _NESTED = 6  # marks around a quotation, inside each other, that are removed
-_LONGEST_CLUSTER = 32  # a character with its combining marks, which are put in order in quadratic time
-_MOST_FRAMED = 20  # places of a text at which a quotation is called false, before the rest is left unread
+# a character with its combining marks, which are put in order in quadratic time
+_LONGEST_CLUSTER = 32
+# places of a text at which a quotation is called false, before the rest is left unread
+_MOST_FRAMED = 20
 _MOST_INVISIBLE = 64  # in a row; more of them count as part of a word
 
 
@@ -89,9 +93,10 @@ def _quote(passage: Passage, given: str, start: int, end: int) -> Quote:
 def _in_title(text: str, passage: Passage) -> Quote | None:
     """A quotation of a passage's title, or of the title and the beginning of the text."""
     title = passage.title.strip()
-    leads = dict.fromkeys(("", passage.lead)) if title else ()  # a quotation may include the mark of a cut
-    spans = ((lead, span) for lead in leads if (span := _find(text, f"{title}\n{lead}{passage.text}")))
-    lead, (start, end) = next(spans, ("", (-1, -1)))
+    # a quotation may include the mark of a cut
+    leads = dict.fromkeys(("", passage.lead)) if title else ()
+    spans = ((lead, _find(text, f"{title}\n{lead}{passage.text}")) for lead in leads)
+    lead, (start, end) = next(((lead, span) for lead, span in spans if span), ("", (-1, -1)))
     if end < 0:
         return None
     before = len(f"{title}\n{lead}")
@@ -146,8 +151,8 @@ def _normalised(text: str) -> tuple[str, list[int]]:
             gap = gap or char == " "
             continue
         if kept and char.isalnum():
-            last = kept[-1][0]
-            in_number = last in _NUMBER_MARKS and char.isdigit() and len(kept) > 1 and kept[-2][0].isdigit()
+            last, before = kept[-1][0], kept[-2][0] if len(kept) > 1 else ""
+            in_number = last in _NUMBER_MARKS and char.isdigit() and before.isdigit()
             if (gap and last.isalnum()) or (in_number and (gap or gap_before_last)):
                 kept.append((" ", origin))
         gap, gap_before_last = False, gap
@@ -170,7 +175,8 @@ def _find(quote: str, text: str) -> tuple[int, int] | None:
                 while last < len(text) and unicodedata.combining(text[last]):
                     last += 1
                 cut = _cuts_word(variant, origins[at]) or _cuts_word(variant, last)
-                if not cut and not denied(hay[max(0, at - DENIAL_REACH) : at], hay[stop : stop + DENIAL_REACH]):
+                around = hay[max(0, at - DENIAL_REACH) : at], hay[stop : stop + DENIAL_REACH]
+                if not cut and not denied(*around):
                     if not _framed(text, origins[at], last):
                         return origins[at], last
                     called_false += 1
@@ -190,8 +196,8 @@ def _variants(text: str) -> tuple[str, ...]:
 
     A hyphen at a line break may belong to the word or to the line, so both readings are tried.
     """
-    joined = _LINE_BREAK_HYPHEN.sub(_filled, text)
-    return tuple(dict.fromkeys((text, joined, _MARKUP.sub(_filled, text), _MARKUP.sub(_filled, joined))))
+    readings = text, _LINE_BREAK_HYPHEN.sub(_filled, text)
+    return tuple(dict.fromkeys((*readings, *(_MARKUP.sub(_filled, each) for each in readings))))
 
 
 def _filled(match: re.Match[str]) -> str:
@@ -221,7 +227,8 @@ _PAIRS = ('""', "''", "()", "[]")
 
 def _cuts_word(text: str, at: int) -> bool:
     """Whether a word or a number continues across a place in a text; invisible characters do not part a word."""
-    (beyond_left, left), (right, beyond_right) = _visible(text, at - 1, -1)[::-1], _visible(text, at, 1)
+    left, beyond_left = _visible(text, at - 1, -1)
+    right, beyond_right = _visible(text, at, 1)
     if not left or not right or left.isspace() or right.isspace():
         return False
     mark_left, mark_right = _EQUIVALENT.get(left, left), _EQUIVALENT.get(right, right)
@@ -230,9 +237,9 @@ def _cuts_word(text: str, at: int) -> bool:
     if right.isalnum() and mark_left in _INSIDE_WORDS:  # un-|known, -|5, 1.|5, can'|t
         if left in "—―" and not right.isdigit():
             return False
-        return (mark_left == "-" and (right.isdigit() or beyond_left.isalnum())) or (
-            mark_left != "-" and beyond_left.isalnum() and (mark_left == "'" or (beyond_left + right).isdigit())
-        )
+        if mark_left == "-":
+            return right.isdigit() or beyond_left.isalnum()
+        return beyond_left.isalnum() and (mark_left == "'" or (beyond_left + right).isdigit())
     if left.isalnum() and mark_right in _INSIDE_WORDS:  # well|-known, can|'t, 1|.5
         if right in "—―" and not left.isdigit():
             return False
@@ -263,7 +270,8 @@ _FUNCTION_WORDS = frozenset(
     "upon us very was we were what when where whether which while who whom whose why will with within without "
     "would yes yet you your".split()
 )
-_UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u0e00-\u0e7f]")  # Japanese, Chinese, Thai
+# Japanese, Chinese, Thai
+_UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u0e00-\u0e7f]")
 _ENOUGH, _ENOUGH_WHOLE = 3, 2  # content words of a quotation; of one that is a whole sentence
 _SENTENCE_ENDS = frozenset(".!?。！？…।؟:;\n")
 _LEFT_OUT = re.compile(r"\.\.\.|…")
@@ -294,13 +302,16 @@ def content_words(text: str) -> frozenset[str]:
 
 def _is_sentence(quote: Quote, passage: Passage) -> bool:
     """What stands beyond a cut end, or where a search engine left words out, may be the rest of the sentence."""
-    text = passage.text
-    before, after = text[: quote.start].rstrip(" \t\"'“”‘’()[]*•-"), text[quote.end :].lstrip(" \t\"'”’)]*")
-    last = quote.text.rstrip("\"'”’)] ")
-    begins = before[-1] in _SENTENCE_ENDS and not _LEFT_OUT.search(before[-3:]) if before else not passage.starts_cut
+    before = passage.text[: quote.start].rstrip(" \t\"'“”‘’()[]*•-")[-3:]
+    after = passage.text[quote.end :].lstrip(" \t\"'”’)]*")[:3]
+    last = quote.text.rstrip("\"'”’)] ")[-3:]
+    begins, ends = not passage.starts_cut, not passage.ends_cut
+    if before:
+        begins = before[-1] in _SENTENCE_ENDS and not _LEFT_OUT.search(before)
     if last[-1:] in _SENTENCE_ENDS:
-        return begins and not _LEFT_OUT.search(last[-3:])
-    ends = after[0] in _SENTENCE_ENDS and not _LEFT_OUT.match(after[:3]) if after else not passage.ends_cut
+        return begins and not _LEFT_OUT.search(last)
+    if after:
+        ends = after[0] in _SENTENCE_ENDS and not _LEFT_OUT.match(after)
     return begins and ends
 
 
@@ -342,7 +353,8 @@ def _inside(text: str, passages: tuple[Passage, ...]) -> list[Quote]:
             return pieces
     between = _QUOTATION_MARK.split(text)[1:-1:2]  # each pair of marks
     spans = (span.strip() for span in between if len(span.split()) >= _SHORTEST)
-    several = sorted((find_quote(span, passages) for span in spans), key=lambda quote: not quote.found)
+    several = [find_quote(span, passages) for span in spans]
+    several.sort(key=lambda quote: not quote.found)
     return several if several and several[0].found else []
 
 
@@ -366,7 +378,8 @@ def _pieces(text: str, passages: tuple[Passage, ...]) -> list[Quote]:
         return []
     for passage in passages:
         found = [find_quote(piece, (passage,)) for piece in pieces]
-        if all(quote.found and quote.part == "text" for quote in found) and _may_be_joined(found, passage.text):
+        in_text = all(quote.found and quote.part == "text" for quote in found)
+        if in_text and _may_be_joined(found, passage.text):
             return found
     return []
 
@@ -381,10 +394,11 @@ def _sentences(text: str, passages: tuple[Passage, ...]) -> list[Quote]:
 
 
 def _follows(first: Quote, second: Quote) -> bool:
-    if first.source is None or second.source is None or first.part == "title" or second.part == "title":
+    if first.source is None or second.source is None or "title" in (first.part, second.part):
         return False
     between = second.offset - first.offset - len(first.text)
-    return bool(first.source.document) and first.source.document == second.source.document and 0 <= between <= 2
+    document = first.source.document
+    return document != "" and document == second.source.document and 0 <= between <= 2
 
 
 def _may_be_joined(pieces: list[Quote], text: str) -> bool:

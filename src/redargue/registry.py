@@ -157,7 +157,8 @@ class Registry(Generic[_T]):
 
     def _keep(self, name: str, entry: _T) -> None:
         if self._loaded.setdefault(name, entry) is not entry:
-            raise UsageError(f"the {self.kind} {name!r} is defined twice", hint="rename one of the two")
+            what = f"the {self.kind} {name!r} is defined twice"
+            raise UsageError(what, hint="rename one of the two")
 
     def _other_packages(self) -> dict[str, EntryPoint]:
         """Entry points by name; they never replace a built-in entry, nor one of a package before."""
@@ -169,14 +170,15 @@ class Registry(Generic[_T]):
                 known = self._installed.get(point.name)
                 if point.name not in self.builtin and known is None:
                     self._installed[point.name] = point
-                elif known is None or known.value != point.value:  # not the same package twice on the path
-                    self._clashes[point.name] = self._clash(point, distribution(known) if known else "redargue")
+                elif known is None or known.value != point.value:  # else one package twice on the path
+                    self._clashes[point.name] = self._clash(point, known)
         return self._installed
 
-    def _clash(self, point: EntryPoint, other: str) -> UsageError:
-        package = distribution(point)
+    def _clash(self, point: EntryPoint, known: EntryPoint | None) -> UsageError:
+        package, other = distribution(point), distribution(known) if known else "redargue"
         what = f"the {self.kind} {point.name!r} of the package {package!r} is left out: {other} has one of that name"
-        return UsageError(what, where=point.value, hint=f"{package} has to rename it, or uninstall one of the two")
+        hint = f"{package} has to rename it, or uninstall one of the two"
+        return UsageError(what, where=point.value, hint=hint)
 
     def _load_installed(self, name: str) -> _T:
         point = self._other_packages()[name]
@@ -185,9 +187,8 @@ class Registry(Generic[_T]):
         try:
             entry: _T = point.load()
         except (Exception, SystemExit) as error:
-            why = f"{type(error).__name__}: {error}"
-            hint = _hint_for(error, package)
-            raise UsageError(f"{what} cannot be loaded: {why}", where=point.value, hint=hint) from error
+            what += f" cannot be loaded: {type(error).__name__}: {error}"
+            raise UsageError(what, where=point.value, hint=_hint_for(error, package)) from error
         if lacks := self._missing(entry):
             hint = f"{package} has to correct it: {self._page} says what a {self.kind} is"
             raise UsageError(f"{what} cannot be used: {lacks}", where=point.value, hint=hint)
@@ -234,7 +235,8 @@ def accepts(function: Callable[..., Any], *arguments: object, **named: object) -
 def _hint_for(error: BaseException, package: str) -> str:
     """What to do about an entry that cannot be loaded."""
     if isinstance(error, ModuleNotFoundError) and error.name:
-        return f"install {error.name.partition('.')[0]}, which {package} needs, or uninstall {package}"
+        needed = error.name.partition(".")[0]
+        return f"install {needed}, which {package} needs, or uninstall {package}"
     return f"update or uninstall {package}; its author: does the entry point name a module and an attribute of it?"
 
 
@@ -261,14 +263,16 @@ def install(extra: str) -> str:
     folder, option = _installed_from()
     if folder is None:
         return f"{_python()} -m pip install 'redargue[{extra}]'"
-    parts = [f"{folder}[{extra}]", *([str(folder / "packages" / _PARTS[extra])] if extra in _PARTS else [])]
+    parts = [f"{folder}[{extra}]"]
+    if extra in _PARTS:
+        parts.append(str(folder / "packages" / _PARTS[extra]))
     return f"{_python()} -m pip install {' '.join(option + shlex.quote(part) for part in parts)}"
 
 
 def _python() -> str:
     """How a shell starts the Python that runs: by name, by a path in the working directory, or by its whole path."""
-    path = sys.executable
-    if not path or ((found := shutil.which("python")) and os.path.abspath(found) == os.path.abspath(path)):
+    path, found = sys.executable, shutil.which("python")
+    if not path or (found and os.path.abspath(found) == os.path.abspath(path)):
         return "python"
     try:
         return shlex.quote(str(Path(path).relative_to(Path.cwd())))
@@ -295,6 +299,6 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """An error's hint: the nearest known names, and all of them."""
     names = list(known)
     lowered = {known_name.lower(): known_name for known_name in names}
-    near = [lowered[match] for match in difflib.get_close_matches(name.lower(), lowered, n=2, cutoff=0.5)]
-    guess = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
+    near = difflib.get_close_matches(name.lower(), lowered, n=2, cutoff=0.5)
+    guess = f"did you mean {' or '.join(repr(lowered[each]) for each in near)}? " if near else ""
     return f"{guess}known: {', '.join(names)}"

@@ -44,6 +44,7 @@ from redargue.tasks.base import AnyTask, Out, Task
 from redargue.tasks.judge import Turn
 from redargue.verdicts import ErrorInfo, Usage
 
+_SearchEvent = EvidenceFound | EvidenceMissing
 STRICT_FACTOR = 4  # times as many passages are requested where those not in time are left out
 
 
@@ -77,7 +78,8 @@ class Run:
         self._english_only: bool = getattr(backend, "english_only", False)
         self._listeners, self._models = tuple(listeners), dict(models or {})
         self._occurrences: Counter[str] = Counter()
-        self._answers: dict[str, asyncio.Future[tuple[Output[Any], ...]]] = {}  # by agent and question
+        # by agent and question
+        self._answers: dict[str, asyncio.Future[tuple[Output[Any], ...]]] = {}
         self._started_at = self.clock.elapsed()
         self._usage = UsageCounter(priced)
         for failed in record.failed(item) if record else ():
@@ -137,21 +139,23 @@ class Run:
         """
         sampling = Sampling(n=n, temperature=temperature)
         model = self.model_for(type(task), agent)
-        backend = self.backend.render(task), self.backend.identity, model, sampling.model_dump(), self.seed
-        key = self._key("call", task.fingerprint, *backend, agent, round_)
+        backend = (self.backend.render(task), self.backend.identity, model)
+        sampled = (sampling.model_dump(), self.seed)
+        key = self._key("call", task.fingerprint, *backend, *sampled, agent, round_)
         known = self._recorded(key)
         if isinstance(known, CallFinished | CallFailed):
             self._count_recorded(known)
             self.emit(known)
             if isinstance(known, CallFinished):
                 return tuple(_read(task, output) for output in known.outputs)
-            raise BadReply(known.error.what, raw=known.raw, where=known.error.where, hint=known.error.hint)
+            failed = known.error
+            raise BadReply(failed.what, raw=known.raw, where=failed.where, hint=failed.hint)
         self._refuse_in_replay(f"{task.name()} of {agent!r} in round {round_}")
         account = Account(self.budget, charge=task.charge)
         seeds = {"seed": int(key[:8], 16), "run_seed": self.seed}
         call = Call(agent=agent, model=model, sampling=sampling, account=account, **seeds)
         asked = task.asked_on(self.clock.now().date())
-        facts = {"agent": agent, "round": round_, "task": task.name(), "charge": task.charge}
+        facts: dict[str, Any] = {"agent": agent, "round": round_, "task": task.name(), "charge": task.charge}
         facts |= {"key": key, "today": asked.today}
         try:
             reply = await self.backend.perform(asked, call)
@@ -161,9 +165,9 @@ class Run:
                 raw = error.raw if isinstance(error, BadReply) else ""
                 self._finish_call(CallFailed(**facts, **_paid(account), error=cause, raw=raw))
             raise
-        outputs = tuple(map(_dumped, reply.outputs))
-        rejected = tuple(rejection.model_dump() for rejection in reply.rejected)
-        self._finish_call(CallFinished(**facts, **_paid(account), outputs=outputs, rejected=rejected))
+        facts["rejected"] = tuple(rejection.model_dump() for rejection in reply.rejected)
+        facts["outputs"] = tuple(map(_dumped, reply.outputs))
+        self._finish_call(CallFinished(**facts, **_paid(account)))
         return reply.outputs
 
     def _finish_call(self, event: CallFinished | CallFailed) -> None:
@@ -226,7 +230,8 @@ class Run:
                 self._refuse_leak("\n".join(_texts_in(arguments)), claim)
             return await source.call(arguments, search=context)
 
-        event = await self._evidence(facts, f"a call of {tool!r} with {query}", call, claim, least=0)
+        what = f"a call of {tool!r} with {query}"
+        event = await self._evidence(facts, what, call, claim, least=0)
         if isinstance(event, EvidenceFound):
             return Observation(passages=event.passages)
         return Observation(why=event.why)
@@ -239,7 +244,8 @@ class Run:
         """Raises ToolFailed for a request that would carry a passage's text or address out."""
         passages = (passage for event in self.events for passage in passages_of(event))
         if why := reason_to_refuse(text, claim, passages, self._sent()):
-            raise ToolFailed(f"the request was not sent: {why}", hint="use words of your own, or a result's address")
+            hint = "use words of your own, or a result's address"
+            raise ToolFailed(f"the request was not sent: {why}", hint=hint)
 
     def _sent(self) -> list[str]:
         """Queries and arguments that left this machine."""
@@ -255,7 +261,7 @@ class Run:
         *,
         most: int | None = None,
         least: int = 1,
-    ) -> EvidenceFound | EvidenceMissing:
+    ) -> _SearchEvent:
         """A tool's answer, which counts one request or more; a failure counts ``least`` or more.
 
         A look-up in the memory is not a search (MERMAID, ``M15``): it counts none, and its passages keep their origin.
@@ -265,7 +271,8 @@ class Run:
         looks_up = isinstance(self.actions.get(facts["tool"]), MemoryLookup)
         known = self._recorded(facts["key"])
         if isinstance(known, EvidenceFound | EvidenceMissing):
-            self.budget.recall(Cost(usd=known.usd, searches=known.requests if self._is_online(known.tool) else 0))
+            searches = known.requests if self._is_online(known.tool) else 0
+            self.budget.recall(Cost(usd=known.usd, searches=searches))
             return self._finish_search(known)
         self._refuse_in_replay(what)
         account = Account(self.budget, charge="search")
@@ -273,11 +280,13 @@ class Run:
             results = await ask(Search(as_of=as_of, account=account))
         except ToolFailed as error:
             why = f"{error.what}; {error.hint}" if error.hint else error.what
-            requests = max(least, account.requests)
-            return self._finish_search(EvidenceMissing(**facts, why=why, requests=requests, usd=account.usd))
-        if not (isinstance(results, list | tuple) and all(isinstance(passage, Passage) for passage in results)):
+            counts = {"requests": max(least, account.requests), "usd": account.usd}
+            return self._finish_search(EvidenceMissing(**facts, **counts, why=why))
+        listed = isinstance(results, list | tuple)
+        if not listed or not all(isinstance(passage, Passage) for passage in results):
             what = f"the tool {facts['tool']!r} returned {results!r:.100}, which is not a list of passages"
-            raise ExtensionError(what, hint="its author has to return redargue.Passage objects: docs/search-tools.md")
+            hint = "its author has to return redargue.Passage objects: docs/search-tools.md"
+            raise ExtensionError(what, hint=hint)
         origin = {"tool": facts["tool"], "retrieved": self.clock.now(), "query": facts["query"]}
         passages: tuple[Passage, ...] = ()
         for passage in results:
@@ -286,11 +295,11 @@ class Run:
             passages += (passage.model_copy(update=update),)
         passages, unread = in_english(passages) if self._english_only else (passages, {})
         kept, left_out = (passages, {}) if most is None else first_in_time(passages, most)
-        requests = max(int(not looks_up), account.requests)
-        counts = {"left_out": left_out, "unread": unread, "requests": requests, "usd": account.usd}
-        return self._finish_search(EvidenceFound(**facts, **counts, passages=kept))
+        counts = {"requests": max(int(not looks_up), account.requests), "usd": account.usd}
+        found = EvidenceFound(**facts, **counts, passages=kept, left_out=left_out, unread=unread)
+        return self._finish_search(found)
 
-    def _finish_search(self, event: EvidenceFound | EvidenceMissing) -> EvidenceFound | EvidenceMissing:
+    def _finish_search(self, event: _SearchEvent) -> _SearchEvent:
         self._usage.search(event)
         self.emit(event)
         return event
@@ -311,15 +320,18 @@ class Run:
         known = self._recorded(key)
         if not isinstance(known, EvidenceRecalled):
             self._refuse_in_replay(f"a recall of {', '.join(map(repr, entities))}")
-            recall = await self._memory().recall(entities, claim=claim, now=self.clock.now(), text=text)
-            facts = {"agent": agent, "round": 0, "entities": tuple(entities), "text": text, "key": key}
-            known = EvidenceRecalled(**facts, **dict(self._usable(recall)))
+            memory, now = self._memory(), self.clock.now()
+            recall = await memory.recall(entities, claim=claim, now=now, text=text)
+            facts = {"agent": agent, "round": 0, "entities": tuple(entities), "text": text}
+            known = EvidenceRecalled(**facts, key=key, **dict(self._usable(recall)))
         self.emit(known)
         return Recall(items=known.items, held_back=known.held_back, left_out=known.left_out)
 
     def _usable(self, recall: Recall) -> Recall:
         """The evidence that can be read and does not speak to models: other programs may have stored some that does."""
-        read = [item for item in recall.items if not (self._english_only and language_of(item.passage.text))]
+        read = recall.items
+        if self._english_only:
+            read = tuple(item for item in read if not language_of(item.passage.text))
         safe = tuple(item for item in read if not injection_in(item.passage.text))
         left_out = recall.left_out | _counted(Omission.LANGUAGE, len(recall.items) - len(read))
         left_out |= _counted(Omission.INJECTION, len(read) - len(safe))
@@ -332,8 +344,8 @@ class Run:
         known = self._recorded(key)
         if not isinstance(known, EvidenceRemembered):
             self._refuse_in_replay(f"{len(findings)} findings for the memory")
-            memory = self._memory()
-            run, now = self.record.id if self.record else "", self.clock.now()
+            memory, now = self._memory(), self.clock.now()
+            run = self.record.id if self.record else ""
             safe = [finding for finding in findings if not injection_in(finding.passage.text)]
             kept = await memory.remember(safe, entities=entities, claim=claim.text, run=run, now=now)
             dropped = kept.dropped | _counted(Omission.INJECTION, len(findings) - len(safe))
@@ -343,7 +355,8 @@ class Run:
 
     def _memory(self) -> EvidenceMemory:
         if self.memory is None:
-            raise UsageError("this run has no memory", hint="Run(…, memory=open_memory(…)), or a method without")
+            hint = "Run(…, memory=open_memory(…)), or a method without"
+            raise UsageError("this run has no memory", hint=hint)
         return self.memory
 
     def _recorded(self, key: str) -> Paid | CallFailed | None:
@@ -382,10 +395,13 @@ def _paid(account: Account) -> dict[str, object]:
 
 
 def _dumped(output: Output[Out]) -> dict[str, object]:
-    more: dict[str, object] = {"thoughts": output.thoughts} if output.thoughts else {}
+    dumped: dict[str, object] = {"answer": output.answer.model_dump(mode="json")}
+    dumped |= {"text": output.text, "entropy": output.entropy}
+    if output.thoughts:
+        dumped["thoughts"] = output.thoughts
     if output.tokens:
-        more["tokens"] = [list(token) for token in output.tokens]
-    return {"answer": output.answer.model_dump(mode="json"), "text": output.text, "entropy": output.entropy} | more
+        dumped["tokens"] = [list(token) for token in output.tokens]
+    return dumped
 
 
 def _texts_in(value: Any) -> list[str]:
@@ -407,5 +423,6 @@ def _read(task: Task[Out], output: dict[str, Any]) -> Output[Out]:
             tokens=tuple(Token(*token) for token in output.get("tokens", ())),
         )
     except (ValueError, LookupError, TypeError, AttributeError) as error:
+        hint = "events.jsonl was changed; restore it, or run again"
         what = f"the recorded answer to {task.name()!r} cannot be read"
-        raise RecordError(what, hint="events.jsonl was changed; restore it, or run again") from error
+        raise RecordError(what, hint=hint) from error

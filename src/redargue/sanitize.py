@@ -8,12 +8,9 @@ import unicodedata
 import warnings
 from urllib.parse import urlsplit
 
-# Decodes plain text: UTF-8, UTF-16, and what older programs save as "ANSI" (Windows-1252, a
-# superset of Latin-1).
-
-
+# Plain text is UTF-8, UTF-16, or what older programs save as "ANSI": Windows-1252, a superset of Latin-1.
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-_UNDEFINED = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x81\x83\x86-\x89\x8b\x8d\x8f\x90\x98\x9d]")  # or rare
+_RARE = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x81\x83\x86-\x89\x8b\x8d\x8f\x90\x98\x9d]")
 
 
 class NotUtf8(UserWarning):
@@ -28,14 +25,7 @@ def decode(content: bytes, name: str) -> str:
     """The text without a byte order mark; warns (:class:`NotUtf8`) if it was read as UTF-16 or Windows-1252.
 
     UTF-16 needs its byte order mark. Content that is UTF-8 up to a byte, with characters beyond ASCII, is damaged
-    rather than in another encoding.
-
-    Args:
-        content: of a file or of standard input.
-        name: of the file, for the warning.
-
-    Raises:
-        NotText: the content is not text.
+    rather than in another encoding. Raises NotText if it is not text. ``name``: of the file, for the warning.
     """
     encoding = encoding_of(content)
     if encoding != "utf-8":
@@ -64,12 +54,13 @@ def encoding_of(content: bytes) -> str:
 
 def warn_of(name: str, encoding: str) -> None:
     called = {"utf-16": "UTF-16", "cp1252": "Windows-1252 (Latin-1)"}[encoding]
-    warnings.warn(f"{name} is not UTF-8 and was read as {called}; check its accented letters", NotUtf8, stacklevel=3)
+    message = f"{name} is not UTF-8 and was read as {called}; check its accented letters"
+    warnings.warn(message, NotUtf8, stacklevel=3)
 
 
 def not_windows(content: bytes) -> bool:
     """Whether content has bytes that no text in Windows-1252 has."""
-    return bool(_UNDEFINED.search(content))
+    return bool(_RARE.search(content))
 
 
 def printable(text: str, *, lines: bool = True) -> str:
@@ -77,16 +68,17 @@ def printable(text: str, *, lines: bool = True) -> str:
     return text.translate(_REMOVED_EXCEPT_LINE_BREAKS if lines else _REMOVED)
 
 
-OVERRIDES = "".join(map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A))))  # reverse what follows
+# Characters that reverse what follows.
+OVERRIDES = "".join(map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A))))
 TAGS = "".join(map(chr, range(0xE0000, 0xE0080)))  # letters that only a model reads
+_UNSEEN_RANGES = (
+    "AD 34F 61C 115F-1160 17B4-17B5 180B-180F 200B-200F 2060-2065 206A-206F 3164 FE00-FE0F FEFF FFA0"
+    " FFF9-FFFB 1D173-1D17A E0100-E01EF"
+)
 INVISIBLE = frozenset(
     chr(code)
-    for first, last in (
-        *((0xAD, 0xAD), (0x34F, 0x34F), (0x61C, 0x61C), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F)),
-        *((0x200B, 0x200F), (0x2060, 0x2065), (0x206A, 0x206F), (0x3164, 0x3164), (0xFE00, 0xFE0F), (0xFEFF, 0xFEFF)),
-        *((0xFFA0, 0xFFA0), (0xFFF9, 0xFFFB), (0x1D173, 0x1D17A), (0xE0100, 0xE01EF)),
-    )
-    for code in range(first, last + 1)
+    for first, *last in (each.split("-") for each in _UNSEEN_RANGES.split())
+    for code in range(int(first, 16), int((last or [first])[0], 16) + 1)
 ).union(OVERRIDES, TAGS)
 """Characters that no reader sees: controls of format and direction, fillers, selectors of variants, tags."""
 
@@ -107,8 +99,9 @@ def csv_cell(cell: object, *, lines: bool = True) -> str:
     """
     raw = "" if cell is None else str(cell)
     text = printable(raw, lines=lines)
-    visible = "".join(char for char in text[:100] if not char.isspace() and unicodedata.category(char) not in _UNSEEN)
-    return f"'{text}" if raw.startswith(_FORMULA) or visible.startswith(_FORMULA) else text
+    seen = (char for char in text[:100] if unicodedata.category(char) not in _UNSEEN)
+    first = next((char for char in seen if not char.isspace()), "")
+    return f"'{text}" if raw.startswith(_FORMULA) or first in _FORMULA else text
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
@@ -125,14 +118,11 @@ def shortened(text: str, length: int = 80) -> str:
 def link_address(url: str) -> str | None:
     """The address if it may be a link: http or https, with a host, no user name and no unusual character; else None."""
     address = url.strip()
-    if (
-        address != printable(address, lines=False)
-        or re.search(r"[\s<>\"'\\`{}|^]", address)
-        or not re.match(r"https?://", address, re.IGNORECASE)
-    ):
+    plain = address == printable(address, lines=False)
+    if not plain or not re.fullmatch(r"(?i:https?)://[^\s<>\"'\\`{}|^]*", address):
         return None
     try:
         parts = urlsplit(address)
-        return address if parts.hostname and parts.username is None and parts.password is None else None
+        return address if parts.hostname and parts.username is parts.password is None else None
     except ValueError:
         return None

@@ -6,7 +6,7 @@ of making them from those values (:mod:`redargue.assembly`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypedDict, Unpack, get_args
@@ -26,11 +26,25 @@ from redargue.registry import did_you_mean
 from redargue.runs.budget import Budget
 
 ResponseFormat = Literal["auto", "schema", "json", "plain", "tools"]
-PathText = Annotated[str, BeforeValidator(lambda value: str(value) if isinstance(value, Path) else value)]
-NamedLabels = Annotated[
-    LabelSet, BeforeValidator(lambda value: read_labels(value) if isinstance(value, str) else value)
-]
-DateText = Annotated[date | None, BeforeValidator(lambda value: read_date(value) if isinstance(value, str) else value)]
+
+
+def _read(kind: type, reader: Callable[[Any], Any]) -> BeforeValidator:
+    """Reads values of a kind; others are left as they are."""
+    return BeforeValidator(lambda value: reader(value) if isinstance(value, kind) else value)
+
+
+def read_date(text: str) -> date | None:
+    """None for an empty text; raises UsageError for anything that is not a date."""
+    try:
+        return date.fromisoformat(text) if text else None
+    except ValueError:
+        hint = "write it like 2024-03-31"
+        raise UsageError(f"{text!r} is not a date", where="--as-of", hint=hint) from None
+
+
+PathText = Annotated[str, _read(Path, str)]
+NamedLabels = Annotated[LabelSet, _read(str, read_labels)]
+DateText = Annotated[date | None, _read(str, read_date)]
 
 
 # What a run's results depend on. A record holds these fields alone: where its models, tools, files and budget are
@@ -125,9 +139,9 @@ class RunSpec(Frozen):
 
     def __repr__(self) -> str:
         """The fields that differ from their defaults, so that it can be written in code."""
-        fields = type(self).model_fields
-        changed = {name: value for name, value in self if value != fields[name].get_default(call_default_factory=True)}
-        return f"RunSpec({', '.join(f'{name}={value!r}' for name, value in changed.items())})"
+        defaults = dict(type(self)())
+        changed = (f"{name}={value!r}" for name, value in self if value != defaults[name])
+        return f"RunSpec({', '.join(changed)})"
 
     def updated(self, **changes: Unpack[SpecOptions]) -> RunSpec:
         given = {name: value for name, value in self if name in self.model_fields_set}
@@ -146,8 +160,9 @@ class RunSpec(Frozen):
                     hint="set them on the Claim: Claim(text=…, labels=…, as_of=…)",
                 )
             return claim
+        dates = {"as_of": self.as_of, "only_in_time": self.strict_as_of}
         try:
-            return Claim(text=claim, labels=self.labels, as_of=self.as_of, only_in_time=self.strict_as_of)
+            return Claim(text=claim, labels=self.labels, **dates)
         except ValidationError as error:
             raise UsageError(f"this claim cannot be checked: {problem_of(error)}") from error
 
@@ -180,14 +195,6 @@ class SpecOptions(TypedDict, total=False):
     seed: int
 
 
-def read_date(text: str) -> date | None:
-    """None for an empty text; raises UsageError for anything that is not a date."""
-    try:
-        return date.fromisoformat(text) if text else None
-    except ValueError:
-        raise UsageError(f"{text!r} is not a date", where="--as-of", hint="write it like 2024-03-31") from None
-
-
 def _explained(error: ValidationError) -> UsageError:
     first = error.errors()[0]
     name, known = str(first["loc"][0]) if first["loc"] else "", list(RunSpec.model_fields)
@@ -197,4 +204,5 @@ def _explained(error: ValidationError) -> UsageError:
     if name == "response_format":
         hint = did_you_mean(str(first["input"]), list(get_args(ResponseFormat)))
         return UsageError(f"replies cannot be requested as {value}", where=name, hint=hint)
-    return UsageError(f"{value} does not fit {name!r}: {problem_of(error)}", where=problem_location(error))
+    what = f"{value} does not fit {name!r}: {problem_of(error)}"
+    return UsageError(what, where=problem_location(error))

@@ -45,7 +45,8 @@ class _Claim:
     context: Any
     began: int
     text: str
-    last: dict[str, float] = field(default_factory=dict)  # by agent, when its last event was, in seconds
+    # by agent, when its last event was, in seconds
+    last: dict[str, float] = field(default_factory=dict)
 
     def at(self, seconds: float) -> int:
         return self.began + round(seconds * NANOSECONDS)
@@ -54,8 +55,7 @@ class _Claim:
 def export() -> None:
     """Sends spans and log events by OTLP over HTTP, as the environment says (``OTEL_EXPORTER_OTLP_ENDPOINT``, …).
 
-    Raises:
-        UsageError: the SDK or its exporter is not installed.
+    Raises UsageError if the SDK or its exporter is not installed.
     """
     try:
         from opentelemetry import _logs, trace
@@ -67,7 +67,8 @@ def export() -> None:
         from opentelemetry.sdk.trace import TracerProvider
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
     except ImportError as error:
-        raise UsageError(f"telemetry needs {error.name}, which is not installed", hint=install("otel")) from error
+        what = f"telemetry needs {error.name}, which is not installed"
+        raise UsageError(what, hint=install("otel")) from error
     resource = Resource.create({"service.name": os.environ.get("OTEL_SERVICE_NAME", NAME)})
     spans = TracerProvider(resource=resource, shutdown_on_exit=False)
     logs = LoggerProvider(resource=resource, shutdown_on_exit=False)
@@ -138,7 +139,8 @@ class Telemetry:
             "gen_ai.provider.name": event.backend,
             "redargue.item": event.item,
         }
-        span = self._tracer.start_span(f"invoke_agent {event.method}", start_time=began, attributes=attributes)
+        name = f"invoke_agent {event.method}"
+        span = self._tracer.start_span(name, start_time=began, attributes=attributes)
         context = self._trace.set_span_in_context(span)
         self._claims[event.item] = _Claim(span, context, began, event.claim.text)
 

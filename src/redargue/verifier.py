@@ -81,7 +81,8 @@ class Verifier:
         if self.spec.mcp and parts.actions is None:
             hint = "pass the result of redargue.assembly.connect"
             raise UsageError("the tools of MCP servers are not listed yet", hint=hint)
-        self.method: ConfiguredMethod = method_of(self.spec, parts.backend, memory=parts.memory is not None)
+        remembers = parts.memory is not None
+        self.method: ConfiguredMethod = method_of(self.spec, parts.backend, memory=remembers)
         self._settings: dict[str, Any] = self.method.settings.model_dump(mode="json")
         self._is_hardened: bool = self.method.settings.profile == "hardened"
         self.prices = parts.prices or Prices.read(self.spec.prices)
@@ -92,15 +93,22 @@ class Verifier:
             self.spec, self.method, self.services["model"], self.transport, self.prices
         )
         require(self.backend, self.method.name, self.method.tasks())
-        self.budget = parts.budget or (Budget.parse(self.spec.budget) if self.spec.budget else Budget())
+        limits = self.spec.budget
+        self.budget = parts.budget or (Budget.parse(limits) if limits else Budget())
         least = self.spec.min_confidence
         self.min_confidence = self._default_confidence if least is None else least
-        facts = {"backend": self.backend.identity, "models": self.spec.models, "min_confidence": self.min_confidence}
+        facts = {
+            "backend": self.backend.identity,
+            "models": self.spec.models,
+            "min_confidence": self.min_confidence,
+        }
         self.method.kind.require_for(self.method.settings, facts)
-        self.clock, self._shared, self._origin = parts.clock or SystemClock(), calls, origin or Origin()
+        self.clock, self._shared = parts.clock or SystemClock(), calls
+        self._origin = origin or Origin()
         self.corpus: Corpus | None = None
         self.claims, self.actions = tuple(claims), dict(parts.actions or {})
-        self._openings = tuple(each and Turn.model_validate(each) for each in (text or {}).get("openings", ()))
+        openings = (text or {}).get("openings", ())
+        self._openings = tuple(each and Turn.model_validate(each) for each in openings)
         self.memory: EvidenceMemory | None = parts.memory
         self._own_memory: Memory | None = None
         try:
@@ -108,13 +116,15 @@ class Verifier:
             self.priced = self._priced()
             if parts.memory is None and not isinstance(self.backend, ReplayBackend):
                 self.memory = self._own_memory = memory_of(self.spec, self.method)
-            secrets = self.transport.secrets
-            self.record = Record(folder, self.manifest(claims, text), secrets=secrets) if folder else None
+            self.record = self._recorded(folder, text) if folder else None
         except RedargueError:
             self._close_stores()
             raise
         for verdict in self.record.finished() if self.record else ():  # paid from the same budget
             self.budget.recall(cost_of(verdict.usage, self._is_online))
+
+    def _recorded(self, folder: Path, text: Mapping[str, Any] | None) -> Record:
+        return Record(folder, self.manifest(self.claims, text), secrets=self.transport.secrets)
 
     @property
     def _default_confidence(self) -> float:
@@ -132,7 +142,8 @@ class Verifier:
         sources = Sources(corpus=opened, transport=self.transport, services=self.services, prices=prices)
         for name, tool in made.items():
             require_searchable(name, tool)
-        return made | {name: made_tool(name, sources) for name in self.method.tools() if name not in made}
+        missing = (name for name in self.method.tools() if name not in made)
+        return made | {name: made_tool(name, sources) for name in missing}
 
     def _is_online(self, tool: str) -> bool:
         source: Any = self.tools.get(tool) or self.actions.get(tool)
@@ -157,8 +168,9 @@ class Verifier:
 
     def _paid_models(self) -> set[str]:
         """The models whose requests may cost money."""
-        if isinstance(self.backend, AsksModel):
-            return {self.backend.model, *self.spec.models.values(), self.backend.embedding_model} - {""}
+        backend = self.backend
+        if isinstance(backend, AsksModel):
+            return {backend.model, backend.embedding_model, *self.spec.models.values()} - {""}
         return set(getattr(self.backend, "paid_models", ()))
 
     def __repr__(self) -> str:
@@ -222,8 +234,9 @@ class Verifier:
         meaning = verdict.meaning
         if meaning is None and verdict.label in claim.labels.names:
             meaning = claim.labels.meaning(str(verdict.label))
-        of_run = {"profile": self.spec.profile, "usage": run.usage, "run": calls.id if calls else ""}
-        verdict = verdict.model_copy(update={"meaning": meaning, **names, **of_run})
+        facts = {"meaning": meaning, "profile": self.spec.profile, "usage": run.usage}
+        facts["run"] = calls.id if calls else ""
+        verdict = verdict.model_copy(update=names | facts)
         given = {"reads_evidence": self.method.reads_evidence(), "hardened": self._is_hardened}
         verdict = await asyncio.to_thread(limited, verdict, run.events, **given)
         verdict = apply_threshold(verdict, self.min_confidence)
@@ -234,7 +247,9 @@ class Verifier:
         """The method's verdict; without a label if the claim or its evidence is in a language that was not read."""
         try:
             async with self._open():
-                verdict = self._unread(claim) or without_unread(await self.method.verify(claim, run), run.events)
+                verdict = self._unread(claim)
+                if verdict is None:
+                    verdict = without_unread(await self.method.verify(claim, run), run.events)
                 if self._is_hardened:
                     await read_again(deciding(verdict), claim, run, self._page_action(run))
                 return verdict
@@ -247,7 +262,8 @@ class Verifier:
             if not module:
                 raise
             what = f"{module!r}, an extension, failed: {type(error).__name__}: {error}"
-            failed = ExtensionError(what, hint="report it to its author; other claims are not affected")
+            hint = "report it to its author; other claims are not affected"
+            failed = ExtensionError(what, hint=hint)
         return Verdict(claim=claim, label=None, error=ErrorInfo.of(failed))
 
     def _extension_of(self, error: Exception, run: Run) -> str:
@@ -259,8 +275,8 @@ class Verifier:
 
     def _page_action(self, run: Run) -> PageAction | None:
         """Reads addresses of recalled evidence, in a run that goes online anyway."""
-        online = any(getattr(tool, "online", True) for tool in (*run.tools.values(), *run.actions.values()))
-        if not online or self.spec.offline:
+        tools = (*run.tools.values(), *run.actions.values())
+        if self.spec.offline or not any(getattr(tool, "online", True) for tool in tools):
             return None
         from redargue.net.fetch import PageFetcher
         from redargue.retrieval.web_pages import PageAction
@@ -286,7 +302,8 @@ class Verifier:
     ) -> list[Verdict]:
         """Verifies claims concurrently; a failed one does not stop the others. ``done`` is called with each verdict."""
         verdicts: dict[int, Verdict] = {}
-        async for item, verdict in self.stream(claims, concurrency=concurrency, listeners=listeners):
+        stream = self.stream(claims, concurrency=concurrency, listeners=listeners)
+        async for item, verdict in stream:
             verdicts[item] = verdict
             if done:
                 done(item, verdict)
@@ -297,22 +314,22 @@ class Verifier:
     ) -> AsyncIterator[tuple[int, Verdict]]:
         """Yields indices and verdicts as claims are completed; only the claims in progress are held in memory."""
         remaining = enumerate(claims)
+        running: dict[asyncio.Task[Verdict], int] = {}
 
-        async def verify(item: int, claim: Claim) -> tuple[int, Verdict]:
-            return item, await self.verify(claim, item=item, listeners=listeners)
-
-        def start(most: int) -> set[asyncio.Task[tuple[int, Verdict]]]:
-            started = itertools.islice(remaining, most)
-            return {asyncio.create_task(verify(item, claim), name=f"claim {item:09}") for item, claim in started}
+        def start(most: int) -> None:
+            for item, claim in itertools.islice(remaining, most):
+                verifying = self.verify(claim, item=item, listeners=listeners)
+                running[asyncio.create_task(verifying)] = item
 
         async with self._open():
-            running = start(concurrency)
+            start(concurrency)
             try:
                 while running:
-                    ended, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
-                    running |= start(len(ended))
-                    for task in sorted(ended, key=lambda task: task.get_name()):
-                        yield task.result()
+                    ended, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+                    verdicts = sorted((running.pop(task), task) for task in ended)
+                    start(len(ended))
+                    for item, task in verdicts:
+                        yield item, task.result()
             finally:
                 for task in running:
                     task.cancel()
@@ -348,7 +365,8 @@ class Verifier:
 def cost_of(usage: Usage, is_online: Callable[[str], bool]) -> Cost:
     """What a budget counts; ``is_online`` says of a tool's name whether its searches count."""
     searches = sum(requests for tool, requests in usage.by_tool.items() if is_online(tool))
-    return Cost(usage.calls, usage.prompt_tokens + usage.completion_tokens, usage.usd or 0.0, searches)
+    tokens = usage.prompt_tokens + usage.completion_tokens
+    return Cost(usage.calls, tokens, usage.usd or 0.0, searches)
 
 
 def goes_online(tool: str) -> bool:

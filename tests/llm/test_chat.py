@@ -16,7 +16,7 @@ from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply, BudgetReached, ProviderError, UsageError
 from redargue.evidence import Passage
 from redargue.llm.chat import ChatBackend
-from redargue.llm.prompted import MOST_SHOWN_OF_CUT, RELEVANCE
+from redargue.llm.prompted import MOST_SHOWN_OF_CUT
 from redargue.methods.verdict_parts import why_unquoted
 from redargue.net.secrets import Secrets
 from redargue.net.transport import Service, Transport
@@ -472,5 +472,5 @@ def test_the_threshold_of_relevance_depends_on_who_writes_the_questions_and_who_
     nowhere = Service(name="model", url="http://localhost")
     bundled = ChatBackend(Transport(secrets=Secrets()), nowhere, "m").stability
     own = ChatBackend(Transport(secrets=Secrets()), nowhere, "m", embedding_model="e").stability
-    assert EmbeddedBackend.stability.relevance < bundled.relevance == RELEVANCE == 0.6
+    assert EmbeddedBackend.stability.relevance < bundled.relevance == 0.6
     assert own == PAPER_STABILITY

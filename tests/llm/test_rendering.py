@@ -469,3 +469,18 @@ def test_a_chat_that_goes_on_sends_what_was_said_word_for_word(profile: Profile)
     assert messages[:-3] == opening.messages()[:-1]  # the rules are said once
     assert second.fingerprint != first.fingerprint
     assert sent.words != opening.words
+
+
+class _Following(AnswerClaim):
+    before: Exchange
+
+    def chat_history(self) -> tuple[Exchange, ...]:
+        return (self.before,)
+
+
+def test_a_plain_reply_is_compared_with_the_single_question_before_it() -> None:
+    before = Exchange(prompt_text="", input_text="The keeper wrote:\nIt was lit in 1871.", reply="So it was.")
+    task, reader = _Following(claim=CLAIM, before=before), Renderer(plain=True)
+    assert reader.read(task, "It says so.\n**SUPPORTS**", plain=True).label == "SUPPORTS"  # type: ignore[attr-defined]
+    with pytest.raises(ValueError, match="the end of the documents was repeated"):
+        reader.read(task, "The keeper wrote:\nIt was lit in 1871.", plain=True)

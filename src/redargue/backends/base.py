@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import Generic, NamedTuple, Protocol, runtime_checkable
 
 from redargue.claims import Frozen
 from redargue.errors import UnsupportedTask
@@ -12,8 +12,6 @@ from redargue.net.transport import Service, Transport
 from redargue.registry import Registry, a_function, having
 from redargue.runs.budget import Account
 from redargue.tasks.base import AnyTask, Out, Task
-
-A = TypeVar("A", bound=Frozen)
 
 
 class Sampling(Frozen):
@@ -49,10 +47,10 @@ class Token(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Output(Generic[A]):
+class Output(Generic[Out]):
     """One sample; ``thoughts`` are not part of the answer; ``entropy``: mean of the tokens in nats, where available."""
 
-    answer: A
+    answer: Out
     text: str = ""
     thoughts: str = ""
     entropy: float | None = None
@@ -67,10 +65,10 @@ class Rejected(Frozen):
 
 
 @dataclass(frozen=True)
-class Reply(Generic[A]):
+class Reply(Generic[Out]):
     """At least one output, and the replies rejected before it."""
 
-    outputs: tuple[Output[A], ...]
+    outputs: tuple[Output[Out], ...]
     rejected: tuple[Rejected, ...] = ()
 
 
@@ -140,7 +138,6 @@ class Backend(Protocol):
         ...
 
 
-BackendMaker = Callable[..., Backend]
 BACKENDS = {
     "embedded": "redargue.nli.backend:EmbeddedBackend",
     "chat": "redargue.llm.chat:ChatBackend",
@@ -151,10 +148,13 @@ BACKENDS = {
 
 
 def _missing(entry: object) -> str:
-    return having("can", "perform", "render")(entry) if isinstance(entry, type) else a_function(entry)
+    is_class = isinstance(entry, type)
+    return having("can", "perform", "render")(entry) if is_class else a_function(entry)
 
 
-backends: Registry[BackendMaker] = Registry("backend", builtin=BACKENDS, group="redargue.backends", missing=_missing)
+backends: Registry[Callable[..., Backend]] = Registry(
+    "backend", builtin=BACKENDS, group="redargue.backends", missing=_missing
+)
 
 
 def require(backend: Backend, method: str, tasks: tuple[type[AnyTask], ...]) -> None:

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from redargue.backends.base import Backend, Call, Reply, Stability
 from redargue.errors import ReplayMiss
+from redargue.runs.manifest import RunManifest
 from redargue.tasks.base import AnyTask, Out, Task
 
 
 class ReplayBackend:
     """The recorded backend's name, identity, thresholds and prompts, without its model.
 
-    Args:
+    Attributes:
         min_confidence: of its verdicts where the run's spec names none.
         priced: whether the prices of all its models and tools were known.
     """
 
-    def __init__(
-        self, inner: Backend, identity: str, stability: Stability, *, min_confidence: float, priced: bool
-    ) -> None:
-        self.min_confidence, self.priced = min_confidence, priced
-        self.name, self.identity, self.stability = inner.name, identity, stability
+    def __init__(self, inner: Backend, manifest: RunManifest) -> None:
+        recorded = manifest.backend
+        self.min_confidence, self.priced = recorded.threshold, manifest.priced
+        self.name, self.identity = inner.name, recorded.identity
+        self.stability = Stability(*recorded.stability)
         self._inner, self.supports_attention_weights = inner, inner.supports_attention_weights
         self.english_only = getattr(inner, "english_only", False)
 

@@ -31,14 +31,15 @@ class ScriptedBackend:
     stability = PAPER_STABILITY
 
     def __init__(self, script: Mapping[Any, _Line | Sequence[_Line]] | None = None) -> None:
-        self._script = {
-            part: list(lines) if isinstance(lines, list | tuple) else lines for part, lines in (script or {}).items()
-        }
+        self._script = dict(script or {})
+        for part, lines in self._script.items():
+            self._script[part] = list(lines) if isinstance(lines, list | tuple) else lines
         self._used: set[_Part] = set()
         self.calls: list[tuple[AnyTask, Call]] = []
 
     def can(self, task: type[AnyTask]) -> bool:
-        return any(issubclass(task, part[0] if isinstance(part, tuple) else part) for part in self._script)
+        kinds = (part[0] if isinstance(part, tuple) else part for part in self._script)
+        return any(issubclass(task, kind) for kind in kinds)
 
     def render(self, task: AnyTask) -> str:
         return ""
@@ -59,7 +60,8 @@ class ScriptedBackend:
                 raise line
             expected = task.answer_type()
             if not isinstance(line, expected):
-                raise UsageError(f"the script answers {task.name()} with {line!r}, not a {expected.__name__}")
+                what = f"the script answers {task.name()} with {line!r}, not a {expected.__name__}"
+                raise UsageError(what)
             outputs.append(Output(cast(Out, line), text=_text(line)))
         return Reply(tuple(outputs))
 

@@ -17,12 +17,7 @@ WEIGHTED = "redargue-weighted"  # registered name of this attention in transform
 
 
 class Focus:
-    """The attention weights of one call.
-
-    Args:
-        weights: of the prompt's tokens, 1 outside spans; tensor (tokens,), float32.
-        inside: 1 for tokens in a span, else 0; tensor (tokens,), float32.
-    """
+    """The weights of a prompt's tokens, 1 outside spans; ``inside``: 1 in spans, else 0; tensors (tokens,), float32."""
 
     def __init__(self, weights: Any, inside: Any) -> None:
         self.weights, self.inside = weights, inside
@@ -89,14 +84,11 @@ def weighted_attention(
     focus: Focus | None = None,
     **options: Any,
 ) -> tuple[Any, Any]:
-    """A model's eager attention, with the weights of ``focus`` for generated tokens.
-
-    Args:
-        query: (batch, heads, rows, size); the rows are the last positions of the keys.
-    """
+    """A model's eager attention, with the weights of ``focus`` for generated tokens; its rows are the last keys."""
     import torch
 
-    output, attention = plain_attention(module)(module, query, key, value, attention_mask, **options)
+    plain = plain_attention(module)
+    output, attention = plain(module, query, key, value, attention_mask, **options)
     if focus is None:
         return output, attention
     focus.used += 1

@@ -19,12 +19,12 @@ from redargue.net.transport import HttpAnswer
 
 Form = Literal["schema", "json", "text"]
 FORMS: tuple[Form, ...] = ("schema", "json", "text")  # ``text``: JSON is requested in words only
-CALLING = ("tool_choice", "parallel_tool_calls")  # without them a model decides whether and how often to call
-OPTIONAL = ("temperature", "top_p", "seed", "stop", "n", "logprobs", "stream_options", "stream", *CALLING)
+# Without the last two a model decides whether and how often to call.
+OPTIONAL = "temperature top_p seed stop n logprobs stream_options stream tool_choice parallel_tool_calls".split()
 LIMITS: Mapping[str, Any] = {"max_tokens": "max_completion_tokens", "max_completion_tokens": ""}
 DEPENDENT = {"logprobs": ("top_logprobs",), "stream": ("stream_options",)}
-# Names that do not occur in prose; "stop", "seed" and "stream" do, and must be quoted.
-UNMISTAKABLE = ("temperature", "top_p", "logprobs", "stream_options", *CALLING, *LIMITS)
+# Names that may be words of a message must be quoted in it.
+UNMISTAKABLE = [*LIMITS, *(name for name in OPTIONAL if name not in ("seed", "stop", "n", "stream"))]
 
 
 class Capabilities(Frozen):
@@ -83,6 +83,7 @@ def refused_parameters(text: str) -> frozenset[str]:
     except (ValueError, AttributeError, RecursionError):
         pass
     message = error_message(text).lower()
-    quoted = re.findall(r"['\"`]([a-z_]+)['\"`]|(?:parameter|argument|field)s?:? ([a-z_]+)", message)
-    plain = [name for name in UNMISTAKABLE if re.search(rf"(?<![\w-]){name}(?![\w-])", message)]
-    return frozenset([*(name for pair in quoted for name in pair if name), *plain])
+    names = r"['\"`]([a-z_]+)['\"`]|(?:parameter|argument|field)s?:? ([a-z_]+)"
+    quoted = (match[1] or match[2] for match in re.finditer(names, message))
+    plain = (name for name in UNMISTAKABLE if re.search(rf"(?<![\w-]){name}(?![\w-])", message))
+    return frozenset([*quoted, *plain])

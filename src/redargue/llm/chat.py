@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any, cast
 
-from redargue.backends.base import PAPER_STABILITY, Call, Output, Reply, Stability, backends
+from redargue.backends.base import PAPER_STABILITY, Call, Output, Reply, backends
 from redargue.errors import UsageError
 from redargue.llm.capabilities import Form
 from redargue.llm.chat_tokens import disarm_messages
 from redargue.llm.client import Endpoint, Message
-from redargue.llm.prompted import RELEVANCE, PromptedBackend
+from redargue.llm.prompted import BUNDLED_STABILITY, PromptedBackend
 from redargue.llm.prompts import Prompts
 from redargue.llm.rendering import Prompt, Renderer
 from redargue.llm.response import Choice
@@ -37,8 +37,6 @@ class ChatBackend(PromptedBackend):
     """
 
     name = "chat"
-    supports_attention_weights = False
-    english_only = False
     format_hint = "choose another model, or another format: --response-format"
 
     def __init__(
@@ -56,29 +54,28 @@ class ChatBackend(PromptedBackend):
         logprobs: bool = False,
     ) -> None:
         if form not in _FORMATS:
-            raise UsageError(f"unknown response format {form!r}", hint=did_you_mean(form, list(_FORMATS)))
+            hint = did_you_mean(form, _FORMATS)
+            raise UsageError(f"unknown response format {form!r}", hint=hint)
         super().__init__(prompts, Renderer.of(form, prompts))
-        self.service, self.model, self.embedding_model, self.form = service, model, embedding_model, form
-        self.transport, self.logprobs, self.max_tokens = transport, logprobs, max_tokens
+        self.transport, self.service, self.form = transport, service, form
+        self.model, self.embedding_model = model, embedding_model
+        self.logprobs, self.max_tokens = logprobs, max_tokens
         self._pinned = cast(Form, form) if form in ("schema", "json") else None
-        self._make = partial(Endpoint, transport, service, prices=prices, max_tokens=max_tokens, stream=stream)
-        self._endpoints: dict[str, Endpoint] = {}
-        words = prompts.sha256[:12] if prompts else ""
-        parts = (service.display_url, model, f"form={form}", f"max={max_tokens}", f"prompts={words}")
+        options: dict[str, Any] = {"prices": prices, "max_tokens": max_tokens, "stream": stream}
+        self._endpoint = cache(partial(Endpoint, transport, service, **options))
         # The bundled embedder's cosines differ from ada-002's, for which the paper's threshold was chosen.
-        self.stability = PAPER_STABILITY if embedding_model else Stability(PAPER_STABILITY.faithfulness, RELEVANCE)
-        embeddings = f"embeddings={embedding_model or self._embedded.identity}"
-        self.identity = "chat:" + " ".join([*parts, embeddings])
+        self.stability = PAPER_STABILITY if embedding_model else BUNDLED_STABILITY
+        words = prompts.sha256[:12] if prompts else ""
+        embeddings = embedding_model or self._embedded.identity
+        asked = f"chat:{service.display_url} {model} form={form} max={max_tokens}"
+        self.identity = f"{asked} prompts={words} embeddings={embeddings}"
 
     def options(self) -> dict[str, object]:
         names = ("model", "embedding_model", "max_tokens", "logprobs")
         return {name: getattr(self, name) for name in names} | {"response_format": self.form}
 
     def endpoint(self, model: str = "") -> Endpoint:
-        name = model or self.model
-        if name not in self._endpoints:
-            self._endpoints[name] = self._make(model=name)
-        return self._endpoints[name]
+        return self._endpoint(model or self.model)
 
     async def _complete(
         self, task: AnyTask, prompt: Prompt, call: Call, n: int, more: Sequence[Message] = (), turn: int = 0
@@ -97,7 +94,8 @@ class ChatBackend(PromptedBackend):
     async def _compare(self, task: CompareTexts, call: Call) -> Reply[Any]:
         if not self.embedding_model:
             return await super()._compare(task, call)
-        texts = [text for text in task.texts if text.strip()]  # endpoints refuse empty texts; their similarity is 0
+        # Endpoints refuse empty texts; their similarity is 0.
+        texts = [text for text in task.texts if text.strip()]
         endpoint = self.endpoint(self.embedding_model)
         reference, *vectors = await endpoint.embed((task.reference, *texts), account=call.account)
         cosines = (_cosine(reference, vector) for vector in vectors)

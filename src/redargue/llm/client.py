@@ -10,6 +10,7 @@ import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from redargue.backends.base import Sampling
@@ -88,8 +89,7 @@ class Endpoint:
     ) -> tuple[Choice, ...]:
         """Asks for ``sampling.n`` replies: in one request if the endpoint can, else in concurrent requests.
 
-        Args:
-            options: fields of :class:`CompletionRequest`.
+        ``options`` are fields of :class:`CompletionRequest`.
 
         Raises:
             UsageError: the endpoint refuses the key, the model, the functions, or a parameter that cannot be left out.
@@ -109,9 +109,10 @@ class Endpoint:
         return choices
 
     async def _ask(self, request: CompletionRequest, n: int, account: Account, seed: int) -> tuple[Choice, ...]:
-        tried: Form | None = None  # after a server error with a stricter form; stored once it has worked
+        tried: Form | None = None  # after a stricter form was a server error; stored once it works
+        pinned, may_change = request.form, request.schema is not None and request.form is None
         for _ in range(len(OPTIONAL) + len(FORMS) + 3):
-            form = request.form or tried or self.capabilities.form
+            form = pinned or tried or self.capabilities.form
             body = self._body(request, form, n, seed)
             answer = await self._send(body, account, form)
             if answer.status == 200:
@@ -120,14 +121,14 @@ class Endpoint:
                 if tried:
                     self.remember(form=tried)
                 return read_response(answer.text, called=bool(request.functions))
-            rejected = answer.status in (400, 404, 422, 500) and request.schema is not None and request.form is None
+            rejected = may_change and answer.status in (400, 404, 422, 500)
             if rejected and FORMS.index(self.capabilities.form) > FORMS.index(form):
                 tried = None  # a concurrent request has found a form that the endpoint accepts
                 continue
             failed = answer.status == 500 and form not in self._proven
             if rejected and form != "text" and (failed or (tried and refuses_form(body, answer))):
                 tried = FORMS[FORMS.index(form) + 1]
-            elif answer.status not in (400, 404, 422) or not self._learn(body, answer, form, request.form):
+            elif answer.status not in (400, 404, 422) or not self._learn(body, answer, form, pinned):
                 raise self._error(answer, offered=refuses_tools(body, answer))
         raise self._error(answer)
 
@@ -145,7 +146,7 @@ class Endpoint:
         body |= {"logprobs": True, "top_logprobs": 5} if request.logprobs else {}
         body |= {"stream": True, "stream_options": {"include_usage": True}} if self.stream else {}
         if request.functions:
-            tools = [{"type": "function", "function": dict(function)} for function in request.functions]
+            tools = [{"type": "function", "function": dict(each)} for each in request.functions]
             body |= {"tools": tools, "tool_choice": "required", "parallel_tool_calls": False}
         for name in self.capabilities.refused:
             for dropped in (name, *DEPENDENT.get(name, ())):
@@ -153,7 +154,8 @@ class Endpoint:
         if self.capabilities.limit:
             body[self.capabilities.limit] = sampling.max_tokens or self.max_tokens
         if request.schema:
-            body |= _response_format(form, *request.schema, bounded=BOUND not in self.capabilities.refused)
+            bounded = BOUND not in self.capabilities.refused
+            body |= _response_format(form, *request.schema, bounded=bounded)
         return body | dict(request.extra)
 
     async def _send(self, body: dict[str, Any], account: Account, form: Form) -> HttpAnswer:
@@ -193,20 +195,16 @@ class Endpoint:
         )
 
     async def embed(self, texts: Sequence[str], *, account: Account) -> list[list[float]]:
-        """One vector per text, in order.
-
-        Raises:
-            BadReply: the reply does not contain one vector per text.
-        """
+        """One vector per text, in order; raises BadReply if the reply does not contain them."""
         tokens = (sum(len(text.encode()) for text in texts) + MESSAGE_OVERHEAD, 0)
         body = {"model": self.model, "input": list(texts)}
         answer = await self._post("/embeddings", body, account=account, tokens=tokens, final=_final)
         if answer.status != 200:
             raise self._error(answer)
-        vectors = _vectors(answer.text, len(texts))
-        if not vectors:
-            raise BadReply(f"{self.model!r} gave no vectors for {len(texts)} texts", raw=answer.text)
-        return vectors
+        if vectors := _vectors(answer.text, len(texts)):
+            return vectors
+        what = f"{self.model!r} gave no vectors for {len(texts)} texts"
+        raise BadReply(what, raw=answer.text)
 
     def _learn(self, body: Mapping[str, Any], answer: HttpAnswer, form: Form, pinned: Form | None) -> bool:
         """Records the cause of a refusal; returns whether a changed request may succeed.
@@ -214,8 +212,9 @@ class Endpoint:
         Concurrent requests may be refused for the same cause, which is recorded once.
         """
         message, named = error_message(answer.text).lower(), refused_parameters(answer.text)
+        too_large = "large" in message  # refused for its value, not by name
         for name, successor in LIMITS.items():
-            if name in body and name in named and "large" not in message:  # refused by name, not for its value
+            if name in body and name in named and not too_large:
                 if self.capabilities.limit == name:
                     self.remember(limit=successor)
                 return True
@@ -239,28 +238,31 @@ class Endpoint:
         self._store.keep(self.service.display_url, self.model, self.capabilities)
 
     def _error(self, answer: HttpAnswer, *, offered: bool = False) -> ProviderError | UsageError:
-        message = " ".join(error_message(answer.text).split())[:300]
-        what = f"{self.model!r} at {self.service.display_url} answered {answer.status}: {message or 'nothing'}"
+        status, message = answer.status, " ".join(error_message(answer.text).split())[:300]
+        what = f"{self.model!r} at {self.service.display_url} answered {status}: {message or 'nothing'}"
+        hint = ""
         if offered:
-            return UsageError(what, hint="it takes no tool calls, or not of these tools: use --response-format auto")
-        if answer.status in (401, 403):
-            return UsageError(what, hint="set REDARGUE_API_KEY (or OPENAI_API_KEY) to a key of that endpoint")
-        if answer.status in (400, 404, 413, 422):
+            hint = "it takes no tool calls, or not of these tools: use --response-format auto"
+        elif status in (401, 403):
+            hint = "set REDARGUE_API_KEY (or OPENAI_API_KEY) to a key of that endpoint"
+        elif status in (400, 404, 413, 422):
             hint = "check --model and --base-url; redargue doctor reports what the endpoint supports"
+        if hint:
             return UsageError(what, hint=hint)
-        exhausted = answer.status == 402 or _final(answer)
+        exhausted = status == 402 or _final(answer)
         hint = "its quota is exhausted: increase it" if exhausted else "wait"
         return ProviderError(what, hint=f"{hint}, or choose another endpoint: --base-url")
 
 
 def _response_format(form: Form, name: str, schema: dict[str, Any], *, bounded: bool) -> dict[str, Any]:
+    if form == "text":
+        return {}
     if form == "schema":
         strict = {"name": name, "strict": True, "schema": strict_schema(schema, bounded=bounded)}
         return {"response_format": {"type": "json_schema", "json_schema": strict}}
-    if form == "json":  # llama.cpp and vLLM enforce a schema given here; others ignore the extra field
-        shape = _alternatives(_without(schema, "description"))
-        return {"response_format": {"type": "json_object", "schema": shape}}
-    return {}
+    # llama.cpp and vLLM enforce a schema given here; others ignore the extra field
+    shape = _alternatives(_without(schema, "description"))
+    return {"response_format": {"type": "json_object", "schema": shape}}
 
 
 def _alternatives(schema: dict[str, Any]) -> dict[str, Any]:
@@ -269,16 +271,19 @@ def _alternatives(schema: dict[str, Any]) -> dict[str, Any]:
     fields = schema.get(EXACTLY_ONE, ())
     if not fields:
         return plain
-    whole = plain["properties"]
-    empty = {name: {"enum": [""]} for name in fields}
-    return {"anyOf": [plain | {"properties": {**whole, **empty, name: _filled(whole[name])}} for name in fields]}
+    empty = plain["properties"] | {name: {"enum": [""]} for name in fields}
+    shapes = (empty | {name: _filled(plain["properties"][name])} for name in fields)
+    return {"anyOf": [plain | {"properties": shape} for shape in shapes]}
 
 
 def _filled(field: dict[str, Any]) -> dict[str, Any]:
-    return field | ({"enum": [value for value in field["enum"] if value]} if "enum" in field else {"minLength": 1})
+    if "enum" in field:
+        return field | {"enum": [value for value in field["enum"] if value]}
+    return field | {"minLength": 1}
 
 
-BOUND = "maxItems"  # without it a small model may fill a list up to its token limit; some strict endpoints refuse it
+# without it a small model may fill a list up to its token limit; some strict endpoints refuse it
+BOUND = "maxItems"
 _REFUSED = ("maxLength", EXACTLY_ONE)  # by strict endpoints: the former, and redargue's own keyword
 
 
@@ -306,18 +311,21 @@ def _without(schema: Any, *keywords: str) -> Any:
 def most_tokens(body: Mapping[str, Any]) -> int:
     """An upper bound on a prompt's tokens: in byte-level vocabularies a token has at least one byte."""
     words = sum(len(message["content"].encode()) + MESSAGE_OVERHEAD for message in body["messages"])
-    return words + sum(len(json.dumps(body[name])) for name in ("response_format", "tools") if name in body)
+    beside = body.keys() & {"response_format", "tools"}
+    return words + sum(len(json.dumps(body[name])) for name in beside)
 
 
 def _vectors(text: str, count: int) -> list[list[float]]:
     """The vectors of a reply, by index; none if one is missing, duplicated or invalid."""
     try:
-        rows = {int(row["index"]): [float(value) for value in row["embedding"]] for row in json.loads(text)["data"]}
+        data = json.loads(text)["data"]
+        rows = {int(row["index"]): list(map(float, row["embedding"])) for row in data}
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return []
     vectors = [rows.get(index, []) for index in range(count)]
-    even = len(rows) == count and len({len(vector) for vector in vectors}) == 1 and bool(vectors[0])
-    return vectors if even and all(math.isfinite(value) for vector in vectors for value in vector) else []
+    sizes = {len(vector) for vector in vectors}
+    even = len(rows) == count and len(sizes) == 1 and 0 not in sizes
+    return vectors if even and all(map(math.isfinite, chain(*vectors))) else []
 
 
 _QUOTA = ("insufficient_quota", "billing_hard_limit", "exceeded your current quota")
@@ -349,5 +357,6 @@ def _cached(usage: Mapping[str, Any], prompt: int) -> int:
     """
     details = usage.get("prompt_tokens_details")
     given = [details.get("cached_tokens")] if isinstance(details, dict) else []
-    given += [usage.get(name) for name in ("cached_tokens", "prompt_cache_hit_tokens", "cache_read_input_tokens")]
+    names = ("cached_tokens", "prompt_cache_hit_tokens", "cache_read_input_tokens")
+    given += map(usage.get, names)
     return next((each for each in given if type(each) is int and 0 < each <= prompt), 0)

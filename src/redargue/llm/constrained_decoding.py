@@ -26,14 +26,11 @@ TEXT = {"type": "string", "maxLength": 1_000}
 
 
 def fill(draft: Draft, task: AnyTask, *, plain: bool, longest: int) -> None:
-    """Generates the reply to a task.
+    """Generates the reply to a task; raises UnsupportedTask for a field that is neither text nor closed.
 
     Args:
         plain: whether to reply in the paper's form (label on the last line, query in brackets) instead of JSON.
         longest: characters of free text, unless its field has a lower bound.
-
-    Raises:
-        UnsupportedTask: a field is neither text nor closed.
     """
     if plain and isinstance(task, QueryTask):
         draft.add("[")
@@ -76,9 +73,8 @@ class _Form:
         for listed, (name, values) in task.fixed_items().items():
             field = self.schema["properties"][listed]
             item = self._resolved(field["items"])
-            field["prefixItems"] = [
-                {**item, "properties": {**item["properties"], name: {"const": value}}} for value in values
-            ]
+            known = ({**item["properties"], name: {"const": value}} for value in values)
+            field["prefixItems"] = [{**item, "properties": properties} for properties in known]
         if isinstance(task, ExtractClaims):
             item = self._resolved(self.schema["properties"]["claims"]["items"])
             item["properties"]["sentence"] = {"enum": list(range(1, len(task.sentences) + 1))}
@@ -91,11 +87,12 @@ class _Form:
         field = self._resolved(field)
         kind = field.get("type")
         if options := _closed(field):
-            return options[self.draft.choose([json.dumps(option, ensure_ascii=False) + after for option in options])]
+            written = [json.dumps(option, ensure_ascii=False) + after for option in options]
+            return options[self.draft.choose(written)]
         if kind == "string":
             self.draft.add("" if opened else '"')
-            raw = self.draft.write(min(self._longest, field.get("maxLength", self._longest)), _closing_quote)
-            text = _unescaped(raw)
+            longest = min(self._longest, field.get("maxLength", self._longest))
+            text = _unescaped(self.draft.write(longest, _closing_quote))
             self.draft.add(json.dumps(text, ensure_ascii=False)[1:] + after)
             return text
         if kind == "object" and field.get("properties"):
@@ -121,7 +118,8 @@ class _Form:
     def _answered(self, fields: dict[str, Any], answered: bool) -> None:
         """Closes the fields after the answer: a step is a call or an answer, never both."""
         if answered:
-            fields |= {name: {"const": ""} for name in ("tool", "reason", "input") if name in fields}
+            closed = fields.keys() & {"tool", "reason", "input"}
+            fields |= {name: {"const": ""} for name in closed}
         else:
             fields["tool"] = {"enum": [tool for tool in fields["tool"]["enum"] if tool] or [""]}
 
@@ -146,7 +144,8 @@ class _Form:
         self.draft.add("]" + after)
 
     def _refused(self, field: dict[str, Any]) -> UnsupportedTask:
-        return UnsupportedTask(f"{self._task.name()} has a field that cannot be filled in: {json.dumps(field)[:200]}")
+        shown = json.dumps(field)[:200]
+        return UnsupportedTask(f"{self._task.name()} has a field that cannot be filled in: {shown}")
 
     def _resolved(self, field: dict[str, Any]) -> dict[str, Any]:
         if "$ref" not in field:

@@ -26,6 +26,7 @@ from redargue.registry import install
 
 _TAIL = 8  # tokens decoded before new ones: some tokenizers drop a leading space
 _SAMPLED = 64  # numbers of each weight that are hashed
+_LLAMA = "choose a model of the Llama family"
 
 Ending = Callable[[str], int]
 """The index at which a generated text ends, or -1 if it continues."""
@@ -34,9 +35,8 @@ Ending = Callable[[str], int]
 class CausalModel:
     """A model and its tokenizer; nothing is downloaded.
 
-    Raises:
-        UsageError: torch or transformers is not installed.
-        UsageError: the model does not exist, has no eager attention, or its tokenizer gives no offsets.
+    Raises UsageError without torch or transformers, for a model that does not exist or has no eager attention, and for
+    a tokenizer that gives no offsets.
     """
 
     def __init__(self, name: str, *, device: str = "") -> None:
@@ -44,8 +44,9 @@ class CausalModel:
         register()
         self.name = name
         try:
-            self.tokenizer = transformers.AutoTokenizer.from_pretrained(name, local_files_only=True)
-            model = transformers.AutoModelForCausalLM.from_pretrained(name, dtype="auto", local_files_only=True)
+            local: dict[str, Any] = {"local_files_only": True}
+            self.tokenizer = transformers.AutoTokenizer.from_pretrained(name, **local)
+            model = transformers.AutoModelForCausalLM.from_pretrained(name, dtype="auto", **local)
         except (OSError, ValueError) as error:
             why = str(error).strip().partition("\n")[0][:300]
             raise UsageError(
@@ -57,13 +58,14 @@ class CausalModel:
         self.model = model.eval().to(self.device)
         self.default_attention = model.config._attn_implementation
         if not getattr(self.tokenizer, "is_fast", False):
-            raise UsageError(f"the tokenizer of {name!r} gives no offsets", hint="choose a model with a fast tokenizer")
+            hint = "choose a model with a fast tokenizer"
+            raise UsageError(f"the tokenizer of {name!r} gives no offsets", hint=hint)
         layers = [layer for layer in model.modules() if type(layer).__name__.endswith("Attention")]
         if model._is_stateful or not layers or not all(map(plain_attention, layers)):
-            raise UsageError(
-                f"the attention of {type(model).__name__} cannot be weighted", hint="choose a model of the Llama family"
-            )
-        self.longest = getattr(model.config.get_text_config(), "max_position_embeddings", None) or math.inf
+            what = f"the attention of {type(model).__name__} cannot be weighted"
+            raise UsageError(what, hint=_LLAMA)
+        config = model.config.get_text_config()
+        self.longest = getattr(config, "max_position_embeddings", None) or math.inf
 
     @cached_property
     def identity(self) -> str:
@@ -85,7 +87,8 @@ class CausalModel:
 
     @cached_property
     def _special(self) -> dict[int, str]:
-        return {id_: token.content for id_, token in self.tokenizer.added_tokens_decoder.items() if token.special}
+        added = self.tokenizer.added_tokens_decoder.items()
+        return {id_: token.content for id_, token in added if token.special}
 
     def rendered(self, messages: Sequence[Message]) -> str:
         """The messages in the model's chat template, up to its reply."""
@@ -96,9 +99,11 @@ class CausalModel:
             return self._templated(clean)
         except Exception as error:  # a template may raise anything
             if clean[0]["role"] != "system" or len(clean) < 2:
-                raise UsageError(f"the chat template of {self.name!r} rejects the messages: {error}") from None
-        first = {"role": "user", "content": f"{clean[0]['content']}\n\n{clean[1]['content']}"}  # no system message
-        return self._templated([first, *clean[2:]])
+                what = f"the chat template of {self.name!r} rejects the messages: {error}"
+                raise UsageError(what) from None
+        system, user, *others = clean  # the template may know no system message
+        first = {"role": "user", "content": f"{system['content']}\n\n{user['content']}"}
+        return self._templated([first, *others])
 
     def disarmed(self, text: str) -> str:
         """A text of the same length without the model's special tokens, so that it cannot end a message."""
@@ -111,19 +116,22 @@ class CausalModel:
 
     def tokens(self, text: str) -> Tokens:
         """A text's tokens; a chat template has already added the initial special tokens."""
-        encoded = self.tokenizer(
-            text, add_special_tokens=not self.tokenizer.chat_template, return_offsets_mapping=True, verbose=False
-        )
+        options = {"return_offsets_mapping": True, "verbose": False}
+        special = not self.tokenizer.chat_template
+        encoded = self.tokenizer(text, add_special_tokens=special, **options)
         return Tokens(encoded["input_ids"], [tuple(offset) for offset in encoded["offset_mapping"]])
 
     def decoded(self, ids: Sequence[int]) -> str:
-        return str(self.tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False))
+        options = {"skip_special_tokens": True, "clean_up_tokenization_spaces": False}
+        return str(self.tokenizer.decode(ids, **options))
 
 
 class Draft:
     """A prompt and a partial reply, together in ``text``; ``entropies`` in nats."""
 
-    def __init__(self, model: CausalModel, prompt: str, spans: Sequence[WeightedSpan] = (), stop: Event | None = None):
+    def __init__(
+        self, model: CausalModel, prompt: str, spans: Sequence[WeightedSpan], stop: Event | None = None
+    ) -> None:
         import torch
         from transformers import DynamicCache
 
@@ -131,7 +139,8 @@ class Draft:
         tokens = model.tokens(prompt)
         self.prompt_tokens, self.reply_tokens = len(tokens.ids), 0
         self._focus: Focus | None = focus(spans, tokens, model.device)
-        self._cache, self._cached = DynamicCache(), list[int]()  # no config: sliding layers keep everything too
+        self._cache = DynamicCache()  # without a config, so that sliding layers keep everything too
+        self._cached: list[int] = []
         self._generator = torch.Generator()
         self._log_probabilities(tokens.ids, len(tokens.ids) - 1)
         self.begin(Sampling(), 0)
@@ -188,12 +197,12 @@ class Draft:
         shared = min(min(_shared(encoded[0], ids), len(ids) - 1) for ids in encoded)
         scores = []
         for ids in encoded:
-            rows = self._log_probabilities(ids, shared - 1)
-            scores.append(math.fsum(float(rows[row][token]) for row, token in enumerate(ids[shared:])))
+            rows = zip(self._log_probabilities(ids, shared - 1), ids[shared:], strict=False)
+            scores.append(math.fsum(float(row[token]) for row, token in rows))
         best = scores.index(max(scores))
         shares = [math.exp(score - scores[best]) for score in scores]
-        total = sum(shares)
-        self.entropies.append(-sum(share / total * math.log(share / total) for share in shares if share))
+        probabilities = [share / sum(shares) for share in shares]
+        self.entropies.append(-sum(each * math.log(each) for each in probabilities if each))
         self.reply_tokens += len(encoded[best]) - shared
         self.text += options[best]
         return best
@@ -229,10 +238,8 @@ class Draft:
             )
         self._cached = list(ids)
         if self._focus and options and self._focus.used == used:
-            raise UsageError(
-                f"{type(model).__name__} does not pass weights to its attention",
-                hint="choose a model of the Llama family",
-            )
+            what = f"{type(model).__name__} does not pass weights to its attention"
+            raise UsageError(what, hint=_LLAMA)
         return out.logits[0].float().log_softmax(-1)
 
     def _draw(self, row: Any) -> int:
@@ -247,7 +254,9 @@ class Draft:
 
 
 def _shared(left: Sequence[int], right: Sequence[int]) -> int:
-    differences = (index for index, (one, other) in enumerate(zip(left, right, strict=False)) if one != other)
+    """The length of the prefix that both have."""
+    pairs = enumerate(zip(left, right, strict=False))
+    differences = (index for index, (one, other) in pairs if one != other)
     return next(differences, min(len(left), len(right)))
 
 

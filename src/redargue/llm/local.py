@@ -13,12 +13,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Event
 
-from redargue.backends.base import PAPER_STABILITY, Call, Stability, backends
+from redargue.backends.base import Call, backends
 from redargue.errors import UsageError
 from redargue.llm.client import Message
 from redargue.llm.constrained_decoding import fill
 from redargue.llm.hf_model import CausalModel, Draft
-from redargue.llm.prompted import RELEVANCE, PromptedBackend
+from redargue.llm.prompted import BUNDLED_STABILITY, PromptedBackend
 from redargue.llm.prompts import Prompts
 from redargue.llm.rendering import Prompt, Renderer, WeightedSpan
 from redargue.llm.response import Choice
@@ -38,9 +38,8 @@ class TransformersBackend(PromptedBackend):
 
     name = model = "transformers"
     supports_attention_weights = True
-    english_only = False
     form = "auto"
-    stability = Stability(PAPER_STABILITY.faithfulness, RELEVANCE)
+    stability = BUNDLED_STABILITY
 
     def __init__(
         self,
@@ -58,9 +57,10 @@ class TransformersBackend(PromptedBackend):
 
     @property
     def identity(self) -> str:
+        model = self._model.identity if self._model else ""
         words = self.prompts.sha256[:12] if self.prompts else ""
-        parts = (f"longest={self.longest}", f"prompts={words}", f"embeddings={self._embedded.identity}")
-        return " ".join([f"transformers:{self._model.identity if self._model else ''}", *parts])
+        embeddings = self._embedded.identity
+        return f"transformers:{model} longest={self.longest} prompts={words} embeddings={embeddings}"
 
     async def _complete(
         self, task: AnyTask, prompt: Prompt, call: Call, n: int, more: Sequence[Message] = (), turn: int = 0
@@ -73,16 +73,16 @@ class TransformersBackend(PromptedBackend):
             )
         model = self._model
         if model is None:
-            raise UsageError("the transformers backend needs a model", hint="name a folder: --model")
+            hint = "name a folder: --model"
+            raise UsageError("the transformers backend needs a model", hint=hint)
         if call.model:
-            raise UsageError(
-                f"the transformers backend has one model, but {call.model!r} was requested", hint="drop ROLE=NAME"
-            )
+            what = f"the transformers backend has one model, but {call.model!r} was requested"
+            raise UsageError(what, hint="drop ROLE=NAME")
         stop = Event()
 
         def work() -> tuple[Draft, list[Choice]]:
-            text = model.rendered([*prompt.messages(), *more])
-            draft, replies = Draft(model, text, _placed(prompt, model.disarmed(prompt.user), text), stop), []
+            text, replies = model.rendered([*prompt.messages(), *more]), []
+            draft = Draft(model, text, _placed(prompt, model.disarmed(prompt.user), text), stop)
             for sample in range(n):
                 draft.begin(call.sampling, call.seed + turn + sample)
                 fill(draft, task, plain=prompt.schema is None, longest=self.longest)
@@ -105,6 +105,7 @@ def _placed(prompt: Prompt, user: str, text: str) -> tuple[WeightedSpan, ...]:
         return ()
     at = text.rfind(user.strip())  # the last message, perhaps stripped by the template
     if at < 0:
-        raise UsageError("the model's chat template changes messages, so the weights' positions are unknown")
+        what = "the model's chat template changes messages, so the weights' positions are unknown"
+        raise UsageError(what)
     shift = at - (len(user) - len(user.lstrip()))
-    return tuple(WeightedSpan(span.start + shift, span.end + shift, span.weight) for span in prompt.spans)
+    return tuple(WeightedSpan(start + shift, end + shift, weight) for start, end, weight in prompt.spans)

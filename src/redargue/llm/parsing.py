@@ -20,6 +20,7 @@ from redargue.tasks.base import AnyTask, Exchange
 
 MOST_OBJECTS = 20  # distinct objects in a reply
 MOST_BRACES = 100  # objects of the material that are compared with a reply's
+DECODER = json.JSONDecoder(strict=False)  # small models break lines inside strings: unambiguous
 
 
 def one(text: str, kind: type[Frozen], material: str) -> Frozen:
@@ -27,10 +28,8 @@ def one(text: str, kind: type[Frozen], material: str) -> Frozen:
 
     A reply quotes pages, and a page may contain what looks like a reply. So nested objects are not considered (not even
     inside a broken one), no object takes precedence over another, and an object copied from the material is refused.
-    Fields that were not asked for are ignored; an object with none of the fields is refused.
-
-    Raises:
-        ValueError: there is no object, or several that differ.
+    Fields that were not asked for are ignored; an object with none of the fields is refused. Raises ValueError if there
+    is no object, or several that differ.
     """
     replies: dict[str, Frozen] = {}
     for candidate in _objects(text, material, _fields(kind)):
@@ -62,15 +61,14 @@ def is_repeated(text: str, material: str) -> bool:
 def with_all_quotations(answer: Frozen, task: AnyTask, text: str = "") -> Frozen:
     """The answer with the quotations of its reasons, where the others cannot carry a verdict.
 
-    Prompts ask for quotations in a field of their own, and models write them into their reasons, too.
-
-    Args:
-        text: the whole reply, if it is not an object alone.
+    Prompts ask for quotations in a field of their own, and models write them into their reasons, too, or elsewhere in
+    the whole reply (``text``).
     """
     quotes = getattr(answer, "quotes", None)
     if not isinstance(quotes, tuple) or not all(isinstance(text, str) for text in quotes):
         return answer
-    if task.profile == "paper" or getattr(answer, "action", None) is not None:  # nothing is answered yet
+    acts = getattr(answer, "action", None) is not None  # and answers nothing yet
+    if acts or task.profile == "paper":
         return answer
     values = (getattr(answer, name) for name in type(answer).model_fields if name != "quotes")
     reasons = [*(value for value in values if isinstance(value, str)), text]
@@ -86,23 +84,25 @@ def passages_in(value: Any) -> tuple[Passage, ...]:
         value = tuple(getattr(value, name) for name in type(value).model_fields)
     if not isinstance(value, tuple):
         return ()
-    return tuple({passage.sha256: passage for item in value for passage in passages_in(item)}.values())
+    found = (passage for item in value for passage in passages_in(item))
+    return tuple({passage.sha256: passage for passage in found}.values())
 
 
 def material_of(task: BaseModel) -> str:
     """The claim and the passages of a task, without what agents wrote: these may say the same and agree."""
     texts: list[str] = []
-    for name in type(task).model_fields:
-        value = getattr(task, name)
-        for item in value if isinstance(value, tuple) else (value,):
-            if isinstance(item, Passage):
-                texts += [item.title, item.text]
-            elif isinstance(item, Claim):
-                texts += [item.text, item.context]
-            elif isinstance(item, Exchange):
-                texts.append(item.input_text if item is value[0] else "")  # the first has the documents
-            elif isinstance(item, BaseModel):
-                texts.append(material_of(item))
+    for _, value in task:
+        items = value if isinstance(value, tuple) else (value,)
+        for item in items:
+            match item:
+                case Passage():
+                    texts += [item.title, item.text]
+                case Claim():
+                    texts += [item.text, item.context]
+                case Exchange():  # the first one has the documents
+                    texts.append(item.input_text if item is items[0] else "")
+                case BaseModel():
+                    texts.append(material_of(item))
     return "\n".join(texts)
 
 
@@ -114,18 +114,17 @@ def _repeats_object(value: Any, shown: Sequence[Any], names: Collection[str]) ->
     """Whether an object of the material has the same values in the fields that were asked for, two at least."""
     if not isinstance(value, dict):
         return False
-    fields = [name for name in value if name in names]
-    return len(fields) > 1 and any(all(other.get(name) == value[name] for name in fields) for other in shown)
+    fields = {name: field for name, field in value.items() if name in names}
+    return len(fields) > 1 and any(fields == {name: other.get(name) for name in fields} for other in shown)
 
 
 @lru_cache(maxsize=8)
 def _objects_of(material: str) -> tuple[dict[str, object], ...]:
     """All JSON objects of the material, nested ones included; the first hundred."""
-    decoder = json.JSONDecoder(strict=False)
     objects: list[dict[str, object]] = []
     for match in islice(re.finditer(r'\{\s*"', material), MOST_BRACES):
         try:
-            value, _ = decoder.raw_decode(material, match.start())
+            value, _ = DECODER.raw_decode(material, match.start())
         except (ValueError, RecursionError):
             continue
         objects.append(value)
@@ -134,12 +133,11 @@ def _objects_of(material: str) -> tuple[dict[str, object], ...]:
 
 def _objects(text: str, material: str, names: Collection[str]) -> list[Any]:
     """The outermost JSON objects of a text; a broken or copied object is a ValueError."""
-    decoder = json.JSONDecoder(strict=False)  # small models break lines inside strings, which is unambiguous
     objects: list[Any] = []
     end = 0
     while (at := _next_object(text, end)) >= 0:
         try:
-            value, end = decoder.raw_decode(text, at)
+            value, end = DECODER.raw_decode(text, at)
         except (ValueError, RecursionError):
             value, end = _with_bare_quotation_marks(text, at, names, material)
         if text[at:end] in material or _repeats_object(value, _objects_of(material), names):
@@ -156,11 +154,8 @@ def _with_bare_quotation_marks(
 ) -> tuple[dict[str, object], int]:
     """The last object of a text, whose strings may contain quotation marks without backslashes, and where it ends.
 
-    It is read only where nothing is ambiguous: each field that was asked for begins in one place
-    of the whole text, and none in the material, so that no page can lend it a field.
-
-    Raises:
-        ValueError: the object is broken in another way.
+    It is read only where nothing is ambiguous: each field that was asked for begins in one place of the whole text, and
+    none in the material, so that no page can lend it a field. Raises ValueError if it is broken in another way.
     """
     broken = ValueError("no JSON object can be read: one is broken")
     end = text.rfind("}")
@@ -209,10 +204,8 @@ _BRACES = re.compile(r"\{[\w\s.,;!?-]*\}|\{")
 
 def _next_object(text: str, start: int) -> int:
     """The index of the next object, or -1; words in braces are not an object."""
-    for match in _BRACES.finditer(text, start):
-        if len(match.group()) == 1 or not match.group()[1:-1].strip():
-            return match.start()
-    return -1
+    found = (match for match in _BRACES.finditer(text, start) if not match[0][1:-1].strip())
+    return next((match.start() for match in found), -1)
 
 
 @cache

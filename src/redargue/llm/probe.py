@@ -36,8 +36,8 @@ async def probe(
     transport: Transport, service: Service, model: str, embedding_model: str
 ) -> tuple[list[ProbeFinding], int]:
     """Probes an endpoint and stores its capabilities; returns findings and the number of requests sent."""
-    account = Account()
-    endpoint = Endpoint(transport, service, model, max_tokens=2048)
+    account, where = Account(), (transport, service, model)
+    endpoint = Endpoint(*where, max_tokens=2048)
     endpoint.remember(**Capabilities().model_dump())  # the endpoint may have changed
     began = time.monotonic()
     plain = await _ask(endpoint, account, "Reply with the word yes.")
@@ -46,7 +46,8 @@ async def probe(
     reply = f"{plain.problem or repr(plain.text[:40])} in {seconds:.1f} s{thinks}"
     json_mode = await _try("JSON mode", _in_json(endpoint, account, "json"))
     json_schema = await _try("JSON schema", _in_json(endpoint, account, "schema"))
-    endpoint.remember(form="schema" if json_schema.supported else "json" if json_mode.supported else "text")
+    weaker: Form = "json" if json_mode.supported else "text"
+    endpoint.remember(form="schema" if json_schema.supported else weaker)
     findings = [
         ProbeFinding("reply", not plain.problem, reply),
         json_mode,
@@ -54,7 +55,7 @@ async def probe(
         await _try("tool calls", _call(endpoint, account)),
         await _try("three samples per request", _samples(endpoint, account)),
         await _try("log probabilities", _logprobs(endpoint, account)),
-        await _try("streaming", _stream(transport, service, model, account)),
+        await _try("streaming", _stream(Endpoint(*where, max_tokens=64, stream=True), account)),
     ]
     if embedding_model:
         vectors = Endpoint(transport, service, embedding_model)
@@ -86,8 +87,9 @@ def _answers(text: str) -> bool:
 
 async def _in_json(endpoint: Endpoint, account: Account, form: Form) -> tuple[bool, str]:
     choice = await _ask(endpoint, account, QUESTION, schema=("Wetness", _SCHEMA), form=form)
-    valid = _answers(choice.text)
-    return valid, "followed" if valid else f"accepted, but not followed: {choice.problem or repr(choice.text[:60])}"
+    if _answers(choice.text):
+        return True, "followed"
+    return False, f"accepted, but not followed: {choice.problem or repr(choice.text[:60])}"
 
 
 async def _call(endpoint: Endpoint, account: Account) -> tuple[bool, str]:
@@ -95,7 +97,8 @@ async def _call(endpoint: Endpoint, account: Account) -> tuple[bool, str]:
     choice = await _ask(endpoint, account, "Is water wet? Call the function.", functions=functions)
     if not any(_answers(call.arguments) for call in choice.calls):
         return False, f"accepted, but no call made: {choice.problem or repr(choice.verbatim[:60])}"
-    return True, "works" if "tool_choice" not in endpoint.capabilities.refused else "works, but cannot be required"
+    required = "tool_choice" not in endpoint.capabilities.refused
+    return True, "works" if required else "works, but cannot be required"
 
 
 async def _samples(endpoint: Endpoint, account: Account) -> tuple[bool, str]:
@@ -111,8 +114,7 @@ async def _logprobs(endpoint: Endpoint, account: Account) -> tuple[bool, str]:
     return True, f"works; mean entropy of a token {choice.entropy:.2f} nats"
 
 
-async def _stream(transport: Transport, service: Service, model: str, account: Account) -> tuple[bool, str]:
-    endpoint = Endpoint(transport, service, model, max_tokens=64, stream=True)
+async def _stream(endpoint: Endpoint, account: Account) -> tuple[bool, str]:
     choice = await _ask(endpoint, account, "Reply with the word yes.")
     supported = "stream" not in endpoint.capabilities.refused
     return supported and not choice.problem, choice.problem or ("works" if supported else "refused")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from redargue.backends.base import Call, Output, Rejected, Reply
+from redargue.backends.base import PAPER_STABILITY, Call, Output, Rejected, Reply
 from redargue.claims import Frozen
 from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
@@ -16,7 +16,7 @@ from redargue.llm.client import Message
 from redargue.llm.parsing import with_all_quotations
 from redargue.llm.prompts import Prompts
 from redargue.llm.rendering import Prompt, Renderer, fence_secret
-from redargue.llm.response import CUT, Choice
+from redargue.llm.response import CUT, Called, Choice
 from redargue.llm.tool_calls import step_of
 from redargue.nli.backend import EmbeddedBackend
 from redargue.tasks.base import AnyTask, Out, Task
@@ -24,9 +24,10 @@ from redargue.tasks.score import RATING, CompareTexts
 from redargue.tasks.step import StepTask
 from redargue.tasks.untrusted import fence_word, without_fences
 
-RELEVANCE = 0.6  # threshold with the bundled embedder: ``python -m benchmarks relevance``, chosen on even claims
+# With the bundled embedder: ``python -m benchmarks relevance``, chosen on even claims.
+BUNDLED_STABILITY = PAPER_STABILITY._replace(relevance=0.6)
 MOST_SHOWN = 4_000  # characters of an invalid reply that are sent back
-MOST_SHOWN_OF_CUT = 300  # a reply that was cut often repeats itself, and a model repeats what it reads
+MOST_SHOWN_OF_CUT = 300  # such a reply often repeats itself, and a model repeats what it reads
 
 
 class PromptedBackend(ABC):
@@ -34,15 +35,19 @@ class PromptedBackend(ABC):
 
     form: str
     model: str
+    supports_attention_weights = False
+    english_only = False
     format_hint = "choose another model"
 
     def __init__(self, prompts: Prompts | None, renderer: Renderer) -> None:
         self.prompts, self._renderer, self._embedded = prompts, renderer, EmbeddedBackend()
-        self._last: tuple[AnyTask, Prompt] | None = None  # a run renders each task twice: for its key, then to ask
+        # A run renders each task twice: for its key, then to ask.
+        self._last: tuple[AnyTask, Prompt] | None = None
 
     def options(self) -> dict[str, object]:
         """The fields of a :class:`~redargue.spec.RunSpec` that make this backend, as a run records them."""
-        return {"model": "", "response_format": self.form}  # a local model's path is nobody else's business
+        # A local model's path is nobody else's business.
+        return {"model": "", "response_format": self.form}
 
     def can(self, task: type[AnyTask]) -> bool:
         return True
@@ -70,10 +75,9 @@ class PromptedBackend(ABC):
         if task.profile == "hardened":
             prompt = prompt.with_named_fences(_word(task, prompt, call))
         choices = await self._complete(task, prompt, call, call.sampling.n)
-        outputs = await gather_or_cancel(
-            self._read(task, prompt, call, choice, index) for index, choice in enumerate(choices)
-        )
-        return Reply(tuple(output for output, _ in outputs), rejected=tuple(bad for _, bad in outputs if bad))
+        readings = (self._read(task, prompt, call, *numbered) for numbered in enumerate(choices, 1))
+        outputs, rejected = zip(*await gather_or_cancel(readings), strict=True)
+        return Reply(outputs, rejected=tuple(filter(None, rejected)))
 
     def _prompt(self, task: AnyTask) -> Prompt:
         last = self._last
@@ -91,14 +95,14 @@ class PromptedBackend(ABC):
         return await self._embedded.perform(task, call)
 
     async def _read(
-        self, task: Task[Out], prompt: Prompt, call: Call, choice: Choice, index: int
+        self, task: Task[Out], prompt: Prompt, call: Call, number: int, choice: Choice
     ) -> tuple[Output[Out], Rejected | None]:
         try:
             return self._parse(task, prompt, choice, call.model), None
         except ValueError as error:
             first = Rejected(why=str(error), raw=choice.verbatim[:2000])
         more = _repair(choice, first.why)
-        (second,) = await self._complete(task, prompt, call, 1, more, turn=index + 1)
+        (second,) = await self._complete(task, prompt, call, 1, more, turn=number)
         try:
             return self._parse(task, prompt, second, call.model), first
         except ValueError as error:
@@ -114,8 +118,8 @@ class PromptedBackend(ABC):
             raise ValueError(choice.problem)
         text = without_fences(choice.text)
         if prompt.functions and isinstance(task, StepTask):
-            calls = (call._replace(arguments=without_fences(call.arguments)) for call in choice.calls)
-            answer: Frozen = step_of(task, replace(choice, text=text, calls=tuple(calls)))
+            calls = tuple(Called(name, without_fences(given)) for name, given in choice.calls)
+            answer: Frozen = step_of(task, replace(choice, text=text, calls=calls))
         else:
             answer = self._renderer.read(task, text, plain=prompt.schema is None)
         answer = with_all_quotations(answer, task, "" if prompt.schema else text)

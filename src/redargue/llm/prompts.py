@@ -20,17 +20,14 @@ from redargue.tasks.template import Template
 
 
 class Prompts:
-    """Prompts by task.
-
-    Raises:
-        UsageError: an unknown task, no prompt, or a slot that the task does not fill.
-    """
+    """Prompts by task; raises UsageError for an unknown task, no prompt, or a slot that the task does not fill."""
 
     def __init__(self, texts: Mapping[str, str], where: str = "") -> None:
         self.texts = dict(sorted(texts.items()))
         tasks = {task.name(): task for task in every_task() if task.slots() is not None}
         if not self.texts:
-            raise UsageError(f"no prompts in {where!r}", where="--prompts", hint=f"tasks: {', '.join(sorted(tasks))}")
+            hint = f"tasks: {', '.join(sorted(tasks))}"
+            raise UsageError(f"no prompts in {where!r}", where="--prompts", hint=hint)
         self._templates: dict[str, Template] = {}
         for name, text in self.texts.items():
             if name not in tasks:
@@ -45,7 +42,8 @@ class Prompts:
     @classmethod
     def read(cls, folder: Path) -> Prompts:
         if not folder.is_dir():
-            raise UsageError(f"no folder {str(folder)!r}", where="--prompts", hint="name a folder with TASK.txt files")
+            hint = "name a folder with TASK.txt files"
+            raise UsageError(f"no folder {str(folder)!r}", where="--prompts", hint=hint)
         texts = {}
         for path in sorted(folder.glob("*.txt")):
             try:
@@ -59,11 +57,8 @@ class Prompts:
         template = self._templates.get(task.name())
         if template is None:
             return None
-        values = dict(task.template_vars())
-        for name, value in values.items():
-            if isinstance(value, str):
-                values[name] = task.fill(value)
-        parts = template.fill(values)
+        values = task.template_vars().items()
+        parts = template.fill({name: task.fill(value) if isinstance(value, str) else value for name, value in values})
         system = "\n".join(text for name, text in parts if name == "system")
         user = "\n".join(text for name, text in parts if name != "system")
         return system, user
@@ -71,13 +66,11 @@ class Prompts:
 
 def _template(text: str, task: type[AnyTask], file: str) -> Template:
     if not text.strip():
-        raise UsageError("the prompt is empty", where=file, hint="write a prompt, or remove the file")
+        hint = "write a prompt, or remove the file"
+        raise UsageError("the prompt is empty", where=file, hint=hint)
     template, known = Template(text), task.slots() or ()
     for slot in template.slots:
         if slot not in known:
-            raise UsageError(
-                f"the prompt has a slot {{{slot}}} that its task does not fill",
-                where=file,
-                hint=did_you_mean(slot, list(known)),
-            )
+            what = f"the prompt has a slot {{{slot}}} that its task does not fill"
+            raise UsageError(what, where=file, hint=did_you_mean(slot, known))
     return template

@@ -12,7 +12,7 @@ import secrets
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, Self, cast
 
@@ -56,7 +56,7 @@ class Prompt(NamedTuple):
     @property
     def words(self) -> str:
         """All texts, without the instructions for the response format."""
-        return "\0".join([self.system, *(text for pair in self.history for text in pair), self.user])
+        return "\0".join([self.system, *chain(*self.history), self.user])
 
     def with_named_fences(self, word: str) -> Prompt:
         """The prompt as it is sent: with ``word`` in its fences, and its spans moved accordingly."""
@@ -64,7 +64,7 @@ class Prompt(NamedTuple):
         def moved(offset: int) -> int:
             return len(name_fences(self.user[:offset], word))
 
-        spans = tuple(WeightedSpan(moved(start), moved(end), weight) for start, end, weight in self.spans)
+        spans = tuple(WeightedSpan(moved(at), moved(end), weight) for at, end, weight in self.spans)
         history = tuple((name_fences(user, word), reply) for user, reply in self.history)
         system, user = name_fences(self.system, word), name_fences(self.user, word)
         return self._replace(system=system, user=user, spans=spans, history=history)
@@ -74,8 +74,8 @@ class Prompt(NamedTuple):
         system = self.system
         if self.schema:
             fields = _fields(self.schema[1], self.schema[1])
-            reply = f"Reply with one JSON object and nothing else; its fields, in this order: {fields}"
-            system = "\n".join(part for part in (system, reply) if part)
+            form = f"one JSON object and nothing else; its fields, in this order: {fields}"
+            system = lines(system, f"Reply with {form}")
         messages = [{"role": "system", "content": system}] if system else []
         for user, reply in self.history:
             messages += [{"role": "user", "content": user}, {"role": "assistant", "content": reply}]
@@ -107,9 +107,9 @@ class Renderer:
         if filled := self.prompts.fill(task) if self.prompts else None:
             return Prompt(*filled, schema=None, history=plain)
         if self.calls and isinstance(task, StepTask):
-            functions = tool_calls.functions(task)
             user = task.rendered(calls=True).input_text  # the functions describe the tools
-            return Prompt(tool_calls.system_words(task), user, None, history=history, functions=functions)
+            system, functions = tool_calls.system_words(task), tool_calls.functions(task)
+            return Prompt(system, user, None, history=history, functions=functions)
         text = task.rendered()
         if task.profile == "paper" if self.plain is None else self.plain:
             spans = _weighted_spans(task, text.prompt_text)
@@ -127,8 +127,8 @@ class Renderer:
         if plain and isinstance(task, LabelledTask):
             return _plain_answer(text, task)
         kind = Step if plain and isinstance(task, StepTask) else task.reply_type()
-        history = (exchange.input_text for exchange in task.chat_history())  # a reply may repeat its evidence
-        rendered = task.rendered()
+        rendered = task.rendered()  # a reply may repeat evidence of the chat
+        history = (exchange.input_text for exchange in task.chat_history())
         try:
             reply = one(text, kind, "\n".join([rendered.system, *history, rendered.input_text]))
         except ValueError:
@@ -154,7 +154,8 @@ def _weighted_spans(task: AnyTask, user: str) -> tuple[WeightedSpan, ...]:
     parts = task.parts()
     if not any(part.agent for part in parts):
         return ()
-    filled = [task.fill(text) for text in accumulate(part.text for part in parts)]  # each begins as the next one
+    prefixes = accumulate(part.text for part in parts)
+    filled = list(map(task.fill, prefixes))  # each begins as the next one
     if not user.endswith(filled[-1]):
         raise ValueError(f"the parts of {task.name()} are not its input")
     begin = len(user) - len(filled[-1])
@@ -167,9 +168,11 @@ def schema_of(task: AnyTask) -> dict[str, Any]:
     """The JSON schema of a reply, in the subset that strict endpoints accept: every field is required."""
     kind = task.requested_type()
     schema: dict[str, Any] = json.loads(json_schema(kind))
-    if isinstance(task, LabelledTask) and "label" in task.answer_fields and (choice := task.choice()):
-        meanings = "" if task.defines_labels else ": " + "; ".join(f"{word} if {when}" for word, when in choice.items())
-        schema["properties"]["label"] |= {"enum": list(choice), "description": f"your final answer{meanings}"}
+    if isinstance(task, LabelledTask) and "label" in task.answer_fields and task.choice():
+        choice, about = task.choice(), "your final answer"
+        if not task.defines_labels:
+            about += ": " + "; ".join(f"{word} if {when}" for word, when in choice.items())
+        schema["properties"]["label"] |= {"enum": list(choice), "description": about}
     for name, values in task.enum_fields().items():
         items, _, field = name.rpartition(".")
         parent = _item(schema["properties"][items], schema) if items else schema
@@ -192,7 +195,8 @@ def _fields(schema: dict[str, Any], root: dict[str, Any]) -> str:
         inner = _item(field, root)
         kind = _KINDS.get(field.get("type", ""), "")
         if field.get("type") == "array":
-            kind = f"list of objects with {_fields(inner, root)}" if "properties" in inner else "list of texts"
+            objects = "properties" in inner
+            kind = f"list of objects with {_fields(inner, root)}" if objects else "list of texts"
         if "enum" in field:
             kind = " or ".join(json.dumps(value) for value in field["enum"])
         parts.append(f'"{name}" ({kind}): {field.get("description", "")}'.rstrip(": "))
@@ -203,7 +207,8 @@ def _plain_answer(text: str, task: LabelledTask) -> Answer:
     label = task.label_of(text) if "label" in task.answer_fields else None
     if label is None and not task.lenient:
         raise ValueError(f"its last line is not one of the labels {', '.join(task.choice())}")
-    return Answer(text=text.strip(), label=label, quotes=quoted(text) if "quotes" in task.answer_fields else ())
+    quotes = quoted(text) if "quotes" in task.answer_fields else ()
+    return Answer(text=text.strip(), label=label, quotes=quotes)
 
 
 SECRET_FILE = "fence-secret"

@@ -7,10 +7,11 @@ import contextlib
 import json
 import math
 import re
+from collections import defaultdict
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from io import StringIO
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import httpx2
 
@@ -20,7 +21,7 @@ from redargue.net.fetch import pieces
 from redargue.tasks.untrusted import strip_marks
 
 LONGEST_NAME = 1_000  # characters of a function's name
-DRAIN_TIMEOUT = 0.1  # seconds; the end of a stream usually arrives in the same packet as its last event
+DRAIN_TIMEOUT = 0.1  # seconds; a stream's end usually arrives in the packet of its last event
 
 
 class Called(NamedTuple):
@@ -65,29 +66,28 @@ def read_response(text: str, *, called: bool = False) -> tuple[Choice, ...]:
     try:
         body = json.loads(text)
         choices = body.get("choices") if isinstance(body, dict) else None
-        if not isinstance(choices, list) or not choices or not all(isinstance(choice, dict) for choice in choices):
-            message = error_message(text)[:200]
-            problem = f"the endpoint answered without choices: {message}"
-            return (Choice(text=text[:2000], problem=problem, refused=True),)
-        ordered = sorted(choices, key=lambda choice: choice["index"] if isinstance(choice.get("index"), int) else 0)
-        return tuple(_choice(choice, called=called) for choice in ordered)
+        known = choices if isinstance(choices, list) else []
+        if known and all(isinstance(choice, dict) for choice in known):
+            known.sort(key=lambda choice: index if isinstance(index := choice.get("index"), int) else 0)
+            return tuple(_choice(choice, called=called) for choice in known)
+        problem = f"without choices: {error_message(text)[:200]}"
     except (ValueError, TypeError, AttributeError, ArithmeticError, RecursionError):
-        kind = "HTML" if "<html" in text[:1000].lower() or "<!doctype" in text[:100].lower() else "no chat completion"
-        return (Choice(text=text[:2000], problem=f"the endpoint answered with {kind}", refused=True),)
+        is_page = "<html" in text[:1000].lower() or "<!doctype" in text[:100].lower()
+        problem = f"with {'HTML' if is_page else 'no chat completion'}"
+    return (Choice(text=text[:2000], problem=f"the endpoint answered {problem}", refused=True),)
 
 
 CUT = "the reply was cut at its token limit"
 _THOUGHTS = re.compile(r"\s*<(think|thinking)>(.*?)</\1>\s*", re.DOTALL)
 # Some chat templates open the tag themselves, so the reply has only the closing tag, on a line by itself.
-_ENDED = re.compile(r"(?!\s*[{<])(.*?)^[ \t]*</(?:think|thinking)>[ \t]*\r?\n\s*", re.DOTALL | re.MULTILINE)
+_ENDED = re.compile(r"(?ms)(?!\s*[{<])(.*?)^[ \t]*</(?:think|thinking)>[ \t]*\r?\n\s*")
 
 
 def _choice(choice: Mapping[str, Any], *, called: bool) -> Choice:
-    message = choice.get("message")
-    message = message if isinstance(message, dict) else {}
+    message = _mapping(choice.get("message"))
     content, refusal = message.get("content"), message.get("refusal")
     if isinstance(content, list):  # some servers send parts
-        content = "".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
+        content = "".join(str(part.get("text") or "") for part in _mappings(content))
     text = content if isinstance(content, str) else ""
     thoughts = message.get("reasoning_content") or message.get("reasoning") or ""
     if match := _THOUGHTS.match(text) or _ENDED.match(text):
@@ -101,12 +101,19 @@ def _choice(choice: Mapping[str, Any], *, called: bool) -> Choice:
         problem, refused = "the endpoint's content filter stopped the reply", True
     elif (not text.strip() and not calls) or text.lstrip().startswith(("<think>", "<thinking>")):
         problem = "the reply is empty"
-    logprobs = choice.get("logprobs")
-    content = logprobs.get("content") if isinstance(logprobs, dict) else None
-    rows = [row for row in content if isinstance(row, dict)] if isinstance(content, list) else []
+    rows = _mappings(_mapping(choice.get("logprobs")).get("content"))
     thoughts = _valid(thoughts) if isinstance(thoughts, str) else ""
     entropy, tokens, alternatives = _entropy(rows), _tokens(rows), tuple(map(_alternatives, rows))
     return Choice(_valid(text), thoughts, problem, refused, entropy, tokens, alternatives, calls)
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _mappings(value: Any) -> list[dict[str, Any]]:
+    """The objects of a list; empty for any other value."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def _valid(text: str) -> str:
@@ -115,33 +122,39 @@ def _valid(text: str) -> str:
 
 
 def _calls(message: Mapping[str, Any]) -> tuple[Called, ...]:
-    content = message.get("tool_calls")
-    rows = [call.get("function") for call in content if isinstance(call, dict)] if isinstance(content, list) else []
     calls = []
-    for row in rows:
-        name, arguments = (row.get("name"), row.get("arguments")) if isinstance(row, dict) else ("", "")
-        text = arguments if isinstance(arguments, str) else "" if arguments is None else json.dumps(arguments)
-        calls.append(Called(_valid(name) if isinstance(name, str) else "", _valid(text)))
+    for call in _mappings(message.get("tool_calls")):
+        function = _mapping(call.get("function"))
+        name, arguments = function.get("name"), function.get("arguments")
+        if not isinstance(arguments, str):
+            arguments = "" if arguments is None else json.dumps(arguments)
+        calls.append(Called(_valid(name) if isinstance(name, str) else "", _valid(arguments)))
     return tuple(calls)
 
 
 def _tokens(rows: list[dict[str, Any]]) -> tuple[Token, ...]:
-    pairs = [(row.get("token"), row.get("logprob")) for row in rows]
-    usable = (isinstance(text, str) and isinstance(log, int | float) and log <= 1e-6 for text, log in pairs)
-    return tuple(Token(str(text), float(log or 0)) for text, log in pairs) if all(usable) else ()
+    tokens = [Token(row["token"], float(row["logprob"])) for row in rows if _is_usable(row)]
+    return tuple(tokens) if len(tokens) == len(rows) else ()
+
+
+def _is_usable(row: Mapping[str, Any]) -> bool:
+    return isinstance(row.get("token"), str) and _is_logprob(row.get("logprob"))
+
+
+def _is_logprob(value: object) -> TypeGuard[float]:
+    return isinstance(value, int | float) and value <= 1e-6  # which NaN is not
 
 
 def _alternatives(row: Mapping[str, Any]) -> tuple[Token, ...]:
-    tops = row.get("top_logprobs")
-    return _tokens([top for top in tops if isinstance(top, dict)]) if isinstance(tops, list) else ()
+    return _tokens(_mappings(row.get("top_logprobs")))
 
 
 def _entropy(rows: list[dict[str, Any]]) -> float | None:
     """Mean entropy over the tokens (nats), each from its top alternatives and the remaining mass as one."""
     entropies = []
     for row in rows:
-        logs = [top.get("logprob") for top in row.get("top_logprobs") or () if isinstance(top, dict)]
-        shares = [math.exp(log) for log in logs if isinstance(log, int | float) and log <= 1e-6]  # excludes NaN
+        logs = (top.get("logprob") for top in row.get("top_logprobs") or () if isinstance(top, dict))
+        shares = [math.exp(log) for log in filter(_is_logprob, logs)]
         if shares:
             shares.append(max(0.0, 1.0 - sum(shares)))
             entropies.append(-sum(share * math.log(share) for share in shares if share > 0))
@@ -152,7 +165,7 @@ async def read_stream(response: httpx2.Response) -> str:
     """A streamed reply in the format of an unstreamed one; raises httpx2.ReadError if the stream is broken or cut."""
     if "text/event-stream" not in response.headers.get("content-type", ""):
         return await transport.read_body(response)
-    parts: dict[int, dict[str, Any]] = {}
+    parts: dict[int, dict[str, Any]] = defaultdict(lambda: {"logprobs": [], "calls": {}})
     usage: Any = None
     stream = _data(response)
     async for data in stream:
@@ -165,22 +178,21 @@ async def read_stream(response: httpx2.Response) -> str:
                 return data
             usage = chunk.get("usage") or usage
             for choice in chunk.get("choices") or ():
-                _add(parts.setdefault(choice.get("index") or 0, {"logprobs": [], "calls": {}}), choice)
+                _add(parts[choice.get("index") or 0], choice)
         except (ValueError, TypeError, AttributeError, RecursionError):
             raise httpx2.ReadError("the stream is broken") from None
     if not parts or not all("finish_reason" in part for part in parts.values()):
         raise httpx2.ReadError("the stream was cut")
-    choices = [
-        {
-            "index": index,
-            "message": {name: part[name].getvalue() if name in part else None for name in PIECES}
-            | {"tool_calls": [{"function": call.joined()} for _, call in sorted(part["calls"].items())]},
-            "finish_reason": part["finish_reason"],
-            "logprobs": {"content": part["logprobs"]},
-        }
-        for index, part in parts.items()
-    ]
+    choices = [{"index": index, **_joined(part)} for index, part in parts.items()]
     return json.dumps({"choices": choices, "usage": usage})
+
+
+def _joined(part: Mapping[str, Any]) -> dict[str, Any]:
+    """A choice, as a reply that is not streamed has it."""
+    message = {name: part[name].getvalue() if name in part else None for name in PIECES}
+    message["tool_calls"] = [{"function": call.joined()} for _, call in sorted(part["calls"].items())]
+    logprobs = {"content": part["logprobs"]}
+    return {"message": message, "finish_reason": part["finish_reason"], "logprobs": logprobs}
 
 
 async def _drain(stream: AsyncIterator[str]) -> None:
@@ -196,7 +208,7 @@ PIECES = ("content", "reasoning_content", "reasoning", "refusal")
 
 async def _data(response: httpx2.Response) -> AsyncIterator[str]:
     """The data lines of a stream, split at line feeds only: JSON may contain any other separator."""
-    begun: list[bytes] = []  # pieces of a line: joining them anew with each piece would take quadratic time
+    begun: list[bytes] = []  # pieces of a line: joining them with each piece takes quadratic time
     async for piece in pieces(response, transport.LARGEST_ANSWER):
         first, *others = piece.split(b"\n")
         begun.append(first)
@@ -222,7 +234,7 @@ def _add(part: dict[str, Any], piece: Mapping[str, Any]) -> None:
 @dataclass
 class _Call:
     name: str
-    arguments: StringIO  # as all texts here: adding each piece to a string would take quadratic time
+    arguments: StringIO  # as all texts here: adding each piece to a string takes quadratic time
 
     def joined(self) -> dict[str, str]:
         return {"name": self.name, "arguments": self.arguments.getvalue()}
@@ -238,7 +250,7 @@ def _add_call(calls: dict[int, _Call], piece: Mapping[str, Any]) -> None:
         index = next(reversed(calls), -1) + int(bool(function.get("name")) or not calls)
     call = calls.setdefault(index, _Call("", StringIO()))
     name = function.get("name") or ""
-    if name != call.name and len(call.name) < LONGEST_NAME:  # some servers send the name with every piece
+    if name != call.name and len(call.name) < LONGEST_NAME:  # some send the name with every piece
         call.name += name
     call.arguments.write(function.get("arguments") or "")
 

@@ -17,7 +17,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from redargue.llm.chat_tokens import disarm, disarm_values
-from redargue.llm.parsing import first_problem, is_repeated, material_of, one
+from redargue.llm.parsing import DECODER, first_problem, is_repeated, material_of, one
 from redargue.llm.response import Called, Choice
 from redargue.tasks.answer import distinct, quoted
 from redargue.tasks.base import lines, list_bounds, max_length
@@ -40,7 +40,8 @@ def names_of(tools: tuple[ActionTool, ...]) -> dict[str, str]:
     own = list(dict.fromkeys(tool.name for tool in tools))
     valid = {name: re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:LONGEST_NAME] or "_" for name in own}
     names: dict[str, str] = {}
-    for name in sorted(own, key=lambda name: valid[name] != name):  # a valid name is never given to another tool
+    # A valid name is never given to another tool.
+    for name in sorted(own, key=lambda name: valid[name] != name):
         unique, number = valid[name], 1
         while unique in names or unique == ANSWER:
             number += 1
@@ -51,14 +52,13 @@ def names_of(tools: tuple[ActionTool, ...]) -> dict[str, str]:
 
 def system_words(task: StepTask) -> str:
     """The system message: the task's rules and, in the ``paper`` profile, descriptions too long for a function."""
-    names = {own: name for name, own in names_of(task.tools).items()}
-    long = [tool for tool in task.tools if len(tool.about) > LONGEST_ABOUT] if task.profile == "paper" else []
-    return lines(
-        task.rendered(calls=True).instructions,
-        f"Say why in a sentence, and call one function: one of the tools, or {ANSWER}.",
-        UNTRUSTED_TOOLS if task.profile == "hardened" else None,
-        *(f"{names[tool.name]}: {tool.about}" for tool in long),
-    )
+    more = [UNTRUSTED_TOOLS]
+    if task.profile == "paper":
+        names = {own: name for name, own in names_of(task.tools).items()}
+        long = (tool for tool in task.tools if len(tool.about) > LONGEST_ABOUT)
+        more = [f"{names[tool.name]}: {tool.about}" for tool in long]
+    call = f"Say why in a sentence, and call one function: one of the tools, or {ANSWER}."
+    return lines(task.rendered(calls=True).instructions, call, *more)
 
 
 def step_of(task: StepTask, choice: Choice) -> Step:
@@ -73,9 +73,10 @@ def step_of(task: StepTask, choice: Choice) -> Step:
     if not calls[0].name:
         raise ValueError("a function is called that has no name")
     names = names_of(task.tools)
-    actions = [ToolCall(name=names.get(call.name, call.name), input=call.arguments) for call in calls]
-    first = ToolCall(name=actions[0].name, input=json.dumps(_arguments(calls[0]), ensure_ascii=False, sort_keys=True))
-    return task.validate_answer(Step(thought=choice.text.strip(), action=first, unmade=tuple(actions[1:])))
+    own = [ToolCall(name=names.get(name, name), input=arguments) for name, arguments in calls]
+    first = ToolCall(name=own[0].name, input=_arguments(calls[0]))
+    step = Step(thought=choice.text.strip(), action=first, unmade=tuple(own[1:]))
+    return task.validate_answer(step)
 
 
 def _function(name: str, about: str, parameters: dict[str, object]) -> dict[str, object]:
@@ -85,38 +86,42 @@ def _function(name: str, about: str, parameters: dict[str, object]) -> dict[str,
 
 
 def _answer_function(task: StepTask) -> dict[str, object]:
-    offered = task.answers()
+    thought = "your reasoning: at most three sentences"
     quotes = "what it rests on, copied word for word from the history"
+    labels = {"enum": list(offered)} if (offered := task.answers()) else {}
     properties: dict[str, object] = {
-        "thought": {"type": "string", "description": "your reasoning: at most three sentences"} | max_length(1_000),
+        "thought": {"type": "string", "description": thought} | max_length(1_000),
         "quotes": {"type": "array", "description": quotes} | list_bounds(6, 400),
-        "answer": {"type": "string", "description": "your final answer"} | ({"enum": list(offered)} if offered else {}),
+        "answer": {"type": "string", "description": "your final answer"} | labels,
     }
-    parameters = {"properties": properties, "required": list(properties), "additionalProperties": False}
+    closed = {"required": list(properties), "additionalProperties": False}
+    parameters: dict[str, object] = {"properties": properties, **closed}
     return _function(ANSWER, "Gives your final answer to the claim and ends the steps.", parameters)
 
 
 def _answer(call: Called) -> Step:
     arguments = _arguments(call)
     if "answer" not in arguments:
-        raise ValueError(f"{ANSWER} takes thought, quotes and answer, not {', '.join(arguments) or 'nothing'}")
+        given = ", ".join(arguments) or "nothing"
+        raise ValueError(f"{ANSWER} takes thought, quotes and answer, not {given}")
+    known = arguments.keys() & {"thought", "quotes", "answer"}
     try:
-        known = {name: arguments[name] for name in ("thought", "quotes", "answer") if name in arguments}
-        step = Step.model_validate(known)
+        step = Step.model_validate({name: arguments[name] for name in known})
     except ValidationError as error:
         raise ValueError(f"{ANSWER}: {first_problem(error)}") from None
     return step.model_copy(update={"quotes": distinct(step.quotes)})
 
 
 def _arguments(call: Called) -> dict[str, object]:
-    decoder = json.JSONDecoder(strict=False)  # small models break lines inside strings, which is unambiguous
+    what, shown = f"the arguments of {call.name} are no JSON", f"{call.arguments[:60]!r}"
     try:
-        arguments = decoder.decode(call.arguments.strip() or "{}")
-        json.dumps(arguments, ensure_ascii=False).encode()  # a lone surrogate can be neither sent nor stored
+        arguments = DECODER.decode(call.arguments.strip() or "{}")
+        # A lone surrogate can be neither sent nor stored.
+        json.dumps(arguments, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
-        raise ValueError(f"the arguments of {call.name} are no JSON: {call.arguments[:60]!r}") from None
+        raise ValueError(f"{what}: {shown}") from None
     if not isinstance(arguments, dict):
-        raise ValueError(f"the arguments of {call.name} are no JSON object: {call.arguments[:60]!r}")
+        raise ValueError(f"{what} object: {shown}")
     return arguments
 
 

@@ -14,7 +14,8 @@ from redargue.claims import Claim, Frozen
 from redargue.evidence import Omission, Passage, Recalled
 from redargue.retrieval.corpus.ranking import query_words, terms
 
-_MAX_LENGTH = 200  # characters of a key: databases limit the size of index entries, and names are shorter
+# characters of a key: databases limit the size of index entries, and names are shorter
+_MAX_LENGTH = 200
 _PUNCTUATION = frozenset(".,;:!?…'\"`´¡¿·*_-–—")
 _MIN_OVERLAP = 0.75  # Jaccard similarity of two claims' word stems
 
@@ -26,7 +27,8 @@ def normalize_entity(entity: str) -> str:
     punctuation alone ("!!!") is kept, and a name of articles alone becomes the last one ("The The" gives "the"). The
     paper only says that it matches "string-based keywords" (MERMAID, limitations).
     """
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", entity).casefold())  # folding can undo NFKC
+    # folding can undo NFKC
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", entity).casefold())
     whole = name = " ".join(folded.split())[:_MAX_LENGTH].rstrip()
     while (stripped := _strip_once(name)) != name:
         if not stripped:
@@ -55,9 +57,11 @@ def near_duplicates(claim: str, others: Iterable[str]) -> frozenset[str]:
     the purpose of the memory is to share evidence between them.
     """
     others = list(dict.fromkeys(others))
-    stems, *others_stems = map(frozenset, terms([" ".join(query_words(text)) for text in (claim, *others)]))
-    near = (len(stems & each) >= _MIN_OVERLAP * max(1, len(stems | each)) for each in others_stems)
-    return frozenset(other for other, is_near in zip(others, near, strict=True) if is_near or other == claim)
+    texts = [" ".join(query_words(text)) for text in (claim, *others)]
+    stems, *others_stems = map(frozenset, terms(texts))
+    shared = (len(stems & each) / max(1, len(stems | each)) for each in others_stems)
+    pairs = zip(others, shared, strict=True)
+    return frozenset(other for other, share in pairs if other == claim or share >= _MIN_OVERLAP)
 
 
 Status = Literal["ok", "empty", "error", "changed", "gone"]
@@ -140,13 +144,15 @@ class MemoryRecord(Frozen):
 
     number: int  # unique and never reused
     workspace: str
-    status: Status  # ``empty`` for a search without a result; ``changed`` or ``gone`` after a recheck
+    # ``empty`` for a search without a result; ``changed`` or ``gone`` after a recheck
+    status: Status
     passage: Passage
     arguments: dict[str, object]  # of the tool call that returned the evidence
     length: int  # characters of the text before it was truncated
     checked: datetime | None = None  # time of the last recheck
     entities: tuple[str, ...] = ()
-    claims: tuple[tuple[str, str], ...] = ()  # claims that the evidence was found for, and the runs that found it
+    # claims that the evidence was found for, and the runs that found it
+    claims: tuple[tuple[str, str], ...] = ()
 
 
 class RecordFilter(Frozen):

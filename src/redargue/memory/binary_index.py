@@ -42,13 +42,11 @@ class BinaryIndex:
         """Appends codes; their numbers must be larger than :attr:`last` and ascending."""
         count = self.count + len(rows)
         if count > len(self._numbers):
-            capacity = max(1024, count + count // 4)
-            codes, numbers = np.empty((self._words, capacity), np.uint64), np.empty(capacity, np.int64)
-            codes[:, : self.count] = self._codes[:, : self.count]
-            numbers[: self.count] = self._numbers[: self.count]
-            self._codes, self._numbers = codes, numbers
-        new = np.frombuffer(b"".join(bytes(code) for _, code in rows), np.uint64).reshape(len(rows), self._words)
-        self._codes[:, self.count : count] = new.T
+            more = max(1024, count + count // 4) - len(self._numbers)
+            self._codes = np.pad(self._codes, ((0, 0), (0, more)))
+            self._numbers = np.pad(self._numbers, (0, more))
+        new = np.frombuffer(b"".join(bytes(code) for _, code in rows), np.uint64)
+        self._codes[:, self.count : count] = new.reshape(len(rows), self._words).T
         self._numbers[self.count : count] = [number for number, _ in rows]
         self.count = count
 

@@ -110,7 +110,8 @@ class Memory:
         with self._database.read() as db:
             if by == "substring":
                 keys = records.entities_containing(db, self.workspace, keys)
-            entities = records.entities_by_record(db, self.workspace, () if by == "meaning" else keys)
+            keys = () if by == "meaning" else keys
+            entities = records.entities_by_record(db, self.workspace, keys)
             similarities = {} if vector is None else self._similarities(db, vector)
             ranking = [number for number, _ in fuse(entities, similarities)]
             selected, held_back, left_out = self._select(db, ranking, claim, now)
@@ -127,8 +128,8 @@ class Memory:
         while rows := records.codes_after(db, self.workspace, self._index.last):
             self._index.extend(rows)
         exact = records.cosine_similarities(db, self._index.nearest(vector, _DEPTH), vector)
-        similar = ((number, score) for number, score in exact.items() if score >= self.settings.similarity)
-        return dict(sorted(similar, key=lambda item: (-item[1], -item[0])))
+        similar = (pair for pair in exact.items() if pair[1] >= self.settings.similarity)
+        return dict(sorted(similar, key=lambda pair: (-pair[1], -pair[0])))
 
     def _select(
         self, db: MemoryTransaction, ranking: Sequence[int], claim: Claim, now: datetime
@@ -140,8 +141,10 @@ class Memory:
         for start in range(0, len(ranking), _PAGE):
             numbers = ranking[start : start + _PAGE]
             page = records.fetch(db, numbers)
-            others = {other for record in page.values() for other, _ in record.claims} if self.settings.guard else ()
-            duplicates = near_duplicates(claim.text[:_MAX_CLAIM], others) if others else frozenset()
+            duplicates: frozenset[str] = frozenset()
+            if self.settings.guard:
+                others = {other for record in page.values() for other, _ in record.claims}
+                duplicates = near_duplicates(claim.text[:_MAX_CLAIM], others)
             for record in filter(None, map(page.get, numbers)):
                 if len(selected) == self.settings.limit:
                     return selected, held_back, left_out
@@ -163,8 +166,8 @@ class Memory:
         return ("ok", "empty") if self.settings.keep_misses else ("ok",)
 
     def _reason_to_skip(self, record: MemoryRecord, claim: Claim, now: datetime) -> Omission | None:
-        max_age, passage = self.settings.max_age, record.passage
-        if max_age is not None and passage.retrieved and now - passage.retrieved > timedelta(days=max_age):
+        passage, days = record.passage, self.settings.max_age
+        if days and passage.retrieved and now - passage.retrieved > timedelta(days=days):
             return Omission.EXPIRED
         published = timing(passage.published, claim.as_of) if claim.as_of else Timing.IN_TIME
         if published is Timing.LATER:
@@ -175,7 +178,8 @@ class Memory:
         self, record: MemoryRecord, as_of: date | None, entities: tuple[str, ...], similarity: float | None
     ) -> Recalled:
         text = record.passage.text[: self.settings.characters]
-        changes: dict[str, object] = {"text": text, "cut": cut_ends(start=False, end=len(text) < record.length)}
+        cut = cut_ends(start=False, end=len(text) < record.length)
+        changes: dict[str, object] = {"text": text, "cut": cut}
         if as_of:
             changes["timing"] = timing(record.passage.published, as_of)
         return Recalled(
@@ -200,20 +204,21 @@ class Memory:
             StoreUnavailable: other processes held the write lock for too long, or the disk is full.
             CorpusError: the database cannot be written to.
         """
-        keys = tuple(dict.fromkeys(self._clean(key) for key in map(normalize_entity, entities) if key))
+        keys = tuple(dict.fromkeys(map(self._clean, filter(None, map(normalize_entity, entities)))))
         accepted, dropped = self._split(findings)
         if not accepted:
             return RememberResult(dropped=dropped)
         new = [records.NewRecord.of(self._cleaned(finding)) for finding in accepted]
-        added = await asyncio.to_thread(self._remember, new, keys, self._clean(claim)[:_MAX_CLAIM], run, now)
+        text = self._clean(claim)[:_MAX_CLAIM]
+        added = await asyncio.to_thread(self._remember, new, keys, text, run, now)
         return RememberResult(added=added, merged=len(new) - added, dropped=dropped)
 
     def _split(self, findings: Sequence[Finding]) -> tuple[list[Finding], dict[Omission, int]]:
         if self.settings.mode == "frozen":
             return [], {Omission.FROZEN: len(findings)} if findings else {}
         accepted = [finding for finding in findings if finding.status in self._kept]
-        dropped = Counter(Omission(finding.status) for finding in findings if finding.status not in self._kept)
-        return accepted, dict(sorted(dropped.items()))
+        others = (finding.status for finding in findings if finding.status not in self._kept)
+        return accepted, dict(sorted(Counter(map(Omission, others)).items()))
 
     def _remember(
         self, new: Sequence[records.NewRecord], keys: Sequence[str], claim: str, run: str, now: datetime
@@ -225,8 +230,9 @@ class Memory:
         added = 0
         with self._database.write() as db:
             for record in new:
+                vector = vectors.get(record.digest)
                 try:
-                    number, inserted = records.upsert(db, self.workspace, record, vectors.get(record.digest), now)
+                    number, inserted = records.upsert(db, self.workspace, record, vector, now)
                 except KeyError:  # purged since the first check
                     vector = self._vectors([record])[record.digest]
                     number, inserted = records.upsert(db, self.workspace, record, vector, now)
@@ -249,9 +255,10 @@ class Memory:
 
     def _cleaned(self, finding: Finding) -> Finding:
         """The finding with API keys masked and without characters that a database rejects."""
-        texts = {name: self._clean(value) for name, value in finding.passage if isinstance(value, str)}
+        texts = ((name, value) for name, value in finding.passage if isinstance(value, str))
+        cleaned = {name: self._clean(text) for name, text in texts}
         arguments = json.loads(self._clean(json.dumps(finding.arguments)))
-        passage = finding.passage.model_copy(update=texts)
+        passage = finding.passage.model_copy(update=cleaned)
         return finding.model_copy(update={"passage": passage, "arguments": arguments})
 
     def _clean(self, text: str) -> str:
@@ -304,8 +311,7 @@ def open_memory(
     settings are frozen), the memory may be changed, and is created if it does not exist.
 
     Raises:
-        UsageError: there is no memory to read, or it was made with another embedder.
-        UsageError: PostgreSQL needs psycopg.
+        UsageError: there is no memory to read, it was made with another embedder, or psycopg is not installed.
         CorpusError: the memory cannot be used.
     """
     settings = settings or MemorySettings()
@@ -315,7 +321,8 @@ def open_memory(
     if isinstance(where, str) and (address := re.match(r"([a-z]+)://", where)):
         database = memory_stores[address[1]](where, write=write, embedder=embedder)
     else:
-        database = SqliteMemory(Path(where or default_memory()).expanduser(), write=write, embedder=embedder)
+        path = Path(where or default_memory()).expanduser()
+        database = SqliteMemory(path, write=write, embedder=embedder)
     try:
         return Memory(database, workspace=workspace, settings=settings, encoder=encoder)
     except UsageError:
@@ -354,8 +361,10 @@ class MemoryLookup:
         """
         entity = arguments.get("entity")
         if not isinstance(entity, str) or not entity.strip():
-            raise ToolFailed(f"{LOOKUP} cannot be called with {dict(arguments)!r:.200}", hint='give {"entity": "…"}')
+            what = f"{LOOKUP} cannot be called with {dict(arguments)!r:.200}"
+            raise ToolFailed(what, hint='give {"entity": "…"}')
         if self._memory is None:
             raise UsageError("this run has no memory", hint="pass memory=open_memory(…)")
-        recall = await self._memory.recall((entity,), claim=self._claim, now=self._clock.now(), text=entity)
+        now = self._clock.now()
+        recall = await self._memory.recall((entity,), claim=self._claim, now=now, text=entity)
         return tuple(item.passage for item in recall.items if item.status == "ok")

@@ -20,7 +20,8 @@ from redargue.sanitize import counted
 if TYPE_CHECKING:
     from redargue.memory.memory import Memory
 
-MIN_PASSAGES = 10  # passages per search: more than methods request by default, so a lower rank alone marks no record
+# passages per search: more than methods request by default, so a lower rank alone marks no record
+MIN_PASSAGES = 10
 
 RecheckOutcome = Literal["same", "changed", "gone", "failed", "no tool"]
 
@@ -43,21 +44,24 @@ async def recheck(
 
     A stored search without a result counts as changed if it now has one. The memory must be open for writing.
     """
-    records_by_search: dict[tuple[str, str], list[MemoryRecord]] = {}
+    by_search: dict[tuple[str, str], list[MemoryRecord]] = {}
     for record in records:
-        records_by_search.setdefault((record.passage.tool, query_of(record.passage)), []).append(record)
-    for (name, query), group in records_by_search.items():
+        search = record.passage.tool, query_of(record.passage)
+        by_search.setdefault(search, []).append(record)
+    for (name, query), group in by_search.items():
         if name not in tools:
             for record in group:
                 yield RecheckResult(record, "no tool", f"the search tool {name!r} is not available")
             continue
+        most = max(MIN_PASSAGES, 2 * len(group))
         try:
-            passages = await tools[name].search(query, max(MIN_PASSAGES, 2 * len(group)), search=Search())
+            passages = await tools[name].search(query, most, search=Search())
         except ToolFailed as error:
             for record in group:
                 yield RecheckResult(record, "failed", str(error))
             continue
-        results = [RecheckResult(record, *compare_with_page(record.passage, passages)) for record in group]
+        compared = ((record, compare_with_page(record.passage, passages)) for record in group)
+        results = [RecheckResult(record, *outcome) for record, outcome in compared]
         memory.mark({result.record.number: _status(result) for result in results}, now)
         for result in results:
             yield result
@@ -101,8 +105,12 @@ def compare_with_page(stored: Passage, passages: Sequence[Passage]) -> tuple[Rec
         return "gone", why if passages else "the search finds nothing now"
     if text in _on_one_line(" ".join(passage.text for passage in source)):
         return "same", ""
-    now = max(source, key=lambda passage: SequenceMatcher(None, stored.text[:1000], passage.text[:1000]).ratio())
-    return "changed", f"the stored text is not in its source; now: {_difference(stored.text, now.text)}"
+
+    def likeness(passage: Passage) -> float:
+        return SequenceMatcher(None, stored.text[:1000], passage.text[:1000]).ratio()
+
+    now = _difference(stored.text, max(source, key=likeness).text)
+    return "changed", f"the stored text is not in its source; now: {now}"
 
 
 def _on_one_line(text: str) -> str:

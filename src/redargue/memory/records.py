@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
+from itertools import chain
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -90,8 +92,9 @@ DELETE_BATCH = 5_000  # records per DELETE statement
 
 _VECTOR_TYPE = np.dtype("<f2")  # half the size of float32
 _FIELDS = "document title url publisher published tool query".split()
-_COLUMNS = f"number, workspace, status, arguments, text, length, start, retrieved, checked, {', '.join(_FIELDS)}"
-_TABLES = {"entities": "record", "claims": "record", "vectors": "record", "codes": "record", "records": "number"}
+_OWN = "number workspace status arguments text length start retrieved checked".split()
+_COLUMNS = ", ".join([*_OWN, *_FIELDS])
+_TABLES = dict.fromkeys(("entities", "claims", "vectors", "codes"), "record") | {"records": "number"}
 
 
 class NewRecord(NamedTuple):
@@ -106,15 +109,16 @@ class NewRecord(NamedTuple):
 
     @classmethod
     def of(cls, finding: Finding) -> NewRecord:
-        passage = finding.passage
-        arguments = json.dumps(finding.arguments or {"query": passage.query}, sort_keys=True, ensure_ascii=False)
+        passage, given = finding.passage, finding.arguments or {"query": finding.passage.query}
+        arguments = json.dumps(given, sort_keys=True, ensure_ascii=False)
+        text = passage.text[:MAX_TEXT]
         return cls(
             finding,
             arguments,
-            passage.text[:MAX_TEXT],
+            text,
             _digest(passage.tool, arguments, passage.text, passage.url),
             _digest(passage.tool, arguments, "", ""),
-            ". ".join(filter(None, (passage.title, passage.text[:MAX_TEXT]))) or passage.query,
+            ". ".join(filter(None, (passage.title, text))) or passage.query,
         )
 
 
@@ -147,49 +151,50 @@ def upsert(
     find = "SELECT number FROM records WHERE workspace = ? AND digest = ?"
     if status == "ok" and (misses := _column(db, find, (workspace, new.miss_digest))):
         remove_records(db, workspace, RecordFilter(numbers=misses))
-    row = {"workspace": workspace, "digest": new.digest, "status": status, "arguments": new.arguments}
-    row |= {"text": new.text, "length": len(passage.text), "start": passage.start, "retrieved": retrieved}
-    row |= {"checked": ""} | {name: getattr(passage, name) for name in _FIELDS}
-    insert = f"INSERT INTO records ({', '.join(row)}) VALUES ({', '.join('?' * len(row))}) RETURNING number"
+    row: dict[str, object] = {"workspace": workspace, "digest": new.digest, "status": status}
+    row |= {"arguments": new.arguments, "text": new.text, "length": len(passage.text)}
+    row |= {"start": passage.start, "retrieved": retrieved, "checked": ""}
+    row |= {name: getattr(passage, name) for name in _FIELDS}
+    columns, marks = ", ".join(row), ", ".join("?" * len(row))
+    insert = f"INSERT INTO records ({columns}) VALUES ({marks}) RETURNING number"
     number = int(db.execute(insert, tuple(row.values())).fetchall()[0][0])
     vector_bytes = np.asarray(vector.values, _VECTOR_TYPE).tobytes()
     db.execute("INSERT INTO vectors (record, vector) VALUES (?, ?)", (number, vector_bytes))
-    db.execute("INSERT INTO codes (workspace, record, code) VALUES (?, ?, ?)", (workspace, number, vector.code))
+    insert = "INSERT INTO codes (workspace, record, code) VALUES (?, ?, ?)"
+    db.execute(insert, (workspace, number, vector.code))
     return number, True
 
 
 def link(db: MemoryTransaction, workspace: str, number: int, entities: Iterable[str], claim: str, run: str) -> None:
-    insert = "INSERT INTO entities (workspace, entity, record) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
-    db.executemany(insert, [(workspace, entity, number) for entity in entities])
-    insert = "INSERT INTO claims (record, claim, run) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
-    db.execute(insert, (number, claim, run))
+    values = "VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+    rows = [(workspace, entity, number) for entity in entities]
+    db.executemany(f"INSERT INTO entities (workspace, entity, record) {values}", rows)
+    db.execute(f"INSERT INTO claims (record, claim, run) {values}", (number, claim, run))
 
 
 def entities_by_record(db: MemoryTransaction, workspace: str, keys: Iterable[str]) -> dict[int, tuple[str, ...]]:
     """Maps the records stored under any of the keys to those keys: most keys first, then newest first."""
-    find = f"SELECT record FROM entities WHERE workspace = ? AND entity = ? ORDER BY record DESC LIMIT {PER_ENTITY}"
+    find = "SELECT record FROM entities WHERE workspace = ? AND entity = ? ORDER BY record DESC"
     entities: dict[int, tuple[str, ...]] = {}
     for key in keys:
-        for number in _column(db, find, (workspace, key)):
+        for number in _column(db, f"{find} LIMIT {PER_ENTITY}", (workspace, key)):
             entities[number] = (*entities.get(number, ()), key)
     return dict(sorted(entities.items(), key=lambda item: (-len(item[1]), -item[0])))
 
 
 def entities_containing(db: MemoryTransaction, workspace: str, keys: Iterable[str]) -> dict[str, None]:
     """Entities that contain one of the keys, as the authors' program matches them; scans all entities."""
-    find = "SELECT DISTINCT entity FROM entities WHERE workspace = ? AND entity LIKE ? ESCAPE '!' ORDER BY entity"
-    entities: dict[str, None] = {}
-    for key in keys:
-        for sign in "!%_":
-            key = key.replace(sign, "!" + sign)
-        entities.update(dict.fromkeys(_column(db, find, (workspace, f"%{key}%"))))
-    return entities
+    like = "workspace = ? AND entity LIKE ? ESCAPE '!'"
+    find = f"SELECT DISTINCT entity FROM entities WHERE {like} ORDER BY entity"
+    escaped = (re.sub("[!%_]", r"!\g<0>", key) for key in keys)
+    found = (_column(db, find, (workspace, f"%{part}%")) for part in escaped)
+    return dict.fromkeys(chain.from_iterable(found))
 
 
 def codes_after(db: MemoryTransaction, workspace: str, number: int) -> list[tuple[int, bytes]]:
     """Record numbers above ``number`` with their codes, ascending; at most :data:`CODE_BATCH`."""
-    find = f"SELECT record, code FROM codes WHERE workspace = ? AND record > ? ORDER BY record LIMIT {CODE_BATCH}"
-    return list(db.execute(find, (workspace, number)).fetchall())
+    find = "SELECT record, code FROM codes WHERE workspace = ? AND record > ? ORDER BY record"
+    return list(db.execute(f"{find} LIMIT {CODE_BATCH}", (workspace, number)).fetchall())
 
 
 def purge_count(db: MemoryTransaction) -> str:
@@ -203,9 +208,10 @@ def cosine_similarities(db: MemoryTransaction, numbers: Sequence[int], vector: F
         batch = _in_list(numbers[start : start + VECTOR_BATCH])
         rows = db.execute(f"SELECT record, vector FROM vectors WHERE record IN {batch}").fetchall()
         if rows:
-            matrix = np.frombuffer(b"".join(bytes(stored) for _, stored in rows), _VECTOR_TYPE).reshape(len(rows), -1)
-            scores = np.round(matrix.astype(np.float32) @ vector, 6)
-            similarities.update(zip((number for number, _ in rows), map(float, scores), strict=True))
+            stored = np.frombuffer(b"".join(bytes(row[1]) for row in rows), _VECTOR_TYPE)
+            scores = np.round(stored.reshape(len(rows), -1).astype(np.float32) @ vector, 6)
+            scored = zip(rows, map(float, scores), strict=True)
+            similarities |= {number: score for (number, _), score in scored}
     return similarities
 
 
@@ -213,8 +219,8 @@ def fetch(db: MemoryTransaction, numbers: Sequence[int]) -> dict[int, MemoryReco
     """Records by number, with their claims but without their entities."""
     selection = _in_list(numbers)
     claims: dict[int, list[tuple[str, str]]] = defaultdict(list)
-    find = f"SELECT record, claim, run FROM claims WHERE record IN {selection} ORDER BY record, claim"
-    for number, claim, run in db.execute(find).fetchall():
+    find = f"SELECT record, claim, run FROM claims WHERE record IN {selection}"
+    for number, claim, run in db.execute(f"{find} ORDER BY record, claim").fetchall():
         claims[number].append((claim, run))
     rows = db.execute(f"SELECT {_COLUMNS} FROM records WHERE number IN {selection}").fetchall()
     return {row[0]: _record(row, claims[row[0]]) for row in rows}
@@ -239,7 +245,8 @@ def count(db: MemoryTransaction, workspace: str, condition: RecordFilter) -> int
 
 
 def mark_checked(db: MemoryTransaction, number: int, status: str, now: datetime) -> None:
-    db.execute("UPDATE records SET status = ?, checked = ? WHERE number = ?", (status, _timestamp(now), number))
+    update = "UPDATE records SET status = ?, checked = ? WHERE number = ?"
+    db.execute(update, (status, _timestamp(now), number))
 
 
 def remove_records(db: MemoryTransaction, workspace: str, condition: RecordFilter) -> int:
@@ -280,11 +287,12 @@ def _column(db: MemoryTransaction, query: str, values: Sequence[Any]) -> tuple[A
 def _record(row: Sequence[Any], claims: Sequence[tuple[str, str]]) -> MemoryRecord:
     number, workspace, status, arguments, text, length, start, retrieved, checked, *values = row
     fields = dict(zip(_FIELDS, values, strict=True))
+    found = datetime.fromisoformat(retrieved)
     return MemoryRecord(
         number=number,
         workspace=workspace,
         status=status,
-        passage=Passage(text=text, start=start, retrieved=datetime.fromisoformat(retrieved), **fields),
+        passage=Passage(text=text, start=start, retrieved=found, **fields),
         arguments=json.loads(arguments),
         length=length,
         checked=datetime.fromisoformat(checked) if checked else None,

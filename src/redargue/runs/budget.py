@@ -44,7 +44,8 @@ class Cost(NamedTuple):
     searches: int = 0
 
     def plus(self, other: Cost, sign: int = 1) -> Cost:
-        return Cost._make(round(own + sign * more, 12) for own, more in zip(self, other, strict=True))
+        pairs = zip(self, other, strict=True)
+        return Cost._make(round(own + sign * more, 12) for own, more in pairs)
 
 
 _LIMIT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(k|m)?\s*(calls?|tok(?:ens?)?|usd|\$|search(?:es)?)\s*")
@@ -69,7 +70,8 @@ class Budget:
         self.calls, self.tokens, self.usd, self.searches = calls, tokens, usd, searches
         for name, limit in self.limits.items():
             if limit <= 0:
-                raise UsageError(f"a budget of {limit} {name} allows nothing", hint="give a positive number")
+                what = f"a budget of {limit} {name} allows nothing"
+                raise UsageError(what, hint="give a positive number")
         self.spent = Cost()
         self.held = Cost()
         self._waiting: list[asyncio.Future[None]] = []
@@ -89,7 +91,8 @@ class Budget:
             amount = float(match.group(1)) * {None: 1, "k": 1_000, "m": 1_000_000}[match.group(2)]
             unit = {"c": "calls", "t": "tokens", "s": "searches"}.get(match.group(3)[0], "usd")
             if unit in limits or (unit != "usd" and amount != int(amount)):
-                raise UsageError(f"the budget {text!r} gives {unit} twice, or not as a whole number", where="--budget")
+                what = f"the budget {text!r} gives {unit} twice, or not as a whole number"
+                raise UsageError(what, where="--budget")
             limits[unit] = amount if unit == "usd" else int(amount)
         return cls(**limits)  # type: ignore[arg-type]  # the keys are checked above
 
@@ -117,15 +120,16 @@ class Budget:
     def hold(self, bound: Cost) -> bool:
         """Reserves a request's maximum cost; False while pending requests have reserved it.
 
-        Raises:
-            BudgetReached: the budget would be exceeded even if all pending requests cost nothing.
+        Raises BudgetReached if the budget would be exceeded even if all pending requests cost nothing.
         """
         if limit := self._limit_exceeded_by(self.spent.plus(bound)):
             what = f"the budget of {limit} is spent"
             if "call" not in limit and "search" not in limit:
-                spent = f"{counted(self.spent.calls, 'call')}, {counted(self.spent.tokens, 'token')}"
-                what += f": {spent}, ${self.spent.usd:.4f} so far, and the next call may cost {bound.tokens:,} tokens"
-            raise BudgetReached(what, hint="raise --budget; with --run the finished calls are not repeated")
+                calls, tokens, usd, _ = self.spent
+                spent = f"{counted(calls, 'call')}, {counted(tokens, 'token')}, ${usd:.4f} so far"
+                what += f": {spent}, and the next call may cost {bound.tokens:,} tokens"
+            hint = "raise --budget; with --run the finished calls are not repeated"
+            raise BudgetReached(what, hint=hint)
         if self._limit_exceeded_by(self.spent.plus(self.held).plus(bound)):
             return False
         self.held = self.held.plus(bound)
@@ -175,17 +179,13 @@ class Account:
 
     def __init__(self, budget: Budget | None = None, *, charge: Charge = "call") -> None:
         self._budget = budget or Budget()
-        self._each = {"call": Cost(calls=1), "search": Cost(searches=1), "embedding": Cost()}[charge]
+        self._each = Cost(calls=int(charge == "call"), searches=int(charge == "search"))
         self.requests = self.prompt_tokens = self.completion_tokens = self.cached_tokens = 0
         self.usd = 0.0
 
     @asynccontextmanager
     async def request(self, *, tokens: int = 0, usd: float = 0.0) -> AsyncIterator[Receipt]:
-        """One request of at most ``tokens`` and ``usd``: reserved on entering, settled on leaving.
-
-        Raises:
-            BudgetReached: nothing was sent.
-        """
+        """One request of at most ``tokens`` and ``usd``: settled on leaving; raises BudgetReached on entering."""
         bound = self._each._replace(tokens=tokens, usd=usd)
         await self._budget.reserve(bound)
         receipt = Receipt()
@@ -197,19 +197,23 @@ class Account:
             self.completion_tokens += receipt.completion_tokens
             self.cached_tokens += receipt.cached_tokens
             self.usd += receipt.usd
-            actual = bound._replace(tokens=receipt.prompt_tokens + receipt.completion_tokens, usd=receipt.usd)
+            tokens = receipt.prompt_tokens + receipt.completion_tokens
+            actual = bound._replace(tokens=tokens, usd=receipt.usd)
             self._budget.settle(bound, actual if receipt.known else bound)
 
 
 # Prices of models and searches: a shipped table, and a user-supplied one whose entries win.
 
 
+Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
 class Rates(Frozen):
     """US dollars per million tokens; ``cached``: prompt tokens from the provider's cache, by default as ``input``."""
 
-    input: float = Field(ge=0, allow_inf_nan=False)
-    output: float = Field(ge=0, allow_inf_nan=False)
-    cached: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    input: Dollars
+    output: Dollars
+    cached: Dollars | None = None
 
 
 class LongRates(Rates):
@@ -227,7 +231,8 @@ class Price(Rates):
         rates: Rates = self.long if self.long and prompt_tokens > self.long.above else self
         cached = rates.input if rates.cached is None else rates.cached
         fresh = prompt_tokens - cached_tokens
-        return (fresh * rates.input + cached_tokens * cached + completion_tokens * rates.output) / 1_000_000
+        usd = fresh * rates.input + cached_tokens * cached + completion_tokens * rates.output
+        return usd / 1_000_000
 
 
 _MODELS = "[models]\n"
@@ -247,7 +252,8 @@ def _shipped_model(name: str) -> Price | None:
     """One row: all of them take a tenth of a second to parse."""
     rows, start = _shipped()[1], f"\n{json.dumps(name, ensure_ascii=False)} = "
     at = rows.find(start)
-    return _parse(_MODELS + rows[at : rows.index("\n", at + 1)], "prices.toml").models[name] if at >= 0 else None
+    row = rows[at : rows.index("\n", at + 1)] if at >= 0 else ""
+    return _parse(_MODELS + row, "prices.toml").models[name] if row else None
 
 
 class Prices(Frozen):
@@ -258,7 +264,7 @@ class Prices(Frozen):
     """
 
     models: dict[str, Price] = Field(default_factory=dict)
-    searches: dict[str, Annotated[float, Field(ge=0, allow_inf_nan=False)]] = Field(default_factory=dict)
+    searches: dict[str, Dollars] = Field(default_factory=dict)
     shipped_models: bool = False
 
     @staticmethod
@@ -275,7 +281,8 @@ class Prices(Frozen):
         prices, file = cls.shipped(), path or home() / "prices.toml"
         if not file.is_file():
             if path:
-                raise UsageError(f"no file {str(path)!r}", where="--prices", hint="give a TOML file of prices")
+                hint = "give a TOML file of prices"
+                raise UsageError(f"no file {str(path)!r}", where="--prices", hint=hint)
             return prices
         try:
             own = _parse(file.read_text(encoding="utf-8"), str(file))
@@ -295,7 +302,7 @@ class Prices(Frozen):
 
     def know(self, models: list[str], searches: list[str]) -> bool:
         """Whether each has a price; unlike :meth:`require`, it does not look for names like one that has none."""
-        return all(self.model(name) is not None for name in models) and self.searches.keys() >= {*searches}
+        return all(map(self.model, models)) and self.searches.keys() >= {*searches}
 
     def require(self, models: list[str], searches: list[str]) -> None:
         """Raises UsageError if a model or tool has no price; the hint is the line to add."""
@@ -337,7 +344,8 @@ class UsageCounter:
     def __init__(self, priced: bool) -> None:
         self._priced = priced
         self._counts: Counter[str] = Counter()
-        self._tables: dict[str, Counter[str]] = {f"by_{name}": Counter() for name in ("agent", "task", "round", "tool")}
+        tables = ("by_agent", "by_task", "by_round", "by_tool")
+        self._tables: dict[str, Counter[str]] = {name: Counter() for name in tables}
         self._usd = 0.0
 
     def count(self, event: Event) -> None:
@@ -355,8 +363,8 @@ class UsageCounter:
             self._counts["embeddings"] += event.requests
             return
         self._counts["calls"] += event.requests
-        for table, name in (("by_agent", event.agent), ("by_task", event.task), ("by_round", str(event.round))):
-            self._tables[table][name] += event.requests
+        for name in ("agent", "task", "round"):
+            self._tables[f"by_{name}"][str(getattr(event, name))] += event.requests
 
     def search(self, event: EvidenceFound | EvidenceMissing) -> None:
         self._tables["by_tool"][event.tool] += event.requests

@@ -24,24 +24,15 @@ _NAMED_BY_TIME = re.compile(r"\d{8}-\d{6}")
 
 
 class RecordedRun(NamedTuple):
-    """A run folder in redargue's home.
-
-    Attributes:
-        began: when the run began (UTC).
-        method: empty if ``run.json`` cannot be read.
-        claims: number of claims.
-        first: the text of the first claim.
-        outcomes: finished claims by the meaning of their label, ``error``, ``unchecked`` or ``no label``.
-        size: of its files, in bytes.
-    """
+    """A run folder in redargue's home."""
 
     folder: Path
-    began: datetime
-    method: str
-    claims: int
-    first: str
-    outcomes: Counter[str]
-    size: int
+    began: datetime  # in UTC
+    method: str  # empty if ``run.json`` cannot be read
+    claims: int  # their number
+    first: str  # the text of the first claim
+    outcomes: Counter[str]  # finished claims by meaning, ``error``, ``unchecked`` or ``no label``
+    size: int  # of its files, in bytes
 
 
 def runs_folder() -> Path:
@@ -53,15 +44,15 @@ def run_folders() -> list[Path]:
     folder = runs_folder()
     if not folder.is_dir():
         return []
-    runs = [path for path in folder.iterdir() if not path.is_symlink() and (path / "run.json").is_file()]
+    own = (path for path in folder.iterdir() if not path.is_symlink())
+    runs = (path for path in own if (path / "run.json").is_file())
     return sorted(runs, key=lambda path: (began(path), path.name), reverse=True)
 
 
 def find_run(name: str | Path) -> Path:
     """The folder of a run: a path, ``last``, or the name of a run in redargue's home, of which a beginning is enough.
 
-    Raises:
-        UsageError: no run, or several, have that name.
+    Raises UsageError if no run, or several, have that name.
     """
     path, text = Path(name), str(name)
     if path.exists() or path.name != text:
@@ -70,13 +61,15 @@ def find_run(name: str | Path) -> Path:
     if text == LAST and folders:
         return folders[0]
     names = [folder.name for folder in folders]
-    matches = [known for known in names if known == text] or [known for known in names if known.startswith(text)]
+    matches = [text] if text in names else [known for known in names if known.startswith(text)]
     if len(matches) == 1:
         return runs_folder() / matches[0]
     if matches:
-        raise UsageError(f"{len(matches)} runs begin with {text!r}", hint=f"write more of the name: {matches[0]}")
-    hint = did_you_mean(text, names[:10]) if names else f"{str(runs_folder())!r} has none yet"
-    raise UsageError(f"no run {text!r}", hint=f"name a run folder, or a run that redargue runs ls lists; {hint}")
+        hint = f"write more of the name: {matches[0]}"
+        raise UsageError(f"{len(matches)} runs begin with {text!r}", hint=hint)
+    near = did_you_mean(text, names[:10]) if names else f"{str(runs_folder())!r} has none yet"
+    hint = f"name a run folder, or a run that redargue runs ls lists; {near}"
+    raise UsageError(f"no run {text!r}", hint=hint)
 
 
 def read_run(folder: Path) -> RecordedRun:
@@ -87,15 +80,16 @@ def read_run(folder: Path) -> RecordedRun:
         method = str(about["spec"]["method"])
     except (OSError, ValueError, KeyError, TypeError):
         claims, method = [], ""
-    outcomes = dict(_outcomes(folder / "events.jsonl"))
+    outcomes = Counter(dict(_outcomes(folder / "events.jsonl")).values())
     size = sum(path.stat().st_size for path in folder.iterdir() if path.is_file())
     first = claims[0] if claims else ""
-    return RecordedRun(folder, began(folder), method, len(claims), first, Counter(outcomes.values()), size)
+    return RecordedRun(folder, began(folder), method, len(claims), first, outcomes, size)
 
 
 def remove_run(folder: Path) -> None:
     """Removes a run folder with its files; raises RecordError if a process is writing to it."""
-    gone = folder.with_name(f".{folder.name}.removed")  # at once, so that nobody reads a run of which half is left
+    # at once, so that nobody reads a run of which half is left
+    gone = folder.with_name(f".{folder.name}.removed")
     with writing(folder):
         try:
             folder.rename(gone)
@@ -106,7 +100,9 @@ def remove_run(folder: Path) -> None:
 
 def began(folder: Path) -> datetime:
     """When a run began (UTC), by its name or its ``run.json``."""
-    return time_in_name(folder) or datetime.fromtimestamp((folder / "run.json").stat().st_mtime, UTC)
+    if named := time_in_name(folder):
+        return named
+    return datetime.fromtimestamp((folder / "run.json").stat().st_mtime, UTC)
 
 
 def time_in_name(folder: Path) -> datetime | None:

@@ -126,7 +126,8 @@ class RunManifest(Frozen):
         """As JSON, all fields but the names of the run and of its file; those of spec and backend among them."""
         facts = self.model_dump(mode="json", exclude={"run", "origin", "spec", "backend"})
         facts |= self.origin.model_dump(mode="json", include={"unread_files"})
-        return facts | self.backend.model_dump(mode="json") | self.spec.model_dump(mode="json", include=set(RECORDED))
+        facts |= self.backend.model_dump(mode="json")
+        return facts | self.spec.model_dump(mode="json", include=set(RECORDED))
 
 
 def replayed_by(recorded: object) -> str:
@@ -135,10 +136,11 @@ def replayed_by(recorded: object) -> str:
     Anyone may have written the name, so that nothing else than a version is repeated.
     """
     own = version("redargue")
-    if not isinstance(recorded, str) or recorded == own or not re.fullmatch(r"\d[\w.+!]{0,30}", recorded, re.A):
+    other = recorded if isinstance(recorded, str) else ""
+    if other == own or not re.fullmatch(r"(?a)\d[\w.+!]{0,30}", other):
         return ""
-    install = f"in an environment of its own, pip install redargue=={recorded}"
-    return f"redargue {recorded} recorded the run and replays it ({install}); this is redargue {own}"
+    replays = f"replays it (in an environment of its own, pip install redargue=={other})"
+    return f"redargue {other} recorded the run and {replays}; this is redargue {own}"
 
 
 def read_description(folder: Path) -> Any:
@@ -159,9 +161,11 @@ def load_manifest(folder: Path) -> RunManifest:
     try:
         values = read_description(folder)
     except FileNotFoundError:
-        raise RecordError(f"{str(folder)!r} contains no run", hint="a run folder has a run.json") from None
+        hint = "a run folder has a run.json"
+        raise RecordError(f"{str(folder)!r} contains no run", hint=hint) from None
     except (OSError, ValueError) as error:
-        raise RecordError(f"{str(path)!r} cannot be read: {error}", hint="restore it, or run again") from error
+        hint = "restore it, or run again"
+        raise RecordError(f"{str(path)!r} cannot be read: {error}", hint=hint) from error
     return read_manifest(values, str(path))
 
 

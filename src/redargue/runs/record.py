@@ -63,9 +63,8 @@ def _lock(folder: Path) -> int:
     try:
         return lock(folder / ".lock", wait=False)
     except BlockingIOError:
-        raise RecordError(
-            f"another process is writing to {str(folder)!r}", hint="wait for it, or choose another folder"
-        ) from None
+        what = f"another process is writing to {str(folder)!r}"
+        raise RecordError(what, hint="wait for it, or choose another folder") from None
 
 
 class CallRecord(Protocol):
@@ -108,7 +107,8 @@ class Record:
         self._paid: dict[int, dict[str, Paid | CallFailed]] = {}
         self._failed: dict[int, list[CallFailed]] = {}
         self._ended: dict[int, _Ended] = {}
-        self._logged: dict[int, Counter[str]] = {}  # events of unfinished claims, which are emitted again
+        # events of unfinished claims, which are emitted again
+        self._logged: dict[int, Counter[str]] = {}
         if manifest is None or mode == "replay":
             self.manifest = load_manifest(folder)
             self._load()
@@ -116,7 +116,8 @@ class Record:
         try:
             make_folder(folder)
             if (folder / "run.json").exists():
-                require_own((folder / "run.json").stat(), folder)  # its answers would count as this user's
+                # its answers would count as this user's
+                require_own((folder / "run.json").stat(), folder)
             self._lock = _lock(self.folder)
         except OSError as error:
             raise RecordError(
@@ -206,7 +207,8 @@ class Record:
 
     def _unwritable(self, error: OSError) -> RecordError:
         what = f"{str(error.filename or self.folder)!r} cannot be written: {error.strerror}"
-        return RecordError(what, hint="make room, or choose another folder; the same command resumes the run")
+        hint = "make room, or choose another folder; the same command resumes the run"
+        return RecordError(what, hint=hint)
 
     def close(self) -> None:
         if self.mode == "record" and not self._log.closed:
@@ -244,7 +246,8 @@ class Record:
         for item, failures in self._failed.items():
             ended = self._ended.get(item)
             if ended is None or ended.fine:
-                paid = self._paid.get(item, {})  # includes questions that were asked again after an error
+                # includes questions that were asked again after an error
+                paid = self._paid.get(item, {})
                 bad = (call for call in failures if call.error.type == "BadReply")
                 unreadable = {call.key: call for call in bad if call.key not in paid}
                 if self.mode == "replay" or ended is None:
@@ -353,7 +356,8 @@ def _log_of(path: Path) -> BinaryIO:
     try:
         return open_to_read(path)
     except OSError as error:
-        raise RecordError(f"{str(path)!r} cannot be read: {error.strerror}", hint="restore it, or run again") from error
+        what = f"{str(path)!r} cannot be read: {error.strerror}"
+        raise RecordError(what, hint="restore it, or run again") from error
 
 
 def write_atomically(path: Path, text: str) -> None:

@@ -90,7 +90,8 @@ class Answer(Noted):
     text: str  # the whole answer, with the label on its last line
     label: str | None  # None if it could not be read
     quotes: tuple[str, ...] = ()  # as the agent gives them; code looks them up
-    confidence: float | None = None  # calibrated probability of the label, in [0, 1]; None without a calibration
+    # calibrated probability of the label, in [0, 1]; None without a calibration
+    confidence: float | None = None
 
 
 class AnswerReply(Frozen):
@@ -128,9 +129,8 @@ class LabelReply(Frozen):
     label: str = Field(description="your final answer")
 
 
-_REPLIES: dict[tuple[str, ...], type[Frozen]] = {
-    tuple(reply.model_fields): reply for reply in (AnswerReply, ReasonedReply, ReasonsReply, LabelReply)
-}
+_KINDS: tuple[type[Frozen], ...] = (AnswerReply, ReasonedReply, ReasonsReply, LabelReply)
+_REPLIES = {tuple(reply.model_fields): reply for reply in _KINDS}
 
 
 class LabelledTask(Task[Answer]):
@@ -165,7 +165,8 @@ class LabelledTask(Task[Answer]):
 
     def choice(self) -> dict[str, str]:
         """Returns the possible answers in order, each with its meaning; empty if any text is an answer."""
-        return {label.name: label.description or "this option is right" for label in self.claim.labels.labels}
+        labels = self.claim.labels.labels
+        return {label.name: label.description or "this option is right" for label in labels}
 
     def chosen(self, word: str) -> str | None:
         """Returns the label that one of the possible answers means; None for any other text."""
@@ -173,8 +174,9 @@ class LabelledTask(Task[Answer]):
 
     def reply_type(self) -> type[Frozen]:
         reply = _REPLIES[self.answer_fields]
-        two_sided = reply is AnswerReply and self.profile == "hardened" and takes_sides(self.claim.labels)
-        return TwoSidedReply if two_sided else reply
+        if reply is AnswerReply and self.profile == "hardened" and takes_sides(self.claim.labels):
+            return TwoSidedReply
+        return reply
 
     def from_reply(self, reply: Frozen) -> Answer:
         """Joins the reasons, what is open, the quotations that neither contains, and the label, one per line."""
@@ -183,27 +185,32 @@ class LabelledTask(Task[Answer]):
         if "label" in fields:
             label = self.chosen(fields["label"])
             if label is None:
-                raise ValueError(f"{fields['label'][:60]!r} is not one of the labels {', '.join(self.choice())}")
+                shown, known = fields["label"][:60], ", ".join(self.choice())
+                raise ValueError(f"{shown!r} is not one of the labels {known}")
         reasons = str(fields.get("reasoning", ""))
         if left_open := fields.get("open", "").strip():
             reasons = f"{reasons}\nOpen: {left_open}"
         quotes = distinct(fields.get("quotes", ()))
         uncited = [f'"{quote}"' for quote in quotes if quote not in reasons]
         last = [f"**{label}**"] if label else []
-        return Answer(text="\n".join([reasons.strip(), *uncited, *last]).strip(), label=label, quotes=quotes)
+        text = "\n".join([reasons.strip(), *uncited, *last]).strip()
+        return Answer(text=text, label=label, quotes=quotes)
 
 
 class AnswerClaim(LabelledTask):
     """An answer from the agent's documents and, after the first round, the other debaters' last answers (Eq. 3, 6)."""
 
     passages: tuple[Passage, ...] = ()
-    numbers: tuple[int, ...] = ()  # numbers of their documents in the debate; if empty, they are counted from 1
+    # numbers of their documents in the debate; if empty, they are counted from 1
+    numbers: tuple[int, ...] = ()
     has_tool: bool = True  # whether the agent has documents (a vanilla debater has none, ``T18``)
     others: tuple[OtherAnswer, ...] = ()
     own: str = ""  # the agent's last answer
-    keeps_quoted: bool = False  # whether ``passages`` include documents that it has quoted (``T36``)
+    # whether ``passages`` include documents that it has quoted (``T36``)
+    keeps_quoted: bool = False
     ungrounded: str = ""  # why the quotations of its last answer do not support it
-    alert: tuple[Metric, ...] = ()  # scores of its last answer that were too low to accept a consensus (``T15``)
+    # scores of its last answer that were too low to accept a consensus (``T15``)
+    alert: tuple[Metric, ...] = ()
 
     @property
     def defines_labels(self) -> bool:
@@ -214,7 +221,9 @@ class AnswerClaim(LabelledTask):
         return super().reply_type() if documents_expected else ReasonedReply
 
     def template_vars(self) -> Mapping[str, object]:
-        labels = self.claim.labels
+        labels, shown = self.claim.labels, ""
+        if self.has_tool:
+            shown = documents(self.passages, self.profile, numbers=self.numbers)
         return {
             **subject_vars(labels),
             "claim": claim_section(self.claim, self.profile),
@@ -224,7 +233,7 @@ class AnswerClaim(LabelledTask):
             "free_text": labels.free_text,
             "others": others(self.others),
             "several_others": len(self.others) > 1,
-            "document": documents(self.passages, self.profile, numbers=self.numbers) if self.has_tool else "",
+            "document": shown,
             "has_tool": self.has_tool,
             "own": wrap_untrusted(self.own),
             "keeps_quoted": self.keeps_quoted,

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeVar, cast
 
@@ -108,20 +109,18 @@ class Task(Frozen, Generic[Out]):
             if arguments and isinstance(arguments[0], type):
                 answer: type[Frozen] = arguments[0]
                 return answer
-        raise TypeError(f"{cls.__name__} does not declare its answer type: class {cls.__name__}(Task[Answer])")
+        name = cls.__name__
+        raise TypeError(f"{name} does not declare its answer type: class {name}(Task[Answer])")
 
     @classmethod
     @cache
     def template(cls, profile: Profile) -> Template:
-        """The text of the prompt.
-
-        Raises:
-            TypeError: neither the class nor a base has one.
-        """
+        """The text of the prompt; raises TypeError if neither the class nor a base has one."""
         for kind in cls.__mro__:
             if text := _own_text(kind, profile):
                 return Template(text)
-        raise TypeError(f"{cls.__name__} has no prompt: write prompts/{profile}/{cls.__name__}.txt beside its module")
+        file = f"prompts/{profile}/{cls.__name__}.txt"
+        raise TypeError(f"{cls.__name__} has no prompt: write {file} beside its module")
 
     @classmethod
     @cache
@@ -130,7 +129,7 @@ class Task(Frozen, Generic[Out]):
         has_text = any(_own_text(kind, "hardened") for kind in cls.__mro__)
         if cls.charge == "embedding" or not has_text:  # small models perform the former
             return None
-        return tuple(dict.fromkeys(slot for profile in PROFILES for slot in cls.template(profile).slots))
+        return tuple(dict.fromkeys(chain(*(cls.template(profile).slots for profile in PROFILES))))
 
     def parts(self) -> tuple[Part, ...]:
         """The end of the input, cut where another agent's text begins or ends; empty where attention has no weights."""
@@ -213,18 +212,19 @@ class Task(Frozen, Generic[Out]):
         try:
             return self.template(self.profile).fill({**self.template_vars(), **changed})
         except KeyError as error:
-            raise TypeError(f"the prompt of {self.name()} has a slot {error} that its template_vars() lacks") from None
+            what = f"the prompt of {self.name()} has a slot {error}"
+            raise TypeError(f"{what} that its template_vars() lacks") from None
 
     def _with_fence_rule(self, parts: list[tuple[PartName, str]]) -> list[tuple[PartName, str]]:
         """The parts with the rule on fences at the end of the instructions, if anything is fenced."""
         fenced = any(has_marks(text) for _, text in parts)
         if not fenced and not any(FENCE in past.input_text for past in self.chat_history()):
             return parts
-        places = [place for place, (name, _) in enumerate(parts) if name == "instructions"]
-        if not places:
-            return [("instructions", UNTRUSTED), *parts]
-        last = places[-1]
-        return [*parts[:last], ("instructions", f"{parts[last][1]}\n{UNTRUSTED}"), *parts[last + 1 :]]
+        for place, (name, text) in reversed([*enumerate(parts)]):
+            if name == "instructions":
+                ruled = (name, f"{text}\n{UNTRUSTED}")
+                return [*parts[:place], ruled, *parts[place + 1 :]]
+        return [("instructions", UNTRUSTED), *parts]
 
     def _said_before(self, name: PartName, text: str) -> bool:
         """Whether an earlier question of the chat has the same instructions or examples (hardened)."""
@@ -245,10 +245,9 @@ class Task(Frozen, Generic[Out]):
     def asked_on(self, day: date) -> Self:
         """The task with the day in its prompt, if that is hardened and has a claim without an as-of date."""
         claim = getattr(self, "claim", None)
-        dated = claim is None or claim.as_of is not None
-        if dated or self.profile == "paper" or self.charge == "embedding":
-            return self
-        return self.model_copy(update={"today": day})
+        undated = claim is not None and claim.as_of is None
+        asks_model = self.profile == "hardened" and self.charge == "call"
+        return self.model_copy(update={"today": day}) if undated and asks_model else self
 
     def _with_day(self, parts: list[tuple[PartName, str]]) -> list[tuple[PartName, str]]:
         if not self.today or self.chat_history():  # the first message of a chat has it
@@ -264,8 +263,8 @@ class Task(Frozen, Generic[Out]):
         day, so that a run may be resumed on another one.
         """
         parts = (text for _, text in self._filled())
-        fields = json.dumps(without_retrieval_times(self.model_dump(mode="json", exclude={"today"})))
-        hashed = (type(self).__qualname__, strip_marks(lines(*parts)), fields)
+        fields = without_retrieval_times(self.model_dump(mode="json", exclude={"today"}))
+        hashed = (type(self).__qualname__, strip_marks(lines(*parts)), json.dumps(fields))
         return hashlib.sha256("".join(f"{part}\0" for part in hashed).encode()).hexdigest()
 
 
@@ -280,7 +279,8 @@ def _own_text(kind: type, profile: Profile) -> str:
     file = getattr(sys.modules.get(kind.__module__), "__file__", None)
     if not file:
         return ""
-    for name in sorted(PROFILES, key=lambda name: name != profile):  # another profile's where this one has none
+    # another profile's where this one has none
+    for name in sorted(PROFILES, key=lambda name: name != profile):
         path = Path(file).parent / "prompts" / name / f"{kind.__name__}.txt"
         if path.is_file():
             return path.read_text("utf-8")
@@ -341,11 +341,12 @@ def _strict(schema: Any) -> Any:
         return [_strict(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
-    strict = {name: _strict(value) for name, value in schema.items() if name not in ("title", "default")}
+    left_out = ("title", "default", "description") if "properties" in schema else ("title", "default")
+    strict = {name: _strict(value) for name, value in schema.items() if name not in left_out}
     if "properties" in schema:
-        strict["properties"] = {name: _strict(value) for name, value in schema["properties"].items()}
-        strict |= {"required": list(schema["properties"]), "additionalProperties": False}
-        strict.pop("description", None)
+        properties = {name: _strict(value) for name, value in schema["properties"].items()}
+        strict["properties"] = properties
+        strict |= {"required": list(properties), "additionalProperties": False}
     return strict
 
 

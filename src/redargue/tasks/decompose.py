@@ -35,7 +35,8 @@ class Triplet(Frozen):
 
     @property
     def line(self) -> str:
-        return " | ".join(part for part in (self.subject, self.relation, self.object, self.attributes) if part)
+        parts = (self.subject, self.relation, self.object, self.attributes)
+        return " | ".join(filter(None, parts))
 
     @model_validator(mode="after")
     def _has_subject_or_object(self) -> Triplet:
@@ -59,11 +60,14 @@ class Decomposition(Frozen):
         """
         if not isinstance(value, Mapping):
             return value
-        fields = {re.sub(r"\W+", "_", str(name).strip().lower()): field for name, field in value.items()}
+        names = (re.sub(r"\W+", "_", str(name).strip().lower()) for name in value)
+        fields = dict(zip(names, value.values(), strict=True))
         triplets = _first(fields, "triplets", "triplet", "knowledge_triplets", "knowledge_triplet")
         topics = _first(fields, "topics", "topic", "topical_keywords")
         if triplets is None and "subject" in fields:
-            triplets = {name: field for name, field in fields.items() if name not in ("topic", "topics")}
+            triplets = dict(fields)
+            for name in ("topic", "topics"):
+                triplets.pop(name, None)
         single = isinstance(triplets, Mapping) or _is_row(triplets, of_texts=True)
         return {"triplets": [triplets] if single else triplets or (), "topics": topics or ()}
 
@@ -72,12 +76,13 @@ class Decomposition(Frozen):
     def _split_topics(cls, value: Any) -> Any:
         """A list, or one text separated by ";" ("Entertainment; Economics")."""
         topics = re.split(r"\s*;\s*", value) if isinstance(value, str) else value
-        return [text for topic in topics if (text := _as_text(topic))] if isinstance(topics, list | tuple) else topics
+        return list(filter(None, map(_as_text, topics))) if isinstance(topics, list | tuple) else topics
 
     @property
     def entities(self) -> tuple[str, ...]:
         """All subjects and objects without duplicates: the keys of the evidence memory."""
-        return tuple(dict.fromkeys(name for t in self.triplets for name in (t.subject, t.object) if name))
+        names = (name for each in self.triplets for name in (each.subject, each.object))
+        return tuple(dict.fromkeys(filter(None, names)))
 
 
 def _is_row(value: Any, *, of_texts: bool = False) -> bool:

@@ -127,10 +127,7 @@ def as_of(claim: Claim, profile: Profile) -> str:
 def documents(passages: tuple[Passage, ...], profile: Profile, *, numbers: tuple[int, ...] = ()) -> str:
     """The documents for a prompt, or a note that there are none.
 
-    Hardened: each document once, with all of its excerpts, under its number.
-
-    Args:
-        numbers: of the documents in the whole claim, in their order; without them they are counted from 1.
+    Hardened: each document once, with all of its excerpts, under its number: one of ``numbers``, or counted from 1.
     """
     if not passages:
         return "(no document was found)"

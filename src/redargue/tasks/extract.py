@@ -67,9 +67,9 @@ class MarkOpinions(Task[SentenceMarks]):
         }
 
     def validate_answer(self, answer: SentenceMarks) -> SentenceMarks:
-        marked = sorted(mark.sentence for mark in answer.marks)
-        if marked != list(range(1, len(self.sentences) + 1)):
-            raise ValueError(f"marks: each of the sentences 1 to {len(self.sentences)} needs one mark, not {marked}")
+        marked, count = sorted(mark.sentence for mark in answer.marks), len(self.sentences)
+        if marked != list(range(1, count + 1)):
+            raise ValueError(f"marks: each of the sentences 1 to {count} needs one mark, not {marked}")
         return answer
 
 
@@ -77,7 +77,8 @@ class ExtractClaims(Task[ExtractedClaims]):
     """Extracts the claims of a text (FacTool, claim extraction)."""
 
     sentences: tuple[str, ...]
-    before: tuple[str, ...] = ()  # preceding sentences, which resolve pronouns; no claim is extracted from them
+    # preceding sentences, which resolve pronouns; no claim is extracted from them
+    before: tuple[str, ...] = ()
     context: str = ""  # the question or dialogue that the text answers; may be empty
 
     def template_vars(self) -> Mapping[str, object]:
@@ -89,11 +90,13 @@ class ExtractClaims(Task[ExtractedClaims]):
         }
 
     def validate_answer(self, answer: ExtractedClaims) -> ExtractedClaims:
+        count = len(self.sentences)
         for extracted in answer.claims:
-            if not 1 <= extracted.sentence <= len(self.sentences):
-                raise ValueError(f"claims: there is no sentence {extracted.sentence}, only 1 to {len(self.sentences)}")
+            if not 1 <= extracted.sentence <= count:
+                raise ValueError(f"claims: there is no sentence {extracted.sentence}, only 1 to {count}")
             try:
                 Claim(text=extracted.claim)
             except ValidationError as error:
-                raise ValueError(f"claims: {extracted.claim[:60]!r} is invalid: {error.errors()[0]['msg']}") from None
+                shown, why = extracted.claim[:60], error.errors()[0]["msg"]
+                raise ValueError(f"claims: {shown!r} is invalid: {why}") from None
         return answer

@@ -25,7 +25,8 @@ class Turn(Frozen):
     passages: tuple[Passage, ...] = ()
     numbers: tuple[int, ...] = ()  # of their documents in the whole claim; empty: from 1
     answer: Answer
-    shared_with: str = ""  # the debater that read the same passages, whose answer this is; empty for its own
+    # the debater that read the same passages, whose answer this is; empty for its own
+    shared_with: str = ""
 
     @property
     def numbered(self) -> dict[str, int]:
@@ -36,7 +37,7 @@ class Turn(Frozen):
     @property
     def titles(self) -> tuple[str, ...]:
         """The titles of its documents that have one, after their numbers."""
-        titled = {document_key(passage): passage.title for passage in self.passages if passage.title}
+        titled = {document_key(each): each.title for each in self.passages if each.title}
         return tuple(f"[{self.numbered[document]}] {title}" for document, title in titled.items())
 
     @property
@@ -60,25 +61,28 @@ class JudgeDebate(LabelledTask):
 
     history: tuple[Turn, ...]  # by round; within a round in the order of the debaters
     scores: tuple[MeanScore, ...] = ()  # empty where the judge is not shown them (``T17``)
-    objections: tuple[str, ...] = ()  # why the agreement of the last round, if any, was not accepted
-    conflict_caution: bool = False  # says that a disagreement of debaters is not conflicting evidence (``T37``)
+    # why the agreement of the last round, if any, was not accepted
+    objections: tuple[str, ...] = ()
+    # says that a disagreement of debaters is not conflicting evidence (``T37``)
+    conflict_caution: bool = False
 
     @property
     def defines_labels(self) -> bool:
         return self.profile == "hardened"
 
     def template_vars(self) -> Mapping[str, object]:
-        labels = self.claim.labels
+        labels, choice = self.claim.labels, self.choice().items()
+        turns = lines(*map(self._turn, self.history))
         return {
             **subject_vars(labels),
             "claim": claim_section(self.claim, self.profile),
             "labels": label_names(labels),
-            "label_rules": "\n".join(f"if {when}, output **{name}**" for name, when in self.choice().items()),
+            "label_rules": "\n".join(f"if {when}, output **{name}**" for name, when in choice),
             "label_definitions": label_definitions(labels),
             "free_text": labels.free_text,
             "conflicting": labels.named(Meaning.CONFLICTING) or "",
             "conflict_caution": self.conflict_caution,
-            "history": lines(*map(self._turn, self.history)) if self.profile == "paper" else self._debate(),
+            "history": turns if self.profile == "paper" else self._debate(),
             "scores": "\n".join(map(self._mean_score, self.scores)),
             "consistency": any(score.metric is Metric.CONSISTENCY for score in self.scores),
         }
@@ -92,18 +96,15 @@ class JudgeDebate(LabelledTask):
 
     def _debate(self) -> str:
         """Every document once, then the answers, and how the last round ended."""
-        shown = tuple({passage.sha256: passage for turn in self.history for passage in turn.passages}.values())
-        numbers = document_numbers(shown)
+        read = (passage for turn in self.history for passage in turn.passages)
+        shown = tuple({passage.sha256: passage for passage in read}.values())
+        found = f"Documents:\n{documents(shown, self.profile)}" if shown else "No document was found."
+        numbers, answers = document_numbers(shown), []
         first: dict[tuple[str, str], int] = {}  # round in which a debater first gave an answer
         for turn in self.history:
-            first.setdefault((turn.agent, turn.answer.text), turn.round)
-        return lines(
-            self._debaters(),
-            f"Documents:\n{documents(shown, self.profile)}" if shown else "No document was found.",
-            "Answers:",
-            *(self._answer(turn, numbers, first[turn.agent, turn.answer.text]) for turn in self.history),
-            self._outcome(),
-        )
+            since = first.setdefault((turn.agent, turn.answer.text), turn.round)
+            answers.append(self._answer(turn, numbers, since))
+        return lines(self._debaters(), found, "Answers:", *answers, self._outcome())
 
     def _answer(self, turn: Turn, numbers: dict[str, int], first: int) -> str:
         if turn.shared_with:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from redargue.claims import Label, LabelSet, Meaning
 from redargue.tasks.base import lines
 
-_QUESTIONS = ("yes-no-maybe", "options", "free-text")  # label sets of questions; others are of claims
+# label sets of questions; others are of claims
+_QUESTIONS = ("yes-no-maybe", "options", "free-text")
 _HALLUCINATED = "hallucinated"
 
 _BY_MEANING = {
@@ -46,12 +48,12 @@ _BY_SET: dict[str, dict[Meaning, str]] = {
         Meaning.SUPPORTED: "the documents bear out everything that the text says",
     },
 }
-_PARTLY = "the documents state or imply a part of the claim and contradict none"  # BingCheck's second label
+# BingCheck's second label
+_PARTLY = "the documents state or imply a part of the claim and contradict none"
 # Descriptions that only repeat a label's meaning; any other one is the label's own definition.
-_MEANINGS_ALONE = (
-    *("", "the claim is correct", "the claim is incorrect", "the evidence does not settle the claim"),
-    *("the evidence supports the claim", "the evidence contradicts the claim", "no abstract settles the claim"),
-    *("the abstracts support the claim", "the abstracts contradict the claim"),
+_MEANINGS_ALONE = re.compile(
+    "(the claim is (in)?correct|the evidence (does not settle|supports|contradicts) the claim"
+    "|no abstract settles the claim|the abstracts (support|contradict) the claim)?"
 )
 
 
@@ -112,7 +114,7 @@ def quotation_rule(labels: LabelSet, words: Mapping[str, str] | None = None) -> 
     rule = "Quote the documents word for word for every fact you rely on."
     words = words if words is not None else {name: name for name in labels.names}
     by_meaning = {labels.meaning(label): word for word, label in words.items()}
-    sides = [by_meaning[side] for side in (Meaning.SUPPORTED, Meaning.REFUTED) if side in by_meaning]
+    sides = list(filter(None, map(by_meaning.get, (Meaning.SUPPORTED, Meaning.REFUTED))))
     if not sides:
         return rule
     open_ = by_meaning.get(Meaning.NOT_ENOUGH)
@@ -122,14 +124,14 @@ def quotation_rule(labels: LabelSet, words: Mapping[str, str] | None = None) -> 
 
 def answer_conditions(labels: LabelSet, words: Mapping[str, str]) -> dict[str, str]:
     """Each word that may be answered, with when to answer it; ``words``: label by word."""
-    definitions = {label.name: _definition(labels, label, has_documents=True) for label in labels.labels}
-    return {word: definitions[label] for word, label in words.items()}
+    meant = {label.name: _definition(labels, label, has_documents=True) for label in labels.labels}
+    return {word: meant[label] for word, label in words.items()}
 
 
 def _definition(labels: LabelSet, label: Label, has_documents: bool) -> str:
     if labels.name == "bingcheck" and label.name == "partially supported":
         return _PARTLY
-    if label.description not in _MEANINGS_ALONE and labels.name not in _BY_SET:
+    if labels.name not in _BY_SET and not _MEANINGS_ALONE.fullmatch(label.description):
         return label.description
     if not has_documents:
         return (_ANSWER_FROM_MEMORY if labels.name in _QUESTIONS else _FROM_MEMORY)[label.meaning]
@@ -146,7 +148,8 @@ def label_conditions(labels: LabelSet) -> str:
         Meaning.NOT_ENOUGH: "If the evidence is unclear or inconsistent, first explain what is uncertain",
         Meaning.CONFLICTING: "If the evidence contradicts itself or the claim leaves out what matters, explain how",
     }
-    return "\n".join(f"{when[label.meaning]}, then output **{label.name}**." for label in labels.labels)
+    rows = (f"{when[label.meaning]}, then output **{label.name}**." for label in labels.labels)
+    return "\n".join(rows)
 
 
 def label_names(labels: LabelSet) -> str:

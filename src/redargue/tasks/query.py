@@ -54,14 +54,16 @@ def others(answers: tuple[OtherAnswer, ...]) -> str:
     texts = [lines(wrap_untrusted(_without_found(answer)), _found(answer)) for answer in answers]
     if len(answers) == 1:
         return texts[0]
-    return "\n".join(f"[{answer.agent}]\n{text}" for answer, text in zip(answers, texts, strict=True))
+    named = zip(answers, texts, strict=True)
+    return "\n".join(f"[{answer.agent}]\n{text}" for answer, text in named)
 
 
 def _without_found(answer: OtherAnswer) -> str:
     """The answer without the lines that only repeat quotations of ``found``, which come with their sources."""
 
     def is_found(line: str) -> bool:
-        return line.startswith('"') and line.endswith('"') and any(f"{line} (" in text for text in answer.found)
+        is_quoted = line.startswith('"') and line.endswith('"')
+        return is_quoted and any(f"{line} (" in text for text in answer.found)
 
     kept = [line for line in answer.text.splitlines() if not is_found(line.strip())]
     return "\n".join(kept) or answer.text
@@ -88,7 +90,8 @@ class QueryTask(Task[Query]):
             return Query(kept=True)
         assert isinstance(reply, QueryReply | RequeryReply)
         text = " ".join(reply.query.split())
-        if text.startswith("[") and text.find("]") == len(text) - 1:  # the paper's own brackets around the whole
+        # the paper's own brackets around the whole
+        if text.startswith("[") and text.find("]") == len(text) - 1:
             text = text[1:-1].strip()
         text = _PREFIX.sub("", text)
         if not text:
@@ -110,9 +113,10 @@ class WriteQuery(QueryTask):
     about: str  # what the tool finds, in a few words
 
     def template_vars(self) -> Mapping[str, object]:
+        text, day = wrap_untrusted(self.claim.text, inline=True), as_of(self.claim, self.profile)
         return {
             **subject_vars(self.claim.labels),
-            "claim": lines(wrap_untrusted(self.claim.text, inline=True), as_of(self.claim, self.profile)),
+            "claim": lines(text, day),
             "tool": self.tool,
             "about": self.about,
         }
@@ -125,10 +129,13 @@ class RewriteQuery(WriteQuery):
 
     others: tuple[OtherAnswer, ...]
     used: str  # the agent's own last query, not all of them (``T6``)
-    found: tuple[str, ...] = ()  # titles of the agent's documents, which may be empty, after their numbers
+    # titles of the agent's documents, which may be empty, after their numbers
+    found: tuple[str, ...] = ()
     own: str = ""  # the agent's own last answer
-    quoted: tuple[str, ...] = ()  # what it quotes that the agent's documents contain, as in ``OtherAnswer.found``
-    must_revise: bool = False  # says that a contradicted or insufficient query has to change (``T34``)
+    # what it quotes that the agent's documents contain, as in ``OtherAnswer.found``
+    quoted: tuple[str, ...] = ()
+    # says that a contradicted or insufficient query has to change (``T34``)
+    must_revise: bool = False
 
     def template_vars(self) -> Mapping[str, object]:
         return {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, cast
 
@@ -110,9 +111,10 @@ class CheckStatements(Task[CheckedStatements]):
     def template_vars(self) -> Mapping[str, object]:
         context, statements = wrap_untrusted(self.context), _json(self.statements)
         if self.profile == "hardened":
-            numbered = (f"{at}. {' '.join(text.split())}" for at, text in enumerate(self.statements, 1))
-            statements = wrap_untrusted("\n".join(numbered))
-            context = documents(self.passages, self.profile, numbers=self.numbers) if self.passages else context
+            texts = enumerate((" ".join(text.split()) for text in self.statements), 1)
+            statements = wrap_untrusted("\n".join(f"{number}. {text}" for number, text in texts))
+            if self.passages:
+                context = documents(self.passages, self.profile, numbers=self.numbers)
         return {
             "context": context,
             "statements": statements,
@@ -127,14 +129,14 @@ class CheckStatements(Task[CheckedStatements]):
         """A ValueError for a number that no statement has, or that occurs twice."""
         if not isinstance(reply, NumberedVerdicts):
             return cast(CheckedStatements, reply)
-        numbers = [item.number for item in reply.verdicts]
-        for number in numbers:
-            if not 1 <= number <= len(self.statements) or numbers.count(number) > 1:
-                raise ValueError(f"{number} is not the number of one statement: they are 1 to {len(self.statements)}")
-        checked = (
-            CheckedStatement(statement=self.statements[item.number - 1], reason=item.reason, verdict=item.verdict)
-            for item in reply.verdicts
-        )
+        statements, last = dict(enumerate(self.statements, 1)), len(self.statements)
+        for number, times in Counter(item.number for item in reply.verdicts).items():
+            if number not in statements or times > 1:
+                raise ValueError(f"{number} is not the number of one statement: they are 1 to {last}")
+        checked = []
+        for item in reply.verdicts:
+            said = {"reason": item.reason, "verdict": item.verdict}
+            checked.append(CheckedStatement(statement=statements[item.number], **said))
         return CheckedStatements(statements=tuple(checked))
 
     def fixed_items(self) -> dict[str, tuple[str, Sequence[Any]]]:
@@ -231,7 +233,9 @@ class ReadPassages(Task[ReaderAnswer]):
     passages: tuple[Passage, ...] = ()
 
     def template_vars(self) -> Mapping[str, object]:
-        return {"claim": claim_section(self.claim, self.profile), "document": documents(self.passages, self.profile)}
+        shown = documents(self.passages, self.profile)
+        return {"claim": claim_section(self.claim, self.profile), "document": shown}
 
 
-RATING = (RateTexts, InferClaim, ReadPassages)  # by small models on every backend: no endpoint offers them
+# by small models on every backend: no endpoint offers them
+RATING = (RateTexts, InferClaim, ReadPassages)

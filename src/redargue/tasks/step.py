@@ -31,7 +31,8 @@ class ActionTool(Frozen):
     built_in: bool = False
 
 
-MAX_ABOUT, MAX_TEXT, MAX_SCHEMA = 600, 200, 3_000  # characters of a description, of a text in a schema, of a schema
+# characters of a description, of a text in a schema, of a schema
+MAX_ABOUT, MAX_TEXT, MAX_SCHEMA = 600, 200, 3_000
 
 
 def bounded(tool: ActionTool) -> ActionTool:
@@ -39,10 +40,12 @@ def bounded(tool: ActionTool) -> ActionTool:
     parameters = _cut(tool.parameters)
     if len(json.dumps(parameters)) > MAX_SCHEMA:
         properties = tool.parameters.get("properties")
+        required = tool.parameters.get("required") or ()
         names = [str(name)[:64] for name in properties][:20] if isinstance(properties, dict) else []
-        required = [name for name in names if name in (tool.parameters.get("required") or ())]
-        parameters = {"type": "object", "properties": {name: {} for name in names}, "required": required}
-    return tool.model_copy(update={"about": cut_text(tool.about, MAX_ABOUT), "parameters": parameters})
+        parameters = {"type": "object", "properties": {name: {} for name in names}}
+        parameters["required"] = [name for name in names if name in required]
+    about = cut_text(tool.about, MAX_ABOUT)
+    return tool.model_copy(update={"about": about, "parameters": parameters})
 
 
 def _cut(value: Any) -> Any:
@@ -62,7 +65,8 @@ class ToolCall(Frozen):
 
     name: str
     reason: str = ""
-    input: str = ""  # one text for the tool's first required parameter, or a JSON object of named ones (``M2``)
+    # one text for the tool's first required parameter, or a JSON object of named ones (``M2``)
+    input: str = ""
 
     @model_validator(mode="before")
     @classmethod
@@ -79,7 +83,7 @@ class ToolCall(Frozen):
     @field_validator("input", mode="before")
     @classmethod
     def _as_text(cls, value: Any) -> Any:
-        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
+        return value if isinstance(value, str) else _in_json(value)
 
 
 class Step(Noted):
@@ -110,7 +114,8 @@ class Step(Noted):
         """An empty action beside an answer, and an empty answer beside an action, are left out."""
         if not isinstance(value, Mapping):
             return value
-        return {name: part for name, part in value.items() if name not in ("action", "answer") or part not in ({}, "")}
+        empty = [name for name in ("action", "answer") if value.get(name) in ({}, "")]
+        return {name: part for name, part in value.items() if name not in empty}
 
 
 class StepReply(Frozen):
@@ -137,11 +142,11 @@ class StepReply(Frozen):
         action = value.get("action") or {}
         call = action if isinstance(action, Mapping) else {"name": action}
         inputs = (call.get(name) for name in ("input", "arguments", "parameters", "query"))
-        called = {"tool": call.get("name"), "reason": call.get("reason"), "input": next(filter(None, inputs), None)}
+        called = {"tool": call.get("name"), "reason": call.get("reason")}
+        called["input"] = next(filter(None, inputs), None)
         fields = {**dict.fromkeys(cls.model_fields), **value}
-        for name, part in called.items():
-            fields[name] = fields[name] or part
-        return {name: part if name == "quotes" else _as_words(part) for name, part in fields.items()}
+        fields |= {name: fields[name] or part for name, part in called.items()}
+        return {name: _as_words(name, part) for name, part in fields.items()}
 
     def step(self) -> Step:
         """The step; of a tool and an answer, the answer counts where something is quoted for it."""
@@ -178,13 +183,19 @@ class LastStepReply(Frozen):
 _FINISH = "finish"  # what models call the answer where they have to name a tool
 
 
-def _as_words(part: Any) -> Any:
-    """A field of a step as text."""
+def _as_words(name: str, part: Any) -> Any:
+    """A field of a step as text; quotations are a list."""
+    if name == "quotes":
+        return part
     if part is None:
         return ""
     if isinstance(part, bool):
         return str(part)
-    return json.dumps(part, ensure_ascii=False, sort_keys=True) if isinstance(part, Mapping) else part
+    return _in_json(part) if isinstance(part, Mapping) else part
+
+
+def _in_json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
 class PastStep(Frozen):
@@ -217,7 +228,8 @@ def label_in(labels: LabelSet, text: str) -> str | None:
     """The label that an answer names ("The claim is False."); None where it names none, several, or one after "not"."""
     if alone := label_alone(labels, text):
         return alone
-    sides = {word.casefold(): label for word, label in label_words(labels).items() if word in ("True", "False")}
+    words = label_words(labels)
+    sides = {word.casefold(): words[word] for word in words.keys() & {"True", "False"}}
     named = {sides[word.casefold()] for word in _SIDE.findall(text)} if sides else set()
     if _NOT_SIDE.search(text) or HEDGED_LABEL.search(text) or len(named) > 1:
         return None
@@ -226,7 +238,7 @@ def label_in(labels: LabelSet, text: str) -> str | None:
 
 
 _SIDE = re.compile(r"(?<!\w)(true|false)(?!\w)", re.IGNORECASE)
-_NOT_SIDE = re.compile(r"(?:\bnot|\bnever|\bneither|n't|n’t)\s+(?:\w+\s+)?(?:true|false)\b", re.IGNORECASE)
+_NOT_SIDE = re.compile(r"(?i)(?:\bnot|\bnever|\bneither|n't|n’t)\s+(?:\w+\s+)?(?:true|false)\b")
 
 
 class StepTask(Task[Step]):
@@ -234,7 +246,8 @@ class StepTask(Task[Step]):
 
     claim: Claim
     background: Decomposition | None = None  # None without a decomposer
-    simple: bool = False  # whether the claim has one relation: then the prompt neither repeats it nor asks for reasons
+    # whether the claim has one relation: then the prompt neither repeats it nor asks for reasons
+    simple: bool = False
     memory: tuple[Recalled, ...] = ()  # evidence from earlier claims
     steps: tuple[PastStep, ...] = ()  # so far
     tools: tuple[ActionTool, ...] = ()
@@ -268,9 +281,11 @@ class StepTask(Task[Step]):
         """
         if (answer.action is None) == (answer.answer is None):
             raise ValueError("a step is either an action or an answer")
+        dropped = {"confidence": None, **NOTHING_NOTED.noted}
         if answer.answer is None:
-            return answer.model_copy(update={"quotes": (), "confidence": None, **NOTHING_NOTED.noted})
+            return answer.model_copy(update={"quotes": (), **dropped})
         label = label_in(self.claim.labels, answer.answer)
         if label is None:
-            raise ValueError(f"{answer.answer[:60]!r} is not one of the answers {', '.join(self.answers())}")
-        return answer.model_copy(update={"answer": label, "confidence": None, **NOTHING_NOTED.noted})
+            known = ", ".join(self.answers())
+            raise ValueError(f"{answer.answer[:60]!r} is not one of the answers {known}")
+        return answer.model_copy(update={"answer": label, **dropped})

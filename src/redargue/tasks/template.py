@@ -23,15 +23,10 @@ _SLOT = re.compile(r"\{(\w+)\}")
 
 
 class _Piece(NamedTuple):
-    """A line, or a part of one that has guards of its own.
+    """A line, or a part of one that has guards of its own."""
 
-    Attributes:
-        guards: variables, each with whether it must have a value.
-        texts: words and slots by turns, words first.
-    """
-
-    guards: tuple[tuple[str, bool], ...]
-    texts: tuple[str, ...]
+    guards: tuple[tuple[str, bool], ...]  # variables, each with whether it must have a value
+    texts: tuple[str, ...]  # words and slots by turns, words first
 
     def fill(self, values: Mapping[str, object]) -> str | None:
         """The words; None where a guard drops them."""
@@ -41,11 +36,7 @@ class _Piece(NamedTuple):
 
 
 class Template:
-    """The text of a prompt.
-
-    Attributes:
-        slots: the variables that it uses, in its order, guards included.
-    """
+    """The text of a prompt; ``slots``: the variables that it uses, in its order, guards included."""
 
     def __init__(self, text: str) -> None:
         self._parts = [(name, [tuple(map(_piece, row)) for row in rows]) for name, rows in _parts(text)]
