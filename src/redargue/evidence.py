@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date, datetime
 from enum import StrEnum
 from typing import Any, Literal
@@ -216,6 +216,11 @@ class Recalled(Frozen):
     claims: tuple[str, ...] = ()
     entities: tuple[str, ...] = ()
     similarity: float | None = None
+
+
+def distinct_passages(passages: Iterable[Passage]) -> tuple[Passage, ...]:
+    """The passages in the order in which each text first occurs; of those with one text the last."""
+    return tuple({passage.sha256: passage for passage in passages}.values())
 
 
 def first_in_time(passages: Sequence[Passage], k: int) -> tuple[tuple[Passage, ...], dict[Omission, int]]:

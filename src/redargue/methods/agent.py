@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from itertools import chain
 
 from redargue.backends.base import Output
 from redargue.claims import Claim, Frozen
 from redargue.concurrency import gather_or_cancel
 from redargue.errors import UsageError
 from redargue.events import EvidenceFound, EvidenceMissing
-from redargue.evidence import Passage
+from redargue.evidence import Passage, distinct_passages
 from redargue.run import Run
 from redargue.tasks.base import AnyTask, Out, Task
 
@@ -61,8 +62,7 @@ class Agent:
 
     async def sample(self, task: Task[Out], n: int, *, round_: int = 0, temperature: float = 0.0) -> tuple[Out, ...]:
         """``n`` answers to a task from one request."""
-        outputs = await self.ask(task, n=n, round_=round_, temperature=temperature)
-        return tuple(output.answer for output in outputs)
+        return tuple(each.answer for each in await self.ask(task, n=n, round_=round_, temperature=temperature))
 
     async def ask(
         self, task: Task[Out], *, n: int = 1, round_: int = 0, temperature: float = 0.0
@@ -106,7 +106,7 @@ class Agent:
         results = await gather_or_cancel(
             self._search(name, query, k, round_) for name in ([tool] if tool else self.tools)
         )
-        passages = tuple({passage.sha256: passage for result in results for passage in result}.values())
+        passages = distinct_passages(chain.from_iterable(results))
         for passage in passages:
             self._read.setdefault(passage.sha256, passage)
         return passages
@@ -130,5 +130,5 @@ class Agent:
 
         known = {passage.sha256 for passage in shown}
         further = tuple(passage for passage in results if passage.sha256 not in known)[:k] or results[:k]
-        self._shown[tool, query] = tuple({passage.sha256: passage for passage in (*shown, *further)}.values())
+        self._shown[tool, query] = distinct_passages((*shown, *further))
         return further

@@ -13,19 +13,19 @@ import random
 import re
 import sys
 import tomllib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from itertools import chain
-from typing import Any, ClassVar, NamedTuple, final, get_origin
+from typing import Any, ClassVar, NamedTuple, TypeVar, final, get_origin
 
 from pydantic import Field, ValidationError
 
 from redargue.backends.base import Stability, require
 from redargue.caveats import NOTHING_NOTED, Noted
 from redargue.claims import Claim, Frozen, Meaning
-from redargue.errors import UsageError, problem_location, problem_of
+from redargue.errors import BadReply, UsageError, problem_location, problem_of
 from redargue.events import Answered
 from redargue.evidence import Passage, Quote, Side
 from redargue.methods.agent import Agent
@@ -36,12 +36,13 @@ from redargue.quotes import find_quotes
 from redargue.registry import ExtensionError, Registry, did_you_mean
 from redargue.run import Run
 from redargue.tasks.answer import Answer
-from redargue.tasks.base import AnyTask, Profile
+from redargue.tasks.base import AnyTask, Out, Profile, Task
 from redargue.tasks.judge import Turn
 from redargue.verdicts import Metric, Score, Verdict
 
 Tools = str | tuple[str, ...] | None
 Roles = Mapping[str, Tools]
+Made = TypeVar("Made", bound=AnyTask)
 FROM_SETTINGS = "settings.tools"  # in ``roles``: the tools that the method's setting ``tools`` names
 
 
@@ -236,15 +237,31 @@ class Method:
         author = next((a.name for a in self.agents.values() if any(outcome is answer for answer in a.answers)), "")
         if not any(isinstance(event, Answered) for event in self.run.events):
             self.answered(author or next(iter(self.agents)), outcome)
-        return self.verdict(
-            outcome.label, reason=outcome.text, confidence=outcome.confidence, decided_by=author, noted=outcome
-        )
+        return self.verdict_of(outcome, decided_by=author)
 
     def agent(self, name: str) -> Agent:
         """The agent of a role; UsageError where ``roles`` lacks it."""
         if name not in self.agents:
             raise UsageError(f"the method {self.name!r} has no role {name!r}", hint=did_you_mean(name, self.agents))
         return self.agents[name]
+
+    def task(self, kind: Callable[..., Made], /, **fields: Any) -> Made:
+        """A task about the claim, or another that is given as a field, in the profile of the settings."""
+        return kind(**{"claim": self.claim, "profile": self.settings.profile, **fields})
+
+    async def ask(self, agent: Agent, kind: Callable[..., Task[Out]], /, *, round_: int = 0, **fields: Any) -> Out:
+        """An agent's answer to a task about the claim, at the temperature of the settings, or 0 if they have none."""
+        temperature = getattr(self.settings, "temperature", 0.0)
+        return await agent.perform(self.task(kind, **fields), round_=round_, temperature=temperature)
+
+    async def try_to_ask(
+        self, agent: Agent, kind: Callable[..., Task[Out]], /, *, round_: int = 0, **fields: Any
+    ) -> Out | None:
+        """As :meth:`ask`; None where the reply cannot be read."""
+        try:
+            return await self.ask(agent, kind, round_=round_, **fields)
+        except BadReply:
+            return None
 
     def cite(
         self, texts: Iterable[str], *, label: str | None, agent: str = "", passages: Sequence[Passage] | None = None
@@ -260,10 +277,8 @@ class Method:
         agent = agent or next(iter(self.agents), "")
         if passages is None:
             passages = [passage for reader in self.agents.values() for passage in reader.passages]
-        side = side_of(self.claim.labels, label)
-        shown = tuple(passages)
-        written = (text for text in texts if text.strip())
-        found = [find_quotes(text, shown, side=side, agent=agent) for text in written]
+        side, shown = side_of(self.claim.labels, label), tuple(passages)
+        found = (find_quotes(text, shown, side=side, agent=agent) for text in texts if text.strip())
         quotes = tuple(chain.from_iterable(found))
         self.quotes += quotes
         return quotes
@@ -314,6 +329,11 @@ class Method:
             **noted.noted,
         )
 
+    def verdict_of(self, answer: Answer, **more: Any) -> Verdict:
+        """The verdict with an answer's label, text, confidence and notes; ``more``: as :meth:`verdict` has it."""
+        said = {"reason": answer.text, "confidence": answer.confidence, "noted": answer}
+        return self.verdict(answer.label, **said | more)
+
     def require(self, *tasks: type[AnyTask]) -> None:
         """Raises UnsupportedTask for a backend that cannot perform tasks which only this claim needs."""
         require(self.run.backend, self.name, tasks)
@@ -332,6 +352,11 @@ class Method:
                 hint="choose a label set with one label for correct claims and one for incorrect ones: --labels two",
             )
         return correct, incorrect
+
+    def side_label(self, *, supported: bool) -> str:
+        """The claim's label for correct or for incorrect; raises as :meth:`two_sides`."""
+        correct, incorrect = self.two_sides()
+        return correct if supported else incorrect
 
 
 def _missing(entry: object) -> str:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 from math import ceil
+from typing import TypeVar
 
 from redargue.concurrency import gather_or_cancel
 from redargue.events import EvidenceChosen, QueryWritten
 from redargue.evidence import Passage
 from redargue.methods.agent import Agent
 from redargue.methods.base import Method
+
+Ranked = TypeVar("Ranked")
 
 
 async def gather_documents(
@@ -37,9 +40,9 @@ async def gather_documents(
     return chosen
 
 
-def merged(rankings: Iterable[Sequence[Passage]]) -> Iterator[Passage]:
-    """Yields the first passage of each ranking, then the second of each, and so on."""
-    return (passage for rank in zip_longest(*rankings) for passage in rank if passage is not None)
+def merged(rankings: Iterable[Iterable[Ranked]]) -> Iterator[Ranked]:
+    """Yields the first of each ranking, then the second of each, and so on."""
+    return (each for rank in zip_longest(*rankings) for each in rank if each is not None)
 
 
 def distinct_documents(rankings: Iterable[Iterable[Passage]], limit: int) -> Iterator[Passage]:

@@ -31,7 +31,6 @@ class SingleReader(Method, name="single-reader", settings=SingleReaderSettings):
 
     async def check(self, claim: Claim, reader: Agent) -> Verdict:
         passages = await reader.search(claim.text, self.settings.top_k, round_=1)
-        task = AnswerClaim(claim=claim, passages=passages, profile=self.settings.profile)
-        answer = await reader.perform(task, round_=1)
+        answer = await self.ask(reader, AnswerClaim, round_=1, passages=passages)
         self.answered(_READER, answer, round_=1, passages=passages)
-        return self.verdict(answer.label, reason=answer.text, confidence=answer.confidence, rounds=1, noted=answer)
+        return self.verdict_of(answer, rounds=1)

@@ -126,7 +126,7 @@ def test_no_search_offers_only_labels_that_decide_unless_told_otherwise() -> Non
     def offered(claim: Claim, **given: Any) -> list[str]:
         method = configure("no-search", "hardened", given).for_claim(claim, Run(ScriptedBackend({}), clock=CLOCK))
         assert isinstance(method, NoSearch)
-        return list(AnswerClosedBook(**method.shared_fields()).choice())
+        return list(method.task(AnswerClosedBook, **method.reading()).choice())
 
     assert offered(CLAIM) == ["SUPPORTS", "REFUTES"]
     assert offered(CLAIM.model_copy(update={"labels": AVERITEC})) == ["Supported", "Refuted"]

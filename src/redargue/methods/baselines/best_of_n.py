@@ -49,7 +49,7 @@ class BestOfN(SamplingMethod, name="best-of-n", settings=BestOfNSettings):
                 self.readers[place],
                 claim.text,
                 self.scored_text(answers[place]),
-                tuple(self.passages),
+                self.passages,
                 round_=1,
                 profile=self.settings.profile,
             )
@@ -61,13 +61,5 @@ class BestOfN(SamplingMethod, name="best-of-n", settings=BestOfNSettings):
         best = max(labelled, key=lambda place: -1.0 if (value := scores[place].value) is None else value, default=0)
         self.keep_quotes_of([best], answers)
         kept = answers[best]
-        return self.verdict(
-            kept.label,
-            reason=kept.text,
-            noted=kept,
-            confidence=kept.confidence,
-            decided_by="reader",
-            rounds=1,
-            round_labels=(tuple(answer.label for answer in answers),),
-            scores=results,
-        )
+        labels = tuple(answer.label for answer in answers)
+        return self.verdict_of(kept, decided_by="reader", rounds=1, round_labels=(labels,), scores=results)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from itertools import chain, repeat
 from typing import Any, Protocol
+
+from pydantic import Field
 
 from redargue.claims import Claim, Frozen, LabelSet
 from redargue.concurrency import gather_or_cancel
 from redargue.events import QueryWritten, RoundEnded
-from redargue.evidence import Passage
-from redargue.methods.base import Method, Roles
+from redargue.evidence import Passage, distinct_passages
+from redargue.methods.base import Method, Roles, SearchSettings
+from redargue.methods.setting_types import Word
+from redargue.run import Run
 from redargue.tasks.base import Profile
 from redargue.tasks.documents import claim_section, documents
 from redargue.tasks.labels import label_definitions, subject_vars
@@ -16,10 +21,24 @@ from redargue.tasks.labels import label_definitions, subject_vars
 SEARCHER = "searcher"
 
 
+class PoolSettings(SearchSettings):
+    """Settings of a debate over a pool: every tool is searched once; without any there is no evidence, as published."""
+
+    tools: tuple[Word, ...] = Field(default=("corpus",), max_length=8)
+
+
 class EvidencePool(Method):
-    """A debate whose agents read the same passages; without ``tools`` there is no evidence, as published."""
+    """A debate whose agents read the same passages; without ``tools`` there is no evidence, as published.
+
+    Attributes:
+        labels: of the debaters, by round.
+    """
 
     passages: tuple[Passage, ...] = ()
+
+    def __init__(self, settings: Any, claim: Claim, run: Run) -> None:
+        super().__init__(settings, claim, run)
+        self.labels: list[tuple[str | None, ...]] = []
 
     async def fill_pool(self, *counts: int) -> None:
         """Searches for the claim with every tool; ``counts``: passages per tool, the last one for all further tools."""
@@ -27,15 +46,20 @@ class EvidencePool(Method):
         if not tools:
             return
         self.run.emit(QueryWritten(agent=SEARCHER, round=0, query=self.claim.text))
-        counts_by_tool = {tool: counts[min(place, len(counts) - 1)] for place, tool in enumerate(tools)}
-        searcher = self.agents[SEARCHER]
+        searcher, requested = self.agents[SEARCHER], zip(tools, chain(counts, repeat(counts[-1])), strict=False)
         results = await gather_or_cancel(
-            searcher.search(self.claim.text, counts_by_tool[tool], tool=tool) for tool in tools
+            searcher.search(self.claim.text, count, tool=tool) for tool, count in requested
         )
-        self.passages = tuple({passage.sha256: passage for result in results for passage in result}.values())
+        self.passages = distinct_passages(chain.from_iterable(results))
+
+    @property
+    def seen(self) -> dict[str, tuple[Passage, ...]]:
+        """The field of a task that shows evidence (:class:`OnEvidence`); none without tools."""
+        return {"passages": self.passages} if self.settings.tools else {}
 
     def end_round(self, round_: int, labels: tuple[str | None, ...], *, accepted: bool, why: str) -> None:
-        """Emits the labels of a round; ``accepted`` where the debate ends with it."""
+        """Keeps and emits the labels of a round; ``accepted`` where the debate ends with it."""
+        self.labels.append(labels)
         agreed = None not in labels and len(set(labels)) == 1
         self.run.emit(RoundEnded(round=round_, labels=labels, agreed=agreed, accepted=accepted, why=(why,)))
 
@@ -52,9 +76,6 @@ class EvidencePool(Method):
     def roles_for(cls, settings: Any) -> Roles:
         searching = {SEARCHER: settings.tools} if settings.tools else {}
         return dict.fromkeys(cls.debaters_for(settings)) | searching
-
-
-# How the debates of the baselines show evidence and ask for a label.
 
 
 class OnEvidence(Frozen):

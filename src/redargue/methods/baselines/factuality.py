@@ -15,7 +15,7 @@ from redargue.evidence import Passage
 from redargue.methods.agent import Agent
 from redargue.methods.base import Method, MethodSettings
 from redargue.tasks.answer import Answer, LabelReading, Quotations, quotes_field
-from redargue.tasks.base import Task, max_length
+from redargue.tasks.base import Task, text_field
 from redargue.tasks.documents import claim_section, documents
 from redargue.tasks.query import LONGEST_QUERY
 from redargue.verdicts import Verdict
@@ -32,13 +32,9 @@ def plain_texts(texts: tuple[str, ...], most: int) -> tuple[str, ...]:
 class FactualityCheck(Frozen):
     """Whether a text is free of factual errors, under FacTool's keys."""
 
-    reasoning: str = Field(description="why the text is factual or not", json_schema_extra=max_length(1_000))
-    error: str = Field(
-        default="", description="what is wrong in the text; None if nothing is", json_schema_extra=max_length(400)
-    )
-    correction: str = Field(
-        default="", description="the text without the error; None if there is none", json_schema_extra=max_length(600)
-    )
+    reasoning: str = text_field("why the text is factual or not", 1_000)
+    error: str = text_field("what is wrong in the text; None if nothing is", 400, default="")
+    correction: str = text_field("the text without the error; None if there is none", 600, default="")
     quotes: Quotations = quotes_field("what you rely on, copied word for word")
     factuality: bool = Field(description="true if the text is factual, false if it contains an error")
 
@@ -64,20 +60,16 @@ VERIFIER = "verifier"
 class FactualityMethod(Method):
     """A method that ends in a factuality check."""
 
-    def label(self, factual: bool) -> str:
-        correct, incorrect = self.two_sides()
-        return correct if factual else incorrect
-
     def read(self, check: FactualityCheck) -> Answer:
         """The check's reasoning, with the error and the correction if there are any."""
         notes = {"Error": check.error, "Correction": check.correction}
         stated = (f"{name}: {text}" for name, text in notes.items() if text and text.strip(" .").lower() != "none")
         text = "\n".join([check.reasoning, *stated])
-        return Answer(text=text, label=self.label(check.factuality), quotes=check.quotes)
+        return Answer(text=text, label=self.side_label(supported=check.factuality), quotes=check.quotes)
 
     def conclude(self, answer: Answer, passages: Sequence[Passage]) -> Verdict:
         self.answered(VERIFIER, answer, round_=1, passages=passages)
-        return self.verdict(answer.label, reason=answer.text, decided_by=VERIFIER, rounds=1)
+        return self.verdict_of(answer, decided_by=VERIFIER, rounds=1)
 
 
 class ClosedBookSettings(MethodSettings):
@@ -101,20 +93,16 @@ class ClosedBook(Method):
         except BadReply as error:
             answer = Answer(text=error.raw, label=self.unread_label())
         self.answered(agent.name, answer.model_copy(update={"quotes": ()}), round_=1)
-        return self.verdict(answer.label, reason=answer.text, decided_by=agent.name, rounds=1)
+        return self.verdict_of(answer, decided_by=agent.name, rounds=1)
 
     async def answer(self, agent: Agent) -> Answer:
-        (task_class,) = self.asks_for(self.settings)
-        task: Task[Answer] = task_class(**self.shared_fields())
-        return await agent.perform(task, round_=1, temperature=self.settings.temperature)
+        (kind,) = self.asks_for(self.settings)
+        answer: Answer = await self.ask(agent, kind, round_=1, **self.reading())
+        return answer
 
     def unread_label(self) -> str | None:
         return None
 
-    def shared_fields(self) -> dict[str, object]:
-        return {
-            "claim": self.claim,
-            "must_answer": self.settings.must_answer,
-            "label_reading": self.settings.label_reading,
-            "profile": self.settings.profile,
-        }
+    def reading(self) -> dict[str, object]:
+        """Which labels a question offers, and how its reply is read."""
+        return {"must_answer": self.settings.must_answer, "label_reading": self.settings.label_reading}

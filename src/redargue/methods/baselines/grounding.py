@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Annotated, Generic, Literal
 
 from pydantic import AfterValidator
@@ -11,7 +11,7 @@ from pydantic.config import JsonDict
 
 from redargue.claims import Claim, Frozen
 from redargue.events import QueryWritten
-from redargue.evidence import Passage
+from redargue.evidence import Passage, distinct_passages
 from redargue.methods.agent import Agent
 from redargue.methods.base import Method
 from redargue.methods.few_shot import read_examples, with_json_replies
@@ -38,8 +38,8 @@ class QueryResult(Frozen):
         return " ".join(passage.text for passage in self.passages) or NOTHING_FOUND
 
 
-def found_in(results: tuple[QueryResult, ...]) -> tuple[Passage, ...]:
-    return tuple({passage.sha256: passage for result in results for passage in result.passages}.values())
+def found_in(results: Iterable[QueryResult | Grounded]) -> tuple[Passage, ...]:
+    return distinct_passages(passage for result in results for passage in result.passages)
 
 
 def knowledge(results: tuple[QueryResult, ...], profile: Profile) -> str:
@@ -151,14 +151,9 @@ class GroundingMethod(Method):
         self.run.emit(QueryWritten(agent=agent.name, round=round_, query=query))
         return Grounded(question=question, passages=await agent.search(query, self.settings.top_k, round_=round_))
 
-    def label(self, side: SupportLabel) -> str:
-        supported, not_supported = self.two_sides()
-        return supported if side == "SUPPORTED" else not_supported
-
     def conclude(self, agent: Agent, answer: Answer, asked: Sequence[Grounded], *, round_: int) -> Verdict:
-        passages = {passage.sha256: passage for grounded in asked for passage in grounded.passages}
-        self.answered(agent.name, answer, round_=round_, passages=tuple(passages.values()))
-        return self.verdict(answer.label, reason=answer.text, decided_by=agent.name, rounds=round_)
+        self.answered(agent.name, answer, round_=round_, passages=found_in(asked))
+        return self.verdict_of(answer, decided_by=agent.name, rounds=round_)
 
 
 def examples_in(profile: Profile, package: str, name: str, read: Callable[[str], Frozen]) -> str:

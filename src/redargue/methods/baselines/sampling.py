@@ -58,9 +58,8 @@ class SamplingMethod(Method):
         self.readers, self.passages = readers, passages
 
         async def read(number: int, reader: Agent) -> Answer:
-            task = AnswerClaim(claim=self.claim, passages=passages, profile=self.settings.profile, sample=number)
             try:
-                return await reader.perform(task, round_=1, temperature=self.settings.temperature)
+                return await self.ask(reader, AnswerClaim, round_=1, passages=passages, sample=number)
             except BadReply as error:
                 return Answer(text=error.raw, label=None)
 

@@ -12,7 +12,7 @@ from redargue.claims import Claim, Meaning
 from redargue.errors import BadReply
 from redargue.evidence import Passage
 from redargue.methods.baselines.factuality import CheckFactuality, FactualityCheck
-from redargue.methods.baselines.grounding import MOST_QUESTIONS, Grounded
+from redargue.methods.baselines.grounding import MOST_QUESTIONS
 from redargue.nli.aggregation import MIN_SIGNAL
 from redargue.nli.backend import (
     CORRECT,
@@ -89,10 +89,6 @@ def clauses_of(claim: Claim) -> tuple[str, ...]:
 
 def is_it_true(statement: str) -> str:
     return f"Is it true that {statement.rstrip(' .?!')}?"
-
-
-def passages_of_questions(questions: tuple[Grounded, ...]) -> tuple[Passage, ...]:
-    return tuple(passage for question in questions for passage in question.passages)
 
 
 def likeliest(reading: Reading) -> Meaning:

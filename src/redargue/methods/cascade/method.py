@@ -16,7 +16,7 @@ from redargue import words
 from redargue.claims import Claim, Meaning
 from redargue.errors import UsageError
 from redargue.events import StageEnded
-from redargue.evidence import Passage, Side
+from redargue.evidence import Passage, Side, distinct_passages
 from redargue.memory.base import MemorySettings
 from redargue.methods.agent import Agent
 from redargue.methods.base import ConfiguredMethod, Layout, Method, Roles, SearchSettings, configure
@@ -261,7 +261,7 @@ class Cascade(Method, name="cascade", settings=CascadeSettings):
             return StageResult(verdict, verdict.confidence)
         count = self.settings.top_k if stage == READER else self.settings.more
         found = await reader.search(self.claim.text, count)
-        self.passages = tuple({passage.sha256: passage for passage in (*self.passages, *found)}.values())
+        self.passages = distinct_passages((*self.passages, *found))
         read = await self.read(reader)
         return self.small_answer(read) if stage == READER else await self.single_answer(reader, read)
 

@@ -7,6 +7,7 @@ Framework" (ICIC 2025). ``docs/dual-position.md`` lists how ``D1`` … ``D20`` s
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from itertools import chain
 from typing import Any, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
@@ -15,7 +16,7 @@ from redargue.claims import Claim, Meaning
 from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
 from redargue.events import Refereed, RoundVoted, Spoke
-from redargue.evidence import Passage, cited
+from redargue.evidence import Passage, cited, distinct_passages
 from redargue.methods.agent import Agent
 from redargue.methods.base import Layout, Method, MethodSettings, Roles
 from redargue.methods.dual_position.referees import (
@@ -409,7 +410,7 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
 
     def gathered(self) -> tuple[Passage, ...]:
         """Both teams' documents, each once."""
-        return tuple({passage.sha256: passage for of_team in self.records.values() for passage in of_team}.values())
+        return distinct_passages(chain.from_iterable(self.records.values()))
 
     def conclude(self, rounds: int, voted: DebateOutcome) -> Verdict:
         """The winning team's label; a tie, which the verdict names, is not factual or not enough evidence (``D3``)."""

@@ -24,7 +24,7 @@ from redargue.methods.setting_types import Word
 from redargue.nli.argument import write_argument
 from redargue.nli.backend import EmbeddedBackend, perform
 from redargue.tasks.answer import Quotations
-from redargue.tasks.base import Task, max_length
+from redargue.tasks.base import Task, text_field
 from redargue.tasks.documents import claim_section, documents
 from redargue.tasks.untrusted import wrap_untrusted
 from redargue.verdicts import Verdict
@@ -36,7 +36,7 @@ SEVERITIES = "0 no error, 1 minor, 2 moderate, 3 major, 4 severe, 5 fabricated"
 class SaidOpinion(Frozen):
     """What an agent thinks of a claim, in the paper's fields."""
 
-    opinion: str = Field(description="your reasoning, from the evidence", json_schema_extra=max_length(1_000))
+    opinion: str = text_field("your reasoning, from the evidence", 1_000)
     factuality: bool = Field(description="whether the claim is factual")
     severity: Literal[0, 1, 2, 3, 4, 5] = Field(description=f"of the claim's error: {SEVERITIES}")
     quotes: Quotations = Field(default=(), description="each quotation, word for word")
@@ -107,17 +107,11 @@ class GiveOpinion(Task[Opinion]):
         }
 
 
-# Settings of Markov-chain debate.
-
 MARKOV_QUERIES = 2
 _Transition = Literal["true-skeptic", "true-trust", "always-skeptic", "always-trust"]
 STATES: dict[str, tuple[Role, Role, Role]] = {
     "trust": ("trust", "skeptic", "leader"),
     "skeptic": ("skeptic", "trust", "leader"),
-}
-MARKOV_DEBATE_PROFILES: dict[str, dict[str, object]] = {
-    "paper": {"profile": "paper"},
-    "hardened": {"unproven": "not-enough"},
 }
 
 
@@ -163,7 +157,7 @@ class MarkovDebate(Method, name="markov-debate", settings=MarkovDebateSettings):
 
     paper = "Sun et al., Markov chain-based multi-agent debate, 2024, arXiv 2406.03075"
     graph = "queries -> searches -> opinion -> each state: first -> second -> leader"
-    profiles = MARKOV_DEBATE_PROFILES
+    profiles = {"paper": {"profile": "paper"}, "hardened": {"unproven": "not-enough"}}
     asks = (WriteScepticalQueries, GiveOpinion)
     few_shot = True
 
@@ -175,37 +169,33 @@ class MarkovDebate(Method, name="markov-debate", settings=MarkovDebateSettings):
 
     async def check(self, claim: Claim, searcher: Agent) -> Verdict:
         self.two_sides()
-        self.evidence = await self.gather_evidence(searcher)
-        last = await self.ask("judge", 0)
+        queries = await self.write_queries(searcher)
+        snippets = self.settings.snippets
+        self.evidence = await gather_documents(self, searcher, queries, snippets, MARKOV_QUERIES)
+        last = await self.hear("judge", 0)
         round_ = 0
         while round_ < (self.settings.max_rounds if self.settings.min_rounds else 0):
             round_ += 1
             first, second, leader = self.settings.state(last.opinion.view is True)
-            opening = await self.ask(first, round_, last)
-            answer = await self.ask(second, round_, opening)
-            last = await self.ask(leader, round_, opening, answer)
+            opening = await self.hear(first, round_, last)
+            answer = await self.hear(second, round_, opening)
+            last = await self.hear(leader, round_, opening, answer)
             agreed = len({heard.opinion.view for heard in (opening, answer, last)}) == 1
             if agreed and round_ >= self.settings.min_rounds:
                 break
         opinion = last.opinion
         return self.verdict(self.label(opinion), reason=opinion.opinion, decided_by="leader", rounds=round_)
 
-    async def gather_evidence(self, searcher: Agent) -> tuple[Passage, ...]:
-        queries = await self.write_queries(searcher)
-        return await gather_documents(self, searcher, queries, self.settings.snippets, MARKOV_QUERIES)
-
     async def write_queries(self, searcher: Agent) -> tuple[str, ...]:
         """FacTool's two sceptical queries, as in Sun et al."""
-        profile = self.settings.profile
-        examples = read_examples("redargue.methods.baselines.sceptical_queries") if profile == "paper" else ""
-        task = WriteScepticalQueries(claim=self.claim, count=MARKOV_QUERIES, demonstrations=examples, profile=profile)
-        return (await searcher.perform(task)).queries
+        paper = self.settings.profile == "paper"
+        examples = read_examples("redargue.methods.baselines.sceptical_queries") if paper else ""
+        count = MARKOV_QUERIES
+        return (await self.ask(searcher, WriteScepticalQueries, count=count, demonstrations=examples)).queries
 
-    async def ask(self, part: Role, round_: int, *others: HeardOpinion) -> HeardOpinion:
-        task = GiveOpinion(
-            claim=self.claim, part=part, passages=self.evidence, others=others, profile=self.settings.profile
-        )
-        opinion = await self.agents[part].perform(task, round_=round_)
+    async def hear(self, part: Role, round_: int, *others: HeardOpinion) -> HeardOpinion:
+        shown = {"part": part, "passages": self.evidence, "others": others}
+        opinion = await self.ask(self.agents[part], GiveOpinion, round_=round_, **shown)
         stated = self.stated(opinion) if opinion.settled else None
         quotes = self.cite(opinion.quotes, label=stated, agent=part, passages=self.evidence)
         label = self.label(opinion)
@@ -213,8 +203,7 @@ class MarkovDebate(Method, name="markov-debate", settings=MarkovDebateSettings):
         return HeardOpinion(author=part, opinion=opinion)
 
     def stated(self, opinion: Opinion) -> str:
-        factual, not_factual = self.two_sides()
-        return factual if opinion.factuality else not_factual
+        return self.side_label(supported=opinion.factuality)
 
     def label(self, opinion: Opinion) -> str | None:
         """The opinion's label; not enough evidence if ``unproven`` says so and nothing proves it (``D21``)."""

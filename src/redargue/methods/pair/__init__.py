@@ -17,7 +17,7 @@ from redargue.claims import Claim, Meaning
 from redargue.concurrency import gather_or_cancel
 from redargue.errors import UsageError
 from redargue.events import RoundEnded
-from redargue.evidence import Passage
+from redargue.evidence import Passage, distinct_passages
 from redargue.methods.agent import Agent
 from redargue.methods.base import ConfiguredMethod, Layout, Method, Roles, SearchSettings, configure
 from redargue.methods.second_reading import OPPOSITE, read_quotes
@@ -141,8 +141,7 @@ class Pair(Method, name="pair", settings=PairSettings):
         if query == self.claim.text:
             return await first.search(query, 2 * top_k, round_=1)
         searches = first.search(self.claim.text, top_k, round_=1), second.search(query, top_k, round_=1)
-        found = chain.from_iterable(await gather_or_cancel(searches))
-        return tuple({passage.sha256: passage for passage in found}.values())
+        return distinct_passages(chain.from_iterable(await gather_or_cancel(searches)))
 
     def agreement(self, turns: tuple[Turn, ...]) -> Verdict:
         """The verdict if the readings end the claim."""

@@ -26,7 +26,7 @@ from redargue.verdicts import Verdict
 
 
 def _stance_vars(claim: Claim, stance: str) -> dict[str, object]:
-    """Returns the stance as an option, and as what it says of the claim."""
+    """The stance as an option, and as what it says of the claim."""
     meaning = claim.labels.meaning(stance)
     truth = "true" if meaning is Meaning.SUPPORTED else "false"
     return {"stance": stance, "option": meaning is Meaning.OPTION, "truth": truth}
@@ -193,8 +193,7 @@ class Cfmad(EvidencePool, name="cfmad", settings=CfmadSettings):
         supported, refuted = labels.named(Meaning.SUPPORTED), labels.named(Meaning.REFUTED)
         if supported and refuted:
             return supported, refuted
-        task = AnswerOption(claim=self.claim, passages=self.passages, profile=self.settings.profile)
-        answer = await self.agents[_FIRST_READER].perform(task, temperature=self.settings.temperature)
+        answer = await self.ask(self.agents[_FIRST_READER], AnswerOption, passages=self.passages)
         self.answered(_FIRST_READER, answer, passages=self.passages)
         options = labels.names[: len(self.claim.options)]
         if answer.label not in options:
@@ -203,23 +202,18 @@ class Cfmad(EvidencePool, name="cfmad", settings=CfmadSettings):
         return answer.label, self.rng("cfmad", self.claim.text).choice(others)
 
     async def argue(self, side: str, stance: str) -> Thread:
-        fields: dict[str, object] = {
-            "claim": self.claim,
-            "stance": stance,
-            "passages": self.passages,
-            "profile": self.settings.profile,
-        }
-        opening = ArgueStance(**fields)
+        fields = {"stance": stance, "passages": self.passages}
+        opening = self.task(ArgueStance, **fields)
         argument = (await self.speak(side, opening, 1, stance)).text
         shown, asked = argument, stance
         if self.claim.labels.meaning(stance) is Meaning.REFUTED:
             if self.settings.prompt_for_reply:
                 shown = opening.prompt_text()
             if self.settings.asks_why_true:
-                asked, _ = self.two_sides()
-        critic = CriticiseStance(**fields, argument=shown)
+                asked = self.side_label(supported=True)
+        critic = self.task(CriticiseStance, **fields, argument=shown)
         criticism = (await self.speak(f"{side}-critic", critic, 2, None)).text
-        defence = RebutCritic(**fields, argument=shown, criticism=criticism, asked=asked)
+        defence = self.task(RebutCritic, **fields, argument=shown, criticism=criticism, asked=asked)
         rebuttal = (await self.speak(side, defence, 3, stance)).text
         return Thread(stance=stance, argument=argument, criticism=criticism, rebuttal=rebuttal)
 
@@ -231,13 +225,11 @@ class Cfmad(EvidencePool, name="cfmad", settings=CfmadSettings):
         return argument
 
     async def judge(self, threads: list[Thread]) -> Verdict:
-        task = JudgeStances(
-            claim=self.claim, passages=self.passages, threads=tuple(threads), profile=self.settings.profile
-        )
-        answer = await self.agents[JUDGE].perform(task, temperature=self.settings.temperature)
+        judge = self.agents[JUDGE]
+        answer = await self.ask(judge, JudgeStances, passages=self.passages, threads=tuple(threads))
         self.cite(answer.quotes, label=answer.label, agent=JUDGE, passages=self.passages)
         self.run.emit(Judged(text=answer.text, label=answer.label))
-        return self.verdict(answer.label, reason=answer.text, decided_by=JUDGE, rounds=3)
+        return self.verdict_of(answer, decided_by=JUDGE, rounds=3)
 
     @classmethod
     def roles_for(cls, settings: CfmadSettings) -> Roles:

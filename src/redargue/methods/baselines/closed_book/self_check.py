@@ -45,12 +45,11 @@ class SelfCheckMethod(ClosedBook, name="self-check", settings=SelfCheckSettings)
     asks = (SelfCheck,)
 
     async def answer(self, agent: Agent) -> Answer:
-        factual, false = self.two_sides()
+        self.two_sides()
         shown = read_examples(__package__, "self_check") if self.settings.shots else ""
-        task = SelfCheck(claim=self.claim, demonstrations=shown, profile=self.settings.profile)
-        check = await agent.perform(task, round_=1, temperature=self.settings.temperature)
+        check = await self.ask(agent, SelfCheck, round_=1, demonstrations=shown)
         text = lines(check.reasoning, *(() if check.factuality else (check.error, check.corrected_claim)))
-        return Answer(text=text, label=factual if check.factuality else false)
+        return Answer(text=text, label=self.side_label(supported=check.factuality))
 
     def unread_label(self) -> str | None:
-        return self.two_sides()[0] if self.settings.unparsed == "true" else None
+        return self.side_label(supported=True) if self.settings.unparsed == "true" else None

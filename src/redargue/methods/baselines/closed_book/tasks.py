@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from redargue.claims import Claim, Frozen, Meaning
 from redargue.tasks.answer import LabelledTask, Piece
-from redargue.tasks.base import Exchange, Task, max_length
+from redargue.tasks.base import Exchange, Task, text_field
 from redargue.tasks.documents import claim_section
 
 WHEN = {
@@ -64,13 +64,9 @@ class AnswerClosedBook(LabelledTask):
 class SelfChecked(Frozen):
     """FacTool's verdict without evidence."""
 
-    reasoning: str = Field(description="your reasoning, step by step", json_schema_extra=max_length(1_000))
-    error: str = Field(
-        description="the factual error in the claim; None if it has none", json_schema_extra=max_length(400)
-    )
-    corrected_claim: str = Field(
-        description="the claim without its error; None if it has none", json_schema_extra=max_length(400)
-    )
+    reasoning: str = text_field("your reasoning, step by step", 1_000)
+    error: str = text_field("the factual error in the claim; None if it has none", 400)
+    corrected_claim: str = text_field("the claim without its error; None if it has none", 400)
     factuality: bool = Field(description="true if the claim is factual, false if not")
 
     @model_validator(mode="before")

@@ -33,11 +33,10 @@ class ZeroShotCot(ClosedBook, name="zero-shot-cot", settings=ZeroShotCotSettings
     async def answer(self, knower: Agent) -> Answer:
         if not self.settings.extraction:
             return await super().answer(knower)
-        temperature = self.settings.temperature
-        question = ReasonStepByStep(**self.shared_fields())
-        (reasons,) = await knower.ask(question, round_=1, temperature=temperature)
-        last = AnswerFromReasoning(reasoning=question.exchange(reasons.text), **self.shared_fields())
-        answer = await knower.perform(last, round_=1, temperature=temperature)
+        question = self.task(ReasonStepByStep, **self.reading())
+        (reasons,) = await knower.ask(question, round_=1, temperature=self.settings.temperature)
+        before = question.exchange(reasons.text)
+        answer = await self.ask(knower, AnswerFromReasoning, round_=1, reasoning=before, **self.reading())
         return answer.model_copy(update={"text": f"{reasons.answer.text}\n{answer.text}"})
 
     @classmethod

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, zip_longest
 from typing import Literal, NamedTuple
 
 from pydantic import Field
@@ -18,17 +17,18 @@ from redargue.claims import Claim, Frozen
 from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
 from redargue.events import QueryWritten
-from redargue.evidence import Passage
+from redargue.evidence import Passage, distinct_passages
 from redargue.methods.agent import Agent
 from redargue.methods.base import FROM_SETTINGS, SearchSettings
 from redargue.methods.baselines.factuality import VERIFIER, CheckFactuality, FactualityMethod, plain_texts
 from redargue.methods.baselines.small_models import new_queries
 from redargue.methods.few_shot import read_examples
+from redargue.methods.gathering import merged
 from redargue.nli import claim_filter
 from redargue.nli.backend import EmbeddedBackend, perform
 from redargue.retrieval.corpus.documents import sentence_spans
 from redargue.tasks.answer import Answer
-from redargue.tasks.base import AnyTask, Task, list_bounds, max_length
+from redargue.tasks.base import AnyTask, Task, list_bounds, text_field
 from redargue.tasks.documents import claim_section
 from redargue.tasks.query import LONGEST_QUERY
 from redargue.tasks.score import CompareTexts, RateTexts
@@ -45,14 +45,14 @@ class CheckingQuestions(Frozen):
 class Worthiness(Frozen):
     """Whether a claim is worth checking."""
 
-    reasoning: str = Field(default="", description="your reasoning", json_schema_extra=max_length(400))
+    reasoning: str = text_field("your reasoning", 400, default="")
     checkworthy: Literal["Yes", "No"] = Field(description="Yes if it states a fact that can be checked")
 
 
 class Stance(Frozen):
     """The relation of one piece of evidence to a claim."""
 
-    reasoning: str = Field(default="", description="your reasoning", json_schema_extra=max_length(400))
+    reasoning: str = text_field("your reasoning", 400, default="")
     stance: Literal["support", "refute", "irrelevant"] = Field(description="how the evidence bears on the claim")
 
 
@@ -146,9 +146,8 @@ def best(cut: Sequence[Snippet], ratings: Sequence[float], *, per_page: int, mos
 def round_robin(ranked: Sequence[Sequence[Snippet]], most: int) -> tuple[Snippet, ...]:
     """The first of each question, then the second, and so on, each text once."""
     chosen: dict[str, Snippet] = {}
-    for snippet in chain.from_iterable(zip_longest(*ranked)):
-        if snippet is not None:
-            chosen.setdefault(snippet.text, snippet)
+    for snippet in merged(ranked):
+        chosen.setdefault(snippet.text, snippet)
     return tuple(chosen.values())[:most]
 
 
@@ -215,16 +214,13 @@ class FactcheckGpt(FactualityMethod, name="factcheck-gpt", settings=FactcheckGpt
         ranked = await gather_or_cancel(self.best_snippets(searcher, question) for question in questions)
         evidence = round_robin(ranked, self.settings.evidence)
         # Quotations are looked up in what the tools returned, not in the snippets.
-        passages = tuple({snippet.passage.sha256: snippet.passage for snippet in evidence}.values())
+        passages = distinct_passages(snippet.passage for snippet in evidence)
         return self.conclude(await self.rate(verifier, tuple(map(Snippet.as_passage, evidence))), passages)
 
     async def is_checkworthy(self, asker: Agent) -> bool:
         """Whether the claim is worth checking; an unreadable reply counts as yes (FCG-1)."""
-        try:
-            judged = await asker.perform(JudgeWorthiness(claim=self.claim, profile=self.settings.profile))
-        except BadReply:
-            return True
-        return judged.checkworthy == "Yes"
+        judged = await self.try_to_ask(asker, JudgeWorthiness)
+        return judged is None or judged.checkworthy == "Yes"
 
     async def write_questions(self, asker: Agent) -> tuple[str, ...]:
         """The questions of all rounds, each once; the claim itself where none can be read."""
@@ -235,13 +231,8 @@ class FactcheckGpt(FactualityMethod, name="factcheck-gpt", settings=FactcheckGpt
         return tuple(questions) or (self.claim.text[:LONGEST_QUERY],)
 
     async def questions_of_round(self, asker: Agent, number: int) -> tuple[str, ...]:
-        task = AskQuestions(
-            claim=self.claim,
-            most=self.settings.questions,
-            demonstrations=read_examples(__package__),
-            profile=self.settings.profile,
-            sample=number,
-        )
+        fields = {"most": self.settings.questions, "demonstrations": read_examples(__package__), "sample": number}
+        task = self.task(AskQuestions, **fields)
         try:
             return (await asker.perform(task, temperature=self.settings.question_temperature)).questions
         except BadReply:
@@ -273,9 +264,8 @@ class FactcheckGpt(FactualityMethod, name="factcheck-gpt", settings=FactcheckGpt
         return best(cut, ratings, per_page=settings.per_page, most=settings.per_question)
 
     async def rate(self, verifier: Agent, evidence: tuple[Passage, ...]) -> Answer:
-        task = CheckFactuality(claim=self.claim, passages=evidence, profile=self.settings.profile)
         try:
-            return self.read(await verifier.perform(task, round_=1))
+            return self.read(await self.ask(verifier, CheckFactuality, round_=1, passages=evidence))
         except BadReply as error:
             return Answer(text=error.raw, label=await self.label_unread(verifier, evidence))
 
@@ -283,16 +273,9 @@ class FactcheckGpt(FactualityMethod, name="factcheck-gpt", settings=FactcheckGpt
         """In the authors' program, correct if the stance of any snippet supports the claim, else incorrect (FCG-2)."""
         if self.settings.unparsed != "stance":
             return None
-        stances = await gather_or_cancel(self.stance(verifier, passage) for passage in evidence)
-        return self.label("support" in stances) if any(stances) else None
-
-    async def stance(self, verifier: Agent, passage: Passage) -> str:
-        """``support``, ``refute`` or ``irrelevant``; empty where the reply cannot be read."""
-        task = StateStance(claim=self.claim, passage=passage, profile=self.settings.profile)
-        try:
-            return (await verifier.perform(task, round_=1)).stance
-        except BadReply:
-            return ""
+        asking = (self.try_to_ask(verifier, StateStance, round_=1, passage=passage) for passage in evidence)
+        stances = [stated.stance for stated in await gather_or_cancel(asking) if stated]
+        return self.side_label(supported="support" in stances) if stances else None
 
     @classmethod
     def asks_for(cls, settings: FactcheckGptSettings) -> tuple[type[AnyTask], ...]:

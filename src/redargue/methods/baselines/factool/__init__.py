@@ -6,6 +6,7 @@ Chern et al., "FacTool: Factuality Detection in Generative AI" (arXiv 2307.13528
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Literal
 
 from pydantic import Field
@@ -14,6 +15,7 @@ from redargue.claims import Claim
 from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
 from redargue.events import QueryWritten
+from redargue.evidence import distinct_passages
 from redargue.methods.agent import Agent
 from redargue.methods.base import FROM_SETTINGS, SearchSettings
 from redargue.methods.baselines.factuality import VERIFIER, CheckFactuality, FactualityMethod
@@ -54,23 +56,17 @@ class FacTool(FactualityMethod, name="factool", settings=FacToolSettings):
         for query in queries:
             self.run.emit(QueryWritten(agent=_SEARCHER, round=1, query=query))
         results = await gather_or_cancel(searcher.search(query, self.settings.top_k, round_=1) for query in queries)
-        passages = tuple({passage.sha256: passage for result in results for passage in result}.values())
-        task = CheckFactuality(claim=claim, passages=passages, profile=self.settings.profile)
+        passages = distinct_passages(chain.from_iterable(results))
         try:
-            answer = self.read(await verifier.perform(task, round_=1, temperature=self.settings.temperature))
+            answer = self.read(await self.ask(verifier, CheckFactuality, round_=1, passages=passages))
         except BadReply as error:
-            answer = Answer(text=error.raw, label=self.label(True) if self.settings.unparsed == "true" else None)
+            label = self.side_label(supported=True) if self.settings.unparsed == "true" else None
+            answer = Answer(text=error.raw, label=label)
         return self.conclude(answer, passages)
 
     async def write_queries(self, searcher: Agent) -> tuple[str, ...]:
         """Returns sceptical queries, or the claim itself if they cannot be read."""
-        task = WriteScepticalQueries(
-            claim=self.claim,
-            count=self.settings.queries,
-            demonstrations=read_examples("redargue.methods.baselines.sceptical_queries"),
-            profile=self.settings.profile,
-        )
-        try:
-            return (await searcher.perform(task, round_=1, temperature=self.settings.temperature)).queries
-        except BadReply:
-            return (self.claim.text[:LONGEST_QUERY],)
+        examples = read_examples("redargue.methods.baselines.sceptical_queries")
+        fields = {"count": self.settings.queries, "demonstrations": examples}
+        written = await self.try_to_ask(searcher, WriteScepticalQueries, round_=1, **fields)
+        return written.queries if written else (self.claim.text[:LONGEST_QUERY],)

@@ -23,7 +23,7 @@ from redargue.methods.baselines.small_models import MOST_QUOTES, likelier_side, 
 from redargue.methods.verdict_parts import sent_back
 from redargue.nli.backend import EmbeddedBackend, perform, quotes_of
 from redargue.tasks.answer import Answer, Quotations, quotes_field
-from redargue.tasks.base import Task, exactly_one, max_length
+from redargue.tasks.base import Task, exactly_one, text_field
 from redargue.tasks.query import LONGEST_QUERY
 from redargue.tasks.score import CompareTexts
 from redargue.verdicts import Verdict
@@ -33,14 +33,13 @@ def _bool_to_text(value: object) -> object:
     return str(value) if isinstance(value, bool) else value
 
 
+_REASONING = text_field("your reasoning, from the knowledge first: at most five sentences", 1_000, default="")
+
+
 class FinalAnswer(Frozen):
     """Whether a statement is true."""
 
-    reasoning: str = Field(
-        default="",
-        description="your reasoning, from the knowledge first: at most five sentences",
-        json_schema_extra=max_length(1_000),
-    )
+    reasoning: str = _REASONING
     quotes: Quotations = quotes_field("what you rely on, copied word for word from the knowledge")
     final_answer: Annotated[Literal["True", "False", "Open"], BeforeValidator(_bool_to_text)] = Field(
         description="whether the statement is true"
@@ -52,18 +51,12 @@ class Move(Frozen):
 
     model_config = exactly_one("final_answer", "search_query")
 
-    reasoning: str = Field(
-        default="",
-        description="your reasoning, from the knowledge first: at most five sentences",
-        json_schema_extra=max_length(1_000),
-    )
+    reasoning: str = _REASONING
     quotes: Quotations = quotes_field("with an answer: what it rests on, copied word for word from the knowledge")
     final_answer: Annotated[Literal["True", "False", ""], BeforeValidator(_bool_to_text)] = Field(
         default="", description="whether the statement is true; empty with a query"
     )
-    search_query: str = Field(
-        default="", description="the next query; empty with an answer", json_schema_extra=max_length(LONGEST_QUERY)
-    )
+    search_query: str = text_field("the next query; empty with an answer", LONGEST_QUERY, default="")
 
 
 class _FromKnowledge(Frozen):
@@ -134,7 +127,7 @@ class Fire(Method, name="fire", settings=FireSettings):
     settings: FireSettings
 
     async def check(self, claim: Claim, checker: Agent) -> Verdict:
-        self.correct, self.incorrect = self.two_sides()
+        self.two_sides()
         self.results: list[QueryResult] = []
         self.unquoted = ""
         for step in range(1, self.settings.max_steps + 1):
@@ -156,13 +149,9 @@ class Fire(Method, name="fire", settings=FireSettings):
         return await self.force_answer(checker)
 
     async def move(self, checker: Agent) -> Output[Move]:
-        task = SearchOrAnswer(
-            claim=self.claim,
-            results=tuple(self.results),
-            diverse=len(self.results) >= 2 and self.settings.diverse_prompt,
-            unquoted=self.unquoted,
-            profile=self.settings.profile,
-        )
+        diverse = len(self.results) >= 2 and self.settings.diverse_prompt
+        fields = {"results": tuple(self.results), "diverse": diverse, "unquoted": self.unquoted}
+        task = self.task(SearchOrAnswer, **fields)
         (output,) = await checker.ask(task, round_=self.step, temperature=self.settings.temperature)
         return output
 
@@ -170,7 +159,7 @@ class Fire(Method, name="fire", settings=FireSettings):
         """Whether steps are left for an answer that no quotation carries (hardened); it uses up its step."""
         if self.step == self.settings.max_steps:
             return False
-        label = self.correct if move.final_answer == "True" else self.incorrect
+        label = self.side_label(supported=move.final_answer == "True")
         why = self.why_not_yet(label, move.quotes, found_in(tuple(self.results)))
         self.unquoted = sent_back(move.final_answer, why, can_search=True) if why else ""
         return bool(why)
@@ -192,7 +181,7 @@ class Fire(Method, name="fire", settings=FireSettings):
 
     async def force_answer(self, checker: Agent) -> Verdict:
         """The forced answer; no label where it cannot be read."""
-        task = GiveFinalAnswer(claim=self.claim, results=tuple(self.results), profile=self.settings.profile)
+        task = self.task(GiveFinalAnswer, results=tuple(self.results))
         try:
             (output,) = await checker.ask(task, round_=self.step + 1, temperature=self.settings.temperature)
             answer = self.read(output)
@@ -202,13 +191,14 @@ class Fire(Method, name="fire", settings=FireSettings):
 
     def read(self, output: Output[Move] | Output[FinalAnswer]) -> Answer:
         reply = output.answer
-        label = {"True": self.correct, "False": self.incorrect}.get(reply.final_answer)
-        label = label or self.claim.labels.named(Meaning.NOT_ENOUGH)
+        label = self.claim.labels.named(Meaning.NOT_ENOUGH)
+        if reply.final_answer in ("True", "False"):
+            label = self.side_label(supported=reply.final_answer == "True")
         return Answer(text=reply.reasoning or output.text, label=label, quotes=reply.quotes)
 
     def conclude(self, answer: Answer, *, round_: int, decided_by: str) -> Verdict:
         self.answered(CHECKER, answer, round_=round_, passages=found_in(tuple(self.results)))
-        return self.verdict(answer.label, reason=answer.text, decided_by=decided_by, rounds=self.step)
+        return self.verdict_of(answer, decided_by=decided_by, rounds=self.step)
 
 
 _SURE = 0.6  # the probability of a side at which nothing more is searched for

@@ -19,12 +19,12 @@ from redargue.events import Spoke
 from redargue.methods.agent import Agent
 from redargue.methods.base import FROM_SETTINGS, SearchSettings
 from redargue.methods.baselines import grounding
-from redargue.methods.baselines.grounding import Grounded, GroundingMethod, examples_in
-from redargue.methods.baselines.small_models import clauses_of, is_it_true, likeliest, passages_of_questions, quotes_for
+from redargue.methods.baselines.grounding import Grounded, GroundingMethod, examples_in, found_in
+from redargue.methods.baselines.small_models import clauses_of, is_it_true, likeliest, quotes_for
 from redargue.nli.backend import EmbeddedBackend, perform
 from redargue.nli.grammar import decompose
 from redargue.tasks.answer import Answer, Quotations, quotes_field
-from redargue.tasks.base import Profile, Task, max_length
+from redargue.tasks.base import Profile, Task, text_field
 from redargue.tasks.untrusted import wrap_untrusted
 from redargue.verdicts import Verdict
 
@@ -34,8 +34,8 @@ MOST_PREDICATES = 12
 class Predicate(Frozen):
     """A predicate such as ``Born(Ada Pell, Veshti)``, and "Verify that Ada Pell was born in Veshti"."""
 
-    predicate: str = Field(description="Name(argument, argument)", json_schema_extra=max_length(300))
-    verify: str = Field(description="what to verify, in words", json_schema_extra=max_length(300))
+    predicate: str = text_field("Name(argument, argument)", 300)
+    verify: str = text_field("what to verify, in words", 300)
 
     @field_validator("predicate", "verify")
     @classmethod
@@ -98,8 +98,8 @@ def parse_predicates(text: str) -> Predicates:
 class PredicateTruth(Frozen):
     """Whether a predicate holds, and why."""
 
-    predicate: str = Field(description="as it was given", json_schema_extra=max_length(300))
-    reason: str = Field(description="why it holds or not, from what was found", json_schema_extra=max_length(400))
+    predicate: str = text_field("as it was given", 300)
+    reason: str = text_field("why it holds or not, from what was found", 400)
     holds: bool = Field(description="true or false")
 
 
@@ -107,11 +107,10 @@ class PredicatesVerdict(Frozen):
     """The truth of each predicate, with an explanation."""
 
     truths: tuple[PredicateTruth, ...] = Field(description="of each predicate, in order")
-    explanation: str = Field(description="for a person who wants to know why", json_schema_extra=max_length(1_000))
+    explanation: str = text_field("for a person who wants to know why", 1_000)
     quotes: Quotations = quotes_field("what you rely on, copied word for word from what was found")
-    written: SkipJsonSchema[grounding.SupportLabel | None] = (
-        None  # the label in the paper's form; None: the predicates decide
-    )
+    # the label in the paper's form; None: the predicates decide
+    written: SkipJsonSchema[grounding.SupportLabel | None] = None
 
     @property
     def answer(self) -> grounding.SupportLabel:
@@ -212,29 +211,23 @@ class Folk(GroundingMethod, name="folk", settings=FolkSettings):
             return self.verdict(None, reason=error.what, decided_by=REASONER, rounds=1)
         truths = (f"{truth.predicate} is {truth.holds}: {truth.reason}" for truth in prediction.truths)
         text = "\n".join([*truths, prediction.explanation])
-        answer = Answer(text=text, label=self.label(prediction.answer), quotes=prediction.quotes)
+        label = self.side_label(supported=prediction.answer == "SUPPORTED")
+        answer = Answer(text=text, label=label, quotes=prediction.quotes)
         return self.conclude(reasoner, answer, asked, round_=1)
 
     async def decompose(self, decomposer: Agent) -> Predicates:
         """The claim's predicates and follow-up questions (Section 3.1)."""
-        profile = self.settings.profile
-        task = WritePredicates(claim=self.claim, demonstrations=predicate_examples(profile), profile=profile)
-        parts = await decomposer.perform(task, round_=1, temperature=self.settings.temperature)
+        examples = predicate_examples(self.settings.profile)
+        parts = await self.ask(decomposer, WritePredicates, round_=1, demonstrations=examples)
         lines = [*(predicate.line for predicate in parts.predicates), *parts.questions]
         self.run.emit(Spoke(agent=DECOMPOSER, round=1, text="\n".join(lines)))
         return parts
 
     async def reason(self, reasoner: Agent, parts: Predicates, asked: tuple[Grounded, ...]) -> PredicatesVerdict:
         """The truth of each predicate, and the label (Section 3.3)."""
-        profile = self.settings.profile
-        task = VerifyPredicates(
-            claim=self.claim,
-            predicates=parts.predicates,
-            asked=asked,
-            demonstrations=prediction_examples(profile),
-            profile=profile,
-        )
-        return await reasoner.perform(task, round_=1, temperature=self.settings.temperature)
+        examples = prediction_examples(self.settings.profile)
+        fields = {"predicates": parts.predicates, "asked": asked, "demonstrations": examples}
+        return await self.ask(reasoner, VerifyPredicates, round_=1, **fields)
 
 
 def predicate_examples(profile: Profile) -> str:
@@ -242,7 +235,6 @@ def predicate_examples(profile: Profile) -> str:
 
 
 def prediction_examples(profile: Profile) -> str:
-
     def read(text: str) -> PredicatesVerdict:
         return parse_prediction(text).model_copy(update={"written": None})
 
@@ -271,7 +263,7 @@ def _predicate(statement: str) -> str:
 @perform.register
 def _verify_predicates(task: VerifyPredicates, backend: EmbeddedBackend) -> PredicatesVerdict:
     """A predicate holds if all evidence, read together, supports it."""
-    passages = passages_of_questions(task.asked)
+    passages = found_in(task.asked)
     truths: list[PredicateTruth] = []
     quotes: list[str] = []
     for predicate in task.predicates:

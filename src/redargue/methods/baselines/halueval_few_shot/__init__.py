@@ -51,13 +51,10 @@ class DetectHallucination(LabelledTask):
             "before": before.lower(),
             "before_heading": before,
             "demonstrations": self.demonstrations,
-            "knowledge": self._knowledge(),
+            "knowledge": "" if self.knowledge is None else documents(self.knowledge, self.profile),
             "context": wrap_untrusted(self.claim.context),
             "claim": wrap_untrusted(self.claim.text, inline=True),
         }
-
-    def _knowledge(self) -> str:
-        return documents(self.knowledge or (), self.profile) if self.knowledge is not None else ""
 
     def choice(self) -> dict[str, str]:
         return {"Yes": "it holds something made up or wrong", "No": "it does not"}
@@ -116,15 +113,9 @@ class HaluEvalFewShot(ClosedBook, name="halueval-few-shot", settings=HaluEvalSet
         self.two_sides()
         settings: HaluEvalSettings = self.settings
         knowledge = await agent.search(self.claim.text, settings.top_k, round_=1) if settings.knowledge else None
-        task = DetectHallucination(
-            claim=self.claim,
-            kind=settings.kind,
-            demonstrations=read_examples(__package__, settings.kind) if settings.shots else "",
-            knowledge=knowledge,
-            reading=settings.reading,
-            profile=settings.profile,
-        )
-        return await agent.perform(task, round_=1, temperature=settings.temperature)
+        examples = read_examples(__package__, settings.kind) if settings.shots else ""
+        asked = {"kind": settings.kind, "knowledge": knowledge, "reading": settings.reading}
+        return await self.ask(agent, DetectHallucination, round_=1, demonstrations=examples, **asked)
 
     @classmethod
     def roles_for(cls, settings: HaluEvalSettings) -> Roles:

@@ -7,28 +7,21 @@ with the prompts' structure of its program for free topics. The topic is the cla
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from pydantic import Field, field_validator, model_validator
 
 from redargue.claims import Claim, Frozen
 from redargue.events import Judged, Spoke
-from redargue.methods.base import SearchSettings
-from redargue.methods.baselines import evidence_pool
-from redargue.methods.baselines.evidence_pool import EvidencePool
-from redargue.methods.setting_types import Word
+from redargue.methods.baselines.evidence_pool import DebatePrompt, EvidencePool, OnEvidence, PoolSettings, stated_label
 from redargue.tasks.answer import Answer, LabelledTask, Piece
-from redargue.tasks.base import AnyTask, Exchange, Out, Task, list_bounds, max_length
+from redargue.tasks.base import AnyTask, Exchange, Out, Task, list_bounds, text_field
 from redargue.tasks.untrusted import wrap_untrusted
 from redargue.verdicts import Verdict
 
-# MAD's prompts: two sides before a moderator, and a judge who decides in two steps (Liang et
-# al., 2305.19118).
-#
 # Each speaker has its own chat: its questions and replies are sent again, word for word. As
 # published nobody has evidence; the tasks ``…OnEvidence`` show the same passages to all.
-
 
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 
@@ -38,7 +31,7 @@ class _Debated(Frozen):
     before: tuple[Exchange, ...] = ()
 
 
-class DebateTurn(evidence_pool.DebatePrompt, LabelledTask, _Debated):
+class DebateTurn(DebatePrompt, LabelledTask, _Debated):
     """What a side says: its first answer, the negative side's objection, or whether it agrees by now."""
 
     answer_fields: ClassVar[tuple[Piece, ...]] = ("reasoning", "label")
@@ -56,7 +49,7 @@ class DebateTurn(evidence_pool.DebatePrompt, LabelledTask, _Debated):
         return {**self.topic_vars(), "before": bool(self.before), "opponent": wrap_untrusted(self.opponent)}
 
 
-class DebateTurnOnEvidence(evidence_pool.OnEvidence, DebateTurn):
+class DebateTurnOnEvidence(OnEvidence, DebateTurn):
     """What a side says that sees evidence."""
 
     answer_fields: ClassVar[tuple[Piece, ...]] = ("reasoning", "quotes", "label")
@@ -78,7 +71,7 @@ class _PaperKeys(Frozen):
 class Decision(_PaperKeys):
     """A judge's decision."""
 
-    reason: str = Field(description="why, in short", json_schema_extra=max_length(1_000))
+    reason: str = text_field("why, in short", 1_000)
     debate_answer: str = Field(description="the answer that is correct")
 
 
@@ -87,7 +80,7 @@ class Ruling(_PaperKeys):
 
     preference: bool = Field(description="whether there is a clear preference for an answer")
     supported_side: Literal["affirmative", "negative", ""] = Field(description="the side that you support, if any")
-    reason: str = Field(description="why, in short", json_schema_extra=max_length(1_000))
+    reason: str = text_field("why, in short", 1_000)
     debate_answer: str = Field(description="the correct answer, which ends the debate; empty if it is to go on")
 
     @field_validator("supported_side", mode="before")
@@ -99,7 +92,7 @@ class Ruling(_PaperKeys):
         return "" if side in ("none", "neither", "n/a") else side
 
 
-class _ModeratorTask(evidence_pool.DebatePrompt, Task[Out], _Debated, Generic[Out]):
+class _ModeratorTask(DebatePrompt, Task[Out], _Debated, Generic[Out]):
     """A question to the moderator, who is the judge in the end."""
 
     def chat_history(self) -> tuple[Exchange, ...]:
@@ -120,7 +113,7 @@ class _DecidingTask(_ModeratorTask[_Decided], Generic[_Decided]):
 
     def validate_answer(self, answer: _Decided) -> _Decided:
         text = answer.debate_answer.strip()
-        return answer.model_copy(update={"debate_answer": text and evidence_pool.stated_label(text, self.claim.labels)})
+        return answer.model_copy(update={"debate_answer": text and stated_label(text, self.claim.labels)})
 
 
 class ModerateRound(_DecidingTask[Ruling]):
@@ -135,7 +128,7 @@ class ModerateRound(_DecidingTask[Ruling]):
         return {**super().template_vars(), **sides, "round": ORDINALS[self.number - 1]}
 
 
-class ModerateRoundOnEvidence(evidence_pool.OnEvidence, ModerateRound):
+class ModerateRoundOnEvidence(OnEvidence, ModerateRound):
     """The ruling of a moderator who sees evidence."""
 
 
@@ -160,7 +153,7 @@ class ListCandidates(_ModeratorTask[Candidates]):
         return Candidates(candidates=candidates) if candidates and not text.lstrip().startswith("{") else None
 
 
-class ListCandidatesOnEvidence(evidence_pool.OnEvidence, ListCandidates):
+class ListCandidatesOnEvidence(OnEvidence, ListCandidates):
     """The first step of a judge who sees evidence."""
 
 
@@ -168,18 +161,16 @@ class DecideDebate(_DecidingTask[Decision]):
     """The judge's second step, in the same chat: one of the candidates."""
 
 
-class DecideDebateOnEvidence(evidence_pool.OnEvidence, DecideDebate):
+class DecideDebateOnEvidence(OnEvidence, DecideDebate):
     """The second step of a judge who sees evidence."""
 
 
 AFFIRMATIVE, NEGATIVE, MODERATOR, JUDGE = "affirmative", "negative", "moderator", "judge"
 
 
-class MadSettings(SearchSettings):
+class MadSettings(PoolSettings):
     """Settings of ``mad``."""
 
-    # each is searched once, and all speakers see the results; without tools nobody has evidence, as published
-    tools: tuple[Word, ...] = Field(default=("corpus",), max_length=8)
     max_rounds: int = Field(default=3, ge=1, le=10)  # after which a judge decides
     judged: Literal["first", "last"] = "first"  # the judge sees the sides' first answers, or their last
     temperature: float = Field(default=0.0, ge=0, le=2)
@@ -203,47 +194,44 @@ class Mad(EvidencePool, name="mad", settings=MadSettings):
     async def check(self, claim: Claim) -> Verdict:
         self.turn, self.ruling, self.listing, self.deciding = self.asks_for(self.settings)
         self.chats: dict[str, tuple[Exchange, ...]] = {}
-        self.labels: list[tuple[str | None, ...]] = []
         await self.fill_pool(self.settings.top_k)
         first: dict[str, str] = {}
         answers = {AFFIRMATIVE: "", NEGATIVE: ""}
         for round_ in range(1, self.settings.max_rounds + 1):
-            self.labels.append(())
-            answers[AFFIRMATIVE] = await self.take_turn(AFFIRMATIVE, round_, answers[NEGATIVE])
-            answers[NEGATIVE] = await self.take_turn(NEGATIVE, round_, answers[AFFIRMATIVE])
-            first = first or dict(answers)
-            ruling = await self.moderate(round_, answers)
+            affirmative = await self.take_turn(AFFIRMATIVE, round_, answers[NEGATIVE])
+            negative = await self.take_turn(NEGATIVE, round_, affirmative.text)
+            answers = {AFFIRMATIVE: affirmative.text, NEGATIVE: negative.text}
+            first = first or answers
+            ruling = await self.moderate(round_, answers, (affirmative.label, negative.label))
             if ruling.debate_answer:
                 return self.conclude(MODERATOR, ruling.debate_answer, ruling.reason)
         return await self.judge(first if self.settings.judged == "first" else answers)
 
-    async def take_turn(self, side: str, round_: int, opponent: str) -> str:
+    async def take_turn(self, side: str, round_: int, opponent: str) -> Answer:
         """A side's answer; its label is reported and does not affect the debate."""
-        answer: Answer = await self.ask(side, self.turn, round_, opponent=opponent)
+        answer: Answer = await self.reply(side, self.turn, round_, opponent=opponent)
         self.answered(side, answer, round_=round_, passages=self.passages)
-        self.labels[-1] += (answer.label,)
-        return answer.text
+        return answer
 
-    async def moderate(self, round_: int, answers: Mapping[str, str]) -> Ruling:
-        ruling: Ruling = await self.ask(MODERATOR, self.ruling, round_, number=round_, **answers)
+    async def moderate(self, round_: int, answers: Mapping[str, str], labels: tuple[str | None, ...]) -> Ruling:
+        ruling: Ruling = await self.reply(MODERATOR, self.ruling, round_, number=round_, **answers)
         self.run.emit(Spoke(agent=MODERATOR, round=round_, text=ruling.reason))
         why = f"the moderator answers {ruling.debate_answer}" if ruling.debate_answer else "the moderator continues"
-        self.end_round(round_, self.labels[-1], accepted=bool(ruling.debate_answer), why=why)
+        self.end_round(round_, labels, accepted=bool(ruling.debate_answer), why=why)
         return ruling
 
     async def judge(self, answers: Mapping[str, str]) -> Verdict:
         """The judge lists candidates, then chooses one of them, in one chat."""
-        await self.ask(JUDGE, self.listing, **answers)
-        decision: Decision = await self.ask(JUDGE, self.deciding)
+        await self.reply(JUDGE, self.listing, **answers)
+        decision: Decision = await self.reply(JUDGE, self.deciding)
         label = decision.debate_answer or None  # MAD-4
         self.run.emit(Judged(text=decision.reason, label=label))
         return self.conclude(JUDGE, label, decision.reason)
 
-    async def ask(self, agent: str, kind: Callable[..., AnyTask], round_: int = 0, /, **fields: Any) -> Any:
-        """Keeps the question and the verbatim reply in the speaker's chat."""
+    async def reply(self, agent: str, kind: type[AnyTask], round_: int = 0, /, **fields: Any) -> Any:
+        """A speaker's answer; the question and the verbatim reply are kept in its chat."""
         chat = self.chats.get(agent, ())
-        evidence = {"passages": self.passages} if self.settings.tools else {}
-        task = kind(claim=self.claim, before=chat, profile=self.settings.profile, **evidence, **fields)
+        task = self.task(kind, before=chat, **self.seen, **fields)
         (output,) = await self.agents[agent].ask(task, round_=round_, temperature=self.settings.temperature)
         self.chats[agent] = (*chat, task.exchange(output.text))
         return output.answer
@@ -260,10 +248,5 @@ class Mad(EvidencePool, name="mad", settings=MadSettings):
     @classmethod
     def asks_for(cls, settings: MadSettings) -> tuple[type[AnyTask], ...]:
         if settings.tools:
-            return (
-                DebateTurnOnEvidence,
-                ModerateRoundOnEvidence,
-                ListCandidatesOnEvidence,
-                DecideDebateOnEvidence,
-            )
-        return (DebateTurn, ModerateRound, ListCandidates, DecideDebate)
+            return DebateTurnOnEvidence, ModerateRoundOnEvidence, ListCandidatesOnEvidence, DecideDebateOnEvidence
+        return DebateTurn, ModerateRound, ListCandidates, DecideDebate

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -24,7 +24,7 @@ from redargue.methods.setting_types import Word
 from redargue.nli.backend import EmbeddedBackend, perform
 from redargue.tasks import answer as answer_task
 from redargue.tasks.answer import Answer, AnswerClaim, LabelledTask
-from redargue.tasks.base import AnyTask, Profile, Task, lines, max_length
+from redargue.tasks.base import AnyTask, Profile, Task, lines, text_field
 from redargue.tasks.documents import claim_section, document
 from redargue.tasks.labels import label_definitions, subject_vars
 from redargue.tasks.query import OtherAnswer
@@ -32,11 +32,7 @@ from redargue.tasks.untrusted import wrap_untrusted
 from redargue.verdicts import Verdict
 
 MOST_PIECES = 3
-
-
 LARGEST_POOL = 50
-
-
 BRACKETS = re.compile(r"\[([^\[\]]*)\]")
 
 
@@ -91,16 +87,12 @@ class SelectEvidence(Task[Selection]):
         if "no found" in (content.strip().lower() for content in contents):
             return Selection(pieces=())
         numbers = [int(content) for content in reversed(contents) if content.strip().isdecimal()]
-        return Selection(
-            pieces=tuple(EvidencePiece(number=number) for number in numbers if 1 <= number <= len(self.pool))
-        )
+        pieces = (EvidencePiece(number=number) for number in numbers if 1 <= number <= len(self.pool))
+        return Selection(pieces=tuple(pieces))
 
     def validate_answer(self, answer: Selection) -> Selection:
         pieces = dict.fromkeys(piece for piece in answer.pieces if piece.number <= len(self.pool))
         return Selection(pieces=tuple(pieces)[:MOST_PIECES])
-
-    def chosen(self, answer: Selection) -> tuple[Passage, ...]:
-        return tuple(self.pool[piece.number - 1] for piece in answer.pieces)
 
     def template_vars(self) -> Mapping[str, object]:
         return {
@@ -115,7 +107,7 @@ class SelectEvidence(Task[Selection]):
 class Consistency(Frozen):
     """Whether answers say the same."""
 
-    reason: str = Field(default="", description="what each agent's answer is", json_schema_extra=max_length(600))
+    reason: str = text_field("what each agent's answer is", 600, default="")
     consistent: Literal["yes", "no"] = Field(description="yes if all agents give the same answer")
 
 
@@ -256,7 +248,6 @@ class Madke(EvidencePool, name="madke", settings=MadkeSettings):
 
     async def check(self, claim: Claim) -> Verdict:
         self.last: dict[str, Answer] = {}
-        self.labels: list[tuple[str | None, ...]] = []
         self.examples = with_labels(read_examples(__package__), claim.labels)
         await self.fill_pool(*self.settings.pieces)
         self.passages = self.passages[:LARGEST_POOL]
@@ -276,31 +267,23 @@ class Madke(EvidencePool, name="madke", settings=MadkeSettings):
         else:
             answers = await gather_or_cancel(self.take_turn(agent, round_, passages) for agent, passages in turns)
             self.last = dict(zip(self.debaters, answers, strict=True))
-        self.labels.append(tuple(self.last[agent].label for agent in self.debaters))
 
     async def select(self, agent: str, round_: int) -> tuple[Passage, ...]:
         """At most three pieces of the pool; none where the agent chooses none or its reply cannot be read."""
         if not self.settings.selecting or not self.passages:
             return self.passages
-        own = self.last[agent].text if agent in self.last else ""
-        task = SelectEvidence(claim=self.claim, pool=self.passages, own=own, profile=self.settings.profile)
-        try:
-            selection = await self.agents[agent].perform(task, round_=round_, temperature=self.settings.temperature)
-        except BadReply:
-            return ()
-        return task.chosen(selection)
+        shown = {"pool": self.passages, "own": self.last_text(agent)}
+        selection = await self.try_to_ask(self.agents[agent], SelectEvidence, round_=round_, **shown)
+        return tuple(self.passages[piece.number - 1] for piece in selection.pieces) if selection else ()
+
+    def last_text(self, agent: str) -> str:
+        return self.last[agent].text if agent in self.last else ""
 
     async def take_turn(self, agent: str, round_: int, passages: tuple[Passage, ...]) -> Answer:
-        own = self.last[agent].text if agent in self.last else ""
-        task = AnswerWithKnowledge(
-            claim=self.claim,
-            passages=passages,
-            others=self.latest_answers(but=agent) if own else (),
-            own=own,
-            examples=self.examples,
-            profile=self.settings.profile,
-        )
-        answer = await self.agents[agent].perform(task, round_=round_, temperature=self.settings.temperature)
+        own = self.last_text(agent)
+        others = self.latest_answers(but=agent) if own else ()
+        shown = {"passages": passages, "others": others, "own": own, "examples": self.examples}
+        answer = await self.ask(self.agents[agent], AnswerWithKnowledge, round_=round_, **shown)
         self.answered(agent, answer, round_=round_, passages=passages)
         return answer
 
@@ -313,38 +296,28 @@ class Madke(EvidencePool, name="madke", settings=MadkeSettings):
 
     async def is_consistent(self, round_: int) -> bool:
         """Asks the judge whether the answers agree; an unreadable reply means no (``MADKE-3``)."""
-        task = JudgeConsistency(claim=self.claim, answers=self.latest_answers(), profile=self.settings.profile)
+        judge, answers = self.agents[JUDGE], self.latest_answers()
         try:
-            ruling = await self.agents[JUDGE].perform(task, round_=round_, temperature=self.settings.temperature)
+            ruling = await self.ask(judge, JudgeConsistency, round_=round_, answers=answers)
             consistent, reason = ruling.consistent == "yes", ruling.reason
         except BadReply as error:
             consistent, reason = False, error.what
         self.run.emit(Spoke(agent=JUDGE, round=round_, text=reason))
         why = "the judge finds the answers consistent" if consistent else "the judge finds that they differ"
-        self.end_round(round_, self.labels[-1], accepted=consistent, why=why)
+        labels = tuple(self.last[agent].label for agent in self.debaters)
+        self.end_round(round_, labels, accepted=consistent, why=why)
         return consistent
 
     async def summarise(self) -> Verdict:
         """The summariser's answer; an unreadable one gives no label (``MADKE-5``)."""
-        task = SummariseAnswers(
-            claim=self.claim,
-            answers=self.latest_answers(),
-            swapped=self.settings.swapped,
-            example=with_labels(read_examples(__package__, "summary"), self.claim.labels),
-            profile=self.settings.profile,
-        )
+        example = with_labels(read_examples(__package__, "summary"), self.claim.labels)
+        shown: dict[str, Any] = {"answers": self.latest_answers(), "swapped": self.settings.swapped}
         try:
-            answer = await self.agents[SUMMARISER].perform(task, temperature=self.settings.temperature)
+            answer = await self.ask(self.agents[SUMMARISER], SummariseAnswers, example=example, **shown)
         except BadReply as error:
             answer = Answer(text=error.raw, label=None)
         self.run.emit(Judged(text=answer.text, label=answer.label))
-        return self.verdict(
-            answer.label,
-            reason=answer.text,
-            decided_by=SUMMARISER,
-            rounds=len(self.labels),
-            round_labels=self.labels,
-        )
+        return self.verdict_of(answer, decided_by=SUMMARISER, rounds=len(self.labels), round_labels=self.labels)
 
     @classmethod
     def roles_for(cls, settings: MadkeSettings) -> Roles:

@@ -14,11 +14,8 @@ from pydantic import Field
 from redargue.claims import Claim
 from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
-from redargue.methods.base import SearchSettings
-from redargue.methods.baselines import evidence_pool
-from redargue.methods.baselines.evidence_pool import EvidencePool
+from redargue.methods.baselines.evidence_pool import DebatePrompt, EvidencePool, OnEvidence, PoolSettings
 from redargue.methods.baselines.sampling import majority
-from redargue.methods.setting_types import Word
 from redargue.tasks.answer import Answer, LabelledTask, Piece
 from redargue.tasks.base import AnyTask, Exchange
 from redargue.tasks.labels import label_names
@@ -27,7 +24,7 @@ from redargue.tasks.untrusted import wrap_untrusted
 from redargue.verdicts import Verdict
 
 
-class SolveWithOthers(evidence_pool.DebatePrompt, LabelledTask):
+class SolveWithOthers(DebatePrompt, LabelledTask):
     """An agent's answer: independent at first, then informed by the other agents' last answers."""
 
     answer_fields: ClassVar[tuple[Piece, ...]] = ("reasoning", "label")
@@ -57,17 +54,15 @@ class SolveWithOthers(evidence_pool.DebatePrompt, LabelledTask):
         )
 
 
-class SolveWithOthersOnEvidence(evidence_pool.OnEvidence, SolveWithOthers):
+class SolveWithOthersOnEvidence(OnEvidence, SolveWithOthers):
     """The answer of an agent that sees evidence."""
 
     answer_fields: ClassVar[tuple[Piece, ...]] = ("reasoning", "quotes", "label")
 
 
-class MultiAgentDebateSettings(SearchSettings):
+class MultiAgentDebateSettings(PoolSettings):
     """Settings of ``multi-agent-debate``."""
 
-    # each is searched once, and all agents see the results; without tools nobody has evidence, as published
-    tools: tuple[Word, ...] = Field(default=("corpus",), max_length=8)
     agents: int = Field(default=3, ge=1, le=15)  # debaters; one alone checks its own answer
     rounds: int = Field(default=2, ge=1, le=10)  # answers per agent
     # each reads the others' answers of the last round; off, they answer in turn, and each reads those given before its
@@ -101,10 +96,9 @@ class MultiAgentDebate(EvidencePool, name="multi-agent-debate", settings=MultiAg
 
     async def check(self, claim: Claim) -> Verdict:
         self.turns: dict[str, _Turn] = {}  # each agent's last one that could be read
-        self.labels: list[tuple[str | None, ...]] = []
         await self.fill_pool(self.settings.top_k)
         for round_ in range(1, self.settings.rounds + 1):
-            self.labels.append(await self.hold_round(round_))
+            await self.hold_round(round_)
         label = majority(self.labels[-1])
         reason = next((turn.answer.text for turn in self.turns.values() if turn.answer.label == label), "")
         return self.verdict(
@@ -115,27 +109,20 @@ class MultiAgentDebate(EvidencePool, name="multi-agent-debate", settings=MultiAg
             round_labels=self.labels,
         )
 
-    async def hold_round(self, round_: int) -> tuple[str | None, ...]:
-        """The labels of a round; BadReply where no agent's reply can be read."""
+    async def hold_round(self, round_: int) -> None:
+        """Raises BadReply where no agent's reply can be read."""
         turns: dict[str, _Turn | BadReply] = {}
-        if self.settings.simultaneous or round_ == 1:
-            replies = await gather_or_cancel(self.take_turn(agent, round_) for agent in self.debaters)
-            turns = dict(zip(self.debaters, replies, strict=True))
-            self.keep(turns)
-        else:
-            for agent in self.debaters:
-                turns[agent] = await self.take_turn(agent, round_)
-                self.keep(turns)
+        together = self.settings.simultaneous or round_ == 1
+        for group in [self.debaters] if together else [(agent,) for agent in self.debaters]:
+            replies = await gather_or_cancel(self.take_turn(agent, round_) for agent in group)
+            turns |= zip(group, replies, strict=True)
+            self.turns |= {agent: turn for agent, turn in turns.items() if isinstance(turn, _Turn)}
         failures = [turn for turn in turns.values() if isinstance(turn, BadReply)]
         if len(failures) == len(turns):
             raise failures[0]
         labels = tuple(turn.answer.label if isinstance(turn, _Turn) else None for turn in turns.values())
         votes = ", ".join(f"{agent}: {label or 'no label'}" for agent, label in zip(self.debaters, labels, strict=True))
         self.end_round(round_, labels, accepted=round_ == self.settings.rounds, why=votes)
-        return labels
-
-    def keep(self, turns: Mapping[str, _Turn | BadReply]) -> None:
-        self.turns |= {agent: turn for agent, turn in turns.items() if isinstance(turn, _Turn)}
 
     async def take_turn(self, agent: str, round_: int) -> _Turn | BadReply:
         """An agent's answer; an unreadable one has no vote and is shown to nobody."""
@@ -145,14 +132,8 @@ class MultiAgentDebate(EvidencePool, name="multi-agent-debate", settings=MultiAg
             for other in self.debaters
             if other != agent and other in self.turns
         )
-        fields: dict[str, object] = {
-            "claim": self.claim,
-            "before": chat,
-            "solutions": others if chat else (),
-            "profile": self.settings.profile,
-        }
-        on_evidence = bool(self.settings.tools)
-        task = SolveWithOthersOnEvidence(**fields, passages=self.passages) if on_evidence else SolveWithOthers(**fields)
+        (kind,) = self.asks_for(self.settings)
+        task = self.task(kind, before=chat, solutions=others if chat else (), **self.seen)
         try:
             (output,) = await self.agents[agent].ask(task, round_=round_, temperature=self.settings.temperature)
         except BadReply as error:

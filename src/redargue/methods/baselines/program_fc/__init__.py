@@ -18,7 +18,7 @@ from redargue.claims import Claim, Frozen, Meaning
 from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply, UsageError
 from redargue.events import Answered, QueryWritten, Spoke
-from redargue.evidence import Passage, Quote
+from redargue.evidence import Passage, Quote, Side
 from redargue.methods.agent import Agent
 from redargue.methods.base import Method, Roles, SearchSettings
 from redargue.methods.baselines.program_fc.program import Program, ProgramFunction, ProgramStep, parse_program
@@ -29,7 +29,7 @@ from redargue.methods.verdict_parts import side_of
 from redargue.nli.backend import EmbeddedBackend, perform
 from redargue.quotes import find_quotes
 from redargue.tasks.answer import Quotations, quoted, quotes_field
-from redargue.tasks.base import AnyTask, Profile, Task, max_length
+from redargue.tasks.base import AnyTask, Profile, Task, text_field
 from redargue.tasks.documents import as_of, documents
 from redargue.tasks.query import LONGEST_QUERY
 from redargue.tasks.untrusted import wrap_untrusted
@@ -108,13 +108,10 @@ class VerifyFact(RecallFact):
     with_quotes: ClassVar[bool] = True
 
     def template_vars(self) -> Mapping[str, object]:
-        day = as_of(self.claim, self.profile) if self.claim else ""
-        return {**super().template_vars(), "document": documents(self.passages, self.profile), "as_of": day}
+        return {**super().template_vars(), **_document_vars(self)}
 
 
-_SPAN = Field(
-    description="the answer in a few words; empty if it cannot be said", json_schema_extra=max_length(LONGEST_SPAN)
-)
+_SPAN = text_field("the answer in a few words; empty if it cannot be said", LONGEST_SPAN)
 
 
 class RecalledSpan(Frozen):
@@ -170,8 +167,12 @@ class AnswerQuestion(RecallAnswer):
     with_quotes: ClassVar[bool] = True
 
     def template_vars(self) -> Mapping[str, object]:
-        day = as_of(self.claim, self.profile) if self.claim else ""
-        return {**super().template_vars(), "document": documents(self.passages, self.profile), "as_of": day}
+        return {**super().template_vars(), **_document_vars(self)}
+
+
+def _document_vars(task: VerifyFact | AnswerQuestion) -> dict[str, object]:
+    day = as_of(task.claim, task.profile) if task.claim else ""
+    return {"document": documents(task.passages, task.profile), "as_of": day}
 
 
 class WriteProgram(Task[Program]):
@@ -297,12 +298,8 @@ class ProgramFC(Method, name="program-fc", settings=ProgramFCSettings):
         return await self.execute(program, number)
 
     async def write_program(self, number: int) -> Program:
-        task = WriteProgram(
-            claim=self.claim,
-            demonstrations=program_examples(self.settings.profile),
-            profile=self.settings.profile,
-            sample=number - 1,
-        )
+        examples = program_examples(self.settings.profile)
+        task = self.task(WriteProgram, demonstrations=examples, sample=number - 1)
         temperature = self.settings.temperature if self.settings.programs > 1 else 0.0
         return await self.agents[PROGRAMMER].perform(task, round_=number, temperature=temperature)
 
@@ -336,7 +333,7 @@ class ProgramFC(Method, name="program-fc", settings=ProgramFCSettings):
         agent = self.agents[QUESTIONER if is_question else VERIFIER]
         passages = await self.evidence(agent, text, number)
         try:
-            answer = await agent.perform(self.task(step.function, text, passages), round_=number)
+            answer = await agent.perform(self.line_task(step.function, text, passages), round_=number)
         except BadReply as error:
             vote = None if is_question else self.vote_if_unreadable(number, name)
             if vote is None:
@@ -346,7 +343,7 @@ class ProgramFC(Method, name="program-fc", settings=ProgramFCSettings):
         quotes = () if self.settings.setting == "closed-book" else answer.quotes
         return result._replace(value=value, quotes=quotes, passages=passages)
 
-    def task(self, function: ProgramFunction, text: str, passages: tuple[Passage, ...]) -> Task[Any]:
+    def line_task(self, function: ProgramFunction, text: str, passages: tuple[Passage, ...]) -> Task[Any]:
         _, question, fact = self.asks_for(self.settings)
         task_type, field = (question, "question") if function == "Question" else (fact, "statement")
         fields: dict[str, object] = {field: text, "profile": self.settings.profile}
@@ -367,25 +364,25 @@ class ProgramFC(Method, name="program-fc", settings=ProgramFCSettings):
 
     def report_answer(self, number: int, result: LineResult) -> tuple[Quote, ...]:
         self.run.emit(Spoke(agent=QUESTIONER, round=number, text=f"{result.line}\n{result.value or 'unknown'}"))
-        found = (find_quotes(text, result.passages, agent=QUESTIONER) for text in result.quotes)
+        return self.found(result, QUESTIONER)
+
+    def found(self, result: LineResult, agent: str, side: Side = Side.CONTEXT) -> tuple[Quote, ...]:
+        """A line's quotations, looked up in its passages."""
+        found = (find_quotes(text, result.passages, side=side, agent=agent) for text in result.quotes)
         return tuple(chain.from_iterable(found))
 
     def report_fact(self, number: int, result: LineResult) -> tuple[Quote, ...]:
         label = self.label(self.meaning(result.value))
-        side = side_of(self.claim.labels, label)
-        found = (find_quotes(text, result.passages, side=side, agent=VERIFIER) for text in result.quotes)
-        quotes = tuple(chain.from_iterable(found))
+        quotes = self.found(result, VERIFIER, side_of(self.claim.labels, label))
         said = f"{result.line}\n{result.value}"
         self.run.emit(Answered(agent=VERIFIER, round=number, text=said, label=label, quotes=quotes))
         return quotes
 
     def meaning(self, verdict: str) -> Meaning:
-        """Returns what a fact's verdict means for the claim (PFC-6)."""
+        """What a fact's verdict means for the claim (PFC-6)."""
         meaning = _MEANINGS[verdict]
-        if meaning is not Meaning.NOT_ENOUGH:
-            return meaning
         can_stay_open = self.settings.not_supported == "not_enough" and self.claim.labels.named(meaning)
-        return meaning if can_stay_open else Meaning.REFUTED
+        return Meaning.REFUTED if meaning is Meaning.NOT_ENOUGH and not can_stay_open else meaning
 
     def label(self, meaning: Meaning | None) -> str | None:
         return self.claim.labels.named(meaning) if meaning else None

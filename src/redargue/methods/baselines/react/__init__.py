@@ -31,12 +31,8 @@ from redargue.tasks.step import ActionTool, PastStep, Step, StepTask, ToolCall
 from redargue.tasks.untrusted import wrap_untrusted
 from redargue.verdicts import Verdict
 
-# Thought, action, observation, in the words of ReAct (Yao et al., arXiv 2210.03629) on fact
-# verification.
-#
 # Actions are written ``search[x]``, ``lookup[k]`` and ``finish[label]``, and the prompt shows
 # the whole history as the agent wrote it.
-
 
 SEARCH = ActionTool(
     name="search",
@@ -202,19 +198,15 @@ class React(Method, name="react", settings=ReactSettings):
     async def think(self, agent: Agent, number: int) -> Step:
         """The next step; a thought without an action takes a second call."""
         examples = "examples_in_json" if self.settings.profile == "hardened" else "examples"
-        state: dict[str, object] = {
-            "claim": self.claim,
+        state = {
             "steps": tuple(self.steps),
             "step": number,
             "last": self.settings.max_steps,
             "demonstrations": with_labels(read_examples(__package__, examples), self.claim.labels),
-            "profile": self.settings.profile,
         }
-        temperature = self.settings.temperature
-        step = await agent.perform(ThinkAndAct(**state), round_=number, temperature=temperature)
+        step = await self.ask(agent, ThinkAndAct, round_=number, **state)
         if step.action is None and step.answer is None:
-            choose = ChooseAction(**state, thought=step.thought)
-            step = await agent.perform(choose, round_=number, temperature=temperature)
+            step = await self.ask(agent, ChooseAction, round_=number, thought=step.thought, **state)
         return step
 
     def is_sent_back(self, number: int, step: Step) -> bool:

@@ -15,13 +15,10 @@ from pydantic import Field, field_validator
 from redargue.claims import Claim, Frozen
 from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
-from redargue.methods.base import SearchSettings
-from redargue.methods.baselines import evidence_pool
-from redargue.methods.baselines.evidence_pool import EvidencePool
+from redargue.methods.baselines.evidence_pool import DebatePrompt, EvidencePool, OnEvidence, PoolSettings, stated_label
 from redargue.methods.few_shot import read_examples, with_labels
-from redargue.methods.setting_types import Word
 from redargue.tasks.answer import Answer, Quotations, quotes_field
-from redargue.tasks.base import AnyTask, Task, lines, max_length
+from redargue.tasks.base import AnyTask, Task, lines, text_field
 from redargue.tasks.untrusted import wrap_untrusted
 from redargue.verdicts import Verdict
 
@@ -29,7 +26,7 @@ from redargue.verdicts import Verdict
 class RecalledWithConfidence(Frozen):
     """An agent's label with its reasoning and stated confidence in [0, 1]; "90%" is 0.9."""
 
-    reasoning: str = Field(description="your reasoning, step by step", json_schema_extra=max_length(1_000))
+    reasoning: str = text_field("your reasoning, step by step", 1_000)
     answer: str = Field(description="your answer")
     confidence_level: float = Field(
         ge=0, le=1, allow_inf_nan=False, description="how likely your answer is right, from 0.0 to 1.0"
@@ -56,7 +53,7 @@ class Group(Frozen):
     given: tuple[AnswerWithConfidence, ...]
 
 
-class AnswerSurely(evidence_pool.DebatePrompt, Task[AnswerWithConfidence]):
+class AnswerSurely(DebatePrompt, Task[AnswerWithConfidence]):
     """An agent's answer with its confidence."""
 
     claim: Claim
@@ -77,7 +74,7 @@ class AnswerSurely(evidence_pool.DebatePrompt, Task[AnswerWithConfidence]):
         return {} if labels.free_text else {"answer": labels.names}
 
     def validate_answer(self, answer: AnswerWithConfidence) -> AnswerWithConfidence:
-        return answer.model_copy(update={"answer": evidence_pool.stated_label(answer.answer, self.claim.labels)})
+        return answer.model_copy(update={"answer": stated_label(answer.answer, self.claim.labels)})
 
     def template_vars(self) -> Mapping[str, object]:
         return {
@@ -88,7 +85,7 @@ class AnswerSurely(evidence_pool.DebatePrompt, Task[AnswerWithConfidence]):
         }
 
 
-class AnswerSurelyOnEvidence(evidence_pool.OnEvidence, AnswerSurely):
+class AnswerSurelyOnEvidence(OnEvidence, AnswerSurely):
     """The answer of an agent that sees evidence."""
 
     def requested_type(self) -> type[Frozen]:
@@ -152,11 +149,9 @@ def weighted_vote(votes: Sequence[tuple[str, float]]) -> dict[str, float]:
 _SAMPLES = 3
 
 
-class ReconcileSettings(SearchSettings):
+class ReconcileSettings(PoolSettings):
     """Settings of ``reconcile``."""
 
-    # each is searched once, and all agents see the results; without tools nobody has evidence, as published
-    tools: tuple[Word, ...] = Field(default=("corpus",), max_length=8)
     agents: int = Field(default=3, ge=2, le=10)
     rounds: int = Field(default=3, ge=0, le=10)  # of discussion, at most; none if all agree from the start
     samples: bool = True  # shows each agent the other agents' convincing samples, which are our own
@@ -190,7 +185,6 @@ class Reconcile(EvidencePool, name="reconcile", settings=ReconcileSettings):
     settings: ReconcileSettings
 
     async def check(self, claim: Claim) -> Verdict:
-        self.labels: list[tuple[str | None, ...]] = []
         await self.fill_pool(self.settings.top_k)
         votes = await self.discuss(0, ())
         round_ = 0
@@ -210,7 +204,6 @@ class Reconcile(EvidencePool, name="reconcile", settings=ReconcileSettings):
         weights = weighted_vote([(vote.answer, vote.confidence_level) for vote in votes])
         tally = ", ".join(f"{label}: {weight:.2f}" for label, weight in weights.items()) or "no votes"
         self.end_round(round_, labels, accepted=len(weights) < 2, why=tally)
-        self.labels.append(labels)
         return votes
 
     def group(self, votes: Sequence[AnswerWithConfidence]) -> tuple[Group, ...]:
@@ -221,16 +214,10 @@ class Reconcile(EvidencePool, name="reconcile", settings=ReconcileSettings):
 
     async def answer(self, agent: str, round_: int, groups: tuple[Group, ...]) -> AnswerWithConfidence | BadReply:
         """An agent's answer; the error where it cannot be read, or (``RECONCILE-1``) a random answer."""
-        fields: dict[str, object] = {
-            "claim": self.claim,
-            "groups": groups,
-            "samples": self.convincing_samples(agent),
-            "profile": self.settings.profile,
-        }
-        on_evidence = bool(self.settings.tools)
-        task = AnswerSurelyOnEvidence(**fields, passages=self.passages) if on_evidence else AnswerSurely(**fields)
+        (kind,) = self.asks_for(self.settings)
+        fields = {"groups": groups, "samples": self.convincing_samples(agent), **self.seen}
         try:
-            answer = await self.agents[agent].perform(task, round_=round_, temperature=self.settings.temperature)
+            answer: AnswerWithConfidence = await self.ask(self.agents[agent], kind, round_=round_, **fields)
         except BadReply as error:
             labels = self.claim.labels.names[: len(self.claim.options) or None]
             if self.settings.unparsed == "none" or not labels:

@@ -24,7 +24,7 @@ from redargue.nli import claim_filter
 from redargue.nli.backend import CORRECT, INCORRECT, OPEN, EmbeddedBackend, cite, distinct_words, perform, quotes_of
 from redargue.nli.reader import sentences
 from redargue.tasks.answer import Answer, LabelledTask
-from redargue.tasks.base import AnyTask, Out, Task, max_length
+from redargue.tasks.base import AnyTask, Out, Task, text_field
 from redargue.tasks.query import LONGEST_QUERY, Query, QueryTask
 from redargue.tasks.untrusted import wrap_untrusted
 from redargue.verdicts import Verdict
@@ -58,13 +58,13 @@ def _bracketed(text: str, *answers: str) -> list[str]:
 class SelfContained(Frozen):
     """A statement that can be understood alone."""
 
-    statement: str = Field(description="the statement, self-contained", json_schema_extra=max_length(1_000))
+    statement: str = text_field("the statement, self-contained", 1_000)
 
 
 class Relevance(Frozen):
     """Whether a statement is relevant to the subject of its response."""
 
-    reasoning: str = Field(default="", description="your reasoning", json_schema_extra=max_length(600))
+    reasoning: str = text_field("your reasoning", 600, default="")
     relevant: bool = Field(description="true if the statement is relevant")
 
 
@@ -164,21 +164,21 @@ class Safe(Method, name="safe", settings=SafeSettings):
     settings: SafeSettings
 
     async def check(self, claim: Claim, rater: Agent) -> Verdict:
-        self.rater = rater
         self.labels = self.labels_of_ratings()
         self.results: list[QueryResult] = []
-        statement = await self.self_contained()
-        if not await self.is_relevant(statement):
+        statement = await self.self_contained(rater)
+        if not await self.is_relevant(rater, statement):
             return self.conclude(Answer(text=IRRELEVANT, label=None))
         statement = statement.model_copy(update={"labels": SUPPORT})
         for step in range(1, self.settings.max_steps + 1):
-            try:
-                query = await self.next_query(statement, step)
-            except BadReply:
+            about = {"claim": statement, "results": tuple(self.results)}
+            query = await self.try_to_ask(rater, WriteNextQuery, round_=step, **about)
+            if query is None:
                 break
-            passages = await rater.search(query, self.settings.top_k, round_=step)
-            self.results.append(QueryResult(query=query, passages=passages))
-        return self.conclude(await self.rate(statement))
+            self.run.emit(QueryWritten(agent=RATER, round=step, query=query.text))
+            passages = await rater.search(query.text, self.settings.top_k, round_=step)
+            self.results.append(QueryResult(query=query.text, passages=passages))
+        return self.conclude(await self.rate(rater, statement))
 
     def labels_of_ratings(self) -> tuple[str, str]:
         supported, not_supported = self.two_sides()
@@ -186,48 +186,34 @@ class Safe(Method, name="safe", settings=SafeSettings):
             not_supported = self.claim.labels.named(Meaning.NOT_ENOUGH) or not_supported
         return supported, not_supported
 
-    async def self_contained(self) -> Claim:
-        """Returns the claim reworded without its context; unchanged if it has none, or if the reply cannot be read."""
+    async def self_contained(self, rater: Agent) -> Claim:
+        """The claim reworded without its context; unchanged if it has none, or if the reply cannot be read."""
         if not (self.settings.revise and self.claim.context):
             return self.claim
-        try:
-            revised = await self.ask(MakeSelfContained(claim=self.claim, profile=self.settings.profile))
-        except BadReply:
-            return self.claim
-        return self.claim.model_copy(update={"text": revised.statement, "context": ""})
+        revised = await self.try_to_ask(rater, MakeSelfContained)
+        return self.claim.model_copy(update={"text": revised.statement, "context": ""}) if revised else self.claim
 
-    async def is_relevant(self, statement: Claim) -> bool:
+    async def is_relevant(self, rater: Agent, statement: Claim) -> bool:
         """Whether the statement is relevant to the claim's context; True for a reply that cannot be read (SAFE-3)."""
         if not (self.settings.relevance and self.claim.context):
             return True
         in_context = statement.model_copy(update={"context": self.claim.context})
-        try:
-            return (await self.ask(CheckRelevance(claim=in_context, profile=self.settings.profile))).relevant
-        except BadReply:
-            return True
+        checked = await self.try_to_ask(rater, CheckRelevance, claim=in_context)
+        return checked is None or checked.relevant
 
-    async def next_query(self, statement: Claim, step: int) -> str:
-        task = WriteNextQuery(claim=statement, results=tuple(self.results), profile=self.settings.profile)
-        query = (await self.ask(task, round_=step)).text
-        self.run.emit(QueryWritten(agent=RATER, round=step, query=query))
-        return query
-
-    async def rate(self, statement: Claim) -> Answer:
-        task = RateSupport(claim=statement, results=tuple(self.results), profile=self.settings.profile)
+    async def rate(self, rater: Agent, statement: Claim) -> Answer:
+        about = {"claim": statement, "results": tuple(self.results)}
         try:
-            rating = await self.ask(task, round_=len(self.results) + 1)
+            rating = await self.ask(rater, RateSupport, round_=len(self.results) + 1, **about)
         except BadReply as error:
             return Answer(text=error.raw, label=None)
         supported, not_supported = self.labels
         return rating.model_copy(update={"label": supported if rating.label == SUPPORTED else not_supported})
 
-    async def ask(self, task: Task[Out], *, round_: int = 0) -> Out:
-        return await self.rater.perform(task, round_=round_, temperature=self.settings.temperature)
-
     def conclude(self, answer: Answer) -> Verdict:
         searches = len(self.results)
         self.answered(RATER, answer, round_=searches + 1, passages=found_in(tuple(self.results)))
-        return self.verdict(answer.label, reason=answer.text, decided_by=RATER, rounds=searches)
+        return self.verdict_of(answer, decided_by=RATER, rounds=searches)
 
     @classmethod
     def asks_for(cls, settings: SafeSettings) -> tuple[type[AnyTask], ...]:

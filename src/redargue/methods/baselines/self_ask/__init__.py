@@ -20,12 +20,12 @@ from redargue.events import Spoke
 from redargue.methods.agent import Agent
 from redargue.methods.base import FROM_SETTINGS, SearchSettings
 from redargue.methods.baselines import grounding
-from redargue.methods.baselines.grounding import Grounded
-from redargue.methods.baselines.small_models import clauses_of, is_it_true, likeliest, passages_of_questions, quotes_for
+from redargue.methods.baselines.grounding import Grounded, found_in
+from redargue.methods.baselines.small_models import clauses_of, is_it_true, likeliest, quotes_for
 from redargue.methods.few_shot import read_examples
 from redargue.nli.backend import EmbeddedBackend, perform
 from redargue.tasks.answer import Answer, Quotations, quoted, quotes_field
-from redargue.tasks.base import AnyTask, Profile, Task, max_length
+from redargue.tasks.base import AnyTask, Profile, Task, text_field
 from redargue.tasks.documents import NumberedDocuments
 from redargue.tasks.untrusted import wrap_untrusted
 from redargue.verdicts import Verdict
@@ -53,7 +53,7 @@ class WriteFollowUps(grounding.QuestionsTask[FollowUps]):
 class Aggregate(Frozen):
     """Whether a claim is supported."""
 
-    explanation: str = Field(description="the reasons, from what was found", json_schema_extra=max_length(1_000))
+    explanation: str = text_field("the reasons, from what was found", 1_000)
     quotes: Quotations = quotes_field("what you rely on, copied word for word from what was found")
     answer: grounding.SupportLabel = Field(description="SUPPORTED or NOT_SUPPORTED")
 
@@ -72,28 +72,22 @@ class JudgeAnswers(Task[Aggregate]):
             "demonstrations": self.demonstrations.strip(),
         }
 
-    def _quotes(self, text: str) -> tuple[str, ...]:
-        return quoted(text) if self.profile == "hardened" else ()
-
     def plain_example(self, reply: Aggregate) -> str:
         return f"The claim is [{reply.answer}]. Here are the reasons: {reply.explanation}"
 
     def parse_plain(self, text: str) -> Aggregate | None:
-        return (
-            None
-            if grounding.is_object(text)
-            else Aggregate(explanation=text.strip(), answer=grounding.bracketed_label(text), quotes=self._quotes(text))
-        )
+        if grounding.is_object(text):
+            return None
+        quotes = quoted(text) if self.profile == "hardened" else ()
+        return Aggregate(explanation=text.strip(), answer=grounding.bracketed_label(text), quotes=quotes)
 
 
 class FollowUp(Frozen):
     """The next question, or the answer."""
 
     needed: bool = Field(description="whether a follow up question is needed")
-    question: str = Field(
-        default="", description="the follow up question; empty if none is needed", json_schema_extra=max_length(300)
-    )
-    explanation: str = Field(default="", description="the reasons for the answer", json_schema_extra=max_length(1_000))
+    question: str = text_field("the follow up question; empty if none is needed", 300, default="")
+    explanation: str = text_field("the reasons for the answer", 1_000, default="")
     quotes: Quotations = quotes_field("what you rely on, copied word for word from what was found")
     answer: Literal["SUPPORTED", "NOT_SUPPORTED", ""] = Field(
         default="",
@@ -163,10 +157,8 @@ class ConcludeAsking(JudgeAnswers):
     """The forced final answer of Self-Ask: the text so far, ended by its last marker."""
 
     def template_vars(self) -> Mapping[str, object]:
-        asking = AskFollowUp(
-            claim=self.claim, asked=self.asked, demonstrations=self.demonstrations, profile=self.profile
-        )
-        return asking.template_vars()
+        shown = {"asked": self.asked, "demonstrations": self.demonstrations}
+        return AskFollowUp(claim=self.claim, profile=self.profile, **shown).template_vars()
 
     def parse_plain(self, text: str) -> Aggregate | None:
         if grounding.is_object(text):
@@ -224,38 +216,29 @@ class SelfAsk(grounding.GroundingMethod, name="self-ask", settings=SelfAskSettin
             aggregate = await (self.ask_concurrently(asker) if decomposed else self.ask_and_answer(asker))
         except BadReply as error:
             return self.verdict(None, reason=error.what, decided_by=ASKER, rounds=self.round)
-        answer = Answer(text=aggregate.explanation, label=self.label(aggregate.answer), quotes=aggregate.quotes)
+        label = self.side_label(supported=aggregate.answer == "SUPPORTED")
+        answer = Answer(text=aggregate.explanation, label=label, quotes=aggregate.quotes)
         return self.conclude(asker, answer, self.asked, round_=self.round)
 
     async def ask_and_answer(self, asker: Agent) -> Aggregate:
-        temperature = self.settings.temperature
-        prompt: dict[str, object] = {
-            "claim": self.claim,
-            "demonstrations": read_examples(__package__),
-            "profile": self.settings.profile,
-        }
+        examples = {"demonstrations": read_examples(__package__)}
         while len(self.asked) < self.settings.most_questions:
-            task = AskFollowUp(asked=self.asked, **prompt)
-            reply = await asker.perform(task, round_=self.round, temperature=temperature)
+            reply = await self.ask(asker, AskFollowUp, round_=self.round, asked=self.asked, **examples)
             if not reply.needed and reply.answer:
                 return Aggregate(explanation=reply.explanation, quotes=reply.quotes, answer=reply.answer)
             self.run.emit(Spoke(agent=ASKER, round=self.round, text=reply.question))
             self.asked += (await self.ground(asker, reply.question, round_=self.round),)
             self.round += 1
-        last = ConcludeAsking(asked=self.asked, **prompt)
-        return await asker.perform(last, round_=self.round, temperature=temperature)
+        return await self.ask(asker, ConcludeAsking, round_=self.round, asked=self.asked, **examples)
 
     async def ask_concurrently(self, asker: Agent) -> Aggregate:
         """FOLK's version: all questions, all searches concurrently, one aggregation."""
-        profile, temperature = self.settings.profile, self.settings.temperature
-        first = WriteFollowUps(claim=self.claim, demonstrations=question_examples(profile), profile=profile)
-        questions = (await asker.perform(first, round_=1, temperature=temperature)).questions
+        examples = question_examples(self.settings.profile)
+        questions = (await self.ask(asker, WriteFollowUps, round_=1, demonstrations=examples)).questions
         self.run.emit(Spoke(agent=ASKER, round=1, text="\n".join(questions)))
         self.asked = tuple(await gather_or_cancel(self.ground(asker, question, round_=1) for question in questions))
-        task = JudgeAnswers(
-            claim=self.claim, asked=self.asked, demonstrations=aggregate_examples(profile), profile=profile
-        )
-        return await asker.perform(task, round_=1, temperature=temperature)
+        fields = {"asked": self.asked, "demonstrations": aggregate_examples(self.settings.profile)}
+        return await self.ask(asker, JudgeAnswers, round_=1, **fields)
 
     @classmethod
     def asks_for(cls, settings: SelfAskSettings) -> tuple[type[AnyTask], ...]:
@@ -299,7 +282,7 @@ def _aggregate_answers(task: JudgeAnswers, backend: EmbeddedBackend) -> Aggregat
 
 
 def _aggregate(claim: str, asked: tuple[Grounded, ...], backend: EmbeddedBackend) -> Aggregate:
-    reading = backend.reader.read(claim, passages_of_questions(asked))
+    reading = backend.reader.read(claim, found_in(asked))
     meaning = likeliest(reading)
     quotes = quotes_for(reading, meaning)
     why = " ".join(f'"{quote}"' for quote in quotes) or "Nothing that was found settles the claim."
