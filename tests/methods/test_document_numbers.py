@@ -13,7 +13,7 @@ from redargue.backends.scripted import ScriptedBackend
 from redargue.evidence import Passage
 from redargue.methods.base import ConfiguredMethod
 from redargue.methods.dual_position import DualPosition
-from redargue.methods.dual_position.method import DUAL_POSITION_PROFILES, DualPositionSettings
+from redargue.methods.dual_position.method import DualPositionSettings
 from redargue.methods.dual_position.referees import JudgeTeams
 from redargue.methods.dual_position.tasks import SpeakForTeam, TeamQueries, TeamStatement, WriteTeamQueries
 from redargue.retrieval.tools.base import Search
@@ -111,7 +111,7 @@ async def test_a_document_has_one_number_for_both_teams_and_all_referees() -> No
 
     backend = ScriptedBackend(script(WriteTeamQueries=search, SpeakForTeam=speak))
     settings = DualPositionSettings(
-        tools=("corpus",), profile="hardened", min_rounds=2, **DUAL_POSITION_PROFILES["hardened"]
+        tools=("corpus",), profile="hardened", min_rounds=2, **DualPosition.profiles["hardened"]
     )
     await ConfiguredMethod(DualPosition, settings).verify(CLAIM, Run(backend, {"corpus": tool}, clock=CLOCK))
     asked = [task for task, _ in backend.calls]

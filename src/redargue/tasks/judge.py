@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from string import ascii_uppercase
 
 from redargue.claims import Frozen, Meaning
@@ -43,6 +43,12 @@ class Turn(Frozen):
     @property
     def reader(self) -> str:
         return self.shared_with or self.agent
+
+
+def mean_confidence(turns: Sequence[Turn]) -> float | None:
+    """The mean confidence of the answers, in [0, 1]; None unless all of them are calibrated."""
+    given = [turn.answer.confidence for turn in turns if turn.answer.confidence is not None]
+    return sum(given) / len(given) if len(given) == len(turns) else None
 
 
 class MeanScore(Frozen):

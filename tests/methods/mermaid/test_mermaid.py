@@ -16,7 +16,7 @@ from redargue.evidence import Passage, QuoteStatus
 from redargue.memory.memory import open_memory
 from redargue.methods.base import ConfiguredMethod, configure
 from redargue.methods.mermaid import Mermaid
-from redargue.methods.mermaid.method import MERMAID_PROFILES, MermaidSettings, one_relation
+from redargue.methods.mermaid.method import MermaidSettings, one_relation
 from redargue.methods.mermaid.tasks import NextStep
 from redargue.nli.grammar import decompose
 from redargue.retrieval.tools.base import Search
@@ -195,7 +195,7 @@ async def test_the_released_program_says_true_where_nothing_was_answered() -> No
     )
     assert verdict.label == "SUPPORTS"
     assert "ForceAnswer" not in performed(run)
-    assert MERMAID_PROFILES["authors"]["non_answer"] == "true"
+    assert Mermaid.profiles["authors"]["non_answer"] == "true"
 
 
 async def test_without_a_decomposer_the_claim_goes_to_the_executor_as_it_is() -> None:
@@ -255,7 +255,7 @@ async def test_a_memory_may_be_a_tool_whose_answers_are_not_kept_again(tmp_path:
 @pytest.mark.parametrize("profile", ["paper", "authors"])
 async def test_algorithm_1_and_the_released_program_make_the_same_call_again(profile: str) -> None:  # MM-2
     again = act("get_article", "A"), act("get_article", "A"), say_label
-    _, run, article = await verify(*again, repeat_calls=MERMAID_PROFILES[profile]["repeat_calls"])
+    _, run, article = await verify(*again, repeat_calls=Mermaid.profiles[profile]["repeat_calls"])
     assert len(article.calls) == 2
     assert not any(each.problem for each in run.events if isinstance(each, Stepped))
 

@@ -12,7 +12,6 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from redargue import words
 from redargue.claims import Claim, Meaning
 from redargue.errors import UsageError
 from redargue.events import StageEnded
@@ -21,8 +20,9 @@ from redargue.memory.base import MemorySettings
 from redargue.methods.agent import Agent
 from redargue.methods.base import ConfiguredMethod, Layout, Method, Roles, SearchSettings, configure
 from redargue.methods.cascade.fit import Fit, Threshold, Thresholds
+from redargue.methods.second_reading import OPPOSITE, why_unsettled
 from redargue.methods.setting_types import Facts, LocalFile, SettingsOf, Word
-from redargue.methods.verdict_parts import distinct, limited, side_of
+from redargue.methods.verdict_parts import distinct, side_of
 from redargue.nli.aggregation import first_of_sources
 from redargue.nli.language import in_english, language_of
 from redargue.quotes import can_decide
@@ -221,9 +221,6 @@ def shipped(backend: str, given: Collection[str]) -> dict[str, Any]:
     return {"thresholds": EMBEDDED.thresholds, "guarantee": EMBEDDED.guarantee}
 
 
-OTHER_SIDE = {Side.FOR: Side.AGAINST, Side.AGAINST: Side.FOR}
-
-
 class StageResult(NamedTuple):
     """What a stage says: its verdict, and its calibrated confidence in the label, in [0, 1]."""
 
@@ -272,31 +269,27 @@ class Cascade(Method, name="cascade", settings=CascadeSettings):
             return None
         if self.claim.labels.free_text or language_of(self.claim.text) or len(passages) < len(self.passages):
             return None
-        read = await reader.perform(ReadPassages(claim=self.claim, passages=passages, profile=self.settings.profile))
+        read = await self.ask(reader, ReadPassages, passages=passages)
         sides = {side_of(self.claim.labels, name): name for name in self.claim.labels.names}
-        other = sides.get(OTHER_SIDE.get(side_of(self.claim.labels, read.label), Side.CONTEXT))
+        other = sides.get(OPPOSITE.get(side_of(self.claim.labels, read.label), Side.CONTEXT))
         self.cite(read.opposing, label=other, agent=READER, passages=self.passages)
         return read
 
     def small_answer(self, read: ReaderAnswer | None) -> StageResult:
         if read is None:
-            return StageResult(
-                self.verdict(None, reason="the small reader does not read this claim or its evidence"), None
-            )
+            reason = "the small reader does not read this claim or its evidence"
+            return StageResult(self.verdict(None, reason=reason), None)
         self.answered(READER, read, passages=self.passages)
-        verdict = self.verdict(read.label, reason=read.text, confidence=read.confidence, noted=read)
-        return StageResult(verdict, read.confidence)
+        return StageResult(self.verdict_of(read), read.confidence)
 
     async def single_answer(self, reader: Agent, read: ReaderAnswer | None) -> StageResult:
         """An answer from all passages; without a confidence of its own, the small reader's probability of its label."""
-        task = AnswerClaim(claim=self.claim, passages=self.passages, profile=self.settings.profile)
-        answer = await reader.perform(task)
+        answer = await self.ask(reader, AnswerClaim, passages=self.passages)
         self.answered(READER, answer, passages=self.passages)
         score = answer.confidence
         if score is None and read is not None and answer.label:
             score = read.probabilities.get(answer.label)
-        verdict = self.verdict(answer.label, reason=answer.text, confidence=answer.confidence, noted=answer)
-        return StageResult(verdict, score)
+        return StageResult(self.verdict_of(answer), score)
 
     def is_certain(self, held: StageResult, number: int) -> bool:
         threshold = self.threshold(number)
@@ -310,23 +303,20 @@ class Cascade(Method, name="cascade", settings=CascadeSettings):
         labels, label = self.claim.labels, held.verdict.label
         if label is None:
             return ("no label",)
-        settled = limited(held.verdict, self.run.events, reads_evidence=True, hardened=True)
-        if settled.unchecked:
-            return (words.unchecked(settled.unchecked),)
-        if settled.label != label:
-            return (words.caveats(settled.caveats),)
+        if unsettled := why_unsettled(held.verdict, self.run):
+            return unsettled
         if not self.passages:
             return ("no evidence was found",)
         if not self.settings.settle_open and labels.meaning(label) is Meaning.NOT_ENOUGH:
             return ("the evidence settles nothing",)
         side, why = side_of(labels, label), []
         quotes = [quote for quote in held.verdict.quotes if can_decide(quote, self.passages)]
-        if self.settings.one_sided and any(quote.side is OTHER_SIDE.get(side) for quote in quotes):
+        if self.settings.one_sided and any(quote.side is OPPOSITE.get(side) for quote in quotes):
             why.append("quotations on both sides")
         by_sha = {passage.sha256: passage for passage in self.passages}
         cited = [by_sha[quote.passage] for quote in quotes if quote.side is side and quote.passage in by_sha]
         sources, least = len(first_of_sources(cited)), self.settings.min_sources
-        if side in OTHER_SIDE and sources < least:
+        if side in OPPOSITE and sources < least:
             why.append(f"{counted(sources, 'source')} of at least {least} quoted")
         return tuple(why)
 
@@ -361,7 +351,7 @@ class Cascade(Method, name="cascade", settings=CascadeSettings):
             return (*doubts, f"{confidence}; this stage never stops")
         if held.score < threshold:
             return (*doubts, f"{confidence} is below {threshold:g}")
-        sided = side_of(self.claim.labels, held.verdict.label) in OTHER_SIDE
+        sided = side_of(self.claim.labels, held.verdict.label) in OPPOSITE
         return doubts or (f"{confidence} reaches {threshold:g}", *(("quotations on one side only",) if sided else ()))
 
     def conclude(self, stage: Stage, held: StageResult) -> Verdict:

@@ -57,11 +57,6 @@ from redargue.verdicts import Verdict
 QUERIES = 2 * len(STANCES)  # both teams have two
 ROLES = ("gatherer", "analyst", "rebutter", "summariser")
 _Transition = Literal["none", "true-skeptic", "true-trust", "always-skeptic", "always-trust"]
-DUAL_POSITION_PROFILES: dict[str, dict[str, object]] = {
-    "paper": {"profile": "paper"},
-    "hardened": {"tied": "not-enough", "transition": "none", "analysed_sentences": 2, "stop": "settled"}
-    | {"speaking": "once", "after_concession": "none"},
-}
 
 
 class DualPositionSettings(MethodSettings):
@@ -176,7 +171,11 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         "both teams concurrently: (queries -> searches | analysis) -> each round: rebuttal -> agreement of samples "
         "-> summary (hardened: statement); then all referees concurrently, unless a team concedes"
     )
-    profiles = DUAL_POSITION_PROFILES
+    profiles = {
+        "paper": {"profile": "paper"},
+        "hardened": {"tied": "not-enough", "transition": "none", "analysed_sentences": 2, "stop": "settled"}
+        | {"speaking": "once", "after_concession": "none"},
+    }
 
     settings: DualPositionSettings
 
@@ -249,8 +248,7 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         if not self.settings.gatherers:
             return
         gatherer = self.member(position, "gatherer")
-        task = WriteTeamQueries(claim=self.claim, position=position, profile=self.settings.profile)
-        written = await gatherer.perform(task)
+        written = await self.ask(gatherer, WriteTeamQueries, position=position)
         queries = (written.support, written.refute)
         self.records[position] = await gather_documents(self, gatherer, queries, self.settings.snippets, QUERIES)
 
@@ -259,7 +257,7 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         sentences = len(list(sentence_spans(f"{self.claim.context} {self.claim.text}")))
         if not self.settings.analysts or not self.settings.min_rounds or sentences < self.settings.analysed_sentences:
             return
-        task = AnalyseText(claim=self.claim, position=position, profile=self.settings.profile)
+        task = self.task(AnalyseText, position=position)
         analysis, uncertainty = await self.measured(position, "analyst", task)
         self.analyses[position] = Statement(Argument(text=analysis.summary or "no issues"), uncertainty)
         self.run.emit(Spoke(agent=member_name(position, "analyst"), round=0, text=analysis.summary))
@@ -310,17 +308,18 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         self, round_: int, position: Position, opponent: Speech | None, passages: tuple[Passage, ...]
     ) -> TeamStatement:
         """The team's statement: in one call, or its summariser's of what the members wrote."""
-        asked: dict[str, object] = {"claim": self.claim, "position": position, "profile": self.settings.profile}
         analysis = self.analyses[position].argument.text if position in self.analyses else ""
         numbers = self.numbers_of(group[0] for group in by_document(passages))
-        asked |= {"opponent": opponent, "passages": passages, "numbers": numbers, "analysis": analysis}
+        asked: dict[str, Any] = {"position": position, "opponent": opponent, "analysis": analysis}
+        asked |= {"passages": passages, "numbers": numbers}
         if self.settings.speaks_once:
-            statement = await self.member(position, "summariser").perform(SpeakForTeam(**asked), round_=round_)
+            summariser = self.member(position, "summariser")
+            statement = await self.ask(summariser, SpeakForTeam, round_=round_, **asked)
             self.run.emit(Spoke(agent=member_name(position, "summariser"), round=round_, text=statement.text))
             return statement
         texts: dict[str, Statement] = {}
         if self.settings.rebutters:
-            texts["rebutter"] = await self.rebut(round_, Rebut(**asked))
+            texts["rebutter"] = await self.rebut(round_, self.task(Rebut, **asked))
         if position in self.analyses:
             texts["analyst"] = self.analyses[position]
         if passages:
@@ -344,10 +343,8 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
             quotes = tuple(dict.fromkeys(quote for text in texts.values() for quote in text.argument.quotes))
             joined = "\n".join(text.argument.text for text in texts.values()) or STANCES[position]
             return TeamStatement(text=joined, quotes=quotes)
-        task = SummariseTeam(
-            claim=self.claim, position=position, texts=self.with_confidence(texts), profile=self.settings.profile
-        )
-        argument = await self.member(position, "summariser").perform(task, round_=round_)
+        summariser, shown = self.member(position, "summariser"), self.with_confidence(texts)
+        argument = await self.ask(summariser, SummariseTeam, round_=round_, position=position, texts=shown)
         self.run.emit(Spoke(agent=member_name(position, "summariser"), round=round_, text=argument.text))
         return argument
 
@@ -390,16 +387,11 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
 
     async def judge(self, round_: int, referee: str) -> Judgement | BadReply:
         name = referee_name(referee)
-        task = JudgeTeams(
-            claim=self.claim,
-            referee=referee,
-            emphasis=EMPHASES.get(referee, f"You are the {referee} referee: what is {referee} counts most."),
-            speeches=tuple(self.speeches),
-            passages=() if self.speeches else self.gathered(),
-            profile=self.settings.profile,
-        )
+        emphasis = EMPHASES.get(referee, f"You are the {referee} referee: what is {referee} counts most.")
+        shown = {"speeches": tuple(self.speeches), "passages": () if self.speeches else self.gathered()}
+        asked = {"referee": referee, "emphasis": emphasis, **shown}
         try:
-            judgement = await self.agents[name].perform(task, round_=round_)
+            judgement = await self.ask(self.agents[name], JudgeTeams, round_=round_, **asked)
         except BadReply as error:
             self.run.emit(Refereed(agent=name, round=round_, problem=error.what))
             return error

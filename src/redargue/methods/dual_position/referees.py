@@ -24,7 +24,7 @@ from redargue.evidence import Passage
 from redargue.methods.agent import Agent
 from redargue.methods.dual_position.tasks import STANCES, Position, Speech, evidence_of
 from redargue.tasks.answer import Answer
-from redargue.tasks.base import Out, Profile, Task, max_length
+from redargue.tasks.base import Out, Profile, Task, text_field
 from redargue.tasks.documents import claim_section, documents
 from redargue.tasks.score import CompareTexts, RateTexts
 from redargue.tasks.untrusted import wrap_untrusted
@@ -56,11 +56,7 @@ class Judgement(Frozen):
         confidence: in [0, 1]; None if none was given: the difference of the scores counts.
     """
 
-    reason: str = Field(
-        default="",
-        description="which quotations decide, and why: at most three sentences",
-        json_schema_extra=max_length(800),
-    )
+    reason: str = text_field("which quotations decide, and why: at most three sentences", 800, default="")
     affirmative_evidence: float = _score("how authentic and authoritative the affirmative team's evidence is")
     affirmative_logic: float = _score("how well its arguments follow from its evidence")
     affirmative_neutrality: float = _score("how free its language is of emotion and bias")

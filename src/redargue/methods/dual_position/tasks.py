@@ -11,7 +11,7 @@ from pydantic import Field
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
 from redargue.tasks.answer import Argument, Quotations, quotes_field
-from redargue.tasks.base import Part, Profile, Task, Weight, lines, max_length
+from redargue.tasks.base import Part, Profile, Task, Weight, lines, max_length, text_field
 from redargue.tasks.documents import claim_section, documents, sourced
 from redargue.tasks.untrusted import split_marked, wrap_untrusted
 
@@ -24,38 +24,24 @@ _MEANINGS: dict[Position, str] = {
 }
 
 
+_Query = Annotated[str, Field(min_length=1, json_schema_extra=max_length(300))]
+
+
 class TeamQueries(Frozen):
     """A gatherer's queries: for its own view, and against the opponent's."""
 
-    support: str = Field(
-        min_length=1,
-        description="for what would have to be documented if your team's view were right",
-        json_schema_extra=max_length(300),
-    )
-    refute: str = Field(
-        min_length=1,
-        description="for what would have to be documented if your team's view were wrong",
-        json_schema_extra=max_length(300),
-    )
+    support: _Query = Field(description="for what would have to be documented if your team's view were right")
+    refute: _Query = Field(description="for what would have to be documented if your team's view were wrong")
 
 
 class Analysis(Frozen):
     """Four checks of a text, and a summary of them."""
 
-    phrases: str = Field(
-        description="sensational or inciting wording, quoted; or none", json_schema_extra=max_length(400)
-    )
-    common_sense: str = Field(
-        description="whether the claim agrees with common sense, and where it does not",
-        json_schema_extra=max_length(400),
-    )
-    bias: str = Field(
-        description="a political bias, with the words that show it; or none", json_schema_extra=max_length(400)
-    )
-    language: str = Field(description="mistakes of spelling and grammar; or none", json_schema_extra=max_length(400))
-    summary: str = Field(
-        description="the issues found, and what the claim leaves undefined, in short", json_schema_extra=max_length(600)
-    )
+    phrases: str = text_field("sensational or inciting wording, quoted; or none", 400)
+    common_sense: str = text_field("whether the claim agrees with common sense, and where it does not", 400)
+    bias: str = text_field("a political bias, with the words that show it; or none", 400)
+    language: str = text_field("mistakes of spelling and grammar; or none", 400)
+    summary: str = text_field("the issues found, and what the claim leaves undefined, in short", 600)
 
 
 class TeamStatement(Argument):

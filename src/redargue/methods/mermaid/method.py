@@ -31,22 +31,6 @@ from redargue.verdicts import Verdict
 
 DECOMPOSER, EXECUTOR = "decomposer", "executor"
 
-MERMAID_PROFILES: dict[str, dict[str, object]] = {
-    "paper": {"profile": "paper", "recall_by": "entity", "repeat_calls": True},
-    # of unrelated claims, recalled evidence misleads (docs/memory.md)
-    "hardened": {"simple_claims": "whole", "memory": "off"},
-    # the released program where it differs from the paper
-    "authors": {
-        "profile": "paper",
-        "recall_by": "substring",
-        "recall_items": 3,
-        "recall_characters": 2000,
-        "force_answer": False,
-        "non_answer": "true",
-        "repeat_calls": True,
-    },
-}
-
 
 class MermaidSettings(MethodSettings):
     """Settings of ``mermaid``; the defaults are the paper's, the ablations are fields.
@@ -118,7 +102,21 @@ class Mermaid(Method, name="mermaid", settings=MermaidSettings):
 
     paper = "Cao et al., MERMAID, 2026"
     graph = "decompose -> recall -> (step -> tool) xN -> step that answers; steps used up: -> forced answer"
-    profiles = MERMAID_PROFILES
+    profiles = {
+        "paper": {"profile": "paper", "recall_by": "entity", "repeat_calls": True},
+        # of unrelated claims, recalled evidence misleads (docs/memory.md)
+        "hardened": {"simple_claims": "whole", "memory": "off"},
+        # the released program where it differs from the paper
+        "authors": {
+            "profile": "paper",
+            "recall_by": "substring",
+            "recall_items": 3,
+            "recall_characters": 2000,
+            "force_answer": False,
+            "non_answer": "true",
+            "repeat_calls": True,
+        },
+    }
     calls_actions = True
 
     settings: MermaidSettings
@@ -153,8 +151,7 @@ class Mermaid(Method, name="mermaid", settings=MermaidSettings):
         if not self.settings.decomposer:
             return None
         self.one_relation = one_relation(self.claim.text) if self.settings.simple_claims == "whole" else None
-        task = DecomposeClaim(claim=self.claim, profile=self.settings.profile)
-        background = self.one_relation or await self.agents[DECOMPOSER].perform(task)
+        background = self.one_relation or await self.ask(self.agents[DECOMPOSER], DecomposeClaim)
         self.run.emit(Decomposed(agent=DECOMPOSER, **dict(background), entities=background.entities))
         return background
 
@@ -195,9 +192,9 @@ class Mermaid(Method, name="mermaid", settings=MermaidSettings):
         last = number == self.settings.max_steps
         if last and self.settings.profile == "hardened" and self.read_so_far():
             tools = ()
-        task = NextStep(**self.state(), claim=self.claim, tools=tools, step=number, last=self.settings.max_steps)
+        here = {"tools": tools, "step": number, "last": self.settings.max_steps}
         try:
-            return await self.agents[EXECUTOR].perform(task, round_=number)
+            return await self.ask(self.agents[EXECUTOR], NextStep, round_=number, **here, **self.state())
         except BadReply as error:
             self.steps.append(PastStep(problem=f"That step could not be read: {error.what}"))
             self.report(number, problem=error.what)
@@ -268,9 +265,9 @@ class Mermaid(Method, name="mermaid", settings=MermaidSettings):
         if not self.settings.force_answer:
             label = self.claim.labels.named(Meaning.SUPPORTED) if self.settings.non_answer == "true" else None
             return self.conclude(self.settings.max_steps, Step(answer=label))
-        task = ForceAnswer(**self.state(), claim=self.claim)
+        executor, after = self.agents[EXECUTOR], self.settings.max_steps + 1
         try:
-            answer = await self.agents[EXECUTOR].perform(task, round_=self.settings.max_steps + 1)
+            answer = await self.ask(executor, ForceAnswer, round_=after, **self.state())
         except BadReply as error:
             self.run.emit(Judged(text=error.raw, label=None))
             return self.conclude(self.settings.max_steps, Step(), decided_by="forced")
@@ -281,7 +278,7 @@ class Mermaid(Method, name="mermaid", settings=MermaidSettings):
 
     def state(self) -> dict[str, object]:
         history = {"background": self.background, "memory": self.memory, "steps": tuple(self.steps)}
-        return history | {"simple": self.one_relation is not None, "profile": self.settings.profile}
+        return history | {"simple": self.one_relation is not None}
 
     def read_so_far(self) -> list[Passage]:
         """The recalled and the observed passages."""

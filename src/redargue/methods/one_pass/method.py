@@ -6,22 +6,22 @@ It has no publication. Where claims are verified one by one, without a text, eac
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import chain, zip_longest
+from itertools import chain
 
 from pydantic import Field
 
-from redargue import words
 from redargue.claims import Claim
 from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
 from redargue.events import StageEnded
-from redargue.evidence import Passage, Side
+from redargue.evidence import Passage, Side, distinct_passages
 from redargue.methods.agent import Agent
 from redargue.methods.base import ConfiguredMethod, Layout, Method, Roles, SearchSettings, configure
+from redargue.methods.gathering import merged
 from redargue.methods.one_pass.tasks import ReadClaims
-from redargue.methods.second_reading import read_english, read_quotes
+from redargue.methods.second_reading import read_english, read_quotes, why_unsettled
 from redargue.methods.setting_types import Word
-from redargue.methods.verdict_parts import distinct, limited, side_of
+from redargue.methods.verdict_parts import distinct, side_of
 from redargue.run import Run
 from redargue.tasks.answer import Answer
 from redargue.tasks.base import AnyTask
@@ -97,7 +97,7 @@ class OnePass(Method, name="one-pass", settings=OnePassSettings):
         if answer is None:
             return await self.go_on(None, ("the reading could not be read",))
         self.answered(_READER, answer, passages=passages)
-        verdict = self.verdict(answer.label, reason=answer.text, noted=answer)
+        verdict = self.verdict_of(answer)
         if why := await self.why_open(answer, verdict, passages, reader):
             return await self.go_on(answer.label, why)
         self.ended(answer.label, ("it is settled, and the small reader does not object",), stopped=True)
@@ -120,12 +120,7 @@ class OnePass(Method, name="one-pass", settings=OnePassSettings):
             return await self.why_not_open(passages, reader)
         if lacks := self.why_not_yet(answer.label, answer.quotes, passages):
             return (lacks,)
-        settled = limited(verdict, self.run.events, reads_evidence=True, hardened=True)
-        if settled.unchecked:
-            return (words.unchecked(settled.unchecked),)
-        if settled.label != answer.label:
-            return (words.caveats(settled.caveats),)
-        return await self.objection(verdict, reader)
+        return why_unsettled(verdict, self.run) or await self.objection(verdict, reader)
 
     async def objection(self, verdict: Verdict, reader: Agent) -> tuple[str, ...]:
         """What the small reader says against the support that it is shown."""
@@ -147,29 +142,17 @@ class OnePass(Method, name="one-pass", settings=OnePassSettings):
     async def go_on(self, label: str | None, why: tuple[str, ...]) -> Verdict:
         self.ended(label, why, stopped=False)
         verdict = await self.settings.pair.for_claim(self.claim, self.run).verify()
-        quotes = [
-            quote for quote in self.quotes if side_of(self.claim.labels, verdict.label) in (quote.side, Side.CONTEXT)
-        ]
+        side = side_of(self.claim.labels, verdict.label)
+        quotes = [quote for quote in self.quotes if side in (quote.side, Side.CONTEXT)]
         return verdict.model_copy(update={"quotes": distinct([*verdict.quotes, *quotes])})
 
     def ended(self, label: str | None, why: tuple[str, ...], *, stopped: bool) -> None:
-        self.run.emit(
-            StageEnded(
-                stage=self.name,
-                number=1,
-                of=2,
-                label=label,
-                may_decide=stopped,
-                stopped=stopped,
-                why=why,
-                usage=self.run.usage,
-            )
-        )
+        stage = {"stage": self.name, "number": 1, "of": 2, "usage": self.run.usage}
+        self.run.emit(StageEnded(label=label, may_decide=stopped, stopped=stopped, why=why, **stage))
 
     @classmethod
     def roles_for(cls, settings: OnePassSettings) -> Roles:
-        pair: Roles = settings.pair.kind.roles_for(settings.pair.settings)
-        return {_READER: settings.tools, **dict.fromkeys(pair)}
+        return {_READER: settings.tools, **dict.fromkeys(settings.pair.agents())}
 
     @classmethod
     def layout(cls, settings: OnePassSettings) -> Layout:
@@ -201,8 +184,7 @@ async def _read(
 
 def _within(found: Sequence[Sequence[Passage]], characters: int) -> Iterator[Passage]:
     """The best passages of each claim first, each once, as long as there is room for them."""
-    ranked = {passage.sha256: passage for row in zip_longest(*found) for passage in row if passage}
-    for passage in ranked.values():
+    for passage in distinct_passages(merged(found)):
         if characters >= len(passage.text):
             characters -= len(passage.text)
             yield passage

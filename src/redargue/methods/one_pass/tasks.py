@@ -11,7 +11,7 @@ from pydantic import Field
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
 from redargue.tasks.answer import Answer, Quotations, quotes_field
-from redargue.tasks.base import Task, lines, max_length
+from redargue.tasks.base import Task, lines, text_field
 from redargue.tasks.documents import as_of, by_document, documents
 from redargue.tasks.extract import BLOCK
 from redargue.tasks.labels import label_definitions, quotation_rule
@@ -24,9 +24,7 @@ class ClaimReading(Frozen):
     claim: int = Field(description="the number of the claim")
     document: int = Field(description="the number of the document that says most about it; 0 if none does")
     quotes: Quotations = quotes_field("the sentence of that document, copied exactly: not the claim; none if none does")
-    comparison: str = Field(
-        description="what they say about the claim: one sentence", json_schema_extra=max_length(300)
-    )
+    comparison: str = text_field("what they say about the claim: one sentence", 300)
     label: str = Field(description="the label of the claim")
 
 

@@ -6,13 +6,11 @@ It has no publication. What the two readers differ in is their model, or the que
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from itertools import chain
 from typing import Literal
 
 from pydantic import Field
 
-from redargue import words
 from redargue.claims import Claim, Meaning
 from redargue.concurrency import gather_or_cancel
 from redargue.errors import UsageError
@@ -20,13 +18,13 @@ from redargue.events import RoundEnded
 from redargue.evidence import Passage, distinct_passages
 from redargue.methods.agent import Agent
 from redargue.methods.base import ConfiguredMethod, Layout, Method, Roles, SearchSettings, configure
-from redargue.methods.second_reading import OPPOSITE, read_quotes
+from redargue.methods.second_reading import OPPOSITE, read_quotes, why_unsettled
 from redargue.methods.setting_types import Word
-from redargue.methods.verdict_parts import distinct, limited, side_of
+from redargue.methods.verdict_parts import distinct, side_of
 from redargue.quotes import content_words
 from redargue.tasks.answer import Answer, AnswerClaim
 from redargue.tasks.base import AnyTask
-from redargue.tasks.judge import Turn
+from redargue.tasks.judge import Turn, mean_confidence
 from redargue.tasks.score import ReadPassages
 from redargue.verdicts import Verdict
 
@@ -103,10 +101,9 @@ class Pair(Method, name="pair", settings=PairSettings):
         kinds = self.questions(first, second)
         query = open_query(claim.text)
         passages = await self.gather(first, second, query)
-        profile = self.settings.profile
-        tasks = [kind(claim=claim, passages=passages, profile=profile) for kind in kinds]
         answers = await gather_or_cancel(
-            reader.perform(task, round_=1) for reader, task in zip((first, second), tasks, strict=True)
+            self.ask(reader, kind, round_=1, passages=passages)
+            for reader, kind in zip((first, second), kinds, strict=True)
         )
         turns = tuple(
             Turn(agent=name, round=1, query=searched, passages=passages, answer=answer)
@@ -147,17 +144,9 @@ class Pair(Method, name="pair", settings=PairSettings):
         """The verdict if the readings end the claim."""
         for turn in turns:
             self.answered(turn.agent, turn.answer, round_=1, passages=turn.passages)
-        answer = turns[0].answer
-        given = [turn.answer.confidence for turn in turns if turn.answer.confidence is not None]
-        return self.verdict(
-            answer.label,
-            reason=answer.text,
-            confidence=sum(given) / len(given) if len(given) == len(turns) else None,
-            decided_by="consensus",
-            rounds=1,
-            round_labels=[tuple(turn.answer.label for turn in turns)],
-            noted=answer,
-        )
+        labels = tuple(turn.answer.label for turn in turns)
+        answer = turns[0].answer.model_copy(update={"confidence": mean_confidence(turns)})
+        return self.verdict_of(answer, decided_by="consensus", rounds=1, round_labels=[labels])
 
     async def why_open(self, turns: tuple[Turn, ...], verdict: Verdict, reader: Agent) -> tuple[str, ...]:
         """Why the readings do not end the claim; empty where they do."""
@@ -169,11 +158,8 @@ class Pair(Method, name="pair", settings=PairSettings):
         lacks = [f"{turn.agent}: {why}" for turn in turns if (why := self.lacks(turn.answer, turn.passages))]
         if lacks:
             return tuple(lacks)
-        settled = limited(verdict, self.run.events, reads_evidence=True, hardened=True)
-        if settled.unchecked:
-            return (words.unchecked(settled.unchecked),)
-        if settled.label != label:
-            return (words.caveats(settled.caveats),)
+        if unsettled := why_unsettled(verdict, self.run):
+            return unsettled
         other = OPPOSITE.get(side_of(labels, label))
         if not other or not self.settings.small_reader:
             return ()
@@ -195,12 +181,8 @@ class Pair(Method, name="pair", settings=PairSettings):
 
     @classmethod
     def roles_for(cls, settings: PairSettings) -> Roles:
-        debate: Mapping[str, object] = settings.debater.kind.roles_for(settings.debater.settings)
-        return {
-            FIRST: settings.tools,
-            SECOND: settings.tools,
-            **{name: None for name in debate if name not in (FIRST, SECOND)},
-        }
+        readers = dict.fromkeys((FIRST, SECOND), settings.tools)
+        return dict.fromkeys(settings.debater.agents()) | readers
 
     @classmethod
     def layout(cls, settings: PairSettings) -> Layout:

@@ -18,19 +18,13 @@ from redargue.methods.base import Layout, Method, Roles
 from redargue.methods.faithfulness import faithfulness, reasoning_of, without_quotations
 from redargue.methods.tool_mad.heard import answers_of
 from redargue.methods.tool_mad.scores import consistency, relevance, score_together
-from redargue.methods.tool_mad.settings import (
-    JUDGE,
-    MODERATOR,
-    NO_TOOL,
-    TOOL_MAD_PROFILES,
-    ToolMadSettings,
-)
+from redargue.methods.tool_mad.settings import JUDGE, MODERATOR, NO_TOOL, TOOL_MAD_PROFILES, ToolMadSettings
 from redargue.methods.tool_mad.tasks import CheckConsensus, ScoreAnswer, SummariseAbstract, WriteKeywords
 from redargue.quotes import find_quotes
 from redargue.tasks.answer import Answer, AnswerClaim
 from redargue.tasks.base import AnyTask
 from redargue.tasks.documents import document_key, document_numbers, numbers_of
-from redargue.tasks.judge import JudgeDebate, MeanScore, Turn
+from redargue.tasks.judge import JudgeDebate, MeanScore, Turn, mean_confidence
 from redargue.tasks.query import LONGEST_QUERY, OtherAnswer, RewriteQuery, WriteQuery
 from redargue.verdicts import Metric, Score, Verdict
 
@@ -281,7 +275,7 @@ class Algorithm1(Method):
             return self.claim.text, own is not None
         assert debater.tool is not None
         tool = self.run.tools[debater.tool]
-        first = WriteQuery(claim=self.claim, tool=tool.name, about=tool.about, profile=self.settings.profile)
+        first = self.task(WriteQuery, tool=tool.name, about=tool.about)
         if own is None and claim_first and self.searches_claim(debater):
             return self.claim.text, False
         if own is None:
@@ -332,8 +326,10 @@ class Algorithm1(Method):
         own: Turn | None = None,
     ) -> Turn:
         """The debater's answer (Eq. 3, 6); its scores are computed in the background."""
-        task = AnswerClaim(
-            claim=self.claim,
+        answer = await self.ask(
+            debater,
+            AnswerClaim,
+            round_=round_,
             passages=evidence.passages,
             numbers=evidence.numbers,
             has_tool=debater.tool is not None,
@@ -343,9 +339,7 @@ class Algorithm1(Method):
             ungrounded=self.why_ungrounded(own) if own else "",
             alert=self.alerts.get(debater.name, ()),
             label_reading=self.settings.label_reading,
-            profile=self.settings.profile,
         )
-        answer = await debater.perform(task, round_=round_)
         turn = Turn(agent=debater.name, round=round_, answer=answer, **evidence._asdict())
         self.answered(debater.name, answer, round_=round_, passages=self.documents.get((round_, debater.name), ()))
         self.score_early(turn)
@@ -363,8 +357,8 @@ class Algorithm1(Method):
             return Agreement(False)
         if len(labels) == 1:
             return Agreement(True, turns[0].answer.label)
-        task = CheckConsensus(claim=self.claim, answers=answers_of(turns), profile=self.settings.profile)
-        compared = await self.agents[MODERATOR].perform(task, round_=turns[0].round)
+        moderator, answers = self.agents[MODERATOR], answers_of(turns)
+        compared = await self.ask(moderator, CheckConsensus, round_=turns[0].round, answers=answers)
         return Agreement(True, compared.answer or turns[0].answer.label) if compared.agree else Agreement(False)
 
     async def why_open(self, turns: tuple[Turn, ...], agreement: Agreement) -> tuple[str, ...]:
@@ -417,24 +411,23 @@ class Algorithm1(Method):
 
     async def consensus(self, turns: tuple[Turn, ...], agreement: Agreement) -> Verdict:
         """The agreed answer, with the debaters' mean confidence where all of them are calibrated."""
-        confidences = [turn.answer.confidence for turn in turns if turn.answer.confidence is not None]
-        mean = sum(confidences) / len(turns) if len(confidences) == len(turns) else None
-        answer = turns[0].answer.model_copy(update={"label": agreement.label, "confidence": mean})
+        known = {"label": agreement.label, "confidence": mean_confidence(turns)}
+        answer = turns[0].answer.model_copy(update=known)
         return await self.conclude(answer, decided_by="consensus")
 
     async def judge(self) -> Verdict:
         """The judge reads the whole debate (``T4``) and each debater's mean scores (Eq. 7, ``T2``)."""
         history = tuple(turn for turns in self.judged_rounds() for turn in turns)
-        task = JudgeDebate(
-            claim=self.claim,
+        judgement = await self.ask(
+            self.agents[JUDGE],
+            JudgeDebate,
             history=history,
             scores=await self.mean_scores() if self.settings.judge_scores else (),
             objections=self.objections,
             conflict_caution=self.settings.unread_is_conflicting,
             label_reading=self.settings.label_reading,
-            profile=self.settings.profile,
         )
-        judgement = self.read_judgement(await self.agents[JUDGE].perform(task))
+        judgement = self.read_judgement(judgement)
         passages = [passage for turn in history for passage in self.documents.get((turn.round, turn.agent), ())]
         self.cite(judgement.quotes, label=judgement.label, agent=JUDGE, passages=passages)
         self.run.emit(Judged(text=judgement.text, label=judgement.label, **judgement.noted))
@@ -508,9 +501,8 @@ class Algorithm1(Method):
         names = settings.metrics(has_documents=debater.tool is not None)
         scores: tuple[Score, ...]
         if settings.scores_together and len(names) > 1:
-            task = ScoreAnswer(
-                claim=self.claim, label=label, answer=about, passages=turn.passages, numbers=turn.numbers
-            )
+            read = {"passages": turn.passages, "numbers": turn.numbers}
+            task = self.task(ScoreAnswer, label=label, answer=about, **read)
             scores = await score_together(debater, task, round_=turn.round, **rule)
         else:
             scores = tuple(await gather_or_cancel(metrics[name]() for name in names))
@@ -537,11 +529,8 @@ class Algorithm1(Method):
 
     async def conclude(self, answer: Answer, *, decided_by: str) -> Verdict:
         scored = await asyncio.gather(*(self.scores[key] for key in sorted(self.scores)))
-        return self.verdict(
-            answer.label,
-            reason=answer.text,
-            noted=answer,
-            confidence=answer.confidence,
+        return self.verdict_of(
+            answer,
             decided_by=decided_by,
             rounds=len(self.history),
             round_labels=[tuple(turn.answer.label for turn in turns) for turns in self.history],

@@ -17,7 +17,7 @@ from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
 from redargue.nli.backend import EmbeddedBackend, distinct_words, perform
 from redargue.nli.reader import sentences
-from redargue.tasks.base import Task, json_schema, lines, list_bounds, max_length
+from redargue.tasks.base import Task, json_schema, lines, list_bounds, text_field
 from redargue.tasks.documents import documents
 from redargue.tasks.query import OtherAnswer, others
 from redargue.tasks.score import (
@@ -54,17 +54,14 @@ class Keywords(Frozen):
 class Summary(Frozen):
     """A summary; empty where the text says nothing, which is then read itself."""
 
-    summary: str = Field(description="the summary", json_schema_extra=max_length(1_000))
+    summary: str = text_field("the summary", 1_000)
 
 
 class ConsensusReply(Frozen):
     """Whether answers are the same."""
 
     agree: Literal[0, 1] = Field(description="1 if the answers give the same final answer, 0 if they differ")
-    answer: str = Field(
-        description="the answer that they share, as short as it can be said; empty if they differ",
-        json_schema_extra=max_length(300),
-    )
+    answer: str = text_field("the answer that they share, as short as it can be said; empty if they differ", 300)
 
 
 class AnswerCheck(Frozen):
