@@ -260,10 +260,11 @@ class MadeUpBackend:
         return ReaderAnswer(text="", label=label, quotes=quotes, confidence=float(sure), probabilities=probabilities)
 
 
+@dataclass(eq=False)
 class _Reply:
     """A made-up reply in JSON.
 
-    Args:
+    Attributes:
         differs: whether its label is another than the others'.
         content: whether it says yes, decides and is sure.
         searches: whether it asks for another step, where it can.
@@ -271,30 +272,27 @@ class _Reply:
         shift: number of replies that the task refused.
         quotes: its quotations.
         numbers: of made-up texts.
-
-    Attributes:
         fields: of the reply.
         chose: whether it chooses a label, says yes or no, or decides.
         searched: whether it asks for another step.
         quoted: whether it quotes.
     """
 
-    def __init__(
-        self,
-        task: AnyTask,
-        *,
-        course: Course,
-        differs: bool,
-        content: bool,
-        searches: bool,
-        speaker: int,
-        shift: int,
-        quotes: list[str],
-        numbers: Iterator[int],
-    ) -> None:
-        self.chose = self.searched = self.quoted = False
-        self._course, self._differs, self._content, self._searches = course, differs, content, searches
-        self._speaker, self._shift, self._quotes, self._numbers = speaker, shift, quotes, numbers
+    task: AnyTask
+    course: Course
+    differs: bool
+    content: bool
+    searches: bool
+    speaker: int
+    shift: int
+    quotes: list[str]
+    numbers: Iterator[int]
+    chose: bool = False
+    searched: bool = False
+    quoted: bool = False
+
+    def __post_init__(self) -> None:
+        task = self.task
         self._schema, self._fixed = schema_of(task), task.fixed_items()
         # a hardened answer is accepted only with a quotation
         quoting = task.profile == "hardened" and "quotes" in self._schema["properties"]
@@ -306,12 +304,12 @@ class _Reply:
         """Of a step and an answer, the field that is left empty; both if the agent never comes to an end."""
         if not either:
             return ()
-        if self._course.searching == inf and not self._shift:
+        if self.course.searching == inf and not self.shift:
             return either  # a thought alone, which few tasks accept
         answer = next((name for name in either if name.endswith("answer")), either[0])
         step = next(name for name in either if name != answer)
         possible = any(self._schema["properties"][step].get("enum", ("any",)))
-        self.searched = possible and (self._searches or self._nothing_to_quote)
+        self.searched = possible and (self.searches or self._nothing_to_quote)
         return (answer if self.searched else step,)
 
     def _object(self, schema: Mapping[str, Any], place: int) -> dict[str, Any]:
@@ -349,11 +347,11 @@ class _Reply:
         item = self._resolved(field["items"])
         if name == "quotes" and item.get("type") == "string":
             self.quoted = not self.searched
-            return self._quotes if self.quoted else []
+            return self.quotes if self.quoted else []
         if name in self._fixed:
             key, values = self._fixed[name]
             return [self._object(item, place) | {key: value} for place, value in enumerate(values)]
-        most = max(field.get("minItems", 0), min(self._course.items, field.get("maxItems", _MOST_ITEMS)))
+        most = max(field.get("minItems", 0), min(self.course.items, field.get("maxItems", _MOST_ITEMS)))
         return [self._value(name, item, place) for place in range(most)]
 
     def _option(self, name: str, options: Sequence[Any], place: int) -> Any:
@@ -363,43 +361,43 @@ class _Reply:
         if name == "agree":
             return options[self._yes(name)]
         if all(isinstance(option, int) for option in options):
-            score = float(_ALWAYS[name]) if name in _ALWAYS else self._course.similarity
+            score = float(_ALWAYS[name]) if name in _ALWAYS else self.course.similarity
             return options[round(score * (len(options) - 1))]
         filled = [option for option in options if option != ""]
         if name == "tool":
             return filled[0]
         self.chose = True
-        if len(filled) < len(options) and not (self._content or self._left_empty):
+        if len(filled) < len(options) and not (self.content or self._left_empty):
             return ""
-        own = self._speaker + place if self._differs else 0
-        return filled[(own + self._shift) % len(filled)]
+        own = self.speaker + place if self.differs else 0
+        return filled[(own + self.shift) % len(filled)]
 
     def _yes(self, name: str) -> bool:
         if name in _ALWAYS:
             return _ALWAYS[name]
         if name == _ASKS_FOR_MORE:
-            self.searched = self._searches
-            return self._searches
+            self.searched = self.searches
+            return self.searches
         self.chose = True
         if name in _LABELS:
-            return not self._differs or self._speaker % 2 == 0
-        return self._content
+            return not self.differs or self.speaker % 2 == 0
+        return self.content
 
     def _number(self, field: Mapping[str, Any], place: int, *, whole: bool) -> float:
         """A score from 0, or a place in a list from 1."""
         low, high = field.get("minimum"), field.get("maximum")
         if low is None or high is None or low == 1:
             return place + 1
-        number = float(low + self._course.similarity * (high - low))
+        number = float(low + self.course.similarity * (high - low))
         return round(number) if whole else round(number, 6)
 
     def _text(self, name: str, field: Mapping[str, Any], place: int) -> str:
         """A new text; where the schema says how an item refers to the first, as in ``{answer_1}``, a later one does."""
         if name in _LABELS:
             self.chose = True
-            if not (self._content or self._left_empty) and "empty" in field.get("description", ""):
+            if not (self.content or self._left_empty) and "empty" in field.get("description", ""):
                 return ""
-            if not self._differs:
+            if not self.differs:
                 return "(made-up answer)"
-        reference = re.search(r"\{\w+_1\}", field.get("description", "")) if place and self._differs else None
-        return f"(made-up text {next(self._numbers)}{f' after {reference.group()}' if reference else ''})"
+        reference = re.search(r"\{\w+_1\}", field.get("description", "")) if place and self.differs else None
+        return f"(made-up text {next(self.numbers)}{f' after {reference.group()}' if reference else ''})"

@@ -59,17 +59,14 @@ def is_harmless(annotation: Any) -> bool:
 def closed_fields(settings: type[BaseModel]) -> Iterator[str]:
     """The settings that no stranger may give."""
     for name, field in settings.model_fields.items():
-        if not is_harmless(field_type(field)) and settings_of(field) is None:
+        kind = Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation
+        if not is_harmless(kind) and settings_of(field) is None:
             yield name
 
 
 def settings_of(field: FieldInfo) -> str | None:
     """The setting that names the method whose settings this one has; None for any other setting."""
     return next((mark.method for mark in field.metadata if isinstance(mark, SettingsOf)), None)
-
-
-def field_type(field: FieldInfo) -> Any:
-    return Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation
 
 
 def named_method(settings: type[BaseModel], given: Mapping[str, Any], setting: str) -> Any:

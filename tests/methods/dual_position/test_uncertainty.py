@@ -20,7 +20,7 @@ from redargue.methods.dual_position.referees import (
     attention_weights,
     confidence_levels,
     token_sar,
-    uncertain,
+    with_uncertainty,
 )
 from redargue.methods.dual_position.tasks import AgentText, SummariseTeam, agent_text_parts
 from redargue.methods.tool_mad.tasks import Keywords, WriteKeywords
@@ -108,28 +108,29 @@ def test_token_sar_weighs_each_tokens_surprise_by_how_much_it_matters() -> None:
 
 
 async def test_entropy_is_taken_from_the_reply_where_the_backend_gives_it() -> None:
-    found = await uncertain(agent(Sure({AnswerClaim: answered("SUPPORTS")}, entropy=0.25)), ASK)
-    assert (found.value, found.measure, found.output.answer.label) == (0.25, "entropy", "SUPPORTS")
+    backend = Sure({AnswerClaim: answered("SUPPORTS")}, entropy=0.25)
+    answer, value = await with_uncertainty(agent(backend), ASK, "entropy")
+    assert (value, answer.label, len(backend.calls)) == (0.25, "SUPPORTS", 1)
 
 
 async def test_without_log_probabilities_more_samples_are_asked_for_and_compared() -> None:
     backend = Sure({AnswerClaim: answered("SUPPORTS", "SUPPORTS", "REFUTES")})
-    found = await uncertain(agent(backend), ASK)
-    assert (found.measure, found.output.answer.label) == ("agreement", "SUPPORTS")
-    assert found.value == pytest.approx(1 - 1 / 3)  # one pair of three agrees
+    answer, value = await with_uncertainty(agent(backend), ASK, "entropy")
+    assert answer.label == "SUPPORTS"
+    assert value == pytest.approx(1 - 1 / 3)  # one pair of three agrees
     first, more = (call.sampling for _, call in backend.calls[:2])
     assert (first.n, first.temperature, more.n, more.temperature) == (1, 0.0, 2, 1.0)
 
 
 async def test_agreement_alone_is_one_request_for_all_samples() -> None:
     backend = Sure({AnswerClaim: answered("SUPPORTS", "SUPPORTS", "SUPPORTS")}, entropy=0.25)
-    found = await uncertain(agent(backend), ASK, measure="agreement")
-    assert (found.value, len(backend.calls)) == (0.0, 1)
+    _, value = await with_uncertainty(agent(backend), ASK, "agreement")
+    assert (value, len(backend.calls)) == (0.0, 1)
 
 
 async def test_answers_without_a_label_agree_with_nothing() -> None:
-    found = await uncertain(agent(Sure({AnswerClaim: answered(None, None, None)})), ASK, measure="agreement")
-    assert found.value == 1.0
+    _, value = await with_uncertainty(agent(Sure({AnswerClaim: answered(None, None, None)})), ASK, "agreement")
+    assert value == 1.0
 
 
 async def test_samples_of_free_text_agree_as_far_as_they_are_near() -> None:
@@ -137,13 +138,8 @@ async def test_samples_of_free_text_agree_as_far_as_they_are_near() -> None:
         WriteKeywords: [Keywords(keywords=(each,)) for each in ("light", "lamp", "reef")],
         CompareTexts: lambda task, call: Similarities(values=(0.9, -0.2)[: len(task.texts)]),
     }
-    found = await uncertain(agent(Sure(script)), WRITE, measure="agreement")
-    assert found.value == pytest.approx(1 - (0.9 + 0 + 0.9) / 3)
-
-
-async def test_one_sample_cannot_agree() -> None:
-    with pytest.raises(ValueError, match="1 samples"):
-        await uncertain(agent(Sure({})), ASK, samples=1)
+    _, value = await with_uncertainty(agent(Sure(script)), WRITE, "agreement")
+    assert value == pytest.approx(1 - (0.9 + 0 + 0.9) / 3)
 
 
 async def test_token_sar_compares_the_text_with_and_without_each_token() -> None:
@@ -153,19 +149,18 @@ async def test_token_sar_compares_the_text_with_and_without_each_token() -> None
         entropy=0.3,
         tokens=tokens,
     )
-    found = await uncertain(agent(backend), WRITE, measure="token-sar", question="When?")
-    assert found.measure == "token-sar"
-    assert found.value == pytest.approx((0.1 * 1 + 0.5 * 4) / 0.6)
+    _, value = await with_uncertainty(agent(backend), WRITE, "token-sar")
+    assert value == pytest.approx((0.1 * 1 + 0.5 * 4) / 0.6)
     rated = backend.calls[1][0]
     assert isinstance(rated, RateTexts)
-    assert rated.reference == "When? lit in 1871"
-    assert rated.texts == ("When?  in 1871", "When? lit 1871", "When? lit in")
+    assert rated.reference == "lit in 1871"
+    assert rated.texts == (" in 1871", "lit 1871", "lit in")
 
 
 async def test_a_text_of_one_token_is_as_uncertain_as_the_token() -> None:
     backend = Sure({WriteKeywords: [Keywords(keywords=("lit",))]}, tokens=(Token("lit", -1.5),))
-    found = await uncertain(agent(backend), WRITE, measure="token-sar")
-    assert (found.value, len(backend.calls)) == (1.5, 1)
+    _, value = await with_uncertainty(agent(backend), WRITE, "token-sar")
+    assert (value, len(backend.calls)) == (1.5, 1)
 
 
 async def test_the_record_gives_back_how_sure_the_model_was(tmp_path: Path) -> None:

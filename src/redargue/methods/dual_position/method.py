@@ -30,7 +30,7 @@ from redargue.methods.dual_position.referees import (
     attention_weights,
     confidence_levels,
     debate_outcome,
-    uncertain,
+    with_uncertainty,
 )
 from redargue.methods.dual_position.tasks import (
     OPPONENTS,
@@ -141,10 +141,6 @@ class DualPositionSettings(MethodSettings):
             "true-trust": "affirmative" if factual else "negative",
         }
         return openers[self.transition]
-
-
-def members(role: str) -> tuple[str, ...]:
-    return tuple(member_name(position, role) for position in OPPONENTS)
 
 
 def member_name(position: Position, role: str) -> str:
@@ -369,8 +365,7 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         alone = self.settings.speaks_once or not self.settings.summarisers or not compared
         if measure == "off" or alone:
             return await member.perform(task, round_=round_), None
-        sampled = await uncertain(member, task, measure=measure, samples=self.settings.samples, round_=round_)
-        return sampled.output.answer, sampled.value
+        return await with_uncertainty(member, task, measure, samples=self.settings.samples, round_=round_)
 
     async def vote(self, round_: int, referees: tuple[str, ...]) -> DebateOutcome:
         """All referees judge concurrently; an unreadable judgement is no vote, and a BadReply if all are unreadable."""
@@ -437,7 +432,8 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
     @classmethod
     def roles_for(cls, settings: DualPositionSettings) -> Roles:
         searching = settings.tools if settings.gatherers else None
-        teams = {name: searching if role == "gatherer" else None for role in ROLES for name in members(role)}
+        tools = {role: searching if role == "gatherer" else None for role in ROLES}
+        teams = {member_name(position, role): tools[role] for role in ROLES for position in OPPONENTS}
         return teams | {referee_name(referee): None for referee in settings.referees}
 
     @classmethod

@@ -10,9 +10,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
-from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeGuard
+from typing import Annotated, Any, Literal, NamedTuple, TypeGuard
 
 from pydantic import Field, field_validator, model_validator
 from pydantic.json_schema import SkipJsonSchema
@@ -203,58 +202,36 @@ SAMPLES = 3
 _TEMPERATURE = 1.0  # of samples, as in DebUnc
 _LEAST_UNCERTAINTY = 1e-5  # smaller ones count as this one, because the confidence is 1/u
 
-_Measure = Literal["entropy", "token-sar", "agreement"]
+Measure = Literal["entropy", "token-sar", "agreement"]
 
 
-@dataclass(frozen=True)
-class Uncertain(Generic[Out]):
-    """An output with its writer's uncertainty, 0 or more; values of different measures cannot be compared.
-
-    With ``agreement``, the output is the first of the samples at temperature 1, as in DebUnc. With the other measures,
-    it is sampled at temperature 0, and only further samples at 1.
-    """
-
-    output: Output[Out]
-    value: float
-    measure: _Measure
-
-
-async def uncertain(
-    agent: Agent,
-    task: Task[Out],
-    *,
-    measure: _Measure = "entropy",
-    question: str = "",
-    samples: int = SAMPLES,
-    round_: int = 0,
-) -> Uncertain[Out]:
-    """Performs a task, and measures the model's uncertainty about its answer.
+async def with_uncertainty(
+    agent: Agent, task: Task[Out], measure: Measure, *, samples: int = SAMPLES, round_: int = 0
+) -> tuple[Out, float]:
+    """An answer with its writer's uncertainty, 0 or more; values of different measures cannot be compared.
 
     Args:
-        measure: ``entropy`` and ``token-sar`` need log probabilities; if the backend returns none, further samples are
-            drawn and their agreement is measured. ``agreement`` draws the samples in one request.
-        question: precedes the texts that TokenSAR compares.
+        measure: ``agreement`` draws the samples in one request at temperature 1, as in DebUnc, and the first is the
+            answer. ``entropy`` and ``token-sar`` need log probabilities of an answer at temperature 0; if the backend
+            returns none, only further samples are drawn at 1, and their agreement is measured.
         samples: number of samples whose agreement is measured, at least 2.
     """
-    if samples < 2:
-        raise ValueError(f"{samples} samples cannot agree: ask for 2 or more")
     if measure == "agreement":
         outputs = await agent.ask(task, n=samples, round_=round_, temperature=_TEMPERATURE)
-        return Uncertain(outputs[0], await _disagreement(agent, outputs, round_=round_), "agreement")
+        return outputs[0].answer, await _disagreement(agent, outputs, round_)
     (output,) = await agent.ask(task, round_=round_)
-    if measure == "entropy" and output.entropy is not None:
-        return Uncertain(output, output.entropy, measure)
+    value = output.entropy if measure == "entropy" else None
     if measure == "token-sar" and output.tokens:
-        relevances = await token_relevances(agent, [token.text for token in output.tokens], question, round_=round_)
+        relevances = await token_relevances(agent, [token.text for token in output.tokens], round_)
         value = token_sar([token.logprob for token in output.tokens], relevances)
-        if value is not None:
-            return Uncertain(output, value, measure)
-    again = task.model_copy(update={"sample": task.sample + 1})
-    outputs = (output, *await agent.ask(again, n=samples - 1, round_=round_, temperature=_TEMPERATURE))
-    return Uncertain(output, await _disagreement(agent, outputs, round_=round_), "agreement")
+    if value is None:
+        again = task.model_copy(update={"sample": task.sample + 1})
+        further = await agent.ask(again, n=samples - 1, round_=round_, temperature=_TEMPERATURE)
+        value = await _disagreement(agent, (output, *further), round_)
+    return output.answer, value
 
 
-async def _disagreement(agent: Agent, outputs: Sequence[Output[Out]], *, round_: int = 0) -> float:
+async def _disagreement(agent: Agent, outputs: Sequence[Output[Out]], round_: int) -> float:
     """1 minus the mean agreement of all pairs of samples, in [0, 1].
 
     Two answers agree if both have the same label. The agreement of other texts is their cosine, at least 0. Requires at
@@ -273,23 +250,16 @@ async def _disagreement(agent: Agent, outputs: Sequence[Output[Out]], *, round_:
     return round(1 - sum(alike) / len(alike), 9)
 
 
-async def token_relevances(
-    agent: Agent, tokens: Sequence[str], question: str = "", *, round_: int = 0
-) -> tuple[float, ...]:
+async def token_relevances(agent: Agent, tokens: Sequence[str], round_: int) -> tuple[float, ...]:
     """The relevance of each token: 1 minus the similarity of the text without it to the whole text, in [0, 1].
 
     The bundled cross-encoder compares the texts, not that of DebUnc (stsb-roberta-large, which reads 512 tokens). It
-    reads 160 tokens; later ones have no relevance.
-
-    Args:
-        tokens: the tokens of the text; a single one has the relevance 0.5.
-        question: precedes the text.
+    reads 160 tokens; later ones have no relevance. A single token has the relevance 0.5.
     """
     if len(tokens) == 1:
         return (0.5,)
-    before = f"{question} " if question else ""
-    without = tuple(before + "".join([*tokens[:i], *tokens[i + 1 :]]) for i in range(len(tokens)))
-    rated = await agent.perform(RateTexts(reference=before + "".join(tokens), texts=without), round_=round_)
+    without = tuple("".join([*tokens[:i], *tokens[i + 1 :]]) for i in range(len(tokens)))
+    rated = await agent.perform(RateTexts(reference="".join(tokens), texts=without), round_=round_)
     return tuple(1 - value for value in rated.values)
 
 

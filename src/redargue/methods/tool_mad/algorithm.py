@@ -210,7 +210,7 @@ class Algorithm1(Method):
     def keep(self, round_: int, debater: Agent, own: Turn) -> Turn:
         """The last turn as this round's."""
         turn = own.model_copy(update={"round": round_, "kept": True})
-        self.documents[round_, debater.name] = self.documents.get((own.round, debater.name), ())
+        self.documents[round_, debater.name] = self.documents_of(own)
         self.kept.add((round_, debater.name))
         self.run.emit(TurnKept(agent=debater.name, round=round_, label=turn.answer.label))
         self.score_early(turn)
@@ -253,9 +253,13 @@ class Algorithm1(Method):
             document.sha256: (document, passage)
             for turn in chain.from_iterable(self.history)
             if turn.agent == debater
-            for document, passage in zip(self.documents.get((turn.round, debater), ()), turn.passages, strict=True)
+            for document, passage in zip(self.documents_of(turn), turn.passages, strict=True)
             if any(find_quotes(text, (document,))[0].found for text in turn.answer.quotes)
         }
+
+    def documents_of(self, turn: Turn) -> tuple[Passage, ...]:
+        """What the author of a turn read, as the tool returned it."""
+        return self.documents.get((turn.round, turn.agent), ())
 
     @property
     def hardened(self) -> bool:
@@ -341,7 +345,7 @@ class Algorithm1(Method):
             label_reading=self.settings.label_reading,
         )
         turn = Turn(agent=debater.name, round=round_, answer=answer, **evidence._asdict())
-        self.answered(debater.name, answer, round_=round_, passages=self.documents.get((round_, debater.name), ()))
+        self.answered(debater.name, answer, round_=round_, passages=self.documents_of(turn))
         self.score_early(turn)
         return turn
 
@@ -387,7 +391,7 @@ class Algorithm1(Method):
         return turns[0].round > 1 or self.settings.rounds == 1 or not self.settings.query_formulation
 
     def is_quoted(self, turn: Turn) -> bool:
-        return self.has_evidence(turn.answer.quotes, self.documents.get((turn.round, turn.agent), ()))
+        return self.has_evidence(turn.answer.quotes, self.documents_of(turn))
 
     async def gate_scores(self, turns: tuple[Turn, ...]) -> tuple[Score, ...]:
         """The scores of this round, all of which a consensus requires to be stable (``T1``)."""
@@ -406,8 +410,7 @@ class Algorithm1(Method):
         """Hardened only: why a debater's quotations do not carry its label for or against the claim; else empty."""
         if not turn.query:
             return ""
-        passages = self.documents.get((turn.round, turn.agent), ())
-        return self.why_not_yet(turn.answer.label, turn.answer.quotes, passages)
+        return self.why_not_yet(turn.answer.label, turn.answer.quotes, self.documents_of(turn))
 
     async def consensus(self, turns: tuple[Turn, ...], agreement: Agreement) -> Verdict:
         """The agreed answer, with the debaters' mean confidence where all of them are calibrated."""
@@ -428,7 +431,7 @@ class Algorithm1(Method):
             label_reading=self.settings.label_reading,
         )
         judgement = self.read_judgement(judgement)
-        passages = [passage for turn in history for passage in self.documents.get((turn.round, turn.agent), ())]
+        passages = [passage for turn in history for passage in self.documents_of(turn)]
         self.cite(judgement.quotes, label=judgement.label, agent=JUDGE, passages=passages)
         self.run.emit(Judged(text=judgement.text, label=judgement.label, **judgement.noted))
         return await self.conclude(judgement, decided_by="judge")

@@ -49,8 +49,9 @@ async def relevance(
     try:
         questions = await _questions(agent, answer, round_, asked=asked, profile=profile)
     except BadReply as error:
-        return _undefined(agent, round_, f"a reply could not be read: {error.what}")
-    return await _relevance_of(agent, claim, questions, round_=round_, noncommittal=noncommittal, committal=committal)
+        return _relevance(agent, round_, undefined=f"a reply could not be read: {error.what}")
+    rule: dict[str, Any] = {"noncommittal": noncommittal, "committal": committal}
+    return await _relevance_of(agent, claim, questions, round_=round_, **rule)
 
 
 async def score_together(
@@ -61,15 +62,15 @@ async def score_together(
         checked = await agent.perform(task, round_=round_)
     except BadReply as error:
         why = f"a reply could not be read: {error.what}"
-        return share_supported(agent, (), round_, why=why), _undefined(agent, round_, why)
+        return share_supported(agent, (), round_, why=why), _relevance(agent, round_, undefined=why)
     questions = tuple(Question(question=text, noncommittal=checked.noncommittal) for text in checked.questions)
     rule: dict[str, Any] = {"noncommittal": noncommittal, "committal": committal}
     relevant = await _relevance_of(agent, task.claim.text, questions, round_=round_, **rule)
     return share_supported(agent, checked.statements, round_), relevant
 
 
-def _undefined(agent: Agent, round_: int, why: str) -> Score:
-    return Score(metric=Metric.RELEVANCE, value=None, undefined=why, agent=agent.name, round=round_)
+def _relevance(agent: Agent, round_: int, value: float | None = None, **more: Any) -> Score:
+    return Score(metric=Metric.RELEVANCE, value=value, agent=agent.name, round=round_, **more)
 
 
 async def _relevance_of(
@@ -81,20 +82,16 @@ async def _relevance_of(
     noncommittal: Noncommittal,
     committal: bool,
 ) -> Score:
-    def score(value: float | None, undefined: str = "") -> Score:
-        detail = tuple(f"{'noncommittal ' if q.noncommittal else ''}{q.question}" for q in questions)
-        return Score(
-            metric=Metric.RELEVANCE, value=value, undefined=undefined, agent=agent.name, round=round_, detail=detail
-        )
-
+    detail = tuple(f"{'noncommittal ' if q.noncommittal else ''}{q.question}" for q in questions)
     texts = tuple(q.question for q in questions)
     if not any(text.strip() for text in texts):
-        return score(None, "no question could be written for the answer")
+        undefined = "no question could be written for the answer"
+        return _relevance(agent, round_, undefined=undefined, detail=detail)
     flags = [bool(q.noncommittal) and not committal for q in questions]
     if any(flags) if noncommittal == "any" else all(flags):
-        return score(0.0)
+        return _relevance(agent, round_, 0.0, detail=detail)
     similarities = await agent.perform(CompareTexts(reference=claim, texts=texts), round_=round_)
-    return score(_mean(similarities.values))
+    return _relevance(agent, round_, _mean(similarities.values), detail=detail)
 
 
 async def consistency(agent: Agent, answer: str, documents: tuple[str, ...], *, round_: int = 0) -> Score:

@@ -1,7 +1,6 @@
 """MAD: two sides answer tit for tat before a moderator, who may end the debate; otherwise a judge decides.
 
-Liang et al., "Encouraging Divergent Thinking in Large Language Models through Multi-Agent Debate" (arXiv 2305.19118),
-with the prompts' structure of its program for free topics. The topic is the claim with the question for its labels.
+The prompts have the structure of its program for free topics; the topic is the claim with the question for its labels.
 """
 
 from __future__ import annotations
@@ -116,6 +115,10 @@ class _DecidingTask(_ModeratorTask[_Decided], Generic[_Decided]):
         return answer.model_copy(update={"debate_answer": text and stated_label(text, self.claim.labels)})
 
 
+def _sides(affirmative: str, negative: str) -> dict[str, str]:
+    return {"affirmative": wrap_untrusted(affirmative), "negative": wrap_untrusted(negative)}
+
+
 class ModerateRound(_DecidingTask[Ruling]):
     """The moderator's ruling at the end of a round."""
 
@@ -124,7 +127,7 @@ class ModerateRound(_DecidingTask[Ruling]):
     negative: str
 
     def template_vars(self) -> Mapping[str, object]:
-        sides = {"affirmative": wrap_untrusted(self.affirmative), "negative": wrap_untrusted(self.negative)}
+        sides = _sides(self.affirmative, self.negative)
         return {**super().template_vars(), **sides, "round": ORDINALS[self.number - 1]}
 
 
@@ -145,8 +148,7 @@ class ListCandidates(_ModeratorTask[Candidates]):
     negative: str
 
     def template_vars(self) -> Mapping[str, object]:
-        sides = {"affirmative": wrap_untrusted(self.affirmative), "negative": wrap_untrusted(self.negative)}
-        return {**super().template_vars(), **sides}
+        return {**super().template_vars(), **_sides(self.affirmative, self.negative)}
 
     def parse_plain(self, text: str) -> Candidates | None:
         candidates = tuple(line.strip() for line in text.splitlines() if line.strip())

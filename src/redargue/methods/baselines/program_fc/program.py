@@ -13,7 +13,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from redargue.claims import Frozen
-from redargue.tasks.base import max_length
+from redargue.tasks.base import text_field
 
 MOST_STEPS = 20
 LONGEST_TEXT = 600  # characters of a question or statement
@@ -30,9 +30,8 @@ class ProgramStep(Frozen):
     """A line of a program."""
 
     function: ProgramFunction = Field(description="Question to find something out, Verify to check a statement")
-    text: str = Field(
-        description="the question or the statement; {answer_1} stands for the answer to the first Question",
-        json_schema_extra=max_length(LONGEST_TEXT),
+    text: str = text_field(
+        "the question or the statement; {answer_1} stands for the answer to the first Question", LONGEST_TEXT
     )
 
     @property

@@ -1,7 +1,6 @@
 """ReConcile: agents with different models answer, discuss while they differ, and vote by confidence.
 
-Chen, Saha and Bansal, "ReConcile: Round-Table Conference Improves Reasoning via Consensus among Diverse LLMs" (ACL
-2024, arXiv 2309.13007). ``--model agent-1=…`` sets each agent's model; the convincing samples are our own.
+``--model agent-1=…`` sets each agent's model; the convincing samples are our own.
 """
 
 from __future__ import annotations
