@@ -1,7 +1,8 @@
 """Self-consistency: one search, several sampled answers, and the label that most of them give.
 
-The paper's vote, over the prompt of ``single-reader``. The settings ``like`` and ``calls`` match the number of answers
-to the calls of another method, so that both cost the same.
+Wang et al., "Self-Consistency Improves Chain of Thought Reasoning in Language Models" (ICLR 2023, arXiv 2203.11171),
+over the prompt of ``single-reader``. The settings ``like`` and ``calls`` match the number of answers to the calls of
+another method, so that both cost the same.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 """CFMAD: two agents argue for preset stances and rebut their critics, and a judge reads both threads.
 
+Fang et al., "Counterfactual Debating with Preset Stances for Hallucination Elimination of LLMs" (arXiv 2406.11514).
 For a question with options, the first stance is the option of a plain answer, and the second is drawn from the others.
 """
 

@@ -1,6 +1,7 @@
 """Zero-shot: the claim and its labels; the reply is the label alone.
 
-The paper's baseline, over claims; published tables show it as a model's own row.
+The baseline of Kojima et al., "Large Language Models are Zero-Shot Reasoners" (2022, arXiv 2205.11916), over claims;
+published tables show it as a model's own row.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Zero-shot chain of thought: the model reasons step by step before it answers; nothing is searched.
 
-The paper asks twice: for the reasoning, then for the answer with the reasoning before it.
+Kojima et al., "Large Language Models are Zero-Shot Reasoners" (2022, arXiv 2205.11916), over claims. The paper asks
+twice: for the reasoning, then for the answer with the reasoning before it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Factcheck-GPT: questions about a claim, the best snippets that each question finds, one verdict.
 
-With the authors' program (yuxiaw/Factcheck-GPT). Claims are extracted from a document by ``redargue.text``; it is true
-if all of its claims are. What the original calls a page is a document in a tool's results.
+Wang et al., "Factcheck-Bench" (first "Factcheck-GPT", arXiv 2311.09000), and the authors' program
+(yuxiaw/Factcheck-GPT). Claims are extracted from a document by ``redargue.text``; a document is true if all of its
+claims are. What the original calls a page is a document in a tool's results.
 """
 
 from __future__ import annotations

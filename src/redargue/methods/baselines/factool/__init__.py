@@ -1,6 +1,7 @@
 """FacTool for knowledge-based answers: two sceptical queries, ten pieces of evidence, a verdict that names the error.
 
-With the authors' program (GAIR-NLP/factool). ``redargue.text`` extracts an answer's claims; this checks one of them.
+Chern et al., "FacTool: Factuality Detection in Generative AI" (arXiv 2307.13528), and the authors' program
+(GAIR-NLP/factool). ``redargue.text`` extracts the claims of an answer; this method checks one claim.
 """
 
 from __future__ import annotations

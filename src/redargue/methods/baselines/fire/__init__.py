@@ -1,6 +1,7 @@
 """FIRE: an agent that answers as soon as it is sure, and searches until then.
 
-With the authors' program (mbzuai-nlp/fire).
+Xie et al., "FIRE: Fact-checking with Iterative Retrieval and Verification" (arXiv 2411.00784), and the authors' program
+(mbzuai-nlp/fire).
 """
 
 from __future__ import annotations

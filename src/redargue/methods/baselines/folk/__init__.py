@@ -1,6 +1,7 @@
 """FOLK: a claim as predicates of first-order logic, grounded by searches, and the truth of each.
 
-Section 3 of the paper. One call decomposes the claim, all questions are searched concurrently, one call judges.
+Wang & Shu 2023, "Explainable Claim Verification via Knowledge-Grounded Reasoning with Large Language Models" (arXiv
+2310.05253, Section 3). One call decomposes the claim, all questions are searched concurrently, one call judges.
 """
 
 from __future__ import annotations

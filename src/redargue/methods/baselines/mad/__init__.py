@@ -1,6 +1,7 @@
 """MAD: two sides answer tit for tat before a moderator, who may end the debate; otherwise a judge decides.
 
-The prompts have the structure of its program for free topics; the topic is the claim with the question for its labels.
+Liang et al., "Encouraging Divergent Thinking in Large Language Models through Multi-Agent Debate" (arXiv 2305.19118),
+with the prompts' structure of its program for free topics. The topic is the claim with the question for its labels.
 """
 
 from __future__ import annotations

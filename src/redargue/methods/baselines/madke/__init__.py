@@ -1,6 +1,7 @@
 """MADKE: debaters choose evidence from one pool in every round; a judge of consistency, then a summariser.
 
-The pool is fixed before the debate. Agents have no chat: each round shows an agent its own last answer and the others'.
+Wang et al., "Apollo's Oracle: Retrieval-Augmented Reasoning in Multi-Agent Debates" (arXiv 2312.04854). The pool is
+fixed before the debate. Agents have no chat: each round shows an agent its own last answer and the others'.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Multi-agent debate: equal agents answer, read the others' answers, answer again; the most frequent answer wins.
 
-The prompts have the structure of its program for multiple choice.
+Du et al., "Improving Factuality and Reasoning in Language Models through Multiagent Debate" (arXiv 2305.14325), with
+the prompts' structure of its program for multiple choice.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """ProgramFC: a model writes a program of questions and checks for a claim, which is executed line by line.
 
-Section 3 of the paper. A program is data: each line becomes a task, independent lines are executed concurrently, and
-nothing is run as Python.
+Pan et al. 2023, "Fact-Checking Complex Claims with Program-Guided Reasoning" (arXiv 2305.12744, Section 3). A program
+is data: each line becomes a task, independent lines are executed concurrently, and nothing is run as Python.
 """
 
 from __future__ import annotations

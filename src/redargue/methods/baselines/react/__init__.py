@@ -1,7 +1,8 @@
 """ReAct on fact verification: one agent thinks, acts and observes in turns until it finishes with a label.
 
-With the authors' program (ysymyth/ReAct). A search tool replaces the original's look-up of Wikipedia pages; over a
-corpus this is the single agent of Tool-MAD's tables.
+Yao et al., "ReAct: Synergizing Reasoning and Acting in Language Models" (arXiv 2210.03629), and the authors' program
+(ysymyth/ReAct). A search tool replaces the original's look-up of Wikipedia pages; over a corpus this is the single
+agent of Tool-MAD's tables.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """ReConcile: agents with different models answer, discuss while they differ, and vote by confidence.
 
-``--model agent-1=…`` sets each agent's model; the convincing samples are our own.
+Chen, Saha and Bansal, "ReConcile: Round-Table Conference Improves Reasoning via Consensus among Diverse LLMs" (ACL
+2024, arXiv 2309.13007). ``--model agent-1=…`` sets each agent's model; the convincing samples are our own.
 """
 
 from __future__ import annotations

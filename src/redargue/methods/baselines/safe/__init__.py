@@ -1,7 +1,8 @@
 """SAFE, the search-augmented factuality evaluator, which searches five times and then rates a statement.
 
-With the authors' program (google-deepmind/long-form-factuality, ``eval/safe``). ``redargue.text`` splits a response
-into statements; this rates one of them. Our prompts omit the examples in the first two of the authors' prompts.
+Wei et al., "Long-form factuality in large language models" (arXiv 2403.18802), and the authors' program
+(google-deepmind/long-form-factuality, ``eval/safe``). ``redargue.text`` splits a response into statements; this method
+rates one statement. Our prompts omit the examples in the first two of the authors' prompts.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Self-Ask: follow-up questions that a search engine answers, until nothing is left to ask.
 
-The original (Section 3) interleaves questions and answers in one growing text; FOLK's comparison (Wang & Shu 2023,
-arXiv 2310.05253) asks all questions first and aggregates the results.
+Press et al. 2022, "Measuring and Narrowing the Compositionality Gap in Language Models" (arXiv 2210.03350, Section 3).
+The original interleaves questions and answers in one growing text; FOLK's comparison (Wang & Shu 2023, arXiv
+2310.05253) asks all questions first and aggregates the results.
 """
 
 from __future__ import annotations
