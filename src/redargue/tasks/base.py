@@ -315,11 +315,6 @@ def max_length(characters: int) -> JsonDict:
     return {"maxLength": characters}
 
 
-def text_field(description: str, characters: int, *, default: Any = ...) -> Any:
-    """A field for a text of a reply that its JSON schema bounds (:func:`max_length`); required without a default."""
-    return Field(default, description=description, json_schema_extra=max_length(characters))
-
-
 def list_bounds(items: int, characters: int) -> JsonDict:
     return {"maxItems": items, "items": {"type": "string", "maxLength": characters}}
 
