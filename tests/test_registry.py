@@ -129,9 +129,9 @@ def test_an_entry_of_the_wrong_class_is_named_by_doctor_with_what_it_lacks(
 ) -> None:
     points(monkeypatch, ("wrong", value, f"redargue.{group}"))
     (row,) = doctor._extensions()
-    assert row["ok"] is False
-    assert "'wrong' of the package" in row["found"]
-    assert lacks in row["found"]
+    assert row.ok is False
+    assert "'wrong' of the package" in row.found
+    assert lacks in row.found
 
 
 def test_doctor_lists_extensions_with_their_distribution_clashes_and_groups_that_are_not_there(
@@ -144,7 +144,7 @@ def test_doctor_lists_extensions_with_their_distribution_clashes_and_groups_that
         ("almanac", "decimal:Decimal", "redargue.tools"),
         ("x", "decimal:Decimal", "redargue.tool"),
     )
-    found = [(row["ok"], row["found"]) for row in doctor._extensions()]
+    found = [(row.ok, row.found) for row in doctor._extensions()]
     assert (True, "tool 'almanac' of support.outside.redargue_outside") in found
     bad = "\n".join(text for ok, text in found if not ok)
     assert "the tool 'corpus' of the package 'decimal' is left out: redargue has one of that name" in bad
@@ -312,8 +312,8 @@ def test_the_doctor_names_the_extras_that_are_not_installed_and_what_they_are_fo
     }  # the reader has its own row
     monkeypatch.setattr(doctor, "find_spec", lambda module: None if module == "striprtf" else module)
     (row,) = doctor._extras()
-    assert row["ok"] is None
-    assert row["found"].startswith("not installed: documents (Excel and RTF files, reports as .docx). To install one")
-    assert "[documents]" in row["found"]
+    assert row.ok is None
+    assert row.found.startswith("not installed: documents (Excel and RTF files, reports as .docx). To install one")
+    assert "[documents]" in row.found
     monkeypatch.setattr(doctor, "find_spec", lambda module: module)
     assert doctor._extras() == []

@@ -122,10 +122,11 @@ def test_sentences_stay_one_claim_with_labels_that_no_text_can_have() -> None:
 )
 def test_a_document_is_read_as_a_text(name: str, content: bytes, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(content)
-    text, none, note = read(name)
+    given = read(name)
+    text = given.text
     assert text
-    assert none == []
-    assert note.startswith(f"{name} is read as a text")
+    assert given.claims == []
+    assert given.note.startswith(f"{name} is read as a text")
     assert text.text.split() == (content.decode().split() if name == "wrapped.txt" else TWO.split())
     assert read(name, "claim").claims[0].text.split() == text.text.split()
     assert read(name, "dialogue").text

@@ -8,7 +8,6 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Sequence
-from datetime import date
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -27,12 +26,10 @@ from redargue.sanitize import NotText, counted, decode, printable
 from redargue.spec import RunSpec
 from redargue.text.segment import KINDS, Kind, Text, has_several_sentences, text_of
 
-_CLAIM, _CLAIMS = "claim", "claims"
+_KINDS = ("claim", "claims", *KINDS)
 _TABLES = (".csv", ".tsv", ".json", ".jsonl")
 _DOCUMENTS = (".md", ".html", ".htm", ".pdf", ".docx", ".odt", ".rtf", ".xlsx", ".eml")
-_HTML = (".html", ".htm")
 _NOT_READ = (".doc", ".rst", ".tex", ".epub", ".ppt", ".pptx", ".xls", ".xml", ".yaml", ".yml")
-_NAMED_BY_SUFFIX = (".txt", *_TABLES, *_DOCUMENTS, *_NOT_READ)
 
 _URL = re.compile(r"(?:[a-z][a-z0-9+.-]*://|www\.)\S+", re.IGNORECASE)
 _PATH = re.compile(r"/\S*|(?:\.{1,2}|~)/.*")
@@ -44,12 +41,13 @@ class Input(NamedTuple):
     """The input of a command: a text, or rows if ``text`` is None; ``note`` says how the argument was read."""
 
     text: Text | None
-    rows: list[ClaimRow | RefusedRow]
+    rows: Sequence[ClaimRow] = ()
+    refused: Sequence[RefusedRow] = ()
     note: str = ""
 
     @property
     def claims(self) -> list[Claim]:
-        return [row.claim for row in self.rows if isinstance(row, ClaimRow)]
+        return [row.claim for row in self.rows]
 
 
 def read_input(
@@ -74,39 +72,39 @@ def read_input(
         links: whether the text of an HTML file is its source, which contains the links.
         mapping: the values of --map.
     """
-    if kind not in ("", _CLAIM, _CLAIMS, *KINDS):
-        raise UsageError(f"no kind of text {kind!r}", where="--as", hint=did_you_mean(kind, [_CLAIM, _CLAIMS, *KINDS]))
+    if kind and kind not in _KINDS:
+        raise UsageError(f"no kind of text {kind!r}", where="--as", hint=did_you_mean(kind, _KINDS))
     if fetch and is_web_address(argument):
-        if kind in (_CLAIM, _CLAIMS):
+        if kind in ("claim", "claims"):
             raise UsageError(f"a page is a text: {argument!r}", where="--as", hint="drop --as, or choose text")
         note = f"{printable(argument, lines=False)} is read as a text, claim by claim"
-        return Input(fetch_text(argument, kind or "text", question, offline=spec.offline), [], note)
+        return Input(fetch_text(argument, kind or "text", question, offline=spec.offline), note=note)
     if kind in KINDS:
-        return Input(read_text(argument, kind, question, links=links), [])
-    is_file = argument == "-" or (os.path.exists(argument) if kind == _CLAIM else bool(named_path(argument)))
+        return Input(read_text(argument, kind, question, links=links))
+    is_file = argument == "-" or (os.path.exists(argument) if kind == "claim" else bool(named_path(argument)))
     suffix = unpacked_suffix(Path(argument)) if is_file else ""
-    if kind != _CLAIM and suffix in _TABLES:
-        roles = read_mapping(mapping)
-        return _claims_input(read_table(Path(argument), roles, labels=spec.labels, as_of=spec.as_of), question, spec)
+    if kind != "claim" and suffix in _TABLES:
+        rows = read_table(Path(argument), read_mapping(mapping), labels=spec.labels, as_of=spec.as_of)
+        return _claims_input(rows, question, spec)
     if mapping:
         what = f"{printable(argument, lines=False)!r:.80} has no columns"
         raise UsageError(what, where="--map", hint=f"name a file of claims: {', '.join(_TABLES)}")
-    if kind == _CLAIMS and suffix in _DOCUMENTS:
+    if kind == "claims" and suffix in _DOCUMENTS:
         hint = "without --as claims, check extracts them"
         raise UsageError(f"{argument!r} is a text whose claims have not been extracted", hint=hint)
     content = _content(argument) if is_file else argument
     if not kind and (suffix in _DOCUMENTS or _is_text(content, spec.labels, by_line=is_file)):
         text = _text(content, "text", question, argument if is_file else "")
         name = printable(argument, lines=False) if is_file and argument != "-" else "the input"
-        return Input(text, [], f"{name} is read as a text, claim by claim; --as claim verifies it as one claim")
+        note = f"{name} is read as a text, claim by claim; --as claim verifies it as one claim"
+        return Input(text, note=note)
     answers_questions = not spec.labels.in_prose  # with "yes" or "no"
     if not (kind or is_file or answers_questions) and content.rstrip().endswith("?") and _has_both_sides(spec.labels):
         what = f"{printable(content, lines=False)!r:.80} is a question, and only a statement is supported or refuted"
         raise UsageError(what, hint="write it as a statement; --as claim verifies it as it is")
-    if kind == _CLAIM or not is_file:
-        claim = _claim({"claim": content}, spec.labels, spec.as_of, "the claim")
-        return _claims_input([ClaimRow(1, claim)], question, spec)
-    claims = _read_lines(content, argument, spec.labels, spec.as_of)
+    if kind == "claim" or not is_file:
+        return _claims_input([ClaimRow(1, _claim({"claim": content}, spec, "the claim"))], question, spec)
+    claims = _read_lines(content, argument, spec)
     several = 0 if kind else sum(has_several_sentences(row.claim.text) for row in claims)
     note = f"{several:,} of {counted(len(claims), 'claim')} have several sentences; --as text reads the input as a text"
     return _claims_input(claims, question, spec, note if several else "")
@@ -143,7 +141,7 @@ def read_text(argument: str, kind: str, question: str, where: str = "", *, links
     one_word = kind not in ("qa", "dialogue")  # an answer may be "and/or" or "example.com"
     if argument != "-" and not named_path(argument, where, one_word=one_word):
         return _text(argument, kind, question, "")
-    as_source = links and Path(argument).suffix.lower() in _HTML and Path(argument).is_file()
+    as_source = links and Path(argument).suffix.lower() in (".html", ".htm") and Path(argument).is_file()
     content = read_argument(argument, where) if as_source else _content(argument, where)
     return _text(content, kind, question, argument)
 
@@ -165,7 +163,8 @@ def named_path(argument: str, where: str = "", *, one_word: bool = True) -> Path
     if _URL.fullmatch(text):
         hint = "add --fetch, save the page and give the file, or write the text as a sentence"
         raise UsageError(f"{argument!r} is a URL, and a URL is not fetched without --fetch", where=where, hint=hint)
-    looks_like_path = unpacked_suffix(Path(text)) in _NAMED_BY_SUFFIX or _PATH.fullmatch(text)
+    has_suffix = unpacked_suffix(Path(text)) in (".txt", *_TABLES, *_DOCUMENTS, *_NOT_READ)
+    looks_like_path = has_suffix or _PATH.fullmatch(text)
     if "\n" not in text and (looks_like_path or (one_word and _WORD_LIKE_A_PATH.fullmatch(text))):
         hint = "check the path; if this is a text, end it with a full stop"
         raise UsageError(f"no file or folder {argument!r}", where=where, hint=hint)
@@ -185,7 +184,7 @@ def read_argument(argument: str, where: str = "") -> str:
     return text
 
 
-def _read_lines(content: str, argument: str, labels: LabelSet, as_of: date | None = None) -> list[ClaimRow]:
+def _read_lines(content: str, argument: str, spec: RunSpec) -> list[ClaimRow]:
     """One claim per line; a line of standard input that begins with ``{`` is read as JSON."""
     claims: list[ClaimRow] = []
     for number, line in enumerate(content.split("\n"), 1):
@@ -201,7 +200,7 @@ def _read_lines(content: str, argument: str, labels: LabelSet, as_of: date | Non
         row_id = row.get("id", "") if isinstance(row, dict) else ""
         if not isinstance(row_id, str | int):
             raise UsageError(f"id: expected a text or a number, got {json.dumps(row_id)[:60]}", where=where)
-        claims.append(ClaimRow(len(claims) + 1, _claim(row, labels, as_of, where), str(row_id)))
+        claims.append(ClaimRow(len(claims) + 1, _claim(row, spec, where), str(row_id)))
     return claims
 
 
@@ -252,26 +251,31 @@ def _claims_input(rows: Iterable[ClaimRow | RefusedRow], question: str, spec: Ru
     if question:
         hint = "add --as text, dialogue or qa"
         raise UsageError("a claim has no question", where="--question", hint=hint)
-    return Input(None, checked_rows(rows, spec), note)
+    return Input(None, *checked_rows(rows, spec), note)
 
 
-def checked_rows(rows: Iterable[ClaimRow | RefusedRow], spec: RunSpec) -> list[ClaimRow | RefusedRow]:
-    """The rows of an input, ready to be verified; raises the error of the first if all are refused."""
-    rows = list(rows)
-    accepted = [row for row in rows if isinstance(row, ClaimRow)]
-    if rows and not accepted and isinstance(rows[0], RefusedRow):
-        raise rows[0].error
-    if not spec.strict_as_of:
-        return rows
-    claims = iter(with_strict_as_of([row.claim for row in accepted]))
-    return [row._replace(claim=next(claims)) if isinstance(row, ClaimRow) else row for row in rows]
+def checked_rows(rows: Iterable[ClaimRow | RefusedRow], spec: RunSpec) -> tuple[list[ClaimRow], list[RefusedRow]]:
+    """The rows of an input that can be verified, and those refused; raises the error of the first if all are."""
+    accepted: list[ClaimRow] = []
+    refused: list[RefusedRow] = []
+    for row in rows:
+        if isinstance(row, ClaimRow):
+            accepted.append(row)
+        else:
+            refused.append(row)
+    if refused and not accepted:
+        raise refused[0].error
+    if spec.strict_as_of:
+        claims = with_strict_as_of(row.claim for row in accepted)
+        accepted = [row._replace(claim=claim) for row, claim in zip(accepted, claims, strict=True)]
+    return accepted, refused
 
 
-def _claim(row: Any, labels: LabelSet, as_of: date | None, where: str) -> Claim:
+def _claim(row: Any, spec: RunSpec, where: str) -> Claim:
     if not isinstance(row, dict) or not isinstance(row.get("claim"), str):
         raise UsageError(f"no text field 'claim' in {str(row)[:60]!r}", where=where)
-    fields = {"as_of": as_of} | {name: row[name] for name in ("context", "options", "as_of") if row.get(name)}
+    fields = {"as_of": spec.as_of} | {name: row[name] for name in ("context", "options", "as_of") if row.get(name)}
     try:
-        return Claim(text=row["claim"], labels=labels, **fields)
+        return Claim(text=row["claim"], labels=spec.labels, **fields)
     except ValidationError as error:
         raise UsageError(f"{problem_location(error)}: {problem_of(error)}", where=where) from error

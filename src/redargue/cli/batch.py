@@ -8,16 +8,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple, Protocol
+from typing import Annotated, Protocol
 
 import typer
 
 from redargue.batch import Tally, VerdictFiles, check_row
 from redargue.claims import Claim
+from redargue.cli.arguments import checked_rows
 from redargue.cli.check import CLAIM_CONCURRENCY
 from redargue.cli.exit import INTERRUPTED, exit_code, read_gate, say_interrupted
+from redargue.cli.options import run_config, with_contexts
 from redargue.cli.output import JsonLines, log_to_stderr
 from redargue.cli.parameters import (
     LedgerWait,
@@ -31,7 +33,9 @@ from redargue.cli.parameters import (
 )
 from redargue.cli.progress import Progress
 from redargue.errors import UsageError
-from redargue.inputs.claims import ClaimRow, RefusedRow
+from redargue.inputs.claims import ClaimRow, RefusedRow, read_mapping, read_rows
+from redargue.net.deferred import BatchTransport
+from redargue.net.services import limiter
 from redargue.parts import Parts
 from redargue.registry import Registry, a_function
 from redargue.sanitize import counted, printable
@@ -40,15 +44,7 @@ from redargue.text.report import Report
 from redargue.verdicts import ErrorInfo, Verdict
 from redargue.verifier import Verifier
 
-if TYPE_CHECKING:
-    from redargue.net.deferred import BatchTransport
-
-
 ONE_PROCESS = "leave out --workers and --engine"
-Deferred = Annotated[
-    bool, typer.Option("--deferred", help="Ask the model through the provider's batch endpoint: cheaper, within a day.")
-]
-Poll = Annotated[float, option("POLL", "--deferred: seconds between looks at a batch of the provider.", min=0.01)]
 
 
 @with_parameters
@@ -70,8 +66,13 @@ def batch(
     ] = None,
     ledger: Annotated[str, option("LEDGER", "Ledger of the workers: postgresql://… or a local file.")] = "",
     ledger_wait: LedgerWait = 60.0,
-    deferred: Deferred = False,
-    poll: Poll = 30.0,
+    deferred: Annotated[
+        bool,
+        typer.Option("--deferred", help="Ask the model through the provider's batch endpoint: cheaper, within a day."),
+    ] = False,
+    poll: Annotated[
+        float, option("POLL", "--deferred: seconds between looks at a batch of the provider.", min=0.01)
+    ] = 30.0,
     log_level: LogLevel = "warning",
 ) -> None:
     """Verify the claims of a file.
@@ -79,24 +80,18 @@ def batch(
     Writes verdicts.jsonl, verdicts.csv and a run folder. With a column of contexts, a claim's contexts are its only
     evidence; the answers of rows of question, answer and contexts are verified whole and claim by claim.
     """
-    from redargue.batch import Tally
-    from redargue.cli.arguments import checked_rows
-    from redargue.cli.options import run_config, with_contexts
-    from redargue.inputs.claims import ClaimRow, RefusedRow, read_mapping, read_rows
-
     log_to_stderr(log_level)
     gate, spec = read_gate(output), run_config(options, search, out)
-    rows = checked_rows(read_rows(file, read_mapping(mapping or []), labels=spec.labels, as_of=spec.as_of), spec)
-    accepted = [row for row in rows if isinstance(row, ClaimRow)]
-    refused = [row for row in rows if isinstance(row, RefusedRow)]
+    rows = read_rows(file, read_mapping(mapping or []), labels=spec.labels, as_of=spec.as_of)
+    accepted, refused = checked_rows(rows, spec)
     for row in refused:
         typer.echo(printable(f"refused: {row.error}"), err=True)
-    tally, answers, several = Tally(), Tally(), bool(engine or workers)
+    several = bool(engine or workers)
     if several and any(row.contexts for row in accepted):
         what = "claims with contexts of their own are verified in one process"
         raise UsageError(what, where="contexts", hint=ONE_PROCESS)
     transport = _batches(spec, out, poll, several=several, quiet=output.quiet) if deferred else None
-    result = BatchOutput(out, accepted, refused, tally, answers, output)
+    result = BatchOutput(out, accepted, refused, output)
     if several:
         verify = engines[engine or "local"]
         interrupted = verify(
@@ -107,16 +102,14 @@ def batch(
         at_once = options.concurrency or (max(1, len(accepted)) if deferred else CLAIM_CONCURRENCY)
         interrupted = verify_in_process(spec, replace(parts, transport=transport), result, concurrency=at_once)
     if not (output.jsonl or (interrupted and not several)):
-        _summary(tally, answers, out, len(refused))
-    code = exit_code([*tally.outcomes, *answers.outcomes], gate, answers.unread, refused=len(refused))
+        _summary(result)
+    verdicts = [*result.tally.outcomes, *result.answers.outcomes]
+    code = exit_code(verdicts, gate, result.answers.unread, refused=len(refused))
     raise typer.Exit(INTERRUPTED if interrupted else code)
 
 
 def _batches(spec: RunSpec, out: Path, poll: float, *, several: bool, quiet: bool) -> BatchTransport:
     """Raises UsageError where nothing would be sent to a provider."""
-    from redargue.net.deferred import BatchTransport
-    from redargue.net.services import limiter
-
     if several:
         raise UsageError("--deferred sends from one process", where="--workers", hint=ONE_PROCESS)
     if not (spec.model or spec.models):
@@ -131,13 +124,14 @@ def _batches(spec: RunSpec, out: Path, poll: float, *, several: bool, quiet: boo
     return BatchTransport(out, limiter=limiter(), offline=spec.offline, poll=poll, report=report)
 
 
-def _summary(tally: Tally, answers: Tally, out: Path, refused: int) -> None:
-    rest = f"; {counted(refused, 'row')} refused" if refused else ""
-    print(f"{counted(len(tally.outcomes), 'claim')}: {_counts(tally)}{rest}")  # noqa: T201
+def _summary(batch: BatchOutput) -> None:
+    answers, folder = batch.answers, batch.folder
+    rest = f"; {counted(len(batch.refused), 'row')} refused" if batch.refused else ""
+    typer.echo(f"{counted(len(batch.tally.outcomes), 'claim')}: {_counts(batch.tally)}{rest}")
     if answers.outcomes or answers.unread:
         unread = f"; {counted(len(answers.unread), 'sentence')} not checked" if answers.unread else ""
-        print(f"{counted(len(answers.outcomes), 'claim')} in the answers: {_counts(answers) or 'none'}{unread}")  # noqa: T201
-    print(f"verdicts: {out / 'verdicts.csv'}, {out / 'verdicts.jsonl'}")  # noqa: T201
+        typer.echo(f"{counted(len(answers.outcomes), 'claim')} in the answers: {_counts(answers) or 'none'}{unread}")
+    typer.echo(f"verdicts: {folder / 'verdicts.csv'}, {folder / 'verdicts.jsonl'}")
 
 
 def _counts(tally: Tally) -> str:
@@ -150,7 +144,8 @@ class VerdictWriter(Protocol):
     def __call__(self, item: int, verdict: Verdict, answer: Report | ErrorInfo | None = None) -> None: ...
 
 
-class BatchOutput(NamedTuple):
+@dataclass(frozen=True)
+class BatchOutput:
     """What a batch verifies and where its results go.
 
     ``tally`` receives every verdict, and ``answers`` those on the claims of answers.
@@ -159,9 +154,9 @@ class BatchOutput(NamedTuple):
     folder: Path
     rows: Sequence[ClaimRow]
     refused: Sequence[RefusedRow]
-    tally: Tally
-    answers: Tally
     options: OutputParameters
+    tally: Tally = field(default_factory=Tally)
+    answers: Tally = field(default_factory=Tally)
 
     @property
     def claims(self) -> list[Claim]:

@@ -14,7 +14,7 @@ import typer
 
 from redargue.cli.exit import FINISHED_WITH_ERRORS, resumable
 from redargue.cli.output import print_json
-from redargue.cli.parameters import AsJson, option
+from redargue.cli.parameters import AsJson, Yes, option
 from redargue.errors import UsageError
 from redargue.sanitize import counted, printable
 
@@ -174,7 +174,7 @@ def remove_documents(
         list[str] | None, typer.Argument(help="Document ids, or the files or folders that were added.")
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Remove all documents.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
+    yes: Yes = False,
     store: _Store = "",
     as_json: AsJson = False,
 ) -> None:

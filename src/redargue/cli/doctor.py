@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 import os
 import platform
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, TypedDict
+from typing import Annotated, NamedTuple
 
 import typer
 
@@ -23,7 +25,7 @@ from redargue.registry import did_you_mean, distribution, install
 from redargue.sanitize import printable
 
 
-class CheckedPart(TypedDict):
+class CheckedPart(NamedTuple):
     """A line of the output; ``ok`` is None for what is missing and not needed."""
 
     check: str
@@ -58,18 +60,17 @@ def doctor(
     rows: list[CheckedPart] = []
     for name, check in checks.items():
         try:
-            rows.append({"check": name, "ok": True, "found": check()})
+            rows.append(CheckedPart(name, True, check()))
         except Exception as error:  # one failed check must not hide the others
-            rows.append({"check": name, "ok": False, "found": str(error)})
-    rows += [*_extras(), *_extensions()]
-    rows += _endpoints(model or [], base_url, embedding_model, offline)
+            rows.append(CheckedPart(name, False, str(error)))
+    rows += [*_extras(), *_extensions(), *_endpoints(model or [], base_url, embedding_model, offline)]
     if json:
-        print_json({"schema_version": 1, "checks": rows})
+        print_json({"schema_version": 1, "checks": [row._asdict() for row in rows]})
     else:
         for row in rows:
-            mark = {True: "ok ", False: "BAD", None: " - "}[row["ok"]]
-            print(f"{mark} {row['check']}: {printable(str(row['found']))}")  # noqa: T201
-    raise typer.Exit(2 if any(row["ok"] is False for row in rows) else 0)
+            mark = {True: "ok ", False: "BAD", None: " - "}[row.ok]
+            typer.echo(f"{mark} {row.check}: {printable(row.found)}")
+    raise typer.Exit(2 if any(row.ok is False for row in rows) else 0)
 
 
 REGISTRIES = {  # by group of entry points
@@ -111,7 +112,7 @@ def _extras() -> list[CheckedPart]:
         return []
     listed = ", ".join(f"{name} ({purpose})" for name, purpose in missing.items())
     found = f"not installed: {listed}. To install one, for example: {install(next(iter(missing)))}"
-    return [{"check": "extras", "ok": None, "found": found}]
+    return [CheckedPart("extras", None, found)]
 
 
 def _is_installed(module: str) -> bool:
@@ -127,33 +128,30 @@ def _extensions() -> list[CheckedPart]:
     from pkgutil import resolve_name
 
     points = entry_points()
-    groups = [group for group in sorted(points.groups) if group.startswith("redargue.")]
-    rows: list[CheckedPart] = []
-    for group in groups:
+    found: list[tuple[bool | None, str]] = []
+    for group in sorted(group for group in points.groups if group.startswith("redargue.")):
         if group not in REGISTRIES:
             packages = ", ".join(sorted({distribution(point) for point in points.select(group=group)}))
-            found = f"{packages}: no group {group!r}; {did_you_mean(group, REGISTRIES)}"
-            rows.append({"check": "extensions", "ok": False, "found": found})
+            found.append((False, f"{packages}: no group {group!r}; {did_you_mean(group, REGISTRIES)}"))
             continue
         try:
             registry = resolve_name(REGISTRIES[group])
         except ModuleNotFoundError as error:
-            found = f"{group}: needs {error.name}, which is not installed"
-            rows.append({"check": "extensions", "ok": None, "found": found})
+            found.append((None, f"{group}: needs {error.name}, which is not installed"))
             continue
-        problems, clashes = registry.problems(), registry.clashes()
+        problems = registry.problems()
         for name, package in registry.installed().items():
-            found = str(problems[name]) if name in problems else f"{registry.kind} {name!r} of {package}"
-            rows.append({"check": "extensions", "ok": name not in problems, "found": found})
-        rows += [{"check": "extensions", "ok": False, "found": str(clash)} for clash in clashes.values()]
-    return rows or [{"check": "extensions", "ok": True, "found": "none of other packages"}]
+            usable = f"{registry.kind} {name!r} of {package}"
+            found.append((name not in problems, str(problems.get(name, usable))))
+        found += [(False, str(clash)) for clash in registry.clashes().values()]
+    return [CheckedPart("extensions", *each) for each in found or [(True, "none of other packages")]]
 
 
 def _endpoints(models: list[str], base_url: str, embedding_model: str, offline: bool) -> list[CheckedPart]:
     """The capabilities of each model; a missing one is not an error, as redargue has a fallback for it."""
     if not models:
         line = "not configured; to use one, set REDARGUE_MODEL and REDARGUE_BASE_URL"
-        return [{"check": "language model", "ok": None, "found": line}]
+        return [CheckedPart("language model", None, line)]
     from redargue.cli.options import read_models
     from redargue.llm.probe import ProbeFinding, probe
     from redargue.net.services import limiter, services
@@ -170,10 +168,10 @@ def _endpoints(models: list[str], base_url: str, embedding_model: str, offline: 
             findings, requests = asyncio.run(probe_model(name))
             for number, finding in enumerate(findings):
                 ok = finding.supported or (None if number else False)  # only the first, a plain reply, is required
-                rows.append({"check": f"{name}, {finding.capability}", "ok": ok, "found": finding.detail})
-            rows.append({"check": f"{name}, probed", "ok": True, "found": f"{requests} requests"})
+                rows.append(CheckedPart(f"{name}, {finding.capability}", ok, finding.detail))
+            rows.append(CheckedPart(f"{name}, probed", True, f"{requests} requests"))
     except Exception as error:
-        rows.append({"check": "language model", "ok": False, "found": str(error)})
+        rows.append(CheckedPart("language model", False, str(error)))
     return rows
 
 
@@ -212,9 +210,8 @@ def _home() -> str:
 
 
 def _fts() -> str:
-    memory = sqlite3.connect(":memory:")
-    memory.execute("CREATE VIRTUAL TABLE t USING fts5(x)")
-    memory.close()
+    with closing(sqlite3.connect(":memory:")) as memory:
+        memory.execute("CREATE VIRTUAL TABLE t USING fts5(x)")
     return f"SQLite {sqlite3.sqlite_version} with FTS5"
 
 
@@ -228,19 +225,16 @@ def _large_reader() -> str:
     from redargue.nli.careful import careful_weights
 
     weights = careful_weights()
-    if weights is None:
-        return f"not installed: the small reader answers. {install('reader')}"
-    return _unchanged(weights.folder, "redargue-reader")
+    missing = f"not installed: the small reader answers. {install('reader')}"
+    return _unchanged(weights.folder, "redargue-reader") if weights else missing
 
 
 def _unchanged(folder: Path, package: str) -> str:
-    import json
-
-    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-    for name, sha256 in manifest["sha256"].items():
+    hashes = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["sha256"]
+    for name, sha256 in hashes.items():
         if hashlib.sha256((folder / name).read_bytes()).hexdigest() != sha256:
             raise UsageError(f"{name!r} differs from the released file", hint=f"reinstall {package}")
-    return ", ".join(f"{name} {sha256[:12]}" for name, sha256 in manifest["sha256"].items())
+    return ", ".join(f"{name} {sha256[:12]}" for name, sha256 in hashes.items())
 
 
 def _backend() -> str:
@@ -261,14 +255,12 @@ def _corpus() -> str:
     from redargue.net.secrets import display_url
     from redargue.retrieval.corpus.index import default_store, open_corpus, open_store
 
-    if store := os.environ.get("REDARGUE_STORE"):
-        with open_store(store) as corpus:
-            return f"REDARGUE_STORE={display_url(store)}: {len(corpus.documents())} documents"
-    path = default_store()
-    if not path.exists():
+    store, path = os.environ.get("REDARGUE_STORE"), default_store()
+    if not store and not path.exists():
         return f"none yet at {path}; using the starter corpus. Add documents with redargue corpus add FOLDER"
-    with open_corpus(path) as corpus:
-        return f"{path}: {len(corpus.documents())} documents"
+    with open_store(store) if store else open_corpus(path) as corpus:
+        place = f"REDARGUE_STORE={display_url(store)}" if store else path
+        return f"{place}: {len(corpus.documents())} documents"
 
 
 def _config() -> str:

@@ -9,11 +9,9 @@ import typer
 from redargue.cli.check import CLAIM_CONCURRENCY
 from redargue.cli.parameters import (
     AsJson,
-    Fetch,
-    Mapping,
-    NoRecord,
+    InputParameters,
     OutputParameters,
-    RunFolder,
+    RecordParameters,
     RunParameters,
     SearchParameters,
     with_parameters,
@@ -29,19 +27,10 @@ if TYPE_CHECKING:
 def estimate_costs(
     claim: Annotated[str, typer.Argument(metavar="CLAIM|FILE|-", help="A claim, a text or a file, as for check.")],
     *,
-    as_: Annotated[
-        str, typer.Option("--as", help="What the input is: claim (one), claims, text, dialogue (a reply), or qa.")
-    ] = "",
-    question: Annotated[
-        str, typer.Option(metavar="TEXT|FILE", help="The question that a text answers, or the dialogue before it.")
-    ] = "",
-    cited: Annotated[bool, typer.Option("--cited", help="As for check; a claim without a link counts too.")] = False,
-    fetch: Fetch = False,
-    mapping: Mapping = None,
+    reading: InputParameters,
     options: RunParameters,
     search: SearchParameters,
-    run: RunFolder = None,
-    no_record: NoRecord = False,
+    record: RecordParameters,
     json: AsJson = False,
     output: OutputParameters,
     call_seconds: Annotated[float, typer.Option(min=0, help="Assumed duration of a call.")] = 1.5,
@@ -49,18 +38,16 @@ def estimate_costs(
 ) -> None:
     """Estimate what check would cost, without calling a model and without a key.
 
-    Takes the same arguments as check; those for the record and the output have no effect. Prints calls, depth (calls in
-    sequence), tokens, price and time.
+    Takes the same arguments as check; those for the record and the output have no effect. With --cited, a claim
+    without a link counts too. Prints calls, depth (calls in sequence), tokens, price and time.
     """
-    from redargue.cli.arguments import read_input
     from redargue.cli.options import connected, run_config
     from redargue.estimate import claims_in, estimate
-    from redargue.inputs.claims import ClaimRow
     from redargue.text.verification import CONCURRENCY as TEXT_CONCURRENCY
     from redargue.verifier import Verifier
 
     spec = run_config(options, search)
-    given = read_input(claim, "text" if cited and not as_ else as_, question, spec, fetch=fetch, mapping=mapping or ())
+    given = reading.read(claim, spec)
     if given.note and not output.quiet:
         typer.echo(given.note, err=True)
     text = given.text
@@ -74,7 +61,7 @@ def estimate_costs(
             search_seconds=search_seconds,
             text=text,
         )
-    if answers := sum(row.answer is not None for row in given.rows if isinstance(row, ClaimRow)):
+    if answers := sum(row.answer is not None for row in given.rows):
         uncounted = f"batch also verifies {counted(answers, 'answer')} claim by claim, which is not counted here"
         estimated = estimated.model_copy(update={"assumed": (*estimated.assumed, uncounted)})
     if json:

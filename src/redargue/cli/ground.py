@@ -8,17 +8,16 @@ from __future__ import annotations
 import asyncio
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from redargue.cli.parameters import (
     AsJson,
     Fetch,
-    NoRecord,
     Offline,
     OutputParameters,
-    RunFolder,
+    RecordParameters,
     RunParameters,
     SearchParameters,
     with_parameters,
@@ -61,8 +60,7 @@ def ground_answer(
     fetch: Fetch = False,
     offline: Offline = False,
     options: RunParameters,
-    run: RunFolder = None,
-    no_record: NoRecord = False,
+    record: RecordParameters,
     json: AsJson = False,
     output: OutputParameters,
 ) -> None:
@@ -72,20 +70,19 @@ def ground_answer(
     schema of --json is docs/schemas/text.v2.json.
     """
     from redargue.cli.arguments import file_name
-    from redargue.cli.options import run_config, run_folder
+    from redargue.cli.options import run_config
     from redargue.cli.text import verify_and_print
     from redargue.runs.manifest import Origin
 
     text = _answer(answer, kind, question, fetch=fetch, offline=offline)
-    spec = run_config(options, SearchParameters(offline=True), run)
+    spec = run_config(options, SearchParameters(offline=True), record.run)
     spec = spec.updated(offline=offline or not spec.model)  # a named language model may be called
     unread: list[UnreadFile] = []
     documents = [each for place in context for each in _documents(place, unread, fetch=fetch, offline=offline)]
-    folder = run_folder(run, no_record=no_record)
+    origin = Origin(name=file_name(answer), unread_files=tuple(unread))
+    folder, at_once = record.folder(), options.concurrency
     try:
-        origin = Origin(name=file_name(answer), unread_files=tuple(unread))
-        shared: dict[str, Any] = {"origin": origin, "concurrency": options.concurrency, "json": json}
-        verify_and_print(text, spec, folder, output, documents, **shared)
+        verify_and_print(text, spec, folder, output, documents, origin=origin, concurrency=at_once, json=json)
     finally:
         if unread:  # said again, below what may be a long report
             typer.echo(f"{counted(len(unread), 'file')} of --context not read and not used, see above", err=True)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from redargue.cli.exit import FINISHED_WITH_ERRORS
 from redargue.cli.output import print_json
-from redargue.cli.parameters import AsJson, Offline, option, with_parameters
+from redargue.cli.parameters import AsJson, Offline, Yes, option, with_parameters
 from redargue.errors import RedargueError, UsageError
 from redargue.sanitize import counted, printable
 
@@ -21,7 +24,6 @@ if TYPE_CHECKING:  # loads numpy and pydantic, which --help does not need
     from redargue.memory.base import MemoryRecord, RecordFilter
     from redargue.memory.memory import Memory
     from redargue.memory.recheck import RecheckResult
-    from redargue.retrieval.tools.base import Tool
 
 memory_app = typer.Typer(help="List, show, recheck and remove records of the evidence memory.", no_args_is_help=True)
 
@@ -70,12 +72,7 @@ class SelectionParameters(MemoryParameters):
 
 @memory_app.command("ls")
 @with_parameters
-def list_records(
-    *,
-    selected: SelectionParameters,
-    limit: Limit = 50,
-    as_json: AsJson = False,
-) -> None:
+def list_records(*, selected: SelectionParameters, limit: Limit = 50, as_json: AsJson = False) -> None:
     """List records, newest first.
 
     Columns: number, retrieval time, status, tool, characters, title or query.
@@ -121,7 +118,7 @@ def purge(
     numbers: Annotated[list[int] | None, typer.Argument(help="Record numbers as listed by ls.")] = None,
     *,
     everything: Annotated[bool, typer.Option("--all", help="Remove all records of the workspace.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
+    yes: Yes = False,
     selected: SelectionParameters,
     as_json: AsJson = False,
 ) -> None:
@@ -157,8 +154,6 @@ def recheck_memory(
 
     Records that changed or disappeared are no longer recalled.
     """
-    import asyncio
-
     condition = selected.condition(numbers)
     with selected.open(write=True) as opened:
         records = opened.records(condition, limit=limit)
@@ -169,14 +164,12 @@ def recheck_memory(
         rows = [{"number": result.record.number, "outcome": result.outcome, "why": result.why} for result in results]
         print_json({"workspace": selected.workspace, "counts": dict(sorted(counts.items())), "records": rows})
     else:
-        for result in results:
-            if result.outcome != "same":
-                passage = result.record.passage
-                line = f"{result.outcome:<8} {result.record.number:>7}  {passage.title or passage.query}  {result.why}"
-                typer.echo(printable(line.rstrip(), lines=False))
-        typer.echo(
-            ", ".join(f"{count:,} {name}" for name, count in sorted(counts.items())) or "nothing to do", err=True
-        )
+        for result in (result for result in results if result.outcome != "same"):
+            passage = result.record.passage
+            line = f"{result.outcome:<8} {result.record.number:>7}  {passage.title or passage.query}  {result.why}"
+            typer.echo(printable(line.rstrip(), lines=False))
+        totals = ", ".join(f"{count:,} {name}" for name, count in sorted(counts.items()))
+        typer.echo(totals or "nothing to do", err=True)
     if counts["failed"] or counts["no tool"]:
         raise typer.Exit(FINISHED_WITH_ERRORS)
 
@@ -186,37 +179,25 @@ async def _recheck(opened: Memory, records: Sequence[MemoryRecord], store: str, 
     from redargue.net.services import limiter, services
     from redargue.net.transport import Transport
     from redargue.retrieval.corpus.index import Corpus, open_store
-    from redargue.retrieval.tools.base import Sources
+    from redargue.retrieval.tools.base import Sources, Tool, made_tool, tools
     from redargue.runs.budget import Prices
 
-    corpora: list[Corpus] = []
+    available: dict[str, Tool] = {}
+    with ExitStack() as stack:
 
-    def corpus() -> Corpus:
-        corpora.extend([] if corpora else [open_store(store or None)])
-        return corpora[0]
+        @cache
+        def corpus() -> Corpus:
+            return stack.enter_context(open_store(store or None))
 
-    async with Transport(limiter(), offline=offline) as transport:
-        prices = dict(Prices.read().searches)
-        sources = Sources(corpus=corpus, transport=transport, services=services(), prices=prices)
-        try:
-            available = _tools({record.passage.tool for record in records}, sources)
+        async with Transport(limiter(), offline=offline) as transport:
+            prices = dict(Prices.read().searches)
+            sources = Sources(corpus=corpus, transport=transport, services=services(), prices=prices)
+            for name in sorted({record.passage.tool for record in records} & set(tools)):
+                try:
+                    available[name] = made_tool(name, sources)
+                except RedargueError as error:
+                    typer.echo(printable(f"{name}: {error}"), err=True)
             return [result async for result in recheck(opened, records, available, now=datetime.now(UTC))]
-        finally:
-            for opened_corpus in corpora:
-                opened_corpus.close()
-
-
-def _tools(names: Iterable[str], sources: Any) -> Mapping[str, Tool]:
-    from redargue.retrieval.tools.base import made_tool, tools
-
-    made: dict[str, Any] = {}
-    for name in sorted(names):
-        if name in tools:
-            try:
-                made[name] = made_tool(name, sources)
-            except RedargueError as error:
-                typer.echo(printable(f"{name}: {error}"), err=True)
-    return made
 
 
 def _format(record: MemoryRecord) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,15 +24,15 @@ Name = Annotated[str, typer.Argument(metavar="READER", help="An added reader; se
 
 
 @dataclass(frozen=True, kw_only=True)
-class FileParameters:
-    """How a model in files is read."""
+class ModelParameters:
+    """How a model in files is read, how a grader at an endpoint is asked, and what is said of either."""
 
     form: Annotated[
         str,
         typer.Option(
             "--input-form",
-            help="pair (evidence, claim), minicheck, hhem, lettuce (classified tokens), or auto: "
-            "from name and config.json.",
+            help="pair (evidence, claim), minicheck, hhem, lettuce (classified tokens), or auto: from name and "
+            "config.json.",
         ),
     ] = "auto"
     labels: Annotated[
@@ -40,12 +40,6 @@ class FileParameters:
         typer.Option(metavar="NAME,…", help="Label names in the order of the outputs; default: id2label."),
     ] = ""
     revision: Annotated[str, typer.Option(help="Commit, branch or tag on the hub.")] = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class EndpointParameters:
-    """How a grader at an endpoint is asked."""
-
     model: Annotated[str, typer.Option(help="The model's name at an endpoint.")] = ""
     template: Annotated[
         str,
@@ -56,12 +50,6 @@ class EndpointParameters:
         ),
     ] = ""
     key_env: Annotated[str, typer.Option(metavar="VARIABLE", help="The variable that has an endpoint's key.")] = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReaderParameters:
-    """What is said of any model."""
-
     name: Annotated[str, typer.Option(help="The reader's name; default: from the source.")] = ""
     not_supported: Annotated[
         str,
@@ -87,9 +75,7 @@ def add_model(
     ],
     *,
     as_: Annotated[str, typer.Option("--as", metavar="reader", help="What the model is used as: reader.")],
-    files: FileParameters,
-    endpoint: EndpointParameters,
-    reader: ReaderParameters,
+    given: ModelParameters,
 ) -> None:
     """Add an entailment or grounding model as a reader.
 
@@ -99,18 +85,16 @@ def add_model(
     from redargue.nli.reader_store import golden_problems
 
     if as_ != "reader":
-        hint = "as a reader: --as reader"
-        raise UsageError(f"a model cannot be added as {as_!r}", where="--as", hint=hint)
-    if reader.not_supported not in ("neither", "refutes"):
-        what = f"expected neither or refutes, got {reader.not_supported!r}"
-        raise UsageError(what, where="--not-supported")
-    problems = list[str]()
+        raise UsageError(f"a model cannot be added as {as_!r}", where="--as", hint="as a reader: --as reader")
+    if given.not_supported not in ("neither", "refutes"):
+        raise UsageError(f"expected neither or refutes, got {given.not_supported!r}", where="--not-supported")
+    problems: list[str] = []
 
     def check(tried: UserReader) -> None:
         problems[:] = golden_problems(tried)
 
     add = _added_endpoint if source.startswith(("http://", "https://")) else _added_files
-    spec = add(source, files, endpoint, reader, check)
+    spec = add(source, given, check)
     typer.echo(f"added {_described(spec)}", err=True)
     for problem in problems:
         typer.echo(printable(f"it may be read wrongly: {problem}", lines=False), err=True)
@@ -222,39 +206,39 @@ def fit_model(
         typer.echo("not stored: the fitted weights are not better on held-out rows", err=True)
 
 
-def _added_endpoint(
-    source: str, files: FileParameters, endpoint: EndpointParameters, reader: ReaderParameters, check: Check
-) -> AnySpec:
+def _added_endpoint(source: str, given: ModelParameters, check: Check) -> AnySpec:
     from redargue.nli.reader_store import add_endpoint
 
-    given = {"--labels": files.labels, "--revision": files.revision, "--input-form": files.form != "auto"}
-    _refuse(given, "belongs to a model in files, and an address is that of an endpoint")
-    if not endpoint.model:
+    of_files = {"--labels": given.labels, "--revision": given.revision, "--input-form": given.form != "auto"}
+    _refuse(of_files, "belongs to a model in files, and an address is that of an endpoint")
+    if not given.model:
         hint = "--model NAME, as the endpoint's /v1/models lists it"
         raise UsageError("an endpoint needs the name of a model", where="--model", hint=hint)
     return add_endpoint(
         source,
-        model=endpoint.model,
-        template=endpoint.template or "plain",
-        key_variable=endpoint.key_env,
+        model=given.model,
+        template=given.template or "plain",
+        key_variable=given.key_env,
         check=check,
-        **asdict(reader),
+        name=given.name,
+        not_supported=given.not_supported,
+        longest=given.longest,
+        offline=given.offline,
     )
 
 
-def _added_files(
-    source: str, files: FileParameters, endpoint: EndpointParameters, reader: ReaderParameters, check: Check
-) -> AnySpec:
+def _added_files(source: str, given: ModelParameters, check: Check) -> AnySpec:
     from redargue.nli.reader_spec import ReaderChoices, form_named
     from redargue.nli.reader_store import add_reader
 
-    given = {"--model": endpoint.model, "--template": endpoint.template, "--key-env": endpoint.key_env}
-    _refuse(given, "belongs to an endpoint: begin its address with http:// or https://")
-    outputs = tuple(label.strip() for label in files.labels.split(",")) if files.labels else ()
-    values = {"form": form_named(files.form), "outputs": outputs, "longest": reader.longest}
-    choices = ReaderChoices.model_validate(values | {"not_supported": reader.not_supported})
-    options: dict[str, Any] = {"name": reader.name, "revision": files.revision, "offline": reader.offline}
-    return add_reader(source, choices=choices, check=check, **options)
+    of_endpoints = {"--model": given.model, "--template": given.template, "--key-env": given.key_env}
+    _refuse(of_endpoints, "belongs to an endpoint: begin its address with http:// or https://")
+    outputs = tuple(label.strip() for label in given.labels.split(",")) if given.labels else ()
+    values = {"form": form_named(given.form), "outputs": outputs, "longest": given.longest}
+    choices = ReaderChoices.model_validate(values | {"not_supported": given.not_supported})
+    return add_reader(
+        source, choices=choices, check=check, name=given.name, revision=given.revision, offline=given.offline
+    )
 
 
 def _refuse(options: dict[str, Any], why: str) -> None:

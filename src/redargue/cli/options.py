@@ -17,7 +17,6 @@ from redargue.methods.base import methods
 from redargue.net.services import services
 from redargue.parts import Parts
 from redargue.runs.manifest import load_manifest
-from redargue.runs.record import new_run_folder
 from redargue.spec import DEFAULT_METHOD, LANGUAGE_MODELS, RunSpec
 
 if TYPE_CHECKING:
@@ -70,13 +69,6 @@ def named_tools(search: SearchParameters) -> tuple[str, ...] | None:
 
 def _live(tool: str, search: SearchParameters) -> str:
     return live_tool(offline=search.offline) if tool == "keywords" else tool
-
-
-def run_folder(run: Path | None, *, no_record: bool) -> Path | None:
-    """The folder in which a run is recorded: the named one, or a new one in redargue's home; None without a record."""
-    if no_record and run:
-        raise UsageError("--no-record and --run exclude each other", hint="drop one of them")
-    return None if no_record else run or new_run_folder()
 
 
 def connected(spec: RunSpec) -> Parts:

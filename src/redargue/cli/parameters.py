@@ -3,55 +3,34 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-# Completion of values in the shell.
+from redargue.errors import UsageError
+
+if TYPE_CHECKING:
+    from redargue.cli.arguments import Input
+    from redargue.spec import RunSpec
 
 
-def _completion(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
+def completion(place: str, *others: str) -> Callable[[str], list[str]]:
+    """Completes the names of a registry in the shell; its ``place``, ``module:name``, is imported only then."""
+
     def complete(incomplete: str) -> list[str]:
-        return [name for name in names() if name.startswith(incomplete)]
+        return [name for name in (*resolve_name(place), *others) if name.startswith(incomplete)]
 
     return complete
 
 
-def _methods() -> Iterable[str]:
-    from redargue.methods.base import methods
-
-    return methods
-
-
-def _tools() -> Iterable[str]:
-    from redargue.retrieval.tools.base import tools
-
-    return (*tools, "none")
-
-
-def _backends() -> Iterable[str]:
-    from redargue.backends.base import backends
-
-    return backends
-
-
-def _labels() -> Iterable[str]:
-    from redargue.claims import label_sets
-
-    return label_sets
-
-
-def _runs() -> Iterable[str]:
+def complete_run(incomplete: str) -> list[str]:
     from redargue.runs.folders import LAST, run_folders
 
-    return (LAST, *(folder.name for folder in run_folders()))
-
-
-complete_method, complete_tool = _completion(_methods), _completion(_tools)
-complete_backend, complete_labels, complete_run = _completion(_backends), _completion(_labels), _completion(_runs)
+    return [name for name in (LAST, *(folder.name for folder in run_folders())) if name.startswith(incomplete)]
 
 
 def option(variable: str, help: str, *flags: str, **details: Any) -> Any:
@@ -115,10 +94,7 @@ Mapping = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Fetch = Annotated[bool, option("FETCH", "Fetch the page of an argument that is a URL.", "--fetch")]
-RunFolder = Annotated[
-    Path | None,
-    typer.Option("--run", metavar="DIR", help="Record the run there; the same command resumes an interrupted run."),
-]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 LedgerWait = Annotated[
     float, option("LEDGER_WAIT", "Seconds to wait for a ledger that does not answer.", "--ledger-wait", min=0.0)
 ]
@@ -126,13 +102,43 @@ LogLevel = Annotated[
     str,
     option("LOG_LEVEL", "Lowest level that is logged, on stderr.", "--log-level", metavar="error|warning|info|debug"),
 ]
-NoRecord = Annotated[bool, option("NO_RECORD", "Do not record the run.", "--no-record")]
 RunName = Annotated[
     str,
     typer.Argument(
         metavar="RUN", help="A run folder, the name of a recorded run, or last.", autocompletion=complete_run
     ),
 ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class InputParameters:
+    """How the argument of check is read."""
+
+    as_: Annotated[
+        str,
+        typer.Option(
+            "--as", help="What the input is: claim (one), claims, text, dialogue (a reply), or qa (verified whole)."
+        ),
+    ] = ""
+    question: Annotated[
+        str, typer.Option(metavar="TEXT|FILE", help="The question that a text answers, or the dialogue before it.")
+    ] = ""
+    cited: Annotated[
+        bool,
+        typer.Option(
+            "--cited", help="Check each claim of a text against the pages and files that it links there, and no others."
+        ),
+    ] = False
+    fetch: Fetch = False
+    mapping: Mapping = None
+
+    def read(self, argument: str, spec: RunSpec, *, links: bool = False) -> Input:
+        from redargue.cli.arguments import read_input
+
+        kind = "text" if self.cited and not self.as_ else self.as_
+        return read_input(
+            argument, kind, self.question, spec, fetch=self.fetch, links=links, mapping=self.mapping or ()
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,7 +150,7 @@ class RunParameters:
         option(
             "METHOD",
             "See redargue list methods; default: single-reader.",
-            autocompletion=complete_method,
+            autocompletion=completion("redargue.methods.base:methods"),
         ),
     ] = ""
     profile: Annotated[str, option("PROFILE", "Settings to start from: paper or hardened.")] = "hardened"
@@ -156,7 +162,7 @@ class RunParameters:
         option(
             "BACKEND",
             "See redargue list backends; default: chat with a model, else embedded.",
-            autocompletion=complete_backend,
+            autocompletion=completion("redargue.backends.base:backends"),
         ),
     ] = ""
     reader: ReaderName = ""
@@ -183,7 +189,7 @@ class RunParameters:
             "LABELS",
             "Label set (see redargue list labels), or words for labels: true=SUPPORTS,false=REFUTES.",
             metavar="SET|WORD=LABEL,…",
-            autocompletion=complete_labels,
+            autocompletion=completion("redargue.claims:label_sets"),
         ),
     ] = "fever"
     as_of: Annotated[str, option("AS_OF", "As-of date for claims that have none: 2024-03-31.", metavar="DATE")] = ""
@@ -196,6 +202,25 @@ class RunParameters:
 
 
 @dataclass(frozen=True, kw_only=True)
+class RecordParameters:
+    """Where a run is recorded."""
+
+    run: Annotated[
+        Path | None,
+        typer.Option("--run", metavar="DIR", help="Record the run there; the same command resumes an interrupted run."),
+    ] = None
+    no_record: Annotated[bool, option("NO_RECORD", "Do not record the run.", "--no-record")] = False
+
+    def folder(self) -> Path | None:
+        """The named folder, or a new one in redargue's home; None without a record."""
+        from redargue.runs.record import new_run_folder
+
+        if self.no_record and self.run:
+            raise UsageError("--no-record and --run exclude each other", hint="drop one of them")
+        return None if self.no_record else self.run or new_run_folder()
+
+
+@dataclass(frozen=True, kw_only=True)
 class SearchParameters:
     """The evidence that a run may search."""
 
@@ -204,7 +229,7 @@ class SearchParameters:
         option(
             "TOOL",
             'Search tool for a debater; repeat once per debater ("none" for no tool).',
-            autocompletion=complete_tool,
+            autocompletion=completion("redargue.retrieval.tools.base:tools", "none"),
         ),
     ] = None
     mcp: Mcp = None

@@ -13,7 +13,7 @@ import typer
 
 from redargue.cli.exit import FINISHED_WITH_ERRORS
 from redargue.cli.output import print_json
-from redargue.cli.parameters import AsJson, Quiet, RunName, Verbose
+from redargue.cli.parameters import AsJson, Quiet, RunName, Verbose, Yes
 from redargue.errors import RecordError, UsageError
 from redargue.sanitize import counted, printable, shortened
 
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 
 runs_app = typer.Typer(help="List, show and remove recorded runs.", no_args_is_help=True)
-
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 
 
 @runs_app.command("ls")
