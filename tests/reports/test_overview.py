@@ -9,7 +9,6 @@ from redargue.claims import FEVER, Claim, Label, LabelSet, Meaning
 from redargue.evidence import Gap, GapKind, Quote, QuoteStatus, Side, Source
 from redargue.reports.html.debate import macro
 from redargue.reports.overview import TITLES, Risk, Row, compared_words, risk_counts, risk_rows, risk_tables
-from redargue.text.report import CheckedClaim
 from redargue.text.segment import UncheckedSentence
 from redargue.verdicts import Unsure, Verdict
 
@@ -29,8 +28,7 @@ def verdict(text: str, meaning: Meaning = Meaning.NOT_ENOUGH, *quotes: Quote, **
 
 
 def rows(*verdicts: Verdict, text: str = "", unread: tuple[UncheckedSentence, ...] = ()) -> tuple[Row, ...]:
-    claims = [(at, CheckedClaim(start=0, end=0, stated="", verdict=each)) for at, each in enumerate(verdicts, 1)]
-    return risk_rows(text, claims, unread)
+    return risk_rows(text, {number: (each, None) for number, each in enumerate(verdicts, 1)}, unread)
 
 
 def test_refuted_claims_come_first_and_open_ones_with_a_differing_sentence_before_those_without() -> None:

@@ -8,20 +8,21 @@ import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
 
 from redargue.cli.exit import resumable
 from redargue.cli.output import print_json
 from redargue.cli.parameters import BaseUrl, Offline, Quiet, RunName, complete_run, option
 from redargue.errors import UsageError
+from redargue.reports.table import cut
 from redargue.sanitize import counted, printable
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from redargue.analysis.counterfactual import Counterfactual, How, OnVerified, RecordedClaim, RemovedPassage
+    from redargue.analysis.counterfactual import Counterfactual, How, OnVerified, RecordedClaim
     from redargue.analysis.run_diff import ClaimDiff, RunDiff, StepDiff
     from redargue.verifier import Verifier
-
 
 MAX_LINES = 40  # per difference on a terminal; --json prints all
 MAX_LINE_LENGTH = 240
@@ -41,8 +42,6 @@ def diff(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object (docs/schemas/diff.v1.json).")] = False,
 ) -> None:
     """Compare two recorded runs: settings, labels and first calls."""
-    from rich.console import Console
-
     from redargue.analysis.run_diff import compare_runs
     from redargue.runs.folders import find_run
 
@@ -60,8 +59,6 @@ def diff(
 
 
 def _print(console: Console, text: str, style: str = "") -> None:
-    from rich.text import Text
-
     console.print(Text(printable(text), style=style))
 
 
@@ -74,23 +71,15 @@ def _summary(console: Console, result: RunDiff) -> None:
     for move, count in result.moves.items():
         _print(console, f"  {count} × {move}")
     _print(console, f"claims with a call or search that differs: {result.differing} of {result.claims}", "bold")
-    _settings(console, result)
-
-
-def _settings(console: Console, result: RunDiff) -> None:
-    """Those of two methods are many, and most are of one method only."""
+    # The settings of two methods are many, and most are of one method only.
     methods = any(setting.name == "method" for setting in result.settings)
     shown = [each for each in result.settings if not methods or None not in (each.first, each.second)]
     _print(console, "settings that differ:" if result.settings else "settings: equal", "bold")
     for setting in shown:
-        _print(console, f"  {setting.name}: {_short(setting.first)} → {_short(setting.second)}")
+        first, second = (cut(json.dumps(value, ensure_ascii=False), 100) for value in (setting.first, setting.second))
+        _print(console, f"  {setting.name}: {first} → {second}")
     if hidden := len(result.settings) - len(shown):
         _print(console, f"  and {hidden} that only one of the runs has (--json)", "dim")
-
-
-def _short(value: object) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 100 else f"{text[:100]}…"
 
 
 def _claim(console: Console, result: RunDiff, claim: ClaimDiff) -> None:
@@ -120,7 +109,7 @@ def _step(console: Console, title: str, step: StepDiff) -> None:
             _print(console, "  reply: equal")
         for line in lines[:MAX_LINES]:
             style = {"+": "green", "-": "red", "@": "dim"}.get(line[:1], "")
-            _print(console, f"    {line[:MAX_LINE_LENGTH]}{'…' if len(line) > MAX_LINE_LENGTH else ''}", style)
+            _print(console, f"    {cut(line, MAX_LINE_LENGTH)}", style)
         if len(lines) > MAX_LINES:
             _print(console, f"    … {len(lines) - MAX_LINES} more lines: --json", "dim")
 
@@ -150,8 +139,6 @@ def why(
 
     The result is the smallest set of passages without which the verdict would differ.
     """
-    from rich.console import Console
-
     from redargue.analysis.counterfactual import RecordedClaim, find_counterfactual
     from redargue.runs.budget import Budget
     from redargue.runs.folders import find_run
@@ -198,25 +185,32 @@ def _progress(recorded: RecordedClaim, most: int) -> OnVerified:
 
 
 def _show(console: Console, result: Counterfactual) -> None:
-    from rich.text import Text
+    def label(label: str | None) -> str:
+        return result.claim.labels.plain(label) if label else "no answer"
 
     evidence = f"all {result.evidence} passages" if result.evidence > 1 else counted(result.evidence, "passage")
-    console.print(Text(printable(result.claim.text), style="bold"))
-    console.print(Text(f"{_label(result, result.before)} with {evidence}"))
+    _print(console, result.claim.text, "bold")
+    _print(console, f"{label(result.before)} with {evidence}")
     if result.taken:
         passages = f"these {len(result.taken)} passages" if len(result.taken) > 1 else "this passage"
-        console.print(Text(f"{_label(result, result.after)} without {passages}:", style="bold yellow"))
-        for number, removed in enumerate(result.taken, 1):
-            _passage(console, number, removed)
-    console.print(Text(searched(result)))
+        _print(console, f"{label(result.after)} without {passages}:", "bold yellow")
+    for number, removed in enumerate(result.taken, 1):
+        passage = removed.passage
+        source = ", ".join(filter(None, (passage.title or passage.document, passage.publisher, passage.url)))
+        _print(console, f"{number}. {source} ({passage.tool})", "bold")
+        shown = [Text(f"“{printable(quote)}”", "italic") for quote in removed.quoted]
+        start = Text(cut(printable(" ".join(passage.text.split())), 200), "dim")
+        for text in shown or [start]:
+            console.print(Padding(text, (0, 0, 0, 3)))
+    _print(console, searched(result))
     if result.without_all is not None and len(result.taken) != result.evidence:
-        console.print(Text(f"Without any evidence: {_label(result, result.without_all)}"))
+        _print(console, f"Without any evidence: {label(result.without_all)}")
     if result.unrecorded:
-        console.print(Text(f"Searches without a recorded result, which returned nothing: {result.unrecorded}"))
+        _print(console, f"Searches without a recorded result, which returned nothing: {result.unrecorded}")
     usd = f", ${result.usd:.4f}" if result.usd is not None else ""
-    console.print(Text(f"verifications: {result.verifications}; calls: {result.calls:,}{usd}", style="dim"))
+    _print(console, f"verifications: {result.verifications}; calls: {result.calls:,}{usd}", "dim")
     if result.error:
-        console.print(Text(f"the search ended early: {printable(result.error.what)}", style="bold red"))
+        _print(console, f"the search ended early: {result.error.what}", "bold red")
 
 
 def searched(result: Counterfactual) -> str:
@@ -234,21 +228,3 @@ def searched(result: Counterfactual) -> str:
     if result.failed:
         text += f"; failed verifications, which count as unchanged: {result.failed}"
     return text
-
-
-def _label(result: Counterfactual, label: str | None) -> str:
-    return printable(result.claim.labels.plain(label)) if label else "no answer"
-
-
-def _passage(console: Console, number: int, removed: RemovedPassage) -> None:
-    from rich.padding import Padding
-    from rich.text import Text
-
-    passage = removed.passage
-    source = ", ".join(filter(None, (passage.title or passage.document, passage.publisher, passage.url)))
-    console.print(Text(f"{number}. {printable(source)} ({passage.tool})", style="bold"))
-    for quote in removed.quoted:
-        console.print(Padding(Text(f"“{printable(quote)}”", style="italic"), (0, 0, 0, 3)))
-    if not removed.quoted:
-        text = printable(" ".join(passage.text.split()))
-        console.print(Padding(Text(f"{text[:200]}{'…' if len(text) > 200 else ''}", style="dim"), (0, 0, 0, 3)))

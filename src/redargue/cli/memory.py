@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -179,10 +179,10 @@ async def _recheck(opened: Memory, records: Sequence[MemoryRecord], store: str, 
     from redargue.net.services import limiter, services
     from redargue.net.transport import Transport
     from redargue.retrieval.corpus.index import Corpus, open_store
-    from redargue.retrieval.tools.base import Sources, Tool, made_tool, tools
+    from redargue.retrieval.tools.base import Sources, made_tool, tools
     from redargue.runs.budget import Prices
 
-    available: dict[str, Tool] = {}
+    available: dict[str, Any] = {}
     with ExitStack() as stack:
 
         @cache

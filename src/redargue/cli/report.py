@@ -1,13 +1,10 @@
-"""``redargue report``: a report of a bench or a run.
-
-Prints verdicts and reports, for people and as JSON.
-"""
+"""``redargue report``: a report of a bench or a run; and verdicts and reports as a terminal shows them."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
-from itertools import groupby
+import webbrowser
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,7 +16,7 @@ from rich.text import Text
 from redargue import words
 from redargue.cli.parameters import RunName
 from redargue.errors import UsageError
-from redargue.evidence import Gap, Quote, QuoteStatus, Side
+from redargue.evidence import Quote, QuoteStatus, Side
 from redargue.files import home
 from redargue.reports.phrases import (
     confidence_text,
@@ -84,7 +81,9 @@ def write_report(
 
     written = format or _format_of(out)
     if open:
-        _require_page(written)
+        if written != "html":
+            hint = "leave out --format, or give html"
+            raise UsageError(f"{written} is not opened in a browser", where="--open", hint=hint)
         out = out or find_run(run) / "report.html"
     if written == "docx":
         _write_docx(run, out)
@@ -99,20 +98,7 @@ def write_report(
         return
     _write(out, text.encode(), written)
     if open:
-        _open(out)
-
-
-def _open(page: Path) -> None:
-    import webbrowser
-
-    webbrowser.open(page.resolve().as_uri())
-
-
-def _require_page(written: str) -> None:
-    if written != "html":
-        raise UsageError(
-            f"{written} is not opened in a browser", where="--open", hint="leave out --format, or give html"
-        )
+        webbrowser.open(out.resolve().as_uri())
 
 
 def _write_docx(run: str, out: Path | None) -> None:
@@ -132,34 +118,28 @@ def _write(out: Path, content: bytes, written: str) -> None:
     typer.echo(f"{written} report: {out} ({len(content):,} bytes)", err=True)
 
 
-BY_SUFFIX = {
-    ".docx": "docx",
-    ".html": "html",
-    ".htm": "html",
-    ".md": "md",
-    ".json": "json",
-    ".sarif": "sarif",
-    ".xml": "junit",
-}
-
-
 def _format_of(out: Path | None) -> str:
     """The format that the output file's suffix stands for; html without one."""
     if out is None or not out.suffix:
         return "html"
-    if (suffix := out.suffix.lower()) not in BY_SUFFIX:
-        hint = f"name it {out.with_suffix('.html')}, or say what to write into it: --format html"
-        if suffix == ".pdf":
+    match suffix := out.suffix.lower():
+        case ".html" | ".htm":
+            return "html"
+        case ".xml":
+            return "junit"
+        case ".docx" | ".md" | ".json" | ".sarif":
+            return suffix[1:]
+        case ".pdf":
             hint = f"name it {out.with_suffix('.html')}, open it in a browser, and print it to a PDF"
-        if suffix in (".csv", ".jsonl"):
+        case ".csv" | ".jsonl":
             hint = "for the adjudication queue of a bench, add --format adjudication"
-        raise UsageError(f"no report is written as {suffix}", where="--out", hint=hint)
-    return BY_SUFFIX[suffix]
+        case _:
+            hint = f"name it {out.with_suffix('.html')}, or say what to write into it: --format html"
+    raise UsageError(f"no report is written as {suffix}", where="--out", hint=hint)
 
 
 _STYLES = {"supported": "bold green", "refuted": "bold red", "not_enough": "bold yellow", "conflicting": "bold magenta"}
 _MEANINGS = {"differs": "conflicting", "open": "not_enough"}  # of risks that have no meaning of their name
-_TITLES = ((Side.FOR, "For"), (Side.AGAINST, "Against"), (Side.CONTEXT, "Related, for neither side"))
 
 
 def verdicts(verdicts: list[Verdict], folder: Path | None) -> None:
@@ -178,15 +158,13 @@ def verdicts(verdicts: list[Verdict], folder: Path | None) -> None:
 
 def print_report(report: Report, folder: Path | None) -> None:
     """The claims by risk, each once; ``redargue report`` shows how they were decided."""
-    from redargue.reports.overview import TITLES, report_rows  # a check of one claim does without it
+    from redargue.reports.overview import by_risk, report_rows  # a check of one claim does without it
 
     console = _console()
-    rows = report_rows(report)
-    for risk, group in groupby(rows, lambda row: row.risk):
+    for risk, title, rows in by_risk(report_rows(report)):
         console.rule(style="dim")
-        shown = list(group)
-        _print(console, Text(f"{TITLES[risk]} ({len(shown)})", style=_STYLES.get(_MEANINGS.get(risk, risk), "bold")))
-        for row in shown:
+        _print(console, Text(f"{title} ({len(rows)})", style=_STYLES.get(_MEANINGS.get(risk, risk), "bold")))
+        for row in rows:
             _row(console, row)
     console.rule(style="dim")
     silent = sum(not each.why.may_state for each in report.unchecked)
@@ -229,19 +207,19 @@ def _print(console: Console, text: Text, indent: int = 0) -> None:
 def _recorded(console: Console, folder: Path | None) -> None:
     if folder:
         run = folder.name if folder.parent == home() / "runs" else folder
-        console.print(
-            Text(f"recorded: redargue report {printable(str(run), lines=False)}", style="dim"), soft_wrap=True
-        )
+        recorded = f"recorded: redargue report {printable(str(run), lines=False)}"
+        console.print(Text(recorded, style="dim"), soft_wrap=True)
 
 
 def _verdict(console: Console, verdict: Verdict) -> None:
     _outcome(console, verdict)
-    for side, title in _TITLES:
-        _section(console, title, map(_quote, verdict.side(side)))
-    lost = (Text(printable(quote.text)[:300], style="strike dim") for quote in verdict.quotes if not quote.found)
+    for side, title in ((Side.FOR, "For"), (Side.AGAINST, "Against"), (Side.CONTEXT, "Related, for neither side")):
+        _section(console, title, [_quote(quote) for quote in verdict.side(side)])
+    lost = [Text(printable(quote.text)[:300], style="strike dim") for quote in verdict.quotes if not quote.found]
     _section(console, "Quoted, but not found in any document (not counted)", lost)
-    _section(console, "Searches that failed", map(_gap, verdict.failed_searches))
-    _section(console, "Searches without a usable result", map(_gap, verdict.empty_searches))
+    failed, empty = verdict.failed_searches, verdict.empty_searches
+    for title, gaps in (("Searches that failed", failed), ("Searches without a usable result", empty)):
+        _section(console, title, [Text(printable(words.gap(gap))) for gap in gaps])
     how = f"{verdict.method} ({verdict.profile}), {verdict.backend} backend: {cost(verdict.usage)}"
     _print(console, Text(printable(how, lines=False), style="dim"))
 
@@ -254,27 +232,21 @@ def _outcome(console: Console, verdict: Verdict) -> None:
         return
     style = "bold" if verdict.unchecked else _STYLES.get(str(verdict.meaning), "bold")
     how = "" if verdict.unchecked else ", ".join(filter(None, (how_decided(verdict), confidence_text(verdict))))
-    _print(
-        console,
-        Text.assemble((printable(heading(verdict)), style), (f" {printable(how, lines=False)}".rstrip(), "dim")),
-    )
+    rest = f" {printable(how, lines=False)}".rstrip()
+    _print(console, Text.assemble((printable(heading(verdict)), style), (rest, "dim")))
     if words := meaning_text(verdict):
         _print(console, Text(printable(words)))
 
 
-def _section(console: Console, title: str, lines: Iterable[Text]) -> None:
-    for number, line in enumerate(lines):
-        if not number:
-            _print(console, Text(f"{title}:", style="bold"))
+def _section(console: Console, title: str, lines: Sequence[Text]) -> None:
+    if lines:
+        _print(console, Text(f"{title}:", style="bold"))
+    for line in lines:
         _print(console, line, indent=2)
 
 
-def _gap(gap: Gap) -> Text:
-    return Text(printable(words.gap(gap)))
-
-
 def _quote(quote: Quote) -> Text:
-    parts = [*place_of(quote), *([quote.source.url] if quote.source and quote.source.url else [])]
+    place = ", ".join(filter(None, (*place_of(quote), quote.source.url if quote.source else "")))
     repaired = " (typography repaired)" if quote.status is QuoteStatus.REPAIRED else ""
-    origin = f"— {', '.join(map(printable, parts))}; quoted by {printable(quote.agent, lines=False)}{repaired}"
+    origin = f"— {printable(place)}; quoted by {printable(quote.agent, lines=False)}{repaired}"
     return Text.assemble("“", printable(quote.text), "” ", (origin, "dim"))

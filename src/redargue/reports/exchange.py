@@ -16,9 +16,10 @@ from xml.etree import ElementTree
 from redargue import words
 from redargue.errors import UsageError
 from redargue.evidence import Side, Source
-from redargue.reports.findings import RULES, ReportFinding, Rule, findings, text_of_file
+from redargue.reports.findings import RULES, ReportFinding, Rule, checked_text, findings
 from redargue.reports.load import SingleRun
 from redargue.reports.phrases import label_of, meaning_text
+from redargue.reports.table import cut
 from redargue.sanitize import link_address, printable
 from redargue.verdicts import Verdict
 
@@ -27,30 +28,26 @@ from redargue.verdicts import Verdict
 #
 # Positions count Unicode code points, as the recommendation asks (section 4.2.5).
 
-_CONTEXT = "http://www.w3.org/ns/anno.jsonld"
 BESIDE = 32  # characters before and after the words, by which they are found again in a changed text
 
 
 def web_annotation(run: SingleRun, file: Path | None = None, url: str = "") -> str:
     """A collection with one page; ``url`` is the address of the annotated page, by default the file's or the run's."""
     if run.text is None and file is None:
-        raise UsageError(
-            "an annotation needs a text that it is on, and this run checked claims",
-            where="--format annotation",
-            hint="name the file of the claims (--file), or check a text",
-        )
+        what = "an annotation needs a text that it is on, and this run checked claims"
+        hint = "name the file of the claims (--file), or check a text"
+        raise UsageError(what, where="--format annotation", hint=hint)
     if url and not link_address(url):
         raise UsageError(f"{url!r} is not an address", where="--url", hint="write it like https://example.org/page")
-    text = run.text[0].text if run.text else text_of_file(file) if file else ""
+    text, place = checked_text(run, file), url or uri_of(run, file)
     placed = [finding for finding in findings(run, file) if finding.start is not None]
-    name = run.manifest.run or run.folder.name
-    items = [_annotation(finding, text, url or uri_of(run, file), name) for finding in placed]
-    page = {"id": _identifier(name, "page"), "type": "AnnotationPage", "startIndex": 0, "items": items}
+    items = [_annotation(finding, text, place, run.name) for finding in placed]
+    page = {"id": _identifier(run.name, "page"), "type": "AnnotationPage", "startIndex": 0, "items": items}
     collection = {
-        "@context": _CONTEXT,
-        "id": _identifier(name, "collection"),
+        "@context": "http://www.w3.org/ns/anno.jsonld",
+        "id": _identifier(run.name, "collection"),
         "type": "AnnotationCollection",
-        "label": "; ".join((f"redargue {name}", *_not_read(run))),
+        "label": "; ".join((f"redargue {run.name}", *_not_read(run))),
         "total": len(items),
         "first": page,
     }
@@ -63,11 +60,12 @@ def _not_read(run: SingleRun) -> list[str]:
 
 def _annotation(finding: ReportFinding, text: str, source: str, run: str) -> dict[str, object]:
     start, end = finding.start or 0, finding.end or 0
-    body: list[dict[str, object]] = [
+    links = ({"type": "SpecificResource", "purpose": "linking", "source": link} for link in _addresses(finding))
+    body = [
         {"type": "TextualBody", "purpose": "tagging", "value": finding.rule},
         {"type": "TextualBody", "purpose": "assessing", "format": "text/plain", "value": finding.message},
+        *links,
     ]
-    body += [{"type": "SpecificResource", "purpose": "linking", "source": address} for address in _addresses(finding)]
     quote = {
         "type": "TextQuoteSelector",
         "exact": text[start:end],
@@ -119,11 +117,9 @@ def read_signature(author: str, url: str, published: str) -> Signature:
     """Reads the options of a report; raises UsageError where one is missing or wrong."""
     given = {"--author": author.strip(), "--url": url.strip(), "--date": published.strip()}
     if missing := [name for name, value in given.items() if not value]:
-        raise UsageError(
-            f"a ClaimReview is signed: {', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing",
-            where="--format claimreview",
-            hint='say who publishes it, where and when: --author "A newsroom" --url https://… --date 2026-11-22',
-        )
+        what = f"a ClaimReview is signed: {', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
+        hint = 'say who publishes it, where and when: --author "A newsroom" --url https://… --date 2026-11-22'
+        raise UsageError(what, where="--format claimreview", hint=hint)
     if not link_address(url):
         raise UsageError(f"{url!r} is not an address", where="--url", hint="write it like https://example.org/review")
     try:
@@ -147,17 +143,14 @@ def claim_review(verdict: Verdict, signature: Signature) -> dict[str, object]:
         "itemReviewed": {"@type": "Claim", "text": claim},
         "author": {"@type": "Organization", "name": signature.author},
     }
-    if verdict.label and not verdict.why_unchecked:
+    rated = verdict.label and not verdict.why_unchecked
+    if rated:
         review["reviewRating"] = {"@type": "Rating", "alternateName": printable(label_of(verdict), lines=False)}
-        said = meaning_text(verdict)
-    else:
-        explained = not verdict.error and (verdict.unchecked or verdict.unsure)
-        said = meaning_text(verdict) if explained else "No verdict was reached."
-    if said:
+    explained = not verdict.error and (verdict.unchecked or verdict.unsure)
+    if said := meaning_text(verdict) if rated or explained else "No verdict was reached.":
         review["reviewBody"] = said
     sources = (quote.source for quote in verdict.quotes if quote.found and quote.source)
-    cited = {source.url or source.document: source for source in sources}
-    if cited:
+    if cited := {source.url or source.document: source for source in sources}:
         review["citation"] = [_work(source) for source in cited.values()]
     return review
 
@@ -174,9 +167,7 @@ def _work(source: Source) -> dict[str, str]:
 def claim_reviews(verdicts: Iterable[Verdict], signature: Signature) -> str:
     """All verdicts as a JSON list; in ASCII, and safe inside a ``script`` element."""
     text = json.dumps([claim_review(verdict, signature) for verdict in verdicts], indent=1)
-    for char in "<>&":
-        text = text.replace(char, f"\\u{ord(char):04x}")
-    return text + "\n"
+    return text.translate({ord(char): f"\\u{ord(char):04x}" for char in "<>&"}) + "\n"
 
 
 # JUnit XML, which continuous integration shows as tests: one test case per claim.
@@ -184,7 +175,6 @@ def claim_reviews(verdicts: Iterable[Verdict], signature: Signature) -> str:
 # A refuted or unsupported claim is a failure. One that was not checked is an error: most
 # readers take a skipped test for a passed one.
 
-NAMED = 160  # characters of a claim in the name of its test case
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -195,7 +185,7 @@ def junit(run: SingleRun, file: Path | None = None) -> str:
     errors = sum(finding.rule == "unchecked" for finding in found) + run.unfinished
     counts = {"tests": str(len(found) + run.unfinished), "failures": str(failures), "errors": str(errors)}
     suites = ElementTree.Element("testsuites", {"name": "redargue", **counts})
-    name = file.as_posix() if file else run.manifest.run or run.folder.name
+    name = file.as_posix() if file else run.name
     suite = ElementTree.SubElement(suites, "testsuite", {"name": _xml(name), **counts, "skipped": "0"})
     for finding in found:
         _case(suite, finding, name)
@@ -209,15 +199,13 @@ def junit(run: SingleRun, file: Path | None = None) -> str:
 
 
 def _case(suite: ElementTree.Element, finding: ReportFinding, file: str) -> None:
-    stated = " ".join(finding.stated.split())
-    shown = stated if len(stated) <= NAMED else stated[:NAMED] + "…"
+    shown = cut(" ".join(finding.stated.split()), 160)
     name = f"claim {finding.number}: {shown}" if finding.number else shown
     case = ElementTree.SubElement(suite, "testcase", {"classname": _xml(f"redargue.{file}"), "name": _xml(name)})
     if finding.rule == "supported":
         return
-    element = ElementTree.SubElement(case, "error" if finding.rule == "unchecked" else "failure")
-    element.set("type", finding.rule)
-    element.set("message", _xml(finding.message.split("\n")[0]))
+    kind, message = "error" if finding.rule == "unchecked" else "failure", finding.message.split("\n")[0]
+    element = ElementTree.SubElement(case, kind, {"type": finding.rule, "message": _xml(message)})
     element.text = _xml(finding.message)
 
 
@@ -237,44 +225,37 @@ _LEVELS: dict[Rule, str] = {"refuted": "error", "unsupported": "warning", "unche
 
 def sarif(run: SingleRun, file: Path | None = None) -> str:
     """The log of one run; ``file`` is the file that was checked, by default the text itself is in the log."""
-    text = run.text[0].text if run.text else text_of_file(file) if file else ""
+    text = checked_text(run, file)
     artifact: dict[str, object] = {"location": {"uri": uri_of(run, file)}, "sourceLanguage": "text"}
     if run.text and not file:
         artifact["contents"] = {"text": text}
-    results = [_result(finding, text) for finding in findings(run, file) if finding.rule in _LEVELS]
+    rules = [
+        {"id": rule, "shortDescription": {"text": RULES[rule]}, "defaultConfiguration": {"level": level}}
+        for rule, level in _LEVELS.items()
+    ]
+    # A warning for each source that was not read (section 3.20.21).
+    notes = [{"level": "warning", "message": {"text": literal(each)}} for each in _not_read(run)]
+    notified = {"toolExecutionNotifications": notes} if notes else {}
     log = {
         "$schema": _SCHEMA,
         "version": "2.1.0",
         "runs": [
             {
-                "tool": {"driver": {"name": "redargue", "version": version("redargue"), "rules": _rules()}},
+                "tool": {"driver": {"name": "redargue", "version": version("redargue"), "rules": rules}},
                 "automationDetails": {"id": f"redargue/{run.manifest.run}"},
                 "columnKind": "unicodeCodePoints",
-                "invocations": [_invocation(run)],
+                "invocations": [{"executionSuccessful": not run.unfinished, **notified}],
                 "artifacts": [artifact] if text else [],
-                "results": results,
+                "results": [_result(finding, text) for finding in findings(run, file) if finding.rule in _LEVELS],
             }
         ],
     }
     return json.dumps(log, indent=1) + "\n"
 
 
-def _invocation(run: SingleRun) -> dict[str, object]:
-    """How it ran, with a warning for each source that was not read (SARIF 2.1.0, section 3.20.21)."""
-    notes = [{"level": "warning", "message": {"text": literal(each)}} for each in _not_read(run)]
-    return {"executionSuccessful": not run.unfinished} | ({"toolExecutionNotifications": notes} if notes else {})
-
-
 def uri_of(run: SingleRun, file: Path | None) -> str:
     """A relative address of the text: the file as it was named, or the run's name."""
-    return percent_encoded(file.as_posix() if file else f"{run.manifest.run or run.folder.name}.txt")
-
-
-def _rules() -> list[dict[str, object]]:
-    return [
-        {"id": rule, "shortDescription": {"text": RULES[rule]}, "defaultConfiguration": {"level": level}}
-        for rule, level in _LEVELS.items()
-    ]
+    return percent_encoded(file.as_posix() if file else f"{run.name}.txt")
 
 
 def _result(finding: ReportFinding, text: str) -> dict[str, object]:
@@ -298,8 +279,7 @@ def _result(finding: ReportFinding, text: str) -> dict[str, object]:
 
 def region(text: str, finding: ReportFinding) -> dict[str, object]:
     """Lines and columns from 1, the end column one past the last character (SARIF 2.1.0, section 3.30)."""
-    start = finding.start or 0
-    end = start + len(finding.stated)
+    start, end = finding.start or 0, finding.end or 0
     start_line, start_column = line_and_column(text, start)
     end_line, end_column = line_and_column(text, end)
     return {
@@ -318,8 +298,9 @@ def line_and_column(text: str, offset: int) -> tuple[int, int]:
     return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
 
 
+_LITERAL = str.maketrans({"\\": r"\\", "[": r"\[", "]": r"\]", "{": "{{", "}": "}}"})
+
+
 def literal(message: str) -> str:
     """A message in which nothing is a link or a placeholder (sections 3.11.5 and 3.11.6)."""
-    for char in "\\[]":
-        message = message.replace(char, "\\" + char)
-    return message.replace("{", "{{").replace("}", "}}")
+    return message.translate(_LITERAL)

@@ -11,6 +11,7 @@ from redargue.errors import UsageError
 from redargue.evidence import PAGE_BREAK, Quote, Side
 from redargue.reports.load import SingleRun
 from redargue.reports.phrases import citation_text, confidence_text, label_of, meaning_text, place_of
+from redargue.reports.table import cut
 from redargue.sanitize import NotText, decode, printable
 from redargue.text.report import Citation
 from redargue.verdicts import Verdict
@@ -22,7 +23,6 @@ RULES: dict[Rule, str] = {
     "unchecked": "The claim was not checked.",
     "supported": "The evidence supports the claim.",
 }
-_QUOTED = 300  # characters of a quotation in a message
 
 
 class ReportFinding(NamedTuple):
@@ -32,6 +32,7 @@ class ReportFinding(NamedTuple):
         stated: the words of the text, or the claim where there is no text.
         start: offset of ``stated`` in the text, in characters from 0; None where its place is not known.
         number: of the claim, from 1; 0 for a sentence without a claim.
+        why: such a sentence was not checked.
     """
 
     rule: Rule
@@ -68,8 +69,7 @@ class ReportFinding(NamedTuple):
 
 def _quotation(quote: Quote) -> str:
     """A quotation in one line, with its source."""
-    text = " ".join(quote.text.split())
-    shown = text if len(text) <= _QUOTED else text[:_QUOTED] + "…"
+    shown = cut(" ".join(quote.text.split()), 300)
     place = ", ".join(place_of(quote)) or (quote.source.url if quote.source else "")
     return f"“{shown}”" + (f" — {place}" if place else "")
 
@@ -79,42 +79,46 @@ def findings(run: SingleRun, file: Path | None = None) -> list[ReportFinding]:
 
     ``file`` is the file that was checked: without a text, the claims are looked up in it; with one, it has to be equal.
     """
+    text, citations = checked_text(run, file), run.citations
+
+    def finding(item: int, verdict: Verdict, stated: str, start: int) -> ReportFinding:
+        place = start if start >= 0 else None
+        return ReportFinding(_rule(verdict), stated, place, item + 1, verdict, citation=citations.get(item))
+
     if run.text is None:
-        within = text_of_file(file) if file else ""
         return [
-            _finding(verdict, verdict.claim.text, within.find(verdict.claim.text), item + 1)
+            finding(item, verdict, verdict.claim.text, text.find(verdict.claim.text))
             for item, verdict in run.verdicts.items()
         ]
-    text, extraction = run.text
-    if file and text_of_file(file) != text.text:
+    if file and text_of_file(file) != text:
         what = f"{str(file)!r} is not the text that the run checked"
         raise UsageError(what, where="--file", hint="leave --file out, or check the file again")
-    citations = run.citations
+    extraction = run.text[1]
     found = [
-        _finding(verdict, text.text[claim.start : claim.end], claim.start, item + 1)._replace(
-            citation=citations.get(item)
-        )
+        finding(item, verdict, text[claim.start : claim.end], claim.start)
         for item, claim in enumerate(extraction.claims)
         if (verdict := run.verdicts.get(item))
     ]
     for sentence in extraction.unchecked:
         if sentence.why.may_state:
-            stated = text.text[sentence.start : sentence.end]
+            stated = text[sentence.start : sentence.end]
             found.append(ReportFinding("unchecked", stated, sentence.start, 0, None, words.unchecked(sentence.why)))
     return found
 
 
-def _finding(verdict: Verdict, stated: str, start: int, number: int) -> ReportFinding:
-    why = words.unchecked(verdict.why_unchecked) if verdict.why_unchecked else ""
-    return ReportFinding(_rule(verdict), stated, start if start >= 0 else None, number, verdict, why)
+def checked_text(run: SingleRun, file: Path | None) -> str:
+    """The text of a run, or that of the file of its claims; empty where there is neither."""
+    if run.text:
+        return run.text[0].text
+    return text_of_file(file) if file else ""
 
 
 def _rule(verdict: Verdict) -> Rule:
     if verdict.why_unchecked:
         return "unchecked"
-    if verdict.meaning in ("refuted", "supported"):
-        return "refuted" if verdict.meaning == "refuted" else "supported"
-    return "unsupported"
+    if verdict.meaning == "refuted":
+        return "refuted"
+    return "supported" if verdict.meaning == "supported" else "unsupported"
 
 
 def text_of_file(file: Path) -> str:

@@ -37,6 +37,10 @@ class SingleRun(NamedTuple):
     verdicts: Mapping[int, Verdict]
 
     @property
+    def name(self) -> str:
+        return self.manifest.run or self.folder.name
+
+    @property
     def unfinished(self) -> int:
         return max(0, len(self.manifest.claims) - len(self.verdicts))
 
@@ -101,9 +105,8 @@ def traces(folder: Path, items: Iterable[int]) -> dict[int, Trace]:
     """The events of some claims, without model calls."""
     events_of: dict[int, list[Event]] = {item: [] for item in items}
     for event in read_events(folder):
-        if event.item not in events_of or isinstance(event, CallFinished | CallFailed):
-            continue
-        events_of[event.item].append(event)
+        if event.item in events_of and not isinstance(event, CallFinished | CallFailed):
+            events_of[event.item].append(event)
     return {item: tuple(events) for item, events in events_of.items()}
 
 
@@ -128,10 +131,8 @@ def result_of(run: SingleRun) -> CheckResult | Report:
     verdicts = tuple(run.verdicts.values())
     if run.text and not run.unfinished:
         whole = build_report(*run.text, verdicts, run.extraction_usage, unread_files=run.unread_files)
-        citations = run.citations
-        claims = (
-            claim.model_copy(update={"citation": citations.get(item)})
-            for item, claim in zip(run.verdicts, whole.claims, strict=True)
-        )
-        return whole.model_copy(update={"claims": tuple(claims)})
+        citations = map(run.citations.get, run.verdicts)
+        cited = zip(whole.claims, citations, strict=True)
+        claims = tuple(claim.model_copy(update={"citation": citation}) for claim, citation in cited)
+        return whole.model_copy(update={"claims": claims})
     return CheckResult(verdicts=verdicts, unread_files=run.unread_files)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
+from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,9 +22,9 @@ from redargue.nli.rows import with_units
 from redargue.quotes import content_words
 from redargue.reports.load import SingleRun
 from redargue.reports.phrases import citation_text, label_counts, place_of, why_unsure
-from redargue.reports.table import Column, Table, number
+from redargue.reports.table import Column, Table, cut, number
 from redargue.sanitize import counted, printable
-from redargue.text.report import CheckedClaim, Citation, Report
+from redargue.text.report import Citation, Report
 from redargue.text.segment import UncheckedSentence
 from redargue.verdicts import Verdict
 
@@ -52,7 +53,6 @@ _SIDES = {
     Risk.SUPPORTED: (Side.FOR, Side.CONTEXT, Side.AGAINST),
 }
 _OPEN_SIDES = (Side.AGAINST, Side.CONTEXT, Side.FOR)
-_QUOTED = 600  # characters of a quotation in a row
 
 
 class Row(NamedTuple):
@@ -93,8 +93,7 @@ class Row(NamedTuple):
 
 
 def _shortened(quote: Quote) -> str:
-    text = " ".join(quote.text.split())
-    return text if len(text) <= _QUOTED else f"{text[:_QUOTED]} …"
+    return cut(" ".join(quote.text.split()), 600, " …")
 
 
 def title_of(run: SingleRun) -> str:
@@ -117,7 +116,8 @@ def counts_text(run: SingleRun) -> str:
 
 
 def report_rows(report: Report) -> tuple[Row, ...]:
-    return risk_rows(report.text, list(enumerate(report.claims, 1)), report.unchecked)
+    claims = {number: (claim.verdict, claim.citation) for number, claim in enumerate(report.claims, 1)}
+    return risk_rows(report.text, claims, report.unchecked)
 
 
 def run_rows(run: SingleRun) -> tuple[Row, ...]:
@@ -125,40 +125,25 @@ def run_rows(run: SingleRun) -> tuple[Row, ...]:
     if run.text is None:
         return ()
     (text, extraction), citations = run.text, run.citations
-    claims = [
-        (
-            item + 1,
-            CheckedClaim(
-                start=each.start, end=each.end, stated="", verdict=run.verdicts[item], citation=citations.get(item)
-            ),
-        )
-        for item, each in enumerate(extraction.claims)
-        if item in run.verdicts
-    ]
+    claims = {item + 1: (verdict, citations.get(item)) for item, verdict in run.verdicts.items()}
     return risk_rows(text.text, claims, extraction.unchecked)
 
 
 def risk_rows(
-    text: str, claims: Sequence[tuple[int, CheckedClaim]], unread: Iterable[UncheckedSentence]
+    text: str, claims: Mapping[int, tuple[Verdict, Citation | None]], unread: Iterable[UncheckedSentence]
 ) -> tuple[Row, ...]:
     """The rows, worst first: of open claims, those that lean to refuted; otherwise in the order of the text.
 
     Args:
-        claims: each with its number, from 1.
+        claims: verdict and cited page by the claim's number, from 1.
     """
-    quotes = {each: quote for each, claim in claims if (quote := nearest_quote(claim.verdict))}
+    quotes = {number: quote for number, (verdict, _) in claims.items() if (quote := nearest_quote(verdict))}
     names = _names(quotes.values())
-    rows = [_row(each, claim.verdict, quotes.get(each), names, claim.citation) for each, claim in claims]
-    rows += [
-        Row(
-            Risk.UNCHECKED,
-            0,
-            " ".join(text[each.start : each.end].lstrip("# ").split()),
-            notes=(words.unchecked(each.why),),
-        )
-        for each in unread
-        if each.why.may_state
-    ]
+    rows = [_row(number, verdict, quotes.get(number), names, cited) for number, (verdict, cited) in claims.items()]
+    for sentence in unread:
+        if sentence.why.may_state:
+            stated = " ".join(text[sentence.start : sentence.end].lstrip("# ").split())
+            rows.append(Row(Risk.UNCHECKED, 0, stated, notes=(words.unchecked(sentence.why),)))
     order = list(Risk)
     return tuple(sorted(rows, key=lambda row: (order.index(row.risk), row.leaning is not Meaning.REFUTED)))
 
@@ -167,12 +152,12 @@ def _row(number: int, verdict: Verdict, quote: Quote | None, names: dict[str, st
     found = list(verdict.differences)
     lacking: tuple[str, ...] = ()
     if quote and (not found or verdict.meaning is not Meaning.REFUTED):
-        compared, lacking = compared_words(verdict.claim.text, " ".join(quote.text.split()))
+        compared, lacking = _compared(verdict, quote)
         found += [each for each in compared if each not in found]
     also: list[str] = []
     if quote and lacking:
         beside = [each for each in verdict.side(quote.side) if each != quote]
-        found_in = {each: set(lacking) - set(_absent(verdict, each)) for each in beside}
+        found_in = {each: set(lacking).difference(_compared(verdict, each)[1]) for each in beside}
         also = [f"also: “{_shortened(each)}”" for each, figures in found_in.items() if figures]
         lacking = tuple(each for each in lacking if not any(each in figures for figures in found_in.values()))
     place = ", ".join(filter(None, (names.get(_document(quote), ""), *_rest(quote)))) if quote else ""
@@ -183,17 +168,14 @@ def _row(number: int, verdict: Verdict, quote: Quote | None, names: dict[str, st
     return Row(risk, number, claim, quote, place, tuple(found), lacking, notes, _leaning(verdict))
 
 
-def _absent(verdict: Verdict, quote: Quote) -> tuple[str, ...]:
-    """The claim's figures that a quotation lacks."""
-    return compared_words(verdict.claim.text, " ".join(quote.text.split()))[1]
+def _compared(verdict: Verdict, quote: Quote) -> tuple[tuple[Difference, ...], tuple[str, ...]]:
+    return compared_words(verdict.claim.text, " ".join(quote.text.split()))
 
 
 def _leaning(verdict: Verdict) -> Meaning | None:
     """The side to which an open claim leans, if one is more probable than the other."""
-    noted = verdict.leaning
-    if noted is None or verdict.why_unchecked or verdict.meaning in (Meaning.SUPPORTED, Meaning.REFUTED):
-        return None
-    if noted.supports == noted.refutes:
+    noted, decided = verdict.leaning, verdict.meaning in (Meaning.SUPPORTED, Meaning.REFUTED)
+    if noted is None or verdict.why_unchecked or decided or noted.supports == noted.refutes:
         return None
     return Meaning.REFUTED if noted.refutes > noted.supports else Meaning.SUPPORTED
 
@@ -215,22 +197,17 @@ def _notes(verdict: Verdict, citation: Citation | None) -> Iterator[str]:
         yield words.meaning(verdict.meaning)
     if unread := words.unread_languages(verdict.gaps):
         yield unread
-    if not citation:
-        yield from map(words.gap, verdict.failed_searches)
-    else:
+    if citation:
         yield f"cites {citation.url}: {citation_text(citation)}"
+    else:
+        yield from map(words.gap, verdict.failed_searches)
 
 
 def _risk(verdict: Verdict, *, differs: bool) -> Risk:
     if verdict.why_unchecked:
         return Risk.UNCHECKED
-    match verdict.meaning:
-        case Meaning.REFUTED:
-            return Risk.REFUTED
-        case Meaning.SUPPORTED:
-            return Risk.SUPPORTED
-        case Meaning.CONFLICTING:
-            return Risk.CONFLICTING
+    if verdict.meaning in (Meaning.REFUTED, Meaning.SUPPORTED, Meaning.CONFLICTING):
+        return Risk(verdict.meaning)
     return Risk.DIFFERS if differs else Risk.OPEN
 
 
@@ -310,28 +287,25 @@ def _rest(quote: Quote) -> tuple[str, ...]:
     return place_of(quote)
 
 
+def by_risk(rows: Iterable[Row]) -> list[tuple[Risk, str, list[Row]]]:
+    """The rows in their groups, worst first, each with its title."""
+    return [(risk, TITLES[risk], list(group)) for risk, group in groupby(rows, lambda row: row.risk)]
+
+
 def risk_counts(rows: Sequence[Row]) -> str:
     """How many rows each group has, in the words and the order of the groups; empty without rows."""
-    counts = Counter(row.risk for row in rows)
-    return "; ".join(f"{TITLES[risk]}: {counts[risk]}" for risk in Risk if counts[risk])
+    return "; ".join(f"{title}: {len(group)}" for _, title, group in by_risk(rows))
 
 
 def risk_tables(rows: Sequence[Row]) -> tuple[Table, ...]:
     """A table for each risk that has rows."""
-    columns = (
-        number("No."),
-        Column("Claim", "long"),
-        Column("Nearest sentence", "long"),
-        Column("What differs", "long"),
-    )
+    columns = (number("No."), *(Column(title, "long") for title in ("Claim", "Nearest sentence", "What differs")))
     found = []
-    for risk in Risk:
-        shown = [row for row in rows if row.risk is risk]
-        if shown:
-            cells = tuple((row.number or None, row.claim, _cited(row), "; ".join(row.said)) for row in shown)
-            found.append(Table(f"{TITLES[risk]} ({len(shown)})", columns, cells))
+    for _, title, group in by_risk(rows):
+        cells = []
+        for row in group:
+            place = f" ({row.place})" if row.place else ""
+            sentence = f"“{row.sentence}”{place}" if row.sentence else ""
+            cells.append((row.number or None, row.claim, sentence, "; ".join(row.said)))
+        found.append(Table(f"{title} ({len(cells)})", columns, tuple(cells)))
     return tuple(found)
-
-
-def _cited(row: Row) -> str:
-    return f"“{row.sentence}” ({row.place})" if row.place else row.sentence and f"“{row.sentence}”"

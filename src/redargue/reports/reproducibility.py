@@ -8,7 +8,7 @@ from collections.abc import Collection
 
 from redargue.reports.load import SingleRun
 from redargue.reports.phrases import cost, label_of
-from redargue.reports.table import Cell, Column, Link, Table, number
+from redargue.reports.table import Cell, Column, Link, Table, cut, number
 from redargue.runs.folders import runs_folder
 from redargue.runs.manifest import RunManifest
 from redargue.sanitize import counted
@@ -68,11 +68,8 @@ def run_facts(run: SingleRun) -> tuple[tuple[str, str], ...]:
     )
 
 
-_MAX_CLAIM = 400  # characters of a claim in a table
-
-
 def shortened_cell(claim: str) -> str:
-    return claim if len(claim) <= _MAX_CLAIM else f"{claim[:_MAX_CLAIM]} …"
+    return cut(claim, 400, " …")
 
 
 def run_table(run: SingleRun, shown: Collection[int]) -> Table:

@@ -63,6 +63,11 @@ class Column(NamedTuple):
         return f"{self.unit}{number:{self.format}}"
 
 
+def cut(text: str, length: int, rest: str = "…") -> str:
+    """At most so many characters of a text, followed by ``rest`` where it has more."""
+    return text if len(text) <= length else text[:length] + rest
+
+
 def letter(at: int) -> str:
     """The name of an entry in a list: A to Z, then a number."""
     return chr(ord("A") + at) if at < 26 else str(at + 1)

@@ -11,7 +11,6 @@ import hashlib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
-from itertools import groupby
 from typing import Any, NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -35,7 +34,7 @@ from redargue.reports.annotated_text import (
 )
 from redargue.reports.folders import further_tables
 from redargue.reports.load import CLAIMS_SHOWN, SingleRun, Trace, traces
-from redargue.reports.overview import TITLES, Risk, Row, counts_text, date_text, run_rows, title_of
+from redargue.reports.overview import by_risk, counts_text, date_text, run_rows, title_of
 from redargue.reports.phrases import NO_ANSWER
 from redargue.reports.reproducibility import run_table
 from redargue.reports.table import Cell, Column, letter
@@ -172,7 +171,7 @@ def debate(trace: Trace, passages: Passages, line: Line) -> Debate:
         elif not isinstance(event, events.ClaimStarted):
             rounds.setdefault(event.round, {}).setdefault(event.agent, []).append(event)
     unit = "Step" if any(isinstance(event, events.Stepped) for event in trace) else "Round"
-    layout = layout_of(trace)
+    layout = _layout_of(trace)
     last_shown: dict[str, tuple[int, Markup]] = {}
     arranged = []
     for number, agents in sorted(rounds.items()):
@@ -191,7 +190,7 @@ def turn_id(prefix: str, turn: _Turn) -> str:
     return f"{prefix}-{hashlib.sha256(turn.agent.encode(errors='replace')).hexdigest()[:12]}" if prefix else ""
 
 
-def layout_of(trace: Trace) -> Layout:
+def _layout_of(trace: Trace) -> Layout:
     """That of the method that the trace names; without columns where this release does not have the method."""
     started = next((event for event in trace if isinstance(event, events.ClaimStarted)), None)
     method = recorded_method(started.method, started.settings) if started else None
@@ -224,7 +223,6 @@ def _lines(
 
 
 _COLOURS = 6  # of systems, in report.css
-_SIDES = {Side.FOR: "for", Side.AGAINST: "against", Side.CONTEXT: "neither"}
 
 
 class Indentation(Extension):
@@ -243,32 +241,14 @@ def environment() -> Environment:
         undefined=StrictUndefined,
         extensions=[Indentation],
     )
-    shared.globals |= {
-        "Side": Side,
-        "answer": answer,
-        "shorten": shorten,
-        "cell_class": cell_class,
-        "colour": colour,
-        "citation_text": phrases.citation_text,
-        "confidence_text": phrases.confidence_text,
-        "counted": counted,
-        "file_of": phrases.file_of,
-        "gap_sections": phrases.gap_sections,
-        "heading": phrases.heading,
-        "label_of": phrases.label_of,
-        "letter": letter,
-        "meaning_text": phrases.meaning_text,
-        "notes": words.notes,
-        "readable": readable_text,
-        "quote_status": phrases.QUOTE_STATUS,
-        "sides": _SIDES,
-        "summary": phrases.summary,
-        "turn_id": turn_id,
-        "unread_line": words.unread_file,
-        "unread_text": phrases.unread_text,
-        "without_gaps": phrases.without_gaps,
-        "link_address": link_address,
-    }
+    functions: tuple[Callable[..., object], ...] = (
+        *(answer, cell_class, colour, counted, letter, link_address, readable_text, shorten, turn_id),
+        *(phrases.citation_text, phrases.confidence_text, phrases.file_of, phrases.gap_sections, phrases.heading),
+        *(phrases.label_of, phrases.meaning_text, phrases.summary, phrases.unread_text, phrases.without_gaps),
+        *(words.notes, words.unread_file),
+    )
+    shared.globals |= {function.__name__: function for function in functions}
+    shared.globals |= {"Side": Side, "quote_status": phrases.QUOTE_STATUS}
     return shared
 
 
@@ -324,11 +304,11 @@ def verdict_view(
 ) -> VerdictView:
     """``shared``: the passages of all claims, where the page shows them once."""
     passages = shared or Passages(item, [trace])
-    arguments: dict[Side, Answered | None] = {}
-    for side, meaning in ((Side.FOR, Meaning.SUPPORTED), (Side.AGAINST, Meaning.REFUTED)):
-        label = verdict.claim.labels.named(meaning)
-        answers = (event for event in reversed(trace) if isinstance(event, Answered))
-        arguments[side] = next((answer for answer in answers if label and answer.label == label), None)
+    last = {event.label: event for event in trace if isinstance(event, Answered) and event.label}
+    arguments = {
+        side: last.get(verdict.claim.labels.named(meaning) or "")
+        for side, meaning in ((Side.FOR, Meaning.SUPPORTED), (Side.AGAINST, Meaning.REFUTED))
+    }
     return VerdictView(verdict, passages, arguments, debate(trace, passages, line_writer(limits)))
 
 
@@ -377,17 +357,12 @@ def run_page(run: SingleRun) -> str:
         counts=counts_text(run),
         claims=claims,
         claims_table=None if run.text else run_table(run, claims),
-        rows=by_risk(run),
+        rows=by_risk(run_rows(run)),
         passages=shared,
         further=further,
         **text_parts(run),
         **done,
     )
-
-
-def by_risk(run: SingleRun) -> list[tuple[Risk, str, list[Row]]]:
-    """The rows of a text in their groups, each with its title."""
-    return [(risk, TITLES[risk], list(rows)) for risk, rows in groupby(run_rows(run), lambda row: row.risk)]
 
 
 def text_parts(run: SingleRun) -> dict[str, object]:

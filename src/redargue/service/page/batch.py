@@ -11,8 +11,9 @@ from markupsafe import Markup
 from redargue import events
 from redargue.claims import Frozen
 from redargue.reports.annotated_text import WORST_FIRST
-from redargue.reports.html.debate import by_risk, text_parts
+from redargue.reports.html.debate import text_parts
 from redargue.reports.load import SingleRun
+from redargue.reports.overview import by_risk, run_rows
 from redargue.reports.phrases import label_of
 from redargue.runs.budget import Budget, UsageCounter
 from redargue.service.page.frames import Frame, live, meters, page_macro
@@ -188,7 +189,7 @@ class BatchFrames:
         return live("text_marked", self._name, *shown, range(len(self._claims)))
 
     def _risks(self) -> Markup:
-        groups = by_risk(self._so_far()) if self._all_ended else []
+        groups = by_risk(run_rows(self._so_far())) if self._all_ended else []
         return live("text_risks", self._name, groups, range(len(self._claims)))
 
     @property
